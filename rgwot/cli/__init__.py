@@ -108,7 +108,7 @@ def cli(verbose: bool) -> None:
         # Of a job of the workflow, or by hand: what is in a log can be done again.
         click.echo(f"rgwot {shlex.join(sys.argv[1:])}", err=True)
     # Chatter of libraries would bury our own lines.
-    for name in ("matplotlib", "fontTools", "PIL", "asyncio", "numba", "gensim", "smart_open"):
+    for name in ("matplotlib", "fontTools", "PIL", "asyncio", "gensim", "smart_open"):
         logging.getLogger(name).setLevel(logging.WARNING)
     # Snakemake and the records of a run leave files of their own in a store.
     warnings.filterwarnings("ignore", r"Object at \.\S+ is not recognized", category=UserWarning)
