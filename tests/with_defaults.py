@@ -20,8 +20,7 @@ from rgwot.config.settings import (
     TrainSettings,
     TransportSettings,
 )
-from rgwot.embedding import encoder
-from rgwot.embedding.encoder import Encoder
+from rgwot.embedding.encoder import Encoder, seeded
 from rgwot.features import backbone
 from rgwot.features.backbone import Backbone
 from rgwot.keysteps import fuzzy_cmeans as fuzzy
@@ -45,7 +44,7 @@ def load_backbone(weights: str, seed: int = 0, **changes: Any) -> Backbone:
 
 
 def initialised(seed: int, **changes: Any) -> Encoder:
-    return encoder.initialised(seed, **ENCODER | changes)
+    return seeded(seed, lambda: Encoder(**ENCODER | changes))
 
 
 def fuzzy_cmeans(x: NDArray[Any], K: int, m: float, generator: np.random.Generator, **changes: Any) -> FuzzyCMeans:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
+from rgwot.baselines.twfinch import means_of
 from rgwot.config.settings import GraphSettings, Settings
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
 from rgwot.embedding.pooled import spatial_means, unit
@@ -44,10 +45,8 @@ def clips_of(times: NDArray[np.float64], means: NDArray[np.float32], clip_s: flo
     """
     # The small term keeps a sample on a border from falling to either side by rounding.
     number = np.floor(times / clip_s + 1e-9).astype(np.int64)
-    _, of_sample, counts = np.unique(number, return_inverse=True, return_counts=True)
-    sums = np.zeros((len(counts), means.shape[1]))
-    np.add.at(sums, of_sample, means)
-    return Clips(unit((sums / counts[:, None]).astype(np.float32)), of_sample.astype(np.int64))
+    of_sample = np.unique(number, return_inverse=True)[1].astype(np.int64)
+    return Clips(unit(means_of(means, of_sample).astype(np.float32)), of_sample)
 
 
 def most_similar(

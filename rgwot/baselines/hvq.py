@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from rgwot.baselines.asot import directions_of, first_centres, seeded, weights_of, with_weights
+from rgwot.baselines.asot import directions_of, first_centres
+from rgwot.baselines.regression import weights_of, with_weights
 from rgwot.config.settings import HvqSettings, Settings
+from rgwot.embedding.encoder import seeded
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.runtime.threads import one_thread
 
@@ -135,9 +137,10 @@ def learn(frames: Frames, K: int, block: HvqSettings, generator: np.random.Gener
     """
     videos = videos_of(frames)
     shape, width = (block.hidden, block.layers, block.stages), frames.x.shape[1]
-    encoder = seeded(generator, lambda: Convolutions(width, *shape))
+    seeds = generator.integers(2**63), generator.integers(2**63)
+    encoder = seeded(int(seeds[0]), lambda: Convolutions(width, *shape))
     decoder = seeded(
-        generator, lambda: nn.Sequential(Convolutions(block.hidden, *shape), nn.Linear(block.hidden, width))
+        int(seeds[1]), lambda: nn.Sequential(Convolutions(block.hidden, *shape), nn.Linear(block.hidden, width))
     )
     with torch.no_grad():
         z = torch.cat([directions_of(encoder(video), "hvq") for video in videos])

@@ -21,9 +21,6 @@ from rgwot.runtime.progress import Progress
 
 logger = logging.getLogger(__name__)
 
-STANDARDISED = ("whitened",)
-"""Embeddings without an encoder that do not depend on the scales of the channels."""
-
 
 def embed(
     index_csv: Path,
@@ -133,7 +130,8 @@ def embedder(
         name, number, notes = method or "raw", seed or 0, []
         training = [store for store in stores if store.video not in held_out]
         embed_one = fit_of(name)(training, settings, number)
-        standardised = FAMILIES[split_id(name)[0]].embedding in STANDARDISED
+        # Of embeddings without an encoder, the one that does not depend on the scales of the channels.
+        standardised = FAMILIES[split_id(name)[0]].embedding == "whitened"
     else:
         from rgwot.embedding.model import embed_by_model
 

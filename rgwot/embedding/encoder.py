@@ -8,8 +8,8 @@ channels last.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, cast
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeVar, cast
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 KERNEL = 3
+Network = TypeVar("Network", bound=nn.Module)
 
 
 def convolve(x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> Tensor:
@@ -239,11 +240,11 @@ class Encoder(nn.Module):
         return y[0, :, 0, 0]
 
 
-def initialised(seed: int, **settings: Any) -> Encoder:
-    """Make an encoder whose initial weights depend on ``seed`` alone (torch's default initialisation).
+def seeded(seed: int, make: Callable[[], Network]) -> Network:
+    """Make a network whose initial weights depend on ``seed`` alone (torch's default initialisation).
 
     Leaves the global random state untouched.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return Encoder(**settings)
+        return make()

@@ -18,7 +18,7 @@ from rgwot.config.methods import LOSSES
 from rgwot.config.registry import load
 from rgwot.config.settings import Settings
 from rgwot.embedding.bank import FeatureBank
-from rgwot.embedding.encoder import Encoder, dropout_masks
+from rgwot.embedding.encoder import Encoder, dropout_masks, seeded
 from rgwot.embedding.sampler import Pair, Stream, context_offsets, draw_pair, generator, with_context
 from rgwot.features.store import FeatureStore
 from rgwot.losses.cidm import cidm_loss
@@ -79,17 +79,9 @@ def objective(batch: PairBatch, settings: Settings) -> Terms:
 
 
 def learned_by(settings: Settings, seed: int) -> nn.Module | None:
-    """Make what the alignment loss learns in addition to the encoder, its initial weights from ``seed``; None for most.
-
-    Leaves the global random state untouched.
-    """
+    """Make what the alignment loss learns beside the encoder, its initial weights from ``seed``; None for most."""
     make = LOSSES[settings.loss.alignment].learned
-    if not make:
-        return None
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        learned: nn.Module = load(make)(settings)
-        return learned
+    return seeded(seed, lambda: load(make)(settings)) if make else None
 
 
 @dataclass

@@ -17,7 +17,7 @@ from rgwot.config.methods import EMBEDDINGS, LOSSES
 from rgwot.config.radius import smallest_active_radius, structure_radius
 from rgwot.config.settings import EXECUTION, Settings
 from rgwot.embedding.bank import FeatureBank
-from rgwot.embedding.encoder import Encoder, initialised
+from rgwot.embedding.encoder import Encoder, seeded
 from rgwot.embedding.loop import Record, Trainer, per_second
 from rgwot.embedding.model import embed_by_model
 from rgwot.embedding.resume import Checkpoint, stop_requested
@@ -202,7 +202,7 @@ def fit_encoder(
         from rgwot.embedding.projection import fit_beside
 
         embed = embed_by_model(model, float(sources[0].attributes["fps"]), place.type, None)
-        found = fit_beside(sources, embed, settings.encoder.beside).arrays()
+        found = fit_beside(sources, embed)
         model["beside"] = {name: torch.from_numpy(array) for name, array in found.items()}
     return Trained(model, trainer.history, checkpoint)
 
@@ -281,7 +281,7 @@ def build_encoder(settings: Settings, seed: int, bank: FeatureBank, weights: str
     # Only where it is true: models of features that are maps keep the arguments that they had.
     if vectors:
         architecture["vectors"] = True
-    encoder = initialised(int(generator(seed, Stream.WEIGHTS).integers(2**31)), **architecture)
+    encoder = seeded(int(generator(seed, Stream.WEIGHTS).integers(2**31)), lambda: Encoder(**architecture))
     if standardise:
         mean, std = bank.statistics()
         encoder.input_mean.copy_(mean)

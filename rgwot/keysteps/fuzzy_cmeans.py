@@ -78,11 +78,6 @@ def fuzzy_cmeans(
         ``far_apart``: each start takes K samples far apart (k-means++) as centres. ``random``: random normalised
         memberships, as in the public code (methods 5.1).
 
-    Raises
-    ------
-    ValueError
-        For a wrong shape, or samples that are not finite.
-
     Notes
     -----
     The weighted means of random memberships all lie within about spread/sqrt(T) of the overall mean, that is, in

@@ -67,8 +67,6 @@ def test_procedures_hold_every_video_once(orders: dict[str, tuple[int, ...]]) ->
 def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="at least one"):
         rank_procedures({})
-    with pytest.raises(ValueError, match="order: found shapes"):
-        video_order(np.array([1, 2]), np.array([0.0]))
 
 
 def test_disorder_is_of_segments_that_the_one_before_does_not_foretell() -> None:
