@@ -72,7 +72,7 @@ def train(
     device
         ``auto``, ``cpu`` or ``cuda``.
     held_out
-        Videos that nothing of this run reads; given exactly when ``data.split`` is ``holdout``.
+        Videos that nothing of this run reads.
 
     Raises
     ------
@@ -83,11 +83,6 @@ def train(
         With 128 plus the signal's number, after saving, when a signal asked the run to stop.
     """
     resolve_device(device)
-    if (settings.data.split == "holdout") != bool(held_out):
-        raise RgwotError(
-            f"data.split: found {settings.data.split} and {len(held_out)} videos held out, expected some with holdout "
-            "and none with all; name them (--hold-out), as the workflow does"
-        )
     output = Path(output_dir)
     stores = open_stores(index_csv, features_dir, held_out)
     model, history, checkpoint = fit_encoder(

