@@ -110,10 +110,8 @@ def solve(
     Raises
     ------
     ValueError
-        If the cost is not a finite (B, N, M) tensor.
+        If the cost is not finite.
     """
-    if cost.ndim != 3:
-        raise ValueError(f"cost: found shape {tuple(cost.shape)}, expected (B, N, M)")
     with torch.no_grad(), torch.autocast(device_type=cost.device.type, enabled=False):
         linear = (1 - alpha) * cost.double()
         if not bool(linear.isfinite().all()):
