@@ -103,8 +103,8 @@ def random_walks(graph: csr_array, walks: int, length: int, generator: np.random
     """Return random walks from every node, in random order: (C walks, length) nodes.
 
     With p = q = 1 of Node2Vec (Grover and Leskovec, KDD 2016), the only setting used here, a walk goes to any neighbour
-    with equal probability and forgets where it came from. ``graph`` (C, C) has an entry for every edge; a node without
-    any stays where it is. ``length`` counts the first node of a walk, too.
+    with equal probability and forgets where it came from. ``graph`` (C, C) has an entry for every edge, and every node
+    has edges. ``length`` counts the first node of a walk, too.
     """
     first, degrees = graph.indptr[:-1].astype(np.int64), np.diff(graph.indptr)
     nodes = graph.shape[0]
@@ -113,9 +113,7 @@ def random_walks(graph: csr_array, walks: int, length: int, generator: np.random
     for step in range(1, length):
         here = paths[:, step - 1]
         chosen = (generator.random(len(paths)) * degrees[here]).astype(np.int64)
-        # A node without edges has nothing to choose; its place among the edges may be past their end.
-        place = np.minimum(first[here] + chosen, max(len(graph.indices) - 1, 0))
-        paths[:, step] = np.where(degrees[here] > 0, graph.indices[place] if len(graph.indices) else here, here)
+        paths[:, step] = graph.indices[first[here] + chosen]
     return paths
 
 

@@ -190,14 +190,10 @@ def restore_hvq(learned: Learned, K: int, settings: Settings) -> Predict:
     """Label other videos by the same codes."""
     block, width = settings.hvq, learned["first.0.weight"].shape[1]
     encoder = with_weights(Convolutions(width, block.hidden, block.layers, block.stages), learned)
-    fine, coarse = (_kept(torch.from_numpy(learned[level])) for level in ("fine", "coarse"))
-    quantiser = Quantiser(encoder, fine, coarse)
+    levels = (torch.from_numpy(learned[level]) for level in ("fine", "coarse"))
+    # Codes that learn no more: what counts are for is over.
+    quantiser = Quantiser(encoder, *(Codebook(codes, torch.ones(len(codes)), 1.0, 0.0) for codes in levels))
     return lambda others: Decoded(quantiser.label(others))
-
-
-def _kept(codes: Tensor) -> Codebook:
-    """Return codes that learn no more; what counts are for is over."""
-    return Codebook(codes, torch.ones(len(codes)), 1.0, 0.0)
 
 
 def _started(z: Tensor, n: int, videos: int, decay: float, dead: float, generator: np.random.Generator) -> Codebook:

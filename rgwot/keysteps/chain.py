@@ -39,11 +39,6 @@ def unary_weight(unary: float, per: UnaryPer, features_fps: float, native_fps: f
     return unary / features_fps if per == "second" else unary * native_fps / 2 / features_fps
 
 
-def unary_costs(memberships: NDArray[Any], weight: NDArray[Any]) -> Floats:
-    """Return the cost weight (1 - u) (T, K) of giving each sample each label, from weights (T,)."""
-    return np.asarray(weight[:, None] * (1 - np.asarray(memberships, dtype=np.float64)))
-
-
 def edge_weights(lengths: Sequence[int], weight: float, joined: bool) -> Floats:
     """Return w (T - 1,): ``weight`` between neighbours in one video, 0 across the border of two unless ``joined``.
 

@@ -16,7 +16,6 @@ from rgwot.keysteps.chain import (
     energy,
     label_distance,
     minimise_chain,
-    unary_costs,
     unary_weight,
 )
 from rgwot.keysteps.fuzzifier import auto_fuzzifier, direction_eigenvalue
@@ -116,7 +115,7 @@ def _cut(
     """Return the labels (T,) of memberships (T, K) after smoothing, and what is worth knowing about the cut."""
     cut, K = settings.graphcut, memberships.shape[1]
     per_video = [unary_weight(cut.unary, cut.unary_per, frames.features_fps, rate) for rate in frames.native_fps]
-    unary = unary_costs(memberships, np.repeat(per_video, frames.lengths))
+    unary = np.repeat(per_video, frames.lengths)[:, None] * (1 - np.asarray(memberships, dtype=np.float64))
     weights = edge_weights(frames.lengths, cut.pairwise / K, cut.joined)
     distance = label_distance(K, cut.metric)
     exact = minimise_chain(unary, weights, cut.metric)
