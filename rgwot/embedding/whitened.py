@@ -17,7 +17,6 @@ from rgwot.config.settings import Settings, WhitenSettings
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
 from rgwot.embedding.pooled import FRAMES_AT_ONCE, unit
 from rgwot.features.store import FeatureStore
-from rgwot.runtime.errors import RgwotError
 
 STILL = 0.02
 """Added to speeds and deviations before the logarithm, in standard deviations of the channel; less is no movement."""
@@ -106,15 +105,7 @@ def condition(x: NDArray[Any], settings: WhitenSettings) -> NDArray[np.float32]:
 
 
 def conditioned(stores: Sequence[FeatureStore], settings: WhitenSettings) -> list[NDArray[np.float32]]:
-    """Read every video once and return its features in the form that `condition` gives them.
-
-    Raises
-    ------
-    RgwotError
-        When maps are so small, and of such different sizes, that videos differ in their number of cells.
-    """
-    for store in stores[1:]:
-        _check_cells(store, stores[0], settings.grid)
+    """Read every video once and return its features in the form that `condition` gives them."""
     return [condition(cell_means(store, settings.grid), settings) for store in stores]
 
 
@@ -249,7 +240,6 @@ def fit_whitened(stores: Sequence[FeatureStore], settings: Settings, seed: int) 
     def embed(store: FeatureStore) -> Embedded:
         if store.path in known:
             return known[store.path]
-        _check_cells(store, stores[0], block.grid)
         with threadpool_limits(limits=1):
             return whitened(conditioned([store], block)[0])
 
@@ -271,16 +261,6 @@ def restore_whitened(learned: Learned, settings: Settings) -> EmbedVideo:
 def _width(share: float, T: int) -> int:
     """Return the odd number of samples nearest to a share of T, of two the larger, at least 1."""
     return 2 * int(share * T / 2) + 1
-
-
-def _check_cells(store: FeatureStore, first: FeatureStore, grid: int) -> None:
-    """Raise when a video does not have as many cells as the first."""
-    found, expected = ([min(side, grid) for side in one.shape[2:]] for one in (store, first))
-    if found != expected:
-        raise RgwotError(
-            f"{store.path}: found {' x '.join(map(str, found))} cells for whiten.grid {grid}, expected "
-            f"{' x '.join(map(str, expected))} as in {first.path.name}; take whiten.grid 1"
-        )
 
 
 def _cells(side: int, grid: int) -> NDArray[np.float32]:

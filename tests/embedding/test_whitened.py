@@ -22,7 +22,6 @@ from rgwot.embedding.whitened import (
     variability,
 )
 from rgwot.features.store import FeatureStore, StoreWriter, open_store
-from rgwot.runtime.errors import RgwotError
 
 
 def samples(T: int, C: int, seed: int = 0) -> np.ndarray:
@@ -206,21 +205,6 @@ def test_every_setting_reaches_the_embedding(write_stores: Callable[..., list[Fe
         found = fit_whitened(stores, Settings(whiten=WhitenSettings(**keys)), seed=0)(stores[0]).embedding  # type: ignore[arg-type]
         assert found.shape == (60, D)
         assert found.shape != plain.shape or not np.array_equal(found, plain)
-
-
-def test_maps_of_different_sizes_need_one_cell(write_stores: Callable[..., list[FeatureStore]], tmp_path: Path) -> None:
-    stores = write_stores(videos())
-    writer = StoreWriter(tmp_path / "one.zarr", np.arange(9.0), 1)
-    writer.write(0, np.random.default_rng(0).normal(size=(9, 1024, 1, 1)))
-    writer.finish(9, {"status": "ok", "reason": ""})
-    one = open_store(tmp_path / "one.zarr")
-    assert fit_whitened([*stores, one], Settings(), seed=0)(one).embedding.shape[0] == 9
-    fine = Settings(whiten=WhitenSettings(grid=2))
-    words = r"one.zarr: found 1 x 1 cells for whiten.grid 2, expected 2 x 2 as in a.zarr; take whiten.grid 1"
-    with pytest.raises(RgwotError, match=words):
-        fit_whitened([*stores, one], fine, seed=0)
-    with pytest.raises(RgwotError, match=words):
-        fit_whitened(stores, fine, seed=0)(one)
 
 
 def test_views_are_pairs_of_disjoint_halves_of_the_channels() -> None:
