@@ -222,19 +222,9 @@ class Trainer:
             lengths = np.array([store.duration_s * unit for store, unit in zip(stores, units, strict=True)])
             sides += [torch.from_numpy(times).to(x.device), torch.from_numpy(lengths).to(x.device)]
         x_times, x_lengths, y_times, y_lengths = sides
-        steps = torch.tensor(iterations, device=x.device)
-        return PairBatch(
-            x,
-            y,
-            x_times,
-            x_lengths,
-            y_times,
-            y_lengths,
-            steps,
-            learned=self.learned,
-            planned=self.settings.train.iterations,
-            chance=partial(generator, self.seed, Stream.LOSS),
-        )
+        steps, planned = torch.tensor(iterations, device=x.device), self.settings.train.iterations
+        chance = partial(generator, self.seed, Stream.LOSS)
+        return PairBatch(x, y, x_times, x_lengths, y_times, y_lengths, steps, self.learned, planned, chance)
 
 
 def per_second(store: FeatureStore, unit: str) -> float:
