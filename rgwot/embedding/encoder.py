@@ -102,11 +102,6 @@ def batch_norm(x: Tensor, norm: nn.BatchNorm2d, groups: int, tracked: Sequence[i
     return torch.cat(parts, dim=1)
 
 
-def connect(x: Tensor, layer: nn.Linear, dtype: torch.dtype) -> Tensor:
-    """Fully connected layer on the last axis, its products in ``dtype`` and their sum in that of the bias."""
-    return F.linear(x.to(dtype), layer.weight.to(dtype)).to(layer.bias.dtype) + layer.bias
-
-
 def dropout_masks(rng: np.random.Generator, clips: int, widths: Sequence[int], rate: float) -> list[Tensor]:
     """Draw a mask (clips, width) for each hidden layer's input: 0 with probability ``rate``, else 1 / (1 - rate)."""
     return [
@@ -236,7 +231,9 @@ class Encoder(nn.Module):
         y = y.movedim(0, -2).flatten(-2)[None]
         for layer, norm in ((self.stack1, self.bn1), (self.stack2, self.bn2)):
             dtype = torch.bfloat16 if self.precision == "bfloat16" else layer.weight.dtype
-            y = F.relu(batch_norm(connect(y, layer, dtype), norm, groups, tracked))
+            # Products in ``dtype``, their sum with the bias in that of the bias.
+            y = F.linear(y.to(dtype), layer.weight.to(dtype)).to(layer.bias.dtype) + layer.bias
+            y = F.relu(batch_norm(y, norm, groups, tracked))
         return y[0, :, 0, 0]
 
 
