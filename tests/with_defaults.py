@@ -13,6 +13,7 @@ from rgwot.baselines.kantorovich import SoftMatching
 from rgwot.baselines.kantorovich import kantorovich_match as match
 from rgwot.baselines.partial import align_frames_partially as partially
 from rgwot.config.settings import (
+    CidmSettings,
     DecodeSettings,
     EncoderSettings,
     FeatureSettings,
@@ -20,12 +21,12 @@ from rgwot.config.settings import (
     TrainSettings,
     TransportSettings,
 )
-from rgwot.embedding import encoder
-from rgwot.embedding.encoder import Encoder
+from rgwot.embedding.encoder import Encoder, seeded
 from rgwot.features import backbone
 from rgwot.features.backbone import Backbone
 from rgwot.keysteps import fuzzy_cmeans as fuzzy
 from rgwot.keysteps.fuzzy_cmeans import FuzzyCMeans
+from rgwot.losses import cidm
 from rgwot.transport import FrameAlignment, TransportResult
 
 OT, LOSS, FEATURES, DECODE, TRAIN = (
@@ -34,7 +35,6 @@ OT, LOSS, FEATURES, DECODE, TRAIN = (
 ENCODER = EncoderSettings().model_dump(exclude={"beside"}) | {
     "input_norm": False, "features": 1024, "precision": TRAIN.precision
 }  # fmt: skip
-CLUSTERING = {key: getattr(DECODE, key) for key in ("max_iterations", "tolerance", "restarts", "start")}
 COMMON = {key: getattr(OT, key) for key in ("alpha", "epsilon", "max_iterations", "tolerance")}
 ENDS = {key: getattr(OT, key) for key in ("rho", "zeta", "virtual")}
 BALANCED = COMMON | {"r": OT.r, "solver": OT.solver}
@@ -45,11 +45,15 @@ def load_backbone(weights: str, seed: int = 0, **changes: Any) -> Backbone:
 
 
 def initialised(seed: int, **changes: Any) -> Encoder:
-    return encoder.initialised(seed, **ENCODER | changes)
+    return seeded(seed, lambda: Encoder(**ENCODER | changes))
 
 
 def fuzzy_cmeans(x: NDArray[Any], K: int, m: float, generator: np.random.Generator, **changes: Any) -> FuzzyCMeans:
-    return fuzzy.fuzzy_cmeans(x, K, m, generator, **CLUSTERING | changes)
+    return fuzzy.fuzzy_cmeans(x, K, m, generator, DECODE.model_copy(update=changes))
+
+
+def cidm_loss(x: Tensor, times: Tensor, duration: Tensor | float = 1.0, **changes: Any) -> Tensor:
+    return cidm.cidm_loss(x, times, duration, CidmSettings().model_copy(update=changes))
 
 
 def solve(cost: Tensor, **changes: Any) -> TransportResult:

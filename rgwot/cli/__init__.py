@@ -110,7 +110,7 @@ def cli(verbose: bool) -> None:
         if stat.S_ISREG(os.fstat(sys.stderr.fileno()).st_mode):
             click.echo(f"rgwot {shlex.join(sys.argv[1:])}", err=True)
     # Chatter of libraries would bury our own lines.
-    for name in ("matplotlib", "fontTools", "PIL", "asyncio", "numba", "gensim", "smart_open"):
+    for name in ("matplotlib", "fontTools", "PIL", "asyncio", "gensim", "smart_open"):
         logging.getLogger(name).setLevel(logging.WARNING)
     # Snakemake and the records of a run leave files of their own in a store.
     warnings.filterwarnings("ignore", r"Object at \.\S+ is not recognized", category=UserWarning)
