@@ -10,11 +10,11 @@ from rgwot.losses.interface import PairBatch
 from rgwot.transport import align_frames
 
 
-def align_gromov_wasserstein(batch: PairBatch, settings: Settings) -> Tensor:
-    """Cross-entropy with the regularised fused Gromov-Wasserstein plan (RGWOT; methods 3.3 to 3.6), (P,)."""
+def plan_weights(batch: PairBatch, settings: Settings) -> Tensor:
+    """Return the weights (P, N, N) with which RGWOT's plan matches the frames of x with those of y (methods 3.5)."""
     ot = settings.ot
     x_positions, y_positions = batch.prior_positions(settings)
-    weights = align_frames(
+    return align_frames(
         batch.x.detach(),
         batch.y.detach(),
         alpha=ot.alpha,
@@ -29,4 +29,9 @@ def align_gromov_wasserstein(batch: PairBatch, settings: Settings) -> Tensor:
         x_positions=x_positions,
         y_positions=y_positions,
     ).weights
+
+
+def align_gromov_wasserstein(batch: PairBatch, settings: Settings) -> Tensor:
+    """Cross-entropy with the regularised fused Gromov-Wasserstein plan (RGWOT; methods 3.3 to 3.6), (P,)."""
+    weights = plan_weights(batch, settings)
     return alignment_loss(batch.x, batch.y, weights, settings.loss.tau, settings.loss.symmetric)

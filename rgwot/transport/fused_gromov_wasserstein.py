@@ -110,8 +110,21 @@ def solve(
     Raises
     ------
     ValueError
-        If the cost is not finite.
+        If the cost is not a finite (B, N, M) tensor or a parameter is out of range.
     """
+    if cost.ndim != 3:
+        raise ValueError(f"cost: found shape {tuple(cost.shape)}, expected (B, N, M)")
+    if not 0 <= alpha <= 1:
+        raise ValueError(f"alpha: found {alpha}, expected a value in [0, 1]")
+    if not epsilon > 0:
+        raise ValueError(f"epsilon: found {epsilon}, expected a value above 0")
+    if not r >= 0:
+        raise ValueError(f"r: found {r}, expected a value of at least 0")
+    if min(max_iterations, parity_outer, parity_inner) < 1:
+        found = f"{max_iterations}, {parity_outer}, {parity_inner}"
+        raise ValueError(f"max_iterations, parity_outer, parity_inner: found {found}, expected at least 1")
+    if solver not in {"converged", "parity"}:
+        raise ValueError(f"solver: found {solver!r}, expected 'converged' or 'parity'")
     with torch.no_grad(), torch.autocast(device_type=cost.device.type, enabled=False):
         linear = (1 - alpha) * cost.double()
         if not bool(linear.isfinite().all()):

@@ -75,7 +75,7 @@ def align_frames(
     Raises
     ------
     ValueError
-        If shapes disagree.
+        If shapes disagree or only one of the two positions is given.
     """
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
         cost = alignment_cost(x, y, rho, zeta, virtual, x_positions, y_positions)
@@ -117,6 +117,10 @@ def alignment_cost(
     y_positions: Tensor | None,
 ) -> Tensor:
     """Cost C + rho R in float64, with the virtual frame where it has a cost."""
+    if virtual not in {"cost", "threshold", "none"}:
+        raise ValueError(f"virtual: found {virtual!r}, expected 'cost', 'threshold' or 'none'")
+    if (x_positions is None) != (y_positions is None):
+        raise ValueError("x_positions, y_positions: found one of the two, expected both or none")
     cost = cosine_cost(x.double(), y.double())
     if x_positions is None or y_positions is None:
         x_positions, y_positions = (

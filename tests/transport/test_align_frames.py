@@ -110,6 +110,10 @@ def test_prior_in_true_times() -> None:
     torch.testing.assert_close(same.weights, align_frames(x, y).weights, rtol=1e-4, atol=1e-6)
     late = align_frames(x, y, x_positions=positions[0].expand(2, -1), y_positions=(positions[1] ** 2).expand(2, -1))
     assert (late.weights - same.weights).abs().max() > 1e-2
+    with pytest.raises(ValueError, match="found one of the two"):
+        align_frames(x, y, x_positions=positions[0])
+    with pytest.raises(ValueError, match="virtual: found 'soft'"):
+        align_frames(x, y, virtual="soft")
 
 
 def test_autocast_and_gradient_do_not_enter() -> None:

@@ -185,8 +185,18 @@ def test_low_precision_costs_are_solved_in_float64(dtype: torch.dtype) -> None:
 
 def test_mistakes_are_told() -> None:
     cost = random_cost(12)
+    with pytest.raises(ValueError, match=r"found shape \(12, 9\), expected \(B, N, M\)"):
+        solve(cost[0], **PAPER, r=0.02)
+    with pytest.raises(ValueError, match="alpha: found 1.2"):
+        solve(cost, alpha=1.2, epsilon=0.07, r=0.02)
+    with pytest.raises(ValueError, match="epsilon: found 0"):
+        solve(cost, alpha=0.3, epsilon=0, r=0.02)
+    with pytest.raises(ValueError, match="r: found -0.1"):
+        solve(cost, **PAPER, r=-0.1)
     with pytest.raises(ValueError, match="not finite"):
         solve(cost.log() * torch.nan, **PAPER, r=0.02)
+    with pytest.raises(ValueError, match="solver: found 'exact'"):
+        solve(cost, **PAPER, r=0.02, solver="exact")
 
 
 @pytest.mark.gpu
