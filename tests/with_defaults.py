@@ -13,7 +13,6 @@ from rgwot.baselines.kantorovich import SoftMatching
 from rgwot.baselines.kantorovich import kantorovich_match as match
 from rgwot.baselines.partial import align_frames_partially as partially
 from rgwot.config.settings import (
-    CidmSettings,
     DecodeSettings,
     EncoderSettings,
     FeatureSettings,
@@ -26,7 +25,6 @@ from rgwot.features import backbone
 from rgwot.features.backbone import Backbone
 from rgwot.keysteps import fuzzy_cmeans as fuzzy
 from rgwot.keysteps.fuzzy_cmeans import FuzzyCMeans
-from rgwot.losses import cidm
 from rgwot.transport import FrameAlignment, TransportResult
 
 OT, LOSS, FEATURES, DECODE, TRAIN = (
@@ -50,10 +48,6 @@ def initialised(seed: int, **changes: Any) -> Encoder:
 
 def fuzzy_cmeans(x: NDArray[Any], K: int, m: float, generator: np.random.Generator, **changes: Any) -> FuzzyCMeans:
     return fuzzy.fuzzy_cmeans(x, K, m, generator, DECODE.model_copy(update=changes))
-
-
-def cidm_loss(x: Tensor, times: Tensor, duration: Tensor | float = 1.0, **changes: Any) -> Tensor:
-    return cidm.cidm_loss(x, times, duration, CidmSettings().model_copy(update=changes))
 
 
 def solve(cost: Tensor, **changes: Any) -> TransportResult:

@@ -60,8 +60,18 @@ def objective(batch: PairBatch, settings: Settings) -> Terms:
     cidm = settings.cidm
     align = LOSSES[settings.loss.alignment].load()(batch, settings)
     embedded = torch.cat([batch.x, batch.y])
-    times, lengths = torch.cat([batch.x_times, batch.y_times]), torch.cat([batch.x_lengths, batch.y_lengths])
-    contrast = cidm_loss(embedded if cidm.gradient else embedded.detach(), times, lengths, cidm).view(2, -1).sum(0)
+    contrast = cidm_loss(
+        embedded if cidm.gradient else embedded.detach(),
+        torch.cat([batch.x_times, batch.y_times]),
+        lambda_=cidm.lambda_,
+        sigma=cidm.sigma,
+        duration=torch.cat([batch.x_lengths, batch.y_lengths]),
+        distance=cidm.distance,
+        weight=cidm.weight,
+        positives=cidm.positives,
+        reduction="mean" if cidm.reduction == "mean" else "sum",
+    )
+    contrast = contrast.view(2, -1).sum(0)
     loss = align + cidm.beta * (contrast / 2 if cidm.reduction == "video_mean" else contrast)
     if cidm.reduction == "sum" and cidm.beta:
         loss = loss / batch.x.shape[1]

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 from torch import Tensor
 
-from rgwot.config.settings import CidmSettings
 
-
-def cidm_loss(x: Tensor, times: Tensor, duration: Tensor | float, settings: CidmSettings) -> Tensor:
+def cidm_loss(
+    x: Tensor,
+    times: Tensor,
+    *,
+    lambda_: float,
+    sigma: float,
+    duration: Tensor | float,
+    distance: Literal["squared", "euclidean"],
+    weight: Literal["relative_time", "none"],
+    positives: Literal["plain", "weighted"],
+    reduction: Literal["mean", "sum"],
+) -> Tensor:
     r"""Pull frames within sigma of each other together and push the others lambda apart.
 
     .. math::
@@ -16,7 +27,7 @@ def cidm_loss(x: Tensor, times: Tensor, duration: Tensor | float, settings: Cidm
                     + [|t_i - t_j| \le \sigma]\, d_{ij}, \qquad
         \omega_{ij} = \left(\frac{t_i - t_j}{L}\right)^2 + 1
 
-    Published readings of this loss are choices of settings; the default is in methods 3.6:
+    Published readings of this loss are choices of parameters; the settings' own is in methods 3.6:
 
     ============  ===========  ==============================  ==========
     reading       distance     times, sigma, duration          positives
@@ -36,31 +47,45 @@ def cidm_loss(x: Tensor, times: Tensor, duration: Tensor | float, settings: Cidm
         Embeddings of the sampled frames of each video.
     times : Tensor, shape (B, N)
         When the frames were taken, in any unit.
+    lambda_ : float
+        Margin, in units of the distance. For unit vectors and squared distance, 2 means orthogonal.
+    sigma : float
+        Half width of the window of positives, in the unit of ``times``.
     duration : Tensor of shape (B,) or float
         Length L of each video in the unit of ``times``, > 0; 1 gives omega = (t_i - t_j)^2 + 1.
-    settings
-        ``lambda_``, the margin, in units of the distance (for unit vectors and squared distance, 2 means orthogonal),
-        and ``sigma``, half width of the window of positives, in the unit of ``times``. ``distance``: d is
-        \|x_i - x_j\|^2 or \|x_i - x_j\|; the gradient of the latter is zero where the frames coincide. ``weight``:
-        omega as above, or 1. ``positives``: d, or d / omega. ``reduction``: mean over rows, (1/N) sum_i sum_j as the
-        alignment loss, or else the sum over i and j.
+    distance : {"squared", "euclidean"}
+        d = \|x_i - x_j\|^2 or d = \|x_i - x_j\|. The gradient of the latter is zero where the frames
+        coincide.
+    weight : {"relative_time", "none"}
+        omega as above, or 1.
+    positives : {"plain", "weighted"}
+        Positive term d, or d / omega.
+    reduction : {"mean", "sum"}
+        Mean over rows, (1/N) sum_i sum_j as the alignment loss, or sum over i and j.
 
     Returns
     -------
     Tensor, shape (B,)
         One value per video, >= 0.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree.
     """
+    if x.ndim != 3 or times.shape != x.shape[:2]:
+        raise ValueError(f"x, times: found shapes {tuple(x.shape)}, {tuple(times.shape)}, expected (B, N, D), (B, N)")
     dtype = torch.promote_types(x.dtype, torch.float32)
     with torch.autocast(device_type=x.device.type, enabled=False):
-        d = _pairwise_distance(x.to(dtype), settings.distance)
+        d = _pairwise_distance(x.to(dtype), distance)
         # Time differences in float64: long videos in frames exceed what float32 tells apart.
         gap = (times.double()[:, :, None] - times.double()[:, None, :]).abs()
         length = torch.as_tensor(duration, dtype=torch.float64, device=x.device).reshape(-1, 1, 1)
-        omega = ((gap / length) ** 2 + 1).to(dtype) if settings.weight == "relative_time" else torch.ones_like(d)
-        positive = d / omega if settings.positives == "weighted" else d
-        pairs = torch.where(gap > settings.sigma, omega * (settings.lambda_ - d).clamp_min(0), positive)
+        omega = ((gap / length) ** 2 + 1).to(dtype) if weight == "relative_time" else torch.ones_like(d)
+        positive = d / omega if positives == "weighted" else d
+        pairs = torch.where(gap > sigma, omega * (lambda_ - d).clamp_min(0), positive)
         total = pairs.sum((1, 2))
-        return total / x.shape[1] if settings.reduction == "mean" else total
+        return total if reduction == "sum" else total / x.shape[1]
 
 
 def _pairwise_distance(x: Tensor, distance: str) -> Tensor:

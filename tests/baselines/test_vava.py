@@ -8,13 +8,14 @@ from functools import partial
 import pytest
 import torch
 from torch import Tensor
-from with_defaults import align_frames_partially, cidm_loss, kantorovich_match
+from with_defaults import align_frames_partially, kantorovich_match
 
 from rgwot.baselines import kantorovich
 from rgwot.baselines import partial as partial_transport
 from rgwot.baselines.kantorovich import inter_video_loss, intra_video_loss, temporal_share
 from rgwot.config.methods import FAMILIES, LOSSES
 from rgwot.config.settings import LossSettings, build
+from rgwot.losses.cidm import cidm_loss
 from rgwot.losses.interface import PairBatch
 
 remap_loss = partial(partial_transport.remap_loss, lambda_c=1.0)
@@ -71,7 +72,11 @@ def test_intra_term_by_a_double_loop(weighted: bool, window: float) -> None:
 def test_intra_term_of_opel_is_cidm_on_positions() -> None:
     x, _ = pair(1)
     positions = torch.arange(6.0).expand(3, -1)
-    expected = cidm_loss(x / 5**0.5, positions, lambda_=2.0, sigma=3.0, positives="weighted") / 6
+    expected = cidm_loss(
+        x / 5**0.5, positions, lambda_=2.0, sigma=3.0, duration=1.0, distance="squared", weight="relative_time",
+        positives="weighted", reduction="mean",
+    )  # fmt: skip
+    expected = expected / 6
     torch.testing.assert_close(intra_video_loss(x, 3.0, True), expected)
 
 

@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 import torch
 from torch import Tensor
-from with_defaults import cidm_loss
 
 from rgwot.config.methods import FAMILIES, LOSSES
 from rgwot.config.settings import EncoderSettings, Settings
@@ -23,13 +22,14 @@ from rgwot.embedding.loop import Terms, Trainer, learned_by, objective
 from rgwot.embedding.model import encoder_of, load_model
 from rgwot.embedding.train import build_encoder, train
 from rgwot.features.index import open_stores
+from rgwot.losses.cidm import cidm_loss
 from rgwot.losses.interface import PairBatch
 from rgwot.runtime.errors import RgwotError
 
 Make = Callable[..., Settings]
 TRANSPORT = ("vava", "opel", "opel-gaussian", "remap")
 METHODS = ("rgwot", "tcc", "gtcc", "lav", "cnc", "cnc-released", *TRANSPORT)
-summed = partial(cidm_loss, lambda_=2.0, sigma=7.0, reduction="sum")
+summed = partial(cidm_loss, lambda_=2.0, sigma=7.0, weight="relative_time", reduction="sum")
 
 
 @pytest.fixture(scope="session")

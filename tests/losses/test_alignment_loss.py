@@ -78,3 +78,9 @@ def test_autocast_does_not_lower_the_precision() -> None:
     half = alignment_loss(x.bfloat16(), y.bfloat16(), plan)
     assert half.dtype == torch.float32
     torch.testing.assert_close(half, inside, rtol=0.05, atol=0)
+
+
+def test_mistakes_are_told() -> None:
+    x, y, plan = pair()
+    with pytest.raises(ValueError, match=r"found \(3, 6, 5\), \(3, 4, 5\), \(3, 4, 6\)"):
+        alignment_loss(x, y, plan.transpose(1, 2))

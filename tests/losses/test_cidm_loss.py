@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -7,8 +8,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
-from with_defaults import cidm_loss
 
+from rgwot.losses import cidm
+
+cidm_loss = partial(
+    cidm.cidm_loss,
+    lambda_=2.0, sigma=10.0, duration=1.0, distance="squared", weight="relative_time", positives="plain",
+    reduction="mean",
+)  # fmt: skip
 RGWOT_CODE: dict[str, Any] = {"distance": "squared", "positives": "plain", "duration": 1000.0}
 CNC_CODE: dict[str, Any] = {"distance": "euclidean", "positives": "weighted", "duration": 1000.0}
 PAPER: dict[str, Any] = {"distance": "euclidean", "positives": "weighted", "duration": 1.0}
@@ -134,3 +141,9 @@ def test_autocast_does_not_lower_the_precision() -> None:
     with torch.autocast("cpu", dtype=torch.bfloat16):
         inside = cidm_loss(x, times, sigma=200, duration=1000)
     assert torch.equal(inside, cidm_loss(x, times, sigma=200, duration=1000))
+
+
+def test_mistakes_are_told() -> None:
+    x, times = video()
+    with pytest.raises(ValueError, match=r"\(2, 6, 4\), \(2, 5\)"):
+        cidm_loss(x, times[:, :5])
