@@ -33,6 +33,7 @@ OT, LOSS, FEATURES, DECODE, TRAIN = (
 ENCODER = EncoderSettings().model_dump(exclude={"beside"}) | {
     "input_norm": False, "features": 1024, "precision": TRAIN.precision
 }  # fmt: skip
+CLUSTERING = {key: getattr(DECODE, key) for key in ("max_iterations", "tolerance", "restarts", "start")}
 COMMON = {key: getattr(OT, key) for key in ("alpha", "epsilon", "max_iterations", "tolerance")}
 ENDS = {key: getattr(OT, key) for key in ("rho", "zeta", "virtual")}
 BALANCED = COMMON | {"r": OT.r, "solver": OT.solver}
@@ -47,7 +48,7 @@ def initialised(seed: int, **changes: Any) -> Encoder:
 
 
 def fuzzy_cmeans(x: NDArray[Any], K: int, m: float, generator: np.random.Generator, **changes: Any) -> FuzzyCMeans:
-    return fuzzy.fuzzy_cmeans(x, K, m, generator, DECODE.model_copy(update=changes))
+    return fuzzy.fuzzy_cmeans(x, K, m, generator, **CLUSTERING | changes)
 
 
 def solve(cost: Tensor, **changes: Any) -> TransportResult:

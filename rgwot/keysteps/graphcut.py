@@ -85,7 +85,9 @@ def decode_graphcut(frames: Frames, K: int, settings: Settings, generator: np.ra
     block = settings.decode
     lambda_1 = direction_eigenvalue(frames.x)
     m = auto_fuzzifier(lambda_1) if block.m == "auto" else float(block.m)
-    clusters = fuzzy_cmeans(frames.x, K, m, generator, block)
+    clusters = fuzzy_cmeans(
+        frames.x, K, m, generator, block.max_iterations, block.tolerance, block.restarts, block.start
+    )
 
     def learned() -> Learned:
         mean, floor = frame_of(frames.x)
