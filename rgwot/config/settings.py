@@ -8,14 +8,15 @@ our reading where the paper is silent (methods 7).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from rgwot.config.extractors import EXTRACTORS, extractor
 from rgwot.config.methods import LEARNERS, LOSSES
 from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.timing import rate_text
 
 if TYPE_CHECKING:
     Alignment = str
@@ -33,6 +34,9 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Fraction01 = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
+Model = TypeVar("Model", bound=BaseModel)
+# A number or a text, kept in its exact form.
+Rate = Annotated[float | str, AfterValidator(rate_text)]
 
 
 class Block(BaseModel):
@@ -546,17 +550,23 @@ def build(values: Mapping[str, Any], where: str) -> Settings:
             raise RgwotError(f"{where}: unknown key {dotted!r}; {nearest(dotted, known)}")
         block, key = dotted.split(".", 1)
         nested.setdefault(block, {})[key] = value
+    return validated(Settings, nested, where)
+
+
+def validated(model: type[Model], content: Mapping[str, Any], where: str) -> Model:
+    """Return a model with this content; RgwotError, one line with ``where`` and the first wrong key, if it is none."""
     try:
-        return Settings.model_validate(nested)
+        return model.model_validate(dict(content))
     except ValidationError as error:
-        raise RgwotError(f"{where}: {describe(error, Settings)}") from None
+        raise RgwotError(f"{where}: {describe(error, model)}") from None
 
 
 def describe(error: ValidationError, model: type[BaseModel]) -> str:
     """Put a validation error of a model into one line: key, what was found, what was expected."""
     first = error.errors()[0]
     # Union members add their own names to the location; only keys help the reader.
-    key = ".".join(str(part) for part in first["loc"] if not str(part).startswith(("constrained", "literal[")))
+    parts = [str(part) for part in first["loc"]]
+    key = ".".join(part for part in parts if not part.startswith(("constrained", "literal[", "function-")))
     if first["type"] == "extra_forbidden":
         *parents, name = first["loc"]
         return f"unknown key {key!r}; {nearest(str(name), keys_at(parents, model))}"
