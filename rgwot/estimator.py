@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
@@ -17,9 +18,10 @@ from rgwot.bundles.file import MODEL, bundle_bytes, parse_bundle
 from rgwot.bundles.inputs import check_kind, import_form
 from rgwot.bundles.make import bundle_of, check_rule, choices_of
 from rgwot.datasets.names import stem_of
-from rgwot.discovery import Findings, Times, Videos, as_many_threads, find, resolve, stores_of
+from rgwot.discovery import Findings, Times, Videos, find, stores_of
 from rgwot.keysteps.decode import embedded_video
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.threads import threads_kept
 
 Labels = dict[str, NDArray[np.int64]] | list[NDArray[np.int64]]
 """The key step (T,) of every feature, by video where the videos have names, else in the order of the videos."""
@@ -98,8 +100,8 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         RgwotError
             As `rgwot.discover`.
         """
-        resolved = resolve(self.method, self.decoder, self.K, self.settings, self.seed)
-        findings = find(X, resolved, fps=self.fps, times=times, device=self.device)
+        asked = (self.method, self.decoder, self.K, self.settings, self.seed)
+        findings = find(X, *asked, fps=self.fps, times=times, device=self.device)
         self.bundle_: bytes | None = None
         self._no_rule = ""
         try:
@@ -141,7 +143,7 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         for store in stores:
             check_kind(bundle, store)
         shown = [store for store in stores if len(store)]
-        with as_many_threads(MODEL in bundle.parts):
+        with threads_kept() if MODEL in bundle.parts else nullcontext():
             result = restore(bundle)
             videos = {store.video: embedded_video(store, result.embed) for store in shown}
         steps, _ = label_videos(bundle, result, shown, videos)
