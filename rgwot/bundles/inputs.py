@@ -28,15 +28,6 @@ _COMPARED = tuple(key for key in SHARED if key != "weights")
 
 
 @dataclass(frozen=True)
-class Input:
-    """A video, or features without one, and its feature store."""
-
-    source: Path
-    pictured: bool
-    store: FeatureStore
-
-
-@dataclass(frozen=True)
 class How:
     """How features are made: the path of weights that the bundle only names, and what no result depends on."""
 
@@ -47,11 +38,11 @@ class How:
     frames_fps: Fraction | None = None
 
 
-def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How) -> list[Input]:
+def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How) -> dict[Path, FeatureStore]:
     """Extract features of videos into a folder that keeps them, or open those that are given.
 
     A source is a video, a feature store, or, of a bundle of features made elsewhere, a file of such features, in the
-    form that those of the result had.
+    form that those of the result had. Returns the feature store of each.
 
     Raises
     ------
@@ -88,7 +79,7 @@ def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How)
             make(source, path)
             stores[video] = open_store(path)
             check_kind(bundle, stores[video])
-    return [Input(source, video in wanted and not imported, stores[video]) for video, source in named.items()]
+    return {source: stores[video] for video, source in named.items()}
 
 
 def check_kind(bundle: Bundle, store: FeatureStore) -> None:

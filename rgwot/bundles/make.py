@@ -101,9 +101,9 @@ def make_bundle(
     procedure = read_procedure(segments_csv.with_name(PROCEDURE))
     names = found = names_of(read_names(names_yaml), str(run), segments)
     if edits := read_corrections(corrections_yaml):
-        corrected = correct_folder(segments_csv.parent, edits, found)
-        procedure, names = corrected.key_steps.procedure, corrected.replayed.names
-        for line in report_lines(corrected.replayed.report):
+        corrected, replayed = correct_folder(segments_csv.parent, edits, found)
+        procedure, names = corrected.procedure, replayed.names
+        for line in report_lines(replayed.report):
             log.info("%s: %s", corrections_yaml, line.strip())
     about, parts = bundle_of(
         run=run,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,13 +16,6 @@ from rgwot.procedure import Procedure, learn, recordings_from_segments
 from rgwot.records import SCOPES
 
 
-class CorrectedResult(NamedTuple):
-    """Key steps after corrections, and what `apply_corrections` said."""
-
-    key_steps: KeySteps
-    replayed: Corrected
-
-
 def corrected_result(
     segments: pd.DataFrame,
     orders: Mapping[str, Order],
@@ -30,8 +23,8 @@ def corrected_result(
     diagnostics: Mapping[str, Any],
     edits: Sequence[Edit],
     names: Mapping[int, str] | None = None,
-) -> CorrectedResult:
-    """Correct a result.
+) -> tuple[KeySteps, Corrected]:
+    """Correct a result; return its key steps then, and what `apply_corrections` said.
 
     Parameters
     ----------
@@ -59,7 +52,7 @@ def corrected_result(
     learned_from = replayed.segments[replayed.segments["video"].isin(seen)]
     again = learn(recordings_from_segments(learned_from), procedure.learner, **procedure.settings)
     counts = {"edits": len(edits), "hold": int(replayed.report["holds"].sum())}
-    return CorrectedResult(KeySteps(tables, found, again, {**diagnostics, "corrections": counts}), replayed)
+    return KeySteps(tables, found, again, {**diagnostics, "corrections": counts}), replayed
 
 
 def _same(one: pd.DataFrame, other: pd.DataFrame) -> bool:
