@@ -13,23 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_ar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from rgwot.config.extractors import EXTRACTORS, extractor
+from rgwot.config.extractors import extractor
 from rgwot.config.methods import LEARNERS, LOSSES
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.timing import rate_text
 
 if TYPE_CHECKING:
     Alignment = str
-    Backbone = str
     Learner = str
-else:  # known at run time: the losses and extractors that are found
+else:  # known at run time: the losses that are found
     Alignment = Literal[tuple(LOSSES)]
     Learner = Literal[tuple(LEARNERS)]
-    # Networks by name, and families by the form of their members' names.
-    Backbone = Literal[tuple(name for name, about in EXTRACTORS.items() if not about.members)]
-    for _name, _about in EXTRACTORS.items():
-        if _about.members:
-            Backbone |= Annotated[str, Field(pattern=f"^{_name}:[a-z0-9_]+/[A-Za-z0-9_.]+$")]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Fraction01 = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -50,7 +44,7 @@ class FeatureSettings(Block):
 
     fps: Positive = Field(2.0, description="samples per second, by time stamp")
     size: Annotated[int, Field(ge=32)] = Field(168, description="side of the squashed frame, pixels; paper's code")
-    backbone: Backbone = Field(
+    backbone: str = Field(
         "resnet50",
         description="the frozen network: resnet50 (paper), efficientnet_lite0, torchvision:<model>/<layer>, "
         "timm:<model> or transformers:<name>",
@@ -74,14 +68,13 @@ class FeatureSettings(Block):
         "none", description="none: fastest to read; lz4: a sixth smaller; zstd: a quarter; the values are the same"
     )
 
-    @field_validator("backbone", mode="before")
+    @field_validator("backbone")
     @classmethod
-    def _known(cls, name: object) -> object:
-        if isinstance(name, str):
-            try:
-                extractor(name)
-            except RgwotError as error:
-                raise PydanticCustomError("unknown", "{found}", {"found": str(error)}) from None
+    def _known(cls, name: str) -> str:
+        try:
+            extractor(name)
+        except RgwotError as error:
+            raise PydanticCustomError("unknown", "{found}", {"found": str(error)}) from None
         return name
 
 
