@@ -536,11 +536,8 @@ def build(values: Mapping[str, Any], where: str) -> Settings:
     where
         What to name in an error, such as ``config.yaml`` or an experiment id.
     """
-    known = defaults()
     nested: dict[str, dict[str, Any]] = {}
     for dotted, value in values.items():
-        if dotted not in known:
-            raise RgwotError(f"{where}: unknown key {dotted!r}; {nearest(dotted, known)}")
         block, key = dotted.split(".", 1)
         nested.setdefault(block, {})[key] = value
     return validated(Settings, nested, where)
