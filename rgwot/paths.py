@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -139,9 +138,3 @@ class Tree:
     def keysteps(self, run: Run) -> Path:
         """Folder with the key steps of a run."""
         return self.at(SEGMENTS, run).parent
-
-    def files(self, runs: Iterable[Run]) -> list[Path]:
-        """Return the existing files behind a page of some runs."""
-        files = [self.at(MANIFEST), self.at(ANNOTATIONS)]
-        files += [self.at(what, run) for run in runs for what in (*KEYSTEPS, SCORES, VIEW, HISTORY)]
-        return [path for path in files if path.is_file()]
