@@ -303,7 +303,9 @@ class Discovery:
         """Return the manifest of the videos, which are known by their features alone."""
         ends = self.segments.groupby("video")["end_s"].max()
         names = list(self.times)
-        rates = [_rate(self.times[name], ends[name]) for name in names]
+        # The usual number of samples per second.
+        steps = [float(np.median(np.diff(own))) if len(own) > 1 else ends[name] for name, own in self.times.items()]
+        rates = [Fraction(1 / step).limit_denominator(10_000) for step in steps]
         table: dict[str, Any] = {
             "video": [id_of(name) for name in names], "name": names, "path": names, "annotation": "",
             "duration_s": [ends[name] for name in names], "fps": rates, "width": 0, "height": 0, "status": "unscored",
@@ -565,9 +567,3 @@ def _renamed(found: KeySteps, called: Callable[[str], str]) -> KeySteps:
         replace(found.procedure, videos=videos, typical_video=called(typical) if typical else ""),
         found.diagnostics,
     )
-
-
-def _rate(time_s: NDArray[np.float64], end_s: float) -> Fraction:
-    """Return the usual number of samples per second."""
-    step = float(np.median(np.diff(time_s))) if len(time_s) > 1 else end_s
-    return Fraction(1 / step).limit_denominator(10_000)

@@ -36,16 +36,17 @@ def corrected_result(
         As of `apply_corrections`.
     """
     replayed = apply_corrections(segments, edits, names)
+    columns = ["start_s", "end_s", "key_step"]
     tables = {
-        str(scope): {
-            str(video): own[["start_s", "end_s", "key_step"]] for video, own in part.groupby("video", sort=False)
-        }
+        str(scope): {str(video): own[columns] for video, own in part.groupby("video", sort=False)}
         for scope, part in replayed.segments.groupby("scope")
         if scope in SCOPES
     }
     task, before = tables["task"], dict(list(segments[segments["scope"] == "task"].groupby("video", sort=False)))
     found = {
-        video: orders[video] if _same(own, before[video]) and video in orders else order_of_segments(own)
+        video: orders[video]
+        if video in orders and np.array_equal(own, before[video][columns])
+        else order_of_segments(own)
         for video, own in task.items()
     }
     seen = {video.video for video in procedure.videos}
@@ -53,8 +54,3 @@ def corrected_result(
     again = learn(recordings_from_segments(learned_from), procedure.learner, **procedure.settings)
     counts = {"edits": len(edits), "hold": int(replayed.report["holds"].sum())}
     return KeySteps(tables, found, again, {**diagnostics, "corrections": counts}), replayed
-
-
-def _same(one: pd.DataFrame, other: pd.DataFrame) -> bool:
-    columns = ["start_s", "end_s", "key_step"]
-    return np.array_equal(one[columns].to_numpy(), other[columns].to_numpy())
