@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from rgwot.bundles.apply import label_videos, restore
 from rgwot.bundles.file import MODEL, bundle_bytes, parse_bundle
 from rgwot.bundles.inputs import check_kind, import_form
-from rgwot.bundles.make import bundle_of, check_rule, choices_of
-from rgwot.datasets.names import stem_of
+from rgwot.bundles.make import bundle_of, check_rule
 from rgwot.discovery import Findings, Times, Videos, find, stores_of
 from rgwot.keysteps.decode import embedded_video
 from rgwot.runtime.errors import RgwotError
@@ -154,7 +153,7 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
 
 def _bundle(findings: Findings) -> bytes:
     """Return the bundle of a result; RgwotError where decoder or embedding have no rule for other videos."""
-    found, key_steps, embedded = findings.discovery, findings.key_steps, findings.embedded
+    found, embedded = findings.discovery, findings.embedded
     check_rule(found.run.decoder)
     # A trivial decoder has no rule.
     assert embedded is not None
@@ -174,10 +173,7 @@ def _bundle(findings: Findings) -> bytes:
         embedded=embedded,
         embedding=findings.embedder.embed,
         model=model,
-        learned=key_steps.learned() if key_steps.learned else None,
-        labels={video: found.labels[stem_of(video)] for video in embedded.part(held_out=False)},
-        choices=choices_of(found.diagnostics),
-        procedure=key_steps.procedure,
+        found=findings.key_steps,
         names={},
     )
     return bundle_bytes(about, parts)
