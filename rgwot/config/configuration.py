@@ -213,7 +213,7 @@ def load_config(content: Mapping[str, Any], where: str = "config.yaml") -> Confi
     RgwotError
         One line naming the key, what was found and what was expected.
     """
-    return validated(Config, content, where)
+    return validated(Config, dict(content), where)
 
 
 def read_files(paths: Iterable[Path]) -> dict[str, Any]:

@@ -543,10 +543,15 @@ def build(values: Mapping[str, Any], where: str) -> Settings:
     return validated(Settings, nested, where)
 
 
-def validated(model: type[Model], content: Mapping[str, Any], where: str) -> Model:
-    """Return a model with this content; RgwotError, one line with ``where`` and the first wrong key, if it is none."""
+def validated(model: type[Model], content: Any, where: str, context: Mapping[str, Any] | None = None) -> Model:
+    """Return a model with this content; RgwotError, one line with ``where`` and the first wrong key, if it is none.
+
+    ``context`` is what validators of the model are told besides.
+    """
     try:
-        return model.model_validate(dict(content))
+        return model.model_validate(content, context=context)
+    except RgwotError as error:
+        raise RgwotError(f"{where}: {error}") from None
     except ValidationError as error:
         raise RgwotError(f"{where}: {describe(error, model)}") from None
 
