@@ -19,7 +19,7 @@ from rgwot.bundles.inputs import How, read_inputs
 from rgwot.config.experiments import family_of, split_id
 from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES
 from rgwot.config.registry import load
-from rgwot.config.settings import Settings, build, flatten
+from rgwot.config.settings import Settings, validated
 from rgwot.datasets.names import stem_of
 from rgwot.embedding.embed import write_embeddings
 from rgwot.embedding.interface import EmbedVideo
@@ -142,7 +142,7 @@ def restore(bundle: Bundle) -> Restored:
     for name, known in ((about.method, FAMILIES), (about.decoder, DECODERS)):
         if split_id(name)[0] not in known:
             raise RgwotError(f"{bundle.path}: made with {name!r}, unknown here; {nearest(name, known)}")
-    settings = build(flatten(about.settings), f"{bundle.path}: settings")
+    settings = validated(Settings, about.settings, f"{bundle.path}: settings")
     try:
         if MODEL in bundle.parts:
             embed = _model(bundle)

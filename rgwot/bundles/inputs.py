@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from rgwot.bundles.file import Bundle
 from rgwot.config.extractors import extractor
 from rgwot.config.importing import ImportSettings
-from rgwot.config.settings import FeatureSettings
+from rgwot.config.settings import FeatureSettings, validated
 from rgwot.datasets.arrays import OPENERS
 from rgwot.datasets.names import video_id
 from rgwot.features.index import SHARED
@@ -112,10 +112,10 @@ def _extractor(bundle: Bundle, how: How) -> Make:
         raise RgwotError(
             f"{bundle.path}: made with the checkpoint {weights} of {name}, which is not in it; give --weights PATH"
         )
-    known = {key: attributes[key] for key in ("size", "fps", "precision", "fused") if key in attributes}
-    settings = FeatureSettings.model_validate(
-        {**known, "backbone": name, "weights": how.weights or weights, "seed": attributes.get("seed") or 0}
-    )
+    same = ("size", "fps", "precision", "fused")
+    told: dict[str, Any] = {key: value for key, value in attributes.items() if key in same}
+    told |= {"backbone": name, "weights": how.weights or weights, "seed": attributes.get("seed") or 0}
+    settings = validated(FeatureSettings, told, f"{bundle.path}: features")
     backbone = load_backbone(settings.weights, settings.seed, settings.precision, settings.backbone)
     found = weights_digest(backbone)
     if found != wanted:
@@ -146,7 +146,8 @@ def import_form(bundle: Bundle) -> ImportSettings:
         when = {"start_s": kept.get("start_s", 0.0), "fps": kept.get("fps_exact") or str(kept["fps"])}
     source = {name: kept[name] for name in ("backbone", "layer", "weights")}
     channels = bundle.about.features.frame[0]
-    return ImportSettings.model_validate({"axes": kept["source_axes"], "channels": channels, **when, **source})
+    form = {"axes": kept["source_axes"], "channels": channels, **when, **source}
+    return validated(ImportSettings, form, f"{bundle.path}: features")
 
 
 def _importer(bundle: Bundle) -> Make:
