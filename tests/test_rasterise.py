@@ -47,10 +47,5 @@ def test_a_decimal_border_is_the_decimal_the_annotator_wrote() -> None:
     assert truth_labels([1.1], [2.0], [1], np.arange(60), Fraction(30), "exact").sum() == 27
 
 
-def test_whole_number_rate_includes_both_ends() -> None:
-    assert truth_labels([1.0], [1.0], [2], np.arange(60), Fraction(30), "cnc").tolist().count(2) == 1
-    assert truth_labels([1.0], [1.0], [2], np.arange(60), Fraction(30), "exact").sum() == 0
-
-
 def test_no_segment_is_all_background() -> None:
     assert truth_labels([], [], [], np.arange(5), Fraction(30), "exact").tolist() == [0] * 5

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from rgwot.config.settings import Block
 
 
-class SynthSettings(BaseModel):
+class SynthSettings(Block):
     """What ``rgwot synth`` writes; the levels are the means of EgoProceL's 16 tasks."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     layout: Literal["folder"] = Field("folder", description="folder: one folder per task")
     tasks: tuple[str, ...] = Field(("assembly",), min_length=1, description="tasks to write")
