@@ -7,8 +7,8 @@ same key steps here as there.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from pydantic import ValidationError
 
 from rgwot.config.configuration import load_config
 from rgwot.config.experiments import Experiments, family_of, replaced_settings, split_id
 from rgwot.config.importing import ImportSettings
 from rgwot.config.methods import DECODERS, EMBEDDINGS
-from rgwot.config.settings import BLOCKS, Settings, describe, flatten, resolved_K
+from rgwot.config.settings import BLOCKS, Settings, flatten, resolved_K, validated
 from rgwot.corrections import Edit, parse_edits, read_corrections
 from rgwot.corrections.result import corrected_result
 from rgwot.datasets.names import stem_of
@@ -46,6 +45,7 @@ from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.reporting.names import names_text
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import write_csv, write_text
+from rgwot.runtime.threads import threads_kept
 from rgwot.timing import predicted_labels
 
 if TYPE_CHECKING:
@@ -303,7 +303,9 @@ class Discovery:
         """Return the manifest of the videos, which are known by their features alone."""
         ends = self.segments.groupby("video")["end_s"].max()
         names = list(self.times)
-        rates = [_rate(self.times[name], ends[name]) for name in names]
+        # The usual number of samples per second.
+        steps = [float(np.median(np.diff(own))) if len(own) > 1 else ends[name] for name, own in self.times.items()]
+        rates = [Fraction(1 / step).limit_denominator(10_000) for step in steps]
         table: dict[str, Any] = {
             "video": [id_of(name) for name in names], "name": names, "path": names, "annotation": "",
             "duration_s": [ends[name] for name in names], "fps": rates, "width": 0, "height": 0, "status": "unscored",
@@ -386,22 +388,13 @@ def discover(
     >>> (order[0], order[1]) in found.procedure.graph.edges, len(found.deviations)
     (True, 0)
     """
-    return find(features, resolve(method, decoder, K, settings, seed), fps=fps, times=times, device=device).discovery
+    return find(features, method, decoder, K, settings, seed, fps=fps, times=times, device=device).discovery
 
 
-@dataclass(frozen=True)
-class Resolved:
-    """What to do: the canonical ids with their seed, and the settings of the method and of its decoder."""
-
-    run: Run
-    of_method: Settings
-    of_decoder: Settings
-
-
-def resolve(
+def _resolved(
     method: str, decoder: str, K: int | str | None, settings: Mapping[str, Mapping[str, Any]] | None, seed: int
-) -> Resolved:
-    """Resolve ids and settings as the workflow does; RgwotError for those that are wrong."""
+) -> tuple[Run, Settings, Settings]:
+    """Return the canonical ids with their seed, and the settings of the method and of its decoder, as the workflow."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise RgwotError(f"seed: found {seed!r}, expected a whole number, 0 or more")
     given = {block: dict(keys) if isinstance(keys, Mapping) else keys for block, keys in (settings or {}).items()}
@@ -419,7 +412,7 @@ def resolve(
         raise RgwotError(f"settings: {line}")
     of_decoder = experiments.settings(method, decoder, "")
     resolved_K(of_decoder.decode.K)
-    return Resolved(Run(method, decoder, int(seed)), experiments.settings(method, None, ""), of_decoder)
+    return Run(method, decoder, int(seed)), experiments.settings(method, None, ""), of_decoder
 
 
 @dataclass(frozen=True)
@@ -439,39 +432,45 @@ class Findings:
 
 def find(
     features: Videos,
-    resolved: Resolved,
+    method: str,
+    decoder: str,
+    K: int | str | None,
+    given: Mapping[str, Mapping[str, Any]] | None,
+    seed: int,
     *,
-    fps: float | str | Fraction | None = None,
-    times: Times | None = None,
-    device: str = "auto",
+    fps: float | str | Fraction | None,
+    times: Times | None,
+    device: str,
 ) -> Findings:
-    """Find the key steps of a task, as `discover` describes."""
-    run, settings, decoding = resolved.run, resolved.of_method, resolved.of_decoder
-    family, decoder = family_of(run.method), split_id(run.decoder)[0]
+    """Find the key steps of a task, as `discover` describes; ``given`` are its settings."""
+    run, settings, decoding = _resolved(method, decoder, K, given, seed)
+    family, rule = family_of(run.method), split_id(run.decoder)[0]
     if fps is not None and times is not None:
         raise RgwotError("fps and times are both given; expected one of them")
     rate = None if times is not None else str(settings.features.fps if fps is None else fps)
-    given = stores_of(features, times, lambda axes: import_settings(axes, rate))
-    if EMBEDDINGS[family.embedding].several and len(given) < 2:
-        raise RgwotError(f"features: found {len(given)} video, expected at least 2 for the method {run.method!r}")
-    check_stores(given)
+    when = {"times": "times"} if rate is None else {"fps": rate}
+    every = stores_of(features, times, lambda axes: validated(ImportSettings, {"axes": axes, **when}, "features"))
+    if EMBEDDINGS[family.embedding].several and len(every) < 2:
+        raise RgwotError(f"features: found {len(every)} video, expected at least 2 for the method {run.method!r}")
+    check_stores(every)
     # In the order of their ids, as the workflow lists them; which pairs of videos are drawn depends on it.
-    shown = [store for store in given if len(store)]
+    shown = [store for store in every if len(store)]
     stores = sorted(shown, key=lambda store: store.video)
     if not stores:
         raise RgwotError("features: found no video with a frame, expected at least one")
     held_out: tuple[str, ...] = ()
     if settings.data.split == "holdout":
-        subjects = subjects_of(store.video for store in given)
+        subjects = subjects_of(store.video for store in every)
         held_out = split_videos(subjects, settings.data.holdout, settings.data.split_seed).test
     model = embedded = made = None
-    if DECODERS[decoder].trivial:
+    if DECODERS[rule].trivial:
         videos = [(store.video, store.duration_s, store.native_fps) for store in stores]
         K, learner = decoding.decode.K, decoding.procedure.learner
-        segments = trivial_segments(videos, decoder, K, run.seed, decoding.evaluation.stride)
-        key_steps = trivial_key_steps(segments, decoder, int(K), run.seed, held_out, learner)
+        segments = trivial_segments(videos, rule, K, run.seed, decoding.evaluation.stride)
+        key_steps = trivial_key_steps(segments, rule, int(K), run.seed, held_out, learner)
     else:
-        with as_many_threads(family.trained):
+        # An encoder sets their number.
+        with threads_kept() if family.trained else nullcontext():
             if family.trained:
                 from rgwot.embedding.train import fit_encoder
 
@@ -479,7 +478,7 @@ def find(
                 model = fit_encoder(seen, settings, run.seed, device=device, held_out=held_out).model
             made = embedder(stores, settings, model, run.method, run.seed, device if model else "cpu", 1, held_out)
             embedded = embedded_task(stores, made)
-        key_steps = find_key_steps(embedded, decoder, decoding, run.seed, alone=False)
+        key_steps = find_key_steps(embedded, rule, decoding, run.seed, alone=False)
     discovery = Discovery(
         run,
         decoding,
@@ -488,15 +487,6 @@ def find(
         embeddings={stem_of(store.video): embedded.videos[store.video].embedding for store in shown if embedded},
     )
     return Findings(discovery, stores, key_steps, embedded, made, model)
-
-
-def import_settings(axes: str, rate: str | None) -> ImportSettings:
-    """Return the form of arrays with ``rate`` features per second, or with times where it is None."""
-    when = {"times": "times"} if rate is None else {"fps": rate}
-    try:
-        return ImportSettings.model_validate({"axes": axes, **when})
-    except ValidationError as error:
-        raise RgwotError(describe(error, ImportSettings)) from None
 
 
 def stores_of(features: Videos, times: Times | None, form: Callable[[str], ImportSettings]) -> list[FeatureStore]:
@@ -529,18 +519,6 @@ def stores_of(features: Videos, times: Times | None, form: Callable[[str], Impor
             raise RgwotError(f"{what}: shape {array.shape}, expected {first}: time first, the same channels in all")
         found.append(store_of_array(name, array, form("TC" if array.ndim == 2 else "TCHW"), when.get(name)))
     return found
-
-
-@contextmanager
-def as_many_threads(encoder: bool) -> Iterator[None]:
-    """Leave PyTorch with as many threads as it had, where an ``encoder`` is trained or used, which sets its own."""
-    if not encoder:
-        yield
-        return
-    from rgwot.runtime.threads import threads_kept
-
-    with threads_kept():
-        yield
 
 
 def _by_name(features: Videos) -> dict[str, Any]:
@@ -589,9 +567,3 @@ def _renamed(found: KeySteps, called: Callable[[str], str]) -> KeySteps:
         replace(found.procedure, videos=videos, typical_video=called(typical) if typical else ""),
         found.diagnostics,
     )
-
-
-def _rate(time_s: NDArray[np.float64], end_s: float) -> Fraction:
-    """Return the usual number of samples per second."""
-    step = float(np.median(np.diff(time_s))) if len(time_s) > 1 else end_s
-    return Fraction(1 / step).limit_denominator(10_000)

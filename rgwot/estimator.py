@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
@@ -15,11 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from rgwot.bundles.apply import label_videos, restore
 from rgwot.bundles.file import MODEL, bundle_bytes, parse_bundle
 from rgwot.bundles.inputs import check_kind, import_form
-from rgwot.bundles.make import bundle_of, check_rule, choices_of
-from rgwot.datasets.names import stem_of
-from rgwot.discovery import Findings, Times, Videos, as_many_threads, find, resolve, stores_of
+from rgwot.bundles.make import bundle_of, check_rule
+from rgwot.discovery import Findings, Times, Videos, find, stores_of
 from rgwot.keysteps.decode import embedded_video
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.threads import threads_kept
 
 Labels = dict[str, NDArray[np.int64]] | list[NDArray[np.int64]]
 """The key step (T,) of every feature, by video where the videos have names, else in the order of the videos."""
@@ -98,8 +99,8 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         RgwotError
             As `rgwot.discover`.
         """
-        resolved = resolve(self.method, self.decoder, self.K, self.settings, self.seed)
-        findings = find(X, resolved, fps=self.fps, times=times, device=self.device)
+        asked = (self.method, self.decoder, self.K, self.settings, self.seed)
+        findings = find(X, *asked, fps=self.fps, times=times, device=self.device)
         self.bundle_: bytes | None = None
         self._no_rule = ""
         try:
@@ -141,7 +142,7 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         for store in stores:
             check_kind(bundle, store)
         shown = [store for store in stores if len(store)]
-        with as_many_threads(MODEL in bundle.parts):
+        with threads_kept() if MODEL in bundle.parts else nullcontext():
             result = restore(bundle)
             videos = {store.video: embedded_video(store, result.embed) for store in shown}
         steps, _ = label_videos(bundle, result, shown, videos)
@@ -152,7 +153,7 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
 
 def _bundle(findings: Findings) -> bytes:
     """Return the bundle of a result; RgwotError where decoder or embedding have no rule for other videos."""
-    found, key_steps, embedded = findings.discovery, findings.key_steps, findings.embedded
+    found, embedded = findings.discovery, findings.embedded
     check_rule(found.run.decoder)
     # A trivial decoder has no rule.
     assert embedded is not None
@@ -172,10 +173,7 @@ def _bundle(findings: Findings) -> bytes:
         embedded=embedded,
         embedding=findings.embedder.embed,
         model=model,
-        learned=key_steps.learned() if key_steps.learned else None,
-        labels={video: found.labels[stem_of(video)] for video in embedded.part(held_out=False)},
-        choices=choices_of(found.diagnostics),
-        procedure=key_steps.procedure,
+        found=findings.key_steps,
         names={},
     )
     return bundle_bytes(about, parts)

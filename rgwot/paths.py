@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -38,7 +37,6 @@ DIAGNOSTICS = f"{RESULTS}/keysteps/{_RUN}/diagnostics.json"
 CORRECTED = f"{RESULTS}/corrected/{_RUN}/segments.csv"
 CORRECTED_NAMES = f"{RESULTS}/corrected/{_RUN}/names.yaml"
 CORRECTED_REPORT = f"{RESULTS}/corrected/{_RUN}/corrections.csv"
-CORRECTED_SCORES = f"{RESULTS}/corrected/{_RUN}/scores.csv"
 SCORES = f"{RESULTS}/scores/{_RUN}.csv"
 YARDSTICKS = f"{RESULTS}/yardsticks/{_TASK}.json"
 TABLE = f"{RESULTS}/tables/{{table}}.csv"
@@ -140,9 +138,3 @@ class Tree:
     def keysteps(self, run: Run) -> Path:
         """Folder with the key steps of a run."""
         return self.at(SEGMENTS, run).parent
-
-    def files(self, runs: Iterable[Run]) -> list[Path]:
-        """Return the existing files behind a page of some runs."""
-        files = [self.at(MANIFEST), self.at(ANNOTATIONS)]
-        files += [self.at(what, run) for run in runs for what in (*KEYSTEPS, SCORES, VIEW, HISTORY)]
-        return [path for path in files if path.is_file()]

@@ -6,7 +6,6 @@ where a file is missing or is not what it should be.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
@@ -17,6 +16,7 @@ import pandas as pd
 
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv
+from rgwot.runtime.yaml_text import read_yaml
 from rgwot.timing import parse_rate
 
 MANIFEST_COLUMNS = ("video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason")
@@ -92,10 +92,7 @@ def read_deviations(path: str | os.PathLike[str]) -> pd.DataFrame:
 
 def read_diagnostics(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read ``diagnostics.json`` of a decoding, with ``K`` and ``degenerate``."""
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RgwotError(f"{path}: cannot be read as decoder diagnostics: {' '.join(str(error).split())}") from None
+    content = read_yaml(path)
     if not isinstance(content, dict):
         raise RgwotError(f"{path}: found {type(content).__name__}, expected an object with K")
     return content
@@ -103,28 +100,13 @@ def read_diagnostics(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def read_history(path: Path) -> pd.DataFrame:
     """Read ``history.csv`` of a training: ``step, loss, align, cidm, seconds``."""
-    try:
-        history = pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise RgwotError(f"{path}: cannot be read as a history: {' '.join(str(error).split())}") from None
-    if history.empty or not {"step", *TERMS} <= set(history.columns):
-        raise RgwotError(f"{path}: found columns {','.join(history.columns)}, expected step,{','.join(TERMS)}")
-    return history
+    return read_csv(path, ("step", *TERMS), {"step": "int64", **dict.fromkeys(TERMS, "float64")})
 
 
 def read_scores(paths: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
     """Read tidy scores of any number of runs, at least one and each once, into one table."""
-    frames = []
-    for path in paths:
-        try:
-            text = {column: str for column in SCORE_COLUMNS if column not in ("seed", "value")}
-            frame = pd.read_csv(path, dtype=text, keep_default_na=False, na_values={"value": [""]})
-        except (OSError, ValueError) as error:
-            raise RgwotError(f"{path}: cannot be read as scores: {' '.join(str(error).split())}") from None
-        missing = [column for column in SCORE_COLUMNS if column not in frame.columns]
-        if missing:
-            raise RgwotError(f"{path}: found columns {','.join(frame.columns)}, expected also {','.join(missing)}")
-        frames.append(frame[list(SCORE_COLUMNS)])
+    numbers: Mapping[str, Literal["float64", "int64"]] = {"seed": "int64", "value": "float64"}
+    frames = [read_csv(path, SCORE_COLUMNS, numbers, optional=("value",))[list(SCORE_COLUMNS)] for path in paths]
     if not frames:
         raise RgwotError("scores: found no file, expected at least one; run `rgwot evaluate` first")
     scores = pd.concat(frames, ignore_index=True)

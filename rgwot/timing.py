@@ -53,11 +53,6 @@ RULES: tuple[LabelRule, ...] = ("exact", "cnc")
 BACKGROUND = 0
 
 
-def _decimal(seconds: float) -> Fraction:
-    # The annotator wrote a decimal: 1.1 s at 30 fps ends before frame 33, yet the double 1.1 is above 33/30.
-    return Fraction(repr(float(seconds)))
-
-
 def frame_range(start_s: float, end_s: float, fps: Fraction, rule: LabelRule) -> tuple[int, int]:
     r"""Return the native frames ``[first, stop)`` of one segment, before cutting to the video.
 
@@ -67,41 +62,10 @@ def frame_range(start_s: float, end_s: float, fps: Fraction, rule: LabelRule) ->
     (Bansal et al., ECCV 2022) does; its whole-number rate makes labels run early at 59.94 fps.
     """
     if rule == "exact":
-        return math.ceil(_decimal(start_s) * fps), math.ceil(_decimal(end_s) * fps)
+        # The annotator wrote decimals: 1.1 s at 30 fps ends before frame 33, yet the double 1.1 is above 33/30.
+        start, end = (Fraction(repr(float(seconds))) for seconds in (start_s, end_s))
+        return math.ceil(start * fps), math.ceil(end * fps)
     return math.floor(start_s * int(fps)), math.floor(end_s * int(fps)) + 1
-
-
-def rasterise(
-    start_s: npt.ArrayLike,
-    end_s: npt.ArrayLike,
-    key_step: npt.ArrayLike,
-    fps: Fraction,
-    n_frames: int,
-    rule: LabelRule,
-) -> NDArray[np.int64]:
-    """Paint segments onto native frames; where segments overlap, the later row wins.
-
-    Segments (S,) have borders in seconds and step ids from 1; ``fps`` is the exact native rate, such as
-    ``Fraction(60000, 1001)``, and the rule one of `frame_range`. Returns the step of every frame (n_frames,), 0 where
-    no segment covers it (background).
-
-    Raises ValueError if the lengths differ, a time is not finite, the rate is not positive or the rule is unknown.
-    """
-    starts, ends = np.asarray(start_s, dtype=np.float64), np.asarray(end_s, dtype=np.float64)
-    steps = np.asarray(key_step, dtype=np.int64)
-    if not starts.shape == ends.shape == steps.shape or starts.ndim != 1:
-        raise ValueError(f"start_s {starts.shape}, end_s {ends.shape}, key_step {steps.shape}; expected three of (S,)")
-    if not (np.isfinite(starts).all() and np.isfinite(ends).all()):
-        raise ValueError("start_s or end_s is not finite; expected seconds")
-    if fps <= 0 or n_frames < 0:
-        raise ValueError(f"fps is {fps} and n_frames {n_frames}; expected a positive rate and a count from 0")
-    if rule not in RULES:
-        raise ValueError(f"rule is {rule!r}; expected one of {', '.join(RULES)}")
-    labels = np.full(n_frames, BACKGROUND, dtype=np.int64)
-    for start, end, step in zip(starts.tolist(), ends.tolist(), steps.tolist(), strict=True):
-        first, stop = frame_range(start, end, fps, rule)
-        labels[max(first, 0) : max(stop, 0)] = step
-    return labels
 
 
 def sample_times(duration_s: float, fps: float | Fraction) -> NDArray[np.float64]:
@@ -150,10 +114,6 @@ def scoring_frames(duration_s: float, fps: Fraction, stride: int) -> NDArray[np.
     >>> scoring_frames(0.2, Fraction(30), 2)
     array([0, 2, 4])
     """
-    if not (math.isfinite(duration_s) and duration_s > 0):
-        raise ValueError(f"duration_s: got {duration_s}, expected a positive number of seconds")
-    if stride < 1:
-        raise ValueError(f"stride: got {stride}, expected 1 or more")
     # One more than could be needed; the comparison of times decides, so that it is the same one everywhere.
     upper = int(Fraction(duration_s) * fps) + 2
     frames = np.arange(0, upper, stride, dtype=np.int64)
@@ -180,15 +140,19 @@ def truth_labels(
 ) -> NDArray[np.int64]:
     """Return the annotated key step of the given native frames; a later segment wins, 0 where there is none.
 
-    ``frames`` (T,) are native frame numbers, increasing, from 0; the other arguments are those of `rasterise`.
+    Segments (S,) have borders in seconds and step ids from 1; ``frames`` (T,) are native frame numbers, increasing,
+    from 0; ``fps`` is the exact native rate, such as ``Fraction(60000, 1001)``, and the rule one of `frame_range`.
 
     >>> truth_labels([0.1], [0.2], [3], np.arange(0, 10, 2), Fraction(30), "exact").tolist()
     [0, 0, 3, 0, 0]
     >>> truth_labels([0.1], [0.2], [3], np.arange(0, 10, 2), Fraction(30), "cnc").tolist()
     [0, 0, 3, 3, 0]
     """
-    count = int(frames[-1]) + 1 if len(frames) else 0
-    return rasterise(start_s, end_s, key_step, fps, count, rule)[frames]
+    labels = np.full(int(frames[-1]) + 1 if len(frames) else 0, BACKGROUND, dtype=np.int64)
+    for start, end, step in zip(*(np.asarray(part).tolist() for part in (start_s, end_s, key_step)), strict=True):
+        first, stop = frame_range(start, end, fps, rule)
+        labels[max(first, 0) : max(stop, 0)] = step
+    return labels[frames]
 
 
 def labels_at(segments: pd.DataFrame, times: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from rgwot.datasets.registry import tasks_of
 from rgwot.synthetic.ground_truth import read_recipe, recipes
-from rgwot.timing import rasterise
+from rgwot.timing import truth_labels
 
 FASTER = 4
 #: Of every task three videos: a first-person one of each take where there is a choice.
@@ -66,7 +66,7 @@ class Take:
     def labels(self, fps: Fraction | int) -> NDArray[np.int64]:
         """Return the key step of every frame at a rate, 0 for background."""
         start, end, step = zip(*self.segments, strict=True)
-        return rasterise(start, end, step, Fraction(fps), round(self.duration_s * fps), "exact")
+        return truth_labels(start, end, step, np.arange(round(self.duration_s * fps)), Fraction(fps), "exact")
 
 
 def take(number: int, recipe: int = 1) -> Take:

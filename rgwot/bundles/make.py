@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
 from rgwot.bundles.corrections import CORRECTIONS, kept
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, PROCEDURE, bundle_bytes, packed
@@ -24,14 +23,11 @@ from rgwot.embedding.interface import EmbedVideo, Fitted
 from rgwot.embedding.stored import EmbeddedTask, read_embeddings
 from rgwot.features.index import SHARED, open_stores
 from rgwot.features.store import FeatureStore
-from rgwot.keysteps.choices import NUMBERS, Choices, extended, renumbered, restored
-from rgwot.keysteps.decode import consensus_numbers, labelled, split_by_video
-from rgwot.keysteps.interface import Decoded, Frames, Learned
-from rgwot.keysteps.outputs import generator_for
-from rgwot.paths import DIAGNOSTICS, Run, name_of
-from rgwot.procedure import Procedure
-from rgwot.procedure.files import read_procedure
-from rgwot.records import read_diagnostics, read_segments
+from rgwot.keysteps.choices import Choices, restored
+from rgwot.keysteps.decode import find_key_steps, labelled
+from rgwot.keysteps.outputs import KeySteps
+from rgwot.paths import Run
+from rgwot.records import read_segments
 from rgwot.reporting.corrected import correct_folder, report_lines
 from rgwot.reporting.names import names_of, read_names
 from rgwot.runtime.errors import RgwotError
@@ -81,7 +77,6 @@ def make_bundle(
     if set(stores) != set(embedded.videos):
         raise RgwotError(f"{embeddings_zarr}: not of the videos of {index_csv}; {remake(embeddings_zarr, 'embed')}")
     segments = read_segments(segments_csv)
-    choices = choices_of(read_diagnostics(segments_csv.with_name(name_of(DIAGNOSTICS))))
     seen = [stores[video] for video in embedded.part(held_out=False)]
     if model_path is None:
         embedding = fit_of(run.method)(seen, settings, run.seed)
@@ -90,20 +85,19 @@ def make_bundle(
 
         embedding = embed_by_model(load_model(model_path), float(seen[0].attributes["fps"]), "cpu", 1)
     _check_embedding(embedding, embedded, seen, embeddings_zarr)
-
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1):
-        try:
-            learned, labels = _learned(embedded, run, choices, settings, segments, segments_csv)
-        except RgwotError as error:
-            raise RgwotError(f"{error}; {corrections_belong(dataset, task)}") from None
-    procedure = read_procedure(segments_csv.with_name(PROCEDURE))
-    names = found = names_of(read_names(names_yaml), str(run), segments)
+    found = find_key_steps(embedded, split_id(run.decoder)[0], settings, run.seed, alone=False)
+    stored = dict(list(segments[segments["scope"] == "task"].groupby("video")))
+    for video, own in found.segments["task"].items():
+        if video not in stored or not np.array_equal(own, stored[video][list(own.columns)]):
+            raise RgwotError(
+                f"{segments_csv}: video {video!r}: other segments than these embeddings give by these settings and "
+                f"this rgwot; {remake(segments_csv, 'decode')}; {corrections_belong(dataset, task)}"
+            )
+    names = before = names_of(read_names(names_yaml), str(run), segments)
     if edits := read_corrections(corrections_yaml):
-        corrected = correct_folder(segments_csv.parent, edits, found)
-        procedure, names = corrected.key_steps.procedure, corrected.replayed.names
-        for line in report_lines(corrected.replayed.report):
+        corrected, replayed = correct_folder(segments_csv.parent, edits, before)
+        found, names = replace(found, procedure=corrected.procedure), replayed.names
+        for line in report_lines(replayed.report):
             log.info("%s: %s", corrections_yaml, line.strip())
     about, parts = bundle_of(
         run=run,
@@ -115,14 +109,11 @@ def make_bundle(
         embedded=embedded,
         embedding=embedding,
         model=model_path.read_bytes() if model_path else None,
-        learned=learned,
-        labels=labels,
-        choices=choices,
-        procedure=procedure,
+        found=found,
         names=names,
     )
     if edits:
-        parts[CORRECTIONS] = kept(edits, segments, found, stores)
+        parts[CORRECTIONS] = kept(edits, segments, before, stores)
     with replacing(output) as temporary:
         temporary.write_bytes(bundle_bytes(about, parts))
     agreement = float(about["agreement"])
@@ -139,11 +130,6 @@ def check_rule(decoder: str) -> None:
         raise RgwotError(f"decoder {name!r}: {why}; expected one that has, such as graphcut or meanfield")
 
 
-def choices_of(diagnostics: Mapping[str, Any]) -> Choices:
-    """Return the choices that a result was made with."""
-    return Choices(float(diagnostics["time"]), int(diagnostics["surplus"]), int(diagnostics["K"]))
-
-
 def bundle_of(
     *,
     run: Run,
@@ -155,10 +141,7 @@ def bundle_of(
     embedded: EmbeddedTask,
     embedding: EmbedVideo,
     model: bytes | None,
-    learned: Learned | None,
-    labels: Mapping[str, NDArray[np.int64]],
-    choices: Choices,
-    procedure: Procedure,
+    found: KeySteps,
     names: Mapping[int, str],
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Return what a bundle says of itself and its parts (`rgwot.bundles.file.bundle_bytes`).
@@ -169,8 +152,8 @@ def bundle_of(
         Features and embeddings of all videos.
     embedding, model
         How videos are embedded, and the bytes of the model where an encoder does it.
-    learned, labels
-        What the decoder learned, and the key steps (T,) of every video it learned from.
+    found
+        The key steps, with what the decoder learned.
 
     Raises
     ------
@@ -178,7 +161,7 @@ def bundle_of(
         Where embedding or decoder have no rule for other videos.
     """
     name = split_id(run.decoder)[0]
-    if learned is None:
+    if found.learned is None:
         raise RgwotError(f"decoder {name!r}: has no rule for other videos here; expected two videos or more")
     parts = {MODEL: model} if model is not None else {}
     if model is None:
@@ -188,6 +171,11 @@ def bundle_of(
 
     from threadpoolctl import threadpool_limits
 
+    choices = Choices(*(found.diagnostics[choice] for choice in ("time", "surplus", "K")))
+    learned, labels = found.learned(), {}
+    for video, shown in embedded.part(held_out=False).items():
+        own = found.segments["task"][video]
+        labels[video] = predicted_labels(own["start_s"], own["end_s"], own["key_step"], shown.time_s)
     with threadpool_limits(limits=1):
         rule = restored(load(DECODERS[name].restore), learned, choices, settings)
         again = {
@@ -195,7 +183,7 @@ def bundle_of(
         }
     agreement = float(np.mean(np.concatenate([again[video] + 1 == labels[video] for video in again])))
     parts[DECODER] = packed(learned)
-    parts[PROCEDURE] = (json.dumps(procedure.to_json(), indent=1, allow_nan=False) + "\n").encode()
+    parts[PROCEDURE] = (json.dumps(found.procedure.to_json(), indent=1, allow_nan=False) + "\n").encode()
     digests = {store.video: store.attributes.get("source_sha256") for store in stores}
     parts[ANSWERS] = packed(
         {str(digests[video]): own.astype(np.int16) for video, own in labels.items() if digests[video]}
@@ -237,38 +225,3 @@ def _check_embedding(
             f"{embeddings_zarr}: video {video!r}: not what comes of its features by these settings and this rgwot; "
             f"{remake(embeddings_zarr, 'embed')}"
         )
-
-
-def _learned(
-    embedded: EmbeddedTask,
-    run: Run,
-    choices: Choices,
-    settings: Settings,
-    segments: pd.DataFrame,
-    segments_csv: Path,
-) -> tuple[Learned | None, dict[str, NDArray[np.int64]]]:
-    """Return what the decoder learns from the embeddings, and the key steps (T,) of every video it learns from."""
-    decode = extended(DECODERS[split_id(run.decoder)[0]].load(), choices)
-    seen = embedded.part(held_out=False)
-
-    def decoding(frames: Frames) -> Decoded:
-        return decode(frames, choices.K, settings, generator_for(run.seed))
-
-    made = labelled(seen.values(), embedded.features_fps, choices.K, decoding)
-    own = {str(video): part for video, part in segments[segments["scope"] == "task"].groupby("video")}
-    clusters, labels = split_by_video(seen, made.labels), {}
-    numbers = consensus_numbers(embedded, clusters, choices.K, settings.procedure.learner)
-    for video, found in ((video, renumbered(own, numbers) + 1) for video, own in clusters.items()):
-        try:
-            part = own[video]
-            stored = predicted_labels(part["start_s"], part["end_s"], part["key_step"], seen[video].time_s)
-        except (KeyError, ValueError):
-            stored = np.full(len(found), -1)
-        if not np.array_equal(found, stored):
-            raise RgwotError(
-                f"{segments_csv}: video {video!r}: {int((found != stored).sum())} of {len(found)} samples have another "
-                "key step than these embeddings give by these settings and this rgwot; "
-                f"{remake(segments_csv, 'decode')}"
-            )
-        labels[video] = stored
-    return {**made.decoded.learned(), NUMBERS: numbers} if made.decoded.learned else None, labels

@@ -41,7 +41,8 @@ def synth(
     """Write synthetic procedure videos with ground truth into ROOT."""
     import yaml
 
-    from rgwot.config.synthetic import synth_settings
+    from rgwot.config.settings import validated
+    from rgwot.config.synthetic import SynthSettings
     from rgwot.study import datasets
     from rgwot.study.study import Study
     from rgwot.synthetic.write import write_dataset
@@ -53,7 +54,7 @@ def synth(
     if "recipe" in given:
         given["driver"] = "captaincook4d"
     configured = datasets.synth_settings(Study.read(configs), dataset).model_dump() if dataset else {}
-    settings = synth_settings(configured | given)
+    settings = validated(SynthSettings, configured | given, "synth")
     write_dataset(settings, root, jobs=jobs)
     return settings.model_dump()
 

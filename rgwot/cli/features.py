@@ -158,18 +158,13 @@ def import_features(
     fps: 2}` takes features/TASK/VIDEO.npy (or features/VIDEO.npy) instead of running a network; `layout: features` and
     the folder of the features as `root` do without videos.
     """
-    from pydantic import ValidationError
-
     from rgwot.config.importing import ImportSettings
-    from rgwot.config.settings import describe
+    from rgwot.config.settings import validated
     from rgwot.features.importing import Footage, import_folder, import_video
     from rgwot.features.importing import import_features as run
 
     options.read_rate(form["native_fps"], "--native-fps")
-    try:
-        settings = ImportSettings.model_validate(form)
-    except ValidationError as error:
-        raise RgwotError(f"import-features: {describe(error, ImportSettings)}") from None
+    settings = validated(ImportSettings, form, "import-features")
     if [duration is not None, bool(footage), no_video].count(True) != 1:
         raise RgwotError("import-features: expected either --duration or --footage, or --no-video; give one of them")
     if footage and len(footage) != len(sources):

@@ -112,13 +112,13 @@ def resolved(
     configs: tuple[Path, ...], stage: str, dataset: str, task: str, method: str = "none", decoder: str | None = None
 ) -> Job:
     """Return a stage on a task by configuration files."""
-    from rgwot.config.settings import build, flatten
+    from rgwot.config.settings import Settings, validated
     from rgwot.study.jobs import stage_settings
     from rgwot.study.study import Study
 
     study = Study.read(configs)
     blocks = stage_settings(study, stage, dataset, task, method, decoder)
-    return Job(study, build(flatten(blocks), "settings"), blocks, dataset, task, method)
+    return Job(study, validated(Settings, blocks, "settings"), blocks, dataset, task, method)
 
 
 def job(stage: str) -> Callable[[Callable[..., None]], Callable[..., dict[str, Any]]]:

@@ -7,21 +7,24 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, PlainSerializer, field_validator, model_validator
 
 from rgwot.config.importing import ImportedFeatures
 from rgwot.config.layouts import EITHER, FEATURES_ALONE
-from rgwot.config.settings import BLOCKS, Block, Settings, build, describe, flatten
+from rgwot.config.settings import Block, Rate, Settings, flatten, validated
 from rgwot.config.synthetic import SynthSettings
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.yaml_text import read_yaml
-from rgwot.timing import rate_text
 
 OPTIONS = {
     "view", "subset", "strict", "unannotated", "drop_rows", "frames_fps", "tier", "labels_fps", "pattern", "background",
     "mapping", "split",
 }  # fmt: skip
 """What an entry says to its layout."""
+
+
+def _given(settings: Settings) -> dict[str, Any]:
+    return settings.model_dump(by_alias=True, exclude_unset=True, mode="json")
 
 
 class DatasetSettings(Block):
@@ -40,7 +43,7 @@ class DatasetSettings(Block):
         None, description="published datasets: videos without annotation are left out, or kept for training"
     )
     drop_rows: tuple[str, ...] = Field((), description="ProceL: names whose rows of readme.txt are deleted first")
-    frames_fps: float | str | None = Field(
+    frames_fps: Rate | Literal["file"] | None = Field(
         None,
         description="the videos are frames stored in .h5 files (dataset images, uint8, blue first): their rate, like "
         "30000/1001, or file: each has it as attribute fps",
@@ -60,7 +63,7 @@ class DatasetSettings(Block):
     tier: str | None = Field(
         None, description="annotations of ELAN and Praat: the tier with the steps, if not the only one"
     )
-    labels_fps: float | str | None = Field(
+    labels_fps: Rate | None = Field(
         None,
         description="annotations that count frames, those of Label Studio and MS-TCN: frames per second; without it, "
         ".json and .txt files are no annotations",
@@ -73,19 +76,9 @@ class DatasetSettings(Block):
     group: str = Field("group", min_length=1, description="column of that table whose groups the page compares")
     tasks: tuple[str, ...] | None = Field(None, description="only these tasks; default: all of the dataset")
     synth: SynthSettings | None = Field(None, description="the dataset is written by `rgwot synth` from these settings")
-    settings: dict[str, dict[str, Any]] = Field(
-        default_factory=dict, description="blocks of this file that differ for this dataset"
+    settings: Annotated[Settings, PlainSerializer(_given)] = Field(
+        Settings(), description="blocks of this file that differ for this dataset"
     )
-
-    @field_validator("frames_fps")
-    @classmethod
-    def _exact(cls, rate: float | str | None) -> str | None:
-        return rate if rate is None or rate == "file" else rate_text(rate)
-
-    @field_validator("labels_fps")
-    @classmethod
-    def _exact_labels(cls, rate: float | str | None) -> str | None:
-        return None if rate is None else rate_text(rate)
 
     @model_validator(mode="after")
     def _features_described(self) -> Self:
@@ -115,6 +108,11 @@ class DatasetSettings(Block):
     @property
     def _layout(self) -> str:
         return self.layout.strip().casefold()
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The settings that differ for the dataset, by dotted key."""
+        return flatten(_given(self.settings))
 
     def options(self) -> dict[str, Any]:
         """Return the options of the layout as plain values."""
@@ -215,18 +213,7 @@ def load_config(content: Mapping[str, Any], where: str = "config.yaml") -> Confi
     RgwotError
         One line naming the key, what was found and what was expected.
     """
-    try:
-        config = Config.model_validate(dict(content))
-    except ValidationError as error:
-        raise RgwotError(f"{where}: {describe(error, Config)}") from None
-    for name, dataset in config.datasets.items():
-        for block in dataset.settings:
-            if block not in BLOCKS:
-                raise RgwotError(
-                    f"{where}: datasets.{name}.settings: unknown block {block!r}; {nearest(block, BLOCKS)}"
-                )
-        build(flatten(dataset.settings), f"{where}: datasets.{name}.settings")
-    return config
+    return validated(Config, dict(content), where)
 
 
 def read_files(paths: Iterable[Path]) -> dict[str, Any]:

@@ -111,7 +111,7 @@ class Experiments:
         mine = flatten(config.model_dump(by_alias=True, include=set(Settings.model_fields)))
         #: Settings of the configuration that differ from the defaults, by dotted key.
         self.changed = {key: value for key, value in mine.items() if value != shipped[key]}
-        self._per_dataset = {name: _checked(flatten(entry.settings), name) for name, entry in config.datasets.items()}
+        self._per_dataset = {name: entry.changed for name, entry in config.datasets.items()}
         # The distinct changes that datasets make: two ids are one experiment if they agree on top of each of them.
         different = {json.dumps(values, sort_keys=True): values for values in self._per_dataset.values()}
         self._changes = tuple(different.values()) or ({},)
@@ -188,14 +188,9 @@ class Experiments:
                 raise RgwotError(f"experiment {text!r}: {key!r} and {SHORT[dotted]!r} are the same key")
             values[dotted] = _parse(value)
         whole = {**defaults(), **self.changed, **family.overrides, **values}
-        checked = _checked(whole, f"experiment {text!r}")
+        # YAML reads 1e-3 as a text, the settings as a number.
+        checked = flatten(build(whole, f"experiment {text!r}").model_dump(by_alias=True))
         return {key: checked[key] for key in values}
-
-
-def _checked(values: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return the values of dotted keys as validated: YAML reads 1e-3 as a string, the settings as a number."""
-    known = flatten(build(values, where).model_dump(by_alias=True))
-    return {key: known[key] for key in values}
 
 
 def _keys_between(

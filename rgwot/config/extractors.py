@@ -58,12 +58,7 @@ class Extractor:
     @property
     def module(self) -> str:
         """Name of its module."""
-        return f"rgwot.features.extractors.{self.base}"
-
-    @property
-    def base(self) -> str:
-        """Name of its file."""
-        return self.name.partition(":")[0]
+        return f"rgwot.features.extractors.{self.name.partition(':')[0]}"
 
     @property
     def transform(self) -> str:

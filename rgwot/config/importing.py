@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from rgwot.config.settings import Block
-from rgwot.timing import rate_text
+from rgwot.config.settings import Block, Rate
 
 IMPORTED = "imported"
 
@@ -18,7 +17,7 @@ class ImportSettings(Block):
     axes: Literal["TCHW", "THWC", "TC", "CT"] = Field(
         description="order of the axes: T time, C channels, H and W space; without space they are vectors"
     )
-    fps: float | str | None = Field(
+    fps: Rate | None = Field(
         None, description="features per second, may be an exact fraction like 30000/1001; needed unless there are times"
     )
     times: str | None = Field(
@@ -48,7 +47,7 @@ class ImportSettings(Block):
         description="CSV with the columns video, fps and frames (or duration_s), such as a manifest: of every video",
     )
     start_s: float = Field(0.0, ge=0, description="time of the first feature, seconds; `times` say it themselves")
-    native_fps: float | str | None = Field(
+    native_fps: Rate | None = Field(
         None,
         description="frame rate of the videos, whose frames are scored, where there are only features; null: as fps",
     )
@@ -60,11 +59,6 @@ class ImportSettings(Block):
     backbone: str = Field(IMPORTED, min_length=1, description="name of the network, to record")
     layer: str = Field(IMPORTED, min_length=1, description="name of its layer, to record")
     weights: str = Field(IMPORTED, min_length=1, description="name of its weights, to record")
-
-    @field_validator("fps", "native_fps")
-    @classmethod
-    def _exact(cls, fps: Any) -> str | None:
-        return None if fps is None else rate_text(fps)
 
     @model_validator(mode="after")
     def _when(self) -> Self:

@@ -21,7 +21,8 @@ def structure_radius(n: int, r: float) -> int:
     Returns
     -------
     int
-        0 means that the structural prior does nothing.
+        0, of either video of a pair, means that the structural prior does nothing: r is below 1/n. The matrix C^x is
+        zero then, or C^y constant, and <C^x T C^y, T> the same number for every plan with the given marginals.
 
     Examples
     --------
@@ -29,17 +30,3 @@ def structure_radius(n: int, r: float) -> int:
     (0, 1, 29)
     """
     return math.floor(n * r + _ROUNDING)
-
-
-def smallest_active_radius(n: int, m: int) -> float:
-    """Smallest r at which the structural prior changes the plan of an (n, m) problem.
-
-    Below 1/n the matrix C^x is zero. Below 1/m the matrix C^y is constant, and then <C^x T C^y, T> is the same number
-    for every plan with the given marginals. Both have to be active, hence 1/min(n, m).
-
-    Parameters
-    ----------
-    n, m : int
-        Frames of the transport problem, the virtual frame included: 33 for 32 sampled frames.
-    """
-    return 1 / min(n, m)

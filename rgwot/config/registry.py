@@ -100,13 +100,10 @@ def _extensions() -> Mapping[str, Mapping[str, Any]]:
     """Return the content of the file of extensions, and make the modules next to it importable."""
     if not os.environ.get(EXTENSIONS):
         return {}
-    import yaml
+    from rgwot.runtime.yaml_text import read_yaml
 
     path = Path(os.environ[EXTENSIONS]).absolute()
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (OSError, yaml.YAMLError) as error:
-        raise RgwotError(f"{EXTENSIONS}: {path}: {first_line(error)}; expected a YAML file of entries") from None
+    content = read_yaml(path) or {}
     if not isinstance(content, dict) or not set(content) <= set(KINDS):
         raise RgwotError(f"{path}: found {', '.join(map(str, content))}; expected entries of {', '.join(KINDS)}")
     sys.path.append(str(path.parent))

@@ -8,31 +8,29 @@ our reading where the paper is silent (methods 7).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from rgwot.config.extractors import EXTRACTORS, extractor
+from rgwot.config.extractors import extractor
 from rgwot.config.methods import LEARNERS, LOSSES
 from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.timing import rate_text
 
 if TYPE_CHECKING:
     Alignment = str
-    Backbone = str
     Learner = str
-else:  # known at run time: the losses and extractors that are found
+else:  # known at run time: the losses that are found
     Alignment = Literal[tuple(LOSSES)]
     Learner = Literal[tuple(LEARNERS)]
-    # Networks by name, and families by the form of their members' names.
-    Backbone = Literal[tuple(name for name, about in EXTRACTORS.items() if not about.members)]
-    for _name, _about in EXTRACTORS.items():
-        if _about.members:
-            Backbone |= Annotated[str, Field(pattern=f"^{_name}:[a-z0-9_]+/[A-Za-z0-9_.]+$")]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Fraction01 = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
+Model = TypeVar("Model", bound=BaseModel)
+# A number or a text, kept in its exact form.
+Rate = Annotated[float | str, AfterValidator(rate_text)]
 
 
 class Block(BaseModel):
@@ -46,7 +44,7 @@ class FeatureSettings(Block):
 
     fps: Positive = Field(2.0, description="samples per second, by time stamp")
     size: Annotated[int, Field(ge=32)] = Field(168, description="side of the squashed frame, pixels; paper's code")
-    backbone: Backbone = Field(
+    backbone: str = Field(
         "resnet50",
         description="the frozen network: resnet50 (paper), efficientnet_lite0, torchvision:<model>/<layer>, "
         "timm:<model> or transformers:<name>",
@@ -70,14 +68,13 @@ class FeatureSettings(Block):
         "none", description="none: fastest to read; lz4: a sixth smaller; zstd: a quarter; the values are the same"
     )
 
-    @field_validator("backbone", mode="before")
+    @field_validator("backbone")
     @classmethod
-    def _known(cls, name: object) -> object:
-        if isinstance(name, str):
-            try:
-                extractor(name)
-            except RgwotError as error:
-                raise PydanticCustomError("unknown", "{found}", {"found": str(error)}) from None
+    def _known(cls, name: str) -> str:
+        try:
+            extractor(name)
+        except RgwotError as error:
+            raise PydanticCustomError("unknown", "{found}", {"found": str(error)}) from None
         return name
 
 
@@ -539,24 +536,32 @@ def build(values: Mapping[str, Any], where: str) -> Settings:
     where
         What to name in an error, such as ``config.yaml`` or an experiment id.
     """
-    known = defaults()
     nested: dict[str, dict[str, Any]] = {}
     for dotted, value in values.items():
-        if dotted not in known:
-            raise RgwotError(f"{where}: unknown key {dotted!r}; {nearest(dotted, known)}")
         block, key = dotted.split(".", 1)
         nested.setdefault(block, {})[key] = value
+    return validated(Settings, nested, where)
+
+
+def validated(model: type[Model], content: Any, where: str, context: Mapping[str, Any] | None = None) -> Model:
+    """Return a model with this content; RgwotError, one line with ``where`` and the first wrong key, if it is none.
+
+    ``context`` is what validators of the model are told besides.
+    """
     try:
-        return Settings.model_validate(nested)
+        return model.model_validate(content, context=context)
+    except RgwotError as error:
+        raise RgwotError(f"{where}: {error}") from None
     except ValidationError as error:
-        raise RgwotError(f"{where}: {describe(error, Settings)}") from None
+        raise RgwotError(f"{where}: {describe(error, model)}") from None
 
 
 def describe(error: ValidationError, model: type[BaseModel]) -> str:
     """Put a validation error of a model into one line: key, what was found, what was expected."""
     first = error.errors()[0]
     # Union members add their own names to the location; only keys help the reader.
-    key = ".".join(str(part) for part in first["loc"] if not str(part).startswith(("constrained", "literal[")))
+    parts = [str(part) for part in first["loc"]]
+    key = ".".join(part for part in parts if not part.startswith(("constrained", "literal[", "function-")))
     if first["type"] == "extra_forbidden":
         *parents, name = first["loc"]
         return f"unknown key {key!r}; {nearest(str(name), keys_at(parents, model))}"

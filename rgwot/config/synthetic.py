@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from rgwot.config.settings import describe
-from rgwot.runtime.errors import RgwotError
+from rgwot.config.settings import Block
 
 
-class SynthSettings(BaseModel):
+class SynthSettings(Block):
     """What ``rgwot synth`` writes; the levels are the means of EgoProceL's 16 tasks."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     layout: Literal["folder"] = Field("folder", description="folder: one folder per task")
     tasks: tuple[str, ...] = Field(("assembly",), min_length=1, description="tasks to write")
@@ -59,11 +55,3 @@ class SynthSettings(BaseModel):
         if self.driver == "captaincook4d" and self.K != 7:
             raise ValueError("driver captaincook4d has K = 7")
         return self
-
-
-def synth_settings(given: Mapping[str, Any]) -> SynthSettings:
-    """Validate the settings of ``rgwot synth``; an error names the first wrong key."""
-    try:
-        return SynthSettings.model_validate(dict(given))
-    except ValidationError as error:
-        raise RgwotError(f"synth: {describe(error, SynthSettings)}") from None

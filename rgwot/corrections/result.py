@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,13 +16,6 @@ from rgwot.procedure import Procedure, learn, recordings_from_segments
 from rgwot.records import SCOPES
 
 
-class CorrectedResult(NamedTuple):
-    """Key steps after corrections, and what `apply_corrections` said."""
-
-    key_steps: KeySteps
-    replayed: Corrected
-
-
 def corrected_result(
     segments: pd.DataFrame,
     orders: Mapping[str, Order],
@@ -30,8 +23,8 @@ def corrected_result(
     diagnostics: Mapping[str, Any],
     edits: Sequence[Edit],
     names: Mapping[int, str] | None = None,
-) -> CorrectedResult:
-    """Correct a result.
+) -> tuple[KeySteps, Corrected]:
+    """Correct a result; return its key steps then, and what `apply_corrections` said.
 
     Parameters
     ----------
@@ -43,25 +36,21 @@ def corrected_result(
         As of `apply_corrections`.
     """
     replayed = apply_corrections(segments, edits, names)
+    columns = ["start_s", "end_s", "key_step"]
     tables = {
-        str(scope): {
-            str(video): own[["start_s", "end_s", "key_step"]] for video, own in part.groupby("video", sort=False)
-        }
+        str(scope): {str(video): own[columns] for video, own in part.groupby("video", sort=False)}
         for scope, part in replayed.segments.groupby("scope")
         if scope in SCOPES
     }
     task, before = tables["task"], dict(list(segments[segments["scope"] == "task"].groupby("video", sort=False)))
     found = {
-        video: orders[video] if _same(own, before[video]) and video in orders else order_of_segments(own)
+        video: orders[video]
+        if video in orders and np.array_equal(own, before[video][columns])
+        else order_of_segments(own)
         for video, own in task.items()
     }
     seen = {video.video for video in procedure.videos}
     learned_from = replayed.segments[replayed.segments["video"].isin(seen)]
     again = learn(recordings_from_segments(learned_from), procedure.learner, **procedure.settings)
     counts = {"edits": len(edits), "hold": int(replayed.report["holds"].sum())}
-    return CorrectedResult(KeySteps(tables, found, again, {**diagnostics, "corrections": counts}), replayed)
-
-
-def _same(one: pd.DataFrame, other: pd.DataFrame) -> bool:
-    columns = ["start_s", "end_s", "key_step"]
-    return np.array_equal(one[columns].to_numpy(), other[columns].to_numpy())
+    return KeySteps(tables, found, again, {**diagnostics, "corrections": counts}), replayed

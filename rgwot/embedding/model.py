@@ -18,7 +18,7 @@ from rgwot.features.store import FeatureStore
 from rgwot.runtime.device import resolve_device
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import remake
-from rgwot.runtime.tensors import UnreadableTensors, parse_tensors
+from rgwot.runtime.tensors import UnreadableTensors, load_tensors
 
 FRAMES_AT_ONCE = 64
 
@@ -42,7 +42,7 @@ def load_model(path: Path) -> dict[str, Any]:
 def parse_model(content: bytes) -> dict[str, Any]:
     """Read a model from the bytes of its file; RgwotError where they are no model of this library."""
     try:
-        model = parse_tensors(content)
+        model = load_tensors(io.BytesIO(content))
     except UnreadableTensors as error:
         raise RgwotError(f"not a readable model ({error.why})") from None
     if not isinstance(model, dict) or not {"encoder", "architecture", "settings", "features", "seed"} <= set(model):

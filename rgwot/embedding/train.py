@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from rgwot.config.methods import EMBEDDINGS, LOSSES
-from rgwot.config.radius import smallest_active_radius, structure_radius
+from rgwot.config.radius import structure_radius
 from rgwot.config.settings import EXECUTION, Settings
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, seeded
@@ -213,7 +213,7 @@ def inactive_prior(settings: Settings) -> str | None:
         return None
     return (
         f"the structural prior does nothing: r = {ot.r} of {frames} frames is less than one frame; "
-        f"it acts from r = {smallest_active_radius(frames, frames):.4g}"
+        f"it acts from r = {1 / frames:.4g}"
     )
 
 

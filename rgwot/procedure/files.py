@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -16,6 +14,7 @@ from rgwot.procedure.learning import recordings_from_segments
 from rgwot.records import DEVIATION_COLUMNS, read_deviations
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv, write_csv, write_json
+from rgwot.runtime.yaml_text import read_yaml
 
 
 def write_procedure(folder: Path, procedure: Procedure, found: Sequence[Deviation]) -> None:
@@ -26,10 +25,7 @@ def write_procedure(folder: Path, procedure: Procedure, found: Sequence[Deviatio
 
 def read_procedure(path: str | os.PathLike[str]) -> Procedure:
     """Read ``procedure.json``; RgwotError where it is missing or something else."""
-    try:
-        content: Any = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RgwotError(f"{path}: cannot be read as a procedure: {' '.join(str(error).split())}") from None
+    content = read_yaml(path)
     if not isinstance(content, dict):
         raise RgwotError(f"{path}: found {type(content).__name__}, expected an object with nodes and edges")
     try:

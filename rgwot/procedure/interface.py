@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+from pydantic import BeforeValidator, PlainSerializer, TypeAdapter, ValidationError
 
 from rgwot.runtime.errors import RgwotError
 
@@ -16,6 +18,12 @@ VERSION = 1
 Terminal = Literal["START", "END"]
 START: Literal["START"] = "START"
 END: Literal["END"] = "END"
+#: Where it is not finite, None in JSON.
+Number = Annotated[
+    float,
+    BeforeValidator(lambda value: math.nan if value is None else value),
+    PlainSerializer(lambda value: value if math.isfinite(value) else None),
+]
 Kind = Literal["missing", "added", "repeated", "too_early", "too_late"]
 
 
@@ -76,7 +84,7 @@ class Node:
     optional: bool
     repeats: float
     repeat_share: float
-    place: float
+    place: Number
     duration_s: float
 
 
@@ -102,7 +110,7 @@ class Edge:
     confidence: float
     agree: int
     both: int
-    interval: tuple[float, float]
+    interval: tuple[Number, Number]
 
 
 @dataclass(frozen=True)
@@ -111,7 +119,7 @@ class VideoFit:
 
     video: str
     weight: float
-    score: float
+    score: Number
 
 
 @dataclass(frozen=True)
@@ -152,7 +160,7 @@ class Procedure:
     needs: tuple[Edge, ...]
     groups: tuple[tuple[int, ...], ...]
     order: tuple[int, ...]
-    order_distance: float
+    order_distance: Number
     typical_video: str
     videos: tuple[VideoFit, ...]
     notes: tuple[str, ...] = field(default=())
@@ -175,31 +183,24 @@ class Procedure:
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``procedure.json`` holds; numbers that are not finite become None."""
-        return {"version": VERSION, **_plain(asdict(self))}
+        return {"version": VERSION, **_JSON.dump_python(self, mode="json")}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Procedure:
         """Read what `to_json` returns.
 
-        Raises `RgwotError` for another version or where a field is missing.
+        Raises `RgwotError` for another version or where a field is missing or wrong.
         """
         if data.get("version") != VERSION:
             raise RgwotError(f"procedure: found version {data.get('version')!r}, expected {VERSION}; make it again")
         try:
-            found = {entry.name: data[entry.name] for entry in fields(cls)} | {
-                "nodes": tuple(Node(**{**node, "place": _number(node["place"])}) for node in data["nodes"]),
-                "edges": tuple(_edge(edge) for edge in data["edges"]),
-                "needs": tuple(_edge(edge) for edge in data["needs"]),
-                "groups": tuple(tuple(group) for group in data["groups"]),
-                "order": tuple(data["order"]),
-                "order_distance": _number(data["order_distance"]),
-                "videos": tuple(VideoFit(**{**video, "score": _number(video["score"])}) for video in data["videos"]),
-                "notes": tuple(data["notes"]),
-            }
-            return cls(**found)
-        except (KeyError, TypeError) as error:
-            names = ", ".join(entry.name for entry in fields(cls))
-            raise RgwotError(f"procedure: found no usable {error}, expected the fields version, {names}") from None
+            return _JSON.validate_python(data)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise RgwotError(f"procedure: {'.'.join(map(str, first['loc']))}: {first['msg']}; make it again") from None
+
+
+_JSON = TypeAdapter(Procedure)
 
 
 @dataclass(frozen=True)
@@ -225,22 +226,3 @@ class Deviation:
     start_s: float
     end_s: float
     surprise: float
-
-
-def _edge(data: Mapping[str, Any]) -> Edge:
-    low, high = data["interval"]
-    return Edge(**{**data, "interval": (_number(low), _number(high))})
-
-
-def _number(value: Any) -> float:
-    return math.nan if value is None else float(value)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -14,7 +14,7 @@ from rgwot.procedure.conformance import score_videos
 from rgwot.procedure.interface import END, START, Edge, Event, Node, Procedure, Recording, VideoFit
 from rgwot.procedure.learners import LEARNERS, Needs
 from rgwot.procedure.orders import consensus, either_order, reduction
-from rgwot.procedure.tally import Tally, tally
+from rgwot.procedure.tally import Floats, Tally, tally
 from rgwot.runtime.errors import RgwotError, nearest
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ def learn(recordings: Sequence[Recording], learner: str = LEARNER, **settings: A
     needs = LEARNERS[learner](counted, **settings)
     relation = needs.relation
     order, exact = consensus(counted.agree.T.astype(np.float64), relation, counted.place)
+    distances = _distances(counted, order)
+    known = distances[~np.isnan(distances)]
     # Equal numbers in the same places give the same floats: without numpy's types.
     weight = dict(zip((recording.video for recording in shown), needs.weights.tolist(), strict=True))
     procedure = Procedure(
@@ -72,13 +74,16 @@ def learn(recordings: Sequence[Recording], learner: str = LEARNER, **settings: A
         needs=_needs(counted, needs, relation),
         groups=tuple(tuple(sorted(counted.steps[group].tolist())) for group in either_order(relation, order)),
         order=tuple(counted.steps[order].tolist()),
-        order_distance=_distance(counted, order),
+        order_distance=float(known.mean()) if len(known) else float("nan"),
         typical_video="",
         videos=tuple(VideoFit(name, weight.get(name, 0.0), float("nan")) for name in names),
         notes=(*_notes(recordings, counted, needs, weight, exact), *needs.notes),
     )
     scores = score_videos(procedure, recordings)
-    typical = _typical(scores, counted, shown, order)
+    # Of equal scores the nearest to the consensus, then by name.
+    near = zip(shown, np.nan_to_num(distances, nan=1.0).tolist(), strict=True)
+    ranked = [(scores[one.video], distance, one.video) for one, distance in near]
+    typical = min(ranked)[2] if ranked else ""
     videos = tuple(replace(video, score=scores.get(video.video, float("nan"))) for video in procedure.videos)
     return replace(procedure, videos=videos, typical_video=typical)
 
@@ -169,26 +174,13 @@ def _edges(counted: Tally, needs: Needs) -> tuple[Edge, ...]:
     )
 
 
-def _distance(counted: Tally, order: Sequence[int]) -> float:
-    """Mean normalised Kendall distance of the videos' orders from an order, over videos that order two key steps."""
-    found = _distances(counted, order)
-    found = found[~np.isnan(found)]
-    return float(found.mean()) if len(found) else float("nan")
-
-
-def _distances(counted: Tally, order: Sequence[int]) -> Any:
+def _distances(counted: Tally, order: Sequence[int]) -> Floats:
+    """Return the normalised Kendall distances (V,) of the videos' orders from an order; NaN without two key steps."""
     rank = np.empty(len(order), dtype=np.int64)
     rank[list(order)] = np.arange(len(order))
     wrong = (counted.earlier & (rank[:, None] > rank[None])).sum(axis=(1, 2))
     pairs = counted.earlier.sum(axis=(1, 2))
     return np.where(pairs > 0, wrong / np.maximum(pairs, 1), np.nan)
-
-
-def _typical(scores: Mapping[str, float], counted: Tally, shown: Sequence[Recording], order: Sequence[int]) -> str:
-    """Return the video with the smallest score; of equal scores the nearest to the consensus, then by name."""
-    distances = np.nan_to_num(_distances(counted, order), nan=1.0).tolist()
-    ranked = [(scores[one.video], distance, one.video) for one, distance in zip(shown, distances, strict=True)]
-    return min(ranked)[2] if ranked else ""
 
 
 def _notes(

@@ -61,11 +61,6 @@ def surest_first(strength: Floats, wanted: Booleans) -> Booleans:
     return closed
 
 
-def in_a_circle(relation: Booleans) -> Booleans:
-    """Return (K,) which key steps lie on a circle of a relation."""
-    return np.diagonal(closure(relation)).copy()
-
-
 def consensus(cost: Floats, relation: Booleans, place: Floats) -> tuple[list[int], bool]:
     """Return the order nearest to all videos that a relation allows (Kemeny), and whether it is exact.
 

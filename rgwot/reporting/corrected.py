@@ -11,10 +11,10 @@ from pathlib import Path
 import pandas as pd
 
 from rgwot import paths
-from rgwot.corrections import Edit, apply_corrections, read_corrections, write_corrections
+from rgwot.corrections import Corrected, Edit, apply_corrections, read_corrections, write_corrections
 from rgwot.corrections.difference import difference, read_edited
-from rgwot.corrections.result import CorrectedResult, corrected_result
-from rgwot.keysteps.outputs import write_keysteps
+from rgwot.corrections.result import corrected_result
+from rgwot.keysteps.outputs import KeySteps, write_keysteps
 from rgwot.paths import Run, name_of
 from rgwot.procedure.files import read_procedure
 from rgwot.records import read_diagnostics, read_orders, read_segments
@@ -32,7 +32,7 @@ def warn_as_found(keysteps: Path, done: str) -> None:
         log.warning("%s: %s as it was found; %s has your corrections", keysteps, done, corrected)
 
 
-def correct_folder(folder: Path, edits: Sequence[Edit], names: Mapping[int, str]) -> CorrectedResult:
+def correct_folder(folder: Path, edits: Sequence[Edit], names: Mapping[int, str]) -> tuple[KeySteps, Corrected]:
     """Correct the result in a folder of key steps, which have these names, in memory."""
     orders = read_orders(folder / name_of(paths.ORDER))
     return corrected_result(
@@ -67,13 +67,15 @@ def write_corrected(
     folder, run = _result(keysteps)
     if not Path(corrections_yaml).is_file():
         raise RgwotError(f"{corrections_yaml}: no such file; expected corrections, as a page lets you download them")
-    found = correct_folder(folder, read_corrections(corrections_yaml), names_in(folder, read_names(names_yaml)))
+    found, replayed = correct_folder(
+        folder, read_corrections(corrections_yaml), names_in(folder, read_names(names_yaml))
+    )
     with replacing(output) as made:
-        write_keysteps(made, found.key_steps)
-        write_csv(found.replayed.report, made / name_of(paths.CORRECTED_REPORT))
-        names = names_text(str(run), found.key_steps.segment_table, found.replayed.names)
+        write_keysteps(made, found)
+        write_csv(replayed.report, made / name_of(paths.CORRECTED_REPORT))
+        names = names_text(str(run), found.segment_table, replayed.names)
         write_text(names, made / name_of(paths.CORRECTED_NAMES))
-    return found.replayed.report
+    return replayed.report
 
 
 def add_edited(

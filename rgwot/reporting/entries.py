@@ -1,10 +1,10 @@
-"""Entries of ``workflow/tables.yaml``, tables and figures alike: their base, and how errors in them are reported."""
+"""Entries of ``workflow/tables.yaml``, tables and figures alike: their base."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -12,16 +12,13 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
-    ValidationError,
     ValidationInfo,
     model_validator,
 )
 
-from rgwot.config.settings import describe
-from rgwot.runtime.errors import RgwotError
+from rgwot.config.settings import validated
 from rgwot.runtime.yaml_text import read_yaml
 
-Model = TypeVar("Model", bound=BaseModel)
 Canonical = Callable[[str, str | None], tuple[str, str | None]]
 """From method and decoder of an entry (None: it has none) to their one spelling."""
 #: A lower-case word like teaser, it names a file.
@@ -79,20 +76,4 @@ class Entries(Part):
 
 def read_entries(path: Path) -> Entries:
     """Read the file of tables and figures; every key may be lacking."""
-    return checked(Entries, read_yaml(path), str(path))
-
-
-def checked(model: type[Model], content: Any, where: str, context: Mapping[str, Any] | None = None) -> Model:
-    """Return an entry as its model.
-
-    Raises
-    ------
-    RgwotError
-        One line: ``where``, the key, what was found, what was expected.
-    """
-    try:
-        return model.model_validate(content, context=context)
-    except RgwotError as error:
-        raise RgwotError(f"{where}: {error}") from None
-    except ValidationError as error:
-        raise RgwotError(f"{where}: {describe(error, model)}") from None
+    return validated(Entries, read_yaml(path), str(path))

@@ -26,7 +26,7 @@ class UnreadableTensors(RgwotError):
 _OBJECTS = ("Unsupported global", "Unsupported class", "Unsupported operand", "weights_only", "Weights only")
 
 
-def load_tensors(path: str | os.PathLike[str], *, mapped: bool = False) -> Any:
+def load_tensors(source: str | os.PathLike[str] | io.BytesIO, *, mapped: bool = False) -> Any:
     """Read a file as `rgwot.runtime.files.write_tensors` or ``torch.save`` write it; nothing in it is executed.
 
     The checksums of the archive are compared, which PyTorch does not do, unless it is ``mapped``: tensors then stay in
@@ -35,17 +35,10 @@ def load_tensors(path: str | os.PathLike[str], *, mapped: bool = False) -> Any:
     Raises FileNotFoundError when there is no such file, and UnreadableTensors when it is damaged or holds something
     else than tensors and plain values.
     """
-    return _load(Path(path), Path(path), mapped)
-
-
-def parse_tensors(content: bytes) -> Any:
-    """Read the bytes of such a file, as `load_tensors` does."""
-    return _load(io.BytesIO(content), Path("tensors"), mapped=False)
-
-
-def _load(file: Path | io.BytesIO, place: Path, mapped: bool) -> Any:
     import torch
 
+    file = source if isinstance(source, io.BytesIO) else Path(source)
+    place = Path("tensors") if isinstance(file, io.BytesIO) else file
     try:
         archive = zipfile.is_zipfile(file)
         if archive and not mapped:

@@ -30,17 +30,18 @@ def read_yaml(path: str | os.PathLike[str]) -> Any:
 
     Raises RgwotError if it cannot be read, is not YAML in UTF-8, or has a key twice.
     """
+    kind = "JSON" if Path(path).suffix == ".json" else "YAML"
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
-        return json.loads(text) if Path(path).suffix == ".json" else _Loader(text).get_single_data()
+        return json.loads(text) if kind == "JSON" else _Loader(text).get_single_data()
     except OSError as error:
-        raise RgwotError(f"{path}: cannot be read ({error.strerror}); expected a YAML file") from None
+        raise RgwotError(f"{path}: cannot be read ({error.strerror}); expected a {kind} file") from None
     except UnicodeDecodeError as error:
-        raise RgwotError(f"{path}: {error}; expected YAML in UTF-8; save the file as UTF-8") from None
+        raise RgwotError(f"{path}: {error}; expected {kind} in UTF-8; save the file as UTF-8") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f"line {mark.line + 1}: " if mark else ""
         problem = " ".join(str(getattr(error, "problem", None) or error).split())
         raise RgwotError(f"{path}: {line}not valid YAML ({problem}); correct it") from None
     except (ValueError, OverflowError, RecursionError) as error:
-        raise RgwotError(f"{path}: not valid YAML ({' '.join(str(error).split())}); correct it") from None
+        raise RgwotError(f"{path}: not valid {kind} ({' '.join(str(error).split())}); correct it") from None

@@ -90,7 +90,7 @@ def replaced(study: Study, files: Iterable[Path]) -> list[str]:
         **flatten({block: content[block] for block in BLOCKS if content.get(block)}),
     }
     for entry in study.config.datasets.values():
-        written |= flatten(entry.settings)
+        written |= entry.changed
     shown = (text.partition("/")[::2] for text in (*study.config.page.first, *study.config.page.methods))
     return list(dict.fromkeys(line for pair in shown for line in replaced_settings(*pair, written)))
 

@@ -90,8 +90,8 @@ def solve(
     epsilon : float
         Entropy weight, > 0, in units of the cost.
     r : float
-        Radius of the structural prior as a fraction of the sequence, >= 0. Below
-        :func:`~rgwot.config.radius.smallest_active_radius` the problem is linear and is solved at once.
+        Radius of the structural prior as a fraction of the sequence, >= 0. Below 1/min(n, m) the problem is linear and
+        is solved at once.
     solver : {"converged", "parity"}
         ``converged``: gradient (1-alpha) C + 2 alpha C^x T C^y, stationary point of F, exact marginals.
         ``parity``: ``parity_outer`` times [kernel exp(-G/epsilon), G = (1-alpha) C + alpha C^x T C^y, without

@@ -55,7 +55,7 @@ def test_mistakes_are_one_line_naming_the_key(change, words):
 
 
 def test_build_refuses_an_unknown_key():
-    with pytest.raises(RgwotError, match="did you mean 'decode.K'"):
+    with pytest.raises(RgwotError, match="unknown key 'decode.k'; did you mean 'K'"):
         build({"decode.k": 3}, "here")
 
 

@@ -20,7 +20,7 @@ from rgwot.datasets.procel import read_annotation, read_video_names
 from rgwot.datasets.procel_stepfirst import read_mapping
 from rgwot.datasets.registry import tasks_of
 from rgwot.runtime.errors import RgwotError
-from rgwot.timing import rasterise
+from rgwot.timing import truth_labels
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "annotations"
 
@@ -135,12 +135,12 @@ def test_labels(expected: dict[str, str]) -> None:
     case = next(case for case in CASES if case["path"] == expected["path"])
     (annotation,) = read_case(case)
     segments = annotation.segments
-    labels = rasterise(
+    labels = truth_labels(
         segments["start_s"],
         segments["end_s"],
         segments["step_id"],
+        np.arange(int(expected["n_frames"])),
         Fraction(expected["fps"]),
-        int(expected["n_frames"]),
         expected["mode"],  # type: ignore[arg-type]
     )
     assert run_lengths(labels) == expected["runs"]

@@ -70,7 +70,7 @@ def test_a_bad_config_yaml_is_named(fresh: Checkout, kind: str) -> None:
     ("words", "told"),
     [
         (("--configfile", SMALL, "wrong.yaml"), "configuration: ot.alpha: "),
-        (("--configfile", SMALL, "dataset.yaml"), "configuration: datasets.demo.settings: ot.r: "),
+        (("--configfile", SMALL, "dataset.yaml"), "configuration: datasets.demo.settings.ot.r: "),
         (("--config", "ot={alpha: 3}"), "configuration: ot.alpha: "),
     ],
 )

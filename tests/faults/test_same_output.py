@@ -92,7 +92,9 @@ def hold(path: Path, pipe: object) -> None:
         time.sleep(1000)
 
 
-def test_the_second_waits_and_is_told_and_a_killed_holder_lets_go(tmp_path: Path) -> None:
+def test_the_second_waits_and_is_told_and_a_killed_holder_lets_go(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     here, there = multiprocessing.Pipe()
     holder = multiprocessing.get_context("spawn").Process(target=hold, args=(tmp_path / "out", there))
     holder.start()
@@ -100,8 +102,8 @@ def test_the_second_waits_and_is_told_and_a_killed_holder_lets_go(tmp_path: Path
     waited: list[bool] = []
 
     def second() -> None:
-        with alone(tmp_path / "out") as had_to_wait:
-            waited.append(had_to_wait)
+        with alone(tmp_path / "out"):
+            waited.append(True)
 
     thread = threading.Thread(target=second)
     thread.start()
@@ -111,8 +113,9 @@ def test_the_second_waits_and_is_told_and_a_killed_holder_lets_go(tmp_path: Path
     thread.join(30)
     holder.join()
     assert waited == [True]
-    with alone(tmp_path / "out") as had_to_wait:
-        assert not had_to_wait
+    assert caplog.text.count("another process is making it; waiting for it to end") == 1
+    with alone(tmp_path / "out"):
+        assert [path.name for path in tmp_path.iterdir()] == [".out.lock"]
     assert list(tmp_path.iterdir()) == []
 
 

@@ -111,6 +111,15 @@ def test_names_that_are_none(name: str, said: str) -> None:
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["efficientnet_lite0", "torchvision:resnet18/layer3", "timm:vit_base_patch16_clip_224.openai", "timm:resnet18",
+     "transformers:facebook/dinov2-base"],
+)  # fmt: skip
+def test_the_settings_take_every_network(name: str) -> None:
+    assert build({"features.backbone": name}, "test").features.backbone == name
+
+
 def test_weights_are_names_files_or_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not extractor("torchvision:resnet18/layer3").is_file("imagenet1k_v2")
     assert extractor("torchvision:resnet18/layer3").is_file("my.pth")

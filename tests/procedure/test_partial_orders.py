@@ -6,8 +6,8 @@ import networkx
 import numpy as np
 import pytest
 
-from rgwot.procedure import orders
-from rgwot.procedure.orders import closure, consensus, either_order, in_a_circle, reduction, surest_first
+from rgwot.procedure import Event, Recording, learn, orders
+from rgwot.procedure.orders import closure, consensus, either_order, reduction, surest_first
 
 
 def random_relation(n, density, seed):
@@ -29,9 +29,10 @@ def test_closure_and_reduction_are_those_of_networkx(seed):
 
 
 def test_a_circle_and_nothing_else_is_seen():
-    relation = np.zeros((4, 4), dtype=bool)
-    relation[[0, 1, 2, 2], [1, 2, 0, 3]] = True
-    assert in_a_circle(relation).tolist() == [True, True, True, False]
+    videos = [Recording(name, tuple(Event(step, at, at + 1) for at, step in enumerate(order)), 9)
+              for name, order in (("a", [1, 2, 4]), ("b", [2, 3, 4]), ("c", [3, 1, 4]))]  # fmt: skip
+    (note,) = learn(videos, "intersection").notes
+    assert note.startswith("key steps 1, 2, 3 come before each other in a circle")
 
 
 def test_the_weakest_relation_of_a_circle_is_dropped():

@@ -159,8 +159,8 @@ def test_a_metric_that_no_score_has_is_noted(tmp_path):
          r"row 'plain': seed 1: found no scores of two/a"),
         (lambda p, f: [*p, p[0]], "found none/one_label/one/a seed 0 twice"),
         (lambda p, f: [], "found no file"),
-        (lambda p, f: [f / "reported.csv"], r"reported\.csv: found columns .* expected also decoder,seed"),
-        (lambda p, f: [f / "gone.csv"], r"gone\.csv: cannot be read as scores"),
+        (lambda p, f: [f / "reported.csv"], r"reported\.csv: no column decoder, seed.*; expected dataset,"),
+        (lambda p, f: [f / "gone.csv"], r"gone\.csv: cannot be read"),
     ],
 )  # fmt: skip
 def test_mistakes_end_in_one_line(table, tmp_path, change, message):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rgwot.config.configuration import read_file
-from rgwot.config.settings import build, flatten
+from rgwot.config.settings import Settings, flatten
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import annotated_steps, key_steps
 from rgwot.study.jobs import stage_settings, tracked
@@ -37,7 +37,7 @@ def test_the_learner_of_the_procedure_is_told_where_it_is_another() -> None:
 
 def test_a_job_computes_with_the_blocks_it_reads_and_no_result_depends_on_how_it_runs() -> None:
     blocks = stage_settings(STUDY, "train", "demo", "assembly", "rgwot-active@N=16")
-    settings = build(flatten(blocks), "settings")
+    settings = Settings.model_validate(blocks)
     assert (settings.ot.r, settings.loss.symmetric, settings.train.N) == (0.1, True, 16)
     assert "decode" not in blocks
     assert "save_every_s" in blocks["train"]

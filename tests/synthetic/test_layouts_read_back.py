@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from synthetic_trees import TreeSettings, TreeVideo, files, plan
 from synthetic_trees.crosstask import annotated_rows
@@ -15,7 +16,7 @@ from rgwot.datasets import finding
 from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.registry import datasets
 from rgwot.synthetic.ground_truth import FPS, Segment
-from rgwot.timing import RULES, rasterise
+from rgwot.timing import RULES, truth_labels
 
 SHORT: dict[str, Any] = {"n_videos": 6, "min_s": 4.0, "max_s": 6.0, "seed": 5}
 # Layout, options of its entry, and how many tasks it has.
@@ -64,7 +65,7 @@ def read_rows(annotation: Annotation) -> list[tuple[float, float, int]]:
 
 def painted(rows: Sequence[tuple[float, float, int]], duration_s: float, rule: Any) -> list[int]:
     starts, ends, steps = zip(*rows, strict=True)
-    return rasterise(starts, ends, steps, Fraction(FPS), round(duration_s * FPS), rule).tolist()
+    return truth_labels(starts, ends, steps, np.arange(round(duration_s * FPS)), Fraction(FPS), rule).tolist()
 
 
 @pytest.mark.parametrize(("layout", "options", "n_tasks"), READ_AS)

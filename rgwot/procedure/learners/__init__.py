@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 from rgwot.procedure.learners.counted import chain, intersection, precedence, transitions
 from rgwot.procedure.learners.likelihood import likelihood
@@ -11,18 +10,11 @@ from rgwot.procedure.learners.needs import Needs
 from rgwot.procedure.learners.robust import SLIP_FOUND, robust
 
 #: By name; the settings of a learner are the keyword arguments of its function.
-LEARNERS: Mapping[str, Callable[..., Needs]] = MappingProxyType(
-    {
-        "chain": chain,
-        "intersection": intersection,
-        "precedence": precedence,
-        "transitions": transitions,
-        "likelihood": likelihood,
-        "robust": robust,
-    }
-)
+LEARNERS: Mapping[str, Callable[..., Needs]] = {
+    learner.__name__: learner for learner in (chain, intersection, precedence, transitions, likelihood, robust)
+}
 
 #: Settings for key steps that a decoder found, of the learners that have any: `learn(recordings, **FOUND["robust"])`.
-FOUND: Mapping[str, Mapping[str, float]] = MappingProxyType({"robust": MappingProxyType({"slip": SLIP_FOUND})})
+FOUND: Mapping[str, Mapping[str, float]] = {"robust": {"slip": SLIP_FOUND}}
 
 __all__ = ["FOUND", "LEARNERS", "Needs"]

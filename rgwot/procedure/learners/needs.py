@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.procedure.orders import in_a_circle
+from rgwot.procedure.orders import closure
 from rgwot.procedure.tally import Tally
 
 
@@ -39,7 +39,7 @@ def shares(tally: Tally) -> NDArray[np.float64]:
 
 def circles(tally: Tally, wanted: NDArray[np.bool_]) -> tuple[str, ...]:
     """Return a note where wanted relations run in a circle."""
-    found = [str(step) for step in tally.steps[in_a_circle(wanted)]]
+    found = [str(step) for step in tally.steps[np.diagonal(closure(wanted))]]
     if not found:
         return ()
     return (f"key steps {', '.join(found)} come before each other in a circle; its weakest needs are dropped",)

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rgwot.reporting.entries import Canonical, DatasetName, checked, read_entries
+from rgwot.config.settings import validated
+from rgwot.reporting.entries import Canonical, DatasetName, read_entries
 from rgwot.reporting.figures.bars import Bars
 from rgwot.reporting.figures.interface import Figure
 from rgwot.reporting.figures.losses import Losses
@@ -56,5 +57,5 @@ def load_figures(path: str | os.PathLike[str], canonical: Canonical | None = Non
         where, kind = f"{source}: figure {name!r}", str(entry.get("kind"))
         if kind not in KINDS:
             raise RgwotError(f"{where}: unknown kind {kind!r}; {nearest(kind, KINDS)}")
-        figures[name] = checked(KINDS[kind], {**entry, "id": name}, where, context)
+        figures[name] = validated(KINDS[kind], {**entry, "id": name}, where, context)
     return Figures(figures, content.datasets)

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from rgwot import paths
 from rgwot.config.experiments import SYMBOLS, family_of, split_id
-from rgwot.config.radius import smallest_active_radius, structure_radius
+from rgwot.config.radius import structure_radius
 from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.reporting.entries import Beside, Part
 from rgwot.reporting.figures.interface import Figure, Plan, PlannedRun, Run, Study, settings_of
@@ -404,7 +404,7 @@ def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array, *, balan
     if panel.above == "radius":
         left, right = axis.get_xlim()
         axis.set_xlim(left, right)
-        axis.axvspan(left, smallest_active_radius(sweep.frames, sweep.frames), color="#EEEEEE", zorder=0)
+        axis.axvspan(left, 1 / sweep.frames, color="#EEEEEE", zorder=0)
         axis.text(0.02, 0.03, "prior off", transform=axis.transAxes, fontsize=7, color=GREY)
     if panel.classes and sweep.classes is not None:
         said = f"K_gt + 1 = {sweep.classes}{': P = R' if balanced else ''}"

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from rgwot.config.experiments import value_text
-from rgwot.config.settings import defaults
+from rgwot.config.settings import defaults, validated
 from rgwot.datasets.registry import tasks_of
 from rgwot.evaluation.protocols import GRAPH, SEGMENTATION
 from rgwot.reporting.entries import (
@@ -21,7 +21,6 @@ from rgwot.reporting.entries import (
     DatasetName,
     Part,
     Spelled,
-    checked,
     name_of,
     read_entries,
 )
@@ -313,7 +312,7 @@ def load_tables(path: str | os.PathLike[str], canonical: Canonical | None = None
             entry["reported"] = {**reported, "methods": [{**made.get(one.get("method"), {}), **one} for one in methods]}
         if kind in (Table.KIND, ClaimsTable.KIND):
             entry["datasets"] = dict(_places(entry.get("datasets"), content.datasets, where))
-        tables[table_id] = checked(KINDS[kind], entry, where, context)
+        tables[table_id] = validated(KINDS[kind], entry, where, context)
     return tables
 
 
