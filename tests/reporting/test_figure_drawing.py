@@ -129,7 +129,7 @@ def test_curves_are_those_of_the_scores_and_reported_peaks_lie_at_their_paramete
 
 def test_a_degenerate_run_is_drawn_open(tree: Tree, folder: Path) -> None:
     plan = planned(tree, "collapse_beta")
-    path = next(row for row in plan.shown[0].trained[0].rows if row.value == 0.01).runs[0].at(paths.SCORES)
+    path = plan.shown[0].trained[0].rows[0.01][0].at(paths.SCORES)
     text = path.read_text()
     try:
         path.write_text(text.replace(",degenerate,0", ",degenerate,1"))

@@ -20,7 +20,7 @@ from rgwot.reporting.figures.interface import Figure, Plan, PlannedRun, Run, Stu
 from rgwot.reporting.figures.style import DASHES, GREY, Axes, Drawn, line_style, sheet, tell
 from rgwot.reporting.tables.printed import METRIC_LABELS
 from rgwot.reporting.tables.scores import METRIC_NAMES, over_tasks, read_reported
-from rgwot.reporting.tables.spec import Background, Metric, Place, ProtocolName
+from rgwot.reporting.tables.spec import Background, Metric, Place, ProtocolName, Row
 from rgwot.runtime.errors import RgwotError
 
 if TYPE_CHECKING:
@@ -79,33 +79,24 @@ class SweepPanel(Part):
 
 
 @dataclass(frozen=True)
-class PlannedRow:
-    """A row of a swept table: the value of the swept key, and the runs behind it."""
-
-    value: float
-    runs: tuple[PlannedRun, ...]
-
-
-@dataclass(frozen=True)
 class PlannedLine:
-    """Rows that differ in the swept key alone, in its order and one per value, and whether they are trained."""
+    """Rows that differ in the swept key alone: by its value, ascending, their runs, and whether they are trained."""
 
     name: str
     trained: bool
-    rows: tuple[PlannedRow, ...]
+    rows: Mapping[float, tuple[PlannedRun, ...]]
 
 
 @dataclass(frozen=True)
 class PlannedSweep:
     """The lines of a swept table at one place, called ``label``, and the facts the axis is annotated with.
 
-    ``left_out`` are trained rows that differ in more than the parameter, ``levels`` answers that need no training.
+    ``levels`` are answers that need no training.
     """
 
     place: Place
     label: str
     lines: tuple[PlannedLine, ...]
-    left_out: tuple[str, ...]
     levels: tuple[PlannedRun, ...]
     frames: int
     epsilon: float
@@ -113,13 +104,13 @@ class PlannedSweep:
 
     @property
     def trained(self) -> list[PlannedLine]:
-        """The trained lines, at least one."""
-        return [line for line in self.lines if line.trained]
+        """The trained lines, at least one, the longest first."""
+        return sorted((line for line in self.lines if line.trained), key=lambda line: -len(line.rows))
 
     @property
     def runs(self) -> list[PlannedRun]:
         """The runs behind all lines."""
-        return [run for line in self.lines for row in line.rows for run in row.runs]
+        return [run for line in self.lines for runs in line.rows.values() for run in runs]
 
 
 Sweeps = Plan[tuple[PlannedSweep, ...]]
@@ -138,16 +129,19 @@ class Scored(Figure):
         """How the scores are made."""
         return {"protocol": self.protocol, "background": self.background, "label_rule": self.label_rule}
 
+    def scores(self, line: PlannedLine) -> dict[float, pd.DataFrame]:
+        """Read the scores behind a line, by the value of the parameter."""
+        return {value: read_runs(runs, self.how) for value, runs in line.rows.items()}
+
     def swept(
-        self, study: Study, panels: Sequence[SweepPanel], *, several: bool = False, levels: Sequence[Run] = (),
-        signs: bool = False,
-    ) -> Sweeps:  # fmt: skip
+        self, study: Study, panels: Sequence[SweepPanel], *, levels: Sequence[Run] = (), signs: bool = False
+    ) -> Sweeps:
         """Return the rows of swept tables with the runs behind them, and with ``signs`` their signs of collapse."""
-        sweeps = tuple(_sweep(panel, study, several, levels) for panel in panels)
+        sweeps = tuple(_sweep(panel, study, levels) for panel in panels)
         files = [run.at(paths.SCORES) for sweep in sweeps for run in (*sweep.levels, *sweep.runs)]
         files += [panel.reported.file for panel in panels if panel.reported]
-        drawn = [row for sweep in sweeps for row in sweep.trained[0].rows] if signs else []
-        files += [run.at(paths.DIAGNOSTICS) for row in drawn for run in row.runs]
+        drawn = [runs for sweep in sweeps for runs in sweep.trained[0].rows.values()] if signs else []
+        files += [run.at(paths.DIAGNOSTICS) for runs in drawn for run in runs]
         kept = "background a class" if self.background == "with" else "without background"
         protocol = f"protocol {PROTOCOLS[self.protocol].letter} ({self.protocol})"
         datasets = {sweep.place.dataset: sweep.label for sweep in sweeps}
@@ -155,11 +149,11 @@ class Scored(Figure):
         return self.planned(study, sweeps, files, datasets, said, study.config.seeds, self.protocol)
 
 
-def _sweep(panel: SweepPanel, study: Study, several: bool, levels: Sequence[Run]) -> PlannedSweep:
+def _sweep(panel: SweepPanel, study: Study, levels: Sequence[Run]) -> PlannedSweep:
     """Find the rows of a swept table and the value of each.
 
-    Rows that differ in other keys are lines of their own: of trained methods the longest one is drawn, or all where
-    several are wanted; of answers that need no training those to which the parameter means something.
+    Rows that differ in other keys are lines of their own; of answers that need no training those to which the parameter
+    means something.
     """
     table = study.table_with(panel.table, [panel.dataset])
     place, seeds = table.datasets[panel.dataset], study.config.seeds
@@ -170,7 +164,7 @@ def _sweep(panel: SweepPanel, study: Study, several: bool, levels: Sequence[Run]
     known = numbers.pop() if len(numbers) == 1 else None
     classes = None if known is None else known + 1
     key = SYMBOLS.get(panel.key, panel.key)
-    lines: dict[tuple[bool, str, str], list[tuple[Any, float]]] = {}
+    lines: dict[tuple[bool, str, str], dict[float, Row]] = {}
     for row in table.rows:
         settings = settings_of(study, row.method, row.decoder, dataset)
         value = settings.pop(key)
@@ -181,34 +175,31 @@ def _sweep(panel: SweepPanel, study: Study, several: bool, levels: Sequence[Run]
             value = classes - (value == "gt")
         if isinstance(value, (int, float)):
             line = family_of(row.method).trained, split_id(row.decoder)[0], json.dumps(settings, sort_keys=True)
-            lines.setdefault(line, []).append((row, float(value)))
-    longest = max((line for line in lines if line[0]), key=lambda line: len(lines[line]), default=None)
-    if longest is None:
+            lines.setdefault(line, {}).setdefault(float(value), row)
+    trained_rows = [row for line, found in lines.items() if line[0] for row in found.values()]
+    if not trained_rows:
         raise RgwotError(f"table {table.id!r}: no row is trained with a {panel.key}; a figure expects at least one")
     drawn: list[PlannedLine] = []
-    left_out: list[str] = []
-    for line, found in lines.items():
-        trained, decoder, _ = line
-        if line != longest and not (several if trained else len({value for _, value in found}) > 1):
-            left_out += [f"{row.id} ({table.id})" for row, _ in found if trained]
+    for (trained, decoder, _), found in lines.items():
+        if not trained and len(found) == 1:
             continue
-        name = split_id(found[0][0].method)[0] if trained else decoder
-        name = f"{name}: {found[0][0].label}" if name in {one.name for one in drawn} else name
-        rows: dict[float, PlannedRow] = {}
-        for row, value in sorted(found, key=lambda pair: pair[1]):
+        first = next(iter(found.values()))
+        name = split_id(first.method)[0] if trained else decoder
+        name = f"{name}: {first.label}" if name in {one.name for one in drawn} else name
+        rows = {}
+        for value, row in sorted(found.items()):
             study.check_table(panel.table, row.id)
             run = Run(label=row.label, method=row.method, decoder=row.decoder)
-            rows.setdefault(value, PlannedRow(value, run.planned(dataset, tasks, seeds)))
-        drawn.append(PlannedLine(name, trained, tuple(rows.values())))
-    first = study.experiments.settings(lines[longest][0][0].method, None, dataset)
+            rows[value] = run.planned(dataset, tasks, seeds)
+        drawn.append(PlannedLine(name, trained, rows))
+    used = study.experiments.settings(trained_rows[0].method, None, dataset)
     return PlannedSweep(
         place,
         place.label if place.task is None else f"{study.in_print(dataset)}: {place.label}",
         tuple(drawn),
-        tuple(left_out),
         tuple(planned for run in levels for planned in run.planned(dataset, tasks, seeds)),
-        first.train.N + (first.ot.virtual == "cost"),
-        first.ot.epsilon,
+        used.train.N + (used.ot.virtual == "cost"),
+        used.ot.epsilon,
         classes,
     )
 
@@ -222,15 +213,8 @@ def read_runs(runs: Iterable[PlannedRun], how: Mapping[str, str]) -> pd.DataFram
     return own.pivot(index=list(IDENTITY), columns="metric", values="value").reset_index()
 
 
-def of_runs(scores: pd.DataFrame, runs: Iterable[PlannedRun]) -> pd.DataFrame:
-    """Return the scores of some of the runs that were read."""
-    import pandas as pd
-
-    return scores.merge(pd.DataFrame(map(vars, runs)).drop(columns="label"))
-
-
-def curve(rows: Sequence[PlannedRow], scores: pd.DataFrame, metric: str, protocol: str) -> pd.DataFrame:
-    """Put one line together, as the tables average (methods 6.1).
+def curve(scores: Mapping[float, pd.DataFrame], metric: str, protocol: str) -> pd.DataFrame:
+    """Put one line together from the scores at every value, as the tables average (methods 6.1).
 
     A row per point: the parameter ``x``, in [0, 1] ``mean``, ``low`` and ``high`` over seeds, and whether a run behind
     it is ``degenerate``.
@@ -238,10 +222,9 @@ def curve(rows: Sequence[PlannedRow], scores: pd.DataFrame, metric: str, protoco
     import pandas as pd
 
     points = []
-    for row in rows:
-        own = of_runs(scores, row.runs)
+    for value, own in scores.items():
         seeds = over_tasks(own, metric, protocol)
-        points.append((row.value, seeds.mean(), seeds.min(), seeds.max(), bool((own["degenerate"] > 0).any())))
+        points.append((value, seeds.mean(), seeds.min(), seeds.max(), bool((own["degenerate"] > 0).any())))
     return pd.DataFrame(points, columns=["x", "mean", "low", "high", "degenerate"])
 
 
@@ -249,10 +232,7 @@ def reported_points(
     curve: ReportedCurve, sweep: PlannedSweep, metrics: Iterable[str]
 ) -> Mapping[str, list[tuple[float, float]]]:
     """Return what a paper reports, per metric as (parameter, value in [0, 1]), sorted; nothing where it prints none."""
-    frame = read_reported(curve.file)
-    for column in (*curve.where, *([curve.x] if isinstance(curve.x, str) else [])):
-        if column not in frame.columns:
-            raise RgwotError(f"{curve.file}: found no column {column!r}, expected it for a figure")
+    frame = read_reported(curve.file, [*curve.where, *([curve.x] if isinstance(curve.x, str) else [])])
     own = frame[frame["value"].notna() & (frame["dataset"] == sweep.place.reported)]
     own = own[own["task"].isin(sweep.place.reported_tasks)]
     own = own[(own[list(curve.where)] == list(curve.where.values())).all(axis=1)]
@@ -297,33 +277,29 @@ class Sweep(Scored):
             axis.set_ylabel("score, %")
             axis.set_ylim(bottom=0)
         _legend(drawn, seen)
-        left_out = [row for sweep in plan.shown for row in sweep.left_out]
-        without = f"; rows that differ in more than the parameter are not drawn: {', '.join(left_out)}"
         band = "; line: mean over seeds, band: least to largest" if len(plan.seeds) > 1 else ""
         features = FINE_TUNED if any(panel.reported for panel in self.panels) else ""
-        tell(drawn, self.title, f"{plan.about}{band}{features}{without if left_out else ''}")
+        tell(drawn, self.title, f"{plan.about}{band}{features}")
         return drawn
 
     def _scores(self, axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> dict[str, dict[str, Any]]:
         """Draw the metrics of one sweep; return what the legend says, and how it looks."""
-        scores = read_runs(sweep.runs, self.how)
-        rows = sweep.trained[0].rows
+        line = sweep.trained[0]
+        scores = self.scores(line)
         seen: dict[str, dict[str, Any]] = {
             METRIC_LABELS[metric]: line_style(number) for number, metric in enumerate(self.metrics)
         }
         for number, metric in enumerate(self.metrics):
-            found = curve(rows, scores, metric, self.protocol)
+            found = curve(scores, metric, self.protocol)
             draw_curve(axis, found, number)
             if found["degenerate"].any():
                 opened = {"marker": "o", "linestyle": "none", "color": "#000000", "markerfacecolor": "w"}
                 seen["open: a run behind it is degenerate"] = opened
-        for line in sweep.lines:
-            if line.trained:
-                continue
-            found = curve(line.rows, scores, "f1", self.protocol)
+        for other in (one for one in sweep.lines if not one.trained):
+            found = curve(self.scores(other), "f1", self.protocol)
             look: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": DOTTED}
             axis.plot(found["x"], 100 * found["mean"], zorder=1, **look)
-            seen[f"{line.name} answer without training, F1"] = look
+            seen[f"{other.name} answer without training, F1"] = look
         if panel.reported is not None:
             for name, points in reported_points(panel.reported, sweep, self.metrics).items():
                 colour = line_style(list[str](self.metrics).index(name))["color"]
@@ -331,7 +307,7 @@ class Sweep(Scored):
                 seen[panel.reported.mark] = {"color": "#FFFFFF", **STAR}
         # Then every class and every cluster has a partner, and both ratios are of all frames (methods 6.1, A).
         balanced = self.protocol == "micro_video" and self.background == "with"
-        _axis(axis, panel, sweep, np.array([row.value for row in rows]), balanced=balanced)
+        _axis(axis, panel, sweep, np.array(list(line.rows)), balanced=balanced)
         if len({one.dataset for one in self.panels}) > 1:
             axis.set_title(sweep.label)
         return seen
@@ -420,7 +396,7 @@ def _collapse(axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> dict[str, d
     from rgwot.records import read_diagnostics
 
     rows = sweep.trained[0].rows
-    read = [[read_diagnostics(run.at(paths.DIAGNOSTICS)) for run in row.runs] for row in rows]
+    read = [[read_diagnostics(run.at(paths.DIAGNOSTICS)) for run in runs] for runs in rows.values()]
 
     def sign(facts: Mapping[str, Any], key: str) -> float:
         values = np.array([video.get(key) for video in facts["video"]["videos"].values()], dtype=float)
@@ -428,9 +404,9 @@ def _collapse(axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> dict[str, d
 
     for number, key in enumerate(COLLAPSE, start=4):
         means = [np.mean([sign(one, key) for one in runs]) for runs in read]
-        axis.plot([row.value for row in rows], means, **line_style(number))
+        axis.plot(list(rows), means, **line_style(number))
     plain = panel.model_copy(update={"above": None, "classes": False})
-    _axis(axis, plain, sweep, np.array([row.value for row in rows]))
+    _axis(axis, plain, sweep, np.array(list(rows)))
     axis.set_ylim(-0.03, 1.03)
     axis.set_title("signs of collapse, mean over videos and runs")
     return {name: line_style(number) for number, name in enumerate(COLLAPSE.values(), start=4)}
@@ -455,20 +431,19 @@ class Growth(Scored):
 
     def plan(self, study: Study) -> Sweeps:
         """Return all trained rows of the swept table, and the levels."""
-        return self.swept(study, [self.panel], several=True, levels=self.levels)
+        return self.swept(study, [self.panel], levels=self.levels)
 
     def draw(self, plan: Sweeps) -> Drawn:
         """Draw lines of measured scores, levels of answers without training, and what papers report at their size."""
         sweep, panel = plan.shown[0], self.panel
-        scores = read_runs(sweep.runs, self.how)
         drawn, axes = sheet(height=3.6)
         axis = axes[0, 0]
         for number, line in enumerate(sweep.trained):
-            found = curve(line.rows, scores, self.metric, self.protocol)
+            found = curve(self.scores(line), self.metric, self.protocol)
             draw_curve(axis, found, number, self.names.get(line.name, line.name))
         _beside(axis, [*self._levels(axis, sweep), *self._reported(axis, sweep)])
         printed = {float(panel.reported.x)} if panel.reported and not isinstance(panel.reported.x, str) else set()
-        sizes = sorted({row.value for line in sweep.trained for row in line.rows} | printed)
+        sizes = sorted({value for line in sweep.trained for value in line.rows} | printed)
         axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
         axis.set_xlabel(panel.label)
         axis.set_ylabel(f"{METRIC_LABELS[self.metric]}, %")

@@ -231,12 +231,13 @@ def joined(table: AnyTable, rows: Paths, read: Callable[[Path], pd.DataFrame]) -
     return pd.concat([parts[row.id] for row in table.rows], ignore_index=True)
 
 
-def read_reported(path: str | os.PathLike[str]) -> pd.DataFrame:
+def read_reported(path: str | os.PathLike[str], conditions: Iterable[str] = ()) -> pd.DataFrame:
     """Read reported numbers: one value per row, in percent, empty where the paper prints none.
 
-    A file that cannot be read, lacks a column, or holds a value that is no percentage is an `RgwotError`.
+    ``conditions`` are columns it needs besides those of every such file. A file that cannot be read, lacks a column, or
+    holds a value that is no percentage is an `RgwotError`.
     """
-    frame = read_csv(path, REPORTED_COLUMNS, {})
+    frame = read_csv(path, (*REPORTED_COLUMNS, *conditions), {})
     values = pd.to_numeric(frame["value"], errors="coerce")
     scores = frame["metric"].isin(METRIC_NAMES.values())
     bad = frame[scores & (frame["value"] != "") & ~values.between(0, 100)]
@@ -249,11 +250,9 @@ def reported_values(table: AnyTable, entry: ReportedMethod) -> pd.DataFrame:
     """Return the lines of the reported file, at least one, that belong to one reported row of a table."""
     assert table.reported is not None
     path, source = table.reported.file, table.reported.source
-    own = read_reported(path)
+    own = read_reported(path, entry.where)
     own = own[(own["method"] == entry.method) & ((source is None) | (own["source"] == source))]
     for column, value in entry.where.items():
-        if column not in own.columns:
-            raise RgwotError(f"{path}: found no column {column!r}, expected it for table {table.id!r}")
         # `1` in a file is the value 1.0 of a sweep.
         numbers = pd.to_numeric(own[column], errors="coerce")
         own = own[(own[column] == value) | (numbers == pd.to_numeric(value, errors="coerce"))]
