@@ -15,7 +15,6 @@ from rgwot.reporting.figures.style import (
     Axes,
     Drawn,
     bare,
-    rectangle,
     sheet,
     step_legend,
     step_style,
@@ -102,9 +101,9 @@ def _matrix(axis: Axes, values: Array, x: Side, y: Side, **options: Any) -> Any:
     picture = axis.imshow(values, extent=(0, m, n, 0), aspect="auto", interpolation="nearest", **options)
     wide, high = 0.05 * m, 0.05 * n
     for start, end, step in stretches(x.steps):
-        rectangle(axis, (-1.4 * wide, start * n), wide, (end - start) * n, clip_on=False, **step_style(step))
+        axis.broken_barh([(-1.4 * wide, wide)], (start * n, (end - start) * n), clip_on=False, **step_style(step))
     for start, end, step in stretches(y.steps):
-        rectangle(axis, (start * m, n + 0.4 * high), (end - start) * m, high, clip_on=False, **step_style(step))
+        axis.broken_barh([(start * m, (end - start) * m)], (n + 0.4 * high, high), clip_on=False, **step_style(step))
     axis.set_xlim(-1.5 * wide, m)
     axis.set_ylim(n + 1.5 * high, 0)
     bare(axis)

@@ -17,8 +17,6 @@ from rgwot.reporting.figures.style import (
     Drawn,
     bare,
     number_step,
-    plain,
-    rectangle,
     sheet,
     step_legend,
     step_style,
@@ -90,7 +88,7 @@ def _strips(axis: Axes, pair: tuple[Side, Side], plan: Array) -> None:
         axis.plot([i + 0.5, j + 0.5], [1, 0.3], color="#444444", linewidth=0.3 + 2.2 * share, alpha=0.55, zorder=0)
     for side, (bottom, name) in zip(pair, ((1.0, "X"), (0.0, "Y")), strict=True):
         for index, step in enumerate(side.steps.tolist()):
-            rectangle(axis, (index + 0.06, bottom), 0.88, 0.3, **step_style(step))
+            axis.broken_barh([(index + 0.06, 0.88)], (bottom, 0.3), **step_style(step))
             if step > 0:
                 number_step(axis, index + 0.5, bottom + 0.15, step)
         axis.text(-0.3, bottom + 0.15, name, ha="right", va="center", fontsize=8)
@@ -155,8 +153,7 @@ def _answers(
     axis.set_ylim(7.7, -0.6)
     axis.set_xticks([])
     axis.tick_params(axis="y", length=0)
-    plain(axis)
-    axis.spines["bottom"].set_visible(False)
+    axis.spines[["left", "bottom"]].set_visible(False)
     axis.set_title("(c) → key steps and their order")
     share = f"{int(first['n_videos'])} of {len(orders)} videos"
     axis.set_xlabel(f"task: the most frequent order, {share}", fontsize=7)
@@ -168,7 +165,7 @@ def _order(axis: Axes, steps: list[int], place: float) -> set[int]:
     pitch = min(0.13, 1 / max(len(steps), 1))
     for index, step in enumerate(steps):
         left = index * pitch
-        rectangle(axis, (left, place - 0.36), 0.66 * pitch, 0.72, **step_style(step))
+        axis.broken_barh([(left, 0.66 * pitch)], (place - 0.36, 0.72), **step_style(step))
         if step > 0:
             number_step(axis, left + 0.33 * pitch, place, step)
         if index + 1 < len(steps):

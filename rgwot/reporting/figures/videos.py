@@ -261,17 +261,13 @@ def transport(x: Side, y: Side, settings: Mapping[str, Any], **changes: Any) -> 
     """
     import torch
 
-    from rgwot.transport import align_frames, relative_positions
+    from rgwot.transport import solve
     from rgwot.transport.matching import alignment_cost
 
-    ot = {key.removeprefix("ot."): value for key, value in settings.items()} | changes | {"virtual": "cost"}
-    places = (
-        (torch.from_numpy(x.time_s / x.duration_s), torch.from_numpy(y.time_s / y.duration_s))
-        if ot["prior_time"] == "times"
-        else tuple(relative_positions(len(side.x), dtype=torch.float64) for side in (x, y))
-    )
+    ot = {key.removeprefix("ot."): value for key, value in settings.items()} | changes
+    timed = ot["prior_time"] == "times"
+    places = (torch.from_numpy(side.time_s / side.duration_s) if timed else None for side in (x, y))
     first, second = (torch.from_numpy(np.ascontiguousarray(side.x))[None] for side in (x, y))
-    problem = {key: ot[key] for key in PROBLEM}
-    solved = align_frames(first, second, **problem, x_positions=places[0], y_positions=places[1])
     cost = alignment_cost(first, second, ot["rho"], ot["zeta"], "cost", *places)
-    return PairPlan(cost[0].numpy(), solved.transport.plan[0].double().numpy())
+    plan = solve(cost, **{key: ot[key] for key in PROBLEM - {"rho", "zeta", "virtual"}}).plan
+    return PairPlan(cost[0].numpy(), plan[0].numpy())
