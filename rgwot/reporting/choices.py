@@ -11,9 +11,6 @@ from rgwot.records import read_diagnostics
 from rgwot.reporting.figures.style import COLUMN, GREY, LINE_COLOURS, PAGE, Axes, Drawn, sheet, styled, tell
 from rgwot.runtime.errors import RgwotError
 
-#: Share of an axis that two numbers on it need between their middles.
-APART = 0.12
-
 
 class Curve(NamedTuple):
     """One choice, and the evidence it was read from.
@@ -156,12 +153,6 @@ def draw_choice(axis: Axes, curve: Curve) -> None:
     axis.set_title(curve.title, loc="left")
     axis.set_xlabel(curve.tried_label)
     axis.set_ylabel(curve.agreement_label)
-    # The chosen one has a number on the axis, and of the others those at a distance from each other.
-    labelled = [curve.chosen]
-    for value in tried:
-        if all(abs(value - other) >= APART * (tried[-1] - tried[0]) for other in labelled) and value not in labelled:
-            labelled.append(value)
-    axis.set_xticks(sorted(labelled), [f"{value:g}" for value in sorted(labelled)])
     axis.set_xticks(tried, minor=True)
     axis.margins(y=0.15)
     axis.legend(loc="best")
