@@ -91,12 +91,11 @@ class Line(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """One printed table under a block: its columns (dataset or row, and metrics), its lines, and a cell for each.
+    """One printed table: its columns (dataset or row, and metrics), its lines, and a cell for each.
 
     A cell has one value, or those of several metrics.
     """
 
-    block: Block
     columns: Sequence[tuple[str, Sequence[str]]]
     lines: Sequence[tuple[Line, Sequence[Sequence[Value]]]]
 
@@ -158,10 +157,10 @@ def make_grid(table: Table, frame: pd.DataFrame, block: Block, max_columns: int 
                 cells.append(own)
     lines = list(zip(rows.values(), zip(*cells, strict=True), strict=True)) if cells else []
     if table.lines == "rows":
-        return Grid(block, columns, lines)
+        return Grid(columns, lines)
     # Lines are rows up to here; a column of one row holds all that is known of it.
     turned = [(Line(name, "dataset"), column) for (name, _), column in zip(columns, cells, strict=True)]
-    return Grid(block, [(line.label, table.metrics) for line, _ in lines], turned)
+    return Grid([(line.label, table.metrics) for line, _ in lines], turned)
 
 
 def _lines(table: Table) -> dict[tuple[str, str], Line]:
@@ -196,9 +195,7 @@ def _values(
         for (kind, _), value in zip(rows, values, strict=True)
         if kind == "measured" and not value.degenerate and not math.isnan(value.mean)
     ]
-    if len(set(ranked)) < 2:
-        return values
-    best = min(ranked) if metric in LOWER_IS_BETTER else max(ranked)
+    best = (min if metric in LOWER_IS_BETTER else max)(ranked) if len(set(ranked)) > 1 else None
     return [
         value._replace(best=kind == "measured" and not value.degenerate and value.mean == best)
         for (kind, _), value in zip(rows, values, strict=True)

@@ -136,7 +136,7 @@ def _reported(table: RuntimeTable, row_id: str) -> list[dict[str, Any]]:
     rows = []
     for entry in table.reported.methods:
         if entry.row == row_id:
-            own = reported_values(table, entry)
+            own = reported_values(table.reported, entry)
             own = own[own["metric"] == METRIC]
             if len(own) != 1:
                 raise RgwotError(
