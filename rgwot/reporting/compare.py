@@ -147,11 +147,9 @@ def compare_results(
     RgwotError
         When a folder holds no key steps, a file no annotations, or they have no video in common.
     """
-    typed = read_names(names)
-    called = [{} if coded(path) else names_in(path.absolute(), typed) for path in (first, second)]
     if not coded(first):
-        found = compare_with(read_answer(first), second, overlap, tier, fps)
-        called[1] |= found.names
+        typed, found = read_names(names), compare_with(read_answer(first), second, overlap, tier, fps)
+        called = [names_in(first.absolute(), typed), dict(found.names) or names_in(second.absolute(), typed)]
     elif not coded(second):
         return compare_results(second, first, names, overlap, tier, fps)
     else:

@@ -90,9 +90,7 @@ def read_tree(view_json: str | Path) -> dict[str, Any]:
     """
     path = Path(view_json)
     try:
-        tree = json.loads(path.read_text(encoding="utf-8"))["tree"]
-        if {"merges", "leaves", "videos"} <= set(tree):
-            return dict(tree)
+        return dict(json.loads(path.read_text(encoding="utf-8"))["tree"])
     except (OSError, ValueError, KeyError, TypeError):
-        pass
-    raise RgwotError(f"{path}: found no tree of key steps, expected a view that `rgwot view` wrote; make it again")
+        said = "found no tree of key steps, expected a view that `rgwot view` wrote; make it again"
+        raise RgwotError(f"{path}: {said}") from None

@@ -10,7 +10,6 @@ from typing import Any
 from rgwot import paths
 from rgwot.config.experiments import family_of, value_text
 from rgwot.config.methods import EMBEDDINGS
-from rgwot.config.settings import flatten
 from rgwot.datasets.base import too_few_videos
 from rgwot.reporting.entries import name_of
 from rgwot.reporting.figures import interface
@@ -125,8 +124,7 @@ def row_facts(study: Study, table: str, row: str) -> dict[str, str]:
     one, facts = spec.row(row), {}
     if isinstance(spec, SettingsTable):
         for method in spec.methods:
-            settings = study.experiments.settings(method, None, "").model_dump(by_alias=True, mode="json")
-            values = {"seeds": list(study.config.seeds), **flatten(settings)}
+            values = {"seeds": list(study.config.seeds)} | interface.settings_of(study.experiments, method, None, "")
             if one.key in values:
                 value = values[one.key]
                 facts[method] = ", ".join(map(value_text, value if isinstance(value, list) else [value]))

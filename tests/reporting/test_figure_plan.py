@@ -49,7 +49,9 @@ def test_lines_of_training_videos_are_methods_with_all_videos_last(facts: Study)
     lines = {line.name: list(line.rows) for line in sweep.lines}
     assert lines == dict.fromkeys(("cnc", "opel", "vaot", "rgwot"), [2, 5, 8, 11, 14, 17])
     trivial = {("none", decoder) for decoder in ("one_label", "uniform", "random")}
-    assert {(run.method, run.decoder) for run in sweep.levels} == trivial | {("whitened", "meanfield")}
+    assert {(run.method, run.decoder) for runs in sweep.levels.values() for run in runs} == trivial | {
+        ("whitened", "meanfield")
+    }
 
 
 def test_key_steps_are_looked_up_and_answers_without_training_are_apart(facts: Study) -> None:

@@ -37,9 +37,9 @@ class Study:
     in_print: Callable[[str], str]
 
 
-def settings_of(study: Study, method: str, decoder: str | None, dataset: str) -> dict[str, Any]:
+def settings_of(experiments: Experiments, method: str, decoder: str | None, dataset: str) -> dict[str, Any]:
     """Return resolved settings as dotted keys."""
-    return flatten(study.experiments.settings(method, decoder, dataset).model_dump(by_alias=True, mode="json"))
+    return flatten(experiments.settings(method, decoder, dataset).model_dump(by_alias=True, mode="json"))
 
 
 @dataclass(frozen=True)

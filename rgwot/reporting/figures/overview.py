@@ -150,11 +150,8 @@ def _arrow(
     axis: Axes, points: Sequence[tuple[float, float]], colour: str = "#444444", *, gradient: bool = False
 ) -> None:
     """Draw an arrow along corners; dashed for a gradient."""
-    from matplotlib.patches import FancyArrowPatch
-
     line: dict[str, Any] = {"color": colour, "linewidth": 1.0, "linestyle": (0, (4, 2)) if gradient else "-"}
     xs, ys = zip(*points, strict=True)
     axis.plot(xs[:-1], ys[:-1], solid_joinstyle="miter", **line)
-    axis.add_patch(
-        FancyArrowPatch(points[-2], points[-1], arrowstyle="-|>", mutation_scale=7, shrinkA=0, shrinkB=0, **line)
-    )
+    head = {"arrowstyle": "-|>", "mutation_scale": 7, "shrinkA": 0, "shrinkB": 0}
+    axis.annotate("", points[-1], points[-2], arrowprops=head | line)

@@ -9,17 +9,7 @@ from pydantic import Field
 
 from rgwot import paths
 from rgwot.config.radius import structure_radius
-from rgwot.reporting.figures.style import (
-    HATCHES,
-    LINE_COLOURS,
-    Axes,
-    Drawn,
-    bare,
-    sheet,
-    step_legend,
-    step_style,
-    tell,
-)
+from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, Axes, Drawn, sheet, step_legend, step_style, tell
 from rgwot.reporting.figures.videos import (
     Array,
     OfRun,
@@ -106,7 +96,7 @@ def _matrix(axis: Axes, values: Array, x: Side, y: Side, **options: Any) -> Any:
         axis.broken_barh([(start * m, (end - start) * m)], (n + 0.4 * high, high), clip_on=False, **step_style(step))
     axis.set_xlim(-1.5 * wide, m)
     axis.set_ylim(n + 1.5 * high, 0)
-    bare(axis)
+    axis.set(xticks=[], yticks=[])
     axis.set_xlabel("frames of Y →", fontsize=7)
     axis.set_ylabel("← frames of X", fontsize=7)
     axis.spines[:].set_visible(False)

@@ -116,13 +116,6 @@ def short(name: str, most: int) -> str:
     return name if len(name) <= most else f"{name[: most - 1 - half]}…{name[len(name) - half :]}"
 
 
-def bare(axis: Axes) -> None:
-    """Take away all ticks of an axis, and close its frame."""
-    axis.spines[:].set_visible(True)
-    axis.set_xticks([])
-    axis.set_yticks([])
-
-
 def step_style(step: int) -> dict[str, Any]:
     """Colour and hatch of a step; 0 is background, negative steps are clusters without a partner."""
     if step == 0:

@@ -38,7 +38,6 @@ COLLAPSE: Mapping[str, str] = {
 FINE_TUNED = "; reported numbers: of a fine-tuned backbone, ours is frozen"
 #: Ticks nearer than this share of the axis would run into each other.
 APART = 0.11
-DOTTED = (0, (1, 1.5))
 STAR: dict[str, Any] = {
     "marker": "*", "markersize": 9, "markeredgecolor": "#000000", "markeredgewidth": 0.5, "linestyle": "none",
 }  # fmt: skip
@@ -91,13 +90,13 @@ class PlannedLine:
 class PlannedSweep:
     """The lines of a swept table at one place, called ``label``, and the facts the axis is annotated with.
 
-    ``levels`` are answers that need no training.
+    ``levels`` are answers that need no training, by their labels.
     """
 
     place: Place
     label: str
     lines: tuple[PlannedLine, ...]
-    levels: tuple[PlannedRun, ...]
+    levels: Mapping[str, tuple[PlannedRun, ...]]
     frames: int
     epsilon: float
     classes: int | None
@@ -109,8 +108,9 @@ class PlannedSweep:
 
     @property
     def runs(self) -> list[PlannedRun]:
-        """The runs behind all lines."""
-        return [run for line in self.lines for runs in line.rows.values() for run in runs]
+        """The runs behind all levels and lines."""
+        of_lines = [runs for line in self.lines for runs in line.rows.values()]
+        return [run for runs in (*self.levels.values(), *of_lines) for run in runs]
 
 
 Sweeps = Plan[tuple[PlannedSweep, ...]]
@@ -138,7 +138,7 @@ class Scored(Figure):
     ) -> Sweeps:
         """Return the rows of swept tables with the runs behind them, and with ``signs`` their signs of collapse."""
         sweeps = tuple(_sweep(panel, study, levels) for panel in panels)
-        files = [run.at(paths.SCORES) for sweep in sweeps for run in (*sweep.levels, *sweep.runs)]
+        files = [run.at(paths.SCORES) for sweep in sweeps for run in sweep.runs]
         files += [panel.reported.file for panel in panels if panel.reported]
         drawn = [runs for sweep in sweeps for runs in sweep.trained[0].rows.values()] if signs else []
         files += [run.at(paths.DIAGNOSTICS) for runs in drawn for run in runs]
@@ -166,7 +166,7 @@ def _sweep(panel: SweepPanel, study: Study, levels: Sequence[Run]) -> PlannedSwe
     key = SYMBOLS.get(panel.key, panel.key)
     lines: dict[tuple[bool, str, str], dict[float, Row]] = {}
     for row in table.rows:
-        settings = settings_of(study, row.method, row.decoder, dataset)
+        settings = settings_of(study.experiments, row.method, row.decoder, dataset)
         value = settings.pop(key)
         # What means all videos or the annotated steps is looked up.
         if key == "data.n_train" and value is None:
@@ -197,7 +197,7 @@ def _sweep(panel: SweepPanel, study: Study, levels: Sequence[Run]) -> PlannedSwe
         place,
         place.label if place.task is None else f"{study.in_print(dataset)}: {place.label}",
         tuple(drawn),
-        tuple(planned for run in levels for planned in run.planned(dataset, tasks, seeds)),
+        {run.label: run.planned(dataset, tasks, seeds) for run in levels},
         used.train.N + (used.ot.virtual == "cost"),
         used.ot.epsilon,
         classes,
@@ -297,7 +297,7 @@ class Sweep(Scored):
                 seen["open: a run behind it is degenerate"] = opened
         for other in (one for one in sweep.lines if not one.trained):
             found = curve(self.scores(other), "f1", self.protocol)
-            look: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": DOTTED}
+            look: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (1, 1.5))}
             axis.plot(found["x"], 100 * found["mean"], zorder=1, **look)
             seen[f"{other.name} answer without training, F1"] = look
         if panel.reported is not None:
@@ -456,11 +456,10 @@ class Growth(Scored):
 
     def _levels(self, axis: Axes, sweep: PlannedSweep) -> Iterator[End]:
         """Draw answers that need no training as horizontal lines; yield what is written at them."""
-        for number, level in enumerate(self.levels):
-            runs = [run for run in sweep.levels if (run.method, run.decoder) == (level.method, level.decoder)]
+        for number, (label, runs) in enumerate(sweep.levels.items()):
             value = 100 * float(over_tasks(read_runs(runs, self.how), self.metric, self.protocol).mean())
             axis.axhline(value, color=GREY, linewidth=0.9, linestyle=DASHES[1 + number % (len(DASHES) - 1)])
-            yield value, level.label, GREY
+            yield value, label, GREY
 
     def _reported(self, axis: Axes, sweep: PlannedSweep) -> Iterator[End]:
         """Mark what papers report at their number of videos; yield what is written at it."""

@@ -11,17 +11,7 @@ from rgwot import paths
 from rgwot.evaluation.metrics import IntArray
 from rgwot.reporting.figures.bars import draw_steps
 from rgwot.reporting.figures.interface import PlannedRun
-from rgwot.reporting.figures.style import (
-    GREY,
-    Axes,
-    Drawn,
-    bare,
-    number_step,
-    sheet,
-    step_legend,
-    step_style,
-    tell,
-)
+from rgwot.reporting.figures.style import GREY, Axes, Drawn, number_step, sheet, step_legend, step_style, tell
 from rgwot.reporting.figures.videos import Array, OfRun, Side, TaskLabels, Tasks, named, read_pair, shares, transport
 
 #: Of the mass of a frame, the least share that is drawn as a line to its partner.
@@ -96,7 +86,7 @@ def _strips(axis: Axes, pair: tuple[Side, Side], plan: Array) -> None:
     axis.set_ylim(-0.15, 1.45)
     axis.set_title("(a) align the frames of two videos")
     axis.set_xlabel("time →; grey: background", fontsize=7)
-    bare(axis)
+    axis.set(xticks=[], yticks=[])
     axis.spines[:].set_visible(False)
 
 
@@ -122,7 +112,8 @@ def _scatter(axis: Axes, pair: tuple[Side, Side], labels: TaskLabels, run: Plann
     axis.legend(loc="best", handletextpad=0.1, borderpad=0.1)
     axis.set_title("(b) → learn one embedding")
     axis.set_xlabel("two principal directions", fontsize=7)
-    bare(axis)
+    axis.set(xticks=[], yticks=[])
+    axis.spines[:].set_visible(True)
     axis.margins(0.08)
 
 

@@ -100,7 +100,7 @@ class OfTasks(Figure):
                     f"with {'a training' if trained else 'an embedding'}"
                 )
             study.check_task(self.dataset, task, run.method)
-        settings = settings_of(study, self.runs[0].method, None, self.dataset)
+        settings = settings_of(study.experiments, self.runs[0].method, None, self.dataset)
         return PlannedTask(
             self.dataset,
             task,
