@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -41,10 +41,6 @@ APART = 0.11
 STAR: dict[str, Any] = {
     "marker": "*", "markersize": 9, "markeredgecolor": "#000000", "markeredgewidth": 0.5, "linestyle": "none",
 }  # fmt: skip
-#: A thin line from a name to the height it belongs to.
-LEADER = {"arrowstyle": "-", "linewidth": 0.4, "color": "#999999", "shrinkA": 0, "shrinkB": 0, "relpos": (0, 0.5)}
-#: A height on the axis, what is written at it, and in which colour.
-End = tuple[float, str, str]
 
 
 class ReportedCurve(Part):
@@ -268,58 +264,49 @@ class Sweep(Scored):
         rows = -(-panels // columns)
         drawn, axes = sheet(rows, columns, height=2.25 * rows + 0.95, sharey=not self.collapse)
         places = iter(axes.flat)
-        seen: dict[str, dict[str, Any]] = {}
         for panel, sweep in zip(self.panels, plan.shown, strict=True):
-            seen |= self._scores(next(places), panel, sweep)
+            self._scores(next(places), panel, sweep)
             if self.collapse:
-                seen |= _collapse(next(places), panel, sweep)
+                _collapse(next(places), panel, sweep)
         for axis in axes[:, 0]:
             axis.set_ylabel("score, %")
             axis.set_ylim(bottom=0)
-        _legend(drawn, seen)
+        _legend(drawn, axes)
         band = "; line: mean over seeds, band: least to largest" if len(plan.seeds) > 1 else ""
         features = FINE_TUNED if any(panel.reported for panel in self.panels) else ""
         tell(drawn, self.title, f"{plan.about}{band}{features}")
         return drawn
 
-    def _scores(self, axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> dict[str, dict[str, Any]]:
-        """Draw the metrics of one sweep; return what the legend says, and how it looks."""
+    def _scores(self, axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> None:
+        """Draw the metrics of one sweep."""
         line = sweep.trained[0]
         scores = self.scores(line)
-        seen: dict[str, dict[str, Any]] = {
-            METRIC_LABELS[metric]: line_style(number) for number, metric in enumerate(self.metrics)
-        }
         for number, metric in enumerate(self.metrics):
-            found = curve(scores, metric, self.protocol)
-            draw_curve(axis, found, number)
-            if found["degenerate"].any():
-                opened = {"marker": "o", "linestyle": "none", "color": "#000000", "markerfacecolor": "w"}
-                seen["open: a run behind it is degenerate"] = opened
+            draw_curve(axis, curve(scores, metric, self.protocol), number, METRIC_LABELS[metric])
         for other in (one for one in sweep.lines if not one.trained):
-            found = curve(self.scores(other), "f1", self.protocol)
+            found, said = curve(self.scores(other), "f1", self.protocol), f"{other.name} answer without training, F1"
             look: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (1, 1.5))}
-            axis.plot(found["x"], 100 * found["mean"], zorder=1, **look)
-            seen[f"{other.name} answer without training, F1"] = look
+            axis.plot(found["x"], 100 * found["mean"], zorder=1, label=said, **look)
         if panel.reported is not None:
             for name, points in reported_points(panel.reported, sweep, self.metrics).items():
                 colour = line_style(list[str](self.metrics).index(name))["color"]
                 axis.plot([x for x, _ in points], [100 * y for _, y in points], **STAR, color=colour, zorder=5)
-                seen[panel.reported.mark] = {"color": "#FFFFFF", **STAR}
+            axis.plot([], [], **STAR, color="#FFFFFF", label=panel.reported.mark)
         # Then every class and every cluster has a partner, and both ratios are of all frames (methods 6.1, A).
         balanced = self.protocol == "micro_video" and self.background == "with"
         _axis(axis, panel, sweep, np.array(list(line.rows)), balanced=balanced)
         if len({one.dataset for one in self.panels}) > 1:
             axis.set_title(sweep.label)
-        return seen
 
 
-def _legend(drawn: Drawn, seen: Mapping[str, Mapping[str, Any]]) -> None:
-    from matplotlib.lines import Line2D
-
-    handles = [Line2D([], [], label=label, **look) for label, look in seen.items()]
+def _legend(drawn: Drawn, axes: NDArray[Any]) -> None:
+    """Say below a figure what is drawn, once for all panels."""
+    found = {
+        label: handle for axis in axes.flat for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
     # As many columns as fit into a page.
-    longest = max(map(len, seen))
-    drawn.legend(handles=handles, loc="outside lower center", ncols=max(1, min(len(handles), 105 // (longest + 6))))
+    columns = 105 // (max(map(len, found)) + 6)
+    drawn.legend(found.values(), found.keys(), loc="outside lower center", ncols=max(1, min(len(found), columns)))
 
 
 def above(panel: SweepPanel, sweep: PlannedSweep, x: Array) -> list[str]:
@@ -346,7 +333,7 @@ def spaced(places: Array, apart: float = APART) -> list[int]:
     return kept
 
 
-def draw_curve(axis: Axes, found: pd.DataFrame, number: int, label: str | None = None) -> None:
+def draw_curve(axis: Axes, found: pd.DataFrame, number: int, label: str) -> None:
     """Draw a line in percent with its band; open markers where a run behind a point is degenerate."""
     style = line_style(number)
     axis.plot(found["x"], 100 * found["mean"], label=label, **style)
@@ -354,7 +341,9 @@ def draw_curve(axis: Axes, found: pd.DataFrame, number: int, label: str | None =
         found["x"], 100 * found["low"], 100 * found["high"], color=style["color"], alpha=0.18, linewidth=0
     )
     bad = found[found["degenerate"]]
-    axis.plot(bad["x"], 100 * bad["mean"], style["marker"], color=style["color"], markerfacecolor="#FFFFFF")
+    opened: dict[str, Any] = {"color": style["color"], "markerfacecolor": "#FFFFFF"}
+    said = "open: a run behind it is degenerate" if len(bad) else None
+    axis.plot(bad["x"], 100 * bad["mean"], style["marker"], label=said, **opened)
 
 
 def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array, *, balanced: bool = False) -> None:
@@ -391,8 +380,8 @@ def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array, *, balan
         )  # fmt: skip
 
 
-def _collapse(axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> dict[str, dict[str, Any]]:
-    """Draw the signs of collapse, averaged over videos and runs; return what the legend says."""
+def _collapse(axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> None:
+    """Draw the signs of collapse, averaged over videos and runs."""
     from rgwot.records import read_diagnostics
 
     rows = sweep.trained[0].rows
@@ -402,14 +391,13 @@ def _collapse(axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> dict[str, d
         values = np.array([video.get(key) for video in facts["video"]["videos"].values()], dtype=float)
         return float(values.mean()) / (facts["K"] if key == "distinct_labels" else 1)
 
-    for number, key in enumerate(COLLAPSE, start=4):
+    for number, (key, name) in enumerate(COLLAPSE.items(), start=4):
         means = [np.mean([sign(one, key) for one in runs]) for runs in read]
-        axis.plot(list(rows), means, **line_style(number))
+        axis.plot(list(rows), means, label=name, **line_style(number))
     plain = panel.model_copy(update={"above": None, "classes": False})
     _axis(axis, plain, sweep, np.array(list(rows)))
     axis.set_ylim(-0.03, 1.03)
     axis.set_title("signs of collapse, mean over videos and runs")
-    return {name: line_style(number) for number, name in enumerate(COLLAPSE.values(), start=4)}
 
 
 class Growth(Scored):
@@ -436,61 +424,33 @@ class Growth(Scored):
     def draw(self, plan: Sweeps) -> Drawn:
         """Draw lines of measured scores, levels of answers without training, and what papers report at their size."""
         sweep, panel = plan.shown[0], self.panel
-        drawn, axes = sheet(height=3.6)
+        drawn, axes = sheet(height=4.3)
         axis = axes[0, 0]
-        for number, line in enumerate(sweep.trained):
-            found = curve(self.scores(line), self.metric, self.protocol)
-            draw_curve(axis, found, number, self.names.get(line.name, line.name))
-        _beside(axis, [*self._levels(axis, sweep), *self._reported(axis, sweep)])
+        lines = {self.names.get(line.name, line.name): line for line in sweep.trained}
+        for number, (name, line) in enumerate(lines.items()):
+            draw_curve(axis, curve(self.scores(line), self.metric, self.protocol), number, name)
+        for number, (label, runs) in enumerate(sweep.levels.items()):
+            value = 100 * float(over_tasks(read_runs(runs, self.how), self.metric, self.protocol).mean())
+            dashes = DASHES[1 + number % (len(DASHES) - 1)]
+            axis.axhline(value, label=f"{label} {value:.1f}", color=GREY, linewidth=0.9, linestyle=dashes)
+        if panel.reported:
+            # A method has one colour, measured or reported.
+            methods = list(dict.fromkeys([*lines, *self.reported_methods]))
+            for method in self.reported_methods:
+                of_method = {"where": {**panel.reported.where, "method": method}}
+                points = reported_points(panel.reported.model_copy(update=of_method), sweep, [self.metric])
+                for x, value in points.get(self.metric, []):
+                    said = f"{method}, {panel.reported.mark} {100 * value:.1f}"
+                    colour = line_style(methods.index(method))["color"]
+                    axis.plot([x], [100 * value], color=colour, zorder=5, label=said, **STAR)
         printed = {float(panel.reported.x)} if panel.reported and not isinstance(panel.reported.x, str) else set()
         sizes = sorted({value for line in sweep.trained for value in line.rows} | printed)
         axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
         axis.set_xlabel(panel.label)
         axis.set_ylabel(f"{METRIC_LABELS[self.metric]}, %")
         axis.set_ylim(bottom=0)
-        drawn.legend(loc="outside lower center", ncols=6)
+        _legend(drawn, axes)
         band = "; line: mean over seeds (each draws its own videos), band: least to largest"
         about = f"{plan.about}{band if len(plan.seeds) > 1 else ''}; scored on all videos of the task"
         tell(drawn, self.title, f"{about}{FINE_TUNED if panel.reported else ''}")
         return drawn
-
-    def _levels(self, axis: Axes, sweep: PlannedSweep) -> Iterator[End]:
-        """Draw answers that need no training as horizontal lines; yield what is written at them."""
-        for number, (label, runs) in enumerate(sweep.levels.items()):
-            value = 100 * float(over_tasks(read_runs(runs, self.how), self.metric, self.protocol).mean())
-            axis.axhline(value, color=GREY, linewidth=0.9, linestyle=DASHES[1 + number % (len(DASHES) - 1)])
-            yield value, label, GREY
-
-    def _reported(self, axis: Axes, sweep: PlannedSweep) -> Iterator[End]:
-        """Mark what papers report at their number of videos; yield what is written at it."""
-        reported = self.panel.reported
-        for method in self.reported_methods if reported else ():
-            assert reported is not None
-            one = reported.model_copy(update={"where": {**reported.where, "method": method}})
-            for x, value in reported_points(one, sweep, [self.metric]).get(self.metric, []):
-                axis.plot([x], [100 * value], color="#FFFFFF", zorder=5, **STAR)
-                yield 100 * value, f"{method}, {reported.mark}", "#000000"
-
-
-def _beside(axis: Axes, ends: list[End]) -> None:
-    """Write names at the right of the axis at their heights, moved apart where they would touch."""
-    placed = spread([height for height, _, _ in ends], 3.6)
-    for place, (height, name, colour) in zip(placed, ends, strict=True):
-        axis.annotate(
-            f"{name} {height:.1f}", (1, height), (1.03, place), xycoords=("axes fraction", "data"), color=colour,
-            textcoords=("axes fraction", "data"), va="center", fontsize=7, annotation_clip=False,
-            arrowprops=LEADER,
-        )  # fmt: skip
-
-
-def spread(heights: list[float], apart: float) -> list[float]:
-    """Move heights up, from the lowest on, so that neighbours are at least ``apart``; the order stays.
-
-    >>> spread([10.0, 11.0, 30.0], 4.0)
-    [10.0, 14.0, 30.0]
-    """
-    placed = list(heights)
-    last = float("-inf")
-    for index in sorted(range(len(heights)), key=heights.__getitem__):
-        placed[index] = last = max(heights[index], last + apart)
-    return placed
