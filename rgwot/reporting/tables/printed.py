@@ -140,18 +140,14 @@ def make_grid(table: Table, frame: pd.DataFrame, block: Block, max_columns: int 
     printed = [
         m for m in table.metrics if reported[[f"{place}_{m}" for place in table.datasets]].notna().any(axis=None)
     ]
-    values = {
-        (name, metric): _values(found, rows, name, metric, metric in printed or not printed)
-        for name in table.datasets
-        for metric in table.metrics
-    }
     joined = len(table.datasets) * len(table.metrics) > max_columns or table.lines == "datasets"
     groups = [table.metrics] if joined else [(metric,) for metric in table.metrics]
     columns: list[tuple[str, Sequence[str]]] = []
     cells: list[Sequence[Sequence[Value]]] = []
     for name, place in table.datasets.items():
         for metrics in groups:
-            own = list(zip(*(values[name, metric] for metric in metrics), strict=True))
+            of_metrics = (_values(found, rows, name, one, one in printed or not printed) for one in metrics)
+            own = list(zip(*of_metrics, strict=True))
             if any(value.shown for cell in own for value in cell):
                 columns.append((place.label if len(table.datasets) > 1 else "", metrics))
                 cells.append(own)
