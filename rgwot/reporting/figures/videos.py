@@ -30,8 +30,6 @@ Array = NDArray[np.float64]
 Count = Annotated[int, Field(ge=1)]
 #: Settings of the block ``ot`` that the solver of RGWOT reads.
 PROBLEM = {"alpha", "epsilon", "rho", "r", "zeta", "solver", "virtual", "max_iterations", "tolerance"}
-#: Settings that drawings read, besides those of the transport; a change of any other redraws nothing.
-SETTINGS = ("loss.tau", "cidm.beta", "train.N")
 #: Characters of the name of a video at most.
 NAME = 40
 
@@ -100,14 +98,13 @@ class OfTasks(Figure):
                     f"with {'a training' if trained else 'an embedding'}"
                 )
             study.check_task(self.dataset, task, run.method)
-        settings = settings_of(study.experiments, self.runs[0].method, None, self.dataset)
         return PlannedTask(
             self.dataset,
             task,
             study.key_steps(self.dataset, task),
             tuple(video for video in self.videos if video in study.videos(self.dataset, task)),
             tuple(planned for run in self.runs for planned in run.planned(self.dataset, [task], seeds)),
-            {key: value for key, value in settings.items() if key.startswith("ot.") or key in SETTINGS},
+            settings_of(study.experiments, self.runs[0].method, None, self.dataset),
         )
 
 

@@ -101,8 +101,8 @@ class Grid(NamedTuple):
 
     def heads(self, separator: str) -> list[str]:
         """Return what is above the columns."""
-        arrows = {name: " ↓" if name in LOWER_IS_BETTER else "" for name in METRIC_LABELS}
-        metrics = [" / ".join(METRIC_LABELS[name] + arrows[name] for name in names) for _, names in self.columns]
+        called = {name: f"{label} ↓" if name in LOWER_IS_BETTER else label for name, label in METRIC_LABELS.items()}
+        metrics = [" / ".join(called[name] for name in names) for _, names in self.columns]
         return [separator.join(filter(None, (name, own))) for (name, _), own in zip(self.columns, metrics, strict=True)]
 
     def texts(self, form: Form) -> list[list[str]]:
