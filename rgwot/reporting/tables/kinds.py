@@ -25,10 +25,8 @@ class Kind(NamedTuple):
     terminal: Callable[[Any, Path], str] = forms.read_markdown
 
 
-def _join_flat(table: ClaimsTable | SettingsTable | RuntimeTable, rows: Iterable[Path], output: Path) -> None:
-    of_kind = {ClaimsTable.KIND: claims.COLUMNS, RuntimeTable.KIND: runtime.COLUMNS}
-    columns = settings.columns(table) if isinstance(table, SettingsTable) else of_kind[table.kind]
-    frame = scores.joined(table, rows, lambda path: read_csv(path, columns, {})[list(columns)])
+def _join_flat(table: AnyTable, rows: Iterable[Path], output: Path) -> None:
+    frame = scores.joined(table, rows, lambda path: read_csv(path, (), {}))
     # Where rows are of a kind, the reported ones come first.
     write_csv(frame.sort_values("kind", ascending=False, kind="stable") if "kind" in frame else frame, output)
 
