@@ -54,7 +54,8 @@ class Plans(OfRun):
         top = max(float(np.quantile(shares(one.plan)[:, 1:], 0.995)) for one in solved.values())
         for axis, ((solver, r), one) in zip((*axes[0, 1:], *axes[1, 1:]), solved.items(), strict=True):
             picture = _matrix(axis, shares(one.plan)[:, 1:], *pair, cmap="Greys", vmin=0, vmax=top)
-            axis.set_title(f"T*, {solver}\n{radius_text(r, N + 1)}")
+            a = structure_radius(N + 1, r)
+            axis.set_title(f"T*, {solver}\nr = {r:g} (a = {a}: prior {'acts' if a else 'off'})")
         look: dict[str, Any] = {"location": "right", "aspect": 40, "shrink": 0.6, "extend": "max"}
         drawn.colorbar(picture, ax=axes[:, 1:], label="share of a frame of X", **look)
         step_legend(drawn, sorted({step for side in pair for step in side.steps.tolist()}), unmatched=False)
@@ -63,16 +64,6 @@ class Plans(OfRun):
         frames = f"{N} frames spread evenly over each video, true steps on both axes"
         tell(drawn, f"{self.title}: {named(pair)}", f"{plan.about}; {frames}; {values}")
         return drawn
-
-
-def radius_text(r: float, frames: int) -> str:
-    """Say what a radius comes to.
-
-    >>> radius_text(0.02, 33), radius_text(0.1, 33)
-    ('r = 0.02 (a = 0: prior off)', 'r = 0.1 (a = 3: prior acts)')
-    """
-    a = structure_radius(frames, r)
-    return f"r = {r:g} (a = {a}: prior {'acts' if a else 'off'})"
 
 
 def virtual_share(plan: Array) -> float:

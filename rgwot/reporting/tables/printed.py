@@ -12,9 +12,10 @@ import pandas as pd
 from tabulate import tabulate
 
 from rgwot.evaluation.protocols import BACKGROUNDS, DESCRIPTIONS
-from rgwot.reporting.tables.forms import escape, floating, pipe, tabular, write_forms
+from rgwot.reporting.tables.forms import escape, floating, pipe, tabular
 from rgwot.reporting.tables.scores import read_table
 from rgwot.reporting.tables.spec import UNKNOWN, Block, Source, Table
+from rgwot.runtime.files import write_text
 
 PRINTED_RULE = "exact"
 #: Label rules of protocols whose published numbers, beside which measured ones stand, all come by another rule.
@@ -212,7 +213,8 @@ def grids(table: Table, frame: pd.DataFrame) -> Iterator[tuple[str, Grid]]:
 def render_table(table: Table, csv: Path) -> None:
     """Write the Markdown and the LaTeX form of a table beside its CSV."""
     frame = read_table(table, csv)
-    write_forms(csv, markdown(table, frame), latex(table, frame))
+    write_text(markdown(table, frame), csv.with_suffix(".md"))
+    write_text(latex(table, frame), csv.with_suffix(".tex"))
 
 
 def terminal_table(table: Table, csv: Path) -> str:
