@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,9 +10,6 @@ from rgwot.keysteps.choices import ASKED, FILLED, KEEPS, OFFERED, PRESSED, SAME_
 from rgwot.records import read_diagnostics
 from rgwot.reporting.figures.style import COLUMN, GREY, LINE_COLOURS, PAGE, Axes, Drawn, sheet, styled, tell
 from rgwot.runtime.errors import RgwotError
-
-#: Share of an axis that two numbers on it need between their middles.
-APART = 0.12
 
 
 class Curve(NamedTuple):
@@ -45,40 +41,24 @@ class ShownChoices(NamedTuple):
         return bool(self.curves or self.why)
 
 
-def shown_choices(diagnostics: Mapping[str, Any], path: str | Path) -> ShownChoices:
-    """Read the choices of a result from its ``diagnostics.json``; a decoder that chooses nothing has none.
-
-    Choices that `rgwot.keysteps.choices` did not write end in an `RgwotError` that names ``path``.
-    """
-    try:
-        facts = diagnostics.get("choices") or {}
-        if "why" in facts:
-            why = f"K, time or background were left to the data, which could not choose: {facts['why']}."
-            return ShownChoices(why=f"{why} Time and background that were left to it are 0.")
-        makers = {"K": _key_steps, "surplus": _background, "time": _time}
-        return ShownChoices(
-            tuple(make(diagnostics, *_curve(facts[name])) for name, make in makers.items() if name in facts)
-        )
-    except (AttributeError, KeyError, TypeError, ValueError):
-        found = str(diagnostics.get("choices"))
-        raise RgwotError(
-            f"{path}: choices: found {found[:80]}, expected for each of K, surplus and time what was chosen and the "
-            "agreement of all that was tried; decode again"
-        ) from None
-
-
-def _curve(fact: Mapping[str, Any]) -> tuple[dict[float, float], float]:
-    found = dict(sorted((float(value), float(agreement)) for value, agreement in fact["agreement"].items()))
-    chosen = float(fact["chosen"])
-    if chosen not in found or not all(math.isfinite(number) for pair in found.items() for number in pair):
-        raise ValueError
-    return found, chosen
+def shown_choices(diagnostics: Mapping[str, Any]) -> ShownChoices:
+    """Read the choices of a result from its ``diagnostics.json``; a decoder that chooses nothing has none."""
+    facts = diagnostics.get("choices") or {}
+    if "why" in facts:
+        why = f"K, time or background were left to the data, which could not choose: {facts['why']}."
+        return ShownChoices(why=f"{why} Time and background that were left to it are 0.")
+    curves = []
+    for name, make in {"K": _key_steps, "surplus": _background, "time": _time}.items():
+        if name in facts:
+            found = {float(value): float(agreement) for value, agreement in facts[name]["agreement"].items()}
+            curves.append(make(diagnostics, dict(sorted(found.items())), float(facts[name]["chosen"])))
+    return ShownChoices(tuple(curves))
 
 
 def _key_steps(diagnostics: Mapping[str, Any], found: dict[float, float], chosen: float) -> Curve:
     K, surplus = int(diagnostics["K"]), int(diagnostics["surplus"])
     key_steps = _count(K, "key step")
-    if diagnostics["choices"]["K"].get("by", "views") == "views":
+    if diagnostics["choices"]["K"]["by"] == "views":
         labels = ("recurring activities tried", "adjusted Rand index of two views")
         words = (
             f"{key_steps}: two views of the features agree best on {chosen:g} recurring activities "
@@ -147,7 +127,7 @@ def _count(number: float, one: str) -> str:
 
 def choice_curves(diagnostics_json: Path, about: str) -> Drawn:
     """Draw the evidence over everything that was tried, what was chosen marked."""
-    choices = shown_choices(read_diagnostics(diagnostics_json), diagnostics_json)
+    choices = shown_choices(read_diagnostics(diagnostics_json))
     if not choices.curves:
         raise RgwotError(
             f"{diagnostics_json}: {choices.why or 'nothing was left to the data, so no choice was made.'} "
@@ -173,12 +153,6 @@ def draw_choice(axis: Axes, curve: Curve) -> None:
     axis.set_title(curve.title, loc="left")
     axis.set_xlabel(curve.tried_label)
     axis.set_ylabel(curve.agreement_label)
-    # The chosen one has a number on the axis, and of the others those at a distance from each other.
-    labelled = [curve.chosen]
-    for value in tried:
-        if all(abs(value - other) >= APART * (tried[-1] - tried[0]) for other in labelled) and value not in labelled:
-            labelled.append(value)
-    axis.set_xticks(sorted(labelled), [f"{value:g}" for value in sorted(labelled)])
     axis.set_xticks(tried, minor=True)
     axis.margins(y=0.15)
     axis.legend(loc="best")

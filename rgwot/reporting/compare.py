@@ -147,11 +147,9 @@ def compare_results(
     RgwotError
         When a folder holds no key steps, a file no annotations, or they have no video in common.
     """
-    typed = read_names(names)
-    called = [{} if coded(path) else names_in(path.absolute(), typed) for path in (first, second)]
     if not coded(first):
-        found = compare_with(read_answer(first), second, overlap, tier, fps)
-        called[1] |= found.names
+        typed, found = read_names(names), compare_with(read_answer(first), second, overlap, tier, fps)
+        called = [names_in(first.absolute(), typed), dict(found.names) or names_in(second.absolute(), typed)]
     elif not coded(second):
         return compare_results(second, first, names, overlap, tier, fps)
     else:
@@ -217,16 +215,12 @@ def _lines(found: Agreement, of_a: Mapping[int, str], of_b: Mapping[int, str]) -
     lines = []
     for part in parts(found):
         shares = ", ".join(f"{100 * share:.0f} % {name(step, of_b)}" for step, share in part.shares.items())
-        lines.append(f"  {name(part.key_step, of_a)} of A, {part.seconds:.0f} s: in B {shares}{_scores(part)}")
+        scores = [] if math.isnan(part.kappa) else [f"kappa {part.kappa:.2f}"]
+        scores += [] if math.isnan(part.segments_f1) else [f"segments {100 * part.segments_f1:.1f}"]
+        beside = f" ({', '.join(scores)})" if scores else ""
+        lines.append(f"  {name(part.key_step, of_a)} of A, {part.seconds:.0f} s: in B {shares}{beside}")
     for step, others in found.split.items():
         lines.append(f"Split: {name(step, of_a)} of A is {' and '.join(name(other, of_b) for other in others)} of B.")
     for step, others in found.merged.items():
         lines.append(f"Merged: {' and '.join(name(other, of_a) for other in others)} of A are {name(step, of_b)} of B.")
     return lines
-
-
-def _scores(part: Part) -> str:
-    """Say kappa and F1 of a key step, as far as there are any."""
-    said = [] if math.isnan(part.kappa) else [f"kappa {part.kappa:.2f}"]
-    said += [] if math.isnan(part.segments_f1) else [f"segments {100 * part.segments_f1:.1f}"]
-    return f" ({', '.join(said)})" if said else ""

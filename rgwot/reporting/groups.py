@@ -13,6 +13,7 @@ from rgwot.paths import DEVIATIONS, SEGMENTS, name_of
 from rgwot.procedure import recordings_from_segments
 from rgwot.procedure.files import read_deviation_list
 from rgwot.procedure.groups import ALPHA, COLUMNS, LEVEL, MEASURES, PERMUTATIONS, UNIT, compare_groups, few_videos
+from rgwot.procedure.words import listed
 from rgwot.records import read_segments
 from rgwot.reporting.corrected import warn_as_found
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, PAGE, Drawn, sheet, short, styled, tell
@@ -63,9 +64,9 @@ def about(table: pd.DataFrame) -> str:
 def impossible(table: pd.DataFrame) -> str:
     """Say how many tests of all groups no labels could have made significant, nothing where there are none."""
     whole = table[table["group_a"] == ""]
-    *first, last = map(str, sizes(table).values())
+    counted = listed([str(size) for size in sizes(table).values()])
     return (
-        f"With {', '.join(first)} and {last} videos, {none} of {len(whole)} comparisons could not have been "
+        f"With {counted} videos, {none} of {len(whole)} comparisons could not have been "
         "significant whatever the groups; an empty adjusted p means this"
         if (none := int(whole["p_adjusted"].isna().sum()))
         else ""

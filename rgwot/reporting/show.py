@@ -65,11 +65,6 @@ def drawn(procedure: Procedure, found: Sequence[Deviation], names: Mapping[int, 
 def _steps(procedure: Procedure, names: Mapping[int, str] | None) -> list[str]:
     """Return a line per key step, by layer: its videos, its usual time, its needs, and its peculiarities."""
     nodes = {node.key_step: node for node in procedure.nodes}
-    needs: dict[int, list[str]] = {}
-    for edge in procedure.edges:
-        if not isinstance(edge.before, str) and not isinstance(edge.after, str):
-            counted = "" if edge.agree == edge.both else f" ({edge.agree} of {edge.both})"
-            needs.setdefault(edge.after, []).append(call(edge.before, names) + counted)
     width = max(len(_titled(step, names)) for step in nodes)
     lines = []
     for number, layer in enumerate(layers(procedure), 1):
@@ -77,7 +72,12 @@ def _steps(procedure: Procedure, names: Mapping[int, str] | None) -> list[str]:
             node = nodes[step]
             said = [f"{node.n_videos} of {procedure.n_videos}, {node.duration_s:.1f} s"]
             said += ["optional"] if node.optional else []
-            said += [f"after {listed(needs[step])}"] if step in needs else []
+            needs = [
+                call(edge.before, names) + ("" if edge.agree == edge.both else f" ({edge.agree} of {edge.both})")
+                for edge in procedure.edges
+                if edge.after == step and isinstance(edge.before, int)
+            ]
+            said += [f"after {listed(needs)}"] if needs else []
             partners = [call(one, names) for group in procedure.groups if step in group for one in group if one != step]
             said += (
                 [f"in {'either' if len(partners) == 1 else 'any'} order with {listed(partners)}"] if partners else []

@@ -13,7 +13,7 @@ import pandas as pd
 from rgwot.keysteps.tree import cut, grow
 from rgwot.records import SEGMENT_COLUMNS
 from rgwot.runtime.errors import RgwotError
-from rgwot.timing import label_segments
+from rgwot.timing import label_segments, runs
 
 if TYPE_CHECKING:
     from rgwot.embedding.stored import EmbeddedVideo
@@ -69,14 +69,10 @@ def cut_segments(tree: Mapping[str, Any], K: int) -> pd.DataFrame:
     step_of = cut(tree["merges"], n, K)
     rows = []
     for video, own in tree["videos"].items():
-        steps, ends = step_of[own["leaves"]], np.asarray(own["ends"]) / 1000
-        last = np.flatnonzero(np.r_[np.diff(steps) != 0, True])
-        starts = np.r_[0.0, ends[last][:-1]]
-        rows.append(
-            pd.DataFrame({"start_s": starts, "end_s": ends[last], "key_step": steps[last]}).assign(
-                video=video, scope="task"
-            )
-        )
+        found = runs(step_of[own["leaves"]])
+        ends = np.asarray(own["ends"])[found.ends - 1] / 1000
+        columns = {"start_s": np.r_[0.0, ends[:-1]], "end_s": ends, "key_step": found.labels}
+        rows.append(pd.DataFrame(columns).assign(video=video, scope="task"))
     return pd.concat(rows, ignore_index=True)[list(SEGMENT_COLUMNS)]
 
 
@@ -90,9 +86,7 @@ def read_tree(view_json: str | Path) -> dict[str, Any]:
     """
     path = Path(view_json)
     try:
-        tree = json.loads(path.read_text(encoding="utf-8"))["tree"]
-        if {"merges", "leaves", "videos"} <= set(tree):
-            return dict(tree)
+        return dict(json.loads(path.read_text(encoding="utf-8"))["tree"])
     except (OSError, ValueError, KeyError, TypeError):
-        pass
-    raise RgwotError(f"{path}: found no tree of key steps, expected a view that `rgwot view` wrote; make it again")
+        said = "found no tree of key steps, expected a view that `rgwot view` wrote; make it again"
+        raise RgwotError(f"{path}: {said}") from None

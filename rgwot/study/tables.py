@@ -10,9 +10,9 @@ from typing import Any
 from rgwot import paths
 from rgwot.config.experiments import family_of, value_text
 from rgwot.config.methods import EMBEDDINGS
-from rgwot.config.settings import flatten
 from rgwot.datasets.base import too_few_videos
 from rgwot.reporting.entries import name_of
+from rgwot.reporting.figures import interface
 from rgwot.reporting.figures.interface import Plan
 from rgwot.reporting.figures.kinds import Figures, load_figures
 from rgwot.reporting.figures.style import Drawn, styled
@@ -124,8 +124,7 @@ def row_facts(study: Study, table: str, row: str) -> dict[str, str]:
     one, facts = spec.row(row), {}
     if isinstance(spec, SettingsTable):
         for method in spec.methods:
-            settings = study.experiments.settings(method, None, "").model_dump(by_alias=True, mode="json")
-            values = {"seeds": list(study.config.seeds), **flatten(settings)}
+            values = {"seeds": list(study.config.seeds)} | interface.settings_of(study.experiments, method, None, "")
             if one.key in values:
                 value = values[one.key]
                 facts[method] = ", ".join(map(value_text, value if isinstance(value, list) else [value]))
@@ -195,24 +194,24 @@ def in_print(study: Study, dataset: str) -> str:
     return known.label if known else dataset
 
 
-class _Asked:
-    """A study as figures ask it (`rgwot.reporting.figures.interface.Study`)."""
-
-    def __init__(self, study: Study) -> None:
-        self.config, self.experiments = study.config, study.experiments
-        self.tasks, self.videos = partial(tasks, study), partial(videos, study)
-        self.key_steps = partial(key_steps, study)
-        self.check_task, self.check_table = partial(check_task, study), partial(check_table, study)
-        self.table_with, self.in_print = partial(table_with, study), partial(in_print, study)
-
-
 @cache
 def figure_plan(study: Study, figure: str) -> Plan[Any]:
     """Return what a figure shows, and from which files.
 
     Raises RgwotError when there is no such figure, or the configuration lacks what it needs.
     """
-    return all_figures(study).figure(figure).plan(_Asked(study))
+    facts = interface.Study(
+        study.config,
+        study.experiments,
+        tasks=partial(tasks, study),
+        videos=partial(videos, study),
+        key_steps=partial(key_steps, study),
+        check_task=partial(check_task, study),
+        table_with=partial(table_with, study),
+        check_table=partial(check_table, study),
+        in_print=partial(in_print, study),
+    )
+    return all_figures(study).figure(figure).plan(facts)
 
 
 def figure_files(study: Study, figure: str) -> list[str]:

@@ -17,13 +17,13 @@ from page_tree import embedded_data
 from rgwot.cli import cli
 from rgwot.keysteps.choices import ASKED
 from rgwot.paths import Run
-from rgwot.reporting.choices import ShownChoices, choice_curves, shown_choices
+from rgwot.reporting.choices import choice_curves, shown_choices
 from rgwot.reporting.page.content import Content
 from rgwot.reporting.page.render import page_text
 from rgwot.reporting.page.runs import ShownRun
 from rgwot.runtime.errors import RgwotError
 
-K = {"chosen": 11, "agreement": {"3": 0.2, "11": 0.5, "12": 0.4}}
+K = {"chosen": 11, "agreement": {"3": 0.2, "11": 0.5, "12": 0.4}, "by": "views"}
 EVIDENCE = {"J": 0.8, "disorder": 1.6, "concordance": 0.5}
 SURPLUS = {"chosen": 0.08, "agreement": {"0.0": 2.1, "0.03": 2.0, "0.08": 1.6, "0.15": 0.7}, "evidence": EVIDENCE}
 TIME = {"chosen": 0.15, "agreement": {"0.0": 0.09, "0.03": 0.095, "0.15": 0.1, "0.4": 0.02}, "concordance": 0.9}
@@ -31,12 +31,8 @@ ALL = {"K": 7, "surplus": 5, "time": 0.15, "choices": {"time": TIME, "K": K, "su
 WHY = {"K": 7, "surplus": 0, "time": 0.0, "choices": {"why": "a <b>single</b> video: nothing to choose by"}}
 
 
-def read(diagnostics: dict[str, Any]) -> ShownChoices:
-    return shown_choices(diagnostics, "diagnostics.json")
-
-
 def test_every_choice_is_a_curve_with_its_reason_in_words() -> None:
-    steps, background, time = read(ALL).curves
+    steps, background, time = shown_choices(ALL).curves
     assert (steps.found, steps.chosen) == ({3: 0.2, 11: 0.5, 12: 0.4}, 11)
     assert steps.words.startswith("7 key steps: two views of the features agree best on 11 recurring activities")
     assert "(adjusted Rand index 0.5); 5 of them are the background" in steps.words
@@ -64,16 +60,8 @@ def test_every_choice_is_a_curve_with_its_reason_in_words() -> None:
     ],
 )  # fmt: skip
 def test_words_follow_what_was_chosen(more: dict[str, Any], words: str) -> None:
-    (curve,) = read({**ALL, **more}).curves
+    (curve,) = shown_choices({**ALL, **more}).curves
     assert words in curve.words
-
-
-@pytest.mark.parametrize(
-    "choices", [{"K": {"chosen": 7, "agreement": {"3": 0.1}}}, {"time": {"chosen": 0.0, "agreement": {"0.0": "much"}}}]
-)
-def test_what_is_no_choice_is_refused_in_one_line(choices: Any) -> None:
-    with pytest.raises(RgwotError, match=r"^diagnostics\.json: choices: found .*; decode again$"):
-        read({**ALL, "choices": choices})
 
 
 def test_the_figure_has_a_panel_per_choice_with_the_chosen_value_marked(tmp_path: Path) -> None:
@@ -111,7 +99,7 @@ def test_the_verb_draws_both_forms_and_says_when_there_is_nothing_to_draw(tmp_pa
 def page(*diagnostics: dict[str, Any]) -> str:
     """Make a page of results with these diagnostics."""
     runs = [
-        ShownRun(Run("rgwot-plus", "consensus@K=auto", seed), {}, {}, "", None, None, {}, read(one))  # type: ignore[arg-type]
+        ShownRun(Run("rgwot-plus", "consensus@K=auto", seed), {}, {}, "", None, None, {}, shown_choices(one))  # type: ignore[arg-type]
         for seed, one in enumerate(diagnostics)
     ]
     return page_text(Content({"dataset": "mine", "task": "tea", "curves": [], "groups": None}, runs, [], [], []))
@@ -130,7 +118,7 @@ def test_the_page_tells_the_choices_of_each_result_that_made_some(tmp_path: Path
     made, failed = articles(text)
     assert (made.get("data-run"), failed.get("data-run")) == ("1", "3")
     assert made.findtext("h2") == "What rgwot-plus/consensus@K=auto/seed1 left to the data"
-    curves = read(ALL).curves
+    curves = shown_choices(ALL).curves
     assert [part.text for part in made.iter("p")] == [curve.words for curve in curves]
     for picture, curve in zip(made.iter("img"), curves, strict=True):
         described = picture.attrib["alt"]
@@ -139,7 +127,7 @@ def test_the_page_tells_the_choices_of_each_result_that_made_some(tmp_path: Path
         svg = base64.b64decode(picture.attrib["src"].removeprefix("data:image/svg+xml;base64,"))
         assert ElementTree.fromstring(svg).tag.endswith("svg")
     # A reason is text, whatever it holds.
-    assert failed.findtext("p") == read(WHY).why
+    assert failed.findtext("p") == shown_choices(WHY).why
     assert not list(failed.iter("img"))
     assert "<b>" not in text
     (tmp_path / "page.html").write_text(text, encoding="utf-8")

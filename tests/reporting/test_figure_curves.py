@@ -13,7 +13,6 @@ from rgwot import paths
 from rgwot.reporting.figures.interface import PlannedRun
 from rgwot.reporting.figures.protocols import bar_colours
 from rgwot.reporting.figures.sweep import (
-    PlannedRow,
     PlannedSweep,
     ReportedCurve,
     SweepPanel,
@@ -30,9 +29,7 @@ REPORTED = REPOSITORY / "workflow" / "reported"
 
 def sweep(reported: str = "PC Assembly", tasks: tuple[str, ...] = ("all",)) -> PlannedSweep:
     place = Place(dataset="d", label="D", reported=reported, reported_tasks=tasks)
-    return PlannedSweep(
-        place, "D", lines=(), left_out=(), levels=(), frames=33, epsilon=0.07, classes=10
-    )  # fmt: skip
+    return PlannedSweep(place, "D", lines=(), levels={}, frames=33, epsilon=0.07, classes=10)
 
 
 def test_seeds_are_averaged_over_tasks_and_the_band_spans_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,14 +50,14 @@ def test_seeds_are_averaged_over_tasks_and_the_band_spans_them(tmp_path: Path, m
         )
         run.at(paths.SCORES).parent.mkdir(parents=True, exist_ok=True)
         written.rename(run.at(paths.SCORES))
-    scores = read_runs(runs["rgwot"] + runs["vaot"], how)
-    found = curve([PlannedRow(1.0, runs["rgwot"]), PlannedRow(2.0, runs["vaot"])], scores, "f1", "micro_video")
+    scores = {1.0: read_runs(runs["rgwot"], how), 2.0: read_runs(runs["vaot"], how)}
+    found = curve(scores, "f1", "micro_video")
     assert found["x"].tolist() == [1, 2]
     assert found["mean"].tolist() == pytest.approx([0.45, 0.65])
     assert (found["low"].tolist(), found["high"].tolist()) == (pytest.approx([0.3, 0.5]), pytest.approx([0.6, 0.8]))
     assert found["degenerate"].tolist() == [False, True]
     # A metric that is not there is no number.
-    assert curve([PlannedRow(1.0, runs["rgwot"])], scores, "mof", "micro_video")["mean"].isna().all()
+    assert curve(scores, "mof", "micro_video")["mean"].isna().all()
 
 
 def test_reported_peaks_are_the_numbers_of_the_main_table() -> None:
@@ -77,7 +74,7 @@ def test_a_reported_curve_leaves_out_what_is_printed_as_degenerate() -> None:
     assert [x for x, _ in found["f1"]] == [0.05, 0.1, 1, 10, 50]
     assert found["f1"][2][1] == pytest.approx(0.4364)
     assert found["precision"][0] == (0.05, pytest.approx(0.3851))
-    with pytest.raises(RgwotError, match="found no column 'gamma'"):
+    with pytest.raises(RgwotError, match="no column gamma"):
         reported_points(ReportedCurve(file=beta.file, x="gamma"), own, ("f1",))
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from rgwot import paths
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import PROTOCOLS, score
-from rgwot.reporting.figures.style import Axes, Drawn, number_step, plain, sheet, step_legend, step_style, tell
+from rgwot.reporting.figures.style import Axes, Drawn, number_step, sheet, step_legend, step_style, tell
 from rgwot.reporting.figures.videos import Count, OfTasks, PlannedTask, TaskLabels, Tasks, matched_steps, stretches
 
 #: Columns of text beside the bars: their heads, and how far right of the bars each ends, in points.
@@ -112,7 +112,7 @@ def _group(axis: Axes, bars: Sequence[Bar], heads: Mapping[str, float], *, heade
     axis.set_ylim(len(bars) - 0.5, -0.5)
     axis.set_xlim(0, 1)
     axis.tick_params(axis="y", length=0)
-    plain(axis)
+    axis.spines["left"].set_visible(False)
     for position, row in enumerate([tuple(heads) if headed else (), *(bar.beside for bar in bars)], start=-1):
         for place, text in zip(heads.values(), row, strict=False):
             axis.annotate(

@@ -6,10 +6,10 @@ again when it changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from rgwot import paths
 from rgwot.config.configuration import Config
@@ -22,37 +22,24 @@ from rgwot.reporting.tables.spec import Table
 Shown = TypeVar("Shown")
 
 
-class Study(Protocol):
-    """What figures ask of the study that they are planned in; `rgwot.study` answers."""
+@dataclass(frozen=True)
+class Study:
+    """What figures ask of the study that they are planned in; the functions are those of `rgwot.study`."""
 
     config: Config
     experiments: Experiments
-
-    def tasks(self, dataset: str, /) -> tuple[str, ...]:
-        """Return the tasks of a dataset."""
-
-    def videos(self, dataset: str, task: str, /) -> Mapping[str, Any]:
-        """Return the videos of a task by their ids."""
-
-    def key_steps(self, dataset: str, task: str) -> int | None:
-        """Return K_gt where it is known."""
-
-    def check_task(self, dataset: str, task: str, method: str) -> None:
-        """Raise when a task has too few videos for a method."""
-
-    def table_with(self, table: str, places: Iterable[str]) -> Table:
-        """Return a table of scores that has columns for the places."""
-
-    def check_table(self, table: str, row: str) -> None:
-        """Raise when a row of a table cannot be made."""
-
-    def in_print(self, dataset: str) -> str:
-        """Return what a dataset is called in print."""
+    tasks: Callable[[str], tuple[str, ...]]
+    videos: Callable[[str, str], Mapping[str, Any]]
+    key_steps: Callable[[str, str], int | None]
+    check_task: Callable[[str, str, str], None]
+    table_with: Callable[[str, Iterable[str]], Table]
+    check_table: Callable[[str, str], None]
+    in_print: Callable[[str], str]
 
 
-def settings_of(study: Study, method: str, decoder: str | None, dataset: str) -> dict[str, Any]:
+def settings_of(experiments: Experiments, method: str, decoder: str | None, dataset: str) -> dict[str, Any]:
     """Return resolved settings as dotted keys."""
-    return flatten(study.experiments.settings(method, decoder, dataset).model_dump(by_alias=True, mode="json"))
+    return flatten(experiments.settings(method, decoder, dataset).model_dump(by_alias=True, mode="json"))
 
 
 @dataclass(frozen=True)

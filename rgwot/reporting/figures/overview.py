@@ -9,7 +9,7 @@ import numpy as np
 
 from rgwot import paths
 from rgwot.config.radius import structure_radius
-from rgwot.reporting.figures.style import GREY, Axes, Drawn, rectangle, sheet, step_legend, step_style, tell
+from rgwot.reporting.figures.style import GREY, Axes, Drawn, sheet, step_legend, step_style, tell
 from rgwot.reporting.figures.videos import Array, OfRun, Side, TaskLabels, Tasks, named, read_pair, stretches, transport
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
@@ -75,7 +75,7 @@ def _inputs(axis: Axes, pair: tuple[Side, Side]) -> None:
     """Draw both videos, the encoder that they share, and their embeddings."""
     for side, name, bottom in ((pair[0], "X", 32.0), (pair[1], "Y", 14.0)):
         for start, end, step in stretches(side.steps):
-            rectangle(axis, (1 + 11 * start, bottom), 11 * (end - start), 3.5, **step_style(step))
+            axis.broken_barh([(1 + 11 * start, 11 * (end - start))], (bottom, 3.5), **step_style(step))
         axis.text(6.5, bottom + 4.3, f"frames {name}", ha="center", fontsize=7)
         _arrow(axis, [(12.4, bottom + 1.75), (15.6, bottom + 1.75)])
         _arrow(axis, [(28.4, bottom + 1.75), (31.6, bottom + 1.75)])
@@ -138,7 +138,8 @@ def _picture(axis: Axes, values: Array, place: tuple[float, float, float, float]
         values, vmin=min(0.0, float(values.min())), vmax=max(1e-12, float(values.max())), cmap="Greys",
         extent=(left, left + width, bottom, bottom + height), interpolation="nearest", aspect="auto", zorder=1,
     )  # fmt: skip
-    rectangle(axis, (left, bottom), width, height, fill=False, edgecolor=GREY, linewidth=0.5, zorder=2)
+    frame: dict[str, Any] = {"facecolor": "none", "edgecolor": GREY, "linewidth": 0.5, "zorder": 2}
+    axis.broken_barh([(left, width)], (bottom, height), **frame)
     axis.text(left + width / 2, bottom + height + 0.7, name, ha="center", fontsize=7)
     # A picture would set the limits of the drawing board to its own.
     axis.set_xlim(0, WIDE)
@@ -149,11 +150,8 @@ def _arrow(
     axis: Axes, points: Sequence[tuple[float, float]], colour: str = "#444444", *, gradient: bool = False
 ) -> None:
     """Draw an arrow along corners; dashed for a gradient."""
-    from matplotlib.patches import FancyArrowPatch
-
     line: dict[str, Any] = {"color": colour, "linewidth": 1.0, "linestyle": (0, (4, 2)) if gradient else "-"}
     xs, ys = zip(*points, strict=True)
     axis.plot(xs[:-1], ys[:-1], solid_joinstyle="miter", **line)
-    axis.add_patch(
-        FancyArrowPatch(points[-2], points[-1], arrowstyle="-|>", mutation_scale=7, shrinkA=0, shrinkB=0, **line)
-    )
+    head = {"arrowstyle": "-|>", "mutation_scale": 7, "shrinkA": 0, "shrinkB": 0}
+    axis.annotate("", points[-1], points[-2], arrowprops=head | line)

@@ -9,18 +9,7 @@ from pydantic import Field
 
 from rgwot import paths
 from rgwot.config.radius import structure_radius
-from rgwot.reporting.figures.style import (
-    HATCHES,
-    LINE_COLOURS,
-    Axes,
-    Drawn,
-    bare,
-    rectangle,
-    sheet,
-    step_legend,
-    step_style,
-    tell,
-)
+from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, Axes, Drawn, sheet, step_legend, step_style, tell
 from rgwot.reporting.figures.videos import (
     Array,
     OfRun,
@@ -65,7 +54,8 @@ class Plans(OfRun):
         top = max(float(np.quantile(shares(one.plan)[:, 1:], 0.995)) for one in solved.values())
         for axis, ((solver, r), one) in zip((*axes[0, 1:], *axes[1, 1:]), solved.items(), strict=True):
             picture = _matrix(axis, shares(one.plan)[:, 1:], *pair, cmap="Greys", vmin=0, vmax=top)
-            axis.set_title(f"T*, {solver}\n{radius_text(r, N + 1)}")
+            a = structure_radius(N + 1, r)
+            axis.set_title(f"T*, {solver}\nr = {r:g} (a = {a}: prior {'acts' if a else 'off'})")
         look: dict[str, Any] = {"location": "right", "aspect": 40, "shrink": 0.6, "extend": "max"}
         drawn.colorbar(picture, ax=axes[:, 1:], label="share of a frame of X", **look)
         step_legend(drawn, sorted({step for side in pair for step in side.steps.tolist()}), unmatched=False)
@@ -74,16 +64,6 @@ class Plans(OfRun):
         frames = f"{N} frames spread evenly over each video, true steps on both axes"
         tell(drawn, f"{self.title}: {named(pair)}", f"{plan.about}; {frames}; {values}")
         return drawn
-
-
-def radius_text(r: float, frames: int) -> str:
-    """Say what a radius comes to.
-
-    >>> radius_text(0.02, 33), radius_text(0.1, 33)
-    ('r = 0.02 (a = 0: prior off)', 'r = 0.1 (a = 3: prior acts)')
-    """
-    a = structure_radius(frames, r)
-    return f"r = {r:g} (a = {a}: prior {'acts' if a else 'off'})"
 
 
 def virtual_share(plan: Array) -> float:
@@ -102,12 +82,12 @@ def _matrix(axis: Axes, values: Array, x: Side, y: Side, **options: Any) -> Any:
     picture = axis.imshow(values, extent=(0, m, n, 0), aspect="auto", interpolation="nearest", **options)
     wide, high = 0.05 * m, 0.05 * n
     for start, end, step in stretches(x.steps):
-        rectangle(axis, (-1.4 * wide, start * n), wide, (end - start) * n, clip_on=False, **step_style(step))
+        axis.broken_barh([(-1.4 * wide, wide)], (start * n, (end - start) * n), clip_on=False, **step_style(step))
     for start, end, step in stretches(y.steps):
-        rectangle(axis, (start * m, n + 0.4 * high), (end - start) * m, high, clip_on=False, **step_style(step))
+        axis.broken_barh([(start * m, (end - start) * m)], (n + 0.4 * high, high), clip_on=False, **step_style(step))
     axis.set_xlim(-1.5 * wide, m)
     axis.set_ylim(n + 1.5 * high, 0)
-    bare(axis)
+    axis.set(xticks=[], yticks=[])
     axis.set_xlabel("frames of Y →", fontsize=7)
     axis.set_ylabel("← frames of X", fontsize=7)
     axis.spines[:].set_visible(False)

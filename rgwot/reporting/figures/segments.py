@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from rgwot.reporting.figures.style import Drawn, plain, sheet, step_legend, step_style, styled
+from rgwot.reporting.figures.style import Drawn, sheet, step_legend, step_style, styled
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.palette import BACKGROUND
 from rgwot.runtime.errors import RgwotError
@@ -55,7 +55,7 @@ def segment_bars(
             axis.set_xlim(0, video.duration_s)
             axis.set_title(str(video["name"]), loc="left")
             axis.tick_params(length=2)
-            plain(axis)
+            axis.spines["left"].set_visible(False)
         axes[-1, 0].set_xlabel("seconds")
         figure.suptitle(title, x=0.01, ha="left")
         labelled = [annotations] if annotated else rows.values()

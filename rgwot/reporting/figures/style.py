@@ -116,25 +116,6 @@ def short(name: str, most: int) -> str:
     return name if len(name) <= most else f"{name[: most - 1 - half]}…{name[len(name) - half :]}"
 
 
-def plain(axis: Axes) -> None:
-    """Take away the frame of an axis, leaving the line below."""
-    axis.spines["left"].set_visible(False)
-
-
-def bare(axis: Axes) -> None:
-    """Take away all ticks of an axis, and close its frame."""
-    axis.spines[:].set_visible(True)
-    axis.set_xticks([])
-    axis.set_yticks([])
-
-
-def rectangle(axis: Axes, place: tuple[float, float], width: float, height: float, **look: Any) -> None:
-    """Draw a rectangle from its lower left corner."""
-    from matplotlib.patches import Rectangle
-
-    axis.add_patch(Rectangle(place, width, height, **look))
-
-
 def step_style(step: int) -> dict[str, Any]:
     """Colour and hatch of a step; 0 is background, negative steps are clusters without a partner."""
     if step == 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -20,7 +20,7 @@ from rgwot.reporting.figures.interface import Figure, Plan, PlannedRun, Run, Stu
 from rgwot.reporting.figures.style import DASHES, GREY, Axes, Drawn, line_style, sheet, tell
 from rgwot.reporting.tables.printed import METRIC_LABELS
 from rgwot.reporting.tables.scores import METRIC_NAMES, over_tasks, read_reported
-from rgwot.reporting.tables.spec import Background, Metric, Place, ProtocolName
+from rgwot.reporting.tables.spec import Background, Metric, Place, ProtocolName, Row
 from rgwot.runtime.errors import RgwotError
 
 if TYPE_CHECKING:
@@ -38,14 +38,9 @@ COLLAPSE: Mapping[str, str] = {
 FINE_TUNED = "; reported numbers: of a fine-tuned backbone, ours is frozen"
 #: Ticks nearer than this share of the axis would run into each other.
 APART = 0.11
-DOTTED = (0, (1, 1.5))
 STAR: dict[str, Any] = {
     "marker": "*", "markersize": 9, "markeredgecolor": "#000000", "markeredgewidth": 0.5, "linestyle": "none",
 }  # fmt: skip
-#: A thin line from a name to the height it belongs to.
-LEADER = {"arrowstyle": "-", "linewidth": 0.4, "color": "#999999", "shrinkA": 0, "shrinkB": 0, "relpos": (0, 0.5)}
-#: A height on the axis, what is written at it, and in which colour.
-End = tuple[float, str, str]
 
 
 class ReportedCurve(Part):
@@ -79,47 +74,39 @@ class SweepPanel(Part):
 
 
 @dataclass(frozen=True)
-class PlannedRow:
-    """A row of a swept table: the value of the swept key, and the runs behind it."""
-
-    value: float
-    runs: tuple[PlannedRun, ...]
-
-
-@dataclass(frozen=True)
 class PlannedLine:
-    """Rows that differ in the swept key alone, in its order and one per value, and whether they are trained."""
+    """Rows that differ in the swept key alone: by its value, ascending, their runs, and whether they are trained."""
 
     name: str
     trained: bool
-    rows: tuple[PlannedRow, ...]
+    rows: Mapping[float, tuple[PlannedRun, ...]]
 
 
 @dataclass(frozen=True)
 class PlannedSweep:
     """The lines of a swept table at one place, called ``label``, and the facts the axis is annotated with.
 
-    ``left_out`` are trained rows that differ in more than the parameter, ``levels`` answers that need no training.
+    ``levels`` are answers that need no training, by their labels.
     """
 
     place: Place
     label: str
     lines: tuple[PlannedLine, ...]
-    left_out: tuple[str, ...]
-    levels: tuple[PlannedRun, ...]
+    levels: Mapping[str, tuple[PlannedRun, ...]]
     frames: int
     epsilon: float
     classes: int | None
 
     @property
     def trained(self) -> list[PlannedLine]:
-        """The trained lines, at least one."""
-        return [line for line in self.lines if line.trained]
+        """The trained lines, at least one, the longest first."""
+        return sorted((line for line in self.lines if line.trained), key=lambda line: -len(line.rows))
 
     @property
     def runs(self) -> list[PlannedRun]:
-        """The runs behind all lines."""
-        return [run for line in self.lines for row in line.rows for run in row.runs]
+        """The runs behind all levels and lines."""
+        of_lines = [runs for line in self.lines for runs in line.rows.values()]
+        return [run for runs in (*self.levels.values(), *of_lines) for run in runs]
 
 
 Sweeps = Plan[tuple[PlannedSweep, ...]]
@@ -138,16 +125,19 @@ class Scored(Figure):
         """How the scores are made."""
         return {"protocol": self.protocol, "background": self.background, "label_rule": self.label_rule}
 
+    def scores(self, line: PlannedLine) -> dict[float, pd.DataFrame]:
+        """Read the scores behind a line, by the value of the parameter."""
+        return {value: read_runs(runs, self.how) for value, runs in line.rows.items()}
+
     def swept(
-        self, study: Study, panels: Sequence[SweepPanel], *, several: bool = False, levels: Sequence[Run] = (),
-        signs: bool = False,
-    ) -> Sweeps:  # fmt: skip
+        self, study: Study, panels: Sequence[SweepPanel], *, levels: Sequence[Run] = (), signs: bool = False
+    ) -> Sweeps:
         """Return the rows of swept tables with the runs behind them, and with ``signs`` their signs of collapse."""
-        sweeps = tuple(_sweep(panel, study, several, levels) for panel in panels)
-        files = [run.at(paths.SCORES) for sweep in sweeps for run in (*sweep.levels, *sweep.runs)]
+        sweeps = tuple(_sweep(panel, study, levels) for panel in panels)
+        files = [run.at(paths.SCORES) for sweep in sweeps for run in sweep.runs]
         files += [panel.reported.file for panel in panels if panel.reported]
-        drawn = [row for sweep in sweeps for row in sweep.trained[0].rows] if signs else []
-        files += [run.at(paths.DIAGNOSTICS) for row in drawn for run in row.runs]
+        drawn = [runs for sweep in sweeps for runs in sweep.trained[0].rows.values()] if signs else []
+        files += [run.at(paths.DIAGNOSTICS) for runs in drawn for run in runs]
         kept = "background a class" if self.background == "with" else "without background"
         protocol = f"protocol {PROTOCOLS[self.protocol].letter} ({self.protocol})"
         datasets = {sweep.place.dataset: sweep.label for sweep in sweeps}
@@ -155,11 +145,11 @@ class Scored(Figure):
         return self.planned(study, sweeps, files, datasets, said, study.config.seeds, self.protocol)
 
 
-def _sweep(panel: SweepPanel, study: Study, several: bool, levels: Sequence[Run]) -> PlannedSweep:
+def _sweep(panel: SweepPanel, study: Study, levels: Sequence[Run]) -> PlannedSweep:
     """Find the rows of a swept table and the value of each.
 
-    Rows that differ in other keys are lines of their own: of trained methods the longest one is drawn, or all where
-    several are wanted; of answers that need no training those to which the parameter means something.
+    Rows that differ in other keys are lines of their own; of answers that need no training those to which the parameter
+    means something.
     """
     table = study.table_with(panel.table, [panel.dataset])
     place, seeds = table.datasets[panel.dataset], study.config.seeds
@@ -170,9 +160,9 @@ def _sweep(panel: SweepPanel, study: Study, several: bool, levels: Sequence[Run]
     known = numbers.pop() if len(numbers) == 1 else None
     classes = None if known is None else known + 1
     key = SYMBOLS.get(panel.key, panel.key)
-    lines: dict[tuple[bool, str, str], list[tuple[Any, float]]] = {}
+    lines: dict[tuple[bool, str, str], dict[float, Row]] = {}
     for row in table.rows:
-        settings = settings_of(study, row.method, row.decoder, dataset)
+        settings = settings_of(study.experiments, row.method, row.decoder, dataset)
         value = settings.pop(key)
         # What means all videos or the annotated steps is looked up.
         if key == "data.n_train" and value is None:
@@ -181,34 +171,31 @@ def _sweep(panel: SweepPanel, study: Study, several: bool, levels: Sequence[Run]
             value = classes - (value == "gt")
         if isinstance(value, (int, float)):
             line = family_of(row.method).trained, split_id(row.decoder)[0], json.dumps(settings, sort_keys=True)
-            lines.setdefault(line, []).append((row, float(value)))
-    longest = max((line for line in lines if line[0]), key=lambda line: len(lines[line]), default=None)
-    if longest is None:
+            lines.setdefault(line, {}).setdefault(float(value), row)
+    trained_rows = [row for line, found in lines.items() if line[0] for row in found.values()]
+    if not trained_rows:
         raise RgwotError(f"table {table.id!r}: no row is trained with a {panel.key}; a figure expects at least one")
     drawn: list[PlannedLine] = []
-    left_out: list[str] = []
-    for line, found in lines.items():
-        trained, decoder, _ = line
-        if line != longest and not (several if trained else len({value for _, value in found}) > 1):
-            left_out += [f"{row.id} ({table.id})" for row, _ in found if trained]
+    for (trained, decoder, _), found in lines.items():
+        if not trained and len(found) == 1:
             continue
-        name = split_id(found[0][0].method)[0] if trained else decoder
-        name = f"{name}: {found[0][0].label}" if name in {one.name for one in drawn} else name
-        rows: dict[float, PlannedRow] = {}
-        for row, value in sorted(found, key=lambda pair: pair[1]):
+        first = next(iter(found.values()))
+        name = split_id(first.method)[0] if trained else decoder
+        name = f"{name}: {first.label}" if name in {one.name for one in drawn} else name
+        rows = {}
+        for value, row in sorted(found.items()):
             study.check_table(panel.table, row.id)
             run = Run(label=row.label, method=row.method, decoder=row.decoder)
-            rows.setdefault(value, PlannedRow(value, run.planned(dataset, tasks, seeds)))
-        drawn.append(PlannedLine(name, trained, tuple(rows.values())))
-    first = study.experiments.settings(lines[longest][0][0].method, None, dataset)
+            rows[value] = run.planned(dataset, tasks, seeds)
+        drawn.append(PlannedLine(name, trained, rows))
+    used = study.experiments.settings(trained_rows[0].method, None, dataset)
     return PlannedSweep(
         place,
         place.label if place.task is None else f"{study.in_print(dataset)}: {place.label}",
         tuple(drawn),
-        tuple(left_out),
-        tuple(planned for run in levels for planned in run.planned(dataset, tasks, seeds)),
-        first.train.N + (first.ot.virtual == "cost"),
-        first.ot.epsilon,
+        {run.label: run.planned(dataset, tasks, seeds) for run in levels},
+        used.train.N + (used.ot.virtual == "cost"),
+        used.ot.epsilon,
         classes,
     )
 
@@ -222,15 +209,8 @@ def read_runs(runs: Iterable[PlannedRun], how: Mapping[str, str]) -> pd.DataFram
     return own.pivot(index=list(IDENTITY), columns="metric", values="value").reset_index()
 
 
-def of_runs(scores: pd.DataFrame, runs: Iterable[PlannedRun]) -> pd.DataFrame:
-    """Return the scores of some of the runs that were read."""
-    import pandas as pd
-
-    return scores.merge(pd.DataFrame(map(vars, runs)).drop(columns="label"))
-
-
-def curve(rows: Sequence[PlannedRow], scores: pd.DataFrame, metric: str, protocol: str) -> pd.DataFrame:
-    """Put one line together, as the tables average (methods 6.1).
+def curve(scores: Mapping[float, pd.DataFrame], metric: str, protocol: str) -> pd.DataFrame:
+    """Put one line together from the scores at every value, as the tables average (methods 6.1).
 
     A row per point: the parameter ``x``, in [0, 1] ``mean``, ``low`` and ``high`` over seeds, and whether a run behind
     it is ``degenerate``.
@@ -238,10 +218,9 @@ def curve(rows: Sequence[PlannedRow], scores: pd.DataFrame, metric: str, protoco
     import pandas as pd
 
     points = []
-    for row in rows:
-        own = of_runs(scores, row.runs)
+    for value, own in scores.items():
         seeds = over_tasks(own, metric, protocol)
-        points.append((row.value, seeds.mean(), seeds.min(), seeds.max(), bool((own["degenerate"] > 0).any())))
+        points.append((value, seeds.mean(), seeds.min(), seeds.max(), bool((own["degenerate"] > 0).any())))
     return pd.DataFrame(points, columns=["x", "mean", "low", "high", "degenerate"])
 
 
@@ -249,10 +228,7 @@ def reported_points(
     curve: ReportedCurve, sweep: PlannedSweep, metrics: Iterable[str]
 ) -> Mapping[str, list[tuple[float, float]]]:
     """Return what a paper reports, per metric as (parameter, value in [0, 1]), sorted; nothing where it prints none."""
-    frame = read_reported(curve.file)
-    for column in (*curve.where, *([curve.x] if isinstance(curve.x, str) else [])):
-        if column not in frame.columns:
-            raise RgwotError(f"{curve.file}: found no column {column!r}, expected it for a figure")
+    frame = read_reported(curve.file, [*curve.where, *([curve.x] if isinstance(curve.x, str) else [])])
     own = frame[frame["value"].notna() & (frame["dataset"] == sweep.place.reported)]
     own = own[own["task"].isin(sweep.place.reported_tasks)]
     own = own[(own[list(curve.where)] == list(curve.where.values())).all(axis=1)]
@@ -288,62 +264,49 @@ class Sweep(Scored):
         rows = -(-panels // columns)
         drawn, axes = sheet(rows, columns, height=2.25 * rows + 0.95, sharey=not self.collapse)
         places = iter(axes.flat)
-        seen: dict[str, dict[str, Any]] = {}
         for panel, sweep in zip(self.panels, plan.shown, strict=True):
-            seen |= self._scores(next(places), panel, sweep)
+            self._scores(next(places), panel, sweep)
             if self.collapse:
-                seen |= _collapse(next(places), panel, sweep)
+                _collapse(next(places), panel, sweep)
         for axis in axes[:, 0]:
             axis.set_ylabel("score, %")
             axis.set_ylim(bottom=0)
-        _legend(drawn, seen)
-        left_out = [row for sweep in plan.shown for row in sweep.left_out]
-        without = f"; rows that differ in more than the parameter are not drawn: {', '.join(left_out)}"
+        _legend(drawn, axes)
         band = "; line: mean over seeds, band: least to largest" if len(plan.seeds) > 1 else ""
         features = FINE_TUNED if any(panel.reported for panel in self.panels) else ""
-        tell(drawn, self.title, f"{plan.about}{band}{features}{without if left_out else ''}")
+        tell(drawn, self.title, f"{plan.about}{band}{features}")
         return drawn
 
-    def _scores(self, axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> dict[str, dict[str, Any]]:
-        """Draw the metrics of one sweep; return what the legend says, and how it looks."""
-        scores = read_runs(sweep.runs, self.how)
-        rows = sweep.trained[0].rows
-        seen: dict[str, dict[str, Any]] = {
-            METRIC_LABELS[metric]: line_style(number) for number, metric in enumerate(self.metrics)
-        }
+    def _scores(self, axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> None:
+        """Draw the metrics of one sweep."""
+        line = sweep.trained[0]
+        scores = self.scores(line)
         for number, metric in enumerate(self.metrics):
-            found = curve(rows, scores, metric, self.protocol)
-            draw_curve(axis, found, number)
-            if found["degenerate"].any():
-                opened = {"marker": "o", "linestyle": "none", "color": "#000000", "markerfacecolor": "w"}
-                seen["open: a run behind it is degenerate"] = opened
-        for line in sweep.lines:
-            if line.trained:
-                continue
-            found = curve(line.rows, scores, "f1", self.protocol)
-            look: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": DOTTED}
-            axis.plot(found["x"], 100 * found["mean"], zorder=1, **look)
-            seen[f"{line.name} answer without training, F1"] = look
+            draw_curve(axis, curve(scores, metric, self.protocol), number, METRIC_LABELS[metric])
+        for other in (one for one in sweep.lines if not one.trained):
+            found, said = curve(self.scores(other), "f1", self.protocol), f"{other.name} answer without training, F1"
+            look: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (1, 1.5))}
+            axis.plot(found["x"], 100 * found["mean"], zorder=1, label=said, **look)
         if panel.reported is not None:
             for name, points in reported_points(panel.reported, sweep, self.metrics).items():
                 colour = line_style(list[str](self.metrics).index(name))["color"]
                 axis.plot([x for x, _ in points], [100 * y for _, y in points], **STAR, color=colour, zorder=5)
-                seen[panel.reported.mark] = {"color": "#FFFFFF", **STAR}
+            axis.plot([], [], **STAR, color="#FFFFFF", label=panel.reported.mark)
         # Then every class and every cluster has a partner, and both ratios are of all frames (methods 6.1, A).
         balanced = self.protocol == "micro_video" and self.background == "with"
-        _axis(axis, panel, sweep, np.array([row.value for row in rows]), balanced=balanced)
+        _axis(axis, panel, sweep, np.array(list(line.rows)), balanced=balanced)
         if len({one.dataset for one in self.panels}) > 1:
             axis.set_title(sweep.label)
-        return seen
 
 
-def _legend(drawn: Drawn, seen: Mapping[str, Mapping[str, Any]]) -> None:
-    from matplotlib.lines import Line2D
-
-    handles = [Line2D([], [], label=label, **look) for label, look in seen.items()]
+def _legend(drawn: Drawn, axes: NDArray[Any]) -> None:
+    """Say below a figure what is drawn, once for all panels."""
+    found = {
+        label: handle for axis in axes.flat for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
     # As many columns as fit into a page.
-    longest = max(map(len, seen))
-    drawn.legend(handles=handles, loc="outside lower center", ncols=max(1, min(len(handles), 105 // (longest + 6))))
+    columns = 105 // (max(map(len, found)) + 6)
+    drawn.legend(found.values(), found.keys(), loc="outside lower center", ncols=max(1, min(len(found), columns)))
 
 
 def above(panel: SweepPanel, sweep: PlannedSweep, x: Array) -> list[str]:
@@ -370,7 +333,7 @@ def spaced(places: Array, apart: float = APART) -> list[int]:
     return kept
 
 
-def draw_curve(axis: Axes, found: pd.DataFrame, number: int, label: str | None = None) -> None:
+def draw_curve(axis: Axes, found: pd.DataFrame, number: int, label: str) -> None:
     """Draw a line in percent with its band; open markers where a run behind a point is degenerate."""
     style = line_style(number)
     axis.plot(found["x"], 100 * found["mean"], label=label, **style)
@@ -378,7 +341,9 @@ def draw_curve(axis: Axes, found: pd.DataFrame, number: int, label: str | None =
         found["x"], 100 * found["low"], 100 * found["high"], color=style["color"], alpha=0.18, linewidth=0
     )
     bad = found[found["degenerate"]]
-    axis.plot(bad["x"], 100 * bad["mean"], style["marker"], color=style["color"], markerfacecolor="#FFFFFF")
+    opened: dict[str, Any] = {"color": style["color"], "markerfacecolor": "#FFFFFF"}
+    said = "open: a run behind it is degenerate" if len(bad) else None
+    axis.plot(bad["x"], 100 * bad["mean"], style["marker"], label=said, **opened)
 
 
 def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array, *, balanced: bool = False) -> None:
@@ -415,25 +380,24 @@ def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array, *, balan
         )  # fmt: skip
 
 
-def _collapse(axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> dict[str, dict[str, Any]]:
-    """Draw the signs of collapse, averaged over videos and runs; return what the legend says."""
+def _collapse(axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> None:
+    """Draw the signs of collapse, averaged over videos and runs."""
     from rgwot.records import read_diagnostics
 
     rows = sweep.trained[0].rows
-    read = [[read_diagnostics(run.at(paths.DIAGNOSTICS)) for run in row.runs] for row in rows]
+    read = [[read_diagnostics(run.at(paths.DIAGNOSTICS)) for run in runs] for runs in rows.values()]
 
     def sign(facts: Mapping[str, Any], key: str) -> float:
         values = np.array([video.get(key) for video in facts["video"]["videos"].values()], dtype=float)
         return float(values.mean()) / (facts["K"] if key == "distinct_labels" else 1)
 
-    for number, key in enumerate(COLLAPSE, start=4):
+    for number, (key, name) in enumerate(COLLAPSE.items(), start=4):
         means = [np.mean([sign(one, key) for one in runs]) for runs in read]
-        axis.plot([row.value for row in rows], means, **line_style(number))
+        axis.plot(list(rows), means, label=name, **line_style(number))
     plain = panel.model_copy(update={"above": None, "classes": False})
-    _axis(axis, plain, sweep, np.array([row.value for row in rows]))
+    _axis(axis, plain, sweep, np.array(list(rows)))
     axis.set_ylim(-0.03, 1.03)
     axis.set_title("signs of collapse, mean over videos and runs")
-    return {name: line_style(number) for number, name in enumerate(COLLAPSE.values(), start=4)}
 
 
 class Growth(Scored):
@@ -455,68 +419,38 @@ class Growth(Scored):
 
     def plan(self, study: Study) -> Sweeps:
         """Return all trained rows of the swept table, and the levels."""
-        return self.swept(study, [self.panel], several=True, levels=self.levels)
+        return self.swept(study, [self.panel], levels=self.levels)
 
     def draw(self, plan: Sweeps) -> Drawn:
         """Draw lines of measured scores, levels of answers without training, and what papers report at their size."""
         sweep, panel = plan.shown[0], self.panel
-        scores = read_runs(sweep.runs, self.how)
-        drawn, axes = sheet(height=3.6)
+        drawn, axes = sheet(height=4.3)
         axis = axes[0, 0]
-        for number, line in enumerate(sweep.trained):
-            found = curve(line.rows, scores, self.metric, self.protocol)
-            draw_curve(axis, found, number, self.names.get(line.name, line.name))
-        _beside(axis, [*self._levels(axis, sweep), *self._reported(axis, sweep)])
+        lines = {self.names.get(line.name, line.name): line for line in sweep.trained}
+        for number, (name, line) in enumerate(lines.items()):
+            draw_curve(axis, curve(self.scores(line), self.metric, self.protocol), number, name)
+        for number, (label, runs) in enumerate(sweep.levels.items()):
+            value = 100 * float(over_tasks(read_runs(runs, self.how), self.metric, self.protocol).mean())
+            dashes = DASHES[1 + number % (len(DASHES) - 1)]
+            axis.axhline(value, label=f"{label} {value:.1f}", color=GREY, linewidth=0.9, linestyle=dashes)
+        if panel.reported:
+            # A method has one colour, measured or reported.
+            methods = list(dict.fromkeys([*lines, *self.reported_methods]))
+            for method in self.reported_methods:
+                of_method = {"where": {**panel.reported.where, "method": method}}
+                points = reported_points(panel.reported.model_copy(update=of_method), sweep, [self.metric])
+                for x, value in points.get(self.metric, []):
+                    said = f"{method}, {panel.reported.mark} {100 * value:.1f}"
+                    colour = line_style(methods.index(method))["color"]
+                    axis.plot([x], [100 * value], color=colour, zorder=5, label=said, **STAR)
         printed = {float(panel.reported.x)} if panel.reported and not isinstance(panel.reported.x, str) else set()
-        sizes = sorted({row.value for line in sweep.trained for row in line.rows} | printed)
+        sizes = sorted({value for line in sweep.trained for value in line.rows} | printed)
         axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
         axis.set_xlabel(panel.label)
         axis.set_ylabel(f"{METRIC_LABELS[self.metric]}, %")
         axis.set_ylim(bottom=0)
-        drawn.legend(loc="outside lower center", ncols=6)
+        _legend(drawn, axes)
         band = "; line: mean over seeds (each draws its own videos), band: least to largest"
         about = f"{plan.about}{band if len(plan.seeds) > 1 else ''}; scored on all videos of the task"
         tell(drawn, self.title, f"{about}{FINE_TUNED if panel.reported else ''}")
         return drawn
-
-    def _levels(self, axis: Axes, sweep: PlannedSweep) -> Iterator[End]:
-        """Draw answers that need no training as horizontal lines; yield what is written at them."""
-        for number, level in enumerate(self.levels):
-            runs = [run for run in sweep.levels if (run.method, run.decoder) == (level.method, level.decoder)]
-            value = 100 * float(over_tasks(read_runs(runs, self.how), self.metric, self.protocol).mean())
-            axis.axhline(value, color=GREY, linewidth=0.9, linestyle=DASHES[1 + number % (len(DASHES) - 1)])
-            yield value, level.label, GREY
-
-    def _reported(self, axis: Axes, sweep: PlannedSweep) -> Iterator[End]:
-        """Mark what papers report at their number of videos; yield what is written at it."""
-        reported = self.panel.reported
-        for method in self.reported_methods if reported else ():
-            assert reported is not None
-            one = reported.model_copy(update={"where": {**reported.where, "method": method}})
-            for x, value in reported_points(one, sweep, [self.metric]).get(self.metric, []):
-                axis.plot([x], [100 * value], color="#FFFFFF", zorder=5, **STAR)
-                yield 100 * value, f"{method}, {reported.mark}", "#000000"
-
-
-def _beside(axis: Axes, ends: list[End]) -> None:
-    """Write names at the right of the axis at their heights, moved apart where they would touch."""
-    placed = spread([height for height, _, _ in ends], 3.6)
-    for place, (height, name, colour) in zip(placed, ends, strict=True):
-        axis.annotate(
-            f"{name} {height:.1f}", (1, height), (1.03, place), xycoords=("axes fraction", "data"), color=colour,
-            textcoords=("axes fraction", "data"), va="center", fontsize=7, annotation_clip=False,
-            arrowprops=LEADER,
-        )  # fmt: skip
-
-
-def spread(heights: list[float], apart: float) -> list[float]:
-    """Move heights up, from the lowest on, so that neighbours are at least ``apart``; the order stays.
-
-    >>> spread([10.0, 11.0, 30.0], 4.0)
-    [10.0, 14.0, 30.0]
-    """
-    placed = list(heights)
-    last = float("-inf")
-    for index in sorted(range(len(heights)), key=heights.__getitem__):
-        placed[index] = last = max(heights[index], last + apart)
-    return placed

@@ -11,19 +11,7 @@ from rgwot import paths
 from rgwot.evaluation.metrics import IntArray
 from rgwot.reporting.figures.bars import draw_steps
 from rgwot.reporting.figures.interface import PlannedRun
-from rgwot.reporting.figures.style import (
-    GREY,
-    Axes,
-    Drawn,
-    bare,
-    number_step,
-    plain,
-    rectangle,
-    sheet,
-    step_legend,
-    step_style,
-    tell,
-)
+from rgwot.reporting.figures.style import GREY, Axes, Drawn, number_step, sheet, step_legend, step_style, tell
 from rgwot.reporting.figures.videos import Array, OfRun, Side, TaskLabels, Tasks, named, read_pair, shares, transport
 
 #: Of the mass of a frame, the least share that is drawn as a line to its partner.
@@ -90,7 +78,7 @@ def _strips(axis: Axes, pair: tuple[Side, Side], plan: Array) -> None:
         axis.plot([i + 0.5, j + 0.5], [1, 0.3], color="#444444", linewidth=0.3 + 2.2 * share, alpha=0.55, zorder=0)
     for side, (bottom, name) in zip(pair, ((1.0, "X"), (0.0, "Y")), strict=True):
         for index, step in enumerate(side.steps.tolist()):
-            rectangle(axis, (index + 0.06, bottom), 0.88, 0.3, **step_style(step))
+            axis.broken_barh([(index + 0.06, 0.88)], (bottom, 0.3), **step_style(step))
             if step > 0:
                 number_step(axis, index + 0.5, bottom + 0.15, step)
         axis.text(-0.3, bottom + 0.15, name, ha="right", va="center", fontsize=8)
@@ -98,7 +86,7 @@ def _strips(axis: Axes, pair: tuple[Side, Side], plan: Array) -> None:
     axis.set_ylim(-0.15, 1.45)
     axis.set_title("(a) align the frames of two videos")
     axis.set_xlabel("time →; grey: background", fontsize=7)
-    bare(axis)
+    axis.set(xticks=[], yticks=[])
     axis.spines[:].set_visible(False)
 
 
@@ -124,7 +112,8 @@ def _scatter(axis: Axes, pair: tuple[Side, Side], labels: TaskLabels, run: Plann
     axis.legend(loc="best", handletextpad=0.1, borderpad=0.1)
     axis.set_title("(b) → learn one embedding")
     axis.set_xlabel("two principal directions", fontsize=7)
-    bare(axis)
+    axis.set(xticks=[], yticks=[])
+    axis.spines[:].set_visible(True)
     axis.margins(0.08)
 
 
@@ -155,8 +144,7 @@ def _answers(
     axis.set_ylim(7.7, -0.6)
     axis.set_xticks([])
     axis.tick_params(axis="y", length=0)
-    plain(axis)
-    axis.spines["bottom"].set_visible(False)
+    axis.spines[["left", "bottom"]].set_visible(False)
     axis.set_title("(c) → key steps and their order")
     share = f"{int(first['n_videos'])} of {len(orders)} videos"
     axis.set_xlabel(f"task: the most frequent order, {share}", fontsize=7)
@@ -168,7 +156,7 @@ def _order(axis: Axes, steps: list[int], place: float) -> set[int]:
     pitch = min(0.13, 1 / max(len(steps), 1))
     for index, step in enumerate(steps):
         left = index * pitch
-        rectangle(axis, (left, place - 0.36), 0.66 * pitch, 0.72, **step_style(step))
+        axis.broken_barh([(left, 0.66 * pitch)], (place - 0.36, 0.72), **step_style(step))
         if step > 0:
             number_step(axis, left + 0.33 * pitch, place, step)
         if index + 1 < len(steps):

@@ -13,7 +13,7 @@ from pydantic import Field
 from rgwot import paths
 from rgwot.reporting.entries import Part
 from rgwot.reporting.figures.interface import Figure, Plan, Study
-from rgwot.reporting.figures.style import Axes, Drawn, bare, sheet, short, tell
+from rgwot.reporting.figures.style import Axes, Drawn, sheet, short, tell
 from rgwot.reporting.figures.videos import Count, evenly
 from rgwot.runtime.errors import RgwotError
 
@@ -120,7 +120,8 @@ class Tsne(Figure):
         """Draw one video; return the perplexity, the wanted one where there are too few frames."""
         from rgwot.keysteps.collapse import mean_pairwise_cosine
 
-        bare(axis)
+        axis.set(xticks=[], yticks=[])
+        axis.spines[:].set_visible(True)
         x, time_s = pooled_features(store, self.max_frames)
         if len(x) < LEAST:
             said = store.reason or f"{len(x)} frames, too few"

@@ -30,8 +30,6 @@ Array = NDArray[np.float64]
 Count = Annotated[int, Field(ge=1)]
 #: Settings of the block ``ot`` that the solver of RGWOT reads.
 PROBLEM = {"alpha", "epsilon", "rho", "r", "zeta", "solver", "virtual", "max_iterations", "tolerance"}
-#: Settings that drawings read, besides those of the transport; a change of any other redraws nothing.
-SETTINGS = ("loss.tau", "cidm.beta", "train.N")
 #: Characters of the name of a video at most.
 NAME = 40
 
@@ -100,14 +98,13 @@ class OfTasks(Figure):
                     f"with {'a training' if trained else 'an embedding'}"
                 )
             study.check_task(self.dataset, task, run.method)
-        settings = settings_of(study, self.runs[0].method, None, self.dataset)
         return PlannedTask(
             self.dataset,
             task,
             study.key_steps(self.dataset, task),
             tuple(video for video in self.videos if video in study.videos(self.dataset, task)),
             tuple(planned for run in self.runs for planned in run.planned(self.dataset, [task], seeds)),
-            {key: value for key, value in settings.items() if key.startswith("ot.") or key in SETTINGS},
+            settings_of(study.experiments, self.runs[0].method, None, self.dataset),
         )
 
 
@@ -261,17 +258,13 @@ def transport(x: Side, y: Side, settings: Mapping[str, Any], **changes: Any) -> 
     """
     import torch
 
-    from rgwot.transport import align_frames, relative_positions
+    from rgwot.transport import solve
     from rgwot.transport.matching import alignment_cost
 
-    ot = {key.removeprefix("ot."): value for key, value in settings.items()} | changes | {"virtual": "cost"}
-    places = (
-        (torch.from_numpy(x.time_s / x.duration_s), torch.from_numpy(y.time_s / y.duration_s))
-        if ot["prior_time"] == "times"
-        else tuple(relative_positions(len(side.x), dtype=torch.float64) for side in (x, y))
-    )
+    ot = {key.removeprefix("ot."): value for key, value in settings.items()} | changes
+    timed = ot["prior_time"] == "times"
+    places = (torch.from_numpy(side.time_s / side.duration_s) if timed else None for side in (x, y))
     first, second = (torch.from_numpy(np.ascontiguousarray(side.x))[None] for side in (x, y))
-    problem = {key: ot[key] for key in PROBLEM}
-    solved = align_frames(first, second, **problem, x_positions=places[0], y_positions=places[1])
     cost = alignment_cost(first, second, ot["rho"], ot["zeta"], "cost", *places)
-    return PairPlan(cost[0].numpy(), solved.transport.plan[0].double().numpy())
+    plan = solve(cost, **{key: ot[key] for key in PROBLEM - {"rho", "zeta", "virtual"}}).plan
+    return PairPlan(cost[0].numpy(), plan[0].numpy())

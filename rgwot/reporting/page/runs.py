@@ -129,7 +129,7 @@ def read_run(
         "warnings": [as_sentence(one) for one in [*warnings, *lost] if not one.startswith("decode.")],
         "view": bool(view),
     }
-    choices = shown_choices(diagnostics, tree.at(paths.DIAGNOSTICS, run))
+    choices = shown_choices(diagnostics)
     body = _body(own, orders, procedures, videos)
     return ShownRun(run, facts, body, view, procedures, learned, called, choices, found_order, told and f"{told}.")
 

@@ -63,19 +63,15 @@ def floating(name: str, caption: Iterable[str], parts: Sequence[str]) -> str:
     return "\n".join([*before, *texts, *parts, r"\end{table*}", ""])
 
 
-def write_forms(csv: Path, markdown: str, latex: str) -> None:
-    """Write the printed forms of a table next to its CSV."""
-    write_text(markdown, csv.with_suffix(".md"))
-    write_text(latex, csv.with_suffix(".tex"))
-
-
 def write_flat(table: AnyTable, csv: Path, heads: Sequence[str], lines: Lines, notes: Sequence[str]) -> None:
     """Write both forms of a table of texts next to its CSV: below it or in the caption ``notes``, then its own."""
     notes = [*notes, *table.notes]
     head, *body = [[cell.replace("|", r"\|") for cell in line] for line in (heads, *lines)]
     markdown = "\n\n".join([f"# {table.title}", pipe(head, body), "\n".join(f"- {note}" for note in notes)]) + "\n"
+    write_text(markdown, csv.with_suffix(".md"))
     head, *body = [[escape(cell) for cell in line] for line in (heads, *lines)]
-    write_forms(csv, markdown, floating(table.id, (f"{table.title}.", *notes), tabular(head, [body])))
+    latex = floating(table.id, (f"{table.title}.", *notes), tabular(head, [body]))
+    write_text(latex, csv.with_suffix(".tex"))
 
 
 def read_markdown(table: AnyTable, csv: Path) -> str:

@@ -25,16 +25,17 @@ class Kind(NamedTuple):
     terminal: Callable[[Any, Path], str] = forms.read_markdown
 
 
-def _join_flat(table: ClaimsTable | SettingsTable, rows: Iterable[Path], output: Path) -> None:
-    columns = settings.columns(table) if isinstance(table, SettingsTable) else claims.COLUMNS
-    write_csv(scores.joined(table, rows, lambda path: read_csv(path, columns, {})[list(columns)]), output)
+def _join_flat(table: AnyTable, rows: Iterable[Path], output: Path) -> None:
+    frame = scores.joined(table, rows, lambda path: read_csv(path, (), {}))
+    # Where rows are of a kind, the reported ones come first.
+    write_csv(frame.sort_values("kind", ascending=False, kind="stable") if "kind" in frame else frame, output)
 
 
 KINDS = {
     Table.KIND: Kind(scores.make_row, scores.join_rows, printed.render_table, printed.terminal_table),
     ClaimsTable.KIND: Kind(claims.make_row, _join_flat, claims.render_table),
     SettingsTable.KIND: Kind(settings.make_row, _join_flat, settings.render_table),
-    RuntimeTable.KIND: Kind(runtime.make_row, runtime.join_rows, runtime.render_table),
+    RuntimeTable.KIND: Kind(runtime.make_row, _join_flat, runtime.render_table),
 }
 
 

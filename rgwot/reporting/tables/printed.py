@@ -12,9 +12,10 @@ import pandas as pd
 from tabulate import tabulate
 
 from rgwot.evaluation.protocols import BACKGROUNDS, DESCRIPTIONS
-from rgwot.reporting.tables.forms import escape, floating, pipe, tabular, write_forms
+from rgwot.reporting.tables.forms import escape, floating, pipe, tabular
 from rgwot.reporting.tables.scores import read_table
 from rgwot.reporting.tables.spec import UNKNOWN, Block, Source, Table
+from rgwot.runtime.files import write_text
 
 PRINTED_RULE = "exact"
 #: Label rules of protocols whose published numbers, beside which measured ones stand, all come by another rule.
@@ -91,19 +92,18 @@ class Line(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """One printed table under a block: its columns (dataset or row, and metrics), its lines, and a cell for each.
+    """One printed table: its columns (dataset or row, and metrics), its lines, and a cell for each.
 
     A cell has one value, or those of several metrics.
     """
 
-    block: Block
     columns: Sequence[tuple[str, Sequence[str]]]
     lines: Sequence[tuple[Line, Sequence[Sequence[Value]]]]
 
     def heads(self, separator: str) -> list[str]:
         """Return what is above the columns."""
-        arrows = {name: " ↓" if name in LOWER_IS_BETTER else "" for name in METRIC_LABELS}
-        metrics = [" / ".join(METRIC_LABELS[name] + arrows[name] for name in names) for _, names in self.columns]
+        called = {name: f"{label} ↓" if name in LOWER_IS_BETTER else label for name, label in METRIC_LABELS.items()}
+        metrics = [" / ".join(called[name] for name in names) for _, names in self.columns]
         return [separator.join(filter(None, (name, own))) for (name, _), own in zip(self.columns, metrics, strict=True)]
 
     def texts(self, form: Form) -> list[list[str]]:
@@ -141,27 +141,23 @@ def make_grid(table: Table, frame: pd.DataFrame, block: Block, max_columns: int 
     printed = [
         m for m in table.metrics if reported[[f"{place}_{m}" for place in table.datasets]].notna().any(axis=None)
     ]
-    values = {
-        (name, metric): _values(found, rows, name, metric, metric in printed or not printed)
-        for name in table.datasets
-        for metric in table.metrics
-    }
     joined = len(table.datasets) * len(table.metrics) > max_columns or table.lines == "datasets"
     groups = [table.metrics] if joined else [(metric,) for metric in table.metrics]
     columns: list[tuple[str, Sequence[str]]] = []
     cells: list[Sequence[Sequence[Value]]] = []
     for name, place in table.datasets.items():
         for metrics in groups:
-            own = list(zip(*(values[name, metric] for metric in metrics), strict=True))
+            of_metrics = (_values(found, rows, name, one, one in printed or not printed) for one in metrics)
+            own = list(zip(*of_metrics, strict=True))
             if any(value.shown for cell in own for value in cell):
                 columns.append((place.label if len(table.datasets) > 1 else "", metrics))
                 cells.append(own)
     lines = list(zip(rows.values(), zip(*cells, strict=True), strict=True)) if cells else []
     if table.lines == "rows":
-        return Grid(block, columns, lines)
+        return Grid(columns, lines)
     # Lines are rows up to here; a column of one row holds all that is known of it.
     turned = [(Line(name, "dataset"), column) for (name, _), column in zip(columns, cells, strict=True)]
-    return Grid(block, [(line.label, table.metrics) for line, _ in lines], turned)
+    return Grid([(line.label, table.metrics) for line, _ in lines], turned)
 
 
 def _lines(table: Table) -> dict[tuple[str, str], Line]:
@@ -196,9 +192,7 @@ def _values(
         for (kind, _), value in zip(rows, values, strict=True)
         if kind == "measured" and not value.degenerate and not math.isnan(value.mean)
     ]
-    if len(set(ranked)) < 2:
-        return values
-    best = min(ranked) if metric in LOWER_IS_BETTER else max(ranked)
+    best = (min if metric in LOWER_IS_BETTER else max)(ranked) if len(set(ranked)) > 1 else None
     return [
         value._replace(best=kind == "measured" and not value.degenerate and value.mean == best)
         for (kind, _), value in zip(rows, values, strict=True)
@@ -219,7 +213,8 @@ def grids(table: Table, frame: pd.DataFrame) -> Iterator[tuple[str, Grid]]:
 def render_table(table: Table, csv: Path) -> None:
     """Write the Markdown and the LaTeX form of a table beside its CSV."""
     frame = read_table(table, csv)
-    write_forms(csv, markdown(table, frame), latex(table, frame))
+    write_text(markdown(table, frame), csv.with_suffix(".md"))
+    write_text(latex(table, frame), csv.with_suffix(".tex"))
 
 
 def terminal_table(table: Table, csv: Path) -> str:

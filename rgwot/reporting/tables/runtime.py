@@ -12,7 +12,7 @@ import pandas as pd
 
 from rgwot.paths import HISTORY, MACHINE, name_of
 from rgwot.reporting.tables.forms import write_flat
-from rgwot.reporting.tables.scores import Paths, joined, reported_values, summarise
+from rgwot.reporting.tables.scores import Paths, reported_values, summarise
 from rgwot.reporting.tables.spec import RuntimeTable, TimedRow
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv, write_csv
@@ -30,8 +30,7 @@ def make_row(table: RuntimeTable, row_id: str, inputs: Paths, output: Path, fact
     """Write the training time of one method, and what is reported of it; of the facts nothing is read.
 
     ``inputs`` are for every seed the benchmark of its training (``seed0.tsv``), its ``seed0/history.csv`` with the
-    iterations done, and its ``seed0/machine.json``. Where one is missing or cannot be read, or seeds differ in their
-    iterations, an `RgwotError` says so.
+    iterations done, and its ``seed0/machine.json``. Where one is missing or cannot be read, an `RgwotError` says so.
     """
     row: TimedRow = table.row(row_id)
     where = f"table {table.id!r}, row {row.id!r}"
@@ -42,19 +41,16 @@ def make_row(table: RuntimeTable, row_id: str, inputs: Paths, output: Path, fact
     runs = pd.DataFrame([_run(seed, own) for seed, own in sorted(files.items())])
     if runs.empty:
         raise RgwotError(f"{where}: found no benchmark, expected those of its trainings")
-    iterations = sorted(runs["iterations"].unique())
-    if len(iterations) > 1:
-        found = f"found trainings of {' and '.join(map(str, iterations))} iterations"
-        raise RgwotError(f"{where}: {found}, expected the same for every seed; train them again")
+    iterations = runs["iterations"].iloc[0]
     minutes, deviation = summarise(runs["minutes"])
     line = {
         "method": row.id,
         "kind": "measured",
         "n_runs": len(runs),
-        "iterations": iterations[0],
+        "iterations": iterations,
         "minutes": minutes,
         "minutes_sd": deviation,
-        "seconds_per_iteration": 60 * minutes / iterations[0],
+        "seconds_per_iteration": 60 * minutes / iterations,
         "memory_mb": runs["memory_mb"].max(),
         "hardware": "; ".join(runs["hardware"].unique()),
         "note": "; ".join(filter(None, runs["note"])),
@@ -62,17 +58,6 @@ def make_row(table: RuntimeTable, row_id: str, inputs: Paths, output: Path, fact
     frame = pd.DataFrame([*_reported(table, row_id), line], columns=list(COLUMNS))
     # Whole numbers stay whole next to the empty cells of reported rows.
     write_csv(frame.astype({"n_runs": "Int64", "iterations": "Int64"}), output)
-
-
-def join_rows(table: RuntimeTable, rows: Paths, output: Path) -> None:
-    """Write the table from its rows, the reported ones first; all have to be trained for equally many iterations."""
-    frame = joined(table, rows, lambda path: read_csv(path, COLUMNS, {}))
-    measured = frame[frame["kind"] == "measured"]
-    by_iterations = measured.groupby("iterations")["method"].agg(", ".join)
-    if len(by_iterations) > 1:
-        found = " and ".join(f"{count} ({methods})" for count, methods in by_iterations.items())
-        raise RgwotError(f"table {table.id!r}: found trainings of {found} iterations, expected equally many")
-    write_csv(pd.concat([frame[frame["kind"] == "reported"], measured]), output)
 
 
 def render_table(table: RuntimeTable, csv: Path) -> None:
@@ -91,11 +76,14 @@ def render_table(table: RuntimeTable, csv: Path) -> None:
         ]
         for row in rows
     ]
-    hardware = {row["hardware"] for row in rows if row["kind"] == "measured"}
+    hardware, iterations = (
+        {row[key] for row in rows if row["kind"] == "measured"} for key in ("hardware", "iterations")
+    )
     notes = [
         "Wall time of a training, mean ± sample standard deviation over seeds, from the files in results/benchmarks.",
         "Reported rows were trained on other hardware, with other features: compare within a kind only.",
         *(["The measured rows ran on different hardware: they are not comparable."] if len(hardware) > 1 else []),
+        *(["The measured rows trained for different numbers of iterations."] if len(iterations) > 1 else []),
         *(f"{labels[row['method']]}: {row['note']}." for row in rows if row["note"]),
         *([f"Reported rows: {table.reported.note}."] if table.reported and table.reported.note else []),
     ]
@@ -136,7 +124,7 @@ def _reported(table: RuntimeTable, row_id: str) -> list[dict[str, Any]]:
     rows = []
     for entry in table.reported.methods:
         if entry.row == row_id:
-            own = reported_values(table, entry)
+            own = reported_values(table.reported, entry)
             own = own[own["metric"] == METRIC]
             if len(own) != 1:
                 raise RgwotError(

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ import pandas as pd
 from rgwot.evaluation.metrics import f1
 from rgwot.evaluation.protocols import ALSO
 from rgwot.records import CELL, read_scores
-from rgwot.reporting.tables.spec import OWN, UNKNOWN, AnyTable, Place, ReportedMethod, Row, Table
+from rgwot.reporting.tables.spec import OWN, UNKNOWN, AnyTable, Place, Reported, ReportedMethod, Row, Table
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv, write_csv
 
@@ -42,7 +42,7 @@ def table_columns(table: Table) -> list[str]:
     return [*LEADING_COLUMNS, *values, *(f"{place}_{what}" for place in table.datasets for what in behind)]
 
 
-def counts_of(table: Table) -> dict[str, str]:
+def counts_of(table: Table) -> dict[str, Literal["float64", "int64", "Int64"]]:
     """Return the columns that count, with their type: whole numbers, beside the empty cells of reported rows."""
     names = ["n_runs", "n_videos", "degenerate"]
     names += [f"{place}_{what}" for place in table.datasets for what in ("task_runs", "degenerate")]
@@ -150,8 +150,6 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
     own = own[own["protocol"].isin([table.own]) if table.own else ~own["protocol"].isin(OWN)]
     if own.empty:
         raise RgwotError(f"{where}: found scores without the protocol {table.own}; run `rgwot evaluate` again")
-    absent = sorted(set(table.metrics) - set(own["metric"]))
-    stale = [f"no score has {metric}: run `rgwot evaluate` again" for metric in absent]
     wide = own.pivot(index=[*CELL, *RUN], columns="metric", values="value").reset_index()
     wide["degenerate"] = wide.get("degenerate", 0.0)
     rows = []
@@ -169,7 +167,7 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
             "n_runs": runs["seed"].nunique(),
             "n_videos": _total(runs, "n_videos"),
             "degenerate": int((runs["degenerate"] > 0).sum()),
-            "note": "; ".join(filter(None, [row.source, *stale, *notes])),
+            "note": "; ".join(filter(None, [row.source, *notes])),
         }
         for name, place in table.datasets.items():
             if place.mean or len(places[name]):
@@ -202,16 +200,9 @@ def _write(table: Table, rows: Sequence[Mapping[Any, Any]], output: Path) -> pd.
 
 def read_table(table: Table, path: str | os.PathLike[str]) -> pd.DataFrame:
     """Read a table or one of its rows as written here."""
-    columns, frame = table_columns(table), read_csv(path, LEADING_COLUMNS, {})
-    if list(frame.columns) != columns:
-        other = sorted(set(frame.columns) ^ set(columns))
-        raise RgwotError(f"{path}: found other columns than its table has ({', '.join(other[:4])}); make it again")
-    numbers = [column for column in columns if column not in ("method", "kind", *CELL, "note")]
-    try:
-        frame[numbers] = frame[numbers].apply(pd.to_numeric)
-        return frame.astype(counts_of(table))
-    except (TypeError, ValueError) as error:
-        raise RgwotError(f"{path}: cannot be read as a table: {' '.join(str(error).split())}") from None
+    columns, texts, counts = table_columns(table), ("method", "kind", *CELL, "note"), counts_of(table)
+    numbers = {column: counts.get(column, "float64") for column in columns if column not in texts}
+    return read_csv(path, columns, numbers, optional=numbers)[columns]
 
 
 def joined(table: AnyTable, rows: Paths, read: Callable[[Path], pd.DataFrame]) -> pd.DataFrame:
@@ -231,12 +222,13 @@ def joined(table: AnyTable, rows: Paths, read: Callable[[Path], pd.DataFrame]) -
     return pd.concat([parts[row.id] for row in table.rows], ignore_index=True)
 
 
-def read_reported(path: str | os.PathLike[str]) -> pd.DataFrame:
+def read_reported(path: str | os.PathLike[str], conditions: Iterable[str] = ()) -> pd.DataFrame:
     """Read reported numbers: one value per row, in percent, empty where the paper prints none.
 
-    A file that cannot be read, lacks a column, or holds a value that is no percentage is an `RgwotError`.
+    ``conditions`` are columns it needs besides those of every such file. A file that cannot be read, lacks a column, or
+    holds a value that is no percentage is an `RgwotError`.
     """
-    frame = read_csv(path, REPORTED_COLUMNS, {})
+    frame = read_csv(path, (*REPORTED_COLUMNS, *conditions), {})
     values = pd.to_numeric(frame["value"], errors="coerce")
     scores = frame["metric"].isin(METRIC_NAMES.values())
     bad = frame[scores & (frame["value"] != "") & ~values.between(0, 100)]
@@ -245,28 +237,27 @@ def read_reported(path: str | os.PathLike[str]) -> pd.DataFrame:
     return frame.assign(value=values)
 
 
-def reported_values(table: AnyTable, entry: ReportedMethod) -> pd.DataFrame:
+def reported_values(reported: Reported, entry: ReportedMethod) -> pd.DataFrame:
     """Return the lines of the reported file, at least one, that belong to one reported row of a table."""
-    assert table.reported is not None
-    path, source = table.reported.file, table.reported.source
-    own = read_reported(path)
+    path, source = reported.file, reported.source
+    own = read_reported(path, entry.where)
     own = own[(own["method"] == entry.method) & ((source is None) | (own["source"] == source))]
     for column, value in entry.where.items():
-        if column not in own.columns:
-            raise RgwotError(f"{path}: found no column {column!r}, expected it for table {table.id!r}")
         # `1` in a file is the value 1.0 of a sweep.
         numbers = pd.to_numeric(own[column], errors="coerce")
         own = own[(own[column] == value) | (numbers == pd.to_numeric(value, errors="coerce"))]
     if own.empty:
         condition = "".join(f", {column} {value}" for column, value in entry.where.items())
-        raise RgwotError(f"{path}: found no method {entry.method!r}{condition}, expected it for table {table.id!r}")
+        raise RgwotError(f"{path}: found no method {entry.method!r}{condition}, expected it for a reported row")
     return own
 
 
 def reported_rows(table: Table, row_id: str | None = None) -> list[dict[str, Any]]:
     """Return one row per reported method of a table, values in [0, 1]; with ``row_id`` those of a measured row."""
-    rows = []
-    for entry in table.reported.methods if table.reported else ():
+    rows: list[dict[str, Any]] = []
+    if table.reported is None:
+        return rows
+    for entry in table.reported.methods:
         if row_id is not None and entry.row != row_id:
             continue
         comparable = f"made with {entry.protocol}: not comparable with rows of another protocol"
@@ -275,22 +266,30 @@ def reported_rows(table: Table, row_id: str | None = None) -> list[dict[str, Any
                 f"protocol {UNKNOWN}: comparable with no measured row, nor with reported rows of a known protocol"
             )
         made = entry.model_dump(include={"protocol", "background", "label_rule"})
-        note = "; ".join(filter(None, (table.reported.note if table.reported else "", comparable)))
-        rows.append({"method": entry.id, "kind": "reported", **made, "note": note, **_reported_cells(table, entry)})
+        note = "; ".join(filter(None, (table.reported.note, comparable)))
+        rows.append(
+            {
+                "method": entry.id,
+                "kind": "reported",
+                **made,
+                "note": note,
+                **_reported_cells(table, table.reported, entry),
+            }
+        )
     return rows
 
 
-def _reported_cells(table: Table, entry: ReportedMethod) -> dict[str, float]:
-    own = reported_values(table, entry)
+def _reported_cells(table: Table, reported: Reported, entry: ReportedMethod) -> dict[str, float]:
+    own = reported_values(reported, entry)
     cells: dict[str, float] = {}
     for name, place in table.datasets.items():
         here = own[(own["dataset"] == place.reported) & own["task"].isin(place.reported_tasks)]
         for metric in table.metrics:
             found = here[here["metric"] == METRIC_NAMES.get(metric)]
             if len(found) > 1:
+                where = f"{place.reported} {METRIC_NAMES[metric]}"
                 raise RgwotError(
-                    f"{table.reported.file if table.reported else ''}: found {len(found)} values of {entry.method!r} "
-                    f"for {place.reported} {METRIC_NAMES[metric]}, expected one"
+                    f"{reported.file}: found {len(found)} values of {entry.method!r} for {where}, expected one"
                 )
             # Divided as a decimal would be: 54.4 becomes 0.544, not 0.5439999999999999.
             cells[f"{name}_{metric}"] = round(float(found["value"].iloc[0]) / 100, 6) if len(found) else math.nan

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
@@ -380,7 +379,8 @@ def _filled(part: Any, values: Mapping[str, str], where: str) -> Any:
         return {key: _filled(value, values, where) for key, value in part.items()}
     if not isinstance(part, str):
         return part
-    missing = [name for name in re.findall(r"\{(\w+)\}", part) if name not in values]
-    if missing:
-        raise RgwotError(f"{where}: found {{{missing[0]}}}, which is not swept; {nearest(missing[0], list(values))}")
-    return re.sub(r"\{(\w+)\}", lambda match: values[match[1]], part)
+    try:
+        return part.format_map(values)
+    except KeyError as error:
+        name = str(error.args[0])
+        raise RgwotError(f"{where}: found {{{name}}}, which is not swept; {nearest(name, list(values))}") from None
