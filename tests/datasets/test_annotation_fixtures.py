@@ -13,9 +13,8 @@ import pytest
 
 from rgwot.datasets.annotations import Annotation, VideoClock
 from rgwot.datasets.base import Options, VideoEntry
-from rgwot.datasets.crosstask import read_tasks, read_videos
+from rgwot.datasets.crosstask import read_tasks
 from rgwot.datasets.csv_files import read_step_first, read_three_columns
-from rgwot.datasets.faults import collecting
 from rgwot.datasets.procel import read_annotation, read_video_names
 from rgwot.datasets.procel_stepfirst import read_mapping
 from rgwot.datasets.registry import tasks_of
@@ -68,11 +67,6 @@ def outcome_of(case: dict[str, str]) -> tuple[str, list[str]]:
     if case["kind"] == "mapping":
         read_mapping(path)
         return "ok", []
-    if case["kind"] == "videos":
-        with collecting() as complaints:
-            read_videos(path)
-        warnings = [f"{complaint.path}: {complaint.message}" for complaint in complaints]
-        return ("ok_warn" if warnings else "ok"), warnings
     annotations = read_case(case)
     warnings = [warning for annotation in annotations for warning in annotation.warnings]
     if any(annotation.segments.empty for annotation in annotations):
