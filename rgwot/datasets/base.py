@@ -8,10 +8,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal, Protocol
 
-from rgwot.datasets.annotations import Annotation, VideoClock
+from rgwot.datasets.annotations import Annotation
 from rgwot.datasets.doors.rows import Hints
 from rgwot.datasets.registry import TaskFacts
 from rgwot.runtime.errors import RgwotError
+from rgwot.timing import VideoInfo
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,6 @@ class Layout(Protocol):
         """
 
     def read_annotation(
-        self, root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
+        self, root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
     ) -> Annotation:
         """Read the annotation of a video that has one."""

@@ -6,13 +6,14 @@ from collections import defaultdict
 from itertools import groupby
 from pathlib import Path
 
-from rgwot.datasets.annotations import Annotation, VideoClock
+from rgwot.datasets.annotations import Annotation
 from rgwot.datasets.base import Found, Options, VideoEntry
 from rgwot.datasets.csv_files import read_step_first
 from rgwot.datasets.pairing import by_suffix, by_task, pair, parents, stem, walk_videos
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.text import excerpt, read_lines
 from rgwot.runtime.errors import RgwotError
+from rgwot.timing import VideoInfo
 
 OPTIONS = frozenset({"strict", "subset", "unannotated", "frames_fps", "features_alone"})
 EXPECTED = "crosstask_release/ as downloaded and videos/<task>/<video>.mp4 or videos/<video>.mp4"
@@ -54,7 +55,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
 
 
 def read_annotation(
-    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
+    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
 ) -> Annotation:
     """Read the annotation of a video that has one, with the step names of the release."""
     path = root / str(entry.annotation)

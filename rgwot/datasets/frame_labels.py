@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 
-from rgwot.datasets.annotations import Annotation, Notes, Segment, VideoClock, checked
+from rgwot.datasets.annotations import Annotation, Notes, Segment, checked
 from rgwot.datasets.base import Found, Options, VideoEntry
 from rgwot.datasets.egoprocel import place
 from rgwot.datasets.faults import DataFault, judged, remark
@@ -21,6 +21,7 @@ from rgwot.datasets.pairing import pair, parents, stem, walk
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.text import excerpt, filled_lines, read_lines
 from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.timing import VideoInfo
 
 OPTIONS = frozenset({"view", "subset", "strict", "unannotated", "pattern", "background", "mapping", "split"})
 EXPECTED = "the folders features/ and groundTruth/ and the file mapping.txt"
@@ -65,7 +66,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
 
 
 def read_annotation(
-    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
+    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
 ) -> Annotation:
     """Read the lines of a video; runs of one name are a segment, and names of the background none.
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from rgwot.datasets.annotations import Annotation, Notes, Segment, VideoClock, checked
+from rgwot.datasets.annotations import Annotation, Notes, Segment, checked
 from rgwot.datasets.arrays import holding_file, packed_name
 from rgwot.datasets.base import Found, Options, VideoEntry
 from rgwot.datasets.doors.rows import records
@@ -24,6 +24,7 @@ from rgwot.datasets.pairing import pair, walk
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.text import excerpt
 from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.timing import VideoInfo
 
 OPTIONS = frozenset({"view", "subset", "strict", "unannotated", "pattern", "split"})
 EXPECTED = "one archive *.pt and its table *segments.csv, as downloaded"
@@ -53,7 +54,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
 
 
 def read_annotation(
-    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
+    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
 ) -> Annotation:
     """Read the rows of a video; step 0 is background."""
     path, place = root / str(entry.annotation), root / entry.path

@@ -9,7 +9,6 @@ import math
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -20,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from rgwot import __version__
 from rgwot.config.importing import IMPORTED, ImportSettings
 from rgwot.datasets.arrays import DAMAGE, OPENERS, ArraySource, check_times, holding_file
-from rgwot.datasets.feature_files import Measured, measure, measure_file, native_frames, native_rate, open_features
+from rgwot.datasets.feature_files import Measured, measure, measure_file, native_frames, open_features
 from rgwot.datasets.features import LOOKED_AT, sorted_out
 from rgwot.datasets.names import LONGEST_ID, VIDEO_SUFFIXES, video_id
 from rgwot.datasets.pairing import by_task, walk
@@ -39,22 +38,9 @@ from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
 from rgwot.runtime.progress import counted
+from rgwot.timing import VideoInfo
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Footage:
-    """The video that features belong to; its size in pixels is 0 where it is not known."""
-
-    duration_s: float
-    fps: Fraction
-    width: int = 0
-    height: int = 0
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.duration_s) and self.duration_s > 0):
-            raise RgwotError(f"duration: found {self.duration_s} s; expected a positive number of seconds")
 
 
 FEATURES_ALONE: Literal["features alone"] = "features alone"
@@ -94,7 +80,7 @@ def import_video(
             raise
         import_features(source, output, settings, None, error.reason)
     else:
-        import_features(source, output, settings, Footage(info.duration_s, info.fps, info.width, info.height))
+        import_features(source, output, settings, info)
 
 
 def import_folder(
@@ -153,7 +139,7 @@ def import_features(
     source: str | os.PathLike[str],
     output: str | os.PathLike[str],
     settings: ImportSettings,
-    footage: Footage | Literal["features alone"] | None,
+    footage: VideoInfo | Literal["features alone"] | None,
     reason: str = "",
 ) -> None:
     """Write the feature store of one video from features made elsewhere.
@@ -183,7 +169,7 @@ def import_features(
         if array.note:
             logger.warning("%s: %s", source, array.note)
         if footage == FEATURES_ALONE:
-            footage = Footage(found.end_s, native_rate(found, settings))
+            footage = found.footage
         if footage is None:
             count, status = 0, "skipped"
         else:
@@ -221,7 +207,7 @@ def _write_skipped(source: Path, output: Path, settings: ImportSettings, reason:
         store.finish(0, {**facts, **video_facts(None, "skipped", reason)})
 
 
-def count_kept(source: Path, measured: Measured, settings: ImportSettings, footage: Footage) -> tuple[int, str]:
+def count_kept(source: Path, measured: Measured, settings: ImportSettings, footage: VideoInfo) -> tuple[int, str]:
     """Return how many features are kept, and why the video is partial (empty: it is whole).
 
     Raises RgwotError when they do not fit the video and are not to be trimmed.
@@ -243,8 +229,8 @@ def count_kept(source: Path, measured: Measured, settings: ImportSettings, foota
         expected = max(math.ceil(samples), 0)
         surplus, lacking = found - samples >= 1, samples - found >= 1
         clause = (
-            f"{found} features at {fps} per second from {settings.start_s:g} s reach to {measured.end_s:.2f} s, "
-            f"but the video lasts {footage.duration_s:.2f} s"
+            f"{found} features at {fps} per second from {settings.start_s:g} s reach to "
+            f"{measured.footage.duration_s:.2f} s, but the video lasts {footage.duration_s:.2f} s"
         )
         wanted = f"expected about {expected}; correct fps"
     if not (surplus or lacking):
@@ -351,7 +337,7 @@ def store_of_array(name: str, features: ArrayLike, settings: ImportSettings, tim
         spread.add(maps[block])
     attributes: dict[str, Any] = {
         **described(source, found, settings, _facts(name, array)),
-        **video_facts(Footage(found.end_s, native_rate(found, settings)), "ok", ""),
+        **video_facts(found.footage, "ok", ""),
     }
     if array.ndim == 2:
         attributes["scales"] = spread.ratio

@@ -34,6 +34,7 @@ from rgwot.paths import STORE
 from rgwot.runtime import stores
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.provenance import remake, sha256
+from rgwot.timing import VideoInfo
 
 Codec = Literal["none", "lz4", "zstd"]
 
@@ -254,7 +255,7 @@ def is_current(path: Path, source: Path, expect: Mapping[str, Any], on_bad_video
     return made.get("source_mtime_ns") == found.st_mtime_ns or made.get("source_sha256") == _digest(source)
 
 
-def video_facts(video: Any, status: str, reason: str) -> dict[str, Any]:
+def video_facts(video: VideoInfo | None, status: str, reason: str) -> dict[str, Any]:
     """Return the attributes of a store about its video, zeros where there is None, and how much of it is there."""
     facts = (video.duration_s, str(video.fps), video.width, video.height) if video else (0.0, "0", 0, 0)
     names = ("duration_s", "native_fps", "width", "height")

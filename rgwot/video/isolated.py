@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from rgwot.runtime.limits import limit_memory
+from rgwot.timing import VideoInfo
 from rgwot.video.decode import own_output
-from rgwot.video.probing import REMEDY, VideoError, VideoInfo, facts_of
+from rgwot.video.probing import REMEDY, VideoError, facts_of
 from rgwot.video.stored import is_stored, probe_stored
 
 #: Seconds that opening a file may take; one that states no rate or length is read to its end.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from av.error import FFmpegError
 from av.video.stream import VideoStream
 
 from rgwot.runtime.errors import RgwotError
+from rgwot.timing import VideoInfo
 from rgwot.video import decode
 
 REMEDY = "re-encode it: ffmpeg -i IN -map 0:v:0 -an -dn -c:v libx264 -preset fast -crf 23 OUT.mp4"
@@ -31,17 +31,6 @@ class VideoError(RgwotError):
         self.path = Path(path)
         self.reason = reason
         super().__init__(f"{self.path}: {reason}")
-
-
-@dataclass(frozen=True)
-class VideoInfo:
-    """Facts about the picture track of a video file."""
-
-    duration_s: float  #: time 0 is its first frame
-    fps: Fraction  #: average frame rate, exact, such as 30000/1001
-    width: int  #: pixels as a player shows it, upright
-    height: int
-    frames: int | None  #: number of frames when the container states it
 
 
 def facts_of(path: Path) -> VideoInfo:

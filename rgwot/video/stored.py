@@ -12,9 +12,9 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from rgwot.timing import parse_rate
+from rgwot.timing import VideoInfo, parse_rate
 from rgwot.video.decode import IMAGES
-from rgwot.video.probing import VideoError, VideoInfo
+from rgwot.video.probing import VideoError
 
 SUFFIXES = frozenset({".h5", ".hdf5"})
 _RATE = "fps"

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rgwot.datasets.annotations import Annotation, VideoClock
+from rgwot.datasets.annotations import Annotation
 from rgwot.datasets.base import Options, VideoEntry
 from rgwot.datasets.crosstask import read_tasks
 from rgwot.datasets.csv_files import read_step_first, read_three_columns
@@ -19,7 +19,7 @@ from rgwot.datasets.procel import read_annotation, read_video_names
 from rgwot.datasets.procel_stepfirst import read_mapping
 from rgwot.datasets.registry import tasks_of
 from rgwot.runtime.errors import RgwotError
-from rgwot.timing import rasterise
+from rgwot.timing import VideoInfo, rasterise
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "annotations"
 
@@ -33,9 +33,9 @@ CASES = table("cases.csv")
 EXPECTED = table("expected_labels.csv")
 
 
-def clock_of(case: dict[str, str]) -> VideoClock:
+def clock_of(case: dict[str, str]) -> VideoInfo:
     fps = Fraction(case["fps"])
-    return VideoClock(float(int(case["n_frames"]) / fps), fps)
+    return VideoInfo(float(int(case["n_frames"]) / fps), fps)
 
 
 def ids_of(case: dict[str, str]) -> tuple[int, ...]:

@@ -69,7 +69,6 @@ def _block(task: str, title: str, steps: str) -> str:
     return f"{task}\n{title}\n{address}\n{steps.count(',') + 1}\n{steps}\n\n"
 
 
-
 def annotated_rows(video: TreeVideo) -> list[Segment]:
     """Return the rows of a video's file, in the order of the file.
 

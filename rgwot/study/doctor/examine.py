@@ -12,7 +12,7 @@ from typing import Any
 
 from rgwot import paths
 from rgwot.config.configuration import load_config
-from rgwot.datasets.annotations import VideoClock, id_ranges
+from rgwot.datasets.annotations import id_ranges
 from rgwot.datasets.arrays import feature_file
 from rgwot.datasets.base import Found, FoundTask, Layout, VideoEntry, too_few_videos
 from rgwot.datasets.faults import collecting
@@ -37,6 +37,7 @@ from rgwot.study.doctor.report import (
     of_error,
 )  # fmt: skip
 from rgwot.study.study import Study
+from rgwot.timing import VideoInfo
 
 _LOG = logging.getLogger(__name__)
 
@@ -130,7 +131,7 @@ def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEnt
     usable, facts = facts is not None, facts or VideoFacts()
     if video.annotation is None:
         return VideoReport(task, video, usable, facts, None, False, tuple(findings), made)
-    clock = None if facts.duration_s is None or facts.fps is None else VideoClock(facts.duration_s, facts.fps)
+    clock = None if facts.duration_s is None or facts.fps is None else VideoInfo(facts.duration_s, facts.fps)
     annotation, faults = None, []
     with collecting() as complaints:
         try:
