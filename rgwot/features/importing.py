@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import glob
-import hashlib
+import io
 import logging
 import math
 import os
 from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -357,20 +358,9 @@ def id_of(name: Any) -> str:
     return ident
 
 
-class _Digest:
-    """A file that keeps nothing but size and SHA-256 of what is written to it."""
-
-    def __init__(self) -> None:
-        self.size, self.sha256 = 0, hashlib.sha256()
-
-    def write(self, block: bytes) -> None:
-        """Take in a block."""
-        self.size += len(block)
-        self.sha256.update(block)
-
-
 def _facts(name: str, array: NDArray[Any]) -> Mapping[str, Any]:
     """Return name, bytes and SHA-256 of the ``.npy`` file that holds an array: by them a bundle knows a video again."""
-    digest = _Digest()
-    np.lib.format.write_array(digest, np.ascontiguousarray(array), allow_pickle=False)  # type: ignore[arg-type]
-    return {"source": f"{name}.npy", "source_bytes": digest.size, "source_sha256": digest.sha256.hexdigest()}
+    file = io.BytesIO()
+    np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+    content = file.getbuffer()
+    return {"source": f"{name}.npy", "source_bytes": len(content), "source_sha256": sha256(content).hexdigest()}

@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from zarr.codecs import BloscCodec, Crc32cCodec, ZstdCodec
 from zarr.errors import NodeNotFoundError
 
-from rgwot.config.extractors import EXTRACTORS
 from rgwot.datasets.arrays import holding_file
 from rgwot.features import ARRAYS, CONV4C, OTHER, left_out
 from rgwot.paths import STORE
@@ -184,12 +183,9 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
     array, times = group.get(name), group.get(_TIMES)
     if not isinstance(array, zarr.Array) or not isinstance(times, zarr.Array):
         raise RgwotError(f"{path}: arrays {sorted(group)}, expected {' or '.join(ARRAYS)} and {_TIMES}")
-    channels = _channels(attributes, name)
-    maps = array.ndim == 4 or (array.ndim == 2 and name != CONV4C)
-    if not maps or array.shape[1] != (channels or array.shape[1]) or times.shape != array.shape[:1]:
+    if array.ndim not in (2, 4) or times.shape != array.shape[:1]:
         raise RgwotError(
-            f"{path}: {name} {array.shape} and {_TIMES} {times.shape}, "
-            f"expected (T, {channels or 'C'}, h, w) and (T,) with one T"
+            f"{path}: {name} {array.shape} and {_TIMES} {times.shape}, expected (T, C, h, w) and (T,) with one T"
         )
     stores.check_complete(array, path / name)
     time_s = np.asarray(stores.whole(group, _TIMES, path), dtype=np.float64)
@@ -201,15 +197,6 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
 def damaged_store(path: Path, found: str) -> RgwotError:
     """Return the error that says how a store is damaged, and how to make it again."""
     return RgwotError(f"{path}: damaged feature store, {found}; {remake(path, 'extract')}")
-
-
-def _channels(attributes: Mapping[str, Any], name: str) -> int | None:
-    """Return how many channels features must have; None: any number, as those made elsewhere have."""
-    made_here = attributes.get("decoder") != IMPORTER
-    about = EXTRACTORS.get(str(attributes.get("backbone"))) if made_here else None
-    if about is not None:
-        return about.channels
-    return CHANNELS if name == CONV4C else None
 
 
 def source_facts(path: Path) -> dict[str, Any]:
