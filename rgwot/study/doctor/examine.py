@@ -16,8 +16,7 @@ from rgwot.datasets.annotations import id_ranges
 from rgwot.datasets.arrays import feature_file
 from rgwot.datasets.base import Found, FoundTask, Layout, VideoEntry, too_few_videos
 from rgwot.datasets.faults import collecting
-from rgwot.datasets.finding import layout_module, read_options, registered_facts
-from rgwot.datasets.looks import NoTaskFound, listed, tasks_inside
+from rgwot.datasets.finding import NoTaskFound, layout_module, listed, read_options, registered_facts, tasks_inside
 from rgwot.datasets.registry import TaskFacts, match
 from rgwot.datasets.video_table import columns_of, groups_in, read_video_table
 from rgwot.runtime.errors import RgwotError
