@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from rgwot import __version__
 from rgwot.config.importing import IMPORTED, ImportSettings
 from rgwot.datasets.arrays import DAMAGE, OPENERS, ArraySource, check_times, holding_file
-from rgwot.datasets.feature_files import Measured, measure, measure_file, native_frames, open_features
+from rgwot.datasets.feature_files import Measured, measure, native_frames, open_features
 from rgwot.datasets.features import LOOKED_AT, sorted_out
 from rgwot.datasets.names import LONGEST_ID, VIDEO_SUFFIXES, video_id
 from rgwot.datasets.pairing import by_task, walk
@@ -34,6 +34,7 @@ from rgwot.features.store import (
     is_current,
     source_facts,
     video_facts,
+    write_skipped,
 )
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
@@ -97,8 +98,8 @@ def import_folder(
     Subfolders stay what they are, such as one per task. ``videos`` is the folder with a video of the same name for
     every file, None where there are none.
 
-    Raises RgwotError before the first store is written when a file is not as stated, has no video, or its features are
-    not of the size of the others in its folder; and for a value that a store cannot hold, when it is met.
+    Raises RgwotError before the first store is written when a file has no video, and when a file is met that is not as
+    stated or has a value that a store cannot hold. Whether all are of one size, `rgwot.features.index` says.
     """
     folders = by_task(walk(source, source, LOOKED_AT), lambda path: str(PurePosixPath(path).parent))
     files = {folder: sorted_out(paths, {".csv"})[0] for folder, paths in folders.items()}
@@ -106,17 +107,7 @@ def import_folder(
         raise RgwotError(f"{source}: no features in it; expected files with a suffix of {', '.join(OPENERS)}")
     jobs: list[tuple[Path, Path, Path]] = []
     for folder, names in files.items():
-        first: tuple[str, Measured] | None = None
-        for name in names:
-            path = source / name
-            found = measure_file(path, settings)
-            first = first or (name, found)
-            size, expected = ([one.sizes[axis] for axis in "CHW"] for one in (found, first[1]))
-            if size != expected:
-                raise RgwotError(
-                    f"{path}: features of {size[0]} channels, {size[1]} x {size[2]} places, expected {expected[0]}, "
-                    f"{expected[1]} x {expected[2]} as in {first[0]}; is the order of `axes` right?"
-                )
+        for path in (source / name for name in names):
             video = path if videos is None else _video_of(videos, folder, path)
             jobs.append((video, path, output / folder / f"{video_id(path.stem)}{STORE}"))
     twice = [place for place, count in Counter(place for _, _, place in jobs).items() if count > 1]
@@ -202,10 +193,8 @@ def import_features(
 def _write_skipped(source: Path, output: Path, settings: ImportSettings, reason: str) -> None:
     """Write a store without frames, of features that cannot be used."""
     nothing = {"source_key": settings.key or "", "source_axes": settings.axes, "fps_exact": settings.fps}
-    with replacing(output) as temporary:
-        store = StoreWriter(temporary, np.empty(0), (), channels=settings.channels or 1, layer=settings.layer)
-        facts = {**_origin(settings, source_facts(source)), **nothing, "fps": 0.0, "precision": ""}
-        store.finish(0, {**facts, **video_facts(None, "skipped", reason)})
+    facts = {**_origin(settings, source_facts(source)), **nothing, "fps": 0.0, "precision": ""}
+    write_skipped(output, (settings.channels or 1,), facts, reason)
 
 
 def count_kept(source: Path, measured: Measured, settings: ImportSettings, footage: VideoInfo) -> tuple[int, str]:

@@ -32,6 +32,7 @@ from rgwot.features import ARRAYS, CONV4C, OTHER, left_out
 from rgwot.paths import STORE
 from rgwot.runtime import stores
 from rgwot.runtime.errors import RgwotError, first_line
+from rgwot.runtime.files import replacing
 from rgwot.runtime.provenance import remake, sha256
 from rgwot.timing import VideoInfo
 
@@ -297,3 +298,10 @@ class StoreWriter:
     def _resize(self, frames: int) -> None:
         if self._array.shape[0] != frames:
             self._array.resize((frames, *self._array.shape[1:]))
+
+
+def write_skipped(output: Path, shape: tuple[int, ...], attributes: Mapping[str, Any], reason: str) -> None:
+    """Write a store without frames, of a video that cannot be used; ``shape`` is that of the features of a frame."""
+    with replacing(output) as temporary:
+        store = StoreWriter(temporary, np.empty(0), shape[1:], channels=shape[0], layer=attributes["layer"])
+        store.finish(0, {**attributes, **video_facts(None, "skipped", reason)})
