@@ -17,7 +17,7 @@ import itertools
 import json
 import logging
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -83,10 +83,6 @@ class Extraction:
         self._store = StoreWriter(
             self._folder / f"store{STORE}", self._times, shape[1:], settings.codec, shape[0], backbone.about.layer
         )
-        # What `run` opens.
-        self._reader: FrameReader
-        self._frames: Iterator[NDArray[np.uint8]]
-        self._progress: Callable[[int], None]
 
     def run(self) -> None:
         """Compute the chunks that are not marked as finished."""

@@ -45,10 +45,6 @@ from rgwot.timing import VideoInfo
 logger = logging.getLogger(__name__)
 
 
-FEATURES_ALONE: Literal["features alone"] = "features alone"
-"""In place of footage: there is no video, and it is taken to last as long as its features."""
-
-
 def import_video(
     video: str | os.PathLike[str],
     source: str | os.PathLike[str],
@@ -66,7 +62,7 @@ def import_video(
     """
     if Path(video).absolute() == Path(source).absolute():
         try:
-            import_features(source, output, settings, FEATURES_ALONE)
+            import_features(source, output, settings)
         except RgwotError as error:
             if on_bad_video == "fail" or not holding_file(Path(source)).is_file():
                 raise
@@ -131,7 +127,7 @@ def import_features(
     source: str | os.PathLike[str],
     output: str | os.PathLike[str],
     settings: ImportSettings,
-    footage: VideoInfo | Literal["features alone"] | None,
+    footage: VideoInfo | None = None,
     reason: str = "",
 ) -> None:
     """Write the feature store of one video from features made elsewhere.
@@ -139,8 +135,9 @@ def import_features(
     The source is a file that `rgwot.datasets.arrays` opens, with one array of floating-point numbers, maps or vectors
     of any number of channels; feature i stands at ``start_s + i / fps``, or at the time that the file says. Memory
     holds 64 frames, whatever the length of the video, unless the file is text or packed. The store is a folder
-    ``{video}.zarr``; another one is replaced when the new one is complete. Without footage it has no frames, and
-    ``reason`` says why. Where scales of the channels of vectors differ by 1,000 or more, a warning says so.
+    ``{video}.zarr``; another one is replaced when the new one is complete. Without footage there is no video, and it is
+    taken to last as long as its features; where a ``reason`` says why the video cannot be used, the store has no
+    frames. Where scales of the channels of vectors differ by 1,000 or more, a warning says so.
 
     A store that is there is kept if it was made from the same file and for the same video with the same settings.
 
@@ -149,22 +146,21 @@ def import_features(
     """
     source, output = Path(source), Path(output)
     expect: dict[str, Any] = {"settings": settings.model_dump(mode="json")}
-    if footage != FEATURES_ALONE:
+    skipped = bool(reason)
+    if footage is not None or skipped:
         expect |= {key: value for key, value in video_facts(footage, "", "").items() if key not in ("status", "reason")}
     if known := native_frames(source, settings):
         expect["source_frames"] = [str(known[0]), known[1]]
-    if holding_file(source).is_file() and is_current(output, source, expect, "skip" if footage is None else "fail"):
+    if holding_file(source).is_file() and is_current(output, source, expect, "skip" if skipped else "fail"):
         logger.info("%s: made from this file with these settings before; kept", output)
         return
     with open_features(source, settings) as array:
         found = measure(source, array, settings)
         if array.note:
             logger.warning("%s: %s", source, array.note)
-        if footage == FEATURES_ALONE:
-            footage = found.footage
-        if footage is None:
-            count, status = 0, "skipped"
-        else:
+        count, status = 0, "skipped"
+        if not skipped:
+            footage = footage or found.footage
             count, reason = count_kept(source, found, settings, footage)
             status = "partial" if reason else "ok"
         if reason:

@@ -92,7 +92,6 @@ class FrameReader:
         self.failures: list[str] = []  #: why a reader ended early, one clause each
         self._closed = False
         self._process: subprocess.Popen[bytes] | None = None
-        self._ending = threading.Lock()
         self._lock = threading.Lock()
         self._batches = self._read()
 
@@ -112,9 +111,8 @@ class FrameReader:
     def close(self) -> None:
         """End the child process; the iteration ends with it, in whichever thread it is."""
         self._closed = True
-        with self._ending:
-            if self._process is not None:
-                self._process.kill()
+        if self._process is not None:
+            self._process.kill()
         with self._lock:
             self._batches.close()
 
@@ -169,8 +167,6 @@ class FrameReader:
             except EOFError:
                 return f"the decoder died (exit code {process.wait()})"
             finally:
-                with self._ending:
-                    self._process = None
                 process.kill()
 
 
