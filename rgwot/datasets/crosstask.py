@@ -60,10 +60,7 @@ def read_annotation(
     """Read the annotation of a video that has one, with the step names of the release."""
     path = root / str(entry.annotation)
     task, _ = _annotated_pair(str(entry.annotation))
-    released = read_tasks(path.parent.with_name(_TASKS))
-    if task not in released:
-        raise RgwotError(f"{path}: task {task!r} is not in {_TASKS}; expected a primary task; delete the file")
-    names = dict(enumerate(released[task], start=1))
+    names = dict(enumerate(read_tasks(path.parent.with_name(_TASKS))[task], start=1))
     return read_step_first(path, names.keys(), clock, names)
 
 

@@ -167,12 +167,9 @@ class Extraction:
         return self._times[number * CHUNK : (number + 1) * CHUNK]
 
     def _finished(self, number: int) -> dict[str, Any]:
-        """Return the mark of a finished chunk; empty where there is none that can be used."""
-        try:
-            mark = json.loads(self._mark(number).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
-        return mark if isinstance(mark, dict) and {"frames", "decoders", "failures"} <= set(mark) else {}
+        """Return the mark of a finished chunk; empty where there is none."""
+        mark: dict[str, Any] = json.loads(path.read_text("utf-8")) if (path := self._mark(number)).exists() else {}
+        return mark
 
     def _mark(self, number: int) -> Path:
         return self._folder / f"chunk-{number}.json"
