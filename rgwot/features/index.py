@@ -57,7 +57,10 @@ def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathL
     """
     rows: list[dict[str, Any]] = []
     for path in map(Path, listed):
-        rows += read_index(path) if path.suffix == ".csv" else [_row(path)]
+        part = read_index(path) if path.suffix == ".csv" else [_row(path)]
+        if any(SIZE not in row for row in part):
+            raise RgwotError(f"{path}: no column {SIZE}; expected a list that rgwot extract or import-features wrote")
+        rows += part
     with_frames = [row for row in rows if row["frames"]]
     for row in with_frames:
         if row[SIZE] != (first := with_frames[0])[SIZE]:
