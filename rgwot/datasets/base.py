@@ -118,11 +118,7 @@ class Options:
 
 
 class Layout(Protocol):
-    """A module that reads one layout of `rgwot.config.layouts.LAYOUTS`.
-
-    One whose release brings lists that reading does not need has ``check_lists(root, dataset)``, too, which complains
-    (`rgwot.datasets.faults`) where they do not fit each other or the annotations.
-    """
+    """A module that reads one layout of `rgwot.config.layouts.LAYOUTS`."""
 
     OPTIONS: frozenset[str]  #: names of the `Options` it uses
     EXPECTED: str  #: the tree expected below the root, in a few words for messages

@@ -14,7 +14,7 @@ from rgwot import paths
 from rgwot.config.configuration import load_config
 from rgwot.datasets.annotations import id_ranges
 from rgwot.datasets.arrays import feature_file
-from rgwot.datasets.base import Found, FoundTask, Layout, VideoEntry, too_few_videos
+from rgwot.datasets.base import Found, FoundTask, VideoEntry, too_few_videos
 from rgwot.datasets.faults import collecting
 from rgwot.datasets.finding import NoTaskFound, layout_module, listed, read_options, registered_facts, tasks_inside
 from rgwot.datasets.registry import TaskFacts, match
@@ -61,7 +61,7 @@ def examine(
     study = Study(load_config(content, where))
     dataset = match(dataset, study.config.datasets, f"{where}: dataset")
     entry, root = study.config.dataset(dataset), study.config.root_of(dataset)
-    module, options = layout_module(entry.layout), read_options(dataset, entry.layout, entry.options())
+    options = read_options(dataset, entry.layout, entry.options())
     if entry.synth is not None and not root.is_dir():
         raise RgwotError(
             f"dataset {dataset!r}: no folder {root}; it is synthetic, and the workflow writes it when it is needed; "
@@ -97,8 +97,9 @@ def examine(
         about = tuple(_of_task(found, task, facts, K, own))
         summaries.append(TaskReport(task, found.tasks.get(task, FoundTask()), own, K, about))
         findings += _of_groups(study, dataset, task, [video.entry.video for video in own])
-    if not tasks:
-        findings += _of_release(module, root, found)
+    if found.unassigned and not tasks:
+        line = f"{len(found.unassigned)} videos belong to no known task and are left alone: like {found.unassigned[0]}"
+        findings.append(Finding("warning", "unassigned", line))
     return Report(dataset, entry.layout, root, found, quick, tuple(summaries), tuple(findings))
 
 
@@ -229,17 +230,3 @@ def _of_groups(study: Study, dataset: str, task: str, videos: Sequence[str]) -> 
     named = ", ".join(f"{name} {size}" for name, size in sorted(sizes.items())) or "none"
     line = f"groups by {column}: {named}; {len(videos) - len(of_video)} of {len(videos)} videos in none"
     yield Finding("note" if len(sizes) > 1 else "error", "groups", line, task)
-
-
-def _of_release(module: Layout, root: Path, found: Found) -> Iterator[Finding]:
-    """Yield what is wrong with the lists that come with a dataset, and which videos are of no task."""
-    if hasattr(module, "check_lists"):
-        with collecting() as complaints:
-            try:
-                module.check_lists(root, found.dataset)
-            except (RgwotError, OSError) as error:
-                yield of_error(error, root, None, "release", None)
-        yield from (of_complaint(complaint, root, None) for complaint in complaints)
-    if found.unassigned:
-        line = f"{len(found.unassigned)} videos belong to no known task and are left alone: like {found.unassigned[0]}"
-        yield Finding("warning", "unassigned", line)
