@@ -104,6 +104,8 @@ def open_array(path: Path, key: str | None, times: str | None = None) -> Iterato
         raise RgwotError(f"{path}: found the suffix {path.suffix!r}; expected one of {', '.join(OPENERS)}")
     if not holding_file(path).is_file():
         raise RgwotError(f"{path}: no such file; expected features, one file per video")
+    if key is not None and opener in (_npy, _csv):
+        raise RgwotError(f"{path}: such a file holds one array without a name; leave the key {key!r} out")
     if key is not None and key == times:
         raise RgwotError(f"{path}: key and times are both {key!r}; expected the names of two arrays")
     with ExitStack() as stack:
@@ -126,8 +128,6 @@ def open_array(path: Path, key: str | None, times: str | None = None) -> Iterato
 
 
 def _npy(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> ArraySource:
-    if key is not None:
-        raise RgwotError(f"{path}: an .npy file holds one array without a name; leave the key {key!r} out")
     beside = path.with_name(f"{path.stem}{TIMES}{path.suffix}")
     if times is not None and not beside.is_file():
         raise RgwotError(f"{path}: no times; expected {beside.name} next to it, since `times` is set")
@@ -257,8 +257,6 @@ def packed_name(name: str, path: Path) -> str:
 
 def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> ArraySource:
     """Open a table of text: commas, semicolons, tabs or spaces, with a line of names or without."""
-    if key is not None:
-        raise RgwotError(f"{path}: a .csv file holds one array without a name; leave the key {key!r} out")
     import pandas as pd
 
     with path.open(encoding="utf-8-sig", newline="") as file:

@@ -29,7 +29,6 @@ from rgwot.features.store import (
     CHUNK,
     IMPORTER,
     FeatureStore,
-    HeldArray,
     StoreWriter,
     is_current,
     source_facts,
@@ -330,7 +329,7 @@ def store_of_array(name: str, features: ArrayLike, settings: ImportSettings, tim
         if warning := scales_differ(spread.ratio):
             logger.warning("%s: %s", shown, warning)
         maps = maps[:, :, 0, 0]
-    return FeatureStore(Path(f"{ident}{STORE}"), attributes, found.time_s(found.count), HeldArray(maps))
+    return FeatureStore(Path(f"{ident}{STORE}"), attributes, found.time_s(found.count), maps)
 
 
 def id_of(name: Any) -> str:

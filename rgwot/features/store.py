@@ -54,16 +54,6 @@ _TIMES = "time_s"
 _COMPLETE = "complete"
 
 
-class HeldArray:
-    """An array in memory, read as one of Zarr is."""
-
-    def __init__(self, array: NDArray[Any]) -> None:
-        self._array, self.shape, self.ndim, self.chunks = array, array.shape, array.ndim, array.shape
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._array[index]
-
-
 @dataclass(frozen=True)
 class FeatureStore:
     """The complete feature store of one video, open for reading.
@@ -75,7 +65,7 @@ class FeatureStore:
     path: Path
     attributes: Mapping[str, Any]
     time_s: NDArray[np.float64]
-    _array: zarr.Array[Any] | HeldArray
+    _array: zarr.Array[Any] | NDArray[Any]
 
     @property
     def video(self) -> str:
@@ -140,7 +130,8 @@ class FeatureStore:
         if asked.size and (asked.min() < 0 or asked.max() >= len(self)):
             raise ValueError(f"frames {asked.min()} to {asked.max()}, expected 0 to {len(self) - 1}")
         found = np.empty((asked.size, *self.shape[1:]), dtype=np.float16) if out is None else out
-        rows = max(self._array.chunks[0], 1)
+        # An array in memory is a single chunk.
+        rows = max(getattr(self._array, "chunks", self._array.shape)[0], 1)
         # Chunk by chunk, which Zarr reads in a third of the time that a slice across several takes.
         for chunk in np.unique(asked // rows).tolist():
             places = np.flatnonzero(asked // rows == chunk)
