@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from rgwot.features.extractors.wrapped import randomise, token_map
+from rgwot.features.extractors.wrapped import randomise, refuse_weights, token_map
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 
 __all__ = ["check", "maps", "network", "randomise", "weights"]
@@ -62,7 +62,4 @@ def check(member: str, weights: str) -> None:
             f"network torchvision:{member}: torchvision has no model {model!r}; {nearest(model, list_models())}"
         )
     known = [name.lower() for name in get_model_weights(model).__members__]
-    if weights != "random" and weights not in known and "/" not in weights and "." not in weights:
-        raise RgwotError(
-            f"features.weights: {model} has no weights {weights!r}; {nearest(weights, [*known, 'random'])}"
-        )
+    refuse_weights("torchvision", model, weights, known)

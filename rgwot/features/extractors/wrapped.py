@@ -84,10 +84,10 @@ def library(name: str, member: str) -> Any:
     return optional(name, f"network {name}:{member}", f"pip install 'rgwot[{name}]', or name another network")
 
 
-def refuse_weights(name: str, member: str, weights: str) -> None:
-    """Raise RgwotError for weights that are neither ``pretrained``, ``random`` nor the path of a checkpoint."""
-    if weights not in ("pretrained", "random") and "/" not in weights and "." not in weights:
+def refuse_weights(name: str, member: str, weights: str, known: Sequence[str] = ("pretrained",)) -> None:
+    """Raise RgwotError for weights that are neither ``known``, ``random`` nor the path of a checkpoint."""
+    if weights not in (*known, "random") and "/" not in weights and "." not in weights:
         raise RgwotError(
-            f"features.weights: {name}:{member} has no weights {weights!r}; expected pretrained, random or the path of "
-            "a checkpoint"
+            f"features.weights: {name}:{member} has no weights {weights!r}; expected {', '.join(known)}, random or the "
+            "path of a checkpoint"
         )
