@@ -175,7 +175,8 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
     array, times = group.get(name), group.get(_TIMES)
     if not isinstance(array, zarr.Array) or not isinstance(times, zarr.Array):
         raise RgwotError(f"{path}: arrays {sorted(group)}, expected {' or '.join(ARRAYS)} and {_TIMES}")
-    if array.ndim not in (2, 4) or times.shape != array.shape[:1]:
+    # A chunk has some frames whole, so that a changed shape shows.
+    if array.ndim not in (2, 4) or times.shape != array.shape[:1] or array.chunks[1:] != array.shape[1:]:
         raise RgwotError(
             f"{path}: {name} {array.shape} and {_TIMES} {times.shape}, expected (T, C, h, w) and (T,) with one T"
         )
