@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from pages import HOUSE, REPORT, RESULTS, make, options_of, renew, table
+from pages import CONFIGS, HOUSE, REPORT, RESULTS, make, options_of, renew, table
 from similarity import background_yardsticks
 
 from rgwot.config.configuration import Config, load_config, read_files
@@ -30,7 +30,6 @@ from rgwot.records import read_scores
 from rgwot.runtime.files import write_json
 
 RECORD, PAGE = RESULTS / "answers.json", REPORT / "answers.md"
-CONFIGS = ("config.yaml", "benchmarks/tasks.yaml")
 #: Datasets on which every choice is made, and datasets that are scored once, when everything is decided.
 DEVELOPMENT = {
     "choose": (

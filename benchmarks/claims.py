@@ -11,14 +11,13 @@ from __future__ import annotations
 import sys
 import time
 
-from pages import HOUSE, REPORT, RESULTS, make, options_of, renew
+from pages import CONFIGS, HOUSE, REPORT, RESULTS, make, options_of, renew
 
 from rgwot.reporting.tables.spec import find_table, load_tables
 from rgwot.runtime.files import write_text
 
 TABLE = HOUSE / "results" / "tables" / "claims.csv"
 RECORD, PAGE = RESULTS / "claims.csv", REPORT / "claims.md"
-CONFIGS = ("config.yaml", "benchmarks/tasks.yaml")
 
 
 def main() -> None:

@@ -14,16 +14,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import pandas as pd
-from pages import HOUSE, REPORT, RESULTS, make, options_of, renew
+from pages import CONFIGS, HOUSE, REPORT, RESULTS, make, options_of, renew
 
 from rgwot.reporting.tables.forms import pipe
-from rgwot.reporting.tables.printed import DEGENERATE_SHARE, LOWER_IS_BETTER, PRINTED_RULE
+from rgwot.reporting.tables.printed import DEGENERATE_SHARE, LOWER_IS_BETTER, MARKDOWN, PRINTED_RULE, Value
 from rgwot.reporting.tables.scores import read_table
 from rgwot.reporting.tables.spec import Table, find_table, load_tables
 from rgwot.runtime.files import write_text
 
 PAGE = REPORT / "comparison.md"
-CONFIGS = ("config.yaml", "benchmarks/tasks.yaml")
 
 
 class Column(NamedTuple):
@@ -69,18 +68,11 @@ def printed(table: Table, frame: pd.DataFrame, columns: Sequence[Column]) -> str
         ranked = mean[~out]
         best = ranked.min() if column.metric in LOWER_IS_BETTER else ranked.max()
         texts.append([
-            "–" if pd.isna(value) else _cell(value, around, crossed=bool(cross), best=value == best and not cross)
+            Value(100 * value, 100 * around, int(cross), 1, best=value == best).text(MARKDOWN)
             for value, around, cross in zip(mean, spread, out, strict=True)
         ])  # fmt: skip
     lines = [[row.label, row.source, *cells] for row, cells in zip(table.rows, zip(*texts, strict=True), strict=True)]
     return pipe(["", "follows", *(column.head for column in columns)], lines)
-
-
-def _cell(mean: float, spread: float, *, crossed: bool, best: bool) -> str:
-    text = f"{100 * mean:.1f}" + ("" if pd.isna(spread) else f" ± {100 * spread:.1f}")
-    if crossed:
-        return f"X ({text})"
-    return f"**{text}**" if best else text
 
 
 def main() -> None:

@@ -28,6 +28,7 @@ from pages import HOUSE, REPORT, RESULTS, make, options_of, renew, table
 from rgwot.config.configuration import Config, load_config, read_files
 from rgwot.evaluation.background import Detection
 from rgwot.evaluation.graphs import edge_scores, mean_distance, needs_of, restricted, set_scores, share_interval
+from rgwot.keysteps.ordering import order_of_segments
 from rgwot.procedure import FOUND, Event, Procedure, Recording, deviations, learn, recordings_from_segments
 from rgwot.procedure import LEARNERS as FUNCTIONS
 from rgwot.procedure.tally import tally
@@ -373,7 +374,7 @@ def pixel_scores(config: Config, names: Sequence[int], seeds: Sequence[int], ans
         annotations = read_annotations(HOUSE / "results" / "annotations" / dataset / f"{task}.csv")
         lengths = dict(zip(videos["video"], videos["duration_s"].astype(float), strict=True))
         annotated = recordings_from_segments(annotations, lengths)
-        orders = {one.video: _order(one) for one in annotated}
+        orders = {str(one): order_of_segments(own) for one, own in annotations.groupby("video", sort=False)}
         known = {step: step for step in rendered.values()}
         rows.append(
             {"recipe": name, "answer": "annotated", "seed": 0, **_scored(annotated, known, truth, orders, None)}
@@ -400,16 +401,6 @@ def _matching(videos: pd.DataFrame, annotations: pd.DataFrame, segments: pd.Data
 
     found = match_to_steps(videos, annotations, segments[segments["scope"] == "task"])
     return {key_step: step for key_step, step in found.items() if key_step and step}
-
-
-def _order(recording: Recording) -> list[int]:
-    """Key steps by the mean of their time, as order.csv has them."""
-    weight: dict[int, float] = defaultdict(float)
-    moment: dict[int, float] = defaultdict(float)
-    for step, start, end in recording.events:
-        weight[step] += end - start
-        moment[step] += (end - start) * (start + end) / 2
-    return sorted(weight, key=lambda step: (moment[step] / weight[step], step))
 
 
 def _scored(

@@ -13,6 +13,8 @@ from rgwot.runtime.files import write_text
 
 HOUSE = Path(__file__).resolve().parents[1]
 RESULTS, REPORT = HOUSE / "benchmarks" / "results", HOUSE / "benchmarks" / "report"
+#: Configuration of the synthetic tasks.
+CONFIGS = ("config.yaml", "benchmarks/tasks.yaml")
 
 
 def options_of(description: str | None) -> argparse.ArgumentParser:

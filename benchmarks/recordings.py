@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import signals
-from answers import CONFIGS, DEVELOPMENT
+from answers import DEVELOPMENT
 from numpy.typing import NDArray
-from pages import HOUSE, RESULTS, table
+from pages import CONFIGS, HOUSE, RESULTS, table
 from threadpoolctl import threadpool_limits
 
 from rgwot.config.configuration import load_config, read_file, read_files

@@ -24,7 +24,7 @@ from pin import PYTHON, locked, pinned  # noqa: E402 - beside what it pins
 NAMES = sorted(path.stem for path in ENVS.glob("*.yaml"))
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 # What numbers depend on: decoding, features, training, clustering. Snakemake is not installed for a rule.
-NUMBERS = {*PACKAGES, "numba", "gensim", "h5py", "numcodecs"} - {"snakemake", "decord2"}
+NUMBERS = {*PACKAGES, "gensim", "h5py", "numcodecs"} - {"snakemake", "decord2"}
 
 
 def of_conda(name: str) -> list[str]:

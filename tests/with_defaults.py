@@ -20,8 +20,7 @@ from rgwot.config.settings import (
     TrainSettings,
     TransportSettings,
 )
-from rgwot.embedding import encoder
-from rgwot.embedding.encoder import Encoder
+from rgwot.embedding.encoder import Encoder, seeded
 from rgwot.features import backbone
 from rgwot.features.backbone import Backbone
 from rgwot.keysteps import fuzzy_cmeans as fuzzy
@@ -34,7 +33,6 @@ OT, LOSS, FEATURES, DECODE, TRAIN = (
 ENCODER = EncoderSettings().model_dump(exclude={"beside"}) | {
     "input_norm": False, "features": 1024, "precision": TRAIN.precision
 }  # fmt: skip
-CLUSTERING = {key: getattr(DECODE, key) for key in ("max_iterations", "tolerance", "restarts", "start")}
 COMMON = {key: getattr(OT, key) for key in ("alpha", "epsilon", "max_iterations", "tolerance")}
 ENDS = {key: getattr(OT, key) for key in ("rho", "zeta", "virtual")}
 BALANCED = COMMON | {"r": OT.r, "solver": OT.solver}
@@ -45,11 +43,11 @@ def load_backbone(weights: str, seed: int = 0, **changes: Any) -> Backbone:
 
 
 def initialised(seed: int, **changes: Any) -> Encoder:
-    return encoder.initialised(seed, **ENCODER | changes)
+    return seeded(seed, lambda: Encoder(**ENCODER | changes))
 
 
 def fuzzy_cmeans(x: NDArray[Any], K: int, m: float, generator: np.random.Generator, **changes: Any) -> FuzzyCMeans:
-    return fuzzy.fuzzy_cmeans(x, K, m, generator, **CLUSTERING | changes)
+    return fuzzy.fuzzy_cmeans(x, K, m, generator, DECODE.model_copy(update=changes))
 
 
 def solve(cost: Tensor, **changes: Any) -> TransportResult:

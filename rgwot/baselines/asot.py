@@ -18,9 +18,8 @@ cumulative sums, so everything takes O(NK) time and memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -28,9 +27,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from rgwot.baselines.regression import standardised
+from rgwot.baselines.regression import standardised, weights_of, with_weights
 from rgwot.config.radius import structure_radius
 from rgwot.config.settings import AsotSettings, Settings
+from rgwot.embedding.encoder import seeded
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.meanfield import decoded
@@ -111,13 +111,6 @@ def scaled(x: NDArray[np.float32], by_root: bool = False) -> NDArray[np.float32]
 def videos_of(frames: Frames, by_root: bool = False) -> list[NDArray[np.float32]]:
     """Return every video's features (N, F), `scaled` over all of its frames."""
     return [scaled(video, by_root) for video in split_videos(frames)]
-
-
-def seeded(generator: np.random.Generator, make: Callable[[], nn.Module]) -> nn.Module:
-    """Make a network with weights from the generator; the global random state stays as it was."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(generator.integers(2**63)))
-        return make()
 
 
 def embed(network: nn.Module, x: NDArray[np.float32]) -> Tensor:
@@ -241,7 +234,7 @@ def learn(
     """
     videos = split_videos(frames) if block.pad else videos_of(frames, block.by_root)
     width = frames.x.shape[1]
-    network = seeded(generator, lambda: network_of(width, block))
+    network = seeded(int(generator.integers(2**63)), lambda: network_of(width, block))
     with torch.no_grad():
         if block.start == "random":
             centres = F.normalize(torch.from_numpy(generator.normal(size=(K, block.D))).float(), dim=1)
@@ -312,17 +305,6 @@ def restore_asot(learned: Learned, K: int, settings: Settings) -> Predict:
 def network_of(width: int, block: AsotSettings) -> nn.Module:
     """Return a network from features (N, width) to embeddings (N, D)."""
     return nn.Sequential(nn.Linear(width, block.hidden), nn.ReLU(), nn.Linear(block.hidden, block.D))
-
-
-def weights_of(network: nn.Module) -> dict[str, NDArray[Any]]:
-    """Return the weights of a network as arrays."""
-    return {name: value.numpy() for name, value in network.state_dict().items()}
-
-
-def with_weights(network: nn.Module, weights: Mapping[str, NDArray[Any]]) -> nn.Module:
-    """Give a network its weights from among arrays of other names, and leave training mode."""
-    network.load_state_dict({name: torch.from_numpy(np.asarray(weights[name])) for name in network.state_dict()})
-    return network.eval()
 
 
 def _stacked(drawn: Sequence[Tensor]) -> list[Tensor]:

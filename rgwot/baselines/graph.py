@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
+from rgwot.baselines.twfinch import means_of
 from rgwot.config.settings import GraphSettings, Settings
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
 from rgwot.embedding.pooled import spatial_means, unit
@@ -44,10 +45,8 @@ def clips_of(times: NDArray[np.float64], means: NDArray[np.float32], clip_s: flo
     """
     # The small term keeps a sample on a border from falling to either side by rounding.
     number = np.floor(times / clip_s + 1e-9).astype(np.int64)
-    _, of_sample, counts = np.unique(number, return_inverse=True, return_counts=True)
-    sums = np.zeros((len(counts), means.shape[1]))
-    np.add.at(sums, of_sample, means)
-    return Clips(unit((sums / counts[:, None]).astype(np.float32)), of_sample.astype(np.int64))
+    of_sample = np.unique(number, return_inverse=True)[1].astype(np.int64)
+    return Clips(unit(means_of(means, of_sample).astype(np.float32)), of_sample)
 
 
 def most_similar(
@@ -104,8 +103,8 @@ def random_walks(graph: csr_array, walks: int, length: int, generator: np.random
     """Return random walks from every node, in random order: (C walks, length) nodes.
 
     With p = q = 1 of Node2Vec (Grover and Leskovec, KDD 2016), the only setting used here, a walk goes to any neighbour
-    with equal probability and forgets where it came from. ``graph`` (C, C) has an entry for every edge; a node without
-    any stays where it is. ``length`` counts the first node of a walk, too.
+    with equal probability and forgets where it came from. ``graph`` (C, C) has an entry for every edge, and every node
+    has edges. ``length`` counts the first node of a walk, too.
     """
     first, degrees = graph.indptr[:-1].astype(np.int64), np.diff(graph.indptr)
     nodes = graph.shape[0]
@@ -114,9 +113,7 @@ def random_walks(graph: csr_array, walks: int, length: int, generator: np.random
     for step in range(1, length):
         here = paths[:, step - 1]
         chosen = (generator.random(len(paths)) * degrees[here]).astype(np.int64)
-        # A node without edges has nothing to choose; its place among the edges may be past their end.
-        place = np.minimum(first[here] + chosen, max(len(graph.indices) - 1, 0))
-        paths[:, step] = np.where(degrees[here] > 0, graph.indices[place] if len(graph.indices) else here, here)
+        paths[:, step] = graph.indices[first[here] + chosen]
     return paths
 
 

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from rgwot.baselines.asot import directions_of, first_centres, seeded, weights_of, with_weights
+from rgwot.baselines.asot import directions_of, first_centres
+from rgwot.baselines.regression import weights_of, with_weights
 from rgwot.config.settings import HvqSettings, Settings
+from rgwot.embedding.encoder import seeded
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.runtime.threads import one_thread
 
@@ -135,9 +137,10 @@ def learn(frames: Frames, K: int, block: HvqSettings, generator: np.random.Gener
     """
     videos = videos_of(frames)
     shape, width = (block.hidden, block.layers, block.stages), frames.x.shape[1]
-    encoder = seeded(generator, lambda: Convolutions(width, *shape))
+    seeds = generator.integers(2**63), generator.integers(2**63)
+    encoder = seeded(int(seeds[0]), lambda: Convolutions(width, *shape))
     decoder = seeded(
-        generator, lambda: nn.Sequential(Convolutions(block.hidden, *shape), nn.Linear(block.hidden, width))
+        int(seeds[1]), lambda: nn.Sequential(Convolutions(block.hidden, *shape), nn.Linear(block.hidden, width))
     )
     with torch.no_grad():
         z = torch.cat([directions_of(encoder(video), "hvq") for video in videos])
@@ -187,14 +190,10 @@ def restore_hvq(learned: Learned, K: int, settings: Settings) -> Predict:
     """Label other videos by the same codes."""
     block, width = settings.hvq, learned["first.0.weight"].shape[1]
     encoder = with_weights(Convolutions(width, block.hidden, block.layers, block.stages), learned)
-    fine, coarse = (_kept(torch.from_numpy(learned[level])) for level in ("fine", "coarse"))
-    quantiser = Quantiser(encoder, fine, coarse)
+    levels = (torch.from_numpy(learned[level]) for level in ("fine", "coarse"))
+    # Codes that learn no more: what counts are for is over.
+    quantiser = Quantiser(encoder, *(Codebook(codes, torch.ones(len(codes)), 1.0, 0.0) for codes in levels))
     return lambda others: Decoded(quantiser.label(others))
-
-
-def _kept(codes: Tensor) -> Codebook:
-    """Return codes that learn no more; what counts are for is over."""
-    return Codebook(codes, torch.ones(len(codes)), 1.0, 0.0)
 
 
 def _started(z: Tensor, n: int, videos: int, decay: float, dead: float, generator: np.random.Generator) -> Codebook:

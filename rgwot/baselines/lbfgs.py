@@ -16,6 +16,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from rgwot.transport.fused_gromov_wasserstein import where_state
+
 Objective = Callable[[Tensor], tuple[Tensor, Tensor]]
 """Points (R, n), one per problem -> values (R,) and gradients (R, n)."""
 
@@ -33,15 +35,6 @@ class _Point(NamedTuple):
     value: Tensor
     slope: Tensor
     gradient: Tensor
-
-    def where(self, condition: Tensor, other: _Point) -> _Point:
-        """Take self where the condition (R,) holds, else other."""
-        return _Point(
-            torch.where(condition, self.t, other.t),
-            torch.where(condition, self.value, other.value),
-            torch.where(condition, self.slope, other.slope),
-            torch.where(condition[:, None], self.gradient, other.gradient),
-        )
 
 
 class _History:
@@ -114,14 +107,14 @@ def minimise(objective: Objective, start: Tensor, *, steps: int, iterations: int
         # Past a minimum, as seen from the best so far, that one is the other end.
         beyond = ~rises & ~flat & (torch.where(closed, new.slope * (high.t - low.t), new.slope) >= 0)
         last = low
-        high = new.where(rises, low.where(beyond, high))
-        low = low.where(rises, new)
+        high = where_state(rises, new, where_state(beyond, low, high))
+        low = where_state(rises, low, new)
         closed = closed | rises | beyond
         swapped = closed & (high.value < low.value)
-        low, high = high.where(swapped, low), low.where(swapped, high)
+        low, high = where_state(swapped, high, low), where_state(swapped, low, high)
         narrow = closed & ((high.t - low.t).abs() * direction.abs().amax(1) < LEAST_CHANGE)
         ended = running & (flat | narrow | (tried >= TRIALS))
-        t, near = _next(low, high.where(closed, last), closed, near)
+        t, near = _next(low, where_state(closed, high, last), closed, near)
         if not bool(ended.any()):
             continue
 
@@ -137,7 +130,7 @@ def minimise(objective: Objective, start: Tensor, *, steps: int, iterations: int
         direction = torch.where(ended[:, None], history.direction(moved), direction)
         slope = (moved * direction).sum(1)
         fresh = _Point(torch.zeros_like(t), low.value, slope, moved)
-        here, low, high = (fresh.where(ended, point) for point in (here, low, high))
+        here, low, high = (where_state(ended, fresh, point) for point in (here, low, high))
         closed, near, tried = closed & ~ended, near & ~ended, tried.masked_fill(ended, 0)
         t = t.masked_fill(ended, rate)
         going = (step < steps) & (slope < -LEAST_CHANGE) & (moved.abs().amax(1) > LEAST_GRADIENT)
@@ -150,7 +143,8 @@ def _next(low: _Point, other: _Point, closed: Tensor, near: Tensor) -> tuple[Ten
 
     A second time in a row near an end, it is moved a tenth of the interval away from it; ``near`` says which were near.
     """
-    left, right = other.where(other.t < low.t, low), low.where(other.t < low.t, other)
+    before = other.t < low.t
+    left, right = where_state(before, other, low), where_state(before, low, other)
     width = right.t - left.t
     bend = left.slope + right.slope + 3 * (left.value - right.value) / width
     square = bend * bend - left.slope * right.slope

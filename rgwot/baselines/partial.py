@@ -89,18 +89,7 @@ def chain_laplacian(n: int, *, virtual: bool = False, device: torch.device | Non
     return torch.nn.functional.pad(step.T @ step, (1, 0, 1, 0)) if virtual else step.T @ step
 
 
-def solve_partial(
-    cost: Tensor,
-    *,
-    alpha: float,
-    epsilon: float,
-    tau_m: float,
-    lambda_s: float,
-    b: float,
-    virtual: bool,
-    max_iterations: int,
-    tolerance: float,
-) -> PartialResult:
+def solve_partial(cost: Tensor, ot: TransportSettings) -> PartialResult:
     r"""Find a stationary point of F (module docstring) for uniform p and q, from T = p q^T.
 
     Mirror descent: each step takes the quadratic terms as linear and adds s KL(T || T_k), which leaves an unbalanced
@@ -112,37 +101,26 @@ def solve_partial(
     ----------
     cost : Tensor, shape (B, N, M)
         Cost, the virtual row and column included.
-    alpha : float
-        Weight of the structural part, in [0, 1].
-    epsilon : float
-        Entropy weight, > 0, in units of the cost.
-    tau_m : float
-        Weight of the marginals, > 0, in units of the cost; infinite would be the balanced problem.
-    lambda_s : float
-        Weight of the smoothness, >= 0.
-    b : float
-        Scale of the Laplace kernels, a share of the video, > 0.
-    virtual : bool
-        Whether the first row and column stand for the virtual frame.
-    max_iterations : int
-        Steps at most.
-    tolerance : float
-        Tolerance of F relative to epsilon: a problem has converged when its stationarity, of which F depends in
-        second order, is at most the square root of this.
+    ot
+        Settings ``alpha``, ``epsilon``, ``tau_m``, ``lambda_s`` and ``b``, weights in units of the cost; ``virtual``,
+        where ``cost`` says that the first row and column stand for the virtual frame; at most ``max_iterations`` steps.
+        A problem has converged when its stationarity, of which F depends in second order, is at most the square root
+        of ``tolerance``, that of F relative to epsilon.
     """
+    virtual = ot.virtual == "cost"
     with torch.no_grad(), torch.autocast(device_type=cost.device.type, enabled=False):
         n, m = (size - virtual for size in cost.shape[1:])
         problem = _PartialProblem(
-            cost=(1 - alpha) * cost.double(),
-            x=laplace_kernel(n, b, virtual=virtual, device=cost.device),
-            y=laplace_kernel(m, b, virtual=virtual, device=cost.device),
-            x_chain=lambda_s * chain_laplacian(n, virtual=virtual, device=cost.device),
-            y_chain=lambda_s * chain_laplacian(m, virtual=virtual, device=cost.device),
-            alpha=alpha,
-            epsilon=epsilon,
-            tau_m=tau_m,
+            cost=(1 - ot.alpha) * cost.double(),
+            x=laplace_kernel(n, ot.b, virtual=virtual, device=cost.device),
+            y=laplace_kernel(m, ot.b, virtual=virtual, device=cost.device),
+            x_chain=ot.lambda_s * chain_laplacian(n, virtual=virtual, device=cost.device),
+            y_chain=ot.lambda_s * chain_laplacian(m, virtual=virtual, device=cost.device),
+            alpha=ot.alpha,
+            epsilon=ot.epsilon,
+            tau_m=ot.tau_m,
         )
-        return _descend(problem, max_iterations, tolerance**0.5)
+        return _descend(problem, ot.max_iterations, ot.tolerance**0.5)
 
 
 class _PartialState(NamedTuple):
@@ -246,18 +224,8 @@ def align_frames_partially(
     returns the weights, (B, N, M).
     """
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
-        partial = solve_partial(
-            alignment_cost(x, y, ot.rho, ot.zeta, ot.virtual, x_positions, y_positions),
-            alpha=ot.alpha,
-            epsilon=ot.epsilon,
-            tau_m=ot.tau_m,
-            lambda_s=ot.lambda_s,
-            b=ot.b,
-            virtual=ot.virtual == "cost",
-            max_iterations=ot.max_iterations,
-            tolerance=ot.tolerance,
-        )
-        return real_frames(partial.plan, ot.virtual, ot.zeta, x.dtype)[0]
+        cost = alignment_cost(x, y, ot.rho, ot.zeta, ot.virtual, x_positions, y_positions)
+        return real_frames(solve_partial(cost, ot).plan, ot.virtual, ot.zeta, x.dtype)[0]
 
 
 def align_partial(batch: PairBatch, settings: Settings) -> Tensor:

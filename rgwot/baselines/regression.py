@@ -6,7 +6,8 @@ Kukleva et al., "Unsupervised learning of action classes with continuous tempora
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rgwot.config.settings import RegressionSettings, Settings
+from rgwot.embedding.encoder import Network
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
 from rgwot.embedding.pooled import spatial_means
 from rgwot.embedding.sampler import draw_videos
@@ -56,6 +58,17 @@ def standardised(x: NDArray[np.float32]) -> NDArray[np.float32]:
     deviation = offsets.std(axis=0)
     scaled = np.divide(offsets, deviation, out=np.zeros_like(offsets), where=deviation > 1e-6)
     return np.asarray(scaled, dtype=np.float32)
+
+
+def weights_of(network: nn.Module) -> dict[str, NDArray[Any]]:
+    """Return the weights of a network as arrays."""
+    return {name: value.numpy() for name, value in network.state_dict().items()}
+
+
+def with_weights(network: Network, weights: Mapping[str, NDArray[Any]]) -> Network:
+    """Give a network its weights from among arrays of other names, and leave training mode."""
+    network.load_state_dict({name: torch.from_numpy(np.asarray(weights[name])) for name in network.state_dict()})
+    return network.eval()
 
 
 def train_regressor(x: Tensor, times: Tensor, settings: RegressionSettings, seed: int) -> TimeRegressor:
@@ -106,17 +119,13 @@ def fit_regression(stores: Sequence[FeatureStore], settings: Settings, seed: int
     times = np.concatenate([np.arange(len(store), dtype=np.float32) / len(store) for store in stores])
     with one_thread():
         model = train_regressor(torch.from_numpy(x), torch.from_numpy(times), settings.regression, seed)
-
-    return Fitted(
-        _embedded_by(model, settings), lambda: {name: value.numpy() for name, value in model.state_dict().items()}
-    )
+    return Fitted(_embedded_by(model, settings), lambda: weights_of(model))
 
 
 def restore_regression(learned: Learned, settings: Settings) -> EmbedVideo:
     """Embed videos by the network of the task."""
     model = TimeRegressor(learned["first.weight"].shape[1], settings.regression.E, seed=0)
-    model.load_state_dict({name: torch.from_numpy(np.asarray(value)) for name, value in learned.items()})
-    return _embedded_by(model.eval(), settings)
+    return _embedded_by(with_weights(model, learned), settings)
 
 
 def _embedded_by(model: TimeRegressor, settings: Settings) -> EmbedVideo:

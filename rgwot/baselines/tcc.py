@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import torch
 from torch import Tensor
 
-from rgwot.config.settings import Settings
+from rgwot.config.settings import LossSettings, Settings
 from rgwot.losses.interface import PairBatch, accurate
-
-Distance = Literal["squared", "elementwise"]
 
 # A cycle that comes back to one frame alone has no variance: the ratio below would be 0/0. Below a thousandth of the
 # video (0.3 s of five minutes) two answers count as the same.
@@ -19,13 +15,10 @@ VARIANCE_FLOOR = 1e-6
 
 def align_tcc(batch: PairBatch, settings: Settings) -> Tensor:
     """Temporal cycle consistency (TCC, CnC; methods 4.2), (P,)."""
-    loss = settings.loss
-    return tcc_loss(batch.x, batch.y, *batch.shares, tau=loss.tau, lambda_v=loss.lambda_v, distance=loss.distance)
+    return tcc_loss(batch.x, batch.y, *batch.shares, settings.loss)
 
 
-def tcc_loss(
-    x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, *, tau: float, lambda_v: float, distance: Distance
-) -> Tensor:
+def tcc_loss(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, settings: LossSettings) -> Tensor:
     r"""Regress the time at which every frame's cycle through the other video comes back.
 
     For frame i of U with embedding u_i and time s_i, against the frames v_j of V:
@@ -49,13 +42,10 @@ def tcc_loss(
         Embeddings of the second video of each pair.
     x_times, y_times : Tensor, shape (P, N) and (P, M)
         When the frames were taken as a share of their video, t_i / L, in [0, 1].
-    tau : float
-        Softmax temperature, > 0, in units of squared distance per dimension.
-    lambda_v : float
-        Weight of the logarithm of the variance, >= 0.
-    distance : {"squared", "elementwise"}
-        What stands in the softmaxes, there and back: the squared distance, or what CnC's released code has for it
-        (`elementwise_distance`; N = M).
+    settings
+        ``tau``, softmax temperature in units of squared distance per dimension; ``lambda_v``, weight of the logarithm
+        of the variance; ``distance``, what stands in the softmaxes, there and back: the squared distance, or what CnC's
+        released code has for it (`elementwise_distance`; N = M).
 
     Returns
     -------
@@ -66,21 +56,21 @@ def tcc_loss(
         x, y, x_times, y_times = accurate(x, y, x_times, y_times)
         directions = []
         for u, v, times in ((x, y, x_times), (y, x, y_times)):
-            neighbours = matches(u, v, tau, distance) @ v
-            directions.append(cycle_error(neighbours, u, times, tau, lambda_v, distance).mean(1))
+            neighbours = matches(u, v, settings) @ v
+            directions.append(cycle_error(neighbours, u, times, settings).mean(1))
         return (directions[0] + directions[1]) / 2
 
 
-def matches(u: Tensor, v: Tensor, tau: float, distance: Distance) -> Tensor:
+def matches(u: Tensor, v: Tensor, settings: LossSettings) -> Tensor:
     """Soft neighbours a of every u_i among the v_j: (P, N, D), (P, M, D) to (P, N, M), rows of sum 1.
 
     a is the softmax over j of -|u_i - v_j|^2 / (D tau), which does not see |u_i|^2; or with another distance.
     """
-    if distance == "elementwise":
+    if settings.distance == "elementwise":
         logits = -elementwise_distance(u, v)
     else:
         logits = 2 * u @ v.transpose(1, 2) - (v * v).sum(2)[:, None, :]
-    return torch.softmax(logits / (u.shape[2] * tau), 2)
+    return torch.softmax(logits / (u.shape[2] * settings.tau), 2)
 
 
 def elementwise_distance(u: Tensor, v: Tensor) -> Tensor:
@@ -104,14 +94,12 @@ def elementwise_distance(u: Tensor, v: Tensor) -> Tensor:
     return (norms[:, None, :] - 2 * u @ v.transpose(1, 2)).clamp_min(0)
 
 
-def cycle_error(
-    neighbours: Tensor, u: Tensor, times: Tensor, tau: float, lambda_v: float, distance: Distance
-) -> Tensor:
+def cycle_error(neighbours: Tensor, u: Tensor, times: Tensor, settings: LossSettings) -> Tensor:
     """Variance-aware squared error (P, N) of the time at which the soft neighbour of every frame comes back to it.
 
     ``neighbours`` and ``u`` (P, N, D), ``times`` (P, N) those of u.
     """
-    b = matches(neighbours, u, tau, distance)
+    b = matches(neighbours, u, settings)
     mean = (b * times[:, None, :]).sum(2)
     variance = (b * (times[:, None, :] - mean[:, :, None]) ** 2).sum(2).clamp_min(VARIANCE_FLOOR)
-    return (times - mean) ** 2 / variance + lambda_v * variance.log()
+    return (times - mean) ** 2 / variance + settings.lambda_v * variance.log()

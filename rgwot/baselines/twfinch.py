@@ -31,7 +31,7 @@ def nearest(x: NDArray[np.float64], times: NDArray[np.float64], rows: NDArray[np
     return found, distance
 
 
-def means_of(values: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+def means_of(values: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the mean of the values (n, ...) of every label 0..m-1, (m, ...)."""
     sums = np.zeros((labels.max() + 1, *values.shape[1:]))
     np.add.at(sums, labels, values)

@@ -14,18 +14,19 @@ import shlex
 import stat
 import sys
 import warnings
+from contextlib import suppress
 
 import click
 
 from rgwot import __version__
-from rgwot.cli import bundles, data, features, keysteps, pages, reporting, start, study, training
+from rgwot.cli import bundles, data, features, keysteps, pages, reporting, study, training
 from rgwot.cli.records import recorded
 from rgwot.runtime.errors import RgwotError
 
 #: Every verb in the order of the stages: the command, and its help in one line.
 VERBS: dict[str, tuple[click.Command, str]] = {
-    "init": (start.init, "Start a study in a folder of its own."),
-    "run": (start.run, "Run the workflow in this folder (Snakemake)."),
+    "init": (study.init, "Start a study in a folder of its own."),
+    "run": (study.run, "Run the workflow in this folder (Snakemake)."),
     "synth": (data.synth, "Write synthetic procedure videos with ground truth."),
     "fetch": (data.fetch, "Download published features."),
     "doctor": (study.doctor, "Check a dataset on disk."),
@@ -104,11 +105,12 @@ def cli(verbose: bool) -> None:
         datefmt="%H:%M:%S",
         stream=sys.stderr,
     )
-    if _into_a_file():
-        # Of a job of the workflow, or by hand: what is in a log can be done again.
-        click.echo(f"rgwot {shlex.join(sys.argv[1:])}", err=True)
+    # Of a job of the workflow, or by hand: what is in a log can be done again.
+    with suppress(OSError):  # written nowhere, or into a test
+        if stat.S_ISREG(os.fstat(sys.stderr.fileno()).st_mode):
+            click.echo(f"rgwot {shlex.join(sys.argv[1:])}", err=True)
     # Chatter of libraries would bury our own lines.
-    for name in ("matplotlib", "fontTools", "PIL", "asyncio", "numba", "gensim", "smart_open"):
+    for name in ("matplotlib", "fontTools", "PIL", "asyncio", "gensim", "smart_open"):
         logging.getLogger(name).setLevel(logging.WARNING)
     # Snakemake and the records of a run leave files of their own in a store.
     warnings.filterwarnings("ignore", r"Object at \.\S+ is not recognized", category=UserWarning)
@@ -117,11 +119,3 @@ def cli(verbose: bool) -> None:
 for _name, (_command, _help) in VERBS.items():
     _command.short_help, _command.callback = _help, recorded(_name, _command.callback)
     cli.add_command(_command, _name)
-
-
-def _into_a_file() -> bool:
-    """Return whether what is said goes to a file, such as the log of a job."""
-    try:
-        return stat.S_ISREG(os.fstat(sys.stderr.fileno()).st_mode)
-    except OSError:  # nowhere, or into a test
-        return False

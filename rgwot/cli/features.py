@@ -157,19 +157,11 @@ def import_features(
     frames_fps: str | None,
     **form: Any,
 ) -> None:
-    r"""Turn features made elsewhere into OUTPUT, as `extract` writes it: a store (Zarr), or a CSV that lists several.
+    """Turn features made elsewhere into OUTPUT, as `extract` writes it: a store (Zarr), or a CSV that lists several.
 
-    For a whole dataset, let the workflow do it: an entry of config.yaml with a block `imported`, such as
-
-    \b
-      datasets:
-        mine:
-          layout: folder
-          root: videos
-          imported: {folder: features, axes: TCHW, fps: 2}
-
-    takes features/TASK/VIDEO.npy (or features/VIDEO.npy) instead of running a network; `layout: features` and the
-    folder of the features as `root` do without videos.
+    For a whole dataset, let the workflow do it: a dataset of config.yaml with `imported: {folder: features, axes: TCHW,
+    fps: 2}` takes features/TASK/VIDEO.npy (or features/VIDEO.npy) instead of running a network; `layout: features` and
+    the folder of the features as `root` do without videos.
     """
     from pydantic import ValidationError
 

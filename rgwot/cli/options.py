@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -61,21 +61,20 @@ class SettingsCommand(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the settings, and then what to try."""
-        with formatter.section("Settings that it reads, from the configuration"):
-            formatter.write_dl(list(self._described()))
-        super().format_epilog(ctx, formatter)
-
-    def _described(self) -> Iterator[tuple[str, str]]:
         # Only help needs them, and they take a while to import.
         from rgwot.config.settings import Settings
 
+        described = []
         for wanted in self.reads:
             block, _, only = wanted.partition(".")
             model: Any = Settings.model_fields[block].annotation
             for name, field in model.model_fields.items():
                 key = field.alias or name
                 if only in ("", key):
-                    yield f"{block}.{key}", f"{field.description}  [default: {field.default}]"
+                    described.append((f"{block}.{key}", f"{field.description}  [default: {field.default}]"))
+        with formatter.section("Settings that it reads, from the configuration"):
+            formatter.write_dl(described)
+        super().format_epilog(ctx, formatter)
 
 
 @dataclass(frozen=True)
@@ -113,12 +112,13 @@ def resolved(
     configs: tuple[Path, ...], stage: str, dataset: str, task: str, method: str = "none", decoder: str | None = None
 ) -> Job:
     """Return a stage on a task by configuration files."""
-    from rgwot.study.jobs import settings_from, stage_settings
+    from rgwot.config.settings import build, flatten
+    from rgwot.study.jobs import stage_settings
     from rgwot.study.study import Study
 
     study = Study.read(configs)
     blocks = stage_settings(study, stage, dataset, task, method, decoder)
-    return Job(study, settings_from(blocks), blocks, dataset, task, method)
+    return Job(study, build(flatten(blocks), "settings"), blocks, dataset, task, method)
 
 
 def job(stage: str) -> Callable[[Callable[..., None]], Callable[..., dict[str, Any]]]:

@@ -15,13 +15,7 @@ from rgwot.runtime.errors import RgwotError
 @click.argument("output", type=Folder)
 @click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")
 @click.option("--root", required=True, type=Folder, help="Folder that the paths of the manifest are relative to.")
-@click.option(
-    "--threads",
-    default=1,
-    show_default=True,
-    type=click.IntRange(1),
-    help="Videos decoded at once; try as many as there are cores.",
-)
+@options.threads
 def strips(output: Path, manifest: Path, root: Path, threads: int) -> None:
     """Write 32 small pictures of every video of a task, evenly spaced, into the folder OUTPUT (a JPEG per video)."""
     from rgwot.reporting.page.pictures import write_strips

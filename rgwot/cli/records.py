@@ -7,6 +7,7 @@ settings, seed, device, `rgwot.runtime.provenance.surroundings` and the digests 
 from __future__ import annotations
 
 import functools
+import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -23,11 +24,8 @@ BESIDE: Mapping[str, tuple[str, ...]] = {
     "train": (name_of(HISTORY), name_of(MACHINE)),
     "decode": tuple(map(name_of, KEYSTEPS[1:])),
     "table": ("{}.md", "{}.tex"),
-    "plot": ("{}.pdf", "{}.png"),
-    "figure": ("{}.pdf", "{}.png"),
-    "compare-groups": ("{}.pdf", "{}.png"),
-    "plot-choices": ("{}.pdf", "{}.png"),
     "report": ("{}.csv",),
+    **dict.fromkeys(("plot", "figure", "compare-groups", "plot-choices"), ("{}.pdf", "{}.png")),
 }
 
 
@@ -53,8 +51,10 @@ def record(verb: str, arguments: Mapping[str, Any], settings: Mapping[str, Any] 
     if "seed" in arguments:
         content["seed"] = arguments["seed"]
     if verb in ("extract", "train", "embed"):
-        content["device"] = _device()
-    content["arguments"] = {key: _plain(value) for key, value in arguments.items() if key not in _ELSEWHERE}
+        # A job that has not loaded this by now needed no GPU, and asking here would make it wait for one.
+        device = sys.modules.get("rgwot.runtime.device")
+        content["device"] = (device and device.hardware(device.used_device())["gpu"]) or "cpu"
+    content["arguments"] = {key: value for key, value in arguments.items() if key not in _ELSEWHERE}
     content |= surroundings()
     others = [output.with_name(name.format(output.stem)) for name in BESIDE.get(verb, ())]
     others += [arguments["annotations"]] if verb == "manifest" else []
@@ -62,20 +62,6 @@ def record(verb: str, arguments: Mapping[str, Any], settings: Mapping[str, Any] 
         stores = (output.with_name(f"{row['video']}{STORE}") for row in read_index(output))
         others += [path for store in stores for path in sorted(store.rglob("*")) if path.is_file()]
     written = digests(output, (path for path in others if path != output and path.exists()))
-    write_json({**content, "digests": written}, record_path(output))
-
-
-def _device() -> str:
-    """Return the name of the GPU that the verb used, or ``cpu``."""
-    # A job that has not loaded this by now needed no GPU, and asking here would make it wait for one.
-    if "rgwot.runtime.device" not in sys.modules:
-        return "cpu"
-    from rgwot.runtime.device import hardware, used_device
-
-    return hardware(used_device())["gpu"] or "cpu"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+    # Paths and the like as texts.
+    plain = json.loads(json.dumps(content, default=str))
+    write_json({**plain, "digests": written}, record_path(output))

@@ -125,9 +125,7 @@ def show(
     # A row lies in a folder of its table's name.
     spec = find_table(loaded, table.parent.name if table.parent.name in loaded else table.stem)
     click.echo(kind_of(spec).terminal(spec, table))
-    for lines in (
-        yardstick_lines(yardsticks) if yardsticks else [],
-        procedure_lines(procedures.parent, names) if procedures else [],
-    ):
-        click.echo()
-        click.echo("\n".join(lines))
+    if yardsticks:
+        click.echo("\n".join(["", *yardstick_lines(yardsticks)]))
+    if procedures:
+        click.echo("\n".join(["", *procedure_lines(procedures.parent, names)]))

@@ -10,19 +10,15 @@ from typing import Any, NamedTuple
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import EMBEDDINGS, FAMILIES
 from rgwot.config.settings import Settings
-from rgwot.datasets.split import check_held_out
 from rgwot.embedding.interface import EmbedVideo, Fit
 from rgwot.embedding.stored import EmbeddedVideo, write_embedded
-from rgwot.features.index import indexed_videos, open_stores
+from rgwot.features.index import open_stores
 from rgwot.features.scales import usual_ratio
 from rgwot.features.store import FeatureStore
-from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
 
 logger = logging.getLogger(__name__)
-
-STANDARDISED = ("whitened",)
-"""Embeddings without an encoder that do not depend on the scales of the channels."""
 
 
 def embed(
@@ -83,9 +79,6 @@ def embed(
         from rgwot.embedding.model import load_model
 
         model = load_model(model_path)
-        if held_out:
-            raise RgwotError(f"{model_path}: the model says which videos were held out; leave out --hold-out")
-    check_held_out(held_out, indexed_videos(index_csv), str(index_csv))
     made = embedder(stores, settings or Settings(), model, method, seed, device, threads, held_out)
     write_embeddings(output_zarr, stores, made.embed, made.facts, made.held_out)
 
@@ -133,7 +126,8 @@ def embedder(
         name, number, notes = method or "raw", seed or 0, []
         training = [store for store in stores if store.video not in held_out]
         embed_one = fit_of(name)(training, settings, number)
-        standardised = FAMILIES[split_id(name)[0]].embedding in STANDARDISED
+        # Of embeddings without an encoder, the one that does not depend on the scales of the channels.
+        standardised = FAMILIES[split_id(name)[0]].embedding == "whitened"
     else:
         from rgwot.embedding.model import embed_by_model
 
@@ -176,8 +170,6 @@ def write_embeddings(
 def fit_of(method: str) -> Fit:
     """Return how a method without an encoder embeds."""
     base = split_id(method)[0]
-    if base not in FAMILIES:
-        raise RgwotError(f"method {method!r}: unknown base {base!r}; {nearest(base, FAMILIES)}")
     entry = EMBEDDINGS[FAMILIES[base].embedding]
     if not entry.function:
         able = [family.name for family in FAMILIES.values() if EMBEDDINGS[family.embedding].function]

@@ -8,8 +8,8 @@ channels last.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, cast
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeVar, cast
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 KERNEL = 3
+Network = TypeVar("Network", bound=nn.Module)
 
 
 def convolve(x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> Tensor:
@@ -99,11 +100,6 @@ def batch_norm(x: Tensor, norm: nn.BatchNorm2d, groups: int, tracked: Sequence[i
             y = F.batch_norm(maps, None, None, norm.weight, norm.bias, training=True, eps=norm.eps)
         parts.append(y.movedim(1, -1).reshape(part.shape))
     return torch.cat(parts, dim=1)
-
-
-def connect(x: Tensor, layer: nn.Linear, dtype: torch.dtype) -> Tensor:
-    """Fully connected layer on the last axis, its products in ``dtype`` and their sum in that of the bias."""
-    return F.linear(x.to(dtype), layer.weight.to(dtype)).to(layer.bias.dtype) + layer.bias
 
 
 def dropout_masks(rng: np.random.Generator, clips: int, widths: Sequence[int], rate: float) -> list[Tensor]:
@@ -235,15 +231,17 @@ class Encoder(nn.Module):
         y = y.movedim(0, -2).flatten(-2)[None]
         for layer, norm in ((self.stack1, self.bn1), (self.stack2, self.bn2)):
             dtype = torch.bfloat16 if self.precision == "bfloat16" else layer.weight.dtype
-            y = F.relu(batch_norm(connect(y, layer, dtype), norm, groups, tracked))
+            # Products in ``dtype``, their sum with the bias in that of the bias.
+            y = F.linear(y.to(dtype), layer.weight.to(dtype)).to(layer.bias.dtype) + layer.bias
+            y = F.relu(batch_norm(y, norm, groups, tracked))
         return y[0, :, 0, 0]
 
 
-def initialised(seed: int, **settings: Any) -> Encoder:
-    """Make an encoder whose initial weights depend on ``seed`` alone (torch's default initialisation).
+def seeded(seed: int, make: Callable[[], Network]) -> Network:
+    """Make a network whose initial weights depend on ``seed`` alone (torch's default initialisation).
 
     Leaves the global random state untouched.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return Encoder(**settings)
+        return make()

@@ -18,7 +18,7 @@ from rgwot.config.methods import LOSSES
 from rgwot.config.registry import load
 from rgwot.config.settings import Settings
 from rgwot.embedding.bank import FeatureBank
-from rgwot.embedding.encoder import Encoder, dropout_masks
+from rgwot.embedding.encoder import Encoder, dropout_masks, seeded
 from rgwot.embedding.sampler import Pair, Stream, context_offsets, draw_pair, generator, with_context
 from rgwot.features.store import FeatureStore
 from rgwot.losses.cidm import cidm_loss
@@ -79,17 +79,9 @@ def objective(batch: PairBatch, settings: Settings) -> Terms:
 
 
 def learned_by(settings: Settings, seed: int) -> nn.Module | None:
-    """Make what the alignment loss learns in addition to the encoder, its initial weights from ``seed``; None for most.
-
-    Leaves the global random state untouched.
-    """
+    """Make what the alignment loss learns beside the encoder, its initial weights from ``seed``; None for most."""
     make = LOSSES[settings.loss.alignment].learned
-    if not make:
-        return None
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        learned: nn.Module = load(make)(settings)
-        return learned
+    return seeded(seed, lambda: load(make)(settings)) if make else None
 
 
 @dataclass
@@ -240,19 +232,9 @@ class Trainer:
             lengths = np.array([store.duration_s * unit for store, unit in zip(stores, units, strict=True)])
             sides += [torch.from_numpy(times).to(x.device), torch.from_numpy(lengths).to(x.device)]
         x_times, x_lengths, y_times, y_lengths = sides
-        steps = torch.tensor(iterations, device=x.device)
-        return PairBatch(
-            x,
-            y,
-            x_times,
-            x_lengths,
-            y_times,
-            y_lengths,
-            steps,
-            learned=self.learned,
-            planned=self.settings.train.iterations,
-            chance=partial(generator, self.seed, Stream.LOSS),
-        )
+        steps, planned = torch.tensor(iterations, device=x.device), self.settings.train.iterations
+        chance = partial(generator, self.seed, Stream.LOSS)
+        return PairBatch(x, y, x_times, x_lengths, y_times, y_lengths, steps, self.learned, planned, chance)
 
 
 def per_second(store: FeatureStore, unit: str) -> float:

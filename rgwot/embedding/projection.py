@@ -101,48 +101,34 @@ def _held(store: FeatureStore, maps: NDArray[np.float16]) -> FeatureStore:
     return FeatureStore(store.path, store.attributes, store.time_s, maps)
 
 
-@dataclass(frozen=True)
-class Beside:
-    r"""How whitened features w of length 1 and learned embeddings z make one embedding.
+def fit_beside(stores: Sequence[FeatureStore], learned: EmbedVideo) -> dict[str, NDArray[Any]]:
+    """Fit whitened features to the training videos, of which ``learned`` gives the embeddings z.
 
-    .. math:: \left[\sqrt{s}\, w,\ \sqrt{1 - s}\, \frac{z - c}{|z - c|}\right]
-
-    Attributes
-    ----------
-    share
-        s, in (0, 1).
-    whitening
-        That of the method ``whitened`` with its default settings, fitted to the training videos.
-    centre
-        c (D,), the mean of z over all samples of the training videos. What all samples have in common says nothing of
-        their key steps, and would leave little of the length to what does.
+    Returns ``mean`` and ``basis`` of the whitening, that of the method ``whitened`` with its default settings, and
+    ``centre`` (D,), the mean of z over all samples. What all samples have in common says nothing of their key steps,
+    and would leave little of the length to what does.
     """
-
-    share: float
-    whitening: Whitening
-    centre: NDArray[np.float32]
-
-    def join(self, store: FeatureStore, learned: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Put the whitened features of a video in front of its learned embedding (T, D)."""
-        with threadpool_limits(limits=1):
-            white = self.whitening.apply(conditioned([store], VECTORS)[0])
-        parts = [np.sqrt(self.share) * white, np.sqrt(1 - self.share) * unit(learned - self.centre)]
-        return np.concatenate(parts, axis=1).astype(np.float32)
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what was fitted, as arrays that can be kept."""
-        return {"mean": self.whitening.mean, "basis": self.whitening.basis, "centre": self.centre}
-
-
-def fit_beside(stores: Sequence[FeatureStore], learned: EmbedVideo, share: float) -> Beside:
-    """Fit to the training videos, of which ``learned`` gives the embeddings."""
     with threadpool_limits(limits=1):
         whitening = fit_whitening(conditioned(stores, VECTORS), VECTORS.D, VECTORS.floor)
     total = sum(learned(store).embedding.sum(axis=0, dtype=np.float64) for store in stores)
-    return Beside(share, whitening, (total / sum(len(store) for store in stores)).astype(np.float32))
+    centre = (total / sum(len(store) for store in stores)).astype(np.float32)
+    return {"mean": whitening.mean, "basis": whitening.basis, "centre": centre}
 
 
 def with_beside(learned: EmbedVideo, arrays: Mapping[str, NDArray[Any]], share: float) -> EmbedVideo:
-    """Return how videos are embedded by what was fitted (`Beside.arrays`) and by an encoder."""
-    beside = Beside(share, Whitening(arrays["mean"], arrays["basis"]), arrays["centre"])
-    return lambda store: Embedded(beside.join(store, learned(store).embedding))
+    r"""Return how whitened features w of length 1 and learned embeddings z make one embedding.
+
+    .. math:: \left[\sqrt{s}\, w,\ \sqrt{1 - s}\, \frac{z - c}{|z - c|}\right]
+
+    with the share s in (0, 1), and w and the centre c of `fit_beside`.
+    """
+    whitening = Whitening(arrays["mean"], arrays["basis"])
+
+    def embed(store: FeatureStore) -> Embedded:
+        offsets = learned(store).embedding - arrays["centre"]
+        with threadpool_limits(limits=1):
+            white = whitening.apply(conditioned([store], VECTORS)[0])
+        parts = [np.sqrt(share) * white, np.sqrt(1 - share) * unit(offsets)]
+        return Embedded(np.concatenate(parts, axis=1).astype(np.float32))
+
+    return embed

@@ -7,7 +7,6 @@ import hashlib
 import json
 import logging
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -56,12 +55,9 @@ class Checkpoint:
 def stop_requested() -> Iterator[Callable[[], int]]:
     """Turn SIGTERM and SIGINT into a question: the yielded function returns the signal received, or 0.
 
-    A second signal acts as usual. Outside the main thread, where no handler can be set, the answer stays 0.
+    A second signal acts as usual.
     """
     received = [0]
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: 0
-        return
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
     def note(number: int, _frame: object) -> None:

@@ -17,7 +17,7 @@ from rgwot.config.methods import EMBEDDINGS, LOSSES
 from rgwot.config.radius import smallest_active_radius, structure_radius
 from rgwot.config.settings import EXECUTION, Settings
 from rgwot.embedding.bank import FeatureBank
-from rgwot.embedding.encoder import Encoder, initialised
+from rgwot.embedding.encoder import Encoder, seeded
 from rgwot.embedding.loop import Record, Trainer, per_second
 from rgwot.embedding.model import embed_by_model
 from rgwot.embedding.resume import Checkpoint, stop_requested
@@ -72,7 +72,7 @@ def train(
     device
         ``auto``, ``cpu`` or ``cuda``.
     held_out
-        Videos that nothing of this run reads; given exactly when ``data.split`` is ``holdout``.
+        Videos that nothing of this run reads.
 
     Raises
     ------
@@ -83,11 +83,6 @@ def train(
         With 128 plus the signal's number, after saving, when a signal asked the run to stop.
     """
     resolve_device(device)
-    if (settings.data.split == "holdout") != bool(held_out):
-        raise RgwotError(
-            f"data.split: found {settings.data.split} and {len(held_out)} videos held out, expected some with holdout "
-            "and none with all; name them (--hold-out), as the workflow does"
-        )
     output = Path(output_dir)
     stores = open_stores(index_csv, features_dir, held_out)
     model, history, checkpoint = fit_encoder(
@@ -202,7 +197,7 @@ def fit_encoder(
         from rgwot.embedding.projection import fit_beside
 
         embed = embed_by_model(model, float(sources[0].attributes["fps"]), place.type, None)
-        found = fit_beside(sources, embed, settings.encoder.beside).arrays()
+        found = fit_beside(sources, embed)
         model["beside"] = {name: torch.from_numpy(array) for name, array in found.items()}
     return Trained(model, trainer.history, checkpoint)
 
@@ -281,7 +276,7 @@ def build_encoder(settings: Settings, seed: int, bank: FeatureBank, weights: str
     # Only where it is true: models of features that are maps keep the arguments that they had.
     if vectors:
         architecture["vectors"] = True
-    encoder = initialised(int(generator(seed, Stream.WEIGHTS).integers(2**31)), **architecture)
+    encoder = seeded(int(generator(seed, Stream.WEIGHTS).integers(2**31)), lambda: Encoder(**architecture))
     if standardise:
         mean, std = bank.statistics()
         encoder.input_mean.copy_(mean)

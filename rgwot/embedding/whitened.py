@@ -17,7 +17,6 @@ from rgwot.config.settings import Settings, WhitenSettings
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
 from rgwot.embedding.pooled import FRAMES_AT_ONCE, unit
 from rgwot.features.store import FeatureStore
-from rgwot.runtime.errors import RgwotError
 
 STILL = 0.02
 """Added to speeds and deviations before the logarithm, in standard deviations of the channel; less is no movement."""
@@ -52,8 +51,6 @@ def standardise(x: NDArray[Any]) -> NDArray[np.float64]:
     of the channel's root mean square, or 2^-22 of the video's.
     """
     values = np.asarray(x, dtype=np.float64)
-    if not values.size:
-        return values.copy()
     mean, squares = values.mean(axis=0), np.square(values).mean(axis=0)
     offsets = values - mean
     deviation = np.sqrt(np.square(offsets).mean(axis=0))
@@ -102,22 +99,13 @@ def condition(x: NDArray[Any], settings: WhitenSettings) -> NDArray[np.float32]:
     """
     z = standardise(x)
     blocks = [z]
-    if len(z):
-        blocks += [standardise(speed(z))] * settings.speed
-        blocks += [standardise(variability(z, settings.smooth))] * bool(settings.variability)
+    blocks += [standardise(speed(z))] * settings.speed
+    blocks += [standardise(variability(z, settings.smooth))] * bool(settings.variability)
     return smooth(np.concatenate(blocks, axis=1), settings.smooth).astype(np.float32)
 
 
 def conditioned(stores: Sequence[FeatureStore], settings: WhitenSettings) -> list[NDArray[np.float32]]:
-    """Read every video once and return its features in the form that `condition` gives them.
-
-    Raises
-    ------
-    RgwotError
-        When maps are so small, and of such different sizes, that videos differ in their number of cells.
-    """
-    for store in stores[1:]:
-        _check_cells(store, stores[0], settings.grid)
+    """Read every video once and return its features in the form that `condition` gives them."""
     return [condition(cell_means(store, settings.grid), settings) for store in stores]
 
 
@@ -173,10 +161,10 @@ def fit_whitening(videos: Sequence[NDArray[Any]], D: int, floor: float) -> White
     mu / T. A component is known up to its sign; here its largest entry is positive.
     """
     samples, channels = sum(len(video) for video in videos), videos[0].shape[1]
-    mean = sum((video.sum(axis=0, dtype=np.float64) for video in videos), np.zeros(channels)) / max(samples, 1)
+    mean = sum((video.sum(axis=0, dtype=np.float64) for video in videos), np.zeros(channels)) / samples
     if samples < channels:
         centred = np.concatenate([video - mean for video in videos])
-        variances, vectors = _leading(centred @ centred.T / max(samples, 1), D)
+        variances, vectors = _leading(centred @ centred.T / samples, D)
         components = centred.T @ vectors
     else:
         covariance = np.zeros((channels, channels))
@@ -252,7 +240,6 @@ def fit_whitened(stores: Sequence[FeatureStore], settings: Settings, seed: int) 
     def embed(store: FeatureStore) -> Embedded:
         if store.path in known:
             return known[store.path]
-        _check_cells(store, stores[0], block.grid)
         with threadpool_limits(limits=1):
             return whitened(conditioned([store], block)[0])
 
@@ -276,16 +263,6 @@ def _width(share: float, T: int) -> int:
     return 2 * int(share * T / 2) + 1
 
 
-def _check_cells(store: FeatureStore, first: FeatureStore, grid: int) -> None:
-    """Raise when a video does not have as many cells as the first."""
-    found, expected = ([min(side, grid) for side in one.shape[2:]] for one in (store, first))
-    if found != expected:
-        raise RgwotError(
-            f"{store.path}: found {' x '.join(map(str, found))} cells for whiten.grid {grid}, expected "
-            f"{' x '.join(map(str, expected))} as in {first.path.name}; take whiten.grid 1"
-        )
-
-
 def _cells(side: int, grid: int) -> NDArray[np.float32]:
     """Return the weights (cells, side) that average a side of a map over pieces as equal as whole places allow."""
     cells = min(side, grid)
@@ -299,8 +276,6 @@ def _cells(side: int, grid: int) -> NDArray[np.float32]:
 def _leading(matrix: NDArray[np.float64], D: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the D largest eigenvalues of a symmetric matrix, descending, and their vectors in columns."""
     n = len(matrix)
-    if n == 0:
-        return np.zeros(0), np.zeros((0, 0))
     if n <= max(SMALL, D):
         values, vectors = eigh(matrix, subset_by_index=(max(n - D, 0), n - 1), overwrite_a=True)
     else:

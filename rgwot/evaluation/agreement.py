@@ -99,8 +99,6 @@ def agreement(
     (0.5, {1: 1.0, 2: 1.0})
     """
     a, b = np.concatenate(list(first)), np.concatenate(list(second))
-    if a.shape != b.shape or not a.size:
-        raise ValueError(f"labels: found {a.size} and {b.size} frames, expected as many of both, at least one")
     names_a, rows = np.unique(a, return_inverse=True)
     names_b, columns = np.unique(b, return_inverse=True)
     table = contingency(rows, columns, len(names_a), len(names_b))

@@ -25,7 +25,7 @@ class Detection(NamedTuple):
 
 
 class FixedResult(NamedTuple):
-    """Scores with key step 0 tied to background, each in [0, 1]; NaN throughout without a frame."""
+    """Scores with key step 0 tied to background, each in [0, 1]."""
 
     precision: float
     recall: float
@@ -128,8 +128,6 @@ def score_fixed(
     0.25
     """
     truth, prediction = _pool(truths), _pool(predictions)
-    if not truth.size:
-        return FixedResult(float("nan"), float("nan"), float("nan"), float("nan"))
     background = (prediction == 0) & said
     names, clusters = np.unique(prediction[~background], return_inverse=True)
     columns = np.zeros(truth.shape, dtype=np.int64)
@@ -140,4 +138,4 @@ def score_fixed(
 
 
 def _pool(labels: Sequence[npt.ArrayLike]) -> IntArray:
-    return np.concatenate([np.zeros(0, dtype=np.int64), *(np.asarray(part, dtype=np.int64) for part in labels)])
+    return np.concatenate([np.asarray(part, dtype=np.int64) for part in labels])

@@ -50,8 +50,6 @@ def contingency(truth: npt.ArrayLike, prediction: npt.ArrayLike, n_classes: int,
     c = np.asarray(prediction, dtype=np.int64)
     if g.ndim != 1 or g.shape != c.shape:
         raise ValueError(f"labels: got shapes {g.shape} and {c.shape}, expected two of shape (T,)")
-    if n_classes < 1 or n_clusters < 1:
-        raise ValueError(f"sizes: got {n_classes} classes and {n_clusters} clusters, expected at least 1 of each")
     for name, labels, size in (("truth", g, n_classes), ("prediction", c, n_clusters)):
         if labels.size and (labels.min() < 0 or labels.max() >= size):
             found = f"{labels.min()}..{labels.max()}"
@@ -95,8 +93,6 @@ def match(overlap: npt.ArrayLike) -> Matching:
     from scipy.optimize import linear_sum_assignment
 
     counts = np.asarray(overlap, dtype=np.int64)
-    if counts.ndim != 2:
-        raise ValueError(f"overlap: got shape {counts.shape}, expected (G, K)")
     n_classes, n_clusters = counts.shape
     # A canonical order of the columns (largest cluster first, then by their counts from class 0 on) makes the
     # result a function of the partition alone: two clusters that still tie have equal columns and are
@@ -127,8 +123,6 @@ def _ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> npt.NDArray[
 def _pairs(overlap: npt.ArrayLike, matching: Matching) -> tuple[IntArray, IntArray, IntArray]:
     """Return overlap I, class size n and cluster size m of every matched pair."""
     counts = np.asarray(overlap, dtype=np.int64)
-    if counts.ndim != 2 or counts.sum() == 0:
-        raise ValueError(f"overlap: got shape {counts.shape} with {counts.sum()} frames, expected (G, K) with frames")
     classes, clusters = matching
     return counts[classes, clusters], counts.sum(axis=1)[classes], counts.sum(axis=0)[clusters]
 

@@ -21,8 +21,6 @@ def mean_positions(labels: npt.ArrayLike, positions: npt.ArrayLike) -> dict[int,
     {2: (5, 1), 4: (2, 2)}
     """
     values, where = np.asarray(labels, dtype=np.int64), np.asarray(positions, dtype=np.int64)
-    if values.shape != where.shape or values.ndim != 1:
-        raise ValueError(f"labels: got shapes {values.shape} and {where.shape}, expected two of shape (T,)")
     return {
         int(label): (int(where[values == label].sum()), int((values == label).sum())) for label in np.unique(values)
     }

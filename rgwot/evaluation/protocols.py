@@ -93,7 +93,7 @@ class ProtocolScores(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """One scoring unit: frames kept, their classes from 0, their clusters from 0, and both universe sizes."""
+    """One scoring unit: classes of its frames from 0, their clusters from 0, and both universe sizes."""
 
     truth: IntArray
     prediction: IntArray
@@ -101,31 +101,12 @@ class Unit(NamedTuple):
     n_clusters: int
 
 
-def keep(truth: IntArray, background: str) -> npt.NDArray[np.bool_]:
-    """Return which frames are scored: all of them, or only those of a key step.
+def unit(truth: IntArray, prediction: IntArray, n_key_steps: int, n_clusters: int, background: str = "with") -> Unit:
+    """Prepare the frames of one scoring unit.
 
-    Raises
-    ------
-    ValueError
-        When ``background`` is neither ``with`` nor ``without``.
-    """
-    if background not in BACKGROUNDS:
-        raise ValueError(f"background: got {background!r}, expected one of {BACKGROUNDS}")
-    return np.ones(truth.shape, dtype=np.bool_) if background == "with" else truth > 0
-
-
-def unit(
-    truth: npt.ArrayLike,
-    prediction: npt.ArrayLike,
-    n_key_steps: int,
-    n_clusters: int,
-    background: str = "with",
-) -> Unit:
-    """Prepare one scoring unit.
-
-    With background, class 0 is a class like any other and G = K_gt + 1. Without, frames whose true label is
-    0 are dropped before anything else and G = K_gt. Classes that do not occur stay in the universe. Predicted
-    labels may be any whole numbers; at most ``n_clusters`` different ones.
+    With background, class 0 is a class like any other and G = K_gt + 1. Without, G = K_gt, and no frame has the true
+    label 0 (`kept_frames`). Classes that do not occur stay in the universe. Predicted labels may be any whole numbers;
+    at most ``n_clusters`` different ones.
 
     Parameters
     ----------
@@ -136,18 +117,9 @@ def unit(
     background
         ``with`` or ``without``.
     """
-    g = np.asarray(truth, dtype=np.int64)
-    c = np.asarray(prediction, dtype=np.int64)
-    if g.ndim != 1 or g.shape != c.shape:
-        raise ValueError(f"labels: got shapes {g.shape} and {c.shape}, expected two of shape (T,)")
-    if g.size and (g.min() < 0 or g.max() > n_key_steps):
-        raise ValueError(f"truth: got labels {g.min()}..{g.max()}, expected 0..{n_key_steps}")
-    used, columns = np.unique(c, return_inverse=True)
-    if len(used) > n_clusters:
-        raise ValueError(f"prediction: got {len(used)} different labels, expected at most n_clusters={n_clusters}")
-    kept = keep(g, background)
     first = 0 if background == "with" else 1
-    return Unit(g[kept] - first, columns[kept].astype(np.int64), n_key_steps + 1 - first, n_clusters)
+    columns = np.unique(prediction, return_inverse=True)[1].astype(np.int64)
+    return Unit(truth - first, columns, n_key_steps + 1 - first, n_clusters)
 
 
 def score(
@@ -177,11 +149,7 @@ def score(
     >>> score(PROTOCOLS["micro_video"], [[0, 0, 1, 1]], [[5, 5, 5, 2]], n_key_steps=1, n_clusters=2)
     ProtocolScores(precision=0.75, recall=0.75, f1=0.75, iou=0.6, n_videos=1)
     """
-    check_videos(truths, predictions)
-    pairs = [
-        (np.asarray(g, dtype=np.int64), np.asarray(c, dtype=np.int64)) for g, c in zip(truths, predictions, strict=True)
-    ]
-    scored = [(g, c) for g, c in pairs if keep(g, background).any()]
+    scored = [(g, c) for g, c, _ in kept_frames(truths, predictions, background) if len(g)]
     if not scored:
         return ProtocolScores(float("nan"), float("nan"), float("nan"), float("nan"), 0)
     groups = scored
@@ -195,12 +163,6 @@ def score(
     return ProtocolScores(precision, recall, f1(precision, recall), iou, len(scored))
 
 
-def check_videos(truths: Sequence[npt.ArrayLike], predictions: Sequence[npt.ArrayLike]) -> None:
-    """Raise ValueError unless there are as many truths as predictions."""
-    if len(truths) != len(predictions):
-        raise ValueError(f"videos: got {len(truths)} truths and {len(predictions)} predictions, expected as many")
-
-
 Kept = tuple[IntArray, IntArray, IntArray]
 """Frames of one video that are scored: true key steps, predicted labels, and positions in the video, (T,) each."""
 
@@ -208,12 +170,11 @@ Kept = tuple[IntArray, IntArray, IntArray]
 def kept_frames(
     truths: Sequence[npt.ArrayLike], predictions: Sequence[npt.ArrayLike], background: str = "with"
 ) -> list[Kept]:
-    """Return the frames of every video that are scored (see `keep`)."""
-    check_videos(truths, predictions)
+    """Return the frames of every video that are scored: all of them, or without background those of a key step."""
     pairs: list[Kept] = []
     for truth, prediction in zip(truths, predictions, strict=True):
         g, c = np.asarray(truth, dtype=np.int64), np.asarray(prediction, dtype=np.int64)
-        kept = np.flatnonzero(keep(g, background))
+        kept = np.arange(len(g)) if background == "with" else np.flatnonzero(g > 0)
         pairs.append((g[kept], c[kept], kept))
     return pairs
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ ARRAYS = (CONV4C, OTHER)
 def read_index(index_csv: str | Path) -> list[dict[str, Any]]:
     """Return the rows of a task's feature index: ``video``, ``status``, ``reason``, and ``frames``, a whole number."""
     try:
-        with Path(index_csv).open(newline="", encoding="utf-8") as file:
-            return [{**row, "video": row["video"], "frames": int(row["frames"])} for row in csv.DictReader(file)]
+        text = Path(index_csv).read_bytes().decode()
+        if not text.endswith("\n"):
+            raise ValueError("it ends within a line")
+        rows = csv.DictReader(io.StringIO(text, newline=""))
+        return [{**row, "video": row["video"], "frames": int(row["frames"])} for row in rows]
     except FileNotFoundError:
         raise RgwotError(f"{index_csv}: no such feature index; expected one written by rgwot index") from None
     except (OSError, KeyError, TypeError, ValueError, csv.Error) as error:

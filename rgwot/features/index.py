@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rgwot.datasets.split import check_held_out
 from rgwot.features import read_index
 from rgwot.features.store import FeatureStore, open_store
 from rgwot.paths import STORE
@@ -93,12 +92,10 @@ def open_stores(index_csv: str | Path, features_dir: str | Path, held_out: Colle
 
     The stores of videos held out are not touched.
 
-    Raises RgwotError when a store is missing, incomplete, empty or made differently from the first one, or a video held
-    out is not in the index.
+    Raises RgwotError when a store is missing, incomplete, empty or made differently from the first one.
     """
     stores: list[FeatureStore] = []
     indexed = indexed_videos(index_csv)
-    check_held_out(held_out, indexed, str(index_csv))
     for video in (video for video, frames in indexed.items() if frames > 0 and video not in held_out):
         path = Path(features_dir) / f"{video}{STORE}"
         first = stores[0].attributes if stores else {}

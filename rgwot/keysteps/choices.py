@@ -34,6 +34,9 @@ TIME_SHARES = (0.0, 0.03, 0.08, 0.15, 0.4)
 """Shares of time that are tried, up to the first with too little J: none, to compare with; a hint, the least that is
 taken; and up to nearly half."""
 
+HINT = TIME_SHARES[1]
+"""With more time than this two views agree because both see the same time."""
+
 KEEPS = 0.885
 """Share of the J without time that labels with time must keep; as real recordings suggest (methods 5.7)."""
 
@@ -211,7 +214,7 @@ def choose(
         facts["time"] = {**_fact(time, found), "concordance": same_order}
 
     if block.K == "auto":
-        same = {each: chooser.same_partition(each, time) for each in KEY_STEPS}
+        same = {each: chooser.same_partition(each, min(time, HINT)) for each in KEY_STEPS}
         activities = max(same, key=lambda each: same[each])
         by = "views" if same[activities] >= SURE else "filled"
         if by == "filled":

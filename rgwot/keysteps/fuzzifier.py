@@ -25,11 +25,6 @@ def direction_eigenvalue(x: NDArray[Any]) -> float:
     In [1/min(D, T), 1] for embeddings (T, D), T >= 1; 0 when no sample differs from the mean beyond rounding. Samples
     that lie on the mean have no direction and count for nothing. Where it is small, fuzzy C-means may collapse
     whatever the embedding (methods 5.1).
-
-    Raises
-    ------
-    ValueError
-        For an array that is not (T, D) with T >= 1.
     """
     offsets, _ = centred(x)
     wide = offsets.shape[1] > len(offsets)
@@ -79,17 +74,12 @@ def centred(x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     is a state and not an accident of the last digit.
     """
     samples = np.asarray(x)
-    if samples.ndim != 2 or len(samples) == 0 or samples.shape[1] == 0:
-        raise ValueError(f"embeddings: found shape {samples.shape}, expected (T, D) with T >= 1 and D >= 1")
     samples = samples.astype(np.float32 if samples.dtype == np.float32 else np.float64, copy=False)
     total, largest = np.zeros(samples.shape[1], dtype=samples.dtype), 0.0
     pieces = _pieces(samples)
     for piece in pieces:
-        # numpy's maximum keeps a value that is not a number.
-        largest = float(np.max([largest, _largest(piece)]))
+        largest = max(largest, _largest(piece))
         total += piece.sum(axis=0)
-    if not np.isfinite(largest):
-        raise ValueError("embeddings: found values that are not finite, expected finite numbers")
     mean = total / samples.dtype.type(len(samples))
     rounding = 8 * np.finfo(samples.dtype).eps * largest
     # The mean of many equal samples differs from them by the rounding of the sum; the first one does not.
@@ -103,5 +93,5 @@ def _pieces(x: NDArray[Any]) -> list[NDArray[Any]]:
 
 
 def _largest(x: NDArray[Any]) -> float:
-    """Return max |x|, or NaN, without making a copy."""
+    """Return max |x| without making a copy."""
     return float(np.maximum(x.max(), -x.min()))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.config.settings import DecodeSettings
 from rgwot.keysteps.collapse import UNIFORM_MEMBERSHIP, membership_contrast
 from rgwot.keysteps.fuzzifier import centred
 
@@ -44,14 +45,7 @@ class FuzzyCMeans:
 
 
 def fuzzy_cmeans(
-    x: NDArray[Any],
-    K: int,
-    m: float,
-    generator: np.random.Generator,
-    max_iterations: int,
-    tolerance: float,
-    restarts: int,
-    start: Literal["far_apart", "random"],
+    x: NDArray[Any], K: int, m: float, generator: np.random.Generator, settings: DecodeSettings
 ) -> FuzzyCMeans:
     """Minimise J(U, C) = sum_t sum_k u_tk^m |x_t - c_k|^2 subject to sum_k u_tk = 1.
 
@@ -69,19 +63,12 @@ def fuzzy_cmeans(
         Fuzzifier, above 1; towards 1 the partition becomes that of k-means.
     generator
         Source of the starts.
-    max_iterations, tolerance
-        Ends after so many updates or once |U - U_old| (Frobenius) is at most the tolerance.
-    restarts
-        Starts; the one with the smallest J is kept. Four, because below m = 2 the objective has the local
-        minima of k-means, and a seed should not decide the score; each start costs what one run costs.
-    start
-        ``far_apart``: each start takes K samples far apart (k-means++) as centres. ``random``: random normalised
+    settings
+        It ends after ``max_iterations`` updates or once |U - U_old| (Frobenius) is at most the ``tolerance``. Of
+        ``restarts`` starts the one with the smallest J is kept. Four, because below m = 2 the objective has the local
+        minima of k-means, and a seed should not decide the score; each start costs what one run costs. ``start`` is
+        ``far_apart``: each takes K samples far apart (k-means++) as centres; or ``random``: random normalised
         memberships, as in the public code (methods 5.1).
-
-    Raises
-    ------
-    ValueError
-        For a wrong shape, or samples that are not finite.
 
     Notes
     -----
@@ -96,12 +83,13 @@ def fuzzy_cmeans(
         return FuzzyCMeans(u, centres, 0.0, 0, True, distinct_centres=1, collapsed=K > 1)
 
     def first() -> NDArray[Any]:
-        if start == "far_apart":
+        if settings.start == "far_apart":
             return memberships(offsets, _far_apart(offsets, K, generator), m, rounding(offsets))
         u = generator.random((len(offsets), K)).astype(offsets.dtype)
         return np.asarray(u / u.sum(axis=1, keepdims=True))
 
-    found = (alternate(offsets, mean, first(), m, max_iterations, tolerance) for _ in range(restarts))
+    limits = settings.max_iterations, settings.tolerance
+    found = (alternate(offsets, mean, first(), m, *limits) for _ in range(settings.restarts))
     return min(found, key=lambda partition: partition.objective)
 
 

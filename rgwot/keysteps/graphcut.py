@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 from rgwot.config.settings import Settings
 from rgwot.keysteps.chain import (
     Metric,
-    check_problem,
     edge_weights,
     energy,
     label_distance,
     minimise_chain,
-    unary_costs,
     unary_weight,
 )
 from rgwot.keysteps.fuzzifier import auto_fuzzifier, direction_eigenvalue
@@ -52,24 +50,23 @@ def expand(unary: NDArray[Any], weights: NDArray[Any], metric: Metric) -> NDArra
     cheapest label of their sample by more than any pair of switches could save are cut off there: no minimum
     uses them, and no term is too large.
     """
-    costs, edges = check_problem(unary, weights)
-    T, K = costs.shape
-    cheapest = np.asarray(costs.argmin(axis=1), dtype=np.int64)
-    present = np.flatnonzero(edges > 0)
+    T, K = unary.shape
+    cheapest = np.asarray(unary.argmin(axis=1), dtype=np.int64)
+    present = np.flatnonzero(weights > 0)
     if K == 1 or len(present) == 0:
         return cheapest
     distance = label_distance(K, metric)
     largest = int(distance.max())
     unit = LARGEST_TERM // (2 * largest + 1)
-    scale = unit / edges.max()
-    above = (costs - costs.min(axis=1, keepdims=True)) * scale
+    scale = unit / weights.max()
+    above = (unary - unary.min(axis=1, keepdims=True)) * scale
     relative = np.rint(np.minimum(above, 2.0 * unit * largest + 1))
     graph = _gco().GCO()
     graph.create_general_graph(T, K)
     try:
         # The library reads the buffer row by row whatever its strides say.
         graph.set_data_cost(np.ascontiguousarray(relative, dtype=np.intc))
-        graph.set_all_neighbors(present, present + 1, np.rint(edges[present] * scale).astype(np.intc))
+        graph.set_all_neighbors(present, present + 1, np.rint(weights[present] * scale).astype(np.intc))
         graph.set_smooth_cost(distance.astype(np.intc))
         for t, label in enumerate(cheapest):
             graph.init_label_at_site(t, int(label))
@@ -88,9 +85,7 @@ def decode_graphcut(frames: Frames, K: int, settings: Settings, generator: np.ra
     block = settings.decode
     lambda_1 = direction_eigenvalue(frames.x)
     m = auto_fuzzifier(lambda_1) if block.m == "auto" else float(block.m)
-    clusters = fuzzy_cmeans(
-        frames.x, K, m, generator, block.max_iterations, block.tolerance, block.restarts, block.start
-    )
+    clusters = fuzzy_cmeans(frames.x, K, m, generator, block)
 
     def learned() -> Learned:
         mean, floor = frame_of(frames.x)
@@ -120,7 +115,7 @@ def _cut(
     """Return the labels (T,) of memberships (T, K) after smoothing, and what is worth knowing about the cut."""
     cut, K = settings.graphcut, memberships.shape[1]
     per_video = [unary_weight(cut.unary, cut.unary_per, frames.features_fps, rate) for rate in frames.native_fps]
-    unary = unary_costs(memberships, np.repeat(per_video, frames.lengths))
+    unary = np.repeat(per_video, frames.lengths)[:, None] * (1 - np.asarray(memberships, dtype=np.float64))
     weights = edge_weights(frames.lengths, cut.pairwise / K, cut.joined)
     distance = label_distance(K, cut.metric)
     exact = minimise_chain(unary, weights, cut.metric)

@@ -35,11 +35,6 @@ def kmeans(x: NDArray[Any], K: int, generator: np.random.Generator, restarts: in
     With fewer different samples (T, D) than K there are as many clusters as different samples. Every pass sees all
     samples, however many: mini-batches, which the public code takes, cost up to 24 points of F1 on recordings of more
     than 10,000 samples, and answers of 12 points of standard deviation over seeds.
-
-    Raises
-    ------
-    ValueError
-        For a wrong shape, or samples that are not finite.
     """
     offsets, mean = centred(x)
     if not offsets.any():

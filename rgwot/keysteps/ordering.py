@@ -36,10 +36,6 @@ def video_order(key_steps: NDArray[Any], positions: NDArray[Any], weights: NDArr
     """
     steps, times = np.asarray(key_steps), np.asarray(positions, dtype=np.float64)
     shares = np.ones(len(steps)) if weights is None else np.asarray(weights, dtype=np.float64)
-    if steps.ndim != 1 or len(steps) == 0 or not steps.shape == times.shape == shares.shape:
-        raise ValueError(
-            f"order: found shapes {steps.shape}, {times.shape}, {shares.shape}, expected (T,) each, T >= 1"
-        )
     present = np.unique(steps)
     means = {int(step): float(np.average(times[steps == step], weights=shares[steps == step])) for step in present}
     return tuple(sorted(means, key=lambda step: (means[step], step)))
@@ -81,8 +77,6 @@ def rank_procedures(orders: Mapping[str, Order]) -> pd.DataFrame:
 
     Returns a table ``rank,order,n_videos,share``; ranks from 1, shares add up to 1.
     """
-    if not orders:
-        raise ValueError("procedures: found no video, expected at least one")
     means = mean_ranks(list(orders.values()))
     counts = Counter(orders.values())
 

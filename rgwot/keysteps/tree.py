@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from rgwot.config.settings import MeanfieldSettings
-from rgwot.keysteps.choices import TIME_SHARES, with_time
+from rgwot.keysteps.choices import HINT, with_time
 from rgwot.keysteps.consensus import RARE
 from rgwot.keysteps.interface import MOST_SAMPLES, directions, middle_times
 from rgwot.keysteps.meanfield import segment
@@ -35,9 +35,6 @@ as what most of them do, and planted steps are then torn apart."""
 
 ROUNDS = 8
 """Rounds of one such segmentation; it need not be finished."""
-
-HINT = TIME_SHARES[1]
-"""Share of relative time in the embedding: the least that is taken where any is."""
 
 Merges = Sequence[tuple[int, int, float]]
 """Clusters that are merged, in this order, as in `scipy.cluster.hierarchy.linkage`: with n leaves 0..n-1, merge i makes

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from rgwot.losses.interface import accurate, check_positive
+from rgwot.losses.interface import accurate
 
 # Floor inside the logarithm of the public code; log P can then not fall below -25.3.
 _PROBABILITY_FLOOR = 1e-11
@@ -44,12 +44,11 @@ def alignment_loss(x: Tensor, y: Tensor, plan: Tensor, tau: float, symmetric: bo
     Raises
     ------
     ValueError
-        If shapes disagree or tau is not positive.
+        If shapes disagree.
     """
     if x.ndim != 3 or y.ndim != 3 or plan.shape != (x.shape[0], x.shape[1], y.shape[1]):
         found = f"{tuple(x.shape)}, {tuple(y.shape)}, {tuple(plan.shape)}"
         raise ValueError(f"x, y, plan: found {found}, expected (B, N, D), (B, M, D), (B, N, M)")
-    check_positive(tau=tau)
     with torch.autocast(device_type=x.device.type, enabled=False):
         x, y, plan = accurate(x, y, plan.detach())
         logits = x @ y.transpose(1, 2) / tau

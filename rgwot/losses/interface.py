@@ -73,10 +73,3 @@ def accurate(x: Tensor, y: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
 def align_none(batch: PairBatch, settings: Settings) -> Tensor:
     """Nothing: the encoder learns from the contrastive term alone, (P,)."""
     return batch.x.new_zeros(batch.x.shape[0])
-
-
-def check_positive(**values: float) -> None:
-    """Raise ValueError for the first value that is not above 0."""
-    for name, value in values.items():
-        if not value > 0:
-            raise ValueError(f"{name}: found {value}, expected a value above 0")

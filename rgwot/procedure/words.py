@@ -20,6 +20,10 @@ _NUMBERS = (
 #: Stages, and steps of a stage or of a chain; groups, optional steps and deviations: those that are named one by one.
 #: The others are counted.
 CHAIN, SOME = 8, 4
+#: What is said of deviations.
+KINDS = {
+    "missing": "left out", "added": "added", "repeated": "again", "too_early": "too early", "too_late": "too late",
+}  # fmt: skip
 
 
 def number(count: int) -> str:
@@ -172,15 +176,8 @@ def deviations_in_words(deviations: Sequence[Deviation], names: Mapping[int, str
 
 def deviation_in_words(deviation: Deviation, names: Mapping[int, str] | None = None) -> str:
     """Say what deviates, and when where it has a moment, such as "3 too early (0:12)"."""
-    what = {
-        "missing": "left out",
-        "added": "added",
-        "repeated": "again",
-        "too_early": "too early",
-        "too_late": "too late",
-    }[deviation.kind]
     when = "" if deviation.kind == "missing" else f" ({moment(deviation.start_s)})"
-    return f"{call(deviation.key_step, names)} {what}{when}"
+    return f"{call(deviation.key_step, names)} {KINDS[deviation.kind]}{when}"
 
 
 def _order(procedure: Procedure, count: str, names: Mapping[int, str] | None) -> list[str]:

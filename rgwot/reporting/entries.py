@@ -46,6 +46,11 @@ class DatasetName(Part):
     mean: bool = False
 
 
+def name_of(dataset: str, names: Mapping[str, DatasetName]) -> DatasetName | None:
+    """Return what a dataset is called in print; one like ``meccano_fact`` is another form of ``meccano``."""
+    return names.get(dataset) or names.get(dataset.rpartition("_")[0])
+
+
 #: A file in the folder of the one with the entries.
 Beside = Annotated[Path, AfterValidator(lambda file, info: info.context["folder"] / file if info.context else file)]
 

@@ -5,27 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from rgwot.keysteps.tree import cut, grow
 from rgwot.records import SEGMENT_COLUMNS
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import label_segments
 
-
-class Timed(NamedTuple):
-    """Embeddings (T, D) and times (T,) of one video, and its length, in seconds."""
-
-    embedding: NDArray[Any]
-    time_s: NDArray[Any]
-    duration_s: float
+if TYPE_CHECKING:
+    from rgwot.embedding.stored import EmbeddedVideo
 
 
-def tree_of(videos: Mapping[str, Timed], seed: int) -> dict[str, Any]:
+def tree_of(videos: Mapping[str, EmbeddedVideo], seed: int) -> dict[str, Any]:
     """Grow the tree of a task, for the page.
 
     Returns

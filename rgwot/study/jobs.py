@@ -10,7 +10,7 @@ from rgwot.config.configuration import read_files
 from rgwot.config.experiments import family_of, replaced_settings, split_id
 from rgwot.config.extractors import extractor, missing_checkpoint
 from rgwot.config.methods import ANNOTATED, DECODERS, EMBEDDINGS
-from rgwot.config.settings import BLOCKS, EXECUTION, Settings, build, flatten, resolved_K
+from rgwot.config.settings import BLOCKS, EXECUTION, flatten, resolved_K
 from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.runtime.errors import RgwotError
@@ -123,11 +123,6 @@ def tracked(blocks: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         block: {name: value for name, value in keys.items() if f"{block}.{name}" not in EXECUTION}
         for block, keys in blocks.items()
     }
-
-
-def settings_from(blocks: dict[str, dict[str, Any]]) -> Settings:
-    """Return validated settings: these blocks, and the defaults of all others."""
-    return build(flatten(blocks), "settings")
 
 
 def held_out(study: Study, dataset: str, task: str, method: str, videos: Iterable[str]) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ def page_runs(study: Study, dataset: str, task: str) -> tuple[Run, ...]:
     if study.first:
         runs = first_runs(study, dataset, task, seeds[0])
     else:
-        runs = _runs_of(study, "page.methods", study.config.page.methods, dataset, task, seeds)
+        runs = _runs_of(study, "methods", dataset, task, seeds)
     if not runs:
         raise RgwotError(
             f"{dataset}/{task}: nothing to show on its page: it has no annotation; name a method that looks "
@@ -48,7 +48,7 @@ def page_runs(study: Study, dataset: str, task: str) -> tuple[Run, ...]:
 
 def first_runs(study: Study, dataset: str, task: str, seed: int) -> tuple[Run, ...]:
     """Return the results of ``page.first`` with one seed, which train nothing."""
-    runs = _runs_of(study, "page.first", study.config.page.first, dataset, task, (seed,))
+    runs = _runs_of(study, "first", dataset, task, (seed,))
     for run in runs:
         if family_of(run.method).trained:
             raise RgwotError(
@@ -58,18 +58,16 @@ def first_runs(study: Study, dataset: str, task: str, seed: int) -> tuple[Run, .
     return runs
 
 
-def _runs_of(
-    study: Study, key: str, texts: Sequence[str], dataset: str, task: str, seeds: Sequence[int]
-) -> tuple[Run, ...]:
-    """Return the results that a key of the configuration names, as far as the task can have them."""
+def _runs_of(study: Study, key: str, dataset: str, task: str, seeds: Sequence[int]) -> tuple[Run, ...]:
+    """Return the results that a key of ``page`` names, as far as the task can have them."""
     runs: dict[Run, None] = {}
-    for text in texts:
+    for text in getattr(study.config.page, key):
         method, _, decoder = text.partition("/")
         try:
             method = study.experiments.method(method)
             decoder = study.experiments.decoder(decoder, method)
         except RgwotError as error:
-            raise RgwotError(f"{key}: {text!r}: {error}") from None
+            raise RgwotError(f"page.{key}: {text!r}: {error}") from None
         if _trivial(decoder) and not annotated(study, dataset, task):
             continue
         check_task(study, dataset, task, method)
@@ -129,17 +127,14 @@ def corrections_file(study: Study, dataset: str, task: str) -> str:
 
 def names_there(study: Study, dataset: str, task: str) -> list[str]:
     """Return the file with the names of a task's key steps if it exists."""
-    return _there(names_file(study, dataset, task))
-
-
-def corrections_there(study: Study, dataset: str, task: str) -> list[str]:
-    """Return the file with the corrections of a task if it exists."""
-    return _there(corrections_file(study, dataset, task))
+    path = names_file(study, dataset, task)
+    return [path] if Path(path).exists() else []
 
 
 def typed_there(study: Study, dataset: str, task: str) -> list[str]:
     """Return the files of names and of corrections that exist."""
-    return names_there(study, dataset, task) + corrections_there(study, dataset, task)
+    files = names_file(study, dataset, task), corrections_file(study, dataset, task)
+    return [path for path in files if Path(path).exists()]
 
 
 def corrections_needed(study: Study, dataset: str, task: str) -> str:
@@ -153,10 +148,6 @@ def corrections_needed(study: Study, dataset: str, task: str) -> str:
     return path
 
 
-def _there(path: str) -> list[str]:
-    return [path] if Path(path).exists() else []
-
-
 def shown_result(
     study: Study, dataset: str, task: str, method: str, decoder: str, seed: str, **_: str
 ) -> dict[str, str]:
@@ -165,7 +156,7 @@ def shown_result(
     Names are left out where there are none.
     """
     tree, run = Tree(RESULTS, dataset, task), Run(method, decoder, int(seed))
-    corrected = bool(corrections_there(study, dataset, task))
+    corrected = Path(corrections_file(study, dataset, task)).exists()
     segments = tree.at(paths.CORRECTED if corrected else paths.SEGMENTS, run)
     found = {"segments": str(segments), "deviations": str(segments.with_name(paths.name_of(paths.DEVIATIONS)))}
     names = [str(tree.at(paths.CORRECTED_NAMES, run))] if corrected else names_there(study, dataset, task)
@@ -181,11 +172,6 @@ def index_pages(study: Study) -> list[str]:
     ]
 
 
-def first_files(study: Study) -> list[str]:
-    """Return the files of the target `FIRST`: the pages of `index_pages`, and the key steps on them as tables."""
-    return index_pages(study) + first_tables(study)
-
-
 def first_tables(study: Study) -> list[str]:
     """Return the key steps of ``page.first`` for all tasks of ``page.datasets``, as tables; nothing is trained."""
     templates = (paths.SEGMENTS, paths.ORDER, paths.PROCEDURES, paths.PROCEDURE, paths.DEVIATIONS)
@@ -196,15 +182,6 @@ def first_tables(study: Study) -> list[str]:
         for run in first_runs(study, dataset, task, study.config.seeds[0])
         for template in templates
     ]
-
-
-def check_bundle(target: str, method: str, decoder: str) -> None:
-    """Raise RgwotError where there is nothing to keep of a result."""
-    if family_of(method).embedding == "none":
-        raise RgwotError(
-            f"{target}: {decoder} looks at no video and learns nothing; ask for the bundle of a result that does, "
-            "such as rgwot/graphcut"
-        )
 
 
 def _trivial(decoder: str) -> bool:

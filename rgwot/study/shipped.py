@@ -19,14 +19,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_text
 
 _LIBRARY = Path(rgwot.__file__).resolve().parent
-
-
-def _root() -> Path:
-    inside = _LIBRARY / "shipped"
-    return inside if inside.is_dir() else _LIBRARY.parent
-
-
-ROOT = _root()
+ROOT = _LIBRARY / "shipped" if (_LIBRARY / "shipped").is_dir() else _LIBRARY.parent
 SNAKEFILE = ROOT / "Snakefile"
 #: The configuration that a study's own ``config.yaml`` is laid on top of.
 DEFAULTS = ROOT / "config.yaml"

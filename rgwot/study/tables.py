@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from functools import cache, partial
 from typing import Any
 
@@ -12,6 +12,7 @@ from rgwot.config.experiments import family_of, value_text
 from rgwot.config.methods import EMBEDDINGS
 from rgwot.config.settings import flatten
 from rgwot.datasets.base import too_few_videos
+from rgwot.reporting.entries import name_of
 from rgwot.reporting.figures.interface import Plan
 from rgwot.reporting.figures.kinds import Figures, load_figures
 from rgwot.reporting.figures.style import Drawn, styled
@@ -157,19 +158,13 @@ def row_inputs(study: Study, table: str, row: str) -> tuple[str, ...]:
         for experiment in shown:
             check_task(study, dataset, task, experiment.method)
     files = (
-        paths.at(template, **experiment.model_dump(include={"method", "decoder"}), **run)
+        paths.at(template, method=experiment.method, decoder=experiment.decoder, dataset=dataset, task=task, seed=seed)
         for experiment in shown
-        for run in _runs(study, places)
+        for dataset, task in places
+        for seed in study.config.seeds
         for template in templates
     )
     return tuple(dict.fromkeys(map(str, files)))
-
-
-def _runs(study: Study, places: Sequence[tuple[str, str]]) -> Iterator[dict[str, Any]]:
-    """Yield the wildcards of every seed of every task."""
-    for dataset, task in places:
-        for seed in study.config.seeds:
-            yield {"dataset": dataset, "task": task, "seed": seed}
 
 
 def _tasks_of(study: Study, table: Table | ClaimsTable) -> list[tuple[str, str]]:
@@ -196,8 +191,8 @@ def check_task(study: Study, dataset: str, task: str, method: str) -> None:
 
 def in_print(study: Study, dataset: str) -> str:
     """Return what a dataset is called in print."""
-    names = all_figures(study).names
-    return names[dataset].label if dataset in names else dataset
+    known = name_of(dataset, all_figures(study).names)
+    return known.label if known else dataset
 
 
 class _Asked:
@@ -205,11 +200,8 @@ class _Asked:
 
     def __init__(self, study: Study) -> None:
         self.config, self.experiments = study.config, study.experiments
-        self.tasks, self.videos, self.key_steps = (
-            partial(tasks, study),
-            partial(videos, study),
-            partial(key_steps, study),
-        )
+        self.tasks, self.videos = partial(tasks, study), partial(videos, study)
+        self.key_steps = partial(key_steps, study)
         self.check_task, self.check_table = partial(check_task, study), partial(check_table, study)
         self.table_with, self.in_print = partial(table_with, study), partial(in_print, study)
 

@@ -10,9 +10,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from rgwot import paths
+from rgwot.config.experiments import family_of
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.study.datasets import groups_file, videos
-from rgwot.study.pages import FIRST, check_bundle
+from rgwot.study.pages import FIRST
 from rgwot.study.study import Study
 from rgwot.study.tables import check_table, check_task, figure_plan
 
@@ -33,7 +34,8 @@ def _pattern(template: str) -> str:
 
 #: Targets that are no paths: rules of workflow/rules/collect.smk and of the Snakefile.
 _WORDS = (FIRST, "key_steps", "demo", "paper", "all")
-#: Options in front of a target that take no value.
+#: Options in front of a target: short ones that take a value, long ones that take none.
+_VALUED = ("-d", "-s", "-j", "-c")
 _FLAGS = ("--", "--dry-run", "--dryrun", "--keep-going", "--printshellcmds", "--forceall", "--force")
 
 _TASK_TARGETS = {
@@ -53,7 +55,7 @@ def check_targets(study: Study, arguments: Sequence[str]) -> None:
     nearly a target.
     """
     for before, argument in pairwise(("", *arguments)):
-        if not _takes_a_value(before):
+        if not (before in _VALUED or (before.startswith("--") and before not in _FLAGS)):
             _check_word(argument)
         # As Snakemake reads a target: ./results/x and results//x are results/x.
         target = os.path.normpath(argument)
@@ -63,10 +65,6 @@ def check_targets(study: Study, arguments: Sequence[str]) -> None:
             figure_plan(study, found["figure"])
         else:
             _check_task_target(study, argument, target)
-
-
-def _takes_a_value(option: str) -> bool:
-    return option in ("-d", "-s", "-j", "-c") or (option.startswith("--") and option not in _FLAGS)
 
 
 def _check_word(word: str) -> None:
@@ -102,8 +100,11 @@ def _check_task_target(study: Study, argument: str, target: str) -> None:
         check_task(study, part["dataset"], part["task"], method)
     if template == paths.GROUPS:
         groups_file(study, part["dataset"], part["task"], part["column"])
-    if template == paths.BUNDLE:
-        check_bundle(argument, part["method"], part["decoder"])
+    if template == paths.BUNDLE and family_of(part["method"]).embedding == "none":
+        raise RgwotError(
+            f"{argument}: {part['decoder']} looks at no video and learns nothing; ask for the bundle of a result that "
+            "does, such as rgwot/graphcut"
+        )
 
 
 def _check_spelling(target: str, written: str, canonical: str) -> None:

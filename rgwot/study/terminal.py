@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Any
 
 #: Plain lines of Snakemake, and of the Snakefile, that are worth a line of a terminal.
 _KEPT = ("Nothing to be done", "The page:")
@@ -18,7 +17,9 @@ def one_line_per_job(logger: logging.Logger) -> None:
     for handler in logger.handlers:
         if handler.name == "DefaultStreamHandler":
             handler.addFilter(_matters)
-            handler.formatter.format_job_info = _line  # type: ignore[union-attr]
+            handler.formatter.format_job_info = (  # type: ignore[union-attr]
+                lambda job: f"{time.strftime('%H:%M:%S')} {job['rule_msg']}"
+            )
 
 
 def _matters(record: logging.LogRecord) -> bool:
@@ -27,7 +28,3 @@ def _matters(record: logging.LogRecord) -> bool:
         return bool(getattr(record, "rule_msg", None))
     told = event in ("JOB_ERROR", "GROUP_ERROR") or record.levelno >= logging.WARNING
     return told or str(record.msg).startswith(_KEPT)
-
-
-def _line(job: dict[str, Any]) -> str:
-    return f"{time.strftime('%H:%M:%S')} {job['rule_msg']}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from rgwot.paths import SEGMENTS, STORE, Run, name_of
@@ -23,7 +22,7 @@ def differences(results: Path) -> tuple[int, list[str]]:
     if not results.is_dir():
         raise RgwotError(f"{results}: no such folder; expected results of rgwot; run where they are, or name it")
     checked, lines = 0, []
-    for record in sorted(_records(results)):
+    for record in sorted(results.rglob(f"*{RECORD}")):
         try:
             content = json.loads(record.read_text(encoding="utf-8"))
             output, verb = Path(content["output"]), str(content["verb"])
@@ -48,8 +47,3 @@ def differences(results: Path) -> tuple[int, list[str]]:
                 if path.name == name_of(SEGMENTS) and Run.of_folder(path.parent) is not None:
                     lines[-1] += f"; {corrections_belong(*path.parts[-4:-2])}"
     return checked, lines
-
-
-def _records(results: Path) -> Iterator[Path]:
-    for parent, _, names in os.walk(results):
-        yield from (Path(parent) / name for name in names if name.endswith(RECORD))

@@ -78,9 +78,8 @@ def solve(
 
     Computed in float64 whatever the type of the cost, outside autocast and without gradient: the problems are
     small, and a marginal error of 1e-6 is out of reach in float32. An outer iteration costs O(NM) for the
-    structure, for each Sinkhorn pass and for each step of conjugate gradients; up to 320 frames a factorisation,
-    O(N^2 M), takes the place of the latter. Newton steps save thousands of passes. F is not convex: the plan found is
-    the stationary point reached from the product of the marginals.
+    structure and for each Sinkhorn pass, and O(N^2 M) for each Newton step, which saves thousands of passes. F is not
+    convex: the plan found is the stationary point reached from the product of the marginals.
 
     Parameters
     ----------
@@ -207,8 +206,7 @@ class _Problem:
         # What a remaining row error e costs to first order: e is paid for at the price epsilon f.
         objective = objective + self.epsilon * (f * (self.p - plan.sum(2))).sum(1)
         residual = self.cost + 2 * self.alpha * structure + self.epsilon * log_plan
-        # Where z is near the gradient, eps f is near the row constants.
-        residual = tangent_part(residual, plan, guess=self.epsilon * f)
+        residual = tangent_part(residual, plan)
         stationarity = (plan * residual.abs()).sum((1, 2)) / self.epsilon
         return _State(z, f, plan, objective, residual, stationarity)
 

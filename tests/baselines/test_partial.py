@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from with_defaults import align_frames_partially
 
-from rgwot.baselines.partial import PartialResult, chain_laplacian, laplace_kernel, solve_partial
+from rgwot.baselines import partial
+from rgwot.baselines.partial import PartialResult, chain_laplacian, laplace_kernel
+from rgwot.config.settings import TransportSettings
 
 Array = NDArray[np.float64]
 SETTINGS: dict[str, Any] = {
@@ -23,6 +25,12 @@ SETTINGS: dict[str, Any] = {
 
 def costs(seed: int, batch: int, n: int, m: int) -> Tensor:
     return torch.rand(batch, n, m, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+def solve_partial(cost: Tensor, *, virtual: bool, **changes: Any) -> PartialResult:
+    return partial.solve_partial(
+        cost, TransportSettings().model_copy(update={**changes, "virtual": "cost" if virtual else "none"})
+    )
 
 
 def solved(cost: Tensor, **changes: Any) -> PartialResult:
@@ -237,14 +245,14 @@ def test_without_a_price_on_marginals_it_is_pots_partial_transport_of_the_same_m
     kernels = [laplace_kernel(size, 0.2).double().numpy() for size in (9, 7)]
     changes = {"tau_m": 1e-12, "lambda_s": 0.0}
     plan = solved(cost, alpha=1.0, **changes).plan[0].numpy()
-    partial = ot.gromov.entropic_partial_fused_gromov_wasserstein(
+    expected = ot.gromov.entropic_partial_fused_gromov_wasserstein(
         cost[0].numpy(), *kernels, p, q, reg=0.1, m=plan.sum(), alpha=1.0, tol=1e-14
     )
-    np.testing.assert_allclose(plan, partial, rtol=1e-6)
+    np.testing.assert_allclose(plan, expected, rtol=1e-6)
     plan = solved(cost, alpha=0.3, **changes).plan[0].numpy()
     first, second = kernels
     structure = first**2 @ plan.sum(1)[:, None] + plan.sum(0) @ second**2 - 2 * first @ plan @ second
     gradient = 0.7 * cost[0].numpy() + 0.6 * structure
-    partial = ot.partial.entropic_partial_wasserstein(p, q, gradient, 0.1, m=plan.sum())
-    np.testing.assert_allclose(plan, partial, rtol=1e-4)
+    expected = ot.partial.entropic_partial_wasserstein(p, q, gradient, 0.1, m=plan.sum())
+    np.testing.assert_allclose(plan, expected, rtol=1e-4)
     assert plan.sum() < 0.9

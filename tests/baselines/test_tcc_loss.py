@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -11,9 +11,13 @@ from torch import Tensor
 
 from rgwot.baselines import tcc
 from rgwot.baselines.tcc import VARIANCE_FLOOR, elementwise_distance
+from rgwot.config.settings import LossSettings
 
-tcc_loss = partial(tcc.tcc_loss, tau=0.1, lambda_v=1e-3, distance="squared")
 Pair = tuple[Tensor, Tensor, Tensor, Tensor]
+
+
+def tcc_loss(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, **changes: Any) -> Tensor:
+    return tcc.tcc_loss(x, y, x_times, y_times, LossSettings(**changes))
 
 
 def pair(seed: int = 0, batch: int = 2, n: int = 6, m: int = 5, dim: int = 3) -> Pair:
@@ -115,9 +119,10 @@ def test_two_frames_with_norms_added_entry_by_entry_worked_out_by_hand() -> None
         expected += (time - mean) ** 2 / (q * (1 - q) / 4) / 2
     x, y = torch.tensor([[[0.0], [1.0]]], dtype=torch.float64), torch.tensor([[[1.0], [2.0]]], dtype=torch.float64)
     times = torch.tensor([[0.25, 0.75]], dtype=torch.float64)
-    neighbours = tcc.matches(x, y, 1.0, "elementwise") @ y
+    released = LossSettings(tau=1.0, lambda_v=0.0, distance="elementwise")
+    neighbours = tcc.matches(x, y, released) @ y
     torch.testing.assert_close(neighbours[0, :, 0], torch.tensor([first, second], dtype=torch.float64))
-    found = tcc.cycle_error(neighbours, x, times, 1.0, 0.0, "elementwise").mean()
+    found = tcc.cycle_error(neighbours, x, times, released).mean()
     assert found.item() == pytest.approx(expected, rel=1e-12)
 
 
@@ -148,7 +153,8 @@ def test_norms_added_entry_by_entry_against_loops() -> None:
 def test_frames_of_one_length_make_no_difference_on_the_way_there() -> None:
     x, y, *_ = pair(9, n=5, m=5)
     x, y = (torch.nn.functional.normalize(value, dim=2) for value in (x, y))
-    torch.testing.assert_close(tcc.matches(x, y, 0.1, "elementwise"), tcc.matches(x, y, 0.1, "squared"))
+    released = LossSettings(distance="elementwise")
+    torch.testing.assert_close(tcc.matches(x, y, released), tcc.matches(x, y, LossSettings()))
 
 
 def test_perfect_cycles_cost_the_logarithm_alone() -> None:

@@ -9,8 +9,8 @@ import answers
 import numpy as np
 import pandas as pd
 import pytest
-from answers import CONFIGS, DEVELOPMENT, METRICS, RECIPES, TOLD, Recipe, Task
-from pages import renew
+from answers import DEVELOPMENT, METRICS, RECIPES, TOLD, Recipe, Task
+from pages import CONFIGS, renew
 from similarity import best_threshold, cross_similarity
 
 from rgwot.config.configuration import load_config, read_files

@@ -109,12 +109,6 @@ def test_orders_and_scores_of_an_answer_by_hand():
     }
 
 
-def test_the_order_of_a_recording_goes_by_mean_time():
-    recording = Recording("a", (Event(1, 0, 1), Event(2, 1, 2), Event(1, 8, 10)), 10)
-    # 1: (1 · 0.5 + 2 · 9) / 3 = 6.2; 2: 1.5.
-    assert graphs._order(recording) == [2, 1]
-
-
 def test_steps_on_either_side_of_a_broken_need_deviate():
     recording = Recording("a", (Event(3, 0, 1), Event(1, 1, 2), Event(2, 2, 3)), 3)
     graph = {("START", 1), (1, 2), (2, 3), (3, "END")}

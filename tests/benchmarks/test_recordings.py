@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import recordings
-from answers import CONFIGS
+from pages import CONFIGS
 from recordings import BEFORE, SEGMENTS, Recording, Task, answer, find, first_before
 
 from rgwot.config.configuration import load_config, read_files

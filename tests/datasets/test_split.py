@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rgwot.datasets import registry
-from rgwot.datasets.split import check_held_out, split_videos, subjects_of
+from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import videos
 from rgwot.study.jobs import held_out
@@ -91,11 +91,6 @@ def test_every_video_is_held_out_by_some_seed_and_equally_often() -> None:
 def test_too_few_to_split(subjects: dict[str, str], words: str) -> None:
     with pytest.raises(RgwotError, match=words):
         split_videos(subjects, 0.35, 0)
-
-
-def test_a_misspelt_video_is_not_held_out_silently() -> None:
-    with pytest.raises(RgwotError, match="held-out video 'vx1': not in index.csv; did you mean 'v1'"):
-        check_held_out(["v2", "vx1"], ["v1", "v2"], "index.csv")
 
 
 @pytest.mark.parametrize(

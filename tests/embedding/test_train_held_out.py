@@ -59,18 +59,10 @@ def test_n_train_draws_from_the_training_part(task: Path, settings: Make, tmp_pa
         train(task, task.parent, tmp_path / "many", chosen, 0, device="cpu", held_out=["v1"])
 
 
-def test_mistakes(task: Path, settings: Make, tmp_path: Path) -> None:
+def test_too_few_videos_to_train_on(task: Path, settings: Make, tmp_path: Path) -> None:
     holdout = settings(data__split="holdout")
-    with pytest.raises(RgwotError, match="found holdout and 0 videos held out"):
-        train(task, task.parent, tmp_path / "m", holdout, 0, device="cpu")
-    with pytest.raises(RgwotError, match="found all and 1 videos held out"):
-        train(task, task.parent, tmp_path / "m", settings(), 0, device="cpu", held_out=["v1"])
-    with pytest.raises(RgwotError, match="'v9': not in .*index.csv"):
-        train(task, task.parent, tmp_path / "m", holdout, 0, device="cpu", held_out=["v9"])
     with pytest.raises(RgwotError, match="1 video with features that are not held out, expected at least 2"):
         train(task, task.parent, tmp_path / "m", holdout, 0, device="cpu", held_out=["v0", "v1", "v2"])
-    with pytest.raises(RgwotError, match="'v9': not in .*index.csv"):
-        embed(task, task.parent, None, tmp_path / "e.zarr", held_out=["v9"])
     assert not (tmp_path / "m").exists()
 
 
@@ -86,5 +78,3 @@ def test_embeddings_tell_which_part_a_video_is_in(task: Path, settings: Make, tm
         assert made.held_out == ("v2", "v4")
         assert (set(made.part(held_out=False)), set(made.part(held_out=True))) == ({"v0", "v1", "v3"}, {"v2"})
     assert read_embeddings(tmp_path / "all.zarr").held_out == ()
-    with pytest.raises(RgwotError, match="the model says which videos were held out"):
-        embed(task, task.parent, model, tmp_path / "e.zarr", device="cpu", held_out=["v1"])

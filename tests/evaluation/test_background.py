@@ -89,7 +89,3 @@ def test_names_of_clusters_do_not_matter_but_zero_does():
     first = score_fixed(MACRO, TRUTHS, PREDICTIONS, 2, 2, said=True)
     assert score_fixed(MACRO, TRUTHS, renamed, 2, 2, said=True) == first
     assert score_fixed(MACRO, TRUTHS, swapped, 2, 2, said=True).f1 < first.f1
-
-
-def test_nothing_to_score_is_no_score():
-    assert all(math.isnan(value) for value in score_fixed(MACRO, [], [], 2, 2, said=True))

@@ -87,6 +87,15 @@ def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_a_list_of_features_that_was_cut_off_is_refused_by_its_name(batch: Path) -> None:
+    whole = PART.read_bytes()
+    ends = {len(line) + whole.index(line) for line in whole.splitlines(keepends=True)}
+    for length in {*range(len(whole))} - ends:
+        PART.write_bytes(whole[:length])
+        with pytest.raises(RgwotError, match=r"index\.0\.csv: not a feature index"):
+            write_index([PART], "index.csv")
+
+
 def test_a_batch_lists_its_stores_and_keeps_them_when_run_again(batch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = read_index(PART)
     assert [(row["video"], row["frames"]) for row in rows] == [("a", 7), ("b", 9), ("c", 10)]

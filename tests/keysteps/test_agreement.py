@@ -175,6 +175,13 @@ def test_the_number_of_activities_is_what_videos_fill_where_views_disagree() -> 
     assert found.K < 7
 
 
+def test_views_do_not_agree_because_both_see_the_same_time() -> None:
+    generator = np.random.default_rng(7)
+    x, views = generator.normal(size=(160, 8)), [generator.normal(size=(2, 40, 8)) for _ in range(4)]
+    found = choose(x, views, (40,) * 4, settings(K="auto", time=0.8), seed=0)
+    assert found.facts["K"]["by"] == "filled"
+
+
 def test_labels_that_a_video_fills_are_counted_by_their_shares() -> None:
     # One video of shares 1/2, 1/4, 1/4, one of a single label: 2 sqrt 2 and 1.
     labels = np.array([0, 0, 1, 2, 5, 5])

@@ -59,10 +59,3 @@ def test_identical_samples_have_no_direction(T: int) -> None:
 def test_auto_fuzzifier(lambda_1: float, limit: float, m: float) -> None:
     assert largest_fuzzifier(lambda_1) == pytest.approx(limit, rel=1e-12)
     assert auto_fuzzifier(lambda_1) == pytest.approx(m, rel=1e-12)
-
-
-def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"found shape \(3,\)"):
-        direction_eigenvalue(np.zeros(3))
-    with pytest.raises(ValueError, match="not finite"):
-        direction_eigenvalue(np.array([[0.0], [np.nan]]))

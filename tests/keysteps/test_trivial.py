@@ -98,7 +98,6 @@ def test_random_follows_the_seed_and_the_video_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "decoder", "K", "message"),
     [
-        ({}, "unifrom", 7, "did you mean 'uniform'"),
         ({"status": "skipped"}, "uniform", 7, r"no usable video \(4 skipped\)"),
         ({"duration_s": "0"}, "uniform", 7, "video 'b': found duration_s 0 and fps '30000/1001'"),
         ({"fps": "30/0"}, "random", 7, "video 'b': fps: got '30/0'"),

@@ -168,7 +168,7 @@ def test_corrections_are_made_listed_taken_back_and_kept(
     fresh = browser.window()
     fresh.open(again)
     assert fresh.get("edits().length") == 4
-    assert "4 corrections are applied." in fresh.get("pictureOf(0).textContent")
+    assert "4 of 4 corrections hold here." in fresh.get("pictureOf(0).textContent")
     before, now = (embedded_data(one)["runs"][0]["colour"] for one in (page, again))  # type: ignore[index]
     assert {key: now[key] for key in before} == before
     assert step not in fresh.get("stepsOf(0)")

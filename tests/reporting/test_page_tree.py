@@ -17,8 +17,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from rgwot import paths
 from rgwot.cli import cli
+from rgwot.embedding.stored import EmbeddedVideo
 from rgwot.records import read_segments
-from rgwot.reporting.tree import Timed, cut_segments, read_tree, tree_of
+from rgwot.reporting.tree import cut_segments, read_tree, tree_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import predicted_labels
 
@@ -42,12 +43,12 @@ def test_neighbours_of_one_key_step_are_one_segment() -> None:
             cut_segments(SMALL, K)
 
 
-def planted() -> tuple[dict[str, Timed], list[np.ndarray]]:
+def planted() -> tuple[dict[str, EmbeddedVideo], list[np.ndarray]]:
     generator = np.random.default_rng(0)
     looks = generator.normal(size=(4, 12))
     labels = [np.repeat(generator.permutation(4), 12) for _ in range(5)]
     videos = {
-        f"v{at}": Timed(looks[own] + 0.2 * generator.normal(size=(48, 12)), np.arange(48) / 2, 24.1)
+        f"v{at}": EmbeddedVideo(looks[own] + 0.2 * generator.normal(size=(48, 12)), np.arange(48) / 2, 24.1, 30)
         for at, own in enumerate(labels)
     }
     return videos, labels

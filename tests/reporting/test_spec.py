@@ -85,6 +85,14 @@ def test_single_tasks_and_all_tasks_of_a_dataset_are_places(tmp_path):
     assert (places["one"].task, places["one"].reported_tasks) == (None, ("all",))
 
 
+def test_another_form_of_a_dataset_has_its_names(tmp_path):
+    spec = copy.deepcopy(SPEC)
+    spec["tables"]["small"]["datasets"] = ["one", [{"name": "{of}_more", "sweep": {"of": ["one"]}}, "two"]]
+    places = small_table(tmp_path, spec).datasets
+    assert list(places) == ["one", "one_more", "two"]
+    assert places["one_more"] == places["one"].model_copy(update={"dataset": "one_more"})
+
+
 def test_figures_and_shared_parts_are_left_to_others_and_rows_may_be_in_lists(tmp_path):
     rows = SPEC["tables"]["small"]["rows"]
     tables = {"small": SPEC["tables"]["small"] | {"rows": [rows[:2], rows[2]]}}

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from rgwot.config.configuration import read_file
-from rgwot.config.settings import flatten
+from rgwot.config.settings import build, flatten
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import annotated_steps, key_steps
-from rgwot.study.jobs import settings_from, stage_settings, tracked
+from rgwot.study.jobs import stage_settings, tracked
 from rgwot.study.study import Study
 
 STUDY = Study.of(read_file(Path(__file__).parents[2] / "config.yaml"))
@@ -37,7 +37,7 @@ def test_the_learner_of_the_procedure_is_told_where_it_is_another() -> None:
 
 def test_a_job_computes_with_the_blocks_it_reads_and_no_result_depends_on_how_it_runs() -> None:
     blocks = stage_settings(STUDY, "train", "demo", "assembly", "rgwot-active@N=16")
-    settings = settings_from(blocks)
+    settings = build(flatten(blocks), "settings")
     assert (settings.ot.r, settings.loss.symmetric, settings.train.N) == (0.1, True, 16)
     assert "decode" not in blocks
     assert "save_every_s" in blocks["train"]

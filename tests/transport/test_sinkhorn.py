@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from rgwot.transport import semidual, sinkhorn
+from rgwot.transport import sinkhorn
 
 
 def problem(seed: int, batch: int = 3, n: int = 7, m: int = 5) -> tuple[Tensor, Tensor, Tensor]:
@@ -39,10 +39,7 @@ def test_agrees_with_pot(epsilon: float, seed: int) -> None:
         np.testing.assert_allclose(plan[b].numpy(), expected, atol=1e-11)
 
 
-@pytest.mark.parametrize("direct", [True, False])
-def test_marginals_and_potentials(direct: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not direct:
-        monkeypatch.setattr(semidual, "DIRECT_MAX_ROWS", 0)
+def test_marginals_and_potentials() -> None:
     cost, p, q = problem(3, n=9, m=12)
     result = sinkhorn(cost, p, q, 0.1, tolerance=1e-9)
     assert result.marginal_error.max() <= 1e-9
@@ -53,13 +50,8 @@ def test_marginals_and_potentials(direct: bool, monkeypatch: pytest.MonkeyPatch)
     torch.testing.assert_close(dual, dual[:, :1].expand_as(dual), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("direct", [True, False])
 @pytest.mark.parametrize("epsilon", [0.1, 0.02, 0.005])
-def test_newton_steps_solve_what_passes_alone_do_not(
-    epsilon: float, direct: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not direct:
-        monkeypatch.setattr(semidual, "DIRECT_MAX_ROWS", 0)
+def test_newton_steps_solve_what_passes_alone_do_not(epsilon: float) -> None:
     cost, p, q = two_clusters()
     assert sinkhorn(cost, p, q, epsilon, tolerance=1e-6, max_passes=200).marginal_error.max() <= 1e-6
     if epsilon < 0.02:

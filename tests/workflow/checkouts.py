@@ -22,6 +22,7 @@ import yaml
 from synthetic_trees import TreeSettings, task_places, write_tree
 
 from rgwot.datasets.registry import datasets, tasks_of
+from rgwot.reporting.tables.spec import expand
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SMALL = "tests/small.yaml"
@@ -129,10 +130,9 @@ class Checkout:
         path = self.path / "workflow/tables.yaml"
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         entry = content["tables"][table]
-        rows = [row for part in entry["rows"] for row in (part if isinstance(part, list) else [part])]
-        entry["rows"] = [row for row in rows if row["id"] in ids]
+        entry["rows"] = [row for row in expand(entry["rows"], table) if row["id"] in ids]
         entry["datasets"] = [name for name in entry["datasets"] if name in datasets or not datasets]
-        for method in entry.get("reported", {}).get("methods", []):
+        for method in content["made"].values():
             if method.get("row") not in ids:
                 method.pop("row", None)
         path.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")

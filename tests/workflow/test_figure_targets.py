@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from checkouts import Checkout
 
-from rgwot.reporting.figures.kinds import load_figures
-
 # Clips that the workflow itself writes, so that figures of PC Assembly and ProceL need nothing on disk.
 WRITTEN = """
 datasets:
@@ -40,18 +38,6 @@ def test_the_choices_of_a_result_are_a_figure_of_it(fresh: Checkout, configured:
     target = "results/figures/choices/rgwot-plus/consensus@K=auto/procel/tie_tie/seed1.png"
     jobs = fresh.plan(target, more=[configured(WRITTEN)]).jobs
     assert jobs == {"synth": 1, "extract": 1, "index": 1, "embed_without_encoder": 1, "decode": 1, "choice_curves": 1}
-
-
-def test_every_figure_can_be_planned(planned: Checkout) -> None:
-    figures = load_figures(planned.path / "workflow" / "tables.yaml").figures
-    jobs = planned.plan(*(f"results/figures/{name}.pdf" for name in figures)).jobs
-    assert jobs["figure"] == len(figures)
-
-
-def test_a_figure_that_is_not_there_is_told_in_one_line(fresh: Checkout) -> None:
-    assert "figure 'teasers': not among the figures; did you mean 'teaser'" in (
-        fresh.plan("results/figures/teasers.pdf").mistake
-    )
 
 
 def test_a_mistake_in_the_figures_ends_before_any_job(fresh: Checkout) -> None:

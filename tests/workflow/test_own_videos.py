@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import csv
-import shlex
 import shutil
-import sys
 from fractions import Fraction
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from checkouts import Checkout, run
+from checkouts import Checkout
 from videos import write_scene
 
 from rgwot.config.synthetic import SynthSettings
@@ -124,20 +122,6 @@ def test_the_first_annotation_asks_for_key_steps_of_each_video(own: Checkout) ->
         assert own.plan(SEGMENTS, more=["fail.yaml"]).jobs["decode"] == 1
     finally:
         annotation.unlink()
-
-
-def test_a_job_is_replayed_by_copying_its_line(own: Checkout) -> None:
-    again = own.snakemake(ROOT + "/order.csv", options=("-n", "-p", "--forcerun", "decode"), more=["fail.yaml"])
-    lines = [line for line in again.text.splitlines() if "rgwot decode" in line]
-    assert len(lines) == 1, again.text
-    command = lines[0].removeprefix("Shell command: ").strip()
-    segments = own.path / SEGMENTS
-    before = segments.read_bytes()
-    segments.unlink()
-    environment = f"PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"
-    replayed = run(["bash", "-c", f"{environment}; {command}"], own.path)
-    assert replayed.returncode == 0, replayed.text
-    assert segments.read_bytes() == before
 
 
 def test_broken_video_fails_or_is_skipped(own: Checkout) -> None:

@@ -22,7 +22,7 @@ def test_every_rule_that_runs_a_command_says_what_it_needs_and_has_an_environmen
     commands = {name: body for name, body in rules.items() if "shell:" in body}
     assert set(rules) - set(commands) <= TARGETS
     for name, body in commands.items():
-        assert re.search(r"mem_mb=doubled\(\d+\),\n\s+runtime=doubled\(\d+\)", body), name
+        assert re.search(r"\*\*doubled\(mem_mb=\d+, runtime=\d+\)", body), name
         assert ("gpu=GPUS" in body) == (name in GPU_RULES), name
     environments = {re.search(r"envs/(\w+\.yaml)", body)[1] for body in commands.values()}
     assert environments == {path.name for path in ENVS.glob("*.yaml")}

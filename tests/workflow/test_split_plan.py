@@ -18,13 +18,3 @@ def test_a_held_out_run_is_planned_like_any_other(fresh: Checkout) -> None:
     jobs = plan(fresh, HOLDOUT).jobs
     assert jobs == plan(fresh, ALL).jobs
     assert (jobs["train"], jobs["embed"], jobs["decode_trivial"], jobs["embed_without_encoder"]) == (1, 1, 1, 1)
-
-
-def test_another_spelling_is_told_the_canonical_one(fresh: Checkout) -> None:
-    said = plan(fresh, {"none@data.split=all": "uniform"})
-    assert "ask for results/scores/none/uniform/demo/assembly/seed0.csv" in said.mistake
-
-
-def test_a_task_too_small_to_split_is_told_before_any_job_runs(planned: Checkout) -> None:
-    said = planned.plan("results/scores/raw@data.split=holdout/kmeans/meccano/meccano/seed0.csv")
-    assert "meccano/meccano: found 2 videos of 2 subjects, expected at least 2 to train on and 1" in said.mistake

@@ -42,6 +42,12 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
         (SCORES.replace("/scores", "//scores").replace("meccano/seed", "mecano/seed"), "did you mean 'meccano'?"),
         ("results/tables/../figures/segments/mecano/x/seed0.pdf", "dataset 'mecano'"),
         (SCORES.replace("rgwot", "rgwot@beta=0"), f"ask for {SCORES.replace('rgwot', 'vaot')}"),
+        (SCORES.replace("rgwot", "rgwot@alpha=0.3"), f"ask for {SCORES}"),
+        (SCORES.replace("graphcut", "graphcut@k=5"), "did you mean 'K'?"),
+        (
+            "results/models/rgwot@rho=0.1,alpha=0.5/meccano/meccano/seed0/model.pt",
+            "ask for results/models/rgwot@alpha=0.5,rho=0.1/meccano/meccano/seed0/model.pt",
+        ),
     ],
 )
 def test_refused(study: Study, target: str, words: str) -> None:

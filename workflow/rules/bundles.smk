@@ -3,6 +3,7 @@
 
 rule bundle:
     input:
+        **result("segments", "procedure", "diagnostics"),
         model=branch(
             lambda w: family_of(w.method).trained,
             then="results/models/{method}/{dataset}/{task}/seed{seed}/model.pt",
@@ -10,9 +11,6 @@ rule bundle:
         typed=lambda w: pages.typed_there(STUDY, w.dataset, w.task),
         index="results/features/{dataset}/{task}/index.csv",
         embeddings="results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
-        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
-        procedure="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/procedure.json",
-        diagnostics="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
     output:
         "results/bundles/{method}/{decoder}/{dataset}/{task}/seed{seed}.rgwot",
     log:
@@ -22,12 +20,11 @@ rule bundle:
     conda:
         "../../envs/train.yaml"
     resources:
-        mem_mb=doubled(4000),
-        runtime=doubled(60),
+        **doubled(mem_mb=4000, runtime=60),
     params:
         config=CONFIGURATION,
         settings=settings_of("bundle"),
-        model=lambda w, input: f"--model {shlex.quote(input.model)}" if input.model else "",
+        model=lambda w, input: options(model=input.model),
         names=lambda w: pages.names_file(STUDY, w.dataset, w.task),
         corrections=lambda w: pages.corrections_file(STUDY, w.dataset, w.task),
     message:

@@ -4,8 +4,7 @@
 # What needs no training, of page.datasets; pages of this run ask for nothing else.
 rule first:
     input:
-        one_line_errors(lambda w: pages.first_files(STUDY)),
-    localrule: True
+        one_line_errors(lambda w: pages.index_pages(STUDY) + pages.first_tables(STUDY)),
 
 
 rule demo:
@@ -14,10 +13,8 @@ rule demo:
         "results/figures/segments/demo/assembly/seed0.pdf",
         "results/yardsticks/demo/assembly.json",
         "results/report/demo/assembly.html",
-    localrule: True
 
 
 rule paper:
     input:
         one_line_errors(lambda w: tables.paper_files(STUDY)),
-    localrule: True

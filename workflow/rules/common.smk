@@ -4,6 +4,7 @@ import sys
 from functools import wraps
 from pathlib import Path
 
+from rgwot import paths
 from rgwot.config.experiments import family_of
 from rgwot.config.methods import EMBEDDINGS, method_pattern
 from rgwot.runtime.errors import RgwotError
@@ -61,14 +62,26 @@ def lone(function):
     return one_line_errors(lambda wildcards: function(STUDY, wildcards.dataset, wildcards.task, [wildcards.video]))
 
 
+def options(**files):
+    """Options of a command, for the files that are there."""
+    return " ".join(f"--{name} {shlex.quote(str(file))}" for name, file in files.items() if file)
+
+
+def result(*names, corrected=False):
+    """The files of a result by name, all of them by default."""
+    files = {Path(file).stem: file for file in paths.KEYSTEPS}
+    folder = Path(paths.CORRECTED if corrected else paths.SEGMENTS).parent
+    return {name: str(folder / Path(files[name]).name) for name in names or files}
+
+
 def figure_labels(form):
     """The labels by which a report filters figures; vector and picture of a figure differ in `form` alone."""
     return lambda wildcards: {**tables.figure_labels(STUDY, wildcards.figure), "form": form}
 
 
-def group_labels(form):
-    """The labels by which a report filters tables and figures of groups."""
-    return {name: f"{{{name}}}" for name in ("column", "dataset", "task", "method", "decoder", "seed")} | {"form": form}
+def result_labels(**more):
+    """The labels by which a report filters what is about a single result."""
+    return {name: f"{{{name}}}" for name in ("dataset", "task", "method", "decoder", "seed")} | more
 
 
 def settings_of(stage):
@@ -94,9 +107,9 @@ def untracked(value):
     return lambda wildcards, resources: value(wildcards) if callable(value) else value
 
 
-def doubled(first):
-    """A resource (megabytes, minutes) that doubles with every attempt."""
-    return lambda wildcards, attempt: first * 2 ** (attempt - 1)
+def doubled(**first):
+    """Resources (megabytes, minutes) that double with every attempt."""
+    return {name: lambda wildcards, attempt, one=one: one * 2 ** (attempt - 1) for name, one in first.items()}
 
 
 def announce(workflow):

@@ -3,12 +3,10 @@
 
 rule evaluate:
     input:
+        **result("segments", "procedure", "diagnostics"),
         graph=lambda w: jobs.graph_there(w.dataset, w.task),
         manifest="results/manifest/{dataset}/{task}.csv",
         annotations="results/annotations/{dataset}/{task}.csv",
-        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
-        procedure="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/procedure.json",
-        diagnostics="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
     output:
         "results/scores/{method}/{decoder}/{dataset}/{task}/seed{seed}.csv",
     log:
@@ -18,13 +16,12 @@ rule evaluate:
     conda:
         "../../envs/evaluate.yaml"
     resources:
-        mem_mb=doubled(2000),
-        runtime=doubled(30),
+        **doubled(mem_mb=2000, runtime=30),
     params:
         config=CONFIGURATION,
         settings=settings_of("evaluate"),
         key_steps=one_line_errors(lambda w: datasets.key_steps(STUDY, w.dataset, w.task)),
-        graph=lambda w, input: f"--graph {shlex.quote(str(input.graph))}" if input.graph else "",
+        graph=lambda w, input: options(graph=input.graph),
         decoder=lambda w: w.decoder,
     message:
         "evaluate: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
@@ -38,21 +35,15 @@ rule evaluate:
 # A comparison of its own: no table reads what people have corrected.
 use rule evaluate as evaluate_corrected with:
     input:
+        **result("segments", "procedure", "diagnostics", corrected=True),
         graph=lambda w: jobs.graph_there(w.dataset, w.task),
         manifest="results/manifest/{dataset}/{task}.csv",
         annotations="results/annotations/{dataset}/{task}.csv",
-        segments="results/corrected/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
-        procedure="results/corrected/{method}/{decoder}/{dataset}/{task}/seed{seed}/procedure.json",
-        diagnostics="results/corrected/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
     output:
         "results/corrected/{method}/{decoder}/{dataset}/{task}/seed{seed}/scores.csv",
     log:
         "results/logs/evaluate_corrected/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     params:
-        config=CONFIGURATION,
-        settings=settings_of("evaluate"),
-        key_steps=one_line_errors(lambda w: datasets.key_steps(STUDY, w.dataset, w.task)),
-        graph=lambda w, input: f"--graph {shlex.quote(str(input.graph))}" if input.graph else "",
         decoder=lambda w: f"{w.decoder}+corrected",
     message:
         "evaluate: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}, corrected"
@@ -70,8 +61,7 @@ rule yardsticks:
     conda:
         "../../envs/train.yaml"
     resources:
-        mem_mb=doubled(4000),
-        runtime=doubled(60),
+        **doubled(mem_mb=4000, runtime=60),
     params:
         config=CONFIGURATION,
         settings=settings_of("yardsticks"),

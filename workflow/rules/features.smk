@@ -12,8 +12,7 @@ rule manifest:
     conda:
         "../../envs/train.yaml"
     resources:
-        mem_mb=doubled(1000),
-        runtime=doubled(60),
+        **doubled(mem_mb=1000, runtime=60),
     params:
         config=CONFIGURATION,
         entry=one_line_errors(lambda w: datasets.manifest_entry(STUDY, w.dataset)),
@@ -40,8 +39,7 @@ rule extract:
     conda:
         "../../envs/train.yaml"
     resources:
-        mem_mb=doubled(2500),
-        runtime=doubled(120),
+        **doubled(mem_mb=2500, runtime=120),
         gpu=GPUS,
     params:
         videos=batch(datasets.extract_options),
@@ -69,10 +67,6 @@ use rule extract as extract_video with:
     params:
         videos=lone(datasets.extract_options),
         sources=lone(datasets.stamp_of),
-        config=CONFIGURATION,
-        settings=settings_of("extract"),
-        frames_fps=one_line_errors(lambda w: STUDY.config.dataset(w.dataset).frames_fps),
-        on_bad_video=STUDY.config.on_bad_video,
     message:
         "extract: {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
 
@@ -91,8 +85,7 @@ rule import_features:
     conda:
         "../../envs/train.yaml"
     resources:
-        mem_mb=doubled(2500),
-        runtime=doubled(60),
+        **doubled(mem_mb=2500, runtime=60),
     params:
         videos=batch(datasets.import_sources),
         sources=batch(datasets.stamp_of),
@@ -116,8 +109,6 @@ use rule import_features as import_video with:
     params:
         videos=lone(datasets.import_sources),
         sources=lone(datasets.stamp_of),
-        options=one_line_errors(lambda w: datasets.import_options(STUDY, w.dataset)),
-        on_bad_video=STUDY.config.on_bad_video,
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
 
@@ -132,8 +123,7 @@ rule index:
     conda:
         "../../envs/train.yaml"
     resources:
-        mem_mb=doubled(1000),
-        runtime=doubled(30),
+        **doubled(mem_mb=1000, runtime=30),
     message:
         "index: features of {wildcards.dataset}/{wildcards.task}"
     shell:

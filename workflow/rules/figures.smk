@@ -21,8 +21,7 @@ rule segment_bars:
     conda:
         "../../envs/evaluate.yaml"
     resources:
-        mem_mb=doubled(2000),
-        runtime=doubled(30),
+        **doubled(mem_mb=2000, runtime=30),
     params:
         bars=one_line_errors(lambda w: pages.bar_options(STUDY, w.dataset, w.task, int(w.seed))),
         names=lambda w: pages.names_file(STUDY, w.dataset, w.task),
@@ -42,13 +41,7 @@ rule choice_curves:
             "results/figures/choices/{method}/{decoder}/{dataset}/{task}/seed{seed}.pdf",
             caption="../report/choices.rst",
             category="What was left to the data",
-            labels={
-                "dataset": "{dataset}",
-                "task": "{task}",
-                "method": "{method}",
-                "decoder": "{decoder}",
-                "seed": "{seed}",
-            },
+            labels=result_labels(),
         ),
         picture="results/figures/choices/{method}/{decoder}/{dataset}/{task}/seed{seed}.png",
     log:
@@ -59,8 +52,7 @@ rule choice_curves:
     conda:
         "../../envs/evaluate.yaml"
     resources:
-        mem_mb=doubled(1000),
-        runtime=doubled(30),
+        **doubled(mem_mb=1000, runtime=30),
     message:
         "figure: what {wildcards.method}/{wildcards.decoder} left to the data, {wildcards.dataset}/{wildcards.task}"
     shell:
@@ -79,13 +71,13 @@ rule compare_groups:
             "results/groups/{column}/{method}/{decoder}/{dataset}/{task}/seed{seed}.csv",
             caption="../report/groups.rst",
             category="Groups",
-            labels=group_labels("table"),
+            labels=result_labels(column="{column}", form="table"),
         ),
         vector=report(
             "results/groups/{column}/{method}/{decoder}/{dataset}/{task}/seed{seed}.pdf",
             caption="../report/groups.rst",
             category="Groups",
-            labels=group_labels("vector"),
+            labels=result_labels(column="{column}", form="vector"),
         ),
         picture="results/groups/{column}/{method}/{decoder}/{dataset}/{task}/seed{seed}.png",
     log:
@@ -94,10 +86,9 @@ rule compare_groups:
     conda:
         "../../envs/evaluate.yaml"
     resources:
-        mem_mb=doubled(2000),
-        runtime=doubled(30),
+        **doubled(mem_mb=2000, runtime=30),
     params:
-        names=lambda w, input: f"--names {shlex.quote(input.names)}" if "names" in input.keys() else "",
+        names=lambda w, input: options(names=input.get("names")),
     message:
         "groups: {wildcards.column} in {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}"
     shell:
@@ -128,8 +119,7 @@ rule figure:
     conda:
         "../../envs/train.yaml"
     resources:
-        mem_mb=doubled(3000),
-        runtime=doubled(60),
+        **doubled(mem_mb=3000, runtime=60),
     params:
         config=CONFIGURATION,
         tables=untracked(TABLES),

@@ -13,8 +13,7 @@ rule strips:
     conda:
         "../../envs/train.yaml"
     resources:
-        mem_mb=doubled(2000),
-        runtime=doubled(120),
+        **doubled(mem_mb=2000, runtime=120),
     params:
         root=one_line_errors(lambda w: STUDY.config.root_of(w.dataset)),
         sources=one_line_errors(lambda w: datasets.footage_stamp(STUDY, w.dataset, w.task)),
@@ -41,8 +40,7 @@ rule view:
     conda:
         "../../envs/train.yaml"
     resources:
-        mem_mb=doubled(4000),
-        runtime=doubled(120),
+        **doubled(mem_mb=4000, runtime=120),
     params:
         config=CONFIGURATION,
         root=one_line_errors(lambda w: STUDY.config.root_of(w.dataset)),
@@ -78,8 +76,7 @@ rule page:
     conda:
         "../../envs/evaluate.yaml"
     resources:
-        mem_mb=doubled(3000),
-        runtime=doubled(30),
+        **doubled(mem_mb=3000, runtime=30),
     params:
         root=one_line_errors(lambda w: STUDY.config.root_of(w.dataset)),
         names=lambda w: pages.names_file(STUDY, w.dataset, w.task),
@@ -108,8 +105,7 @@ rule page_index:
     conda:
         "../../envs/evaluate.yaml"
     resources:
-        mem_mb=doubled(1000),
-        runtime=doubled(30),
+        **doubled(mem_mb=1000, runtime=30),
     message:
         "pages: their list"
     shell:

@@ -10,8 +10,7 @@ rule synth:
         "../../envs/train.yaml"
     threads: 4
     resources:
-        mem_mb=doubled(1000),
-        runtime=doubled(60),
+        **doubled(mem_mb=1000, runtime=60),
     params:
         config=CONFIGURATION,
         settings=one_line_errors(lambda w: datasets.synth_settings(STUDY, w.dataset).model_dump(exclude_defaults=True)),

@@ -15,8 +15,7 @@ rule table_row:
     conda:
         "../../envs/evaluate.yaml"
     resources:
-        mem_mb=doubled(1000),
-        runtime=doubled(30),
+        **doubled(mem_mb=1000, runtime=30),
     params:
         config=CONFIGURATION,
         tables=untracked(TABLES),
@@ -47,8 +46,7 @@ rule table:
     conda:
         "../../envs/evaluate.yaml"
     resources:
-        mem_mb=doubled(1000),
-        runtime=doubled(30),
+        **doubled(mem_mb=1000, runtime=30),
     params:
         tables=untracked(TABLES),
         content=one_line_errors(lambda w: tables.table_content(STUDY, w.table)),

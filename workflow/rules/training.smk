@@ -20,8 +20,7 @@ rule train:
     # The same on every machine, because they change rounding.
     threads: one_line_errors(lambda w: STUDY.experiments.settings(w.method, None, w.dataset).train.threads)
     resources:
-        mem_mb=doubled(10000),
-        runtime=doubled(720),
+        **doubled(mem_mb=10000, runtime=720),
         gpu=GPUS,
     params:
         config=CONFIGURATION,
@@ -48,41 +47,26 @@ rule embed:
     conda:
         "../../envs/train.yaml"
     resources:
-        mem_mb=doubled(4000),
-        runtime=doubled(60),
+        **doubled(mem_mb=4000, runtime=60),
         gpu=GPUS,
     params:
         config=CONFIGURATION,
+        model=lambda w, input: options(model=input.model),
     message:
         "embed: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
         "rgwot embed --config {params.config} --method {wildcards.method:q} --dataset {wildcards.dataset}"
-        " --task {wildcards.task:q} --seed {wildcards.seed} --index {input.index:q} --model {input.model:q}"
+        " --task {wildcards.task:q} --seed {wildcards.seed} --index {input.index:q} {params.model}"
         " --threads {threads} {output:q} 2> {log:q}"
 
 
-rule embed_without_encoder:
+use rule embed as embed_without_encoder with:
     input:
         index="results/features/{dataset}/{task}/index.csv",
-    output:
-        directory("results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr"),
-    log:
-        "results/logs/embed/{method}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
         method=OTHERWISE_EMBEDDED,
-    group:
-        "after_training"
-    conda:
-        "../../envs/train.yaml"
     resources:
-        mem_mb=doubled(4000),
-        runtime=doubled(120),
+        **doubled(mem_mb=4000, runtime=120),
     params:
-        config=CONFIGURATION,
         settings=settings_of("embed"),
-    message:
-        "embed: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
-    shell:
-        "rgwot embed --config {params.config} --method {wildcards.method:q} --dataset {wildcards.dataset}"
-        " --task {wildcards.task:q} --seed {wildcards.seed} --index {input.index:q} --threads {threads}"
-        " {output:q} 2> {log:q}"
+        model="",

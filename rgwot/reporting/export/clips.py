@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
 from rgwot.reporting.export.interface import Video, key_steps_of
 from rgwot.reporting.page.pictures import as_jpeg, read_pictures
@@ -51,8 +52,6 @@ def export_clips(videos: Sequence[Video], folder: Path) -> None:
 
 def _sheet(videos: Sequence[Video], key_step: int, output: Path) -> None:
     """Write the middles of the segments of a key step as one picture, evenly chosen where there are many."""
-    from PIL import Image
-
     middles = [
         (video, (segment.start_s + segment.end_s) / 2)
         for video in videos
@@ -67,8 +66,6 @@ def _sheet(videos: Sequence[Video], key_step: int, output: Path) -> None:
             size = {"width": video.size[0], "height": video.size[1]}
             row = {"path": video.path.name, **size, "fps": Fraction(video.fps).limit_denominator(1001)}
             pictures += read_pictures(row, video.path.parent, times, HEIGHT)
-    if not pictures:
-        return
     width = max(picture.width for picture in pictures)
     rows = -(-len(pictures) // COLUMNS)
     sheet = Image.new("RGB", (min(len(pictures), COLUMNS) * width, rows * HEIGHT), "white")

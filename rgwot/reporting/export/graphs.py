@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from networkx import DiGraph, write_graphml_xml
 
 from rgwot.runtime.files import write_text
-
-if TYPE_CHECKING:
-    from networkx import DiGraph
 
 
 def export_dot(graph: DiGraph[Any], folder: Path) -> None:
@@ -65,6 +64,4 @@ def _escaped(text: str) -> str:
 
 def export_graphml(graph: DiGraph[Any], folder: Path) -> None:
     """Write ``procedure.graphml`` with the attributes of nodes and edges that ``procedure.json`` has."""
-    from networkx import write_graphml_xml
-
     write_graphml_xml(graph, folder / "procedure.graphml")

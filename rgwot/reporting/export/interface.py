@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
+from networkx import DiGraph
 
 from rgwot import paths
 from rgwot.datasets.names import stem_of
@@ -22,9 +23,6 @@ from rgwot.reporting.corrected import warn_as_found
 from rgwot.reporting.names import names_in, read_names
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import replacing
-
-if TYPE_CHECKING:
-    from networkx import DiGraph
 
 log = logging.getLogger(__name__)
 

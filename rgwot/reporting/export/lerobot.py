@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from rgwot.datasets.lerobot import INFO, ORIGIN, PERSISTENT, SUBTASK_INDEX, SUBTASKS, Dataset, open_dataset
 from rgwot.reporting.export.interface import Segment, Video, key_steps_of
@@ -51,8 +52,6 @@ def export_lerobot(videos: Sequence[Video], folder: Path) -> None:
 
 def export_lerobot_index(videos: Sequence[Video], folder: Path) -> None:
     """Write the form before version 0.6: the column ``subtask_index``, and ``meta/subtasks.parquet``."""
-    import pandas as pd
-
     dataset, episodes = _episodes(videos)
     names = list(dict.fromkeys([BACKGROUND, *key_steps_of(videos).values()]))
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 from urllib.parse import quote
 
-import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
@@ -21,14 +20,14 @@ from rgwot.corrections import read_corrections
 from rgwot.evaluation.agreement import Agreement
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.keysteps.doubts import SAME, seeds_differ
-from rgwot.keysteps.ordering import rank_procedures, video_order
+from rgwot.keysteps.ordering import order_of_segments, rank_procedures
 from rgwot.paths import Run, Tree
 from rgwot.procedure.groups import LEVEL, MEASURES, OF_GROUP, few_videos
 from rgwot.records import CELL, read_annotations, read_manifest, read_scores
 from rgwot.reporting.compare import RATE, Comparison, compare, compare_pairs, parts, read_answer
 from rgwot.reporting.groups import about, impossible, read_group_table, sizes
 from rgwot.reporting.names import read_names
-from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, has_pictures, shown_aspect
+from rgwot.reporting.page.pictures import FRAMES, has_pictures, shown_aspect
 from rgwot.reporting.page.procedure import Picture, picture, seeds_agree
 from rgwot.reporting.page.ranking import ranking
 from rgwot.reporting.page.runs import ShownRun, kind_of, listed, read_curves, read_run
@@ -81,7 +80,10 @@ def gather(
     agreements = compare_pairs(answers)
     comparisons = compared(agreements)
     doubted = _seeds_that_differ(shown, comparisons)
-    orders, scores = _true_orders(manifest, annotations), read_task_scores(tree, runs)
+    # A segment without a length has no part in an order.
+    lasting = annotations[annotations["end_s"] > annotations["start_s"]]
+    orders = {str(video): order_of_segments(own) for video, own in lasting.groupby("video")}
+    scores = read_task_scores(tree, runs)
 
     def agreed(one: int, other: int) -> float | None:
         # Of many results not all pairs are compared, but all seeds are.
@@ -104,14 +106,13 @@ def gather(
         facts.append({**one.facts, "colour": colour, "ranking": sentences, "in_short": in_short, "warnings": warnings})
         if one.procedure is not None:
             notes = [*filter(None, [one.corrected]), *warned]
-            pictures.append(picture(place, *one.procedure, videos, one.names, notes, any(strips)))
+            pictures.append(picture(place, *one.procedure, videos, notes, any(strips)))
     data = {
         "dataset": tree.dataset,
         "task": tree.task,
         "version": __version__,
         "frames": FRAMES,
         "colours": len(STEP_COLOURS),
-        "strip_height": STRIP_HEIGHT,
         "videos": videos,
         "steps": {str(row["key_step"]): str(row["name"]) for row in annotations.to_dict("records")},
         "truth": _truth(manifest, annotations),
@@ -235,13 +236,12 @@ def _video(row: Mapping[Any, Any], page_folder: Path, root: Path, strip: bool) -
     usable = row["status"] != "skipped"
     path, pictured = root / str(row["path"]), has_pictures(row["width"])
     playable = pictured and path.suffix.lower() not in _NOT_PLAYABLE
-    width, height = (float("nan") if pd.isna(row[side]) else float(row[side]) for side in ("width", "height"))
     return {
         "id": str(row["video"]),
         **{key: str(row[key]) for key in ("name", "status", "reason")},
         "duration": float(row["duration_s"]) if usable else 0.0,
         "fps": float(row["fps"]) if usable else 0.0,
-        "aspect": round(shown_aspect(width, height), 4),
+        "aspect": round(shown_aspect(row["width"], row["height"]), 4),
         "strip": strip,
         **({} if pictured else {"pictured": False}),
         "path": str(row["path"]),
@@ -256,30 +256,10 @@ def link(path: Path, page_folder: Path) -> str:
 
 def _truth(manifest: pd.DataFrame, annotations: pd.DataFrame) -> list[list[list[float]]]:
     """Return annotated segments (start, end, key step) of every video, in the order of its file."""
-    of_video = dict(list(annotations.groupby("video", sort=False)))
-    nothing = annotations.iloc[:0]
-    return [
-        [
-            [round(row["start_s"], 3), round(min(row["end_s"], duration), 3), row["key_step"]]
-            for row in of_video.get(video, nothing).to_dict("records")
-            if row["start_s"] < duration
-        ]
-        for video, duration in zip(manifest["video"], manifest["duration_s"], strict=True)
-    ]
-
-
-def _true_orders(manifest: pd.DataFrame, annotations: pd.DataFrame) -> dict[str, tuple[int, ...]]:
-    """Return the order of the annotated steps of every video, by the middles of their segments."""
-    durations = dict(zip(manifest["video"], manifest["duration_s"], strict=True))
-    return {
-        str(video): video_order(
-            own["key_step"].to_numpy(),
-            np.asarray((own["start_s"] + own["end_s"]) / 2 / durations[video]),
-            np.asarray(own["end_s"] - own["start_s"]),
-        )
-        for video, own in annotations.groupby("video", sort=True)
-        if video in durations and (own["end_s"] > own["start_s"]).all()
-    }
+    of_video: dict[str, list[list[float]]] = {video: [] for video in manifest["video"]}
+    for row in annotations.to_dict("records"):
+        of_video[row["video"]].append([round(row["start_s"], 3), round(row["end_s"], 3), row["key_step"]])
+    return list(of_video.values())
 
 
 def read_task_scores(tree: Tree, runs: Sequence[Run]) -> dict[str, Any] | None:

@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+from networkx import DiGraph
 
 from rgwot.procedure.interface import END, START
-
-if TYPE_CHECKING:
-    from networkx import DiGraph
 
 Node = int | Literal["START", "END"]
 Unit = tuple[Node, ...]
@@ -192,9 +191,7 @@ def crossings(rows: Sequence[Sequence[Unit]], needs: Iterable[tuple[Unit, Unit]]
 
 
 def _graph(units: Iterable[Unit], needs: Iterable[tuple[Unit, Unit]]) -> DiGraph[Unit]:
-    from networkx import DiGraph
-
-    graph = DiGraph()
+    graph: DiGraph[Unit] = DiGraph()
     graph.add_nodes_from(units)
     graph.add_edges_from(needs)
     return graph

@@ -8,19 +8,17 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from PIL import Image
 
 from rgwot.records import read_manifest
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
 from rgwot.runtime.progress import counted
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 log = logging.getLogger(__name__)
 
@@ -44,30 +42,28 @@ def has_pictures(width: Any) -> bool:
     return bool(pd.isna(width)) or bool(width != 0)
 
 
-def shown_aspect(width: float, height: float) -> float:
+def shown_aspect(width: Any, height: Any) -> float:
     """Return width over height of a picture as it is shown; 4:3 where the size is not known."""
-    known = np.isfinite(width) and np.isfinite(height) and width > 0 and height > 0
+    known = pd.notna(width) and pd.notna(height) and width > 0 and height > 0
     return float(np.clip(width / height if known else 4 / 3, *_ASPECTS))
 
 
-def read_pictures(row: Mapping[Any, Any], root: Path, times: Sequence[float], height: int) -> list[Image]:
+def read_pictures(row: Mapping[Any, Any], root: Path, times: Sequence[float], height: int) -> list[Image.Image]:
     """Return the frames of a video (a row of the manifest) shown at increasing times in seconds, in its own aspect.
 
     Those that decode, that is; a video of which none does is a `VideoError`.
     """
-    from PIL import Image as pillow
-
     from rgwot.video import FrameReader
 
-    width = max(1, round(shown_aspect(float(row["width"]), float(row["height"])) * height))
+    width = max(1, round(shown_aspect(row["width"], row["height"]) * height))
     # Readers squash frames to a square: one of the longer side keeps all that is shown.
     side, video = max(width, height), root / str(row["path"])
     with FrameReader(video, np.asarray(times), side, threads=1, frames_fps=row["fps"]) as reader:
-        frames = [pillow.fromarray(frame) for _, batch in reader for frame in batch]
-    return [frame.resize((width, height), pillow.Resampling.BILINEAR) for frame in frames]
+        frames = [Image.fromarray(frame) for _, batch in reader for frame in batch]
+    return [frame.resize((width, height), Image.Resampling.BILINEAR) for frame in frames]
 
 
-def as_jpeg(picture: Image, quality: int) -> bytes:
+def as_jpeg(picture: Image.Image, quality: int) -> bytes:
     """Return a picture as JPEG."""
     written = io.BytesIO()
     picture.save(written, "JPEG", quality=quality, optimize=True)
@@ -97,8 +93,6 @@ def write_strips(
 
 
 def _write_strip(folder: Path, root: Path, row: Mapping[Any, Any]) -> None:
-    from PIL import Image as pillow
-
     try:
         pictures = read_pictures(row, root, strip_times(float(row["duration_s"])).tolist(), STRIP_HEIGHT)
     except RgwotError as error:
@@ -106,7 +100,7 @@ def _write_strip(folder: Path, root: Path, row: Mapping[Any, Any]) -> None:
         return
     width = pictures[0].width
     # What did not decode stays grey.
-    strip = pillow.new("RGB", (FRAMES * width, STRIP_HEIGHT), (128, 128, 128))
+    strip = Image.new("RGB", (FRAMES * width, STRIP_HEIGHT), (128, 128, 128))
     for place, picture in enumerate(pictures):
         strip.paste(picture, (place * width, 0))
     (folder / f"{row['video']}.jpg").write_bytes(as_jpeg(strip, STRIP_QUALITY))

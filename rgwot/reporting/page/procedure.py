@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from rgwot.paths import Run
 from rgwot.procedure import Deviation, Edge, Node, Procedure
 from rgwot.procedure.interface import END, START
-from rgwot.procedure.words import call, called, listed, moment, number, repeats, sentence
+from rgwot.procedure.words import KINDS, listed, moment, number, repeats, sentence
 from rgwot.reporting.page.layout import Drawing, Unit, draw
 from rgwot.reporting.page.runs import as_sentence
 
@@ -19,10 +19,6 @@ WIDTHS = (300, 338, 660, 1216)
 MOST_LINES, MOST_DEVIATIONS = 30, 6
 #: Confidence from which an arrow is thick, and from which it is not dashed.
 SURE, LIKELY = 0.9, 0.75
-KINDS = {
-    "missing": "left out, due about", "added": "added", "repeated": "again", "too_early": "too early",
-    "too_late": "too late",
-}  # fmt: skip
 #: Around the number of a key step in a telling that is still to be cut into parts.
 _STEP = "\0"
 
@@ -30,15 +26,15 @@ _STEP = "\0"
 class Picture(NamedTuple):
     """The procedure of one run: ``place`` of the run on the page, and everything the template writes.
 
-    ``said`` are the parts of its telling in turn, since names may still be typed: a key step and what it is called, or
-    None and the text between. ``notes`` say what the videos do not support, ``legend`` what the signs in the drawing
-    mean. Of a key step ``cards`` have the node, facts in words, and ``needs``, the arrows from other key steps;
-    ``arrows`` what each arrow of a drawing means, in how many videos (``share``), and a class for how sure it is
-    (``weight``). ``lines`` are the videos, with their deviations by time, the least surprising ones apart.
+    ``said`` are the parts of its telling in turn, text and the numbers of key steps, for which the page puts their
+    names. ``notes`` say what the videos do not support, ``legend`` what the signs in the drawing mean. Of a key step
+    ``cards`` have the node, facts in words, and ``needs``, the arrows from other key steps; ``arrows`` in how many
+    videos each arrow of a drawing holds (``share``), and a class for how sure it is (``weight``). ``lines`` are the
+    videos, with their deviations by time, the least surprising ones apart.
     """
 
     place: int
-    said: Sequence[tuple[int | None, str]]
+    said: Sequence[str]
     notes: Sequence[str]
     legend: str
     cards: Sequence[Mapping[str, Any]]
@@ -52,7 +48,6 @@ def picture(
     procedure: Procedure,
     deviations: Sequence[Deviation],
     videos: Sequence[Mapping[str, Any]],
-    names: Mapping[int, str],
     warnings: Sequence[str] = (),
     pictures: bool = True,
 ) -> Picture:
@@ -78,17 +73,13 @@ def picture(
     text = sentence(procedure, {step: f"{_STEP}{step}{_STEP}" for step in procedure.order})
     return Picture(
         place,
-        # Every second part is the number of a key step.
-        [
-            (int(part), called(int(part), names)) if at % 2 else (None, part)
-            for at, part in enumerate(text.split(_STEP))
-        ],
+        text.split(_STEP),
         (*warnings, *map(as_sentence, procedure.notes)),
         " ".join(words for words, there in legend if there),
         cards,
         drawings if cards else (),
         {
-            (arrow.before, arrow.after): said([shown[pair] for pair in product(arrow.before, arrow.after)], names)
+            (arrow.before, arrow.after): held([shown[pair] for pair in product(arrow.before, arrow.after)])
             for drawing in drawings
             for arrow in drawing.arrows
         },
@@ -100,10 +91,13 @@ def _card(node: Node, procedure: Procedure) -> dict[str, Any]:
     total, length = procedure.n_videos, _length(node.duration_s)
     share = f"{node.n_videos} of {total} videos" if node.n_videos < total else f"all {total} videos"
     often = repeats(node)
+    needs = [edge for edge in procedure.edges if edge.after == node.key_step and edge.before != START]
     return {
         "node": node,
         "facts": (share, f"{length} in all" if often else f"about {length}"),
-        "needs": [edge for edge in procedure.edges if edge.after == node.key_step and edge.before != START],
+        "needs": needs,
+        # For those who do not see the arrows.
+        "unseen": f"needs: {listed([str(edge.before) for edge in needs])}" if needs else "needs nothing",
         "repeated": f"{node.repeats:.1f}".removesuffix(".0") + " times per video" if often else "",
     }
 
@@ -114,16 +108,11 @@ def _length(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 99.5 else f"{moment(seconds)} min"
 
 
-def said(edges: Sequence[Edge], names: Mapping[int, str]) -> dict[str, str]:
-    """Say what an arrow means that stands for one edge or several, and in how many videos it holds."""
+def held(edges: Sequence[Edge]) -> dict[str, str]:
+    """Say in how many videos an arrow holds that stands for one edge or several, and how sure it is."""
     first = edges[0]
-    before, after = (
-        listed([call(end, names) for end in dict.fromkeys(ends) if isinstance(end, int)])
-        for ends in ((edge.before for edge in edges), (edge.after for edge in edges))
-    )
     if first.before == START or first.after == END:
-        said = f"{after} may come first" if first.before == START else f"{before} may come last"
-        return {"meaning": said, "share": "", "weight": "end"}
+        return {"share": "", "weight": "end"}
     sure, videos = min(edge.confidence for edge in edges), "videos that have both"
     if len(edges) == 1:
         share = f"in {first.agree} of {first.both} {videos}; sure to {100 * sure:.0f} %"
@@ -131,13 +120,13 @@ def said(edges: Sequence[Edge], names: Mapping[int, str]) -> dict[str, str]:
         least = min(edge.agree / edge.both if edge.both else 0.0 for edge in edges)
         share = f"each in at least {100 * least:.0f} % of the {videos}; sure to at least {100 * sure:.0f} %"
     weight = "sure" if sure >= SURE else "likely" if sure >= LIKELY else "weak"
-    return {"meaning": f"{before} before {after}", "share": share, "weight": weight}
+    return {"share": share, "weight": weight}
 
 
 def _lines(
     procedure: Procedure, deviations: Sequence[Deviation], videos: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    lines = []
+    lines, said = [], KINDS | {"missing": "left out, due about"}
     for place, video in enumerate(videos):
         if video["status"] == "skipped":
             continue
@@ -146,7 +135,7 @@ def _lines(
         )
         first = sorted(own, key=lambda one: -one.surprise)[:MOST_DEVIATIONS]
         moments, others = (
-            [(one, KINDS[one.kind], moment(one.start_s)) for one in own if (one in first) is chosen]
+            [(one, said[one.kind], moment(one.start_s)) for one in own if (one in first) is chosen]
             for chosen in (True, False)
         )
         typical = video["id"] == procedure.typical_video
@@ -192,8 +181,3 @@ def rules(pictures: Sequence[Picture]) -> str:
 
 def _px(value: float) -> str:
     return f"{round(value, 1):g}px"
-
-
-def needs_words(needs: Sequence[Edge]) -> str:
-    """Say what a key step needs, for those who do not see the arrows."""
-    return f"needs: {listed([str(edge.before) for edge in needs])}" if needs else "needs nothing"

@@ -30,7 +30,7 @@ from rgwot.reporting.choices import Curve, draw_choice
 from rgwot.reporting.figures.style import DASHES, LINE_COLOURS, Drawn
 from rgwot.reporting.names import named_order
 from rgwot.reporting.page.content import Content, gather, link
-from rgwot.reporting.page.procedure import MOST_LINES, needs_words, rules
+from rgwot.reporting.page.procedure import MOST_LINES, rules
 from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS, UNMATCHED, ink_on
 from rgwot.runtime.files import write_csv, write_text
 
@@ -89,7 +89,6 @@ def page_text(content: Content) -> str:
         ],
         pictures=content.pictures,
         most_lines=MOST_LINES,
-        needs_words=needs_words,
         places=rules(content.pictures),
         comparisons=embedded(content.comparisons),
         curves=curve_pictures(content.data["curves"]),

@@ -22,6 +22,7 @@ from rgwot.procedure.files import read_deviation_list, read_procedure
 from rgwot.records import TERMS, read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.choices import ShownChoices, shown_choices
 from rgwot.reporting.corrected import correct_folder, report_lines
+from rgwot.reporting.figures.losses import smoothed
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import RunNames, names_of, result_id
 from rgwot.runtime.errors import RgwotError
@@ -48,7 +49,7 @@ class ShownRun(NamedTuple):
     ``facts``, small, stand beside every picture. ``body`` is read when the run is chosen: ``segments``, ``orders``,
     ``procedures``. ``view`` is the content of its view as text, empty where it has none. ``procedure`` is what was
     learned, with what deviates from it in every video; a trivial baseline has none. ``found`` is its order of key steps
-    before corrections, ``corrected`` says how many of those are applied, if there are any.
+    before corrections, ``corrected`` says how many of those hold, if there are any.
     """
 
     run: Run
@@ -96,7 +97,7 @@ def read_run(
     view, kind = _view(tree.at(paths.VIEW, run), result) if viewed else "", kind_of(run)
     warnings = diagnostics.get("warnings", [])
     learned, shown, called = None, own, known
-    told, applied, lost = "", "", list[str]()
+    told, lost = "", list[str]()
     if kind != "trivial":
         learned = read_procedure(tree.at(paths.PROCEDURE, run)), read_deviation_list(tree.at(paths.DEVIATIONS, run))
     found_order = learned[0].order if learned else ()
@@ -106,7 +107,6 @@ def read_run(
         shown = replayed.segments[replayed.segments["scope"] == "task"]
         learned, called = (found.procedure, found.deviations), replayed.names
         told, *lost = map(str.strip, report_lines(replayed.report))
-        applied = _applied(replayed.report)
     matched = match_to_steps(videos[videos["status"] == "ok"], annotations, shown)
     facts = {
         "id": str(run),
@@ -131,14 +131,7 @@ def read_run(
     }
     choices = shown_choices(diagnostics, tree.at(paths.DIAGNOSTICS, run))
     body = _body(own, orders, procedures, videos)
-    return ShownRun(run, facts, body, view, procedures, learned, called, choices, found_order, applied)
-
-
-def _applied(report: pd.DataFrame) -> str:
-    """Say how many corrections the procedure follows."""
-    held, total = int(report["holds"].sum()), len(report)
-    count = str(total) if held == total else f"{held} of {total}"
-    return f"{count} correction{'s' * (total != 1)} {'is' if held == 1 else 'are'} applied."
+    return ShownRun(run, facts, body, view, procedures, learned, called, choices, found_order, told and f"{told}.")
 
 
 def _view(path: Path, result: str) -> str:
@@ -185,16 +178,12 @@ def _steps(order: str) -> list[int]:
 def read_curves(tree: Tree, runs: Sequence[Run]) -> list[dict[str, Any]]:
     """Return the losses of every training behind the runs, averaged over `CURVE_POINTS` equal parts of it."""
     trainings = {(run.method, run.seed): tree.at(paths.HISTORY, run) for run in runs if kind_of(run) == "trained"}
-    histories = {training: path for training, path in trainings.items() if path.exists()}
-    if not histories:
-        return []
-    from rgwot.reporting.figures.losses import smoothed
-
     curves = []
-    for (method, seed), path in histories.items():
-        history = read_history(path)
-        columns = {name: smoothed(history[name].to_numpy(float), CURVE_POINTS).tolist() for name in ("step", *TERMS)}
-        curves.append({"method": method, "seed": seed, **columns})
+    for (method, seed), path in trainings.items():
+        if path.exists():
+            history = read_history(path)
+            means = {name: smoothed(history[name].to_numpy(float), CURVE_POINTS).tolist() for name in ("step", *TERMS)}
+            curves.append({"method": method, "seed": seed, **means})
     return curves
 
 

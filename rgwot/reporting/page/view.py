@@ -13,25 +13,24 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rgwot.config.settings import Settings, TransportSettings
+from rgwot.embedding.stored import EmbeddedVideo, read_embeddings
 from rgwot.records import read_manifest, read_segments
 from rgwot.reporting.figures.tsne import embed_2d
 from rgwot.reporting.figures.videos import PROBLEM, evenly
 from rgwot.reporting.names import result_id
 from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, has_pictures, read_pictures, strip_times
-from rgwot.reporting.tree import Timed, tree_of
+from rgwot.reporting.tree import tree_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_text
 from rgwot.runtime.progress import counted
 from rgwot.timing import predicted_labels
-
-if TYPE_CHECKING:
-    from rgwot.config.settings import Settings, TransportSettings
 
 #: Frames shown of every key step.
 TYPICAL = 6
@@ -82,8 +81,6 @@ def write_view(
     which knows nothing of the result's key steps.
     Segments that do not belong to the embeddings are refused.
     """
-    from rgwot.embedding.stored import read_embeddings
-
     embedded = read_embeddings(embeddings_zarr).videos
     segments = read_segments(segments_csv)
     task = segments[segments["scope"] == "task"]
@@ -96,7 +93,6 @@ def write_view(
             raise RgwotError(f"{segments_csv}: video {name!r}: {error}; decode again") from None
         videos[name] = Samples(video.embedding, video.time_s, labels)
 
-    timed = {name: Timed(video.embedding, video.time_s, video.duration_s) for name, video in embedded.items()}
     manifest = read_manifest(Path(manifest_csv))
     # Frames are decoded by another process, so one of both waits for little.
     with ThreadPoolExecutor(1) as reading:
@@ -104,8 +100,8 @@ def write_view(
         content = {
             "result": result_id(segments),
             "points": _points(videos, seed),
-            "alignments": align_pairs(timed, settings.ot) if len(timed) > 1 else None,
-            "tree": tree_of(timed, seed),
+            "alignments": align_pairs(embedded, settings.ot) if len(embedded) > 1 else None,
+            "tree": tree_of(embedded, seed),
             "typical": typical.result(),
         }
     write_text(json.dumps(content, allow_nan=False), output_json)
@@ -211,12 +207,7 @@ def tsne(x: NDArray[Any], seed: int) -> NDArray[np.float64] | str:
     return np.asarray((points - low) / max(float((high - low).max()), 1e-12), dtype=np.float64)
 
 
-def nearest_samples(time_s: NDArray[Any], duration_s: float) -> NDArray[np.int64]:
-    """Return which sample (32,) is nearest to each of the strip's 32 times; times (T,) in seconds, T >= 1."""
-    return np.asarray(np.abs(np.asarray(time_s) - strip_times(duration_s)[:, None]).argmin(axis=1))
-
-
-def align_pairs(videos: Mapping[str, Timed], settings: TransportSettings) -> dict[str, Any]:
+def align_pairs(videos: Mapping[str, EmbeddedVideo], settings: TransportSettings) -> dict[str, Any]:
     """Align every pair among the first `MAX_VIDEOS` videos, 32 evenly spaced frames each.
 
     Returns
@@ -233,10 +224,11 @@ def align_pairs(videos: Mapping[str, Timed], settings: TransportSettings) -> dic
 
     names = list(videos)[:MAX_VIDEOS]
     sampled, shares = [], []
-    for embedding, time_s, duration_s in (videos[name] for name in names):
-        chosen = nearest_samples(time_s, duration_s)
-        sampled.append(np.asarray(embedding)[chosen])
-        shares.append(np.asarray(time_s)[chosen] / duration_s)
+    for video in (videos[name] for name in names):
+        # Of every picture of the strip the nearest sample.
+        chosen = np.abs(video.time_s - strip_times(video.duration_s)[:, None]).argmin(axis=1)
+        sampled.append(video.embedding[chosen])
+        shares.append(video.time_s[chosen] / video.duration_s)
     x, positions = torch.from_numpy(np.stack(sampled)), torch.from_numpy(np.stack(shares))
     problem = settings.model_dump(include=PROBLEM)
     pairs: list[dict[str, Any]] = []

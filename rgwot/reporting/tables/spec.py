@@ -22,6 +22,7 @@ from rgwot.reporting.entries import (
     Part,
     Spelled,
     checked,
+    name_of,
     read_entries,
 )
 from rgwot.runtime.errors import RgwotError, nearest
@@ -302,9 +303,12 @@ def load_tables(path: str | os.PathLike[str], canonical: Canonical | None = None
         if kind not in KINDS:
             raise RgwotError(f"{where}: unknown kind {kind!r}; {nearest(str(kind), KINDS)}")
         entry["rows"] = expand(entry.get("rows"), f"{where}: rows")
+        if "blocks" in entry:
+            entry["blocks"] = expand(entry["blocks"], f"{where}: blocks")
         reported = entry.get("reported")
         if isinstance(reported, dict) and "methods" in reported:
             methods = expand(reported["methods"], f"{where}: reported.methods")
+            methods = [{"method": one} if isinstance(one, str) else one for one in methods]
             made = content.made if kind == Table.KIND else {}
             entry["reported"] = {**reported, "methods": [{**made.get(one.get("method"), {}), **one} for one in methods]}
         if kind in (Table.KIND, ClaimsTable.KIND):
@@ -322,13 +326,15 @@ def find_table(tables: Mapping[str, AnyTable], table_id: str) -> AnyTable:
 
 def _places(wanted: Any, names: Mapping[str, DatasetName], where: str) -> Iterator[tuple[str, Place]]:
     """Turn ``meccano``, ``procel/make_coffee`` and ``procel/*`` into places, by the id their columns begin with."""
-    if not isinstance(wanted, list) or not wanted or len(set(map(str, wanted))) != len(wanted):
+    wanted = [str(one.get("name") if isinstance(one, dict) else one) for one in expand(wanted, f"{where}: datasets")]
+    if not wanted or len(set(wanted)) != len(wanted):
         raise RgwotError(f"{where}: datasets: found {wanted!r}, expected a list of different names")
-    for name in map(str, wanted):
+    for name in wanted:
         dataset, _, task = name.partition("/")
-        if dataset not in names:
+        named = name_of(dataset, names)
+        if named is None:
             raise RgwotError(f"{where}: unknown dataset {dataset!r}; {nearest(dataset, names)}")
-        in_print = names[dataset].model_dump() | {"dataset": dataset}
+        in_print = named.model_dump() | {"dataset": dataset}
         if not task:
             yield dataset, Place(**in_print)
             continue

@@ -19,18 +19,14 @@ if TYPE_CHECKING:
     from rgwot.config.importing import ImportSettings
     from rgwot.config.settings import FeatureSettings
 
+#: Frames decoded per video, from the first to as near the end as the tolerance allows.
 SAMPLES = 5
-"""Frames decoded per video, from the first to as near the end as the tolerance allows."""
-
+#: Seconds for all samples of a video by one reader, and for each of them by PyAV.
 TIMEOUT_S = 30.0
-"""Seconds for all samples of a video by one reader, and for each of them by PyAV."""
-
+#: Features read at once.
 FRAMES = 64
-"""Features read at once."""
-
+#: Numbers of channels of known networks, which lengths of recordings rarely equal.
 CHANNELS = frozenset({256, 400, 512, 768, 1024, 1280, 1536, 2048, 4096})
-"""Numbers of channels of known networks, which lengths of recordings rarely equal."""
-
 _SIDE = 64
 _LISTED = 3
 

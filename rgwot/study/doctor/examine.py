@@ -88,23 +88,24 @@ def examine(
     summaries = []
     findings = list(without_gpu(study.config.device))
     if entry.imported is None:
-        pending = (video for video in videos if not _extracted(dataset, video))
-        durations_s = [video.facts.duration_s for video in pending if video.facts.duration_s is not None]
+        durations_s = [
+            video.facts.duration_s
+            for video in videos
+            if video.facts.duration_s is not None
+            and not paths.at(paths.FEATURES, dataset=dataset, task=video.task, video=video.entry.video).exists()
+        ]
         findings += lacking(study.experiments.settings("none", None, dataset).features, durations_s, Path("results"))
-    for task in wanted:
-        own = tuple(video for video in videos if video.task == task)
-        K, facts = datasets.key_steps(study, dataset, task), registered_facts(dataset, task, options)
-        about = tuple(_of_task(found, task, facts, K, own))
-        summaries.append(TaskReport(task, found.tasks.get(task, FoundTask()), own, K, about))
-        findings += _of_groups(study, dataset, task, [video.entry.video for video in own])
     if found.unassigned and not tasks:
         line = f"{len(found.unassigned)} videos belong to no known task and are left alone: like {found.unassigned[0]}"
         findings.append(Finding("warning", "unassigned", line))
+    for task in wanted:
+        own = tuple(video for video in videos if video.task == task)
+        K, facts = datasets.key_steps(study, dataset, task), registered_facts(dataset, task, options)
+        summaries.append(TaskReport(task, found.tasks.get(task, FoundTask()), own, K))
+        about = [*_of_task(found, task, facts, K, own), *(one for video in own for one in video.findings)]
+        findings += dict.fromkeys(about)
+        findings += _of_groups(study, dataset, task, [video.entry.video for video in own])
     return Report(dataset, entry.layout, root, found, quick, tuple(summaries), tuple(findings))
-
-
-def _extracted(dataset: str, video: VideoReport) -> bool:
-    return paths.at(paths.FEATURES, dataset=dataset, task=video.task, video=video.entry.video).exists()
 
 
 def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEntry]) -> VideoReport:

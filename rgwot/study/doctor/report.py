@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -78,14 +79,8 @@ def of_error(error: RgwotError | OSError, root: Path, file: str | None, rule: st
 def file_of(error: RgwotError) -> Path | None:
     """Return the file or folder that a message begins with, or None."""
     text = str(error)
-    for colon in re.finditer(": ", text):
-        path = Path(text[: colon.start()])
-        try:
-            if path.exists():
-                return path
-        except (OSError, ValueError):
-            return None
-    return None
+    beginnings = (text[: colon.start()] for colon in re.finditer(": ", text))
+    return next((Path(one) for one in beginnings if os.path.exists(one)), None)
 
 
 @dataclass(frozen=True)
@@ -138,22 +133,16 @@ class VideoReport:
 
 @dataclass(frozen=True)
 class TaskReport:
-    """One task; ``findings`` are those that belong to no single video."""
+    """One task."""
 
     task: str
     found: FoundTask
     videos: tuple[VideoReport, ...]
     K: int | None
-    findings: tuple[Finding, ...]
 
-    @cached_property
-    def all_findings(self) -> tuple[Finding, ...]:
-        """Findings of the task and of its videos, each once."""
-        return tuple(dict.fromkeys([*self.findings, *(one for video in self.videos for one in video.findings)]))
-
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self, findings: Sequence[Finding] = ()) -> dict[str, Any]:
         """Return the counts of the task as plain data; ``fps`` are numbers of videos by rate, the commonest first."""
-        severities = Counter(one.severity for one in self.all_findings)
+        severities = Counter(one.severity for one in findings if one.task == self.task)
         rates = Counter(str(video.facts.fps) for video in self.videos if video.facts.fps is not None)
         return {
             "task": self.task,
@@ -173,7 +162,7 @@ class TaskReport:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything found out about a dataset; ``findings`` are those that belong to no task."""
+    """Everything found out about a dataset; of the ``findings`` those of the whole dataset come first."""
 
     dataset: str
     layout: str
@@ -188,14 +177,9 @@ class Report:
         """The videos of all tasks."""
         return tuple(video for task in self.tasks for video in task.videos)
 
-    @cached_property
-    def all_findings(self) -> tuple[Finding, ...]:
-        """All findings, those of the whole dataset first."""
-        return (*self.findings, *(one for task in self.tasks for one in task.all_findings))
-
     def count(self, severity: Severity) -> int:
         """Return the number of findings of a severity."""
-        return sum(one.severity == severity for one in self.all_findings)
+        return sum(one.severity == severity for one in self.findings)
 
     def exit_code(self, strict: bool = False) -> int:
         """Return 1 where there are errors (``strict``: or warnings), else 0."""
@@ -216,26 +200,25 @@ def as_json(report: Report, strict: bool = False) -> dict[str, Any]:
         "errors": report.count("error"),
         "warnings": report.count("warning"),
         "notes": report.count("note"),
-        "tasks": [task.as_json() for task in report.tasks],
-        "videos": [_video_json(video) for video in report.videos],
+        "tasks": [task.as_json(report.findings) for task in report.tasks],
+        "videos": [
+            {
+                "task": video.task,
+                "video": video.entry.video,
+                "name": video.entry.name,
+                "path": video.entry.path,
+                "annotation": video.entry.annotation,
+                "status": video.status,
+                **asdict(video.facts),
+                "fps": None if video.facts.fps is None else str(video.facts.fps),
+                "segments": None if video.annotation is None else len(video.annotation.segments),
+                "step_ids": sorted(video.step_ids, key=in_order),
+                "features": None if video.features is None else asdict(video.features),
+            }
+            for video in report.videos
+        ],
         "unassigned": list(report.found.unassigned),
-        "findings": [{**asdict(one), "line": one.line} for one in report.all_findings],
-    }
-
-
-def _video_json(video: VideoReport) -> dict[str, Any]:
-    return {
-        "task": video.task,
-        "video": video.entry.video,
-        "name": video.entry.name,
-        "path": video.entry.path,
-        "annotation": video.entry.annotation,
-        "status": video.status,
-        **asdict(video.facts),
-        "fps": None if video.facts.fps is None else str(video.facts.fps),
-        "segments": None if video.annotation is None else len(video.annotation.segments),
-        "step_ids": sorted(video.step_ids, key=in_order),
-        "features": None if video.features is None else asdict(video.features),
+        "findings": [{**asdict(one), "line": one.line} for one in report.findings],
     }
 
 
@@ -253,12 +236,12 @@ def as_text(report: Report) -> str:
             f"{len(facts['step_ids'])}/{facts['K_registered'] or '-'}",
             *(facts[key] for key in ("warnings", "errors")),
         )
-        for facts in (task.as_json() for task in report.tasks)
+        for facts in as_json(report)["tasks"]
     ]
     table = tabulate(rows, columns, disable_numparse=True).splitlines() if rows else ["no task"]
     lines = [f"{report.dataset}: layout {report.layout}, {report.found.where}", how, *table]
     kinds: dict[tuple[Severity, str], list[Finding]] = {}
-    for one in sorted(report.all_findings, key=lambda one: _SEVERITIES.index(one.severity)):
+    for one in sorted(report.findings, key=lambda one: _SEVERITIES.index(one.severity)):
         kinds.setdefault((one.severity, one.rule), []).append(one)
     for (severity, rule), found in kinds.items():
         for one in found[:_SHOWN]:

@@ -31,9 +31,7 @@ def run(folder: Path, *arguments: str, **datasets: dict[str, Any]) -> tuple[int,
 
 def said(report: Any, **wanted: Any) -> list[str]:
     """Return the messages of the findings with these attributes."""
-    return [
-        one.message for one in report.all_findings if all(getattr(one, key) == value for key, value in wanted.items())
-    ]
+    return [one.message for one in report.findings if all(getattr(one, key) == value for key, value in wanted.items())]
 
 
 def put(path: Path, data: bytes) -> Path:

@@ -16,8 +16,8 @@ def check_outcomes(report: Any, kind: str, file_of: Callable[[str], str]) -> Non
     """Compare the findings with the expected outcome of every fixture: nothing hides anything else."""
     for case in cases(kind):
         file = file_of(Path(case["path"]).stem)
-        errors = [one for one in report.all_findings if one.file == file and one.severity == "error"]
-        warnings = [one for one in report.all_findings if one.file == file and one.severity == "warning"]
+        errors = [one for one in report.findings if one.file == file and one.severity == "error"]
+        warnings = [one for one in report.findings if one.file == file and one.severity == "warning"]
         assert bool(errors) == (case["outcome"] == "error"), (file, errors)
         if case["outcome"] != "error":
             assert bool(warnings) == (case["outcome"] in ("ok_warn", "skip")), (file, warnings)
@@ -58,7 +58,7 @@ def test_all_faults_of_a_file_not_only_the_first(tea: Path) -> None:
     rows = b"1,2\n3,2,1 a\n5,6,0 b\n-1,2,3 c\nx,y,2 d\n1,2,2 fine\n500,600,2 late\n7,7,2 short\n"
     put(tea / "tea" / "one.csv", rows)
     report = examine(content(mine=entry(tea)), "mine")
-    found = [(one.line, one.rule, one.severity) for one in report.all_findings if one.file == "tea/one.csv"]
+    found = [(one.line, one.rule, one.severity) for one in report.findings if one.file == "tea/one.csv"]
     assert sorted(found) == [
         (1, "columns", "error"),
         (2, "time_order", "error"),
@@ -74,7 +74,7 @@ def test_quick_opens_no_video_and_still_reads_annotations(tea: Path, monkeypatch
     put(tea / "tea" / "one.csv", b"1,2,one boil\n500,600,2 late\n")
     monkeypatch.setattr("rgwot.video.probe", lambda *_: pytest.fail("a video was opened"))
     report = examine(content(mine=entry(tea)), "mine", quick=True)
-    assert [(one.file, one.line, one.rule) for one in report.all_findings] == [("tea/one.csv", 1, "columns")]
+    assert [(one.file, one.line, one.rule) for one in report.findings] == [("tea/one.csv", 1, "columns")]
     assert "no video was opened" in as_text(report)
 
 
@@ -87,7 +87,7 @@ def test_procel_faults_name_the_video(tmp_path: Path) -> None:
         for line in (tree / task / "readme.txt").read_text(encoding="utf-8").splitlines():
             put(tmp_path / task / f"{line.split(chr(9))[1]}.mp4", b"\x00")
     report = examine(content(mine=entry(tmp_path, "procel")), "mine", quick=True)
-    errors = {(one.task, one.rule) for one in report.all_findings if one.severity == "error"}
+    errors = {(one.task, one.rule) for one in report.findings if one.severity == "error"}
     assert errors == {
         ("end_before_start", "time_order"),
         ("one_row_too_many", "release"),
@@ -96,5 +96,5 @@ def test_procel_faults_name_the_video(tmp_path: Path) -> None:
     # A file shared by the videos of a task complains once.
     assert len(said(report, task="one_row_too_many", severity="error")) == 1
     assert len(said(report, task="no_steps", rule="no_rows")) == 1
-    (reversed_,) = [one for one in report.all_findings if one.rule == "time_order"]
+    (reversed_,) = [one for one in report.findings if one.rule == "time_order"]
     assert reversed_.where.startswith("video ")

@@ -30,7 +30,7 @@ def features(tmp_path: Path) -> Path:
 
 def test_features_without_videos_are_in_order(features: Path, tmp_path: Path) -> None:
     report = examine(content(mine=alone(features, native_fps=30)), "mine")
-    assert not report.all_findings
+    assert not report.findings
     (task,) = report.tasks
     assert [video.status for video in task.videos] == ["ok"] * 3
     assert (task.as_json()["seconds"], task.as_json()["fps"]) == (30.0, {"30": 3})

@@ -25,7 +25,7 @@ def test_weights_and_disk_space(tea: Path, tmp_path: Path, monkeypatch: pytest.M
     default = content(mine={"layout": "folder", "root": str(tea)})
     assert "downloads" in said(examine(default, "mine", quick=True), rule="machine", severity="note")[0]
     put(tmp_path / "hub" / "checkpoints" / "resnet50-0676ba61.pth", b"")
-    assert not examine(default, "mine", quick=True).all_findings
+    assert not examine(default, "mine", quick=True).findings
 
 
 def test_the_cache_of_weights_is_torchs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_registered_counts_and_steps(tmp_path: Path, clip: Path) -> None:
         "2 annotated videos, published were 17; results are not comparable as they are"
     ]
     assert said(report, rule="key_steps")[0].startswith("step 3-16 never occurs: 3 of 17")
-    (unknown,) = [one for one in report.all_findings if one.rule == "step"]
+    (unknown,) = [one for one in report.findings if one.rule == "step"]
     assert (unknown.file, unknown.line) == ("annotations/MECCANO/0004.csv", 1)
 
 
@@ -83,7 +83,7 @@ def test_a_registered_task_without_videos(tmp_path: Path, clip: Path) -> None:
     config = content(cmu_mmac=entry(tmp_path, "egoprocel"))
     report = examine(config, "cmu_mmac", quick=True)
     assert {task.task: len(task.videos) for task in report.tasks}["Eggs"] == 2
-    assert {one.task for one in report.all_findings if one.severity == "error"} == {
+    assert {one.task for one in report.findings if one.severity == "error"} == {
         "Brownie", "Sandwich", "Salad", "Pizza",
     }  # fmt: skip
     assert examine(config, "cmu_mmac", ["eggs"], quick=True).exit_code() == 0
@@ -93,7 +93,7 @@ def test_a_damaged_list_of_a_release_is_an_error_with_its_line(tmp_path: Path) -
     crosstask(tmp_path, 2)
     put(tmp_path / "crosstask_release" / "tasks_primary.txt", b"990001\nMake it\nhttp://x\n3\npour,stir\n")
     report = examine(content(mine=entry(tmp_path, "crosstask")), "mine", quick=True)
-    (one,) = report.all_findings
+    (one,) = report.findings
     assert (one.file, one.line, one.rule) == ("crosstask_release/tasks_primary.txt", 4, "release")
     assert report.exit_code() == 1
     assert json.loads(json.dumps(as_json(report)))["tasks"] == []
@@ -107,7 +107,7 @@ def test_every_list_among_the_fixtures(tmp_path: Path) -> None:
         name = "crosstask_release/tasks_primary.txt"
         put(root / name, (FIXTURES / case["path"]).read_bytes())
         report = examine(content(mine=entry(root, "crosstask")), "mine", quick=True)
-        errors = [one for one in report.all_findings if one.file == name and one.severity == "error"]
+        errors = [one for one in report.findings if one.file == name and one.severity == "error"]
         assert bool(errors) == (case["outcome"] == "error"), case["path"]
         assert all(one.line for one in errors)
 
@@ -116,7 +116,7 @@ def test_missing_features_made_elsewhere(tea: Path, tmp_path: Path) -> None:
     put(tmp_path / "features" / "tea" / "one.npy", b"")
     imported = {"folder": str(tmp_path / "features"), "axes": "TC", "fps": 2}
     report = examine(content(mine=entry(tea, imported=imported)), "mine", quick=True)
-    assert [(one.rule, one.file) for one in report.all_findings] == [("features", "tea/two.mp4")]
+    assert [(one.rule, one.file) for one in report.findings] == [("features", "tea/two.mp4")]
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_the_second_reader_takes_over(tea: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("rgwot.video.readers_of", lambda path, reader: ["nothing_like_it", "pyav"])
     monkeypatch.setitem(READERS, "nothing_like_it", "numpy")
     report = examine(content(mine=entry(tea)), "mine")
-    assert not report.all_findings
+    assert not report.findings
     assert {(video.facts.reader, video.facts.decoded) for video in report.videos} == {("pyav", 5)}
 
 
