@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -16,6 +17,17 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True)
+class VideoInfo:
+    """Facts about the picture track of a video; its size is 0 where it is not known."""
+
+    duration_s: float  #: time 0 is its first frame
+    fps: Fraction  #: average frame rate, exact, such as 30000/1001
+    width: int = 0  #: pixels as a player shows it, upright
+    height: int = 0
+    frames: int | None = None  #: number of frames when the container states it
 
 
 def parse_rate(text: str | float | Fraction) -> Fraction:

@@ -152,13 +152,13 @@ def import_form(bundle: Bundle) -> ImportSettings:
 
 def _importer(bundle: Bundle) -> Make:
     """Return what imports a file of features of the form that those of the bundle had."""
-    from rgwot.features.importing import FEATURES_ALONE, import_features
+    from rgwot.features.importing import import_features
 
     settings, kept = import_form(bundle), bundle.about.features.attributes
 
     def make(source: Path, path: Path) -> None:
         several = source.suffix.lower() not in (".npy", ".csv")
         form = settings.model_copy(update={"key": kept.get("source_key") or None}) if several else settings
-        import_features(source, path, form, FEATURES_ALONE)
+        import_features(source, path, form)
 
     return make

@@ -13,6 +13,7 @@ from rgwot.cli import options
 from rgwot.cli.options import Folder, Job, SettingsCommand
 from rgwot.datasets.names import video_id
 from rgwot.runtime.errors import RgwotError
+from rgwot.timing import VideoInfo
 
 _LIST = ".csv"
 _videos = click.option("--video", "videos", multiple=True, help="Id of each video. Default: the name of its file.")
@@ -118,7 +119,11 @@ def extract(
 )
 @click.option("--channels", type=click.IntRange(1), help="Channels expected. Default: any number.")
 @click.option("--start-s", default=0.0, show_default=True, help="Time of the first feature, seconds.")
-@click.option("--duration", type=float, help="Length of the video, seconds. Or --footage, or --no-video.")
+@click.option(
+    "--duration",
+    type=click.FloatRange(0, min_open=True),
+    help="Length of the video, seconds. Or --footage, or --no-video.",
+)
 @click.option("--native-fps", metavar="RATE", help="Frame rate of a video that is not available. Default: as --fps.")
 @click.option(
     "--footage",
@@ -160,8 +165,8 @@ def import_features(
     """
     from rgwot.config.importing import ImportSettings
     from rgwot.config.settings import validated
-    from rgwot.features.importing import Footage, import_folder, import_video
     from rgwot.features.importing import import_features as run
+    from rgwot.features.importing import import_folder, import_video
 
     options.read_rate(form["native_fps"], "--native-fps")
     settings = validated(ImportSettings, form, "import-features")
@@ -194,7 +199,7 @@ def import_features(
         told = settings.native_fps or settings.fps
         if told is None:
             raise RgwotError("import-features: --native-fps: expected the frame rate of the video beside --times")
-        lasting = Footage(duration, options.read_rate(str(told), "--native-fps"))
+        lasting = VideoInfo(duration, options.read_rate(str(told), "--native-fps"))
         make = {video: partial(run, source, settings=settings, footage=lasting) for video, source in named.items()}
     _write(output, make)
 

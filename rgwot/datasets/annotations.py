@@ -6,11 +6,11 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rgwot.datasets.faults import DataFault, judged, remark
+from rgwot.timing import VideoInfo
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,14 +19,6 @@ TOLERATED_S = 1.0
 """Seconds a segment may end after its video before the pair is taken for a wrong one."""
 
 _DTYPES = {"start_s": "float64", "end_s": "float64", "step_id": "int64", "name": "object"}
-
-
-@dataclass(frozen=True)
-class VideoClock:
-    """Duration in seconds and exact rate of the video an annotation belongs to."""
-
-    duration_s: float
-    fps: Fraction
 
 
 @dataclass(frozen=True)
@@ -111,7 +103,7 @@ def id_ranges(ids: Iterable[int]) -> str:
 
 
 def checked(
-    path: Path, segments: Iterable[Segment], notes: Notes, clock: VideoClock | None, *, overlap_is_normal: bool
+    path: Path, segments: Iterable[Segment], notes: Notes, clock: VideoInfo | None, *, overlap_is_normal: bool
 ) -> Annotation:
     """Apply the rules that hold for every layout to segments in file order, and build the table.
 
@@ -148,7 +140,7 @@ def checked(
     return Annotation(table, notes.lines(), overlaps, overlap_s)
 
 
-def _clipped(segment: Segment, path: Path, clock: VideoClock, notes: Notes) -> float:
+def _clipped(segment: Segment, path: Path, clock: VideoInfo, notes: Notes) -> float:
     """Return where a segment ends within its video."""
     beyond = segment.end_s - clock.duration_s
     if beyond > TOLERATED_S or segment.start_s > clock.duration_s:

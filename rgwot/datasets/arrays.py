@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -104,6 +104,8 @@ def open_array(path: Path, key: str | None, times: str | None = None) -> Iterato
         raise RgwotError(f"{path}: found the suffix {path.suffix!r}; expected one of {', '.join(OPENERS)}")
     if not holding_file(path).is_file():
         raise RgwotError(f"{path}: no such file; expected features, one file per video")
+    if key is not None and opener in (_npy, _csv):
+        raise RgwotError(f"{path}: such a file holds one array without a name; leave the key {key!r} out")
     if key is not None and key == times:
         raise RgwotError(f"{path}: key and times are both {key!r}; expected the names of two arrays")
     with ExitStack() as stack:
@@ -122,16 +124,14 @@ def open_array(path: Path, key: str | None, times: str | None = None) -> Iterato
                 f"{path}: array of {source.dtype}; expected features in floating point (frames are no features: "
                 "make them the dataset's videos)"
             )
-        yield source
+        yield source if source.times is None else replace(source, times=check_times(path, source.times))
 
 
 def _npy(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> ArraySource:
-    if key is not None:
-        raise RgwotError(f"{path}: an .npy file holds one array without a name; leave the key {key!r} out")
     beside = path.with_name(f"{path.stem}{TIMES}{path.suffix}")
     if times is not None and not beside.is_file():
         raise RgwotError(f"{path}: no times; expected {beside.name} next to it, since `times` is set")
-    when = None if times is None else check_times(path, np.load(beside, allow_pickle=False))
+    when = None if times is None else np.load(beside, allow_pickle=False)
     return _plain("", np.load(path, mmap_mode="r", allow_pickle=False), when)
 
 
@@ -146,10 +146,10 @@ def _npz(path: Path, key: str | None, times: str | None, stack: ExitStack) -> Ar
                 "which shrink to a third at most; make it again"
             )
     name = _chosen(path, key, times, archive.files)
-    return _plain(name, np.asarray(archive[name]), None if times is None else check_times(path, archive[times]))
+    return _plain(name, np.asarray(archive[name]), None if times is None else archive[times])
 
 
-def _plain(key: str, array: NDArray[Any], times: NDArray[np.float64] | None) -> ArraySource:
+def _plain(key: str, array: NDArray[Any], times: NDArray[Any] | None) -> ArraySource:
     return ArraySource(key, array.shape, array.dtype.name, lambda slices: np.asarray(array[slices]), times)
 
 
@@ -171,7 +171,7 @@ def _hdf5(path: Path, key: str | None, times: str | None, stack: ExitStack, turn
 
     key, times = (None if one is None else one.strip("/") for one in (key, times))
     dataset = plain(_chosen(path, key, times, names))
-    when = None if times is None else check_times(path, plain(times)[()])
+    when = None if times is None else np.asarray(plain(times)[()])
     shape = dataset.shape or ()
 
     def read(slices: Slices) -> NDArray[np.floating[Any]]:
@@ -191,12 +191,12 @@ def _torch(path: Path, key: str | None, times: str | None, _stack: ExitStack) ->
         if video not in packed:
             raise RgwotError(f"{archive}: no video {video!r} in it; {nearest(video, packed)}")
         rows = packed[video]
-        name, when, content = key or "", check_times(path, content[times][rows].numpy()), content[key][rows]
+        name, when, content = key or "", content[times][rows].numpy(), content[key][rows]
     elif isinstance(content, dict):
         tensors = {str(label): value for label, value in content.items() if isinstance(value, torch.Tensor)}
         name = _chosen(path, key, times, tensors)
         content = tensors[name]
-        when = None if times is None else check_times(path, tensors[times].detach().to_dense().numpy())
+        when = None if times is None else tensors[times].detach().to_dense().numpy()
     elif key is not None or times is not None:
         raise RgwotError(f"{path}: holds no dictionary; leave {f'the key {key!r}' if key else 'times'} out")
     if not isinstance(content, torch.Tensor) or content.layout is not torch.strided:
@@ -222,31 +222,25 @@ def packed_rows(path: Path, content: Any, key: str | None, times: str | None) ->
     import torch
 
     found: dict[Any, Any] = content if isinstance(content, dict) else {}
-    parts: list[Any] = [found.get(name or "") for name in (key, times, "offsets")]
-    tokens, when, offsets = parts
-    names = found.get("paths")
-    arrays = all(isinstance(one, torch.Tensor) and one.ndim and one.layout is torch.strided for one in parts)
-    if not (arrays and isinstance(names, list) and all(isinstance(name, str) for name in names)):
+    names, parts = found.get("paths"), [found.get(name) for name in (key, times, "offsets")]
+    dense = [one for one in parts if isinstance(one, torch.Tensor) and one.ndim and one.layout is torch.strided]
+    if len(dense) < len(parts) or not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
         raise RgwotError(
             f"{path}: holds {', '.join(sorted(map(str, found))) or type(content).__name__}; expected paths, and "
             f"dense offsets, {key} and {times} of all videos"
         )
-    whole = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
-    for name, array, kinds, wanted in (
-        ("offsets", offsets, whole, "(N + 1,) of whole numbers"),
-        (times, when, (torch.float32, torch.float64), "(T,) of float32 or float64"),
-    ):
-        if array.ndim != 1 or not len(array) or array.dtype not in kinds:
-            kind = str(array.dtype).removeprefix("torch.")
-            raise RgwotError(f"{path}: {name} {tuple(array.shape)} of {kind}; expected {wanted}; download it again")
-    borders = offsets.tolist()
-    if len(borders) != len(names) + 1 or borders != sorted(borders) or (borders[0], borders[-1]) != (0, len(tokens)):
+    tokens, when, offsets = dense
+    borders = offsets.tolist() if offsets.ndim == 1 and not offsets.is_floating_point() else []
+    ends = [*borders[:1], *borders[-1:]]
+    if len(borders) != len(names) + 1 or borders != sorted(borders) or ends != [0, len(tokens)]:
         raise RgwotError(
-            f"{path}: {len(borders)} offsets from {borders[0]} to {borders[-1]}; expected {len(names) + 1} for "
-            f"{len(names)} videos, rising from 0 to the {len(tokens)} rows of {key}"
+            f"{path}: {len(names)} paths, offsets {tuple(offsets.shape)} from {ends}; expected "
+            f"{len(names) + 1} whole numbers that rise from 0 to the {len(tokens)} rows of {key}; download it again"
         )
-    if len(when) != len(tokens):
-        raise RgwotError(f"{path}: {len(when)} times and {len(tokens)} rows of {key}; expected one time per row")
+    if when.shape != tokens.shape[:1]:
+        raise RgwotError(
+            f"{path}: {times} {tuple(when.shape)} and {len(tokens)} rows of {key}; expected one time per row"
+        )
     inside = [packed_name(name, path) for name in names]
     if len(set(inside)) != len(inside):
         raise RgwotError(f"{path}: {len(inside) - len(set(inside))} paths occur twice; expected every video once")
@@ -263,8 +257,6 @@ def packed_name(name: str, path: Path) -> str:
 
 def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> ArraySource:
     """Open a table of text: commas, semicolons, tabs or spaces, with a line of names or without."""
-    if key is not None:
-        raise RgwotError(f"{path}: a .csv file holds one array without a name; leave the key {key!r} out")
     import pandas as pd
 
     with path.open(encoding="utf-8-sig", newline="") as file:
@@ -299,7 +291,7 @@ def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> A
             raise ValueError(first_line(error)) from None
     when = None
     if times is not None:
-        when = check_times(path, table[times].to_numpy())
+        when = table[times].to_numpy()
         table = table.drop(columns=times)
     return _plain("", table.to_numpy(), when)
 
@@ -316,7 +308,7 @@ def _mat(path: Path, key: str | None, times: str | None, stack: ExitStack) -> Ar
         if one is not None and kinds[one] != "number":
             raise RgwotError(f"{path}: {one!r} is a {kinds[one]}; expected a plain array of numbers")
     places = {one: folder / f"{number}.npy" for number, one in enumerate(kinds)}
-    when = None if times is None else check_times(path, np.load(places[times], allow_pickle=False))
+    when = None if times is None else np.load(places[times], allow_pickle=False)
     return _plain(name, np.load(places[name], mmap_mode="r", allow_pickle=False), when)
 
 

@@ -8,10 +8,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal, Protocol
 
-from rgwot.datasets.annotations import Annotation, VideoClock
+from rgwot.datasets.annotations import Annotation
 from rgwot.datasets.doors.rows import Hints
 from rgwot.datasets.registry import TaskFacts
 from rgwot.runtime.errors import RgwotError
+from rgwot.timing import VideoInfo
 
 
 @dataclass(frozen=True)
@@ -117,11 +118,7 @@ class Options:
 
 
 class Layout(Protocol):
-    """A module that reads one layout of `rgwot.config.layouts.LAYOUTS`.
-
-    One whose release brings lists that reading does not need has ``check_lists(root, dataset)``, too, which complains
-    (`rgwot.datasets.faults`) where they do not fit each other or the annotations.
-    """
+    """A module that reads one layout of `rgwot.config.layouts.LAYOUTS`."""
 
     OPTIONS: frozenset[str]  #: names of the `Options` it uses
     EXPECTED: str  #: the tree expected below the root, in a few words for messages
@@ -133,6 +130,6 @@ class Layout(Protocol):
         """
 
     def read_annotation(
-        self, root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
+        self, root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
     ) -> Annotation:
         """Read the annotation of a video that has one."""

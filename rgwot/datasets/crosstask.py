@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
 from itertools import groupby
 from pathlib import Path
 
-from rgwot.datasets.annotations import Annotation, VideoClock
+from rgwot.datasets.annotations import Annotation
 from rgwot.datasets.base import Found, Options, VideoEntry
 from rgwot.datasets.csv_files import read_step_first
-from rgwot.datasets.faults import remark
-from rgwot.datasets.pairing import by_suffix, by_task, pair, parents, stem, walk, walk_videos
+from rgwot.datasets.pairing import by_suffix, by_task, pair, parents, stem, walk_videos
 from rgwot.datasets.registry import TaskFacts
-from rgwot.datasets.text import excerpt, read_lines, rows
+from rgwot.datasets.text import excerpt, read_lines
 from rgwot.runtime.errors import RgwotError
+from rgwot.timing import VideoInfo
 
 OPTIONS = frozenset({"strict", "subset", "unannotated", "frames_fps", "features_alone"})
 EXPECTED = "crosstask_release/ as downloaded and videos/<task>/<video>.mp4 or videos/<video>.mp4"
 
 _TASKS = "tasks_primary.txt"
-_VIDEOS, _HELD_OUT = "videos.csv", "videos_val.csv"
 
 
 def find(root: Path, dataset: str, options: Options) -> Found:
@@ -57,35 +55,13 @@ def find(root: Path, dataset: str, options: Options) -> Found:
 
 
 def read_annotation(
-    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
+    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
 ) -> Annotation:
     """Read the annotation of a video that has one, with the step names of the release."""
     path = root / str(entry.annotation)
     task, _ = _annotated_pair(str(entry.annotation))
-    released = read_tasks(path.parent.with_name(_TASKS))
-    if task not in released:
-        raise RgwotError(f"{path}: task {task!r} is not in {_TASKS}; expected a primary task; delete the file")
-    names = dict(enumerate(released[task], start=1))
+    names = dict(enumerate(read_tasks(path.parent.with_name(_TASKS))[task], start=1))
     return read_step_first(path, names.keys(), clock, names)
-
-
-def check_lists(root: Path, dataset: str) -> None:
-    """Compare ``videos.csv`` with the annotations, and ``videos_val.csv`` with ``videos.csv``, where they are there.
-
-    Raises RgwotError if a list is damaged.
-    """
-    release = _release(root, dataset)
-    primary = read_tasks(release / _TASKS)
-    annotated = {_annotated_pair(path) for path in walk(release, release / "annotations", {".csv"})}
-    listed, held_out = (
-        {pair for pair in read_videos(path) if pair[0] in primary} if path.is_file() else None
-        for path in (release / _VIDEOS, release / _HELD_OUT)
-    )
-    if listed is not None:
-        _compare(release / _VIDEOS, "annotated videos that it does not list", annotated - listed)
-        _compare(release / _VIDEOS, "videos of primary tasks without annotation", listed - annotated)
-    if listed is not None and held_out is not None:
-        _compare(release / _HELD_OUT, f"videos that {_VIDEOS} does not list", held_out - listed)
 
 
 def read_tasks(path: Path) -> dict[str, tuple[str, ...]]:
@@ -120,22 +96,6 @@ def read_tasks(path: Path) -> dict[str, tuple[str, ...]]:
     return tasks
 
 
-def read_videos(path: Path) -> tuple[tuple[str, str], ...]:
-    """Return the pairs of task and video in ``videos.csv`` or ``videos_val.csv``, each once.
-
-    Raises RgwotError if a row has fewer than three fields or no task or video.
-    """
-    pairs: dict[tuple[str, str], None] = {}
-    for row in rows(path, "task,video,url without a header"):
-        task, video = row.fields[:2]
-        if not task or not video:
-            raise RgwotError(f"{path}: {row.where}: {excerpt(row.line.text)}; expected task,video,url; fill the row in")
-        if (task, video) in pairs:
-            remark("duplicate", path, row.where, "repeats an earlier row; dropped")
-        pairs[task, video] = None
-    return tuple(pairs)
-
-
 def _annotated_pair(path: str) -> tuple[str, str]:
     """Return task and video of an annotation; ids of videos may hold ``_``, so the first one separates.
 
@@ -154,9 +114,3 @@ def _release(root: Path, dataset: str) -> Path:
         f"dataset {dataset!r}: no {root / 'crosstask_release' / _TASKS}; expected {EXPECTED}; "
         "unpack crosstask_release.zip there or set `roots`"
     )
-
-
-def _compare(path: Path, what: str, odd: Collection[tuple[str, str]]) -> None:
-    if odd:
-        message = f"{len(odd)} {what}, like {','.join(min(odd))}; expected none; use the files of the release"
-        remark("release", path, "", message)

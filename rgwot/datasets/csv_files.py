@@ -8,9 +8,10 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rgwot.datasets.annotations import Annotation, Notes, Segment, VideoClock, checked, id_ranges
+from rgwot.datasets.annotations import Annotation, Notes, Segment, checked, id_ranges
 from rgwot.datasets.faults import judged
 from rgwot.datasets.text import Row, excerpt, rows
+from rgwot.timing import VideoInfo
 
 if TYPE_CHECKING:
     from rgwot.datasets.base import Options, VideoEntry
@@ -26,13 +27,13 @@ _STEP = re.compile(r"(?P<step>[+-]?[0-9]{1,18})(?P<zeros>\.0*)?")
 
 
 def read_annotation(
-    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
+    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
 ) -> Annotation:
     """Read the annotation of a video from a file in EgoProceL's form, for the layouts that have such files."""
     return read_three_columns(root / str(entry.annotation), None if facts is None else facts.step_ids, clock)
 
 
-def read_three_columns(path: Path, step_ids: Collection[int] | None, clock: VideoClock | None = None) -> Annotation:
+def read_three_columns(path: Path, step_ids: Collection[int] | None, clock: VideoInfo | None = None) -> Annotation:
     """Read one annotation file in EgoProceL's form: ``start,end,<int> <name>``.
 
     Without the ids of the task, every id from 1 is accepted; without a clock, the checks that need it are left out.
@@ -53,7 +54,7 @@ def read_three_columns(path: Path, step_ids: Collection[int] | None, clock: Vide
 def read_step_first(
     path: Path,
     step_ids: Collection[int] | None,
-    clock: VideoClock | None = None,
+    clock: VideoInfo | None = None,
     names: Mapping[int, str] | None = None,
 ) -> Annotation:
     """Read one annotation file in CrossTask's form, ``step,start,end``, which a conversion of ProceL uses as well.
@@ -76,7 +77,7 @@ def read_step_first(
     return _read(path, STEP_FIRST, segment, clock)
 
 
-def _read(path: Path, columns: str, segment: Callable[[Row, Notes], Segment], clock: VideoClock | None) -> Annotation:
+def _read(path: Path, columns: str, segment: Callable[[Row, Notes], Segment], clock: VideoInfo | None) -> Annotation:
     notes = Notes(path)
     segments: list[Segment] = []
     for row in rows(path, columns):

@@ -46,7 +46,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
         alone = kind == "videos" and options.features_alone
         top = root if alone else required_subfolder(root, kind, dataset, EXPECTED)
         own = subfolder(top, rows[0].folder)
-        placed = _placed(listed(own), rows) if own else _placed_among_others(listed(top), rows)
+        placed = _placed(listed(own or top), rows, own is None)
         kept = (path for path, (task, filmed_by) in placed.items() if filmed_by == view or not task)
         return by_task(kept, lambda path: placed[path][0])
 
@@ -67,19 +67,15 @@ def annotated_stem(path: str) -> str:
     return name[: -len(_SUFFIX)] if name.lower().endswith(_SUFFIX) else name
 
 
-def _placed(paths: Iterable[str], rows: tuple[TaskFacts, ...]) -> dict[str, Place]:
-    return {path: _task_and_camera(path, rows) for path in paths}
+def _placed(paths: list[str], rows: tuple[TaskFacts, ...], mixed: bool) -> dict[str, Place]:
+    """Place the dataset's files, of a ``mixed`` tree those in a folder of its own further down.
 
-
-def _placed_among_others(paths: list[str], rows: tuple[TaskFacts, ...]) -> dict[str, Place]:
-    """Place the dataset's files of a tree that holds several without a folder for each at its top.
-
-    Without a folder of its own further down, what no dataset's names fit is of no task: it may be this one's.
+    Without such a folder, what no dataset's names fit is of no task: it may be this one's.
     """
     mine = folded(rows[0].folder)
-    inside = [path for path in paths if mine in map(folded, parents(path))]
-    if inside:
-        return _placed(inside, rows)
+    inside = [path for path in paths if not mixed or mine in map(folded, parents(path))]
+    if inside or not mixed:
+        return {path: _task_and_camera(path, rows) for path in inside}
     others = [tasks_of(name) for name in datasets("egoprocel") if name != rows[0].dataset]
     folders = {folded(row.folder) for one in others for row in one}
     placed = {path: _by_name(path, rows) for path in paths if folders.isdisjoint(map(folded, parents(path)))}

@@ -18,7 +18,7 @@ from rgwot.config.importing import ImportSettings
 from rgwot.datasets.arrays import ArraySource, Slices, open_array
 from rgwot.datasets.keypoints import open_points
 from rgwot.runtime.errors import RgwotError
-from rgwot.timing import frame_times, parse_rate
+from rgwot.timing import VideoInfo, frame_times, parse_rate
 
 CONTRADICTS = 0.05
 """By what share the stated rate may differ from that of the times."""
@@ -41,14 +41,14 @@ class Measured:
     start_s
         Time of the first feature, where there are no times.
     footage
-        Frames per second and seconds of the video, where they are known of each.
+        What stands for the video where there is none: as long as the features, or as the table of rates says.
     """
 
     sizes: Mapping[str, int]
     times: NDArray[np.float64] | None
     fps: Fraction
     start_s: float
-    footage: tuple[Fraction, float] | None = None
+    footage: VideoInfo
 
     @property
     def count(self) -> int:
@@ -60,15 +60,6 @@ class Measured:
         if self.times is not None:
             return self.times[:count]
         return np.asarray(self.start_s + frame_times(np.arange(count), self.fps))
-
-    @property
-    def end_s(self) -> float:
-        """End of the last feature in seconds: the duration where there is no video."""
-        if self.footage is not None:
-            return self.footage[1]
-        if self.times is not None:
-            return float(self.times[-1]) + float(1 / self.fps)
-        return self.start_s + float(self.count / self.fps)
 
 
 def measure(path: Path, array: ArraySource, settings: ImportSettings) -> Measured:
@@ -91,13 +82,17 @@ def measure(path: Path, array: ArraySource, settings: ImportSettings) -> Measure
     if settings.window is not None:
         return _of_windows(path, sizes, settings, settings.window)
     if array.times is None:
-        return Measured(sizes, None, Fraction(settings.fps or 0) / settings.every, settings.start_s)
-    if len(array.times) != sizes["T"]:
+        fps, start_s = Fraction(settings.fps or 0) / settings.every, settings.start_s
+        end_s = start_s + float(sizes["T"] / fps)
+    elif len(array.times) != sizes["T"]:
         raise RgwotError(
             f"{path}: {len(array.times)} times and {sizes['T']} features in shape {array.shape} read as {axes}; "
             "expected one time per feature; correct `axes` or `times`"
         )
-    return Measured(sizes, array.times, _rate(path, array.times, settings), 0.0)
+    else:
+        fps, start_s = _rate(path, array.times, settings), 0.0
+        end_s = float(array.times[-1]) + float(1 / fps)
+    return Measured(sizes, array.times, fps, start_s, VideoInfo(end_s, Fraction(settings.native_fps or fps)))
 
 
 @contextmanager
@@ -145,7 +140,8 @@ def _of_windows(path: Path, sizes: Mapping[str, int], settings: ImportSettings, 
         )
     halves = np.arange(sizes["T"]) * (2 * settings.every * window) + window
     times = frame_times(halves, 2 * rate)
-    return Measured(sizes, times, _short(rate / window / settings.every), 0.0, (rate, float(frames / rate)))
+    footage = VideoInfo(float(frames / rate), rate)
+    return Measured(sizes, times, _short(rate / window / settings.every), 0.0, footage)
 
 
 def native_frames(path: Path, settings: ImportSettings) -> tuple[Fraction, int] | None:
@@ -171,13 +167,6 @@ def native_frames(path: Path, settings: ImportSettings) -> tuple[Fraction, int] 
         raise RgwotError(
             f"{table}: video {name!r}: found {row}; expected fps and frames, or duration_s, as numbers"
         ) from None
-
-
-def native_rate(measured: Measured, settings: ImportSettings) -> Fraction:
-    """Return the rate of the frames that are scored where there is no video."""
-    if measured.footage is not None:
-        return measured.footage[0]
-    return measured.fps if settings.native_fps is None else Fraction(settings.native_fps)
 
 
 def _rate(path: Path, times: NDArray[np.float64], settings: ImportSettings) -> Fraction:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from rgwot.datasets import csv_files
-from rgwot.datasets.annotations import Annotation, VideoClock
+from rgwot.datasets.annotations import Annotation
 from rgwot.datasets.base import Found, Options, VideoEntry
 from rgwot.datasets.doors import interface as doors
 from rgwot.datasets.pairing import by_suffix, own_tasks, walk_videos
 from rgwot.datasets.registry import TaskFacts
+from rgwot.timing import VideoInfo
 
 OPTIONS = frozenset({"strict", "subset", "frames_fps", "tier", "labels_fps"})
 EXPECTED = "a folder of videos per task: <task>/*.mp4 (or avi, mkv, webm, mov, m4v)"
@@ -27,7 +28,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
 
 
 def read_annotation(
-    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
+    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
 ) -> Annotation:
     """Read the annotation of a video, by its own name or from a file of many; EgoProceL's columns have step ids."""
     path = root / str(entry.annotation)

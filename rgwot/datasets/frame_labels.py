@@ -13,20 +13,20 @@ from fractions import Fraction
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 
-from rgwot.datasets.annotations import Annotation, Notes, Segment, VideoClock, checked
+from rgwot.datasets.annotations import Annotation, Notes, Segment, checked
 from rgwot.datasets.base import Found, Options, VideoEntry
 from rgwot.datasets.egoprocel import place
-from rgwot.datasets.faults import DataFault, judged, remark
+from rgwot.datasets.faults import DataFault, judged
 from rgwot.datasets.pairing import pair, parents, stem, walk
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.text import excerpt, filled_lines, read_lines
 from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.timing import VideoInfo
 
 OPTIONS = frozenset({"view", "subset", "strict", "unannotated", "pattern", "background", "mapping", "split"})
 EXPECTED = "the folders features/ and groundTruth/ and the file mapping.txt"
 
 _TRUTH, _FEATURES = "groundTruth", "features"
-_LISTS = re.compile(r"(?:.*/)?(?:splits/[^/]+|[^/]+\.(?:train|test))")
 _DIFFERS = 0.05
 """Share by which features and lines may differ in length; what only one of them has is not scored."""
 
@@ -65,7 +65,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
 
 
 def read_annotation(
-    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
+    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
 ) -> Annotation:
     """Read the lines of a video; runs of one name are a segment, and names of the background none.
 
@@ -131,16 +131,6 @@ def read_mapping(folder: Path, options: Options) -> dict[str, int | None]:
             raise RgwotError(f"{path}: no name {name!r}, the background of the dataset; {nearest(name, steps)}")
         steps[name] = None
     return steps
-
-
-def check_lists(root: Path, dataset: str) -> None:
-    """Compare the lists of splits, where there are any, with the features."""
-    paths = walk(root, root, {""})
-    names = _features(paths).keys()
-    for path in paths:
-        if _LISTS.fullmatch(path) and (odd := _listed(root / path) - names):
-            line = f"names {len(odd)} videos without features, like {min(odd)}; expected none; complete the download"
-            remark("release", root / path, "", line)
 
 
 def _features(paths: Iterable[str]) -> dict[str, str]:

@@ -13,14 +13,15 @@ from typing import Any, Literal
 import pandas as pd
 
 from rgwot.config.importing import ImportSettings
-from rgwot.datasets.annotations import Annotation, VideoClock, in_order, steps_of
+from rgwot.datasets.annotations import Annotation, in_order, steps_of
 from rgwot.datasets.base import FoundTask, VideoEntry
-from rgwot.datasets.feature_files import measure_file, native_rate
+from rgwot.datasets.feature_files import measure_file
 from rgwot.datasets.finding import find, layout_module, read_options, registered_facts
 from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_csv
 from rgwot.runtime.progress import counted
+from rgwot.timing import VideoInfo
 
 _LOG = logging.getLogger(__name__)
 
@@ -80,8 +81,8 @@ def write_manifest(
 
 def _probed(
     root: Path, entry: VideoEntry, on_bad_video: str, frames_fps: Fraction | None, form: ImportSettings | None
-) -> tuple[dict[str, Any], VideoClock | None]:
-    """Return the manifest row of a video, and its clock unless it cannot be used."""
+) -> tuple[dict[str, Any], VideoInfo | None]:
+    """Return the manifest row of a video, and its facts unless it cannot be used."""
     from rgwot.video import VideoError, probe
 
     row: dict[str, Any] = {
@@ -91,12 +92,8 @@ def _probed(
         "annotation": entry.annotation or "",
     }
     try:
-        if form is None:
-            info = probe(root / entry.path, frames_fps)
-            clock, size = VideoClock(info.duration_s, info.fps), (info.width, info.height)
-        else:
-            features = measure_file(root / entry.path, form)
-            clock, size = VideoClock(features.end_s, native_rate(features, form)), (0, 0)
+        place = root / entry.path
+        info = probe(place, frames_fps) if form is None else measure_file(place, form).footage
     except RgwotError as error:
         # Of a video whatever else goes wrong is no fault of the file.
         if on_bad_video == "fail" or (form is None and not isinstance(error, VideoError)):
@@ -104,10 +101,10 @@ def _probed(
         _LOG.warning("%s; left out", error)
         reason = error.reason if isinstance(error, VideoError) else str(error)
         return row | {"status": "skipped", "reason": " ".join(reason.split())}, None
-    row |= {"duration_s": clock.duration_s, "fps": str(clock.fps), "width": size[0], "height": size[1]}
+    row |= {"duration_s": info.duration_s, "fps": str(info.fps), "width": info.width, "height": info.height}
     annotated = entry.annotation is not None
     row |= {"status": "ok" if annotated else "unscored", "reason": "" if annotated else "no annotation"}
-    return row, clock
+    return row, info
 
 
 def _warn_leftovers(task: str, found: FoundTask) -> None:

@@ -14,17 +14,17 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from rgwot.datasets.annotations import Annotation, Notes, Segment, VideoClock, checked
-from rgwot.datasets.arrays import holding_file, packed_name, packed_rows
+from rgwot.datasets.annotations import Annotation, Notes, Segment, checked
+from rgwot.datasets.arrays import holding_file, packed_name
 from rgwot.datasets.base import Found, Options, VideoEntry
 from rgwot.datasets.doors.rows import records
 from rgwot.datasets.egoprocel import place
-from rgwot.datasets.faults import DataFault, judged, remark
+from rgwot.datasets.faults import DataFault, judged
 from rgwot.datasets.pairing import pair, walk
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.text import excerpt
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.tensors import load_tensors
+from rgwot.timing import VideoInfo
 
 OPTIONS = frozenset({"view", "subset", "strict", "unannotated", "pattern", "split"})
 EXPECTED = "one archive *.pt and its table *segments.csv, as downloaded"
@@ -54,7 +54,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
 
 
 def read_annotation(
-    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
+    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
 ) -> Annotation:
     """Read the rows of a video; step 0 is background."""
     path, place = root / str(entry.annotation), root / entry.path
@@ -73,17 +73,6 @@ def read_annotation(
             if step:
                 segments.append(Segment(where, start, end, step, row[_NAME]))
     return checked(path, segments, notes, clock, overlap_is_normal=False)
-
-
-def check_lists(root: Path, dataset: str) -> None:
-    """Compare the videos of the table with those of the archive; RgwotError if either is damaged."""
-    archive, table = _files(root, dataset)
-    listed = read_rows(root / table).keys()
-    packed = packed_rows(root / archive, load_tensors(root / archive, mapped=True), "tokens", "times").keys()
-    for what, odd in (("segments without features", listed - packed), ("features without segments", packed - listed)):
-        if odd:
-            line = f"{len(odd)} videos have {what}, like {min(odd)}; expected none; are both of one download?"
-            remark("release", root / table, "", line)
 
 
 def read_rows(path: Path) -> Rows:

@@ -81,7 +81,7 @@ def walk_videos(root: Path, folder: Path, options: Options, also: Collection[str
         return [path for path in paths if not stem(path).endswith(TIMES)]
     if options.frames_fps is None:
         return walk(root, folder, {*VIDEO_SUFFIXES, *also})
-    from rgwot.video.stored import SUFFIXES, may_hold_frames
+    from rgwot.video.probing import SUFFIXES, may_hold_frames
 
     paths = walk(root, folder, {*SUFFIXES, *also})
     return [

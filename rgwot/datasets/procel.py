@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rgwot.datasets.annotations import Annotation, Notes, Segment, VideoClock, checked
+from rgwot.datasets.annotations import Annotation, Notes, Segment, checked
 from rgwot.datasets.base import Found, FoundTask, Options, VideoEntry
 from rgwot.datasets.faults import DataFault, judged
 from rgwot.datasets.matlab import Cell, read_cells
@@ -22,6 +22,7 @@ from rgwot.datasets.pairing import by_task, pair, parents, stem, walk_videos
 from rgwot.datasets.registry import TaskFacts, tasks_of
 from rgwot.datasets.text import excerpt, filled_lines
 from rgwot.runtime.errors import RgwotError
+from rgwot.timing import VideoInfo
 
 OPTIONS = frozenset({"strict", "subset", "unannotated", "drop_rows", "frames_fps"})
 EXPECTED = "ProceL_dataset/<task>/data.mat with readme.txt next to it, and the videos in folders named like the tasks"
@@ -97,7 +98,7 @@ def read_video_names(data: Path, drop_rows: Collection[str] = ()) -> tuple[str, 
 
 
 def read_annotation(
-    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
+    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
 ) -> Annotation:
     """Read the key steps of one video from ``data.mat``.
 
@@ -158,7 +159,7 @@ def _intervals(value: Cell, data: Path, where: str) -> list[list[float]]:
     raise DataFault("time", data, where, f"{excerpt(str(value))}; {expected}; {_REMEDY}")
 
 
-def _check_trimmed(times: Cell, clock: VideoClock, data: Path, where: str) -> None:
+def _check_trimmed(times: Cell, clock: VideoInfo, data: Path, where: str) -> None:
     if isinstance(times, np.ndarray) and times.size and clock.duration_s > float(times.max()) + UNTRIMMED_S:
         found = f"the video lasts {clock.duration_s:g} s, its last superframe ends at {float(times.max()):g} s"
         remedy = "expected the trimmed video; cut it as readme.txt says"

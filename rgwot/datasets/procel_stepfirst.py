@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
-from rgwot.datasets.annotations import Annotation, VideoClock
+from rgwot.datasets.annotations import Annotation
 from rgwot.datasets.base import Found, Options, VideoEntry
 from rgwot.datasets.csv_files import read_step_first
 from rgwot.datasets.pairing import by_suffix, by_task, pair, parents, walk_videos
@@ -14,6 +14,7 @@ from rgwot.datasets.procel import canonical
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.text import excerpt, filled_lines
 from rgwot.runtime.errors import RgwotError
+from rgwot.timing import VideoInfo
 
 OPTIONS = frozenset({"strict", "subset", "unannotated", "frames_fps"})
 EXPECTED = "<task>/mapping.txt, <task>/annotations/<video>.csv and <task>/videos/"
@@ -35,7 +36,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
 
 
 def read_annotation(
-    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoClock | None, options: Options
+    root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
 ) -> Annotation:
     """Read the annotation of a video that has one, with the step names of the task's ``mapping.txt``."""
     path = PurePosixPath(str(entry.annotation))

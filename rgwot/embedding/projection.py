@@ -18,7 +18,7 @@ from rgwot.config.settings import WhitenSettings
 from rgwot.embedding.interface import Embedded, EmbedVideo
 from rgwot.embedding.pooled import unit
 from rgwot.embedding.whitened import Whitening, conditioned, fit_whitening
-from rgwot.features.store import FeatureStore, HeldArray
+from rgwot.features.store import FeatureStore
 
 CHANNELS = 64
 """Channels of projected maps, at most: a sixteenth of conv4c's."""
@@ -98,7 +98,7 @@ def _places(store: FeatureStore) -> NDArray[np.float32]:
 
 def _held(store: FeatureStore, maps: NDArray[np.float16]) -> FeatureStore:
     """Return the store of a video with these features in memory in place of its own."""
-    return FeatureStore(store.path, store.attributes, store.time_s, HeldArray(maps))
+    return FeatureStore(store.path, store.attributes, store.time_s, maps)
 
 
 def fit_beside(stores: Sequence[FeatureStore], learned: EmbedVideo) -> dict[str, NDArray[Any]]:

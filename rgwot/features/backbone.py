@@ -20,7 +20,6 @@ from rgwot.config.extractors import Extractor, extractor
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.tensors import UnreadableTensors, load_tensors
 
-PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 _COUNTER = "num_batches_tracked"
 
 

@@ -17,7 +17,7 @@ import itertools
 import json
 import logging
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -83,10 +83,6 @@ class Extraction:
         self._store = StoreWriter(
             self._folder / f"store{STORE}", self._times, shape[1:], settings.codec, shape[0], backbone.about.layer
         )
-        # What `run` opens.
-        self._reader: FrameReader
-        self._frames: Iterator[NDArray[np.uint8]]
-        self._progress: Callable[[int], None]
 
     def run(self) -> None:
         """Compute the chunks that are not marked as finished."""
@@ -171,12 +167,9 @@ class Extraction:
         return self._times[number * CHUNK : (number + 1) * CHUNK]
 
     def _finished(self, number: int) -> dict[str, Any]:
-        """Return the mark of a finished chunk; empty where there is none that can be used."""
-        try:
-            mark = json.loads(self._mark(number).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
-        return mark if isinstance(mark, dict) and {"frames", "decoders", "failures"} <= set(mark) else {}
+        """Return the mark of a finished chunk; empty where there is none."""
+        mark: dict[str, Any] = json.loads(path.read_text("utf-8")) if (path := self._mark(number)).exists() else {}
+        return mark
 
     def _mark(self, number: int) -> Path:
         return self._folder / f"chunk-{number}.json"

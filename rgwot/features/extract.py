@@ -11,7 +11,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import torch
 
 from rgwot import __version__
@@ -19,9 +18,9 @@ from rgwot.config.extractors import extractor
 from rgwot.config.settings import EXECUTION
 from rgwot.features.backbone import Backbone, load_backbone, weights_digest
 from rgwot.features.chunks import Extraction, side_folders
-from rgwot.features.store import StoreWriter, is_current, source_facts, video_facts
+from rgwot.features.store import is_current, source_facts, write_skipped
 from rgwot.runtime.device import resolve_device
-from rgwot.runtime.files import replacing, report_full_disk
+from rgwot.runtime.files import report_full_disk
 from rgwot.runtime.locks import alone
 from rgwot.video import VideoError, decord_package, probe, readers_of
 
@@ -116,15 +115,7 @@ def _write_skipped(
     video: Path, output: Path, shape: tuple[int, ...], attributes: Mapping[str, Any], reason: str
 ) -> None:
     nothing = {"source": video.name, "source_bytes": 0, "source_mtime_ns": 0, "source_sha256": ""}
-    recorded = {
-        **attributes,
-        **(source_facts(video) if video.is_file() else nothing),
-        "decoder": "",
-        "decoder_version": "",
-        **video_facts(None, "skipped", reason),
-    }
-    with replacing(output) as temporary:
-        store = StoreWriter(temporary, np.empty(0), shape[1:], channels=shape[0], layer=attributes["layer"])
-        store.finish(0, recorded)
+    facts = source_facts(video) if video.is_file() else nothing
+    write_skipped(output, shape, {**attributes, **facts, "decoder": "", "decoder_version": ""}, reason)
     for unfinished in side_folders(output):
         shutil.rmtree(unfinished)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import glob
-import hashlib
+import io
 import logging
 import math
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from rgwot import __version__
 from rgwot.config.importing import IMPORTED, ImportSettings
 from rgwot.datasets.arrays import DAMAGE, OPENERS, ArraySource, check_times, holding_file
-from rgwot.datasets.feature_files import Measured, measure, measure_file, native_frames, native_rate, open_features
+from rgwot.datasets.feature_files import Measured, measure, native_frames, open_features
 from rgwot.datasets.features import LOOKED_AT, sorted_out
 from rgwot.datasets.names import LONGEST_ID, VIDEO_SUFFIXES, video_id
 from rgwot.datasets.pairing import by_task, walk
@@ -29,36 +29,19 @@ from rgwot.features.store import (
     CHUNK,
     IMPORTER,
     FeatureStore,
-    HeldArray,
     StoreWriter,
     is_current,
     source_facts,
     video_facts,
+    write_skipped,
 )
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
 from rgwot.runtime.progress import counted
+from rgwot.timing import VideoInfo
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Footage:
-    """The video that features belong to; its size in pixels is 0 where it is not known."""
-
-    duration_s: float
-    fps: Fraction
-    width: int = 0
-    height: int = 0
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.duration_s) and self.duration_s > 0):
-            raise RgwotError(f"duration: found {self.duration_s} s; expected a positive number of seconds")
-
-
-FEATURES_ALONE: Literal["features alone"] = "features alone"
-"""In place of footage: there is no video, and it is taken to last as long as its features."""
 
 
 def import_video(
@@ -78,7 +61,7 @@ def import_video(
     """
     if Path(video).absolute() == Path(source).absolute():
         try:
-            import_features(source, output, settings, FEATURES_ALONE)
+            import_features(source, output, settings)
         except RgwotError as error:
             if on_bad_video == "fail" or not holding_file(Path(source)).is_file():
                 raise
@@ -94,7 +77,7 @@ def import_video(
             raise
         import_features(source, output, settings, None, error.reason)
     else:
-        import_features(source, output, settings, Footage(info.duration_s, info.fps, info.width, info.height))
+        import_features(source, output, settings, info)
 
 
 def import_folder(
@@ -110,8 +93,8 @@ def import_folder(
     Subfolders stay what they are, such as one per task. ``videos`` is the folder with a video of the same name for
     every file, None where there are none.
 
-    Raises RgwotError before the first store is written when a file is not as stated, has no video, or its features are
-    not of the size of the others in its folder; and for a value that a store cannot hold, when it is met.
+    Raises RgwotError before the first store is written when a file has no video, and when a file is met that is not as
+    stated or has a value that a store cannot hold. Whether all are of one size, `rgwot.features.index` says.
     """
     folders = by_task(walk(source, source, LOOKED_AT), lambda path: str(PurePosixPath(path).parent))
     files = {folder: sorted_out(paths, {".csv"})[0] for folder, paths in folders.items()}
@@ -119,17 +102,7 @@ def import_folder(
         raise RgwotError(f"{source}: no features in it; expected files with a suffix of {', '.join(OPENERS)}")
     jobs: list[tuple[Path, Path, Path]] = []
     for folder, names in files.items():
-        first: tuple[str, Measured] | None = None
-        for name in names:
-            path = source / name
-            found = measure_file(path, settings)
-            first = first or (name, found)
-            size, expected = ([one.sizes[axis] for axis in "CHW"] for one in (found, first[1]))
-            if size != expected:
-                raise RgwotError(
-                    f"{path}: features of {size[0]} channels, {size[1]} x {size[2]} places, expected {expected[0]}, "
-                    f"{expected[1]} x {expected[2]} as in {first[0]}; is the order of `axes` right?"
-                )
+        for path in (source / name for name in names):
             video = path if videos is None else _video_of(videos, folder, path)
             jobs.append((video, path, output / folder / f"{video_id(path.stem)}{STORE}"))
     twice = [place for place, count in Counter(place for _, _, place in jobs).items() if count > 1]
@@ -153,7 +126,7 @@ def import_features(
     source: str | os.PathLike[str],
     output: str | os.PathLike[str],
     settings: ImportSettings,
-    footage: Footage | Literal["features alone"] | None,
+    footage: VideoInfo | None = None,
     reason: str = "",
 ) -> None:
     """Write the feature store of one video from features made elsewhere.
@@ -161,8 +134,9 @@ def import_features(
     The source is a file that `rgwot.datasets.arrays` opens, with one array of floating-point numbers, maps or vectors
     of any number of channels; feature i stands at ``start_s + i / fps``, or at the time that the file says. Memory
     holds 64 frames, whatever the length of the video, unless the file is text or packed. The store is a folder
-    ``{video}.zarr``; another one is replaced when the new one is complete. Without footage it has no frames, and
-    ``reason`` says why. Where scales of the channels of vectors differ by 1,000 or more, a warning says so.
+    ``{video}.zarr``; another one is replaced when the new one is complete. Without footage there is no video, and it is
+    taken to last as long as its features; where a ``reason`` says why the video cannot be used, the store has no
+    frames. Where scales of the channels of vectors differ by 1,000 or more, a warning says so.
 
     A store that is there is kept if it was made from the same file and for the same video with the same settings.
 
@@ -171,22 +145,21 @@ def import_features(
     """
     source, output = Path(source), Path(output)
     expect: dict[str, Any] = {"settings": settings.model_dump(mode="json")}
-    if footage != FEATURES_ALONE:
+    skipped = bool(reason)
+    if footage is not None or skipped:
         expect |= {key: value for key, value in video_facts(footage, "", "").items() if key not in ("status", "reason")}
     if known := native_frames(source, settings):
         expect["source_frames"] = [str(known[0]), known[1]]
-    if holding_file(source).is_file() and is_current(output, source, expect, "skip" if footage is None else "fail"):
+    if holding_file(source).is_file() and is_current(output, source, expect, "skip" if skipped else "fail"):
         logger.info("%s: made from this file with these settings before; kept", output)
         return
     with open_features(source, settings) as array:
         found = measure(source, array, settings)
         if array.note:
             logger.warning("%s: %s", source, array.note)
-        if footage == FEATURES_ALONE:
-            footage = Footage(found.end_s, native_rate(found, settings))
-        if footage is None:
-            count, status = 0, "skipped"
-        else:
+        count, status = 0, "skipped"
+        if not skipped:
+            footage = footage or found.footage
             count, reason = count_kept(source, found, settings, footage)
             status = "partial" if reason else "ok"
         if reason:
@@ -215,13 +188,11 @@ def import_features(
 def _write_skipped(source: Path, output: Path, settings: ImportSettings, reason: str) -> None:
     """Write a store without frames, of features that cannot be used."""
     nothing = {"source_key": settings.key or "", "source_axes": settings.axes, "fps_exact": settings.fps}
-    with replacing(output) as temporary:
-        store = StoreWriter(temporary, np.empty(0), (), channels=settings.channels or 1, layer=settings.layer)
-        facts = {**_origin(settings, source_facts(source)), **nothing, "fps": 0.0, "precision": ""}
-        store.finish(0, {**facts, **video_facts(None, "skipped", reason)})
+    facts = {**_origin(settings, source_facts(source)), **nothing, "fps": 0.0, "precision": ""}
+    write_skipped(output, (settings.channels or 1,), facts, reason)
 
 
-def count_kept(source: Path, measured: Measured, settings: ImportSettings, footage: Footage) -> tuple[int, str]:
+def count_kept(source: Path, measured: Measured, settings: ImportSettings, footage: VideoInfo) -> tuple[int, str]:
     """Return how many features are kept, and why the video is partial (empty: it is whole).
 
     Raises RgwotError when they do not fit the video and are not to be trimmed.
@@ -243,8 +214,8 @@ def count_kept(source: Path, measured: Measured, settings: ImportSettings, foota
         expected = max(math.ceil(samples), 0)
         surplus, lacking = found - samples >= 1, samples - found >= 1
         clause = (
-            f"{found} features at {fps} per second from {settings.start_s:g} s reach to {measured.end_s:.2f} s, "
-            f"but the video lasts {footage.duration_s:.2f} s"
+            f"{found} features at {fps} per second from {settings.start_s:g} s reach to "
+            f"{measured.footage.duration_s:.2f} s, but the video lasts {footage.duration_s:.2f} s"
         )
         wanted = f"expected about {expected}; correct fps"
     if not (surplus or lacking):
@@ -351,14 +322,14 @@ def store_of_array(name: str, features: ArrayLike, settings: ImportSettings, tim
         spread.add(maps[block])
     attributes: dict[str, Any] = {
         **described(source, found, settings, _facts(name, array)),
-        **video_facts(Footage(found.end_s, native_rate(found, settings)), "ok", ""),
+        **video_facts(found.footage, "ok", ""),
     }
     if array.ndim == 2:
         attributes["scales"] = spread.ratio
         if warning := scales_differ(spread.ratio):
             logger.warning("%s: %s", shown, warning)
         maps = maps[:, :, 0, 0]
-    return FeatureStore(Path(f"{ident}{STORE}"), attributes, found.time_s(found.count), HeldArray(maps))
+    return FeatureStore(Path(f"{ident}{STORE}"), attributes, found.time_s(found.count), maps)
 
 
 def id_of(name: Any) -> str:
@@ -371,20 +342,9 @@ def id_of(name: Any) -> str:
     return ident
 
 
-class _Digest:
-    """A file that keeps nothing but size and SHA-256 of what is written to it."""
-
-    def __init__(self) -> None:
-        self.size, self.sha256 = 0, hashlib.sha256()
-
-    def write(self, block: bytes) -> None:
-        """Take in a block."""
-        self.size += len(block)
-        self.sha256.update(block)
-
-
 def _facts(name: str, array: NDArray[Any]) -> Mapping[str, Any]:
     """Return name, bytes and SHA-256 of the ``.npy`` file that holds an array: by them a bundle knows a video again."""
-    digest = _Digest()
-    np.lib.format.write_array(digest, np.ascontiguousarray(array), allow_pickle=False)  # type: ignore[arg-type]
-    return {"source": f"{name}.npy", "source_bytes": digest.size, "source_sha256": digest.sha256.hexdigest()}
+    file = io.BytesIO()
+    np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+    content = file.getbuffer()
+    return {"source": f"{name}.npy", "source_bytes": len(content), "source_sha256": sha256(content).hexdigest()}

@@ -42,7 +42,8 @@ def write_part(made: Mapping[str, Callable[[Path], None]], output: Path) -> None
     if failed:
         more = f" (and {len(failed) - 1} more of {len(made)} videos)" if len(failed) > 1 else ""
         raise RgwotError(f"{failed[0]}{more}") from failed[0]
-    write_rows((*COLUMNS, SIZE), [_row(output.with_name(f"{video}{STORE}")) for video in made], output)
+    rows = [_row(output.with_name(f"{video}{STORE}")) for video in made]
+    write_rows((*COLUMNS, SIZE), [list(row.values()) for row in rows], output)
 
 
 def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathLike[str]) -> None:
@@ -53,23 +54,24 @@ def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathL
     Raises RgwotError when a store is missing or incomplete, or its features are of another size than those of the
     first.
     """
-    rows: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
     for path in map(Path, listed):
-        rows += _part(path) if path.suffix == ".csv" else [_row(path)]
-    with_frames = [row for row in rows if row[3]]
+        part = read_index(path) if path.suffix == ".csv" else [_row(path)]
+        if any(SIZE not in row for row in part):
+            raise RgwotError(f"{path}: no column {SIZE}; expected a list that rgwot extract or import-features wrote")
+        rows += part
+    with_frames = [row for row in rows if row["frames"]]
     for row in with_frames:
-        if row[4] != with_frames[0][4]:
-            raise RgwotError(_other_size(Path(output).with_name(f"{row[0]}{STORE}"), row[4], *with_frames[0][::4]))
-    write_rows(COLUMNS, [row[:4] for row in rows], output)
+        if row[SIZE] != (first := with_frames[0])[SIZE]:
+            place = Path(output).with_name(f"{row['video']}{STORE}")
+            raise RgwotError(_other_size(place, row[SIZE], first["video"], first[SIZE]))
+    write_rows(COLUMNS, [[row[column] for column in COLUMNS] for row in rows], output)
 
 
-def _row(path: Path) -> tuple[str, str, str, int, str]:
+def _row(path: Path) -> dict[str, Any]:
     store = open_store(path)
-    return store.video, store.status, store.reason, len(store), _size(store)
-
-
-def _part(path: Path) -> list[tuple[str, str, str, int, str]]:
-    return [(row["video"], row["status"], row["reason"], row["frames"], row[SIZE]) for row in read_index(path)]
+    facts = (store.video, store.status, store.reason, len(store), _size(store))
+    return dict(zip((*COLUMNS, SIZE), facts, strict=True))
 
 
 def check_stores(stores: Iterable[FeatureStore]) -> None:

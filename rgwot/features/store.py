@@ -27,13 +27,14 @@ from numpy.typing import NDArray
 from zarr.codecs import BloscCodec, Crc32cCodec, ZstdCodec
 from zarr.errors import NodeNotFoundError
 
-from rgwot.config.extractors import EXTRACTORS
 from rgwot.datasets.arrays import holding_file
 from rgwot.features import ARRAYS, CONV4C, OTHER, left_out
 from rgwot.paths import STORE
 from rgwot.runtime import stores
 from rgwot.runtime.errors import RgwotError, first_line
+from rgwot.runtime.files import replacing
 from rgwot.runtime.provenance import remake, sha256
+from rgwot.timing import VideoInfo
 
 Codec = Literal["none", "lz4", "zstd"]
 
@@ -53,16 +54,6 @@ _TIMES = "time_s"
 _COMPLETE = "complete"
 
 
-class HeldArray:
-    """An array in memory, read as one of Zarr is."""
-
-    def __init__(self, array: NDArray[Any]) -> None:
-        self._array, self.shape, self.ndim, self.chunks = array, array.shape, array.ndim, array.shape
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._array[index]
-
-
 @dataclass(frozen=True)
 class FeatureStore:
     """The complete feature store of one video, open for reading.
@@ -74,7 +65,7 @@ class FeatureStore:
     path: Path
     attributes: Mapping[str, Any]
     time_s: NDArray[np.float64]
-    _array: zarr.Array[Any] | HeldArray
+    _array: zarr.Array[Any] | NDArray[Any]
 
     @property
     def video(self) -> str:
@@ -139,7 +130,8 @@ class FeatureStore:
         if asked.size and (asked.min() < 0 or asked.max() >= len(self)):
             raise ValueError(f"frames {asked.min()} to {asked.max()}, expected 0 to {len(self) - 1}")
         found = np.empty((asked.size, *self.shape[1:]), dtype=np.float16) if out is None else out
-        rows = max(self._array.chunks[0], 1)
+        # An array in memory is a single chunk.
+        rows = max(getattr(self._array, "chunks", self._array.shape)[0], 1)
         # Chunk by chunk, which Zarr reads in a third of the time that a slice across several takes.
         for chunk in np.unique(asked // rows).tolist():
             places = np.flatnonzero(asked // rows == chunk)
@@ -183,12 +175,10 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
     array, times = group.get(name), group.get(_TIMES)
     if not isinstance(array, zarr.Array) or not isinstance(times, zarr.Array):
         raise RgwotError(f"{path}: arrays {sorted(group)}, expected {' or '.join(ARRAYS)} and {_TIMES}")
-    channels = _channels(attributes, name)
-    maps = array.ndim == 4 or (array.ndim == 2 and name != CONV4C)
-    if not maps or array.shape[1] != (channels or array.shape[1]) or times.shape != array.shape[:1]:
+    # A chunk has some frames whole, so that a changed shape shows.
+    if array.ndim not in (2, 4) or times.shape != array.shape[:1] or array.chunks[1:] != array.shape[1:]:
         raise RgwotError(
-            f"{path}: {name} {array.shape} and {_TIMES} {times.shape}, "
-            f"expected (T, {channels or 'C'}, h, w) and (T,) with one T"
+            f"{path}: {name} {array.shape} and {_TIMES} {times.shape}, expected (T, C, h, w) and (T,) with one T"
         )
     stores.check_complete(array, path / name)
     time_s = np.asarray(stores.whole(group, _TIMES, path), dtype=np.float64)
@@ -200,15 +190,6 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
 def damaged_store(path: Path, found: str) -> RgwotError:
     """Return the error that says how a store is damaged, and how to make it again."""
     return RgwotError(f"{path}: damaged feature store, {found}; {remake(path, 'extract')}")
-
-
-def _channels(attributes: Mapping[str, Any], name: str) -> int | None:
-    """Return how many channels features must have; None: any number, as those made elsewhere have."""
-    made_here = attributes.get("decoder") != IMPORTER
-    about = EXTRACTORS.get(str(attributes.get("backbone"))) if made_here else None
-    if about is not None:
-        return about.channels
-    return CHANNELS if name == CONV4C else None
 
 
 def source_facts(path: Path) -> dict[str, Any]:
@@ -254,7 +235,7 @@ def is_current(path: Path, source: Path, expect: Mapping[str, Any], on_bad_video
     return made.get("source_mtime_ns") == found.st_mtime_ns or made.get("source_sha256") == _digest(source)
 
 
-def video_facts(video: Any, status: str, reason: str) -> dict[str, Any]:
+def video_facts(video: VideoInfo | None, status: str, reason: str) -> dict[str, Any]:
     """Return the attributes of a store about its video, zeros where there is None, and how much of it is there."""
     facts = (video.duration_s, str(video.fps), video.width, video.height) if video else (0.0, "0", 0, 0)
     names = ("duration_s", "native_fps", "width", "height")
@@ -309,3 +290,10 @@ class StoreWriter:
     def _resize(self, frames: int) -> None:
         if self._array.shape[0] != frames:
             self._array.resize((frames, *self._array.shape[1:]))
+
+
+def write_skipped(output: Path, shape: tuple[int, ...], attributes: Mapping[str, Any], reason: str) -> None:
+    """Write a store without frames, of a video that cannot be used; ``shape`` is that of the features of a frame."""
+    with replacing(output) as temporary:
+        store = StoreWriter(temporary, np.empty(0), shape[1:], channels=shape[0], layer=attributes["layer"])
+        store.finish(0, {**attributes, **video_facts(None, "skipped", reason)})

@@ -19,8 +19,7 @@ from rgwot.datasets import registry
 from rgwot.datasets.annotations import steps_of
 from rgwot.datasets.arrays import feature_file, holding_file
 from rgwot.datasets.base import Found, VideoEntry
-from rgwot.datasets.finding import find, layout_module, read_options
-from rgwot.datasets.looks import no_task
+from rgwot.datasets.finding import find, layout_module, no_task, read_options
 from rgwot.datasets.names import VIDEO_TABLE, video_id
 from rgwot.datasets.video_table import columns_of, read_video_table
 from rgwot.runtime.errors import RgwotError, nearest
@@ -88,7 +87,7 @@ def tasks(study: Study, dataset: str) -> tuple[str, ...]:
     else:
         known = tuple(found(study, dataset).tasks)
     if not known:
-        raise no_task(dataset, entry.layout, study.config.root_of(dataset), layout_module(entry.layout).EXPECTED)
+        raise no_task(dataset, entry.layout, study.config.root_of(dataset))
     for task in entry.tasks or ():
         if task not in known:
             raise RgwotError(f"datasets.{dataset}.tasks: unknown task {task!r}; {nearest(task, known)}")

@@ -14,8 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import rgwot
-from rgwot.datasets.finding import find, layout_module
-from rgwot.datasets.looks import no_task
+from rgwot.datasets.finding import find, no_task
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_text
 
@@ -71,7 +70,7 @@ def _look(root: Path) -> dict[str, int]:
         return {}
     found = find("mine", "folder", root)
     if not found.tasks and any(path.is_file() for path in root.rglob("*")):
-        raise RgwotError(f"{no_task('mine', 'folder', root, layout_module('folder').EXPECTED)}; nothing was written")
+        raise RgwotError(f"{no_task('mine', 'folder', root)}; nothing was written")
     return {task: len(own.videos) for task, own in found.tasks.items()}
 
 

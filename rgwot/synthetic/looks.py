@@ -137,8 +137,3 @@ MOTIONS: dict[str, Callable[[float, float, float], Motion]] = {
     "sprinkle": lambda s, c, phase: Motion(0.35 * c, -0.6 + 0.12 * float(np.sin(3.0 * phase)), 2.4),
     "fold": lambda s, c, phase: Motion(0.5, 0.3 * c, 0.8, squash=0.85 + 0.12 * s),
 }
-
-
-def moved(name: str, phase: float) -> Motion:
-    """Return where a motion of `MOTIONS` is at a phase in radians."""
-    return MOTIONS[name](float(np.sin(phase)), float(np.cos(phase)), phase)

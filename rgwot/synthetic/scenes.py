@@ -20,7 +20,7 @@ from PIL import Image, ImageChops
 from rgwot.synthetic import sprites
 from rgwot.synthetic.footage import Bout, Camera, Pose, bouts_of
 from rgwot.synthetic.ground_truth import Timeline
-from rgwot.synthetic.looks import Look, moved, task_look, varied
+from rgwot.synthetic.looks import MOTIONS, Look, task_look, varied
 from rgwot.synthetic.sprites import EXTENT, SPRITE, colour
 
 OWN_ACTIVITIES = 3
@@ -121,8 +121,8 @@ class Scene:
         assert number is not None
         activity = self._activities[number]
         thing, tool = self._sprite(number)
-        phase = 2.0 * np.pi * (bout.phase + activity.rate_hz * self._speed * (time_s - bout.start_s))
-        motion = moved(activity.motion, float(phase))
+        phase = float(2.0 * np.pi * (bout.phase + activity.rate_hz * self._speed * (time_s - bout.start_s)))
+        motion = MOTIONS[activity.motion](float(np.sin(phase)), float(np.cos(phase)), phase)
         x, y = activity.place
         radius = activity.radius
         thing_x, thing_y = x + radius * motion.dx, y + radius * motion.dy

@@ -10,13 +10,12 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import nullcontext
 from fractions import Fraction
 from multiprocessing import get_context, parent_process
-from multiprocessing.connection import wait
 from pathlib import Path
 
 import av
 
 from rgwot.config.synthetic import SynthSettings
-from rgwot.runtime.files import replacing
+from rgwot.runtime.files import replacing, write_text
 from rgwot.runtime.progress import Progress
 from rgwot.synthetic.ground_truth import FPS
 from rgwot.synthetic.looks import task_look
@@ -63,19 +62,14 @@ def write_dataset(settings: SynthSettings, root: str | os.PathLike[str], jobs: i
         Progress(log, f"synth {root}", len(videos), unit="video") as progress,
     ):
         for video in videos:
-            with replacing(folder / video.annotation) as temporary:
-                temporary.write_text(annotation_text(video), encoding="utf-8")
+            rows = (
+                f"{round(start, 3)},{round(end, 3)},{step} {video.names[step - 1]}\n"
+                for start, end, step in video.timeline.segments
+            )
+            write_text("".join(rows), folder / video.annotation)
         for _ in _written(videos, folder, settings, jobs):
             progress.advance(1)
     return [Path(root) / video.video for video in videos]
-
-
-def annotation_text(video: VideoPlan) -> str:
-    """Spell the ground truth of a video as ``start,end,<int> <name>``, seconds, one line per segment."""
-    segments = video.timeline.segments
-    return "".join(
-        f"{round(start, 3)},{round(end, 3)},{step} {video.names[step - 1]}\n" for start, end, step in segments
-    )
 
 
 def _written(videos: list[VideoPlan], root: Path, settings: SynthSettings, jobs: int) -> Iterator[str]:
@@ -95,13 +89,13 @@ def _written(videos: list[VideoPlan], root: Path, settings: SynthSettings, jobs:
 def _end_with_parent() -> None:
     """Let this process end when the one that started it does, however that was killed."""
     parent = parent_process()
-    if parent is not None:
-        threading.Thread(target=_exit_after, args=(parent.sentinel,), daemon=True).start()
+    assert parent is not None
 
+    def follow() -> None:
+        parent.join()
+        os._exit(1)
 
-def _exit_after(sentinel: int) -> None:
-    wait([sentinel])
-    os._exit(1)
+    threading.Thread(target=follow, daemon=True).start()
 
 
 def _write_one(video: VideoPlan, root: Path, size: tuple[int, int]) -> str:

@@ -24,17 +24,11 @@ from numpy.typing import NDArray
 from rgwot.runtime.errors import RgwotError
 from rgwot.video import decode
 from rgwot.video.decode import READERS
-from rgwot.video.isolated import probe
-from rgwot.video.probing import VideoError
-from rgwot.video.stored import is_stored
+from rgwot.video.probing import VideoError, is_stored, probe
 
 # decord never returns from the end of an MPEG transport stream.
 _TRANSPORT_STREAMS = {".ts", ".mts", ".m2ts"}
 _WORKER = Path(decode.__file__)
-
-
-class _Stopped(Exception):
-    """A reader ended before it had served every time."""
 
 
 class FrameReader:
@@ -98,7 +92,6 @@ class FrameReader:
         self.failures: list[str] = []  #: why a reader ended early, one clause each
         self._closed = False
         self._process: subprocess.Popen[bytes] | None = None
-        self._ending = threading.Lock()
         self._lock = threading.Lock()
         self._batches = self._read()
 
@@ -118,9 +111,8 @@ class FrameReader:
     def close(self) -> None:
         """End the child process; the iteration ends with it, in whichever thread it is."""
         self._closed = True
-        with self._ending:
-            if self._process is not None:
-                self._process.kill()
+        if self._process is not None:
+            self._process.kill()
         with self._lock:
             self._batches.close()
 
@@ -135,21 +127,14 @@ class FrameReader:
         for name in self._order:
             if self.served == len(self._times) or self._closed:
                 break
-            try:
-                for frames in self._read_with(name):
-                    if name not in self.readers:
-                        self.readers.append(name)
-                    indices = np.arange(self.served, self.served + len(frames))
-                    self.served += len(frames)
-                    yield indices, frames
-                if self.served < len(self._times):
-                    self.failures.append(f"{name}: ends at {self._times[self.served]:.2f} s")
-            except _Stopped as stop:
-                self.failures.append(f"{name}: {stop}")
+            said = yield from self._read_with(name)
+            if said or self.served < len(self._times):
+                self.failures.append(f"{name}: {said or f'ends at {self._times[self.served]:.2f} s'}")
         if self.served == 0 and len(self._times) and not self._closed:
             raise VideoError(self._path, f"no frame decodes ({'; '.join(self.failures)})")
 
-    def _read_with(self, name: str) -> Generator[NDArray[np.uint8], None, None]:
+    def _read_with(self, name: str) -> Generator[tuple[NDArray[np.int64], NDArray[np.uint8]], None, str]:
+        """Yield batches as one reader gives them; return why it stopped early."""
         request = self._request | {"times": self._times[self.served :].tolist(), "reader": name}
         if name == "h5":
             request["fps"] = str(probe(self._path, self._frames_fps).fps)
@@ -158,36 +143,31 @@ class FrameReader:
         command = [sys.executable, "-P", str(_WORKER)]
         with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL) as process:
             self._process = process
+            assert process.stdin is not None
+            assert process.stdout is not None
             try:
-                said = yield from self._receive(process, json.dumps(request).encode() + b"\n")
-            finally:
-                with self._ending:
-                    self._process = None
-                process.kill()
-        if said:
-            raise _Stopped(said)
-
-    def _receive(self, process: subprocess.Popen[bytes], request: bytes) -> Generator[NDArray[np.uint8], None, str]:
-        """Yield batches of frames; return why decoding stopped early."""
-        assert process.stdin is not None
-        assert process.stdout is not None
-        # A child that has died says so by its exit code.
-        with contextlib.suppress(OSError):
-            process.stdin.write(request)
-            process.stdin.flush()
-        while True:
-            deadline = time.monotonic() + self._timeout_s
-            try:
-                kind, length = decode.HEADER.unpack(_received(process.stdout, decode.HEADER.size, deadline))
-                shape = (length, self._size, self._size, 3)
-                content = _received(process.stdout, math.prod(shape) if kind == b"F" else length, deadline)
+                # A child that has died says so by its exit code.
+                with contextlib.suppress(OSError):
+                    process.stdin.write(json.dumps(request).encode() + b"\n")
+                    process.stdin.flush()
+                while True:
+                    deadline = time.monotonic() + self._timeout_s
+                    kind, length = decode.HEADER.unpack(_received(process.stdout, decode.HEADER.size, deadline))
+                    shape = (length, self._size, self._size, 3)
+                    content = _received(process.stdout, math.prod(shape) if kind == b"F" else length, deadline)
+                    if kind != b"F":
+                        return content.decode()
+                    if name not in self.readers:
+                        self.readers.append(name)
+                    indices = np.arange(self.served, self.served + length)
+                    self.served += length
+                    yield indices, np.frombuffer(content, dtype=np.uint8).reshape(shape)
             except TimeoutError:
-                raise _Stopped(f"no frame within {self._timeout_s:g} s, killed") from None
+                return f"no frame within {self._timeout_s:g} s, killed"
             except EOFError:
-                raise _Stopped(f"the decoder died (exit code {process.wait()})") from None
-            if kind != b"F":
-                return content.decode()
-            yield np.frombuffer(content, dtype=np.uint8).reshape(shape)
+                return f"the decoder died (exit code {process.wait()})"
+            finally:
+                process.kill()
 
 
 def _received(pipe: IO[bytes], length: int, deadline: float) -> bytearray:

@@ -1,20 +1,34 @@
-"""What a video file says about itself."""
+"""What a video says about itself, read in a separate process: a crash, a hang or lack of memory costs one file.
+
+A video may be kept as frames: an HDF5 file with the dataset ``images``, as the CnC code writes them. ``images`` is
+``(T, H, W, 3)`` uint8 in the order blue, green, red, every frame of the film squashed to one size. Such a file states
+no frame rate unless somebody added the attribute ``fps``, so the rate is given next to it.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
-from dataclasses import dataclass
+import subprocess
+import sys
+from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+import h5py
+import numpy as np
 from av.container import InputContainer
 from av.error import FFmpegError
 from av.video.stream import VideoStream
 
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.limits import limit_memory
+from rgwot.timing import VideoInfo, parse_rate
 from rgwot.video import decode
+from rgwot.video.decode import IMAGES
 
 REMEDY = "re-encode it: ffmpeg -i IN -map 0:v:0 -an -dn -c:v libx264 -preset fast -crf 23 OUT.mp4"
 #: Two days; a damaged length could ask for any amount of memory.
@@ -22,6 +36,14 @@ LONGEST_S = 172_800
 _MICROSECONDS = 1_000_000
 # Stamps of decoding only grow; by less than this they are merely sloppy.
 _STEP_BACK_S = 0.5
+#: Seconds that opening a file may take; one that states no rate or length is read to its end.
+TIMEOUT_S = 600.0
+#: Bytes of address space of the child; libraries reserve more than they use.
+MEMORY = 8 * 2**30
+_COMMAND = [sys.executable, "-P", "-c", "from rgwot.video.probing import main; main()"]
+SUFFIXES = frozenset({".h5", ".hdf5"})
+_FPS = "fps"
+_FRAMES = f"expected the dataset {IMAGES!r}, (T, H, W, 3) uint8, blue first"
 
 
 class VideoError(RgwotError):
@@ -33,19 +55,42 @@ class VideoError(RgwotError):
         super().__init__(f"{self.path}: {reason}")
 
 
-@dataclass(frozen=True)
-class VideoInfo:
-    """Facts about the picture track of a video file."""
+def probe(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> VideoInfo:
+    """Read the facts of a video file, or of frames stored in an HDF5 file, and decode its first frame.
 
-    duration_s: float  #: time 0 is its first frame
-    fps: Fraction  #: average frame rate, exact, such as 30000/1001
-    width: int  #: pixels as a player shows it, upright
-    height: int
-    frames: int | None  #: number of frames when the container states it
+    ``frames_fps`` is the rate of stored frames whose file states none; a video states its own.
+
+    Raises VideoError when the file is missing, empty, not a video, without pictures, its first frame does not decode,
+    or the decoder crashes, runs out of memory or takes longer than `TIMEOUT_S`.
+    """
+    request = [os.path.abspath(path), "" if frames_fps is None else str(frames_fps)]
+    try:
+        done = subprocess.run(
+            [*_COMMAND, *request],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=TIMEOUT_S,
+            check=True,
+        )
+    except subprocess.TimeoutExpired:
+        raise VideoError(path, f"not opened within {TIMEOUT_S:g} s, given up; {REMEDY}") from None
+    except subprocess.CalledProcessError as error:
+        raise VideoError(path, f"its decoder died (exit code {error.returncode}); {REMEDY}") from None
+    answer: dict[str, Any] = json.loads(done.stdout)
+    if "reason" in answer:
+        raise VideoError(path, answer["reason"])
+    return VideoInfo(**{**answer, "fps": Fraction(answer["fps"])})
 
 
-def facts_of(path: Path) -> VideoInfo:
-    """Return the facts of a video file; VideoError if it is no video, without pictures, or its first frame is bad."""
+def probe_here(path: Path, frames_fps: Fraction | None = None) -> VideoInfo:
+    """Read the facts of a file in this process; `probe` survives whatever happens here."""
+    if not path.is_file():
+        raise VideoError(path, "no such file")
+    if path.stat().st_size == 0:
+        raise VideoError(path, "empty file (0 bytes); copy or download it again")
+    if is_stored(path):
+        return _stored_facts(path, frames_fps)
     try:
         with decode.opened(str(path)) as container:
             if not container.streams.video:
@@ -53,6 +98,22 @@ def facts_of(path: Path) -> VideoInfo:
             return _facts(path, container, container.streams.video[0])
     except FFmpegError as error:
         raise VideoError(path, f"not a readable video ({decode.plain(error)}); {REMEDY}") from error
+
+
+def main() -> None:
+    """Probe the file named on the command line, and write its facts, or why there are none, as JSON."""
+    output = decode.own_output()
+    limit_memory(MEMORY)
+    path, rate = sys.argv[1:]
+    try:
+        info = asdict(probe_here(Path(path), Fraction(rate) if rate else None))
+        answer = {**info, "fps": str(info["fps"])}
+    except VideoError as error:
+        answer = {"reason": error.reason}
+    except MemoryError:
+        answer = {"reason": f"takes more than {MEMORY // 2**30} GiB of memory to open; {REMEDY}"}
+    output.write(json.dumps(answer).encode())
+    output.flush()
 
 
 def _facts(path: Path, container: InputContainer, stream: VideoStream) -> VideoInfo:
@@ -141,3 +202,70 @@ def _duration(container: InputContainer, stream: VideoStream) -> Fraction:
             first = packet.pts if first is None else min(first, packet.pts)
             last = max(last, packet.pts + (packet.duration or 0))
     return (last - (first or 0)) * Fraction(stream.time_base or 0)
+
+
+def is_stored(path: Path) -> bool:
+    """Return whether a path names a file of frames instead of a video, by its suffix."""
+    return path.suffix.lower() in SUFFIXES
+
+
+def may_hold_frames(path: Path) -> bool:
+    """Return whether a file holds frames, or cannot be read and its probe is to say so; features hold none."""
+    try:
+        with h5py.File(path, "r") as file:
+            return IMAGES in file
+    except OSError:
+        return True
+
+
+def _stored_facts(path: Path, frames_fps: Fraction | None) -> VideoInfo:
+    """Read the facts of a file of frames, and its first and last frame.
+
+    VideoError when it is damaged, holds no such dataset, or its rate is not known or not ``frames_fps``.
+    """
+    try:
+        with h5py.File(path, "r") as file:
+            images = _images(path, file)
+            fps = _stored_rate(path, file, images, frames_fps)
+            # A copy cut short keeps its header; reading both ends notices.
+            for index in (0, -1):
+                images[index]
+            frames, height, width, _ = images.shape
+    except (OSError, KeyError) as error:
+        why = str(error.args[0] if error.args else error).strip().splitlines()[0][:120]
+        raise VideoError(path, f"not a readable HDF5 file ({why}); copy or write it again") from None
+    return VideoInfo(float(frames / fps), fps, width, height, frames)
+
+
+def _images(path: Path, file: h5py.File) -> h5py.Dataset:
+    images = file.get(IMAGES)
+    if images is None:
+        raise VideoError(path, f"holds {', '.join(map(repr, sorted(file))) or 'nothing'}; {_FRAMES}; features come in "
+                               "by rgwot import-features")  # fmt: skip
+    if not isinstance(images, h5py.Dataset) or images.ndim != 4 or images.shape[3] != 3 or images.dtype != np.uint8:
+        found = f"{images.shape} {images.dtype}" if isinstance(images, h5py.Dataset) else "a group"
+        raise VideoError(path, f"{IMAGES!r} is {found}; {_FRAMES}")
+    if images.shape[0] == 0:
+        raise VideoError(path, f"{IMAGES!r} holds no frame; write the file again")
+    return images
+
+
+def _stored_rate(path: Path, file: h5py.File, images: h5py.Dataset, given: Fraction | None) -> Fraction:
+    found = images.attrs.get(_FPS, file.attrs.get(_FPS))
+    if found is None:
+        if given is None:
+            raise VideoError(
+                path,
+                f"no frame rate in it (attribute {_FPS!r}); set frames_fps of the dataset in config.yaml to the "
+                "frames per second that were stored, like 30000/1001",
+            )
+        return given
+    try:
+        stated = parse_rate(found.decode() if isinstance(found, bytes) else found)
+    except ValueError:
+        raise VideoError(path, f"attribute {_FPS!r} is {found!r}; expected a rate like 30 or 30000/1001") from None
+    if given is not None and given != stated:
+        raise VideoError(
+            path, f"attribute {_FPS!r} is {stated}, frames_fps is {given}; expected the same; set frames_fps: file"
+        )
+    return stated

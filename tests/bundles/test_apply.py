@@ -156,7 +156,7 @@ def test_features_made_elsewhere_are_taken_in_the_form_that_the_study_had(tmp_pa
         x = steps[np.arange(frames) * 3 // frames] + 0.1 * rng.normal(size=(frames, 24)) + 3
         files[name] = tmp_path / f"{name}.npz"
         np.savez(files[name], deep=x.T.astype(np.float32), other=np.zeros(2))
-        import_features(files[name], features / f"{name}.zarr", settings, "features alone")
+        import_features(files[name], features / f"{name}.zarr", settings)
     write_index([features / f"{name}.zarr" for name in files], features / "index.csv")
     study = Study({}, Tree(tmp_path / "results", "tiny", "clips"), features / "index.csv")
     for method, decoder in (("rgwot", "graphcut"), ("rgwot-plus", "consensus")):

@@ -11,16 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rgwot.datasets.annotations import Annotation, VideoClock
+from rgwot.datasets.annotations import Annotation
 from rgwot.datasets.base import Options, VideoEntry
-from rgwot.datasets.crosstask import read_tasks, read_videos
+from rgwot.datasets.crosstask import read_tasks
 from rgwot.datasets.csv_files import read_step_first, read_three_columns
-from rgwot.datasets.faults import collecting
 from rgwot.datasets.procel import read_annotation, read_video_names
 from rgwot.datasets.procel_stepfirst import read_mapping
 from rgwot.datasets.registry import tasks_of
 from rgwot.runtime.errors import RgwotError
-from rgwot.timing import truth_labels
+from rgwot.timing import VideoInfo, truth_labels
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "annotations"
 
@@ -34,9 +33,9 @@ CASES = table("cases.csv")
 EXPECTED = table("expected_labels.csv")
 
 
-def clock_of(case: dict[str, str]) -> VideoClock:
+def clock_of(case: dict[str, str]) -> VideoInfo:
     fps = Fraction(case["fps"])
-    return VideoClock(float(int(case["n_frames"]) / fps), fps)
+    return VideoInfo(float(int(case["n_frames"]) / fps), fps)
 
 
 def ids_of(case: dict[str, str]) -> tuple[int, ...]:
@@ -68,11 +67,6 @@ def outcome_of(case: dict[str, str]) -> tuple[str, list[str]]:
     if case["kind"] == "mapping":
         read_mapping(path)
         return "ok", []
-    if case["kind"] == "videos":
-        with collecting() as complaints:
-            read_videos(path)
-        warnings = [f"{complaint.path}: {complaint.message}" for complaint in complaints]
-        return ("ok_warn" if warnings else "ok"), warnings
     annotations = read_case(case)
     warnings = [warning for annotation in annotations for warning in annotation.warnings]
     if any(annotation.segments.empty for annotation in annotations):

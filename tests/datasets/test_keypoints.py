@@ -18,9 +18,10 @@ from pydantic import ValidationError
 
 from rgwot.config.importing import ImportSettings
 from rgwot.datasets.keypoints import interpolated, open_points, relative
-from rgwot.features.importing import Footage, import_features
+from rgwot.features.importing import import_features
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
+from rgwot.timing import VideoInfo
 
 #: Two points over four frames; the second is lost in frames 1 and 2, and the first in frame 0.
 TRUE = np.array([[[1, 2], [10, 20]], [[1, 2], [11, 22]], [[3, 4], [12, 24]], [[5, 6], [13, 26]]], dtype=np.float64)
@@ -138,7 +139,7 @@ def test_points_are_imported_and_what_was_missing_is_said(tmp_path: Path, caplog
     deeplabcut([wrong()]).to_csv(tmp_path / "a.csv")
     settings = ImportSettings.model_validate({"axes": "TC", "fps": 2, "keypoints": "body"})
     with caplog.at_level(logging.WARNING):
-        import_features(tmp_path / "a.csv", tmp_path / "a.zarr", settings, Footage(2.0, Fraction(30)))
+        import_features(tmp_path / "a.csv", tmp_path / "a.zarr", settings, VideoInfo(2.0, Fraction(30)))
     assert "a.csv: 37.5% of the points were not found (likelihood below 0.6) and are interpolated" in caplog.text
     store = open_store(tmp_path / "a.zarr")
     assert np.allclose(store.read()[..., 0, 0], relative(np.array(FILLED).reshape(4, 2, 2)).reshape(4, 4), atol=1e-3)

@@ -13,15 +13,16 @@ import pandas as pd
 import pytest
 import scipy.io
 
-from rgwot.datasets.annotations import Annotation, VideoClock
+from rgwot.datasets.annotations import Annotation
 from rgwot.datasets.base import Options, VideoEntry
 from rgwot.datasets.procel import read_annotation, read_video_names
 from rgwot.datasets.registry import facts
 from rgwot.runtime.errors import RgwotError
+from rgwot.timing import VideoInfo
 
 FOLDER = Path(__file__).parents[1] / "fixtures/annotations/good/procel/ProceL_dataset/fold_boat"
 DATA = FOLDER / "data.mat"
-CLOCK = VideoClock(10.0, Fraction(30))
+CLOCK = VideoInfo(10.0, Fraction(30))
 
 STEPS = ["fold half", "press crease"]
 TIMES = [
@@ -31,7 +32,7 @@ TIMES = [
 SUPERFRAMES = [np.array([[0.0, 5.0], [5.0, 10.0]])] * 2
 
 
-def read(path: Path, part: int, clock: VideoClock | None = CLOCK, task: str | None = None) -> Annotation:
+def read(path: Path, part: int, clock: VideoInfo | None = CLOCK, task: str | None = None) -> Annotation:
     entry = VideoEntry(f"boat_{part}", f"boat_{part}", f"boat_{part}.mp4", path.name, part)
     return read_annotation(path.parent, entry, None if task is None else facts("procel", task), clock, Options())
 
@@ -126,9 +127,9 @@ def test_a_damaged_file_ends_in_one_line(tmp_path: Path, write: Any) -> None:
 
 
 def test_an_untrimmed_video_is_refused() -> None:
-    assert not read(DATA, 0, VideoClock(14.9, Fraction(30))).segments.empty
+    assert not read(DATA, 0, VideoInfo(14.9, Fraction(30))).segments.empty
     with pytest.raises(RgwotError, match=r"lasts 15\.5 s, its last superframe ends at 10 s; expected the trimmed"):
-        read(DATA, 0, VideoClock(15.5, Fraction(30)))
+        read(DATA, 0, VideoInfo(15.5, Fraction(30)))
 
 
 def test_registered_number_of_steps_must_fit() -> None:

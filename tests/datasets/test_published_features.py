@@ -192,17 +192,10 @@ def test_splits_choose_videos(data: Path, split: str, count: int) -> None:
 
 
 def test_a_video_that_no_task_has_is_listed(tmp_path: Path) -> None:
-    table = archive(tmp_path, paths=["0003.pt", "holiday.pt"])
+    archive(tmp_path, paths=["0003.pt", "holiday.pt"])
     found = find("mine", "packed", tmp_path, {"subset": "meccano"})
     assert [entry.name for entry in found.of("meccano")] == ["0003"]
     assert found.unassigned == ("a.pt/holiday.pt",)
-    table.write_text(table.read_text().replace("holiday", "0004"))
-    content = {"datasets": {"mine": {**FORM, "root": str(tmp_path), "subset": "meccano"}}}
-    said = [one.message for one in examine(content, "mine").findings if one.rule == "release"]
-    assert said == [
-        "1 videos have segments without features, like 0004.pt; expected none; are both of one download?",
-        "1 videos have features without segments, like holiday.pt; expected none; are both of one download?",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -278,16 +271,16 @@ def pickled(folder: Path) -> None:
         ({"tokens": torch.zeros(10, 4)}, "4 channels in shape (5, 4) read as TC; expected 3"),
         ({"times": torch.tensor([0, 0.2, 0.5, 0.4, 1.0] * 2)}, "times: found 0.5 is followed by 0.4; expected seconds"),
         ({"times": torch.arange(10.0) * 3}, "times of 0.333333 features per second, but fps is 4"),
-        ({"times": torch.arange(9.0)}, "9 times and 10 rows of tokens; expected one time per row"),
+        ({"times": torch.arange(9.0)}, "times (9,) and 10 rows of tokens; expected one time per row"),
         ({"paths": ["0003.pt", "../../0004.pt"]}, "path '../../0004.pt' leaves the folder; expected one inside of it"),
         ({"paths": ["0003.pt", "/etc/passwd"]}, "path '/etc/passwd' leaves the folder"),
         ({"paths": ["0003.pt", "0003.mp4"]}, "1 paths occur twice; expected every video once"),
         (
             {"offsets": torch.tensor([0, 6, 5])},
-            "3 offsets from 0 to 5; expected 3 for 2 videos, rising from 0 to the 10",
+            "2 paths, offsets (3,) from [0, 5]; expected 3 whole numbers that rise from 0 to the 10 rows",
         ),
-        ({"offsets": torch.tensor([0.0, 5, 10])}, "offsets (3,) of float32; expected (N + 1,) of whole numbers"),
-        ({"times": torch.arange(10.0)[:, None]}, "times (10, 1) of float32; expected (T,) of float32 or float64"),
+        ({"offsets": torch.tensor([0.0, 5, 10])}, "offsets (3,) from []; expected 3 whole numbers"),
+        ({"times": torch.arange(10.0)[:, None]}, "times (10, 1) and 10 rows of tokens; expected one time per row"),
         (
             {"times": None},
             "holds offsets, paths, tokens; expected paths, and dense offsets, tokens and times",

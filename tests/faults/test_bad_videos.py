@@ -22,7 +22,7 @@ from rgwot.datasets.manifest import write_manifest
 from rgwot.features.backbone import Backbone
 from rgwot.features.extract import extract
 from rgwot.features.store import open_store
-from rgwot.video import VideoError, isolated, probe
+from rgwot.video import VideoError, probe, probing
 
 SETTINGS = FeatureSettings(fps=2, size=32, weights="random", timeout_s=10)
 SECONDS, GIGABYTES = 600, 2
@@ -89,7 +89,7 @@ def refused(path: Path, stage: Callable[[], object]) -> None:
         ("os.abort()", "its decoder died (exit code -6)"),
         ("time.sleep(1000)", "not opened within 1 s"),
         pytest.param(
-            "bytearray(isolated.MEMORY)",
+            "bytearray(probing.MEMORY)",
             "takes more than 8 GiB of memory",
             marks=pytest.mark.skipif(sys.platform == "darwin", reason="macOS limits no memory"),
         ),
@@ -101,23 +101,23 @@ def test_opening_is_survived(
 ) -> None:
     code = f"""
 import os, time
-from rgwot.video import isolated
-real = isolated.probe_here
-isolated.probe_here = lambda path, fps: {behaviour} if path.name == "bad.mp4" else real(path, fps)
-isolated.main()
+from rgwot.video import probing
+real = probing.probe_here
+probing.probe_here = lambda path, fps: {behaviour} if path.name == "bad.mp4" else real(path, fps)
+probing.main()
 """
     good = write_video(tmp_path / "good.mp4", 24, 24)
     bad = write_video(tmp_path / "bad.mp4", 24, 24)
-    monkeypatch.setattr(isolated, "_COMMAND", [sys.executable, "-P", "-c", code])
-    monkeypatch.setattr(isolated, "TIMEOUT_S", 20.0)
+    monkeypatch.setattr(probing, "_COMMAND", [sys.executable, "-P", "-c", code])
+    monkeypatch.setattr(probing, "TIMEOUT_S", 20.0)
     assert probe(good).fps == 24
     if "sleep" in behaviour:
-        monkeypatch.setattr(isolated, "TIMEOUT_S", 1.0)
+        monkeypatch.setattr(probing, "TIMEOUT_S", 1.0)
     refused(bad, lambda: probe(bad))
     output = tmp_path / "bad.zarr"
     extract(bad, output, SETTINGS, on_bad_video="skip", device="cpu", backbone=backbone)
     assert said in open_store(output).reason
-    monkeypatch.setattr(isolated, "TIMEOUT_S", 20.0)
+    monkeypatch.setattr(probing, "TIMEOUT_S", 20.0)
     assert probe(good).fps == 24
 
 

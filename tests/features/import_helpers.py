@@ -12,8 +12,9 @@ import numpy as np
 import torch
 
 from rgwot.config.importing import ImportSettings
-from rgwot.features.importing import Footage, import_features
+from rgwot.features.importing import import_features
 from rgwot.features.store import open_store
+from rgwot.timing import VideoInfo
 
 NTSC = Fraction(30000, 1001)
 
@@ -47,7 +48,7 @@ def run(
     settings = ImportSettings.model_validate({"axes": axes, "fps": fps, **told})
     output = source.with_suffix(".zarr")
     length = FRAMES / float(Fraction(settings.fps)) if duration_s is None else duration_s
-    import_features(source, output, settings, Footage(length, NTSC))
+    import_features(source, output, settings, VideoInfo(length, NTSC))
     return output, dict(open_store(output).attributes)
 
 

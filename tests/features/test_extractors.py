@@ -86,7 +86,7 @@ def test_tokens_of_a_transformer_are_a_map_and_another_size_is_told() -> None:
         (
             "torchvision:resnet18/layer3",
             "imagenet1k_v3",
-            "has no weights 'imagenet1k_v3'; did you mean 'imagenet1k_v1'",
+            "has no weights 'imagenet1k_v3'; expected imagenet1k_v1, default, random",
         ),
     ],
 )

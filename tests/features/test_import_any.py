@@ -203,8 +203,3 @@ def test_a_whole_folder_by_hand(tmp_path: Path) -> None:
         done = rgwot(tmp_path, *told, *wrong)
         assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done.stderr
         assert said in done.stderr
-    # Nothing is written where one file is of another size.
-    np.save(tmp_path / "feats/tea/c.npy", VECTORS[:, :3])
-    done = rgwot(tmp_path, "import-features", "other", *told[2:], "--no-video")
-    assert "features of 3 channels, 1 x 1 places, expected 5" in done.stderr
-    assert not (tmp_path / "other").exists()

@@ -121,6 +121,11 @@ def test_incomplete_stores_are_refused(tmp_path: Path, maps: np.ndarray) -> None
     shutil.rmtree(path / "time_s")
     with pytest.raises(RgwotError, match="expected conv4c or features and time_s"):
         open_store(path)
+    write(path, maps[:3])
+    about = path / "conv4c/zarr.json"
+    about.write_text(about.read_text().replace("1024", "1014", 1))
+    with pytest.raises(RgwotError, match=r"conv4c \(3, 1014, 2, 2\) .*, expected \(T, C, h, w\)"):
+        open_store(path)
 
 
 def test_the_mark_of_completeness_is_written_last(tmp_path: Path, maps: np.ndarray) -> None:

@@ -13,7 +13,7 @@ from embedded import write_store
 from rgwot import discover
 from rgwot.config.importing import ImportSettings
 from rgwot.config.settings import build
-from rgwot.features.importing import FEATURES_ALONE, import_features
+from rgwot.features.importing import import_features
 from rgwot.features.scales import Spread, scales_differ
 from rgwot.features.store import open_store
 from rgwot.keysteps.decode import decode
@@ -152,7 +152,7 @@ def test_scales_of_channels_are_measured_where_features_are_imported(
     for name in ("near", "far"):
         caplog.clear()
         with caplog.at_level(logging.WARNING):
-            import_features(tmp_path / f"{name}.npy", tmp_path / f"{name}.zarr", form, FEATURES_ALONE)
+            import_features(tmp_path / f"{name}.npy", tmp_path / f"{name}.zarr", form)
         assert ("scales of the channels differ" in caplog.text) == (name == "far")
         assert (open_store(tmp_path / f"{name}.zarr").attributes["scales"] > 1000) == (name == "far")
 

@@ -13,10 +13,10 @@ from synthetic_trees import TreeSettings, TreeVideo, files, plan
 from synthetic_trees.crosstask import annotated_rows
 
 from rgwot.datasets import finding
-from rgwot.datasets.annotations import Annotation, VideoClock
+from rgwot.datasets.annotations import Annotation
 from rgwot.datasets.registry import datasets
 from rgwot.synthetic.ground_truth import FPS, Segment
-from rgwot.timing import RULES, truth_labels
+from rgwot.timing import RULES, VideoInfo, truth_labels
 
 SHORT: dict[str, Any] = {"n_videos": 6, "min_s": 4.0, "max_s": 6.0, "seed": 5}
 # Layout, options of its entry, and how many tasks it has.
@@ -45,7 +45,7 @@ def read(root: Path, layout: str, dataset: str, options: dict[str, Any]) -> dict
     module, chosen = finding.layout_module(layout), finding.read_options(dataset, layout, options)
     found = finding.find(dataset, layout, root, options)
     assert found.unassigned == ()
-    clock = VideoClock(1000.0, Fraction(FPS)) if layout != "procel" else None
+    clock = VideoInfo(1000.0, Fraction(FPS)) if layout != "procel" else None
     return {
         (task, entry.name): module.read_annotation(
             root, entry, finding.registered_facts(dataset, task, chosen), clock, chosen

@@ -54,18 +54,12 @@ def files(videos: Sequence[TreeVideo]) -> dict[str, Content]:
     """Return annotations and lists by their path below the root."""
     titles = {row.task: row.name for row in tasks_of("crosstask")}
     own_videos = by_task(videos, lambda video: video.task)
-    # Two videos of each related task are listed between those of the primary ones; nothing else is known of them.
-    related = [_listed(task, _video_id(task, take)) for task in _RELATED for take in range(2)]
-    listed = [_listed(video.task, video.place.stem) for video in videos]
-    held_out = [_listed(task, video.place.stem) for task, own in own_videos.items() for video in own[::5]]
     made: dict[str, Content] = {
         f"{_RELEASE}/readme.txt": _README,
         f"{_RELEASE}/tasks_primary.txt": "".join(
             _block(task, titles[task], ",".join(own[0].names)) for task, own in own_videos.items()
         ),
         f"{_RELEASE}/tasks_related.txt": "".join(_block(task, *facts) for task, facts in _RELATED.items()),
-        f"{_RELEASE}/videos.csv": "".join(related[:2] + listed + related[2:]),
-        f"{_RELEASE}/videos_val.csv": "".join(held_out),
     }
     return made | {video.place.annotation: step_first(video, annotated_rows(video)) for video in videos}
 
@@ -73,10 +67,6 @@ def files(videos: Sequence[TreeVideo]) -> dict[str, Content]:
 def _block(task: str, title: str, steps: str) -> str:
     address = f"http://www.wikihow.com/{title.replace(' ', '-')}"
     return f"{task}\n{title}\n{address}\n{steps.count(',') + 1}\n{steps}\n\n"
-
-
-def _listed(task: str, video: str) -> str:
-    return f"{task},{video},https://www.youtube.com/watch?v={video}\n"
 
 
 def annotated_rows(video: TreeVideo) -> list[Segment]:

@@ -11,14 +11,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rgwot.datasets.annotations import Annotation, Notes, Segment, VideoClock, checked
+from rgwot.datasets.annotations import Annotation, Notes, Segment, checked
 from rgwot.datasets.doors import boris, others
 from rgwot.datasets.doors.rows import Hints, Row
 from rgwot.datasets.faults import DataFault
 from rgwot.datasets.names import pairing_key
 from rgwot.datasets.text import read_bytes
 from rgwot.runtime.errors import RgwotError, first_line
-from rgwot.timing import parse_rate
+from rgwot.timing import VideoInfo, parse_rate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,7 +156,7 @@ def read_segments(
     return table.astype({"video": object, "start_s": float, "end_s": float, "label": object})
 
 
-def read_annotation(path: Path, names: Iterable[str], hints: Hints, clock: VideoClock | None) -> Annotation:
+def read_annotation(path: Path, names: Iterable[str], hints: Hints, clock: VideoInfo | None) -> Annotation:
     """Read the annotation of one video, which goes by any of ``names`` in a file of many.
 
     Steps have names and no numbers: ``step_id`` is 0.

@@ -12,7 +12,9 @@ from typing import cast
 from torch import Tensor, fx, nn
 from torch.nn import functional as F
 
-from rgwot.features.extractors.wrapped import draw_he
+from rgwot.features.extractors.wrapped import randomise
+
+__all__ = ["network", "randomise"]
 
 BLOCKS = (
     (1, 3, 1, 32, 16), (6, 3, 2, 16, 24), (6, 3, 1, 24, 24), (6, 5, 2, 24, 40), (6, 5, 1, 40, 40), (6, 3, 2, 40, 80),
@@ -70,4 +72,4 @@ class Network(nn.Module):
         return y
 
 
-network, randomise = Network, draw_he
+network = Network

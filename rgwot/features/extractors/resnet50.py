@@ -11,7 +11,7 @@ from collections import OrderedDict
 import torch
 from torch import nn
 
-from rgwot.features.extractors.wrapped import draw_he
+from rgwot.features.extractors.wrapped import randomise as draw
 
 BLOCKS = 3
 """Bottlenecks of ``layer3`` that belong to it."""
@@ -32,8 +32,8 @@ def network() -> nn.Sequential:
 
 
 def randomise(network: nn.Module, generator: torch.Generator) -> None:
-    """Draw He's initialisation, in the order in which torchvision makes the convolutions."""
-    draw_he(network, generator)
+    """Draw He's initialisation, in the order of the convolutions."""
+    draw(network, generator)
     for name, module in network.named_modules():
         if name.endswith("bn3"):
             nn.init.constant_(module.weight, RANDOM_BRANCH_WEIGHT)

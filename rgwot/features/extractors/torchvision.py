@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
-from rgwot.features.extractors.wrapped import token_map
+from rgwot.features.extractors.wrapped import randomise, refuse_weights, token_map
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 
-RANDOM_STD = 0.02
-"""Of random parameters that are no weights of a layer, such as the positions of tokens."""
+__all__ = ["check", "maps", "network", "randomise", "weights"]
 
 
 def network(member: str) -> nn.Module:
@@ -64,22 +62,4 @@ def check(member: str, weights: str) -> None:
             f"network torchvision:{member}: torchvision has no model {model!r}; {nearest(model, list_models())}"
         )
     known = [name.lower() for name in get_model_weights(model).__members__]
-    if weights != "random" and weights not in known and "/" not in weights and "." not in weights:
-        raise RgwotError(
-            f"features.weights: {model} has no weights {weights!r}; {nearest(weights, [*known, 'random'])}"
-        )
-
-
-def randomise(network: nn.Module, generator: torch.Generator) -> None:
-    """Draw He's initialisation for weights of layers, and small numbers for parameters that belong to none."""
-    for module in network.modules():
-        if isinstance(module, nn.Conv2d | nn.Linear):
-            values = torch.empty(module.weight.shape)
-            nn.init.kaiming_normal_(values, mode="fan_out", nonlinearity="relu", generator=generator)
-            module.weight.copy_(values)
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
-        elif not isinstance(module, nn.modules.batchnorm._BatchNorm | nn.LayerNorm | nn.GroupNorm):  # noqa: SLF001
-            for value in module.parameters(recurse=False):
-                drawn = torch.empty(value.shape).normal_(std=RANDOM_STD, generator=generator)
-                value.copy_(drawn)
+    refuse_weights("torchvision", model, weights, known)

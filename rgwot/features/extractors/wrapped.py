@@ -12,6 +12,9 @@ from torch import Tensor, nn
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.optional import optional
 
+RANDOM_STD = 0.02
+"""Of random parameters that are no weights of a layer, such as the positions of tokens."""
+
 
 class Wrapped(nn.Module):
     """A model whose ``features`` of standardised frames (B, 3, H, W) are tokens, maps or vectors.
@@ -47,14 +50,20 @@ class Wrapped(nn.Module):
         return self.model.load_state_dict(*arguments, **named)
 
 
-def draw_he(network: nn.Module, generator: torch.Generator) -> None:
-    """Draw He's initialisation for the convolutions of a network, in place."""
+def randomise(network: nn.Module, generator: torch.Generator) -> None:
+    """Draw He's initialisation for weights of layers, and small numbers for parameters that belong to none."""
     for module in network.modules():
-        if isinstance(module, nn.Conv2d):
+        if isinstance(module, nn.Conv2d | nn.Linear):
             # Drawn in the usual order of memory, whatever that of the network.
             values = torch.empty(module.weight.shape)
             nn.init.kaiming_normal_(values, mode="fan_out", nonlinearity="relu", generator=generator)
             module.weight.copy_(values)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif not isinstance(module, nn.modules.batchnorm._BatchNorm | nn.LayerNorm | nn.GroupNorm):  # noqa: SLF001
+            for value in module.parameters(recurse=False):
+                drawn = torch.empty(value.shape).normal_(std=RANDOM_STD, generator=generator)
+                value.copy_(drawn)
 
 
 def token_map(tokens: Tensor, before: Sequence[int] = (0, 1)) -> Tensor:
@@ -75,10 +84,10 @@ def library(name: str, member: str) -> Any:
     return optional(name, f"network {name}:{member}", f"pip install 'rgwot[{name}]', or name another network")
 
 
-def refuse_weights(name: str, member: str, weights: str) -> None:
-    """Raise RgwotError for weights that are neither ``pretrained``, ``random`` nor the path of a checkpoint."""
-    if weights not in ("pretrained", "random") and "/" not in weights and "." not in weights:
+def refuse_weights(name: str, member: str, weights: str, known: Sequence[str] = ("pretrained",)) -> None:
+    """Raise RgwotError for weights that are neither ``known``, ``random`` nor the path of a checkpoint."""
+    if weights not in (*known, "random") and "/" not in weights and "." not in weights:
         raise RgwotError(
-            f"features.weights: {name}:{member} has no weights {weights!r}; expected pretrained, random or the path of "
-            "a checkpoint"
+            f"features.weights: {name}:{member} has no weights {weights!r}; expected {', '.join(known)}, random or the "
+            "path of a checkpoint"
         )

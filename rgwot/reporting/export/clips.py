@@ -15,7 +15,7 @@ from rgwot.reporting.page.pictures import as_jpeg, read_pictures
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import counted
 from rgwot.video.cutting import cut
-from rgwot.video.stored import is_stored
+from rgwot.video.probing import is_stored
 
 log = logging.getLogger(__name__)
 

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rgwot.datasets.arrays import holding_file
-from rgwot.datasets.feature_files import measure, native_rate, open_features
+from rgwot.datasets.feature_files import measure, open_features
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.doctor.report import FeatureFacts, Finding, VideoFacts, below, of_error
-from rgwot.timing import allowed_loss
+from rgwot.timing import VideoInfo, allowed_loss
 
 if TYPE_CHECKING:
     from rgwot.config.importing import ImportSettings
     from rgwot.config.settings import FeatureSettings
-    from rgwot.video import VideoInfo
 
 #: Frames decoded per video, from the first to as near the end as the tolerance allows.
 SAMPLES = 5
@@ -122,7 +121,7 @@ def check_features(
     it says in place of a video, and what is wrong; neither where the file cannot be used.
     """
     # Not at the top: it brings Zarr, for which an examination of videos need not wait.
-    from rgwot.features.importing import Footage, count_kept, read_maps
+    from rgwot.features.importing import count_kept, read_maps
 
     findings: list[Finding] = []
     try:
@@ -133,7 +132,7 @@ def check_features(
             found = measure(path, array, settings)
             kept = found.count
             if video is not None and video.duration_s is not None:
-                footage = Footage(video.duration_s, video.fps or Fraction(1))
+                footage = VideoInfo(video.duration_s, video.fps or Fraction(1))
                 kept, reason = count_kept(path, found, settings, footage)
                 dropped = found.count - kept
                 if dropped or reason:
@@ -144,8 +143,8 @@ def check_features(
     except (RgwotError, OSError) as error:
         return None, None, [*findings, of_error(error, root, below(path, root), "features", task)]
     sizes = found.sizes
-    facts = FeatureFacts(found.count, sizes["C"], sizes["H"], sizes["W"], float(found.fps), found.end_s)
-    return facts, VideoFacts(found.end_s, native_rate(found, settings)), findings
+    facts = FeatureFacts(found.count, sizes["C"], sizes["H"], sizes["W"], float(found.fps), found.footage.duration_s)
+    return facts, VideoFacts(found.footage.duration_s, found.footage.fps), findings
 
 
 def compare(task: str, files: Mapping[str, FeatureFacts]) -> Iterator[Finding]:

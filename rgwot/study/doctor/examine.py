@@ -12,12 +12,11 @@ from typing import Any
 
 from rgwot import paths
 from rgwot.config.configuration import load_config
-from rgwot.datasets.annotations import VideoClock, id_ranges
+from rgwot.datasets.annotations import id_ranges
 from rgwot.datasets.arrays import feature_file
-from rgwot.datasets.base import Found, FoundTask, Layout, VideoEntry, too_few_videos
+from rgwot.datasets.base import Found, FoundTask, VideoEntry, too_few_videos
 from rgwot.datasets.faults import collecting
-from rgwot.datasets.finding import layout_module, read_options, registered_facts
-from rgwot.datasets.looks import NoTaskFound, listed, tasks_inside
+from rgwot.datasets.finding import NoTaskFound, layout_module, listed, read_options, registered_facts, tasks_inside
 from rgwot.datasets.registry import TaskFacts, match
 from rgwot.datasets.video_table import columns_of, groups_in, read_video_table
 from rgwot.runtime.errors import RgwotError
@@ -37,6 +36,7 @@ from rgwot.study.doctor.report import (
     of_error,
 )  # fmt: skip
 from rgwot.study.study import Study
+from rgwot.timing import VideoInfo
 
 _LOG = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ def examine(
     study = Study(load_config(content, where))
     dataset = match(dataset, study.config.datasets, f"{where}: dataset")
     entry, root = study.config.dataset(dataset), study.config.root_of(dataset)
-    module, options = layout_module(entry.layout), read_options(dataset, entry.layout, entry.options())
+    options = read_options(dataset, entry.layout, entry.options())
     if entry.synth is not None and not root.is_dir():
         raise RgwotError(
             f"dataset {dataset!r}: no folder {root}; it is synthetic, and the workflow writes it when it is needed; "
@@ -95,8 +95,9 @@ def examine(
             and not paths.at(paths.FEATURES, dataset=dataset, task=video.task, video=video.entry.video).exists()
         ]
         findings += lacking(study.experiments.settings("none", None, dataset).features, durations_s, Path("results"))
-    if not tasks:
-        findings += _of_release(module, root, found)
+    if found.unassigned and not tasks:
+        line = f"{len(found.unassigned)} videos belong to no known task and are left alone: like {found.unassigned[0]}"
+        findings.append(Finding("warning", "unassigned", line))
     for task in wanted:
         own = tuple(video for video in videos if video.task == task)
         K, facts = datasets.key_steps(study, dataset, task), registered_facts(dataset, task, options)
@@ -131,7 +132,7 @@ def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEnt
     usable, facts = facts is not None, facts or VideoFacts()
     if video.annotation is None:
         return VideoReport(task, video, usable, facts, None, False, tuple(findings), made)
-    clock = None if facts.duration_s is None or facts.fps is None else VideoClock(facts.duration_s, facts.fps)
+    clock = None if facts.duration_s is None or facts.fps is None else VideoInfo(facts.duration_s, facts.fps)
     annotation, faults = None, []
     with collecting() as complaints:
         try:
@@ -230,17 +231,3 @@ def _of_groups(study: Study, dataset: str, task: str, videos: Sequence[str]) -> 
     named = ", ".join(f"{name} {size}" for name, size in sorted(sizes.items())) or "none"
     line = f"groups by {column}: {named}; {len(videos) - len(of_video)} of {len(videos)} videos in none"
     yield Finding("note" if len(sizes) > 1 else "error", "groups", line, task)
-
-
-def _of_release(module: Layout, root: Path, found: Found) -> Iterator[Finding]:
-    """Yield what is wrong with the lists that come with a dataset, and which videos are of no task."""
-    if hasattr(module, "check_lists"):
-        with collecting() as complaints:
-            try:
-                module.check_lists(root, found.dataset)
-            except (RgwotError, OSError) as error:
-                yield of_error(error, root, None, "release", None)
-        yield from (of_complaint(complaint, root, None) for complaint in complaints)
-    if found.unassigned:
-        line = f"{len(found.unassigned)} videos belong to no known task and are left alone: like {found.unassigned[0]}"
-        yield Finding("warning", "unassigned", line)
