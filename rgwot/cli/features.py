@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -196,6 +197,8 @@ def import_features(
         }
     else:
         assert duration is not None
+        if not math.isfinite(duration):
+            raise RgwotError(f"import-features: --duration: found {duration}, expected a number of seconds")
         told = settings.native_fps or settings.fps
         if told is None:
             raise RgwotError("import-features: --native-fps: expected the frame rate of the video beside --times")

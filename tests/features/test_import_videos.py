@@ -63,6 +63,7 @@ def test_the_command(tmp_path: Path) -> None:
         (["--duration", "3", "--footage", "a.mp4"], "expected either --duration or --footage"),
         (["--duration", "3", "--fps", "fast"], "import-features: fps: expected a positive rate"),
         (["--duration", "3", "--native-fps", "0"], "--native-fps"),
+        (["--duration", "nan"], "--duration: found nan"),
         (["--duration", "3"], "expected about 90"),
     ):
         done = rgwot(*told, *wrong, folder=tmp_path)
