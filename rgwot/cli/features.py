@@ -14,7 +14,6 @@ from rgwot.cli import options
 from rgwot.cli.options import Folder, Job, SettingsCommand
 from rgwot.datasets.names import video_id
 from rgwot.runtime.errors import RgwotError
-from rgwot.timing import VideoInfo
 
 _LIST = ".csv"
 _videos = click.option("--video", "videos", multiple=True, help="Id of each video. Default: the name of its file.")
@@ -168,6 +167,7 @@ def import_features(
     from rgwot.config.settings import validated
     from rgwot.features.importing import import_features as run
     from rgwot.features.importing import import_folder, import_video
+    from rgwot.timing import VideoInfo
 
     options.read_rate(form["native_fps"], "--native-fps")
     settings = validated(ImportSettings, form, "import-features")

@@ -157,7 +157,9 @@ def row_inputs(study: Study, table: str, row: str) -> tuple[str, ...]:
         for experiment in shown:
             check_task(study, dataset, task, experiment.method)
     files = (
-        paths.at(template, method=experiment.method, decoder=experiment.decoder, dataset=dataset, task=task, seed=seed)
+        paths.at(
+            template, **experiment.model_dump(include={"method", "decoder"}), dataset=dataset, task=task, seed=seed
+        )
         for experiment in shown
         for dataset, task in places
         for seed in study.config.seeds
