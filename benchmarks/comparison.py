@@ -17,7 +17,8 @@ import pandas as pd
 from pages import CONFIGS, HOUSE, REPORT, RESULTS, make, options_of, renew
 
 from rgwot.reporting.tables.forms import pipe
-from rgwot.reporting.tables.printed import DEGENERATE_SHARE, LOWER_IS_BETTER, MARKDOWN, PRINTED_RULE, Value
+from rgwot.reporting.tables.metrics import METRICS
+from rgwot.reporting.tables.printed import DEGENERATE_SHARE, MARKDOWN, PRINTED_RULE, Value
 from rgwot.reporting.tables.scores import read_table
 from rgwot.reporting.tables.spec import Table, find_table, load_tables
 from rgwot.runtime.files import write_text
@@ -66,7 +67,7 @@ def printed(table: Table, frame: pd.DataFrame, columns: Sequence[Column]) -> str
         runs, collapsed = (own[f"{column.dataset}_{what}"].astype(float) for what in ("task_runs", "degenerate"))
         out = (collapsed > 0) & (collapsed >= DEGENERATE_SHARE * runs)
         ranked = mean[~out]
-        best = ranked.min() if column.metric in LOWER_IS_BETTER else ranked.max()
+        best = ranked.min() if METRICS[column.metric].lower_is_better else ranked.max()
         texts.append([
             Value(100 * value, 100 * around, int(cross), 1, best=value == best).text(MARKDOWN)
             for value, around, cross in zip(mean, spread, out, strict=True)

@@ -129,7 +129,7 @@ MISTAKES = [
     ("small.datasets", ["one", "one"], "datasets: found .* expected a list of different names"),
     ("small.datasets", ["one/*"], r"unknown task 'one/\*'; name each task"),
     ("small.metric", ["f1"], r"table 'small': unknown key 'metric'; did you mean 'metrics'\?"),
-    ("small.metrics", ["f2"], r"metrics\.0: Input should be .*, found 'f2'"),
+    ("small.metrics", ["f2"], r"metrics\.0: unknown metric; .*, found 'f2'"),
     ("small.rows.2.id", "ours", "rows: 'ours' is there twice"),
     ("small.rows.2.id", "../x", r"rows\.2\.id: String should match .* found '../x'"),
     ("small.rows.2.decodr", "x", r"unknown key 'rows\.2\.decodr'; did you mean 'decoder'\?"),

@@ -13,8 +13,8 @@ from rgwot import paths
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.reporting.figures.interface import Figure, Plan, Study
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, Drawn, sheet, tell
-from rgwot.reporting.tables.printed import METRIC_LABELS
-from rgwot.reporting.tables.spec import Metric, Row
+from rgwot.reporting.tables.metrics import METRICS, Metric
+from rgwot.reporting.tables.spec import Row
 from rgwot.runtime.files import read_csv
 
 #: Columns of a row without which nothing can be drawn.
@@ -80,7 +80,7 @@ class Protocols(Figure):
                 axis.set_title(f"{label}, {'background a class' if background == 'with' else 'without background'}")
                 axis.grid(axis="y", linewidth=0.3, color="#CCCCCC")
                 axis.set_axisbelow(True)
-            line[0].set_ylabel(f"{METRIC_LABELS[self.metric]}, %")
+            line[0].set_ylabel(f"{METRICS[self.metric].label}, %")
         handles, labels = axes[0, 0].get_legend_handles_labels()
         drawn.legend(handles, labels, loc="outside lower center", ncols=5)
         bars = "; bars: mean over seeds, lines: standard deviation" if len(plan.seeds) > 1 else ""

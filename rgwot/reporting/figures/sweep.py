@@ -18,9 +18,9 @@ from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.reporting.entries import Beside, Part
 from rgwot.reporting.figures.interface import Figure, Plan, PlannedRun, Run, Study, settings_of
 from rgwot.reporting.figures.style import DASHES, GREY, Axes, Drawn, line_style, sheet, tell
-from rgwot.reporting.tables.printed import METRIC_LABELS
-from rgwot.reporting.tables.scores import METRIC_NAMES, over_tasks, read_reported
-from rgwot.reporting.tables.spec import Background, Metric, Place, ProtocolName, Row
+from rgwot.reporting.tables.metrics import METRICS, Metric
+from rgwot.reporting.tables.scores import over_tasks, read_reported
+from rgwot.reporting.tables.spec import Background, Place, ProtocolName, Row
 from rgwot.runtime.errors import RgwotError
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def reported_points(
     own = own[(own[list(curve.where)] == list(curve.where.values())).all(axis=1)]
     points = {}
     for metric in metrics:
-        rows = own[own["metric"] == METRIC_NAMES.get(metric)]
+        rows = own[own["metric"] == METRICS[metric].reported]
         if len(rows):
             x = rows[curve.x] if isinstance(curve.x, str) else [curve.x] * len(rows)
             points[metric] = sorted(zip(map(float, x), (rows["value"] / 100).tolist(), strict=True))
@@ -282,7 +282,7 @@ class Sweep(Scored):
         line = sweep.trained[0]
         scores = self.scores(line)
         for number, metric in enumerate(self.metrics):
-            draw_curve(axis, curve(scores, metric, self.protocol), number, METRIC_LABELS[metric])
+            draw_curve(axis, curve(scores, metric, self.protocol), number, METRICS[metric].label)
         for other in (one for one in sweep.lines if not one.trained):
             found, said = curve(self.scores(other), "f1", self.protocol), f"{other.name} answer without training, F1"
             look: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (1, 1.5))}
@@ -447,7 +447,7 @@ class Growth(Scored):
         sizes = sorted({value for line in sweep.trained for value in line.rows} | printed)
         axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
         axis.set_xlabel(panel.label)
-        axis.set_ylabel(f"{METRIC_LABELS[self.metric]}, %")
+        axis.set_ylabel(f"{METRICS[self.metric].label}, %")
         axis.set_ylim(bottom=0)
         _legend(drawn, axes)
         band = "; line: mean over seeds (each draws its own videos), band: least to largest"

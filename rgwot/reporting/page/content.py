@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import pandas as pd
@@ -32,12 +32,12 @@ from rgwot.reporting.page.procedure import Picture, picture, seeds_agree
 from rgwot.reporting.page.ranking import ranking
 from rgwot.reporting.page.runs import ShownRun, kind_of, listed, read_curves, read_run
 from rgwot.reporting.palette import STEP_COLOURS
+from rgwot.reporting.tables.metrics import metrics_of
 from rgwot.reporting.tables.scores import summarise
-from rgwot.reporting.tables.spec import Plain
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import RULES, allowed_loss
 
-METRICS = get_args(Plain)
+METRICS = metrics_of("macro_task")
 #: Stored frames are no film that a browser could play.
 _NOT_PLAYABLE = {".h5", ".hdf5"}
 

@@ -13,6 +13,7 @@ from tabulate import tabulate
 
 from rgwot.evaluation.protocols import BACKGROUNDS, DESCRIPTIONS
 from rgwot.reporting.tables.forms import escape, floating, pipe, tabular
+from rgwot.reporting.tables.metrics import METRICS
 from rgwot.reporting.tables.scores import read_table
 from rgwot.reporting.tables.spec import UNKNOWN, Block, Source, Table
 from rgwot.runtime.files import write_text
@@ -20,14 +21,6 @@ from rgwot.runtime.files import write_text
 PRINTED_RULE = "exact"
 #: Label rules of protocols whose published numbers, beside which measured ones stand, all come by another rule.
 OWN_RULES = {"hiero": "cnc"}
-LOWER_IS_BETTER = ("order_distance", "consensus_distance")
-METRIC_LABELS = {
-    "f1": "F1", "iou": "IoU", "precision": "Precision", "recall": "Recall", "order_distance": "Order",
-    "mof": "MoF", "miou": "mIoU", "precision_sampled": "Precision of segments", "recall_sampled": "Recall of segments",
-    "f1_sampled": "F1 of segments", "f1_10": "F1@10", "f1_25": "F1@25", "f1_50": "F1@50", "edit": "Edit",
-    "edge_precision": "Precision of edges", "edge_recall": "Recall of edges", "edge_f1": "F1 of edges",
-    "consensus_distance": "One order", "order_f1": "F1 of order errors", "missing_f1": "F1 of steps left out",
-}  # fmt: skip
 #: Columns of a grid at most; with more, all metrics of a dataset share one.
 MAX_COLUMNS, TERMINAL_COLUMNS = 12, 6
 #: Share of collapsed runs from which a cell is marked with an X, as the paper marks a method that collapsed.
@@ -102,8 +95,7 @@ class Grid(NamedTuple):
 
     def heads(self, separator: str) -> list[str]:
         """Return what is above the columns."""
-        called = {name: f"{label} ↓" if name in LOWER_IS_BETTER else label for name, label in METRIC_LABELS.items()}
-        metrics = [" / ".join(called[name] for name in names) for _, names in self.columns]
+        metrics = [" / ".join(METRICS[name].head for name in names) for _, names in self.columns]
         return [separator.join(filter(None, (name, own))) for (name, _), own in zip(self.columns, metrics, strict=True)]
 
     def texts(self, form: Form) -> list[list[str]]:
@@ -192,7 +184,7 @@ def _values(
         for (kind, _), value in zip(rows, values, strict=True)
         if kind == "measured" and not value.degenerate and not math.isnan(value.mean)
     ]
-    best = (min if metric in LOWER_IS_BETTER else max)(ranked) if len(set(ranked)) > 1 else None
+    best = (min if METRICS[metric].lower_is_better else max)(ranked) if len(set(ranked)) > 1 else None
     return [
         value._replace(best=kind == "measured" and not value.degenerate and value.mean == best)
         for (kind, _), value in zip(rows, values, strict=True)

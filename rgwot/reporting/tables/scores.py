@@ -14,7 +14,8 @@ import pandas as pd
 from rgwot.evaluation.metrics import f1
 from rgwot.evaluation.protocols import ALSO
 from rgwot.records import CELL, read_scores
-from rgwot.reporting.tables.spec import OWN, UNKNOWN, AnyTable, Place, Reported, ReportedMethod, Row, Table
+from rgwot.reporting.tables.metrics import METRICS, OWN
+from rgwot.reporting.tables.spec import UNKNOWN, AnyTable, Place, Reported, ReportedMethod, Row, Table
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv, write_csv
 
@@ -25,8 +26,6 @@ LEADING_COLUMNS = (
 #: Which run of one task a score is of.
 RUN = ("dataset", "task", "seed")
 REPORTED_COLUMNS = ("method", "dataset", "task", "metric", "value", "mark", "source", "note")
-#: As the papers spell them; only these enter a table of scores.
-METRIC_NAMES = {"f1": "F1", "iou": "IoU", "precision": "Precision", "recall": "Recall"}
 #: How the notes of a file begin where the paper prints an X instead of a number.
 COLLAPSED = "degenerate"
 
@@ -230,7 +229,7 @@ def read_reported(path: str | os.PathLike[str], conditions: Iterable[str] = ()) 
     """
     frame = read_csv(path, (*REPORTED_COLUMNS, *conditions), {})
     values = pd.to_numeric(frame["value"], errors="coerce")
-    scores = frame["metric"].isin(METRIC_NAMES.values())
+    scores = frame["metric"].isin([metric.reported for metric in METRICS.values() if metric.reported])
     bad = frame[scores & (frame["value"] != "") & ~values.between(0, 100)]
     if len(bad):
         raise RgwotError(f"{path}: row {int(bad.index[0]) + 2}: found {bad['value'].iloc[0]!r}, expected a percentage")
@@ -285,9 +284,9 @@ def _reported_cells(table: Table, reported: Reported, entry: ReportedMethod) -> 
     for name, place in table.datasets.items():
         here = own[(own["dataset"] == place.reported) & own["task"].isin(place.reported_tasks)]
         for metric in table.metrics:
-            found = here[here["metric"] == METRIC_NAMES.get(metric)]
+            found = here[here["metric"] == METRICS[metric].reported]
             if len(found) > 1:
-                where = f"{place.reported} {METRIC_NAMES[metric]}"
+                where = f"{place.reported} {METRICS[metric].reported}"
                 raise RgwotError(
                     f"{reported.file}: found {len(found)} values of {entry.method!r} for {where}, expected one"
                 )

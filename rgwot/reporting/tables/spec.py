@@ -6,14 +6,13 @@ import itertools
 import os
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from rgwot.config.experiments import value_text
 from rgwot.config.settings import defaults, validated
 from rgwot.datasets.registry import tasks_of
-from rgwot.evaluation.protocols import GRAPH, SEGMENTATION
 from rgwot.reporting.entries import (
     Beside,
     Canonical,
@@ -23,18 +22,11 @@ from rgwot.reporting.entries import (
     name_of,
     read_entries,
 )
+from rgwot.reporting.tables.metrics import METRICS, Metric, metrics_of
 from rgwot.runtime.errors import RgwotError, nearest
 
-Plain = Literal["f1", "iou", "precision", "recall", "order_distance"]
-Segmental = Literal[
-    "mof", "miou", "precision_sampled", "recall_sampled", "f1_sampled", "f1_10", "f1_25", "f1_50", "edit"
-]
-Graphical = Literal["edge_precision", "edge_recall", "edge_f1", "consensus_distance", "order_f1", "missing_f1"]
-Metric = Literal[Plain, Segmental, Graphical]
 ProtocolName = Literal["micro_video", "macro_video", "macro_task", "strict_task", "hiero", "segmentation", "graph"]
 Background = Literal["with", "without"]
-#: Protocols with metrics of their own; all others have those of `Plain`.
-OWN: Mapping[str, tuple[str, ...]] = {SEGMENTATION: get_args(Segmental), GRAPH: get_args(Graphical)}
 UNKNOWN = "unknown"
 Source = Literal["", "released code", "paper's equations", "our reading", "ours", "trivial"]
 
@@ -226,12 +218,12 @@ class Table(AnyTable):
     @property
     def own(self) -> str | None:
         """The protocol whose own metrics it shows, or None."""
-        return next((name for name, metrics in OWN.items() if set(metrics) & set(self.metrics)), None)
+        return next((own for name in self.metrics if (own := METRICS[name].protocol)), None)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         for block in self.blocks:
-            known = OWN.get(block.protocol, get_args(Plain))
+            known = metrics_of(block.protocol)
             if not set(self.metrics) <= set(known):
                 raise ValueError(f"protocol {block.protocol} has the metrics {', '.join(known)} alone; correct metrics")
         for name, place in self.datasets.items():
