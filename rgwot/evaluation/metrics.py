@@ -75,6 +75,16 @@ def adjusted_rand(table: npt.ArrayLike) -> float:
     return (together - expected) / (most - expected) if most > expected else 1.0
 
 
+def same_partition(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
+    """Return the adjusted Rand index of two labellings (T,) of T >= 1 samples, whatever their numbers.
+
+    >>> same_partition([-1, -1, 4], [7, 7, 2])
+    1.0
+    """
+    a, b = (labels - labels.min() for labels in (np.asarray(one), np.asarray(other)))
+    return adjusted_rand(contingency(a, b, int(a.max()) + 1, int(b.max()) + 1))
+
+
 def match(overlap: npt.ArrayLike) -> Matching:
     """Match classes to clusters one to one so that the total overlap is largest (methods 6.1, step 1).
 
