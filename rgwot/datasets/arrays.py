@@ -113,7 +113,8 @@ def open_array(path: Path, key: str | None, times: str | None = None) -> Iterato
             source = opener(path, key, times, stack)
         except UnreadableTensors as error:
             raise RgwotError(f"{path}: cannot be read ({error.why}); expected a plain array of numbers") from None
-        except DAMAGE as error:
+        # PyTorch's TypeError: numbers that NumPy has no type for, such as bfloat16.
+        except (*DAMAGE, TypeError) as error:
             reason = first_line(error)[:150]
             if "pickle" in reason or "Python objects" in reason:
                 # Not NumPy's advice to allow them.

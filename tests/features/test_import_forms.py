@@ -6,6 +6,7 @@ import hashlib
 import pickle
 import subprocess
 import sys
+import tracemalloc
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ import pytest
 import torch
 from import_helpers import ARRAYS, FRAMES, NTSC, TCHW, WRITERS, npy, run
 
+from rgwot.config.importing import ImportSettings
+from rgwot.features.importing import store_of_array
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
 
@@ -52,6 +55,22 @@ def test_the_attributes_tell_the_true_source(tmp_path: Path) -> None:
         "native_fps": "30000/1001",
     }
     assert found.items() >= expected.items()
+
+
+@pytest.mark.parametrize("dtype", ["<f4", ">f8", "f2"])
+def test_an_array_has_the_checksum_of_its_file_and_is_not_copied_for_it(tmp_path: Path, dtype: str) -> None:
+    array = np.ones((4096, 64, 2, 2), dtype)
+    path = npy(tmp_path, array)
+    settings = ImportSettings.model_validate({"axes": "TCHW", "fps": 2})
+    tracemalloc.start()
+    found = store_of_array("a", array, settings, None)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    content = path.read_bytes()
+    assert found.attributes["source_sha256"] == hashlib.sha256(content).hexdigest()
+    assert found.attributes["source_bytes"] == len(content)
+    # The features as float16 and what a block of 64 frames takes.
+    assert peak < 3 * array.size
 
 
 def test_times_are_exact_and_may_start_late(tmp_path: Path) -> None:
