@@ -100,7 +100,14 @@ def read_diagnostics(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def read_history(path: Path) -> pd.DataFrame:
     """Read ``history.csv`` of a training: ``step, loss, align, cidm, seconds``."""
-    return read_csv(path, ("step", *TERMS), {"step": "int64", **dict.fromkeys(TERMS, "float64")})
+    numbers: Mapping[str, Literal["float64", "int64"]] = {
+        "step": "int64",
+        **dict.fromkeys((*TERMS, "seconds"), "float64"),
+    }
+    history = read_csv(path, tuple(numbers), numbers)
+    if history.empty:
+        raise RgwotError(f"{path}: found no row, expected one per iteration; run the stage again")
+    return history
 
 
 def read_scores(paths: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:

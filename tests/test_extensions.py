@@ -106,7 +106,7 @@ def test_extensions_run_by_name(extensions: Path) -> None:
         ("losses: {tcc: {function: 'mine:x', description: x}}", "losses.tcc: the library has one of this name"),
         ("losses: {x: {function: 'mine:x', description: x, read: []}}", "losses.x: .*unexpected keyword argument"),
         ("loss: {}", "found loss; expected entries of losses, embeddings, decoders"),
-        (None, "No such file"),
+        (None, "RGWOT_EXTENSIONS: .*No such file"),
     ],
 )
 def test_mistakes_are_reported_in_one_line(extensions: Path, written: str | None, message: str) -> None:

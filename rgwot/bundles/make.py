@@ -26,8 +26,8 @@ from rgwot.features.store import FeatureStore
 from rgwot.keysteps.choices import Choices, restored
 from rgwot.keysteps.decode import find_key_steps, labelled
 from rgwot.keysteps.outputs import KeySteps
-from rgwot.paths import Run
-from rgwot.records import read_segments
+from rgwot.paths import DIAGNOSTICS, Run, name_of
+from rgwot.records import read_diagnostics, read_segments
 from rgwot.reporting.corrected import correct_folder, report_lines
 from rgwot.reporting.names import names_of, read_names
 from rgwot.runtime.errors import RgwotError
@@ -85,7 +85,11 @@ def make_bundle(
 
         embedding = embed_by_model(load_model(model_path), float(seen[0].attributes["fps"]), "cpu", 1)
     _check_embedding(embedding, embedded, seen, embeddings_zarr)
-    found = find_key_steps(embedded, split_id(run.decoder)[0], settings, run.seed, alone=False)
+    # What the data chose is in the result already; choosing again would take longer than all else.
+    made = read_diagnostics(segments_csv.with_name(name_of(DIAGNOSTICS)))
+    decode = settings.decode.model_copy(update={choice: made[choice] for choice in ("time", "surplus", "K")})
+    chosen = settings.model_copy(update={"decode": decode})
+    found = find_key_steps(embedded, split_id(run.decoder)[0], chosen, run.seed, alone=False)
     stored = dict(list(segments[segments["scope"] == "task"].groupby("video")))
     for video, own in found.segments["task"].items():
         if video not in stored or not np.array_equal(own, stored[video][list(own.columns)]):

@@ -103,7 +103,10 @@ def _extensions() -> Mapping[str, Mapping[str, Any]]:
     from rgwot.runtime.yaml_text import read_yaml
 
     path = Path(os.environ[EXTENSIONS]).absolute()
-    content = read_yaml(path) or {}
+    try:
+        content = read_yaml(path) or {}
+    except RgwotError as error:
+        raise RgwotError(f"{EXTENSIONS}: {error}") from None
     if not isinstance(content, dict) or not set(content) <= set(KINDS):
         raise RgwotError(f"{path}: found {', '.join(map(str, content))}; expected entries of {', '.join(KINDS)}")
     sys.path.append(str(path.parent))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -92,6 +93,16 @@ def test_times_are_those_of_an_iteration(table: ClaimsTable, tmp_path: Path) -> 
     assert whole["effect"] == pytest.approx(10 / 10.5 - 1)
     assert whole["verdict"] == "holds"
     assert pd.isna(whole["protocol"])
+
+
+@pytest.mark.parametrize(("text", "wrong"), [("", "found no row"), ("10,1,1,1,\n", "row 2: found seconds ''")])
+def test_a_history_that_was_cut_off_is_refused_in_one_line(
+    table: ClaimsTable, tmp_path: Path, text: str, wrong: str
+) -> None:
+    files = histories(tmp_path, rgwot=10.5, vaot=10)
+    files[3].write_text(f"step,loss,align,cidm,seconds\n{text}")
+    with pytest.raises(RgwotError, match=f"{re.escape(str(files[3]))}: {wrong}"):
+        claims.make_row(table, "cost", files, tmp_path / "cost.csv", {})
 
 
 def test_printed_forms_lead_with_the_first_protocol(table: ClaimsTable, tmp_path: Path) -> None:
