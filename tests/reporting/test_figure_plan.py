@@ -112,6 +112,27 @@ def test_a_sweep_on_a_task_that_is_not_configured_says_so() -> None:
         tables.figure_plan(few, "collapse_beta")
 
 
+@pytest.mark.parametrize(("kind", "drawn"), [("sweep", {"rgwot"}), ("growth", {"rgwot", "vaot"})])
+def test_a_sweep_waits_for_its_longest_line_alone(tmp_path: Path, kind: str, drawn: set[str]) -> None:
+    content = yaml.safe_load(TABLES.read_text(encoding="utf-8"))
+    row = {"label": "x", "decoder": "graphcut"}
+    rows = [{**row, "id": "other", "method": "vaot@epsilon=0.5"}]
+    rows += [{**row, "id": f"K={K}", "method": "rgwot", "decoder": f"graphcut@K={K}"} for K in (5, 9)]
+    content["tables"]["mine"] = {"title": "t", "datasets": ["pc_assembly"], "rows": rows}
+    panel = {"table": "mine", "dataset": "pc_assembly", "key": "K", "label": "K"}
+    shapes = {"sweep": {"panels": [panel]}, "growth": {"panel": panel}}
+    content["figures"] = {"mine": {"title": "t", "kind": kind, **shapes[kind]}}
+    (tmp_path / "reported").symlink_to(TABLES.parent / "reported")
+    path = tmp_path / "tables.yaml"
+    path.write_text(yaml.safe_dump(content))
+    facts = study(path=path)
+    files = [Path(file) for file in tables.figure_files(facts, "mine")]
+    assert {file.parts[2].partition("@")[0] for file in files} == drawn
+    (sweep,) = shown(facts, "mine")
+    assert sweep.epsilon == 0.07
+    assert sweep.left_out == (("other (mine)",) if kind == "sweep" else ())
+
+
 RGWOT = {"label": "R", "method": "rgwot"}
 PANEL = {"table": "sensitivity_alpha", "dataset": "pc_assembly", "key": "ot.solver", "label": "s"}
 
