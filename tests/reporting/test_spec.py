@@ -108,6 +108,9 @@ def test_an_entry_is_written_out_once_per_value_the_last_fastest():
     assert [one["id"] for one in swept] == ["1-1", "1-2", "0.05-1", "0.05-2", "gt+1-1", "gt+1-2"]
     assert [one["where"] for one in swept[::2]] == [{"r": "1"}, {"r": "0.05"}, {"r": "gt+1"}]
     assert all(one["on"] is True and "sweep" not in one for one in swept)
+    # Other braces are no place for a value.
+    (told,) = expand([{"label": "10^{-{n}} { {}", "sweep": {"n": [3]}}], "here")
+    assert told == {"label": "10^{-3} { {}"}
 
 
 def test_any_spelling_becomes_the_canonical_one(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -371,8 +372,8 @@ def _filled(part: Any, values: Mapping[str, str], where: str) -> Any:
         return {key: _filled(value, values, where) for key, value in part.items()}
     if not isinstance(part, str):
         return part
-    try:
-        return part.format_map(values)
-    except KeyError as error:
-        name = str(error.args[0])
-        raise RgwotError(f"{where}: found {{{name}}}, which is not swept; {nearest(name, list(values))}") from None
+    missing = [name for name in re.findall(r"\{(\w+)\}", part) if name not in values]
+    if missing:
+        raise RgwotError(f"{where}: found {{{missing[0]}}}, which is not swept; {nearest(missing[0], list(values))}")
+    # No str.format: other braces in a text are its own.
+    return re.sub(r"\{(\w+)\}", lambda match: values[match[1]], part)
