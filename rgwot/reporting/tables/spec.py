@@ -299,7 +299,7 @@ def load_tables(path: str | os.PathLike[str], canonical: Canonical | None = None
         reported = entry.get("reported")
         if isinstance(reported, dict) and "methods" in reported:
             methods = expand(reported["methods"], f"{where}: reported.methods")
-            methods = [{"method": one} if isinstance(one, str) else one for one in methods]
+            methods = [one if isinstance(one, dict) else {"method": one} for one in methods]
             made = content.made if kind == Table.KIND else {}
             entry["reported"] = {**reported, "methods": [{**made.get(one.get("method"), {}), **one} for one in methods]}
         if kind in (Table.KIND, ClaimsTable.KIND):
@@ -357,9 +357,11 @@ def expand(entries: Any, where: str) -> list[Any]:
         if isinstance(entry, list):
             found += expand(entry, where)
         elif isinstance(entry, dict) and "sweep" in entry:
-            rest = {key: value for key, value in entry.items() if key != "sweep"}
-            for chosen in itertools.product(*entry["sweep"].values()):
-                values = {name: value_text(value) for name, value in zip(entry["sweep"], chosen, strict=True)}
+            rest, swept = {key: value for key, value in entry.items() if key != "sweep"}, entry["sweep"]
+            if not isinstance(swept, dict) or not all(isinstance(values, list) for values in swept.values()):
+                raise RgwotError(f"{where}: sweep: found {swept!r}, expected a list of values for every name")
+            for chosen in itertools.product(*swept.values()):
+                values = {name: value_text(value) for name, value in zip(swept, chosen, strict=True)}
                 found.append(_filled(rest, values, where))
         else:
             found.append(entry)
