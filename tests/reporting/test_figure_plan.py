@@ -92,6 +92,16 @@ def test_a_figure_is_drawn_again_when_a_setting_behind_it_changes(facts: Study) 
     other = study(ot={"epsilon": 0.09})
     assert tables.figure_content(other, "transport_plan") != tables.figure_content(facts, "transport_plan")
     assert tables.figure_content(other, "tsne_procel") == tables.figure_content(facts, "tsne_procel")
+    # Nothing that is drawn depends on how much memory a training may take.
+    smaller = study(train={"memory_gb": 1.0})
+    assert tables.figure_content(smaller, "transport_plan") == tables.figure_content(facts, "transport_plan")
+
+
+def test_a_dataset_is_called_in_print_what_its_files_are() -> None:
+    entry = synthetic("meccano", ("meccano",))
+    fact = {"layout": "packed", "root": "x", "subset": "meccano", "imported": {"axes": "TC", "fps": 4}}
+    facts = study(datasets={"meccano_fact": fact, "demo_two": entry})
+    assert [tables.in_print(facts, name) for name in facts.config.datasets] == ["MECCANO", "demo_two"]
 
 
 def test_untrained_backbones_are_told(facts: Study) -> None:
