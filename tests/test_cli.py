@@ -97,6 +97,7 @@ def test_settings_have_their_default_and_something_to_try(verb: str) -> None:
         (["train", "x/model.pt", "--index", "missing.csv"], 1, "missing.csv"),
         (["decode", "x/segments.csv", "--decoder", "graphcut"], 1, "expected one of them"),
         (["decode", "x/segments.csv", "--decoder", "uniform", "--embeddings", "e"], 1, "expected one of"),
+        (["embed", "x.zarr", "--index", "i", "--method", "whitend"], 1, "did you mean 'whitened'"),
         (["show", "missing.csv"], 1, "not among the tables"),
         (["synth", "x", "--set", "K=1"], 1, "K"),
     ],

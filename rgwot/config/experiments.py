@@ -42,8 +42,11 @@ VALUE = re.compile(r"[A-Za-z0-9_.+-]+")
 
 
 def family_of(method: str) -> Family:
-    """Return the named method behind an experiment's id."""
-    return FAMILIES[split_id(method)[0]]
+    """Return the named method behind an experiment's id; RgwotError if there is none of this name."""
+    base = split_id(method)[0]
+    if base not in FAMILIES:
+        raise RgwotError(f"method {method!r}: unknown base {base!r}; {nearest(base, FAMILIES)}")
+    return FAMILIES[base]
 
 
 def split_id(text: str) -> tuple[str, dict[str, str]]:
@@ -123,9 +126,7 @@ class Experiments:
     def _method(self, text: str) -> str:
         """Return the canonical spelling of a method id."""
         base, written = split_id(text)
-        if base not in FAMILIES:
-            raise RgwotError(f"method {text!r}: unknown base {base!r}; {nearest(base, FAMILIES)}")
-        family = FAMILIES[base]
+        family = family_of(text)
         takes = EMBEDDINGS[family.embedding].takes
         allowed = [key for key in defaults() if key in SPLIT_KEYS or (takes(key) and key not in EXECUTION)]
         if not family.trained and set(written) - set(allowed):

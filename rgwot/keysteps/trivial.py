@@ -91,8 +91,10 @@ def trivial_segments(
 ) -> dict[str, pd.DataFrame]:
     """Return the segments of videos, each given by its id, duration in seconds and native frame rate.
 
-    Raises RgwotError if K is not a number from 1.
+    Raises RgwotError if K is not a number from 1, or for ``annotated``, which needs annotations.
     """
+    if decoder not in TRIVIAL:
+        raise RgwotError(f"decoder {decoder!r}: found no annotations, expected one of {', '.join(TRIVIAL)}")
     if not isinstance(K, int) or K < 1:
         raise RgwotError(f"decoder {decoder!r}: found K = {K!r}, expected a whole number from 1")
     return {

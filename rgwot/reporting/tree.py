@@ -86,7 +86,8 @@ def read_tree(view_json: str | Path) -> dict[str, Any]:
     """
     path = Path(view_json)
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8"))["tree"])
+        tree = json.loads(path.read_text(encoding="utf-8"))["tree"]
+        return {key: tree[key] for key in ("merges", "leaves", "videos")}
     except (OSError, ValueError, KeyError, TypeError):
         said = "found no tree of key steps, expected a view that `rgwot view` wrote; make it again"
         raise RgwotError(f"{path}: {said}") from None

@@ -11,7 +11,6 @@ from rgwot import paths
 from rgwot.config.experiments import family_of, value_text
 from rgwot.config.methods import EMBEDDINGS
 from rgwot.datasets.base import too_few_videos
-from rgwot.reporting.entries import name_of
 from rgwot.reporting.figures import interface
 from rgwot.reporting.figures.interface import Plan
 from rgwot.reporting.figures.kinds import Figures, load_figures
@@ -191,8 +190,9 @@ def check_task(study: Study, dataset: str, task: str, method: str) -> None:
 
 
 def in_print(study: Study, dataset: str) -> str:
-    """Return what a dataset is called in print."""
-    known = name_of(dataset, all_figures(study).names)
+    """Return what a dataset is called in print: by its own name, or as what its files are said to be (``subset``)."""
+    names, entry = all_figures(study).names, study.config.datasets.get(dataset)
+    known = names.get(dataset) or names.get((entry and entry.subset) or "")
     return known.label if known else dataset
 
 

@@ -92,6 +92,16 @@ def test_a_figure_is_drawn_again_when_a_setting_behind_it_changes(facts: Study) 
     other = study(ot={"epsilon": 0.09})
     assert tables.figure_content(other, "transport_plan") != tables.figure_content(facts, "transport_plan")
     assert tables.figure_content(other, "tsne_procel") == tables.figure_content(facts, "tsne_procel")
+    # Nothing that is drawn depends on how much memory a training may take.
+    smaller = study(train={"memory_gb": 1.0})
+    assert tables.figure_content(smaller, "transport_plan") == tables.figure_content(facts, "transport_plan")
+
+
+def test_a_dataset_is_called_in_print_what_its_files_are() -> None:
+    entry = synthetic("meccano", ("meccano",))
+    fact = {"layout": "packed", "root": "x", "subset": "meccano", "imported": {"axes": "TC", "fps": 4}}
+    facts = study(datasets={"meccano_fact": fact, "demo_two": entry})
+    assert [tables.in_print(facts, name) for name in facts.config.datasets] == ["MECCANO", "demo_two"]
 
 
 def test_untrained_backbones_are_told(facts: Study) -> None:
@@ -110,6 +120,27 @@ def test_a_sweep_on_a_task_that_is_not_configured_says_so() -> None:
     few = study(datasets={"procel": synthetic("procel", ("tie_tie",))})
     with pytest.raises(RgwotError, match="none of procel/make_smoke_salmon_sandwich is configured"):
         tables.figure_plan(few, "collapse_beta")
+
+
+@pytest.mark.parametrize(("kind", "drawn"), [("sweep", {"rgwot"}), ("growth", {"rgwot", "vaot"})])
+def test_a_sweep_waits_for_its_longest_line_alone(tmp_path: Path, kind: str, drawn: set[str]) -> None:
+    content = yaml.safe_load(TABLES.read_text(encoding="utf-8"))
+    row = {"label": "x", "decoder": "graphcut"}
+    rows = [{**row, "id": "other", "method": "vaot@epsilon=0.5"}]
+    rows += [{**row, "id": f"K={K}", "method": "rgwot", "decoder": f"graphcut@K={K}"} for K in (5, 9)]
+    content["tables"]["mine"] = {"title": "t", "datasets": ["pc_assembly"], "rows": rows}
+    panel = {"table": "mine", "dataset": "pc_assembly", "key": "K", "label": "K"}
+    shapes = {"sweep": {"panels": [panel]}, "growth": {"panel": panel}}
+    content["figures"] = {"mine": {"title": "t", "kind": kind, **shapes[kind]}}
+    (tmp_path / "reported").symlink_to(TABLES.parent / "reported")
+    path = tmp_path / "tables.yaml"
+    path.write_text(yaml.safe_dump(content))
+    facts = study(path=path)
+    files = [Path(file) for file in tables.figure_files(facts, "mine")]
+    assert {file.parts[2].partition("@")[0] for file in files} == drawn
+    (sweep,) = shown(facts, "mine")
+    assert sweep.epsilon == 0.07
+    assert sweep.left_out == (("other (mine)",) if kind == "sweep" else ())
 
 
 RGWOT = {"label": "R", "method": "rgwot"}

@@ -53,6 +53,7 @@ def test_rows_are_joined_and_hardware_is_named(times, tmp_path):
 @pytest.mark.parametrize(
     ("seeds", "missing", "message"),
     [
+        ([(0, 11), (1, 10)], None, "found trainings of 10 and 11 iterations, expected one number; train them again"),
         ([(0, 10)], "machine.json", "seed 0: time of a training cannot be read"),
         ([], None, "found no benchmark"),
     ],

@@ -78,7 +78,7 @@ def test_the_verb_writes_segments_that_the_reader_takes(tmp_path: Path) -> None:
     view.write_text(json.dumps({"result": "0", "tree": SMALL}))
     assert CliRunner().invoke(cli, ["cut", str(output), "--view", str(view), "--K", "2"]).exit_code == 0
     pd.testing.assert_frame_equal(read_segments(output), cut_segments(SMALL, 2), check_dtype=False)
-    for content in ("{}", "[1]", "no JSON"):
+    for content in ("{}", "[1]", "no JSON", '{"tree": {}}'):
         view.write_text(content)
         with pytest.raises(RgwotError, match="found no tree of key steps"):
             read_tree(view)

@@ -108,6 +108,9 @@ def test_an_entry_is_written_out_once_per_value_the_last_fastest():
     assert [one["id"] for one in swept] == ["1-1", "1-2", "0.05-1", "0.05-2", "gt+1-1", "gt+1-2"]
     assert [one["where"] for one in swept[::2]] == [{"r": "1"}, {"r": "0.05"}, {"r": "gt+1"}]
     assert all(one["on"] is True and "sweep" not in one for one in swept)
+    # Other braces are no place for a value.
+    (told,) = expand([{"label": "10^{-{n}} { {}", "sweep": {"n": [3]}}], "here")
+    assert told == {"label": "10^{-3} { {}"}
 
 
 def test_any_spelling_becomes_the_canonical_one(tmp_path):
@@ -136,6 +139,9 @@ MISTAKES = [
     ("small.rows", [], "rows: expected at least one"),
     ("small.rows.1.sweep", {"alpha": [1, 2]}, "rows: 'ours' is there twice"),
     ("small.rows.1", {"id": "{alhpa}", "sweep": {"alpha": [1]}}, r"found \{alhpa\}, which is not swept; did you mean"),
+    ("small.datasets", [{"name": "{of}", "sweep": {"of": "one"}}], "sweep: found {'of': 'one'}, expected a list of"),
+    ("small.rows.1.sweep", 5, "sweep: found 5, expected a list of values for every name"),
+    ("small.reported.methods", [None], "methods.0.method: Input should be a valid string"),
     ("small.reported.methods.1.method", "RGWOT", "reported.methods: 'RGWOT' is there twice"),
     ("small.reported.methods.0.row", "our", r"reported row 'our' is not there; did you mean"),
     ("small.kind", "score", r"unknown kind 'score'; did you mean 'scores'\?"),

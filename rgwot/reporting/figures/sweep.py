@@ -86,7 +86,8 @@ class PlannedLine:
 class PlannedSweep:
     """The lines of a swept table at one place, called ``label``, and the facts the axis is annotated with.
 
-    ``levels`` are answers that need no training, by their labels.
+    ``levels`` are answers that need no training, by their labels, ``left_out`` trained rows that differ in more than
+    the parameter.
     """
 
     place: Place
@@ -96,6 +97,7 @@ class PlannedSweep:
     frames: int
     epsilon: float
     classes: int | None
+    left_out: tuple[str, ...] = ()
 
     @property
     def trained(self) -> list[PlannedLine]:
@@ -130,10 +132,11 @@ class Scored(Figure):
         return {value: read_runs(runs, self.how) for value, runs in line.rows.items()}
 
     def swept(
-        self, study: Study, panels: Sequence[SweepPanel], *, levels: Sequence[Run] = (), signs: bool = False
-    ) -> Sweeps:
+        self, study: Study, panels: Sequence[SweepPanel], *, several: bool = False, levels: Sequence[Run] = (),
+        signs: bool = False,
+    ) -> Sweeps:  # fmt: skip
         """Return the rows of swept tables with the runs behind them, and with ``signs`` their signs of collapse."""
-        sweeps = tuple(_sweep(panel, study, levels) for panel in panels)
+        sweeps = tuple(_sweep(panel, study, several, levels) for panel in panels)
         files = [run.at(paths.SCORES) for sweep in sweeps for run in sweep.runs]
         files += [panel.reported.file for panel in panels if panel.reported]
         drawn = [runs for sweep in sweeps for runs in sweep.trained[0].rows.values()] if signs else []
@@ -145,11 +148,11 @@ class Scored(Figure):
         return self.planned(study, sweeps, files, datasets, said, study.config.seeds, self.protocol)
 
 
-def _sweep(panel: SweepPanel, study: Study, levels: Sequence[Run]) -> PlannedSweep:
+def _sweep(panel: SweepPanel, study: Study, several: bool, levels: Sequence[Run]) -> PlannedSweep:
     """Find the rows of a swept table and the value of each.
 
-    Rows that differ in other keys are lines of their own; of answers that need no training those to which the parameter
-    means something.
+    Rows that differ in other keys are lines of their own: of trained methods the longest one is drawn, or all where
+    several are wanted; of answers that need no training those to which the parameter means something.
     """
     table = study.table_with(panel.table, [panel.dataset])
     place, seeds = table.datasets[panel.dataset], study.config.seeds
@@ -172,12 +175,15 @@ def _sweep(panel: SweepPanel, study: Study, levels: Sequence[Run]) -> PlannedSwe
         if isinstance(value, (int, float)):
             line = family_of(row.method).trained, split_id(row.decoder)[0], json.dumps(settings, sort_keys=True)
             lines.setdefault(line, {}).setdefault(float(value), row)
-    trained_rows = [row for line, found in lines.items() if line[0] for row in found.values()]
-    if not trained_rows:
+    longest = max((line for line in lines if line[0]), key=lambda line: len(lines[line]), default=None)
+    if longest is None:
         raise RgwotError(f"table {table.id!r}: no row is trained with a {panel.key}; a figure expects at least one")
     drawn: list[PlannedLine] = []
-    for (trained, decoder, _), found in lines.items():
-        if not trained and len(found) == 1:
+    left_out: list[str] = []
+    for line, found in lines.items():
+        trained, decoder, _ = line
+        if line != longest and not (several if trained else len(found) > 1):
+            left_out += [f"{row.id} ({table.id})" for row in found.values() if trained]
             continue
         first = next(iter(found.values()))
         name = split_id(first.method)[0] if trained else decoder
@@ -188,7 +194,7 @@ def _sweep(panel: SweepPanel, study: Study, levels: Sequence[Run]) -> PlannedSwe
             run = Run(label=row.label, method=row.method, decoder=row.decoder)
             rows[value] = run.planned(dataset, tasks, seeds)
         drawn.append(PlannedLine(name, trained, rows))
-    used = study.experiments.settings(trained_rows[0].method, None, dataset)
+    used = study.experiments.settings(next(iter(lines[longest].values())).method, None, dataset)
     return PlannedSweep(
         place,
         place.label if place.task is None else f"{study.in_print(dataset)}: {place.label}",
@@ -197,6 +203,7 @@ def _sweep(panel: SweepPanel, study: Study, levels: Sequence[Run]) -> PlannedSwe
         used.train.N + (used.ot.virtual == "cost"),
         used.ot.epsilon,
         classes,
+        tuple(left_out),
     )
 
 
@@ -274,7 +281,9 @@ class Sweep(Scored):
         _legend(drawn, axes)
         band = "; line: mean over seeds, band: least to largest" if len(plan.seeds) > 1 else ""
         features = FINE_TUNED if any(panel.reported for panel in self.panels) else ""
-        tell(drawn, self.title, f"{plan.about}{band}{features}")
+        left_out = [row for sweep in plan.shown for row in sweep.left_out]
+        without = f"; rows that differ in more than the parameter are not drawn: {', '.join(left_out)}"
+        tell(drawn, self.title, f"{plan.about}{band}{features}{without if left_out else ''}")
         return drawn
 
     def _scores(self, axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> None:
@@ -419,7 +428,7 @@ class Growth(Scored):
 
     def plan(self, study: Study) -> Sweeps:
         """Return all trained rows of the swept table, and the levels."""
-        return self.swept(study, [self.panel], levels=self.levels)
+        return self.swept(study, [self.panel], several=True, levels=self.levels)
 
     def draw(self, plan: Sweeps) -> Drawn:
         """Draw lines of measured scores, levels of answers without training, and what papers report at their size."""

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field
 
 from rgwot import paths
 from rgwot.config.experiments import family_of
+from rgwot.config.settings import EXECUTION
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import unit
 from rgwot.reporting.figures.interface import Figure, Plan, PlannedRun, Run, Study, settings_of
@@ -98,13 +99,14 @@ class OfTasks(Figure):
                     f"with {'a training' if trained else 'an embedding'}"
                 )
             study.check_task(self.dataset, task, run.method)
+        settings = settings_of(study.experiments, self.runs[0].method, None, self.dataset)
         return PlannedTask(
             self.dataset,
             task,
             study.key_steps(self.dataset, task),
             tuple(video for video in self.videos if video in study.videos(self.dataset, task)),
             tuple(planned for run in self.runs for planned in run.planned(self.dataset, [task], seeds)),
-            settings_of(study.experiments, self.runs[0].method, None, self.dataset),
+            {key: value for key, value in settings.items() if key not in EXECUTION},
         )
 
 

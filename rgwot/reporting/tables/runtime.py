@@ -30,7 +30,8 @@ def make_row(table: RuntimeTable, row_id: str, inputs: Paths, output: Path, fact
     """Write the training time of one method, and what is reported of it; of the facts nothing is read.
 
     ``inputs`` are for every seed the benchmark of its training (``seed0.tsv``), its ``seed0/history.csv`` with the
-    iterations done, and its ``seed0/machine.json``. Where one is missing or cannot be read, an `RgwotError` says so.
+    iterations done, and its ``seed0/machine.json``. Where one is missing or cannot be read, or seeds differ in their
+    iterations, an `RgwotError` says so.
     """
     row: TimedRow = table.row(row_id)
     where = f"table {table.id!r}, row {row.id!r}"
@@ -41,7 +42,10 @@ def make_row(table: RuntimeTable, row_id: str, inputs: Paths, output: Path, fact
     runs = pd.DataFrame([_run(seed, own) for seed, own in sorted(files.items())])
     if runs.empty:
         raise RgwotError(f"{where}: found no benchmark, expected those of its trainings")
-    iterations = runs["iterations"].iloc[0]
+    iterations, *others = runs["iterations"].unique()
+    if others:
+        found = " and ".join(map(str, sorted([iterations, *others])))
+        raise RgwotError(f"{where}: found trainings of {found} iterations, expected one number; train them again")
     minutes, deviation = summarise(runs["minutes"])
     line = {
         "method": row.id,

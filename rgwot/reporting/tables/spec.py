@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -298,7 +299,7 @@ def load_tables(path: str | os.PathLike[str], canonical: Canonical | None = None
         reported = entry.get("reported")
         if isinstance(reported, dict) and "methods" in reported:
             methods = expand(reported["methods"], f"{where}: reported.methods")
-            methods = [{"method": one} if isinstance(one, str) else one for one in methods]
+            methods = [one if isinstance(one, dict) else {"method": one} for one in methods]
             made = content.made if kind == Table.KIND else {}
             entry["reported"] = {**reported, "methods": [{**made.get(one.get("method"), {}), **one} for one in methods]}
         if kind in (Table.KIND, ClaimsTable.KIND):
@@ -356,9 +357,11 @@ def expand(entries: Any, where: str) -> list[Any]:
         if isinstance(entry, list):
             found += expand(entry, where)
         elif isinstance(entry, dict) and "sweep" in entry:
-            rest = {key: value for key, value in entry.items() if key != "sweep"}
-            for chosen in itertools.product(*entry["sweep"].values()):
-                values = {name: value_text(value) for name, value in zip(entry["sweep"], chosen, strict=True)}
+            rest, swept = {key: value for key, value in entry.items() if key != "sweep"}, entry["sweep"]
+            if not isinstance(swept, dict) or not all(isinstance(values, list) for values in swept.values()):
+                raise RgwotError(f"{where}: sweep: found {swept!r}, expected a list of values for every name")
+            for chosen in itertools.product(*swept.values()):
+                values = {name: value_text(value) for name, value in zip(swept, chosen, strict=True)}
                 found.append(_filled(rest, values, where))
         else:
             found.append(entry)
@@ -371,8 +374,8 @@ def _filled(part: Any, values: Mapping[str, str], where: str) -> Any:
         return {key: _filled(value, values, where) for key, value in part.items()}
     if not isinstance(part, str):
         return part
-    try:
-        return part.format_map(values)
-    except KeyError as error:
-        name = str(error.args[0])
-        raise RgwotError(f"{where}: found {{{name}}}, which is not swept; {nearest(name, list(values))}") from None
+    missing = [name for name in re.findall(r"\{(\w+)\}", part) if name not in values]
+    if missing:
+        raise RgwotError(f"{where}: found {{{missing[0]}}}, which is not swept; {nearest(missing[0], list(values))}")
+    # No str.format: other braces in a text are its own.
+    return re.sub(r"\{(\w+)\}", lambda match: values[match[1]], part)
