@@ -82,6 +82,11 @@ def compare(
     Estimate
         Ratio or difference of the observed means, and the interval; infinite or NaN where the second mean is 0.
 
+    Raises
+    ------
+    ValueError
+        If the methods have different numbers of tasks, or a task has no seed.
+
     Examples
     --------
     >>> compare([[0.5, 0.7], [0.3, 0.3]], [[0.5, 0.7], [0.3, 0.3]])
@@ -90,6 +95,8 @@ def compare(
     Estimate(value=-0.25, low=-0.25, high=-0.25)
     """
     a, b = _tasks(first), _tasks(second)
+    if len(a) != len(b):
+        raise ValueError(f"tasks: found {len(a)} and {len(b)}, expected the same tasks of both methods")
     rng = np.random.default_rng(0)
     most = max(len(of_task) for of_task in (*a, *b))
     found = []

@@ -170,10 +170,20 @@ Kept = tuple[IntArray, IntArray, IntArray]
 def kept_frames(
     truths: Sequence[npt.ArrayLike], predictions: Sequence[npt.ArrayLike], background: str = "with"
 ) -> list[Kept]:
-    """Return the frames of every video that are scored: all of them, or without background those of a key step."""
+    """Return the frames of every video that are scored: all of them, or without background those of a key step.
+
+    Raises
+    ------
+    ValueError
+        When a video has more labels of one kind than of the other, or ``background`` is neither with nor without.
+    """
+    if background not in BACKGROUNDS:
+        raise ValueError(f"background: got {background!r}, expected one of {BACKGROUNDS}")
     pairs: list[Kept] = []
     for truth, prediction in zip(truths, predictions, strict=True):
         g, c = np.asarray(truth, dtype=np.int64), np.asarray(prediction, dtype=np.int64)
+        if g.ndim != 1 or g.shape != c.shape:
+            raise ValueError(f"labels: got shapes {g.shape} and {c.shape}, expected two of shape (T,)")
         kept = np.arange(len(g)) if background == "with" else np.flatnonzero(g > 0)
         pairs.append((g[kept], c[kept], kept))
     return pairs

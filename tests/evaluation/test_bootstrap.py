@@ -75,6 +75,8 @@ def test_a_reference_of_zero_is_infinitely_worse():
 
 
 def test_mistakes_are_named():
+    with pytest.raises(ValueError, match="found 1 and 2, expected the same tasks"):
+        compare([[0.5]], [[0.5], [0.5]])
     with pytest.raises(ValueError, match="one without a seed"):
         compare([[0.5], []], [[0.5], [0.5]])
 

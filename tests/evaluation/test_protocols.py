@@ -118,3 +118,19 @@ def test_hieros_protocol_is_a_direct_computation_from_its_description():
         assert score(ALSO["hiero"], truths, predictions, n_steps, K) == pytest.approx(expected, abs=1e-12)
         differs += score(PROTOCOLS["macro_video"], truths, predictions, n_steps, K) != pytest.approx(expected, abs=1e-6)
     assert differs > 5, "ties are part of the protocol"
+
+
+@pytest.mark.parametrize("name", sorted({**PROTOCOLS, **ALSO}))
+@pytest.mark.parametrize(
+    ("labels", "background", "message"),
+    [
+        (([[0, 1]], [[0]]), "with", r"got shapes \(2,\) and \(1,\)"),
+        (([[1]], [[0, 0]]), "without", r"got shapes \(1,\) and \(2,\)"),
+        (([[1, 1]], [[0, 0]]), "maybe", "background: got 'maybe'"),
+        (([[1, 4]], [[0, 0]]), "with", r"truth: got labels 1\.\.4, expected 0\.\.3"),
+        (([[1, 1, 1]], [[0, 1, 2]]), "with", r"prediction: got labels 0\.\.2, expected 0\.\.1"),
+    ],
+)
+def test_mistakes_are_named(name, labels, background, message):
+    with pytest.raises(ValueError, match=message):
+        score({**PROTOCOLS, **ALSO}[name], *labels, 3, 2, background)
