@@ -71,10 +71,15 @@ def cidm_loss(
     Raises
     ------
     ValueError
-        If shapes disagree.
+        If shapes disagree or an option is unknown.
     """
     if x.ndim != 3 or times.shape != x.shape[:2]:
         raise ValueError(f"x, times: found shapes {tuple(x.shape)}, {tuple(times.shape)}, expected (B, N, D), (B, N)")
+    _check("distance", distance, ("squared", "euclidean"))
+    _check("weight", weight, ("relative_time", "none"))
+    _check("positives", positives, ("plain", "weighted"))
+    _check("reduction", reduction, ("mean", "sum"))
+
     dtype = torch.promote_types(x.dtype, torch.float32)
     with torch.autocast(device_type=x.device.type, enabled=False):
         d = _pairwise_distance(x.to(dtype), distance)
@@ -98,3 +103,8 @@ def _pairwise_distance(x: Tensor, distance: str) -> Tensor:
     # The root has an infinite slope at 0: coinciding frames take a constant on both sides of the where.
     apart = (squared > torch.finfo(x.dtype).eps * (norm[:, :, None] + norm[:, None, :])) & other
     return torch.where(apart, torch.where(apart, squared, 1.0).sqrt(), 0.0)
+
+
+def _check(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"{name}: found {value!r}, expected one of {', '.join(known)}")

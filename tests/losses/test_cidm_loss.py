@@ -147,3 +147,5 @@ def test_mistakes_are_told() -> None:
     x, times = video()
     with pytest.raises(ValueError, match=r"\(2, 6, 4\), \(2, 5\)"):
         cidm_loss(x, times[:, :5])
+    with pytest.raises(ValueError, match="distance: found 'cosine', expected one of squared, euclidean"):
+        cidm_loss(x, times, distance="cosine")
