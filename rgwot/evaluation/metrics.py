@@ -75,10 +75,10 @@ def adjusted_rand(table: npt.ArrayLike) -> float:
     return (together - expected) / (most - expected) if most > expected else 1.0
 
 
-def same_partition(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
+def adjusted_rand_score(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
     """Return the adjusted Rand index of two labellings (T,) of T >= 1 samples, whatever their numbers.
 
-    >>> same_partition([-1, -1, 4], [7, 7, 2])
+    >>> adjusted_rand_score([-1, -1, 4], [7, 7, 2])
     1.0
     """
     a, b = (labels - labels.min() for labels in (np.asarray(one), np.asarray(other)))

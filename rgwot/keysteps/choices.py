@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rgwot.config.settings import Settings
 from rgwot.embedding import MOST_VIEWED
-from rgwot.evaluation.metrics import same_partition
+from rgwot.evaluation.metrics import adjusted_rand_score
 from rgwot.keysteps.background import keep_clusters, key_step_clusters
 from rgwot.keysteps.interface import Decoded, Decoder, Frames, Learned, Predict, Restore, directions, middle_times
 from rgwot.keysteps.ordering import concordance, disorder
@@ -146,7 +146,9 @@ class _Chooser:
         found = []
         for pair in zip(self.views[0::2], self.views[1::2], strict=True):
             for start in range(STARTS):
-                found.append(same_partition(*(self._made(view, self.viewed, K, time, start).labels for view in pair)))
+                found.append(
+                    adjusted_rand_score(*(self._made(view, self.viewed, K, time, start).labels for view in pair))
+                )
         return float(np.mean(found))
 
     def filled(self, K: int, time: float) -> float:

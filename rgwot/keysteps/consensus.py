@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rgwot.config.settings import Settings
 from rgwot.embedding.whitened import Whitening, fit_whitening
-from rgwot.evaluation.metrics import same_partition
+from rgwot.evaluation.metrics import adjusted_rand_score
 from rgwot.keysteps.crossvideo import Classifier, in_context, refine, together
 from rgwot.keysteps.interface import MOST_SAMPLES, Decoded, Frames, Learned, Predict
 from rgwot.keysteps.meanfield import MeanField, decoded, label, segment
@@ -149,7 +149,7 @@ def _agreed(
 
 def mean_rand(labels: NDArray[np.int64], others: Sequence[NDArray[np.int64]]) -> float:
     """Return the mean adjusted Rand index of labels (T,) with others of the same samples."""
-    return float(np.mean([same_partition(labels, own) for own in others]))
+    return float(np.mean([adjusted_rand_score(labels, own) for own in others]))
 
 
 def _side_by_side(

@@ -17,7 +17,7 @@ from rgwot.config.settings import Settings, resolved_K
 from rgwot.embedding.embed import Embedder
 from rgwot.embedding.interface import EmbedVideo
 from rgwot.embedding.stored import EmbeddedTask, EmbeddedVideo, check_finite, read_embeddings, with_both_parts
-from rgwot.evaluation.metrics import same_partition
+from rgwot.evaluation.metrics import adjusted_rand_score
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps import collapse
 from rgwot.keysteps.choices import NUMBERS, Choices, choose, extended, renumbered
@@ -259,7 +259,7 @@ def _cluster_task(
     if made.decoded.halves is not None or name in TWICE:
         halves = made.decoded.halves
         pair = halves() if halves else (made.labels, labelled(seen.values(), task.features_fps, K, second).labels)
-        facts["second_seed"] = same_partition(*pair)
+        facts["second_seed"] = adjusted_rand_score(*pair)
     if not task.held_out:
         return labels, made.cause, facts, made.decoded.learned
     if made.decoded.predict is None:
