@@ -106,6 +106,13 @@ def test_the_first_answer_needs_no_training_and_training_adds_to_its_page(own: C
     more = own.plan("results/report/mine/tea.html", more=["first.yaml"]).jobs
     assert more["page"] == 1
     assert "strips" not in more
+    # A video that is added has its pictures on the next page.
+    added = own.path / "videos/tea/added.mkv"
+    shutil.copyfile(own.path / "videos/tea/tuesday 2.mkv", added)
+    try:
+        assert own.plan("first", more=["first.yaml"]).jobs["strips"] == 1
+    finally:
+        added.unlink()
 
 
 def test_scoring_is_refused_in_one_line(own: Checkout) -> None:

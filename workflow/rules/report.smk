@@ -3,8 +3,8 @@
 
 rule strips:
     input:
-        # Read for lengths and sizes; an annotation that changes leaves the pictures as they are.
-        manifest=ancient("results/manifest/{dataset}/{task}.csv"),
+        # Not `ancient`: behind a manifest that is made again, Snakemake would not notice that a video has changed.
+        manifest="results/manifest/{dataset}/{task}.csv",
         videos=one_line_errors(lambda w: datasets.footage_of(STUDY, w.dataset, w.task)),
     output:
         directory("results/strips/{dataset}/{task}"),
