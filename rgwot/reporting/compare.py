@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -72,13 +72,18 @@ def coded(path: Path) -> bool:
     return path.is_file() or (path.is_dir() and not (path / name_of(SEGMENTS)).is_file())
 
 
-def read_coding(path: Path, tier: str | None = None, fps: str | None = None) -> pd.DataFrame:
-    """Read what a person coded, a file or a folder of files (`rgwot.datasets.doors`), with videos by their ids."""
+def read_coding(
+    path: Path, tier: str | None = None, fps: str | None = None, known: Collection[str] = ()
+) -> pd.DataFrame:
+    """Read what a person coded, a file or a folder of files (`rgwot.datasets.doors`), with videos by their ids.
+
+    A file may have a name or, as a table of ours, an id, which is one of those that are ``known``.
+    """
     files = [path] if path.is_file() else sorted(one for one in path.iterdir() if one.is_file() and one.name[0] != ".")
     if not files:
         raise RgwotError(f"{path}: found no file, expected annotations or a folder of key steps")
     table = pd.concat([read_coded(one, tier=tier, fps=fps) for one in files])
-    return table.assign(video=[video_id(name) for name in table["video"]])
+    return table.assign(video=[name if name in known else video_id(name) for name in table["video"]])
 
 
 def coded_answer(coded: pd.DataFrame, numbers: Mapping[str, int], seconds: Mapping[str, float]) -> Answer:
@@ -114,7 +119,7 @@ def compare_with(
     """Compare an answer with a folder of key steps, or with what a person coded; RgwotError for no common video."""
     if not coded(other):
         return shared(compare(answer, read_answer(other), overlap), f"{other}: ")
-    table = read_coding(other, tier, fps)
+    table = read_coding(other, tier, fps, answer.keys())
     numbers = _numbers(table)
     seconds = {video: len(labels) / RATE for video, labels in answer.items()}
     found = shared(compare(answer, coded_answer(table, numbers, seconds), overlap), f"{other}: ")

@@ -82,6 +82,10 @@ def test_a_result_and_coders(tmp_path: Path) -> None:
         assert "kappa 0.85" in lines[4]  # of 0.9 and (4 * 4 + 2 * 3 + 4 * 3) / 100
         assert "F1 of segments 80.0" in lines[4]
         assert "  key step 2 of A, 4 s: in B 100 % cut (kappa 1.00, segments 100.0)" in lines
+    # A table of ours has the id of the video.
+    ours = tmp_path / "ours.csv"
+    ours.write_text(coders[0].read_text().replace("v 1", "v%201"))
+    assert compare_results(folder, ours)[2:] == compare_results(folder, coders[0])[2:]
     swapped = compare_results(*coders)
     # By their names, they agree on background alone: 0.2 of 0.9 seconds.
     assert "of all time" in swapped[3]
