@@ -40,8 +40,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    for abandoned in _abandoned(target):
-        remove(abandoned)
+    _remove_abandoned(target)
     temporary = _hidden(target)
     try:
         with report_full_disk(target):
@@ -54,8 +53,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 def move(made: Path, target: Path) -> None:
     """Rename a finished file or directory over ``target``; an older directory there goes as a whole.
 
-    The content reaches the disk before the name does: after a power failure a name stands for a whole output.
+    The content reaches the disk before the name does: after a power failure a name stands for a whole output. What a
+    killed process left next to ``target`` goes, too.
     """
+    _remove_abandoned(target)
     for path in (*made.rglob("*"), made):
         _to_disk(path)
     while True:
@@ -112,21 +113,19 @@ def _hidden(target: Path) -> Path:
     return target.with_name(name)
 
 
-def _abandoned(target: Path) -> list[Path]:
-    """Return the temporary paths of a target whose writers, processes of this machine, have ended."""
+def _remove_abandoned(target: Path) -> None:
+    """Remove the temporary paths of a target whose writers, processes of this machine, have ended."""
     if os.name == "nt":
         # There os.kill ends what it is asked about.
-        return []
-    found = []
+        return
     for path in target.parent.glob(glob.escape(f".{target.stem}.{_where()}-") + f"*.tmp{glob.escape(target.suffix)}"):
         writer = path.name.removeprefix(f".{target.stem}.{_where()}-").split("-")[0]
         try:
             os.kill(int(writer), 0)
         except ProcessLookupError:
-            found.append(path)
+            remove(path)
         except (PermissionError, ValueError):
             continue
-    return found
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rgwot.runtime.files import replacing, write_text
+from rgwot.runtime.files import move, replacing, write_text
 
 KILLED = """
 import os, signal, sys
@@ -35,6 +35,14 @@ def test_the_next_writer_removes_what_a_killed_one_left(tmp_path: Path, make: st
     assert len(left) == 2, left
     assert target.read_text() == "whole"
     assert any(name.startswith(".b.") for name in left)
+
+
+def test_so_does_the_next_one_whose_output_grew_elsewhere(tmp_path: Path) -> None:
+    target, made = tmp_path / "a.zarr", tmp_path / "made"
+    subprocess.run([sys.executable, "-c", KILLED.format(make="temporary.mkdir()"), str(target)], check=False)
+    made.mkdir()
+    move(made, target)
+    assert list(tmp_path.iterdir()) == [target]
 
 
 def test_a_writer_that_lives_keeps_its_temporary_file(tmp_path: Path) -> None:
