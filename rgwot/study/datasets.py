@@ -237,7 +237,12 @@ def footage_of(study: Study, dataset: str, task: str, chosen: Iterable[str] | No
     """Return the files of videos, by default all of a task, or the folder of the synthetic dataset that holds them."""
     known = videos(study, dataset, task) if chosen is None else chosen
     files = (holding_file(Path(video_file(study, dataset, task, video))) for video in known)
-    return list(dict.fromkeys(map(str, files)))
+    return there(dict.fromkeys(map(str, files)))
+
+
+def there(files: Iterable[str]) -> list[str]:
+    """Return files without broken links, of which a job tells, or which it skips, where Snakemake would just stop."""
+    return [file for file in files if os.path.exists(file) or not os.path.islink(file)]
 
 
 def features_of(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> list[str]:

@@ -133,7 +133,9 @@ def test_the_first_annotation_asks_for_key_steps_of_each_video(own: Checkout) ->
 
 def test_broken_video_fails_or_is_skipped(own: Checkout) -> None:
     before = {path: path.stat().st_mtime_ns for path in (own.path / "results/features").rglob("zarr.json")}
-    broken = own.path / "videos" / "tea" / "broken.mp4"
+    broken, link = (own.path / "videos" / "tea" / name for name in ("broken.mp4", "link.mp4"))
+    link.symlink_to("nowhere.mp4")
+    assert "videos/tea/link.mp4: no such file" in own.snakemake(MANIFEST, more=["fail.yaml"]).mistake
     broken.write_bytes(b"no video at all" * 100)
 
     for target in (SEGMENTS, MANIFEST):
@@ -147,7 +149,9 @@ def test_broken_video_fails_or_is_skipped(own: Checkout) -> None:
     assert rows["broken"]["status"] == index["broken"]["status"] == "skipped"
     assert rows["broken"]["reason"]
     assert index["broken"]["reason"]
-    del rows["broken"]
+    assert rows["link"]["status"] == index["link"]["status"] == "skipped"
+    link.unlink()
+    del rows["broken"], rows["link"]
     assert [(row["status"], row["width"]) for row in rows.values()] == [("unscored", "160")] * 3
     assert {row["video"] for row in read(own.path / first)} == set(rows)
     # How a bad video is met is no property of the features of the good ones.
