@@ -16,6 +16,7 @@ import pytest
 from chromium import WHERE, WITHOUT, Browser, Window
 from page_tree import SECONDS, Task
 from page_window import STEPS, TABS, VIDEOS, see, segment, tab
+from videos import write_video
 
 from rgwot import paths
 from rgwot.paths import Run
@@ -59,6 +60,14 @@ def test_a_click_plays_from_the_segment_and_escape_stops(made: Task, window: Win
     window.click(box["x"] + box["width"] * 0.25, box["y"] + 20)
     window.wait_for(f"document.querySelector('#player video')?.currentTime >= {SECONDS * 0.25 - 0.1}")
     assert window.errors == []
+
+
+def test_a_video_whose_clock_starts_late_plays_from_its_first_frame(window: Window, tmp_path: Path) -> None:
+    late = write_video(tmp_path / "late.mkv", 90, first=300)
+    window.run(f"DATA.videos[2].file = {json.dumps(late.as_uri())}; playFrom(2, 1);")
+    window.wait_for("document.querySelector('#player video').currentTime >= 11", timeout_s=5)
+    window.run("document.querySelector('#player video').pause(); playFrom(2, 0.5);")
+    assert 10.5 <= window.get("document.querySelector('#player video').currentTime") < 11
 
 
 def test_everything_works_from_the_keyboard(window: Window) -> None:

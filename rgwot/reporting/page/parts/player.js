@@ -14,23 +14,30 @@ function playFrom(video, seconds, from = null) {
     return;
   }
   if (playing && playing.video === video && playing.element.isConnected && !playing.element.error) {
-    playing.element.currentTime = seconds;
+    playing.element.currentTime = playing.origin + seconds;
     playing.element.play().catch(() => {});
     head(facts, seconds);
     return;
   }
   stopPlayer(false);
   const element = make("video", { controls: true, preload: "auto", muted: false, playsInline: true });
-  element.addEventListener("loadedmetadata", () => { element.currentTime = seconds; }, { once: true });
+  // Times count from the first frame, which is shown before it plays, wherever the file's own clock starts.
+  const start = (_, shown) => {
+    if (!playing || playing.element !== element) return;
+    playing.origin = shown.mediaTime;
+    element.currentTime = playing.origin + seconds;
+    element.play().catch(() => {});
+  };
+  if (element.requestVideoFrameCallback) element.requestVideoFrameCallback(start);
+  else element.addEventListener("loadedmetadata", (event) => start(event, { mediaTime: 0 }), { once: true });
   element.addEventListener("error", () => {
     showPlayer(facts, seconds, missing(`${facts.path} is not at hand, or this browser cannot play its format. The page looks for it at ${decodeURI(facts.file)}, seen from its own place.`));
   });
   // An event may still be on its way when the player is closed.
-  element.addEventListener("timeupdate", () => { if (playing && playing.element === element) mark(video, element.currentTime); });
+  element.addEventListener("timeupdate", () => { if (playing && playing.element === element) mark(video, element.currentTime - playing.origin); });
   element.src = facts.file;
-  playing = { video, element };
+  playing = { video, element, origin: 0 };
   showPlayer(facts, seconds, element);
-  element.play().catch(() => {});
 }
 
 const missing = (text) => make("p", { className: "notice", textContent: text });
