@@ -66,6 +66,12 @@ def test_probe_gives_the_exact_rate_and_the_duration_of_the_pictures(tmp_path: P
     assert info.frames in (60, None)
 
 
+@pytest.mark.parametrize("suffix", [".mkv", ".webm", ".mp4"])
+def test_the_duration_counts_from_the_first_frame(tmp_path: Path, suffix: str) -> None:
+    late = write_video(tmp_path / f"late{suffix}", 60, first=150, codec="libvpx" if suffix == ".webm" else "libx264")
+    assert probe(late).duration_s == pytest.approx(2, abs=0.002)
+
+
 def test_probe_gives_the_size_as_shown(tmp_path: Path) -> None:
     upright = write_video(tmp_path / "a.mp4", 2)
     for clockwise, size in ((90, (64, 96)), (180, (96, 64)), (270, (64, 96))):

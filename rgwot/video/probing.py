@@ -13,6 +13,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
@@ -120,10 +121,11 @@ def _facts(path: Path, container: InputContainer, stream: VideoStream) -> VideoI
     frame = next(container.decode(stream), None)
     if frame is None:
         raise VideoError(path, f"no frame decodes; {REMEDY}")
-    fps = _rate(container, stream)
+    shown = [] if stream.frames else _shown_packets(container, stream)
+    fps = _rate(stream, shown)
     if fps is None:
         raise VideoError(path, f"no frame rate in it; {REMEDY}")
-    duration = _duration(container, stream)
+    duration = _duration(container, stream, shown)
     if duration <= 0:
         raise VideoError(path, f"no duration in it; {REMEDY}")
     if duration > LONGEST_S:
@@ -133,7 +135,7 @@ def _facts(path: Path, container: InputContainer, stream: VideoStream) -> VideoI
     return VideoInfo(float(duration), fps, width, height, stream.frames or None)
 
 
-def _rate(container: InputContainer, stream: VideoStream) -> Fraction | None:
+def _rate(stream: VideoStream, shown: Sequence[int]) -> Fraction | None:
     """Return the average rate: as stated, or counted where the container states no number of frames.
 
     Without a stated rate, FFmpeg judges by the first few time stamps, which Matroska and WebM round to milliseconds:
@@ -141,9 +143,6 @@ def _rate(container: InputContainer, stream: VideoStream) -> Fraction | None:
     """
     stated = stream.average_rate or stream.guessed_rate
     fps = None if not stated else Fraction(stated)
-    if stream.frames:
-        return fps
-    shown = _shown_packets(container, stream)
     span = (max(shown) - min(shown)) * Fraction(stream.time_base or 0) if shown else Fraction(0)
     if span <= 0:
         return fps
@@ -183,17 +182,22 @@ def _shown_packets(container: InputContainer, stream: VideoStream) -> list[int]:
     return shown
 
 
-def _duration(container: InputContainer, stream: VideoStream) -> Fraction:
-    """Return the length of the picture track; the container's may include longer sound."""
+def _duration(container: InputContainer, stream: VideoStream, shown: Sequence[int]) -> Fraction:
+    """Return the length of the picture track; the container's may include longer sound.
+
+    What Matroska states may be the end on its own clock, which is then above all stamps: the first frame is time 0.
+    """
     if stream.duration and stream.time_base:
         return stream.duration * Fraction(stream.time_base)
     # Matroska keeps the length of a track in a tag.
+    stated = Fraction(container.duration or 0, _MICROSECONDS)
     clock = re.fullmatch(r"(\d{1,9}):(\d{1,2}):(\d{1,2}(?:\.\d{0,18})?)", stream.metadata.get("DURATION", "").strip())
     if clock:
         hours, minutes, seconds = (Fraction(part) for part in clock.groups())
-        return 3600 * hours + 60 * minutes + seconds
-    if container.duration:
-        return Fraction(container.duration, _MICROSECONDS)
+        stated = 3600 * hours + 60 * minutes + seconds
+    if stated:
+        tick = Fraction(stream.time_base or 0)
+        return stated - tick * min(shown, default=0) if tick * max(shown, default=0) < stated else stated
     # A file that states no length, such as a live recording, is read through.
     container.seek(0)
     first, last = None, 0
