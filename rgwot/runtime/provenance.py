@@ -91,7 +91,7 @@ def remake(output: Path, verb: str) -> str:
     return (
         f"remove it and run rgwot {verb} again"
         if target is None
-        else f"make it again: snakemake --force {shlex.quote(target)}"
+        else f"make it again: rgwot run --force {shlex.quote(target)}"
     )
 
 

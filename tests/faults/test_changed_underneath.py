@@ -134,7 +134,7 @@ def test_a_damaged_chunk_of_features_is_told(verb: Callable[[], tuple[object, ..
     DAMAGE[how](STORES / "b.zarr" / FRAMES)
     told = refused(*verb())
     assert told.startswith(f"{STORES}/b.zarr: damaged feature store, ")
-    assert told.endswith(f"make it again: snakemake --force {STORES}/b.zarr")
+    assert told.endswith(f"make it again: rgwot run --force {STORES}/b.zarr")
 
 
 @pytest.mark.parametrize("name", ["conv4c/zarr.json", "time_s/c.0"])
@@ -153,7 +153,7 @@ def test_a_damaged_chunk_of_embeddings_is_told(how: str, name: Path) -> None:
     DAMAGE[how](EMBEDDINGS / name)
     told = refused(*decode())
     assert str(EMBEDDINGS) in told
-    assert f"make it again: snakemake --force {EMBEDDINGS}" in told
+    assert f"make it again: rgwot run --force {EMBEDDINGS}" in told
 
 
 # Models.
@@ -164,7 +164,7 @@ def test_one_byte_of_a_model_is_told(where: float) -> None:
     flip(MODEL, where)
     told = refused(*embed())
     assert told.startswith(f"{MODEL}: ")
-    assert told.endswith(f"make it again: snakemake --force {MODEL}")
+    assert told.endswith(f"make it again: rgwot run --force {MODEL}")
 
 
 @pytest.mark.parametrize("share", [0, 0.01, 0.5, 0.99])
@@ -257,7 +257,7 @@ def test_verify_names_what_is_not_as_written_and_how_to_make_it_again(path: Path
     assert code == 1
     line, summary = said
     assert line.startswith(f"{path}: ")
-    assert line.endswith(f"make it again: snakemake --force {MADE[path]}")
+    assert line.endswith(f"make it again: rgwot run --force {MADE[path]}")
     assert summary.endswith("files checked, 1 differ")
     assert everything() == left
 
