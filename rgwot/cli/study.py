@@ -28,8 +28,8 @@ def init(folder: Path, videos: Path | None) -> None:
 
     tasks = start_study(folder, videos)
     click.echo(f"{folder}: wrote {', '.join(FILES)}")
-    for task, n_videos in tasks.items():
-        click.echo(f"Task {task}: {n_videos} videos")
+    for task, what in tasks.items():
+        click.echo(f"Task {task}: {what}")
     if not tasks:
         click.echo(f"Put your videos into {(videos or folder / 'videos') / 'TASK'}, two or more of a task.")
     there = "" if folder.resolve() == Path.cwd() else f"cd {folder} && "

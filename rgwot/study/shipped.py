@@ -37,10 +37,10 @@ def tables_file() -> Path:
     return own if own.is_file() else TABLES
 
 
-def start_study(folder: Path, videos: Path | None = None) -> dict[str, int]:
+def start_study(folder: Path, videos: Path | None = None) -> dict[str, str]:
     """Write the files of a new study into a folder; ``videos`` is that of its videos, else ``videos`` inside.
 
-    Returns the number of videos of every task that is there already.
+    Returns of every task that is there already the number of videos, or what is wrong with it.
 
     Raises
     ------
@@ -64,14 +64,14 @@ def start_study(folder: Path, videos: Path | None = None) -> dict[str, int]:
     return tasks
 
 
-def _look(root: Path) -> dict[str, int]:
-    """Return the number of videos of every task in a folder, which may be yet to be filled."""
+def _look(root: Path) -> dict[str, str]:
+    """Return what is found of every task in a folder, which may be yet to be filled."""
     if not root.is_dir():
         return {}
     found = find("mine", "folder", root)
     if not found.tasks and any(path.is_file() for path in root.rglob("*")):
         raise RgwotError(f"{no_task('mine', 'folder', root)}; nothing was written")
-    return {task: len(own.videos) for task, own in found.tasks.items()}
+    return {task: own.problem or f"{len(own.videos)} videos" for task, own in found.tasks.items()}
 
 
 def find_commands() -> None:
