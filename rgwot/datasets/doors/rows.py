@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from rgwot.datasets.faults import DataFault
 from rgwot.datasets.text import LARGEST, excerpt, read_bytes, read_lines
+from rgwot.runtime.files import text_of
 
 #: The tier that exports write and readers prefer, where a format has several.
 TIER = "key steps"
@@ -81,7 +82,7 @@ def records(path: Path, column: str = "") -> Iterator[tuple[str, dict[str, str]]
             continue
         if len(fields) != len(names):
             raise DataFault("columns", path, where, f"{len(fields)} fields; expected {len(names)}, as in the header")
-        yield where, {name: field.strip() for name, field in zip(names, fields, strict=True)}
+        yield where, {name: text_of(field.strip()) for name, field in zip(names, fields, strict=True)}
 
 
 def columns_of(header: str) -> list[str]:
