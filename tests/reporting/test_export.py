@@ -265,6 +265,13 @@ def test_clips_of_a_video_that_starts_late_count_from_its_first_frame(
     assert "no frame from 7 to 8 s" in caplog.text
 
 
+@pytest.mark.parametrize("name", ["elan", "praat", "audacity", "webvtt", "srt", "boris_events"])
+def test_a_name_that_is_a_path_leads_nowhere_else(tmp_path: Path, name: str) -> None:
+    export(name, [replace(VIDEOS[0], name="..%2Fa")], tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert "..%2Fa" in [path.stem for path in (tmp_path / "out").iterdir()]
+
+
 def test_an_unknown_format_is_told() -> None:
     with pytest.raises(RgwotError, match=r"format 'eaf': not known; .*elan"):
         export("eaf", VIDEOS, "nowhere")

@@ -98,8 +98,9 @@ class Video:
 
     @property
     def stem(self) -> str:
-        """Its real name, which its files have."""
-        return stem_of(self.name)
+        """Its real name, which its files have; the id where that would lead into another folder."""
+        stem = stem_of(self.name)
+        return self.name if "/" in stem else stem
 
     @property
     def filmed(self) -> bool:
