@@ -9,10 +9,10 @@ from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
 from rgwot.datasets import folder
-from rgwot.datasets.arrays import OPENERS, SECOND, TIMES
+from rgwot.datasets.arrays import OPENERS, TIMES
 from rgwot.datasets.base import Found, Options
 from rgwot.datasets.doors.interface import suffix_of, suffixes
-from rgwot.datasets.names import VIDEO_SUFFIXES, pairing_key
+from rgwot.datasets.names import VIDEO_SUFFIXES
 from rgwot.datasets.pairing import own_tasks, parents, stem, walk
 
 OPTIONS = frozenset({"strict", "subset", "tier", "labels_fps"})
@@ -29,7 +29,7 @@ read_annotation = folder.read_annotation
 def find(root: Path, dataset: str, options: Options) -> Found:
     """Find the feature files of every task; the first folder below the root is the task.
 
-    A ``.csv`` is an annotation in a folder ``annotations``, and beside features or a video of its name in another file;
+    A ``.csv`` is an annotation in a folder ``annotations``, and where the task has features or videos in other files;
     else it holds features. What has no annotation is kept, for all but scoring.
     """
     annotations = suffixes(options.hints)
@@ -43,14 +43,15 @@ def sorted_out(paths: list[str], others: Collection[str] = ()) -> tuple[list[str
 
     ``others`` are the suffixes of annotations; of these ``.csv`` can hold features, too.
     """
-    plain = {pairing_key(stem(path)) for path in paths if PurePosixPath(path).suffix.lower() not in SECOND}
+    # The suffixes of those that leave a ``.csv`` to be an annotation.
+    plain = any(PurePosixPath(path).suffix.lower() in LOOKED_AT - {".csv"} for path in paths)
     features: list[str] = []
     annotations: list[str] = []
     for path in paths:
         suffix = suffix_of(path)
         if suffix in VIDEO_SUFFIXES:
             continue
-        beside = _ANNOTATIONS in map(str.lower, parents(path)[1:]) or pairing_key(stem(path)) in plain
+        beside = _ANNOTATIONS in map(str.lower, parents(path)[1:]) or plain
         if suffix in others and (suffix != ".csv" or beside):
             annotations.append(path)
         elif not (suffix == ".npy" and stem(path).endswith(TIMES)):

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pympi import Eaf, TextGrid
+from scipy.io import savemat
 from videos import write_video
 
 from rgwot.datasets.base import Options
@@ -332,6 +333,23 @@ def test_annotations_of_features_without_videos(tmp_path: Path) -> None:
         [0.5, 2.0, "pour water"],
         [3.0, 4.25, "stir"],
     ]
+
+
+def test_a_table_annotates_features_that_are_no_tables(tmp_path: Path) -> None:
+    for task in ("one", "mat", "text"):
+        (tmp_path / task).mkdir()
+    rows = "start_s,end_s,label\n0.5,2,pour\n"
+    np.save(tmp_path / "one/a.npy", np.zeros((10, 3), np.float32))
+    (tmp_path / "one/all.csv").write_text(rows.replace("start_s", "video,start_s").replace("0.5", "a,0.5"))
+    savemat(tmp_path / "mat/a.mat", {"x": np.zeros((10, 3))})
+    (tmp_path / "mat/a.csv").write_text(rows)
+    (tmp_path / "text/a.csv").write_text("1.5,2.5\n")
+    found = {task: find("mine", "features", tmp_path).of(task) for task in ("one", "mat", "text")}
+    assert {task: [(entry.path, entry.annotation) for entry in own] for task, own in found.items()} == {
+        "one": [("one/a.npy", "one/all.csv")],
+        "mat": [("mat/a.mat", "mat/a.csv")],
+        "text": [("text/a.csv", None)],
+    }
 
 
 @pytest.mark.parametrize(
