@@ -265,7 +265,9 @@ def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> A
     separator = next((sign for sign in ",;\t" if sign in first), r"\s+")
     cells = first.split() if separator == r"\s+" else next(csv.reader([first], delimiter=separator), [])
     names = [cell.strip() for cell in cells]
-    named = any(not _is_number(name) for name in names)
+    # Names that pandas gives to columns without any are numbers, too.
+    counted = len(names) > 1 and names == [str(number) for number in range(len(names))]
+    named = counted or any(not _is_number(name) for name in names)
     if named and [_is_number(name) for name in names] == [True, True, False]:
         raise RgwotError(
             f"{path}: looks like an annotation (start,end,number name), expected features; put annotations into a "
