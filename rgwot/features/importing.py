@@ -24,7 +24,7 @@ from rgwot.datasets.feature_files import Measured, measure, native_frames, open_
 from rgwot.datasets.features import LOOKED_AT, sorted_out
 from rgwot.datasets.names import LONGEST_ID, VIDEO_SUFFIXES, video_id
 from rgwot.datasets.pairing import by_task, walk
-from rgwot.features.scales import Spread, scales_differ
+from rgwot.features.scales import Spread
 from rgwot.features.store import (
     CHUNK,
     IMPORTER,
@@ -136,7 +136,7 @@ def import_features(
     holds 64 frames, whatever the length of the video, unless the file is text or packed. The store is a folder
     ``{video}.zarr``; another one is replaced when the new one is complete. Without footage there is no video, and it is
     taken to last as long as its features; where a ``reason`` says why the video cannot be used, the store has no
-    frames. Where scales of the channels of vectors differ by 1,000 or more, a warning says so.
+    frames.
 
     A store that is there is kept if it was made from the same file and for the same video with the same settings.
 
@@ -181,8 +181,6 @@ def import_features(
             if spread is not None:
                 facts["scales"] = spread.ratio
             store.finish(count, {**facts, **video_facts(footage, status, reason)})
-    if spread is not None and (warning := scales_differ(spread.ratio)):
-        logger.warning("%s: %s", source, warning)
 
 
 def _write_skipped(source: Path, output: Path, settings: ImportSettings, reason: str) -> None:
@@ -326,8 +324,6 @@ def store_of_array(name: str, features: ArrayLike, settings: ImportSettings, tim
     }
     if array.ndim == 2:
         attributes["scales"] = spread.ratio
-        if warning := scales_differ(spread.ratio):
-            logger.warning("%s: %s", shown, warning)
         maps = maps[:, :, 0, 0]
     return FeatureStore(Path(f"{ident}{STORE}"), attributes, found.time_s(found.count), maps)
 
