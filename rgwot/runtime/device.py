@@ -22,8 +22,10 @@ def resolve_device(device: str) -> torch.device:
     A single GPU in ``CUDA_VISIBLE_DEVICES``, as schedulers set it, is taken as given. Of several, or without the
     variable, the first that is free is taken; where none is, the job waits for one.
 
-    Raises RgwotError when ``cuda`` is asked for and there is none.
+    Raises RgwotError for another word, and when ``cuda`` is asked for and there is none.
     """
+    if device not in ("auto", "cpu", "cuda"):
+        raise RgwotError(f"device: found {device!r}, expected auto, cpu or cuda")
     there = device != "cpu" and torch.cuda.is_available()
     if device == "cuda" and not there:
         raise RgwotError("device: found no usable GPU, expected one for cuda; use auto or cpu")

@@ -26,6 +26,11 @@ time.sleep(60)
 """
 
 
+def test_a_device_of_another_name_is_refused():
+    with pytest.raises(RgwotError, match="device: found 'gpu', expected auto, cpu or cuda"):
+        device.resolve_device("gpu")
+
+
 @pytest.fixture
 def start(tmp_path):
     """A function that starts a process which takes a GPU and keeps it."""
