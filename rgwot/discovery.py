@@ -43,7 +43,7 @@ from rgwot.procedure.files import deviation_table
 from rgwot.procedure.groups import compare_groups
 from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.reporting.names import names_text
-from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.files import write_csv, write_text
 from rgwot.runtime.threads import threads_kept
 from rgwot.timing import predicted_labels
@@ -507,7 +507,11 @@ def stores_of(features: Videos, times: Times | None, form: Callable[[str], Impor
                 raise RgwotError(f"{what}: found {str(video)!r}, expected an array, or a feature store ({STORE})")
             found.append(replace(open_store(path), path=path.with_name(f"{ident}{STORE}")))
             continue
-        array = np.asarray(video)
+        try:
+            array = np.asarray(video)
+        # Of lists of lists that differ in length, and of PyTorch's tensors with a gradient or in bfloat16.
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise RgwotError(f"{what}: no array of numbers ({first_line(error)})") from None
         if array.dtype.kind == "f" and array.ndim not in (2, 4):
             raise RgwotError(
                 f"{what}: shape {array.shape}, expected (T, C) or (T, C, h, w), one array per video; of a single video "
