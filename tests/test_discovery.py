@@ -229,6 +229,16 @@ def test_an_estimator_has_the_manners_of_scikit_learn() -> None:
     assert learner.set_params(K=2).fit(videos).discovery_.K == 2
 
 
+@pytest.mark.parametrize(
+    ("method", "decoder"), [("rgwot", "kmeans"), ("cte", "kmeans"), ("whitened", "asot"), ("whitened", "hvq")]
+)
+def test_what_pytorch_draws_afterwards_is_what_it_would_have_drawn(method: str, decoder: str) -> None:
+    videos = maps()
+    before = torch.random.get_rng_state()
+    rgwot.ProcedureLearner(method, decoder, fps=FPS, settings=SMALL, device="cpu").fit(videos).predict(videos)
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
 def test_a_fitted_estimator_is_a_bundle(tmp_path: Path) -> None:
     videos = {name: video.mean(axis=(2, 3)) for name, video in maps(5).items()}
     later = videos.pop("take 4")

@@ -297,7 +297,7 @@ def labelled(
 def restore_asot(learned: Learned, K: int, settings: Settings) -> Predict:
     """Label other videos by plans of the same network and centres."""
     block, width = settings.asot, learned["0.weight"].shape[1]
-    network = with_weights(network_of(width, block), learned)
+    network = with_weights(seeded(0, lambda: network_of(width, block)), learned)
     segmenter = Segmenter(network, torch.from_numpy(learned["centres"]), block)
     return lambda others: decoded(segmenter.memberships(others)[0], K)
 

@@ -189,7 +189,8 @@ def decode_hvq(frames: Frames, K: int, settings: Settings, generator: np.random.
 def restore_hvq(learned: Learned, K: int, settings: Settings) -> Predict:
     """Label other videos by the same codes."""
     block, width = settings.hvq, learned["first.0.weight"].shape[1]
-    encoder = with_weights(Convolutions(width, block.hidden, block.layers, block.stages), learned)
+    made = seeded(0, lambda: Convolutions(width, block.hidden, block.layers, block.stages))
+    encoder = with_weights(made, learned)
     levels = (torch.from_numpy(learned[level]) for level in ("fine", "coarse"))
     # Codes that learn no more: what counts are for is over.
     quantiser = Quantiser(encoder, *(Codebook(codes, torch.ones(len(codes)), 1.0, 0.0) for codes in levels))

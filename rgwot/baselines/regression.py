@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rgwot.config.settings import RegressionSettings, Settings
-from rgwot.embedding.encoder import Network
+from rgwot.embedding.encoder import Network, seeded
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
 from rgwot.embedding.pooled import spatial_means
 from rgwot.embedding.sampler import draw_videos
@@ -83,7 +83,7 @@ def train_regressor(x: Tensor, times: Tensor, settings: RegressionSettings, seed
     RgwotError
         When the error is not finite.
     """
-    model = TimeRegressor(x.shape[1], settings.E, seed)
+    model = seeded(seed, lambda: TimeRegressor(x.shape[1], settings.E, seed))
     optimiser = torch.optim.Adam(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True)
     generator = torch.Generator().manual_seed(seed)
     with Progress(logger, "regress relative time", settings.epochs, unit="epoch") as progress:
@@ -124,7 +124,7 @@ def fit_regression(stores: Sequence[FeatureStore], settings: Settings, seed: int
 
 def restore_regression(learned: Learned, settings: Settings) -> EmbedVideo:
     """Embed videos by the network of the task."""
-    model = TimeRegressor(learned["first.weight"].shape[1], settings.regression.E, seed=0)
+    model = seeded(0, lambda: TimeRegressor(learned["first.weight"].shape[1], settings.regression.E, seed=0))
     return _embedded_by(with_weights(model, learned), settings)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rgwot.embedding.encoder import Encoder
+from rgwot.embedding.encoder import Encoder, seeded
 from rgwot.embedding.interface import Embedded, EmbedVideo
 from rgwot.embedding.sampler import context_offsets, with_context
 from rgwot.features.store import FeatureStore
@@ -59,7 +59,7 @@ def model_bytes(model: Mapping[str, Any]) -> bytes:
 
 def encoder_of(model: Mapping[str, Any]) -> Encoder:
     """Return the encoder of a loaded model, in eval mode."""
-    encoder = Encoder(**model["architecture"])
+    encoder = seeded(0, lambda: Encoder(**model["architecture"]))
     encoder.load_state_dict(model["encoder"])
     return encoder.eval()
 
