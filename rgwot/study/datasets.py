@@ -112,6 +112,15 @@ def annotated(study: Study, dataset: str, task: str) -> bool:
     return any(entry is None or entry.annotation for entry in videos(study, dataset, task).values())
 
 
+def annotations_of(study: Study, dataset: str, task: str) -> str:
+    """Return the path of a task's annotations; RgwotError where there are none, before anything is trained."""
+    if not annotated(study, dataset, task):
+        raise RgwotError(
+            f"{dataset}/{task}: no video of the task is annotated, so nothing can be scored; annotate some"
+        )
+    return f"results/annotations/{dataset}/{task}.csv"
+
+
 def video_file(study: Study, dataset: str, task: str, video: str) -> str:
     """Return the file of one video, or the folder of the synthetic dataset that holds it."""
     known = videos(study, dataset, task)

@@ -61,13 +61,23 @@ def test_dataset_that_is_not_on_disk(fresh: Checkout) -> None:
     assert not (fresh.path / "results").exists()
 
 
-def test_number_of_key_steps_of_a_task_nobody_annotated(planned: Checkout, configured: Callable[[str], str]) -> None:
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (
+            "keysteps/rgwot/graphcut@K=gt/mine/tea/seed0/segments.csv",
+            "K=gt is the number of annotated steps, and no video of the task is annotated; give K as a number",
+        ),
+        ("scores/rgwot/graphcut/mine/tea/seed0.csv", "no video of the task is annotated, so nothing can be scored"),
+    ],
+)
+def test_what_needs_annotations_of_a_task_nobody_annotated(
+    target: str, words: str, planned: Checkout, configured: Callable[[str], str]
+) -> None:
     for name in ("one", "two"):
         video = planned.path / "videos" / "tea" / f"{name}.mp4"
         video.parent.mkdir(parents=True, exist_ok=True)
         video.touch()
     mine = configured("datasets: {mine: {layout: folder, root: videos}}")
-    target = "results/keysteps/rgwot/graphcut@K=gt/mine/tea/seed0/segments.csv"
-    told = planned.snakemake(target, more=[mine]).mistake
-    assert "mine/tea: K=gt" in told
-    assert "no video of the task is annotated; give K as a number" in told
+    told = planned.snakemake(f"results/{target}", more=[mine]).mistake
+    assert f"mine/tea: {words}" in told

@@ -6,7 +6,7 @@ rule evaluate:
         **result("segments", "procedure", "diagnostics"),
         graph=lambda w: jobs.graph_there(w.dataset, w.task),
         manifest="results/manifest/{dataset}/{task}.csv",
-        annotations="results/annotations/{dataset}/{task}.csv",
+        annotations=one_line_errors(lambda w: datasets.annotations_of(STUDY, w.dataset, w.task)),
     output:
         "results/scores/{method}/{decoder}/{dataset}/{task}/seed{seed}.csv",
     log:
@@ -38,7 +38,7 @@ use rule evaluate as evaluate_corrected with:
         **result("segments", "procedure", "diagnostics", corrected=True),
         graph=lambda w: jobs.graph_there(w.dataset, w.task),
         manifest="results/manifest/{dataset}/{task}.csv",
-        annotations="results/annotations/{dataset}/{task}.csv",
+        annotations=one_line_errors(lambda w: datasets.annotations_of(STUDY, w.dataset, w.task)),
     output:
         "results/corrected/{method}/{decoder}/{dataset}/{task}/seed{seed}/scores.csv",
     log:
@@ -53,7 +53,7 @@ rule yardsticks:
     input:
         index="results/features/{dataset}/{task}/index.csv",
         manifest="results/manifest/{dataset}/{task}.csv",
-        annotations="results/annotations/{dataset}/{task}.csv",
+        annotations=one_line_errors(lambda w: datasets.annotations_of(STUDY, w.dataset, w.task)),
     output:
         "results/yardsticks/{dataset}/{task}.json",
     log:
