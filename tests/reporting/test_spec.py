@@ -128,7 +128,11 @@ def test_any_spelling_becomes_the_canonical_one(tmp_path):
 
 #: Where something is put into the small table or, from the root of the file, elsewhere; what; and what is said of it.
 MISTAKES = [
-    ("small.datasets", ["one", "tow"], r"unknown dataset 'tow'; did you mean 'two'\?"),
+    (
+        "small.datasets",
+        ["one", "tow"],
+        r"unknown dataset 'tow'; did you mean 'two'\?; one of your own needs a line in `datasets`",
+    ),
     ("small.datasets", ["one", "one"], "datasets: found .* expected a list of different names"),
     ("small.datasets", ["one/*"], r"unknown task 'one/\*'; name each task"),
     ("small.metric", ["f1"], r"table 'small': unknown key 'metric'; did you mean 'metrics'\?"),

@@ -324,7 +324,10 @@ def _places(wanted: Any, names: Mapping[str, DatasetName], where: str) -> Iterat
         dataset, _, task = name.partition("/")
         named = name_of(dataset, names)
         if named is None:
-            raise RgwotError(f"{where}: unknown dataset {dataset!r}; {nearest(dataset, names)}")
+            raise RgwotError(
+                f"{where}: unknown dataset {dataset!r}; {nearest(dataset, names)}; one of your own "
+                "needs a line in `datasets` of this file"
+            )
         in_print = named.model_dump() | {"dataset": dataset}
         if not task:
             yield dataset, Place(**in_print)
