@@ -54,6 +54,11 @@ def find(root: Path, dataset: str, options: Options) -> Found:
         truths = [path for path in truths if _annotated(path) in listed]
     placed, where = place(sorted(features[name] for name in names), dataset, options, str(root))
     unassigned = placed.pop("", [])
+    if options.pattern is not None and unassigned and not placed:
+        raise RgwotError(
+            f"dataset {dataset!r}: pattern {options.pattern!r} fits none of {len(names)} videos; expected one of whole "
+            f"names, such as {min(names)}"
+        )
     truth = {_annotated(path): path for path in truths}
     # One without features is a leftover of the task that its name says.
     named, _ = place((f"{name}.txt" for name in truth), dataset, options, "")

@@ -421,6 +421,12 @@ def test_the_background_of_an_entry_is_a_name_of_the_set(tmp_path: Path) -> None
         make_manifest(tmp_path, "frame_labels", {"background": ["SIL"]}, {"axes": "TC", "fps": 30})
 
 
+def test_a_pattern_that_fits_no_video_is_refused(tmp_path: Path) -> None:
+    asot(tmp_path, "YTI", 4, False, "bg")
+    with pytest.raises(RgwotError, match=r"pattern 'tire' fits none of 3 videos; .* such as changing_tire_0001$"):
+        find("mine", "frame_labels", tmp_path / "YTI", {"pattern": "tire"})
+
+
 def test_two_downloads_in_one_folder_are_told_apart(tmp_path: Path) -> None:
     archive(tmp_path)
     shutil.copy(tmp_path / "a.pt", tmp_path / "b.pt")
