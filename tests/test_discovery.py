@@ -246,6 +246,8 @@ def test_a_fitted_estimator_is_a_bundle(tmp_path: Path) -> None:
     threads = torch.get_num_threads()
     (labels,) = learner.predict([later])
     assert torch.get_num_threads() == threads
+    # All features become float16.
+    np.testing.assert_array_equal(learner.predict([later.astype(np.float64)])[0], labels)
     assert learner.bundle_ is not None
     (tmp_path / "fitted.rgwot").write_bytes(learner.bundle_)
     np.save(tmp_path / "later.npy", later)

@@ -15,16 +15,13 @@ from rgwot.config.importing import ImportSettings
 from rgwot.config.settings import FeatureSettings, validated
 from rgwot.datasets.arrays import OPENERS
 from rgwot.datasets.names import video_id
-from rgwot.features.index import SHARED
+from rgwot.features.index import shared
 from rgwot.features.store import IMPORTER, FeatureStore, open_store
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
 
 Make = Callable[[Path, Path], object]
 """A source, where its feature store goes -> the store, written."""
-
-# The name of a checkpoint's file may be another; its digest may not.
-_COMPARED = tuple(key for key in SHARED if key != "weights")
 
 
 @dataclass(frozen=True)
@@ -88,9 +85,9 @@ def check_kind(bundle: Bundle, store: FeatureStore) -> None:
     # Of features that could not be imported nothing is known.
     if not len(store) and store.imported:
         return
-    for key in _COMPARED:
-        found = store.attributes.get(key)
-        if key in kind.attributes and found != kind.attributes[key]:
+    for key, found in shared(store).items():
+        # The name of a checkpoint's file may be another; its digest may not.
+        if key != "weights" and found != kind.attributes.get(key, found):
             raise RgwotError(
                 f"{store.path}: features with {key} {found!r}, expected {kind.attributes[key]!r} as in {bundle.path}; "
                 "give the video itself, or features made in the same way"

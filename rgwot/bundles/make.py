@@ -21,7 +21,7 @@ from rgwot.corrections import read_corrections
 from rgwot.embedding.embed import fit_of
 from rgwot.embedding.interface import EmbedVideo, Fitted
 from rgwot.embedding.stored import EmbeddedTask, read_embeddings
-from rgwot.features.index import SHARED, open_stores
+from rgwot.features.index import open_stores, shared
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps.choices import Choices, restored
 from rgwot.keysteps.decode import find_key_steps, labelled
@@ -204,7 +204,7 @@ def bundle_of(
         "surplus": choices.surplus,
         "settings": blocks,
         "features": {
-            "attributes": {key: first.attributes[key] for key in (*SHARED, *HOW) if key in first.attributes},
+            "attributes": shared(first) | {key: first.attributes[key] for key in HOW if key in first.attributes},
             "frame": first.shape[1:],
             "vectors": first.vectors,
         },

@@ -22,7 +22,7 @@ from rgwot.embedding.loop import Record, Trainer, per_second
 from rgwot.embedding.model import embed_by_model
 from rgwot.embedding.resume import Checkpoint, stop_requested
 from rgwot.embedding.sampler import Stream, draw_videos, generator
-from rgwot.features.index import SHARED, open_stores
+from rgwot.features.index import open_stores, shared
 from rgwot.features.store import FeatureStore
 from rgwot.paths import HISTORY, MACHINE, MODEL, name_of
 from rgwot.runtime.device import hardware, resolve_device
@@ -161,7 +161,7 @@ def fit_encoder(
             for block in READ
         },
         "seed": seed,
-        "features": {key: stores[0].attributes[key] for key in SHARED if key in stores[0].attributes},
+        "features": shared(stores[0]),
         "videos": [store.video for store in stores],
         "held_out": sorted(held_out),
         "notes": notes,

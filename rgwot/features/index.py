@@ -17,8 +17,7 @@ from rgwot.runtime.progress import counted
 
 logger = logging.getLogger(__name__)
 
-# What all videos of a task must share for one encoder to read them.
-SHARED = ("backbone", "layer", "weights", "weights_sha256", "transform", "size", "fps", "precision")
+_SHARED = ("backbone", "layer", "weights", "weights_sha256", "transform", "size", "fps", "precision")
 COLUMNS = ("video", "status", "reason", "frames")
 #: A column of the parts of an index: `_size` of a store.
 SIZE = "size"
@@ -98,14 +97,21 @@ def open_stores(index_csv: str | Path, features_dir: str | Path, held_out: Colle
     indexed = indexed_videos(index_csv)
     for video in (video for video, frames in indexed.items() if frames > 0 and video not in held_out):
         path = Path(features_dir) / f"{video}{STORE}"
-        first = stores[0].attributes if stores else {}
-        expect = {key: first[key] for key in SHARED if key in first}
-        store = open_store(path, expect)
+        store = open_store(path, shared(stores[0]) if stores else {})
         if len(store) == 0:
             raise RgwotError(f"{path}: no frames, but {index_csv} says there are; run rgwot index again")
         stores.append(store)
     check_stores(stores)
     return stores
+
+
+def shared(store: FeatureStore) -> dict[str, Any]:
+    """Return what all videos of a task must have in common for one encoder to read them.
+
+    The precision of files made elsewhere is not: all become float16.
+    """
+    kept = {key: store.attributes[key] for key in _SHARED if key in store.attributes}
+    return {key: value for key, value in kept.items() if key != "precision" or not store.imported}
 
 
 def _size(store: FeatureStore) -> str:

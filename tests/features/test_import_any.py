@@ -16,6 +16,9 @@ import zarr
 from import_helpers import npy, run
 from videos import write_video
 
+from rgwot.config.importing import ImportSettings
+from rgwot.features.importing import import_features
+from rgwot.features.index import open_stores, write_index
 from rgwot.features.store import CONV4C, open_store
 from rgwot.runtime.errors import RgwotError
 
@@ -62,6 +65,16 @@ def test_vectors_are_kept_as_vectors_and_maps_as_maps(tmp_path: Path) -> None:
     conv4c = np.repeat(maps, 342, axis=1)[:, :1024]
     output, _ = run(npy(tmp_path, conv4c), "TCHW", duration_s=T / 2, layer="conv4c", backbone="resnet50")
     assert CONV4C in zarr.open_group(output, mode="r")
+
+
+def test_a_task_may_have_files_of_several_precisions(tmp_path: Path) -> None:
+    form = ImportSettings.model_validate({"axes": "TC", "fps": "2"})
+    for kind in ("float16", "float32", "float64"):
+        np.save(tmp_path / f"{kind}.npy", HALF.astype(kind))
+        import_features(tmp_path / f"{kind}.npy", tmp_path / f"{kind}.zarr", form)
+    write_index(sorted(tmp_path.glob("*.zarr")), tmp_path / "index.csv")
+    first, *others = open_stores(tmp_path / "index.csv", tmp_path)
+    assert all(np.array_equal(store.read(), first.read()) for store in others)
 
 
 @pytest.mark.parametrize("write", [write_mat, write_mat_73])
