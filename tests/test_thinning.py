@@ -54,8 +54,8 @@ def test_the_consensus_and_the_tree_of_every_third_sample(monkeypatch: pytest.Mo
     assert made.memberships is not None
     assert made.memberships.shape == (len(x), 4)
     assert made.labels.tolist() == few.labels[nearest].tolist()
-    assert made.halves is not None
-    assert [len(half) for half in made.halves()] == [len(x)] * 2
+    assert made.twice is not None
+    assert [len(labels) for labels in made.twice] == [len(x)] * 2
     grown = grow(x, LENGTHS, np.random.default_rng(1))
     assert grown.leaves.tolist() == branches.leaves[nearest].tolist()
     assert grown.merges == branches.merges

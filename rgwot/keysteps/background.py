@@ -17,25 +17,25 @@ from rgwot.keysteps.interface import NO_CLUSTER, middle_times
 SHARE = 0.01
 """Added to the share of a cluster in a video before the logarithm: one absent counts as one of a hundredth."""
 
+SMALLEST = 1e-9
+"""Clusters that differ less than this are equal."""
+
 
 def likeness(labels: NDArray[np.int64], lengths: Sequence[int], K: int) -> NDArray[np.float64]:
     r"""Return how much each of K clusters looks like a key step, (K,).
 
     A key step is done in most videos, in one place of each, and that place is about the same:
 
-    .. math:: \mathrm{rank}\Big(\frac1V\sum_v \log(s_{vk} + 0.01)\Big)
-              + \frac12\,\mathrm{rank}\Big(-\frac{1}{|V_k|}\sum_{v \in V_k} \sigma_{vk}\Big)
-              + \frac12\,\mathrm{rank}\Big(-\mathrm{std}_{v \in V_k}\, \bar t_{vk}\Big)
+    .. math:: z\Big(\frac1V\sum_v \log(s_{vk} + 0.01)\Big)
+              - z\Big(\frac{1}{|V_k|}\sum_{v \in V_k} \sigma_{vk}\Big)
+              - z\Big(\mathrm{std}_{v \in V_k}\, \bar t_{vk}\Big)
 
     with :math:`s_{vk}` the share of cluster k in video v, :math:`\bar t_{vk}` and :math:`\sigma_{vk}` mean and standard
-    deviation of the relative times of its samples there, and :math:`V_k` the videos in which it has any. Ranks run
-    from 1 to K, ties get their mean; a cluster without a sample ranks last throughout.
+    deviation of the relative times of its samples there, :math:`V_k` the videos in which it has any, and z the score
+    among clusters, less their mean and in units of their standard deviation. A cluster without a sample has -inf.
 
     ``labels`` (T,) are in 0..K-1, or `NO_CLUSTER`, which belongs to no cluster.
     """
-    # Not at the top: most decodings have no surplus, and need not wait for it.
-    from scipy.stats import rankdata
-
     V = len(lengths)
     video = np.repeat(np.arange(V), lengths)
     times = middle_times(lengths)
@@ -53,12 +53,15 @@ def likeness(labels: NDArray[np.int64], lengths: Sequence[int], K: int) -> NDArr
 
     def over_videos(values: NDArray[np.float64]) -> NDArray[np.float64]:
         total = np.where(present, values, 0).sum(axis=0)
-        return np.asarray(np.divide(total, videos, out=np.full(K, np.inf), where=videos > 0))
+        return np.asarray(np.divide(total, videos, out=np.zeros(K), where=videos > 0))
+
+    def z(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        used = values[videos > 0]
+        return np.asarray((values - used.mean()) / max(used.std(), SMALLEST))
 
     within = over_videos(spreads)
     between = np.sqrt(over_videos(np.square(means - over_videos(means))))
-    rank = [rankdata(values, method="average") for values in (coverage, -within, -between)]
-    return np.asarray(rank[0] + (rank[1] + rank[2]) / 2)
+    return np.asarray(np.where(videos > 0, z(coverage) - z(within) - z(between), -np.inf))
 
 
 def key_step_clusters(labels: NDArray[np.int64], lengths: Sequence[int], K: int, kept: int) -> NDArray[np.int64]:

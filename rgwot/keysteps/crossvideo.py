@@ -33,7 +33,7 @@ FOLDS = 10
 SAY = 0.6
 """Weight of the classifiers; the rest is that of the segmentation. Alone they lose 10 points on synthetic clips."""
 
-WINDOW = 0.04
+WINDOW = 0.01
 """Window over which log probabilities are averaged, as a share of a video's length."""
 
 SMALLEST = 1e-6

@@ -256,10 +256,11 @@ def _cluster_task(
     made = labelled(seen.values(), task.features_fps, K, decoder)
     labels, facts = split_by_video(seen, made.labels), made.facts()
     facts["second_seed"] = None
-    if made.decoded.halves is not None or name in TWICE:
-        halves = made.decoded.halves
-        pair = halves() if halves else (made.labels, labelled(seen.values(), task.features_fps, K, second).labels)
-        facts["second_seed"] = adjusted_rand_score(*pair)
+    if name in TWICE:
+        again = labelled(seen.values(), task.features_fps, K, second).labels
+        facts["second_seed"] = adjusted_rand_score(made.labels, again)
+    elif made.decoded.twice is not None:
+        facts["second_seed"] = adjusted_rand_score(*made.decoded.twice)
     if not task.held_out:
         return labels, made.cause, facts, made.decoded.learned
     if made.decoded.predict is None:

@@ -58,8 +58,8 @@ class Decoded:
     ``memberships`` (T, K) are those before any smoothing, for decoders that have them. ``facts`` go to
     ``diagnostics.json``: plain numbers, strings and dictionaries. ``predict`` is how this clustering labels videos it
     was not made from; None for a decoder that cannot, which is then refused where videos are held out. ``learned``
-    gives what ``predict`` is made from, where that can be kept. ``halves`` gives two labellings (T,) that differ about
-    as much as those of two seeds, for decoders that have them at less cost than being run again.
+    gives what ``predict`` is made from, where that can be kept. ``twice`` are two labellings (T,) that differ about as
+    much as those of two seeds, of decoders that need not be run again for them.
     """
 
     labels: NDArray[np.int64]
@@ -67,7 +67,7 @@ class Decoded:
     facts: dict[str, Any] = field(default_factory=dict)
     predict: Predict | None = None
     learned: Callable[[], Learned] | None = None
-    halves: Callable[[], tuple[NDArray[np.int64], NDArray[np.int64]]] | None = None
+    twice: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
 
     def inductive(self, restore: Restore, learned: Callable[[], Learned], K: int, settings: Settings) -> Decoded:
         """Return the same, able to label other videos by what was learned, today as from a bundle."""
