@@ -397,7 +397,7 @@ class ConsensusSettings(Block):
     order: NonNegative = Field(
         0.2, description="weight of a regular order in the choice of the best; the energy per sample has 1"
     )
-    agreement: NonNegative = Field(0.3, description="weight of agreement with the segmentations in this choice")
+    agreement: NonNegative = Field(0.2, description="weight of agreement with the segmentations in this choice")
     blocks: Count = Field(1, description="equal parts of the embedding that the segmentations take in turn")
     epsilon: Positive = Field(0.1, description="weight of the entropy in each of them, in place of meanfield.epsilon")
     rounds: Count = Field(8, description="updates of the centres at most, in each of them")

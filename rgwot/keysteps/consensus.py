@@ -19,8 +19,8 @@ from rgwot.keysteps.ordering import order_information
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import thinned
 
-POOLS = 2
-"""Pools of segmentations; with one, seeds differ by up to 8 points, and a third changes little."""
+POOLS = 3
+"""Pools of segmentations: with one, two seeds of a recording differ by up to 23 points."""
 
 FLOOR = 0.2
 """Components of the memberships below this share of the largest variance are dropped: what few segmentations say."""
@@ -39,8 +39,8 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
     length 1 they are an embedding that the mean field segments from ``consensus.starts`` starts. Of these the one with
     the least F / T - ``consensus.order`` I - ``consensus.agreement`` A is kept, F its energy, I how regular the order
     of its key steps is (`order_information`), and A its mean adjusted Rand index with the mean fields. All this is done
-    twice, with other starts. Of the two results the one is kept that costs least in the mean when the mean field goes
-    on from it in either pool of segmentations: what one pool says by chance, the other does not.
+    three times, with other starts. Of the three results the one is kept that costs least in the mean when the mean
+    field goes on from it in each pool of segmentations: what one says by chance, the others do not.
     ``consensus.refinements`` times, classifiers that are trained on the other videos then have a say in the labels of
     each (`rgwot.keysteps.crossvideo`).
 
