@@ -14,7 +14,7 @@ from rgwot.embedding.whitened import Whitening, fit_whitening
 from rgwot.evaluation.metrics import adjusted_rand_score
 from rgwot.keysteps.crossvideo import Classifier, in_context, refine, together
 from rgwot.keysteps.interface import MOST_SAMPLES, Decoded, Frames, Learned, Predict
-from rgwot.keysteps.meanfield import MeanField, decoded, label, minimise, segment
+from rgwot.keysteps.meanfield import MeanField, decoded, energy_of, label, segment
 from rgwot.keysteps.ordering import order_information
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import thinned
@@ -39,8 +39,8 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
     length 1 they are an embedding that the mean field segments from ``consensus.starts`` starts. Of these the one with
     the least F / T - ``consensus.order`` I - ``consensus.agreement`` A is kept, F its energy, I how regular the order
     of its key steps is (`order_information`), and A its mean adjusted Rand index with the mean fields. All this is done
-    three times, with other starts. Of the three results the one is kept that costs least in the mean when the mean
-    field goes on from it in each pool of segmentations: what one says by chance, the others do not.
+    three times, with other starts. Of the three results the one is kept that costs least in the mean over the three
+    pools of segmentations, with centres of each: what one says by chance, the others do not.
     ``consensus.refinements`` times, classifiers that are trained on the other videos then have a say in the labels of
     each (`rgwot.keysteps.crossvideo`).
 
@@ -52,8 +52,7 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
     made = [pool.best(K, frames.lengths, settings, generator) for pool in pools]
 
     def everywhere(i: int) -> float:
-        gone_on = (minimise(pool.x, frames.lengths, made[i].memberships, settings.meanfield) for pool in pools)
-        return sum(pool.cost(each, frames.lengths, settings) for pool, each in zip(pools, gone_on, strict=True))
+        return sum(pool.cost(made[i], frames.lengths, settings) for pool in pools)
 
     chosen = min(range(POOLS), key=everywhere)
     (members, whitening, _), best = pools[chosen], made[chosen]
@@ -80,7 +79,7 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
         "order_information": order_information(best.labels, frames.lengths),
         "agreement": mean_rand(best.labels, [member.labels for member in members]),
     }
-    twice = made[0].labels[nearest], made[1].labels[nearest]
+    twice = made[0].labels[nearest], made[-1].labels[nearest]
     result = replace(decoded(found[nearest], K, {"consensus": facts}), twice=twice)
     return result.inductive(restore_consensus, learned, K, settings)
 
@@ -136,11 +135,11 @@ class _Pool(NamedTuple):
     x: NDArray[Any]
 
     def cost(self, made: MeanField, lengths: Sequence[int], settings: Settings) -> float:
-        """Return what a segmentation of the memberships is judged by, F / T - gamma I - delta A."""
+        """Return what a segmentation, of this pool or another one, is judged by: F / T - gamma I - delta A."""
+        energy = energy_of(self.x, lengths, made.memberships, settings.meanfield)
         regular = order_information(made.labels, lengths)
         agreed = mean_rand(made.labels, [member.labels for member in self.members])
-        block = settings.consensus
-        return float(made.energies[-1]) / len(self.x) - block.order * regular - block.agreement * agreed
+        return energy / len(self.x) - settings.consensus.order * regular - settings.consensus.agreement * agreed
 
     def best(self, K: int, lengths: Sequence[int], settings: Settings, generator: np.random.Generator) -> MeanField:
         """Segment the memberships several times, and return the segmentation of least cost."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from rgwot.config.settings import Settings, build
+from rgwot.keysteps import consensus
 from rgwot.keysteps.choices import with_time
-from rgwot.keysteps.consensus import blocks_of, decode_consensus
+from rgwot.keysteps.consensus import _Pool, blocks_of, decode_consensus
 from rgwot.keysteps.interface import Frames, directions
+from rgwot.keysteps.meanfield import MeanField, minimise
 from rgwot.keysteps.ordering import order_information
 from rgwot.runtime.errors import RgwotError
 
@@ -43,6 +47,27 @@ def test_is_better_than_a_single_segmentation_on_average() -> None:
             scores.append(adjusted_rand_score(truth, made.labels))
         found[partitions] = float(np.mean(scores))
     assert found[12] > found[1]
+
+
+@pytest.mark.parametrize("spoiled", [0, 1, 2])
+def test_a_pool_that_went_wrong_is_outvoted(spoiled: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    frames, truth = videos(noise=1.0)
+    settings = build({"consensus.partitions": 4, "consensus.starts": 2}, "test")
+    best, results = _Pool.best, []
+
+    def spoil(pool: _Pool, K: int, *rest: Any) -> MeanField:
+        made = best(pool, K, *rest)
+        if len(results) == spoiled:
+            # Thirds of all videos, of which no member knows.
+            pull = np.eye(K)[np.arange(len(truth)) * 3 // len(truth)]
+            made = minimise(pull, rest[0], pull, rest[1].meanfield)
+        results.append(made)
+        return made
+
+    monkeypatch.setattr(_Pool, "best", spoil)
+    made = decode_consensus(frames, 5, settings, np.random.default_rng(0))
+    assert adjusted_rand_score(truth, results[spoiled].labels) < 0.2
+    assert adjusted_rand_score(truth, made.labels) > 0.95
 
 
 @pytest.mark.parametrize("blocks", [1, 2])
@@ -88,7 +113,11 @@ def test_order_information_is_that_of_the_borders() -> None:
 
 
 @pytest.mark.parametrize(("weight", "fact"), [("order", "order_information"), ("agreement", "agreement")])
-def test_the_start_of_least_energy_is_the_answer_unless_another_is_better(weight: str, fact: str) -> None:
+def test_the_start_of_least_energy_is_the_answer_unless_another_is_better(
+    weight: str, fact: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Energies of different pools cannot be compared.
+    monkeypatch.setattr(consensus, "POOLS", 1)
     frames, _ = videos(noise=2.2)
     facts = []
     for value in (0.0, 0.3, 1e6):

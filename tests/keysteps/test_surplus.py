@@ -23,8 +23,8 @@ def test_a_key_step_is_in_every_video_and_in_one_place() -> None:
 
 def test_hand_computed_likeness() -> None:
     labels = np.array([0, 0, 1, 1, 0, 1, 1, 0])
-    # Coverage: both half of both videos, a tie. Within a video: 0 has spread 0.125 and 0.375, 1 has 0.125 twice, so z is
-    # 1 and -1. Mean times of 0 are 0.25 and 0.5, of 1 0.75 and 0.5: between videos a tie.
+    # Coverage: both half of both videos, a tie. Within a video: 0 has spread 0.125 and 0.375, 1 has 0.125 twice, so z
+    # is 1 and -1. Mean times of 0 are 0.25 and 0.5, of 1 0.75 and 0.5: between videos a tie.
     assert likeness(labels, (4, 4), 2) == pytest.approx([-1.0, 1.0])
     # Three clusters: shares in the only video 1/6, 1/3 and 1/2, spreads 0, 1/12 and 1/sqrt(54), no difference of place.
     share, spread = np.log(np.array([1 / 6, 1 / 3, 1 / 2]) + 0.01), np.array([0, 1 / 12, 54**-0.5])
