@@ -392,8 +392,8 @@ class MeanfieldSettings(Block):
 class ConsensusSettings(Block):
     """Segmentation of many mean-field segmentations, the decoder `consensus` (methods 5.8)."""
 
-    partitions: Count = Field(48, description="mean-field segmentations, each with its own start")
-    starts: Count = Field(30, description="segmentations of what they agree on; the best is kept")
+    partitions: Count = Field(48, description="mean-field segmentations of each of three pools")
+    starts: Count = Field(30, description="segmentations of what a pool agrees on; the best is kept")
     order: NonNegative = Field(
         0.2, description="weight of a regular order in the choice of the best; the energy per sample has 1"
     )
