@@ -119,21 +119,14 @@ def report_index(output: Path, pages: tuple[Path, ...]) -> None:
 @click.option(
     "--root", type=Folder, help="Folder that the manifest's paths start from; links to videos are then absolute."
 )
-@click.option(
-    "--scope",
-    type=click.Choice(["task", "video"]),
-    default="task",
-    show_default=True,
-    help="task: key steps mean the same in all videos; video: those of every video by itself.",
-)
-def export(format_: str, keysteps: Path, output: Path, names: Path | None, root: Path | None, scope: str) -> None:
+def export(format_: str, keysteps: Path, output: Path, names: Path | None, root: Path | None) -> None:
     """Export a result in the FORMAT of another program into the folder OUTPUT.
 
     KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0.
     """
     from rgwot.reporting.export.interface import export_keysteps
 
-    click.echo(export_keysteps(format_, keysteps, output, scope, names, root))
+    click.echo(export_keysteps(format_, keysteps, output, names, root))
 
 
 @click.command()
