@@ -20,10 +20,19 @@ from rgwot.evaluation.protocols import PROTOCOLS, score
 from rgwot.keysteps.choices import choose, with_time
 from rgwot.keysteps.interface import Frames
 from rgwot.keysteps.meanfield import decode_meanfield
-from rgwot.keysteps.tree import HINT, cut, grow
+from rgwot.keysteps.tree import HINT, Merges, grow
 from rgwot.timing import thinned
 
 MOST_SAMPLES = 3000
+
+
+def cut(merges: Merges, K: int) -> np.ndarray:
+    """Return the key step 0..K-1 of every leaf: the first merges are made until K clusters are left."""
+    leaves = len(merges) + 1
+    members = {k: [k] for k in range(leaves)}
+    for new, (a, b, _) in enumerate(merges[: max(leaves - K, 0)], start=leaves):
+        members[new] = members.pop(a) + members.pop(b)
+    return np.argmax([np.isin(range(leaves), own) for own in members.values()], axis=0)
 
 
 def main() -> None:
@@ -47,7 +56,7 @@ def main() -> None:
             with threadpool_limits(1):
                 chosen.append(choose(made.x, noise, made.lengths, plus, seed).K)
                 tree = grow(made.x, made.lengths, np.random.default_rng([seed, 3]))
-                of_tree = cut(tree.merges, len(tree.merges) + 1, K)[tree.leaves] - 1
+                of_tree = cut(tree.merges, K)[tree.leaves]
                 decoded = decode_meanfield(timed, K, plus, np.random.default_rng([seed, 0])).labels
             parts = (np.split(found, borders) for found in (of_tree, decoded))
             scores.append([100 * score(PROTOCOLS["macro_task"], truths, one, K, K, "without").f1 for one in parts])

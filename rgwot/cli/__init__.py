@@ -53,7 +53,6 @@ VERBS: dict[str, tuple[click.Command, str]] = {
     "export": (pages.export, "Export a result to ELAN, BORIS, subtitles, clips."),
     "bundle": (bundles.bundle, "Write a finished result to one file."),
     "apply": (bundles.apply, "Apply a bundle to new videos."),
-    "cut": (pages.cut, "Segments for another K, from the tree of key steps."),
     "compare": (pages.compare, "Compare two results of a task, or a result with a coder."),
     "compare-groups": (pages.compare_groups, "Test whether groups of videos differ."),
     "figure": (reporting.figure, "Draw a figure of the paper."),

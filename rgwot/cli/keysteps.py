@@ -94,12 +94,12 @@ def decode(
     type=click.Choice(list(LEARNERS)),
     help="; ".join(f"{name}: {what}" for name, what in LEARNERS.items()) + ".",
 )
-@click.option("--scope", default="task", show_default=True, help="Rows to read, if the table has a column scope.")
 @click.option("--found", is_flag=True, help="A decoder found the key steps, so that every video has errors.")
-def procedure(segments: Path, folder: Path, learner: str, scope: str, found: bool) -> None:
+def procedure(segments: Path, folder: Path, learner: str, found: bool) -> None:
     """Learn the procedure from any table of SEGMENTS (CSV), and print it.
 
     The columns are video, start_s, end_s (seconds) and key_step (whole numbers from 1, background 0); name is optional.
+    Where there is a column scope, rows of the scope task are read.
     """
     from rgwot.procedure import FOUND, deviations, learn
     from rgwot.procedure.files import read_recordings, write_procedure
@@ -107,7 +107,7 @@ def procedure(segments: Path, folder: Path, learner: str, scope: str, found: boo
 
     if found and learner not in FOUND:
         raise RgwotError(f"--found: found the learner {learner}, expected one that allows for it: {', '.join(FOUND)}")
-    recordings, names = read_recordings(segments, scope)
+    recordings, names = read_recordings(segments)
     learned = learn(recordings, learner, **(FOUND[learner] if found else {}))
     deviating = deviations(learned, recordings)
     folder.mkdir(parents=True, exist_ok=True)

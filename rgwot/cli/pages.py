@@ -119,21 +119,14 @@ def report_index(output: Path, pages: tuple[Path, ...]) -> None:
 @click.option(
     "--root", type=Folder, help="Folder that the manifest's paths start from; links to videos are then absolute."
 )
-@click.option(
-    "--scope",
-    type=click.Choice(["task", "video"]),
-    default="task",
-    show_default=True,
-    help="task: key steps mean the same in all videos; video: those of every video by itself.",
-)
-def export(format_: str, keysteps: Path, output: Path, names: Path | None, root: Path | None, scope: str) -> None:
+def export(format_: str, keysteps: Path, output: Path, names: Path | None, root: Path | None) -> None:
     """Export a result in the FORMAT of another program into the folder OUTPUT.
 
     KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0.
     """
     from rgwot.reporting.export.interface import export_keysteps
 
-    click.echo(export_keysteps(format_, keysteps, output, scope, names, root))
+    click.echo(export_keysteps(format_, keysteps, output, names, root))
 
 
 @click.command()
@@ -189,19 +182,3 @@ def compare_groups(
         table.insert(1, "name", table["key_step"].map(called).fillna(""))
     write_csv(table, output)
     click.echo("\n".join(lines(table, without, called)))
-
-
-@click.command()
-@click.argument("output", type=Folder)
-@click.option("--view", "view_json", required=True, type=Folder, help="View of a run, such as results/views/....json.")
-@click.option("--K", "K", required=True, type=click.IntRange(1), help="Key steps to cut the tree into.")
-def cut(output: Path, view_json: Path, K: int) -> None:  # noqa: N803
-    """Write segments for another number of key steps into OUTPUT (segments.csv), without decoding again.
-
-    The tree of key steps is the one that the page shows, made without the key steps of the run. Decode with decode.K
-    for orders, scores and names.
-    """
-    from rgwot.reporting.tree import cut_segments, read_tree
-    from rgwot.runtime.files import write_csv
-
-    write_csv(cut_segments(read_tree(view_json), K), output)

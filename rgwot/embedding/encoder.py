@@ -156,7 +156,7 @@ class Encoder(nn.Module):
         unit_norm: bool,
         features: int,
         precision: Literal["float32", "bfloat16"],
-        vectors: bool = False,  # Models of rgwot 0.1.0 do not say.
+        vectors: bool = False,  # Models of maps do not say.
     ) -> None:
         super().__init__()
         self.c = c

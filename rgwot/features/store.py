@@ -116,12 +116,8 @@ class FeatureStore:
         """Return all maps, ``(T, C, h, w)`` float16."""
         return self.frames(np.arange(len(self)))
 
-    def frames(
-        self, indices: Sequence[int] | NDArray[np.integer[Any]], out: NDArray[np.float16] | None = None
-    ) -> NDArray[np.float16]:
+    def frames(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[np.float16]:
         """Return the maps of some frames, ``(len(indices), C, h, w)`` float16, in the order asked for.
-
-        They are put into ``out``, contiguous, or a new array.
 
         Raises ValueError when an index lies outside ``[0, T)``, and RgwotError when a file of the store is missing or
         damaged.
@@ -129,7 +125,7 @@ class FeatureStore:
         asked = np.asarray(indices, dtype=np.int64)
         if asked.size and (asked.min() < 0 or asked.max() >= len(self)):
             raise ValueError(f"frames {asked.min()} to {asked.max()}, expected 0 to {len(self) - 1}")
-        found = np.empty((asked.size, *self.shape[1:]), dtype=np.float16) if out is None else out
+        found = np.empty((asked.size, *self.shape[1:]), dtype=np.float16)
         # An array in memory is a single chunk.
         rows = max(getattr(self._array, "chunks", self._array.shape)[0], 1)
         # Chunk by chunk, which Zarr reads in a third of the time that a slice across several takes.

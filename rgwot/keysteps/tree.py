@@ -118,25 +118,6 @@ def ward(x: NDArray[Any], labels: NDArray[np.int64]) -> list[tuple[int, int, flo
     return merges
 
 
-def cut(merges: Merges, leaves: int, K: int) -> NDArray[np.int64]:
-    """Return the key step 1..K of every leaf, (leaves,): the first merges are made until K clusters are left.
-
-    Key steps are numbered by their first leaf. K beyond the number of leaves is that number.
-
-    >>> cut([(0, 1, 0.1), (2, 3, 0.4)], 3, 2).tolist()
-    [1, 1, 2]
-    """
-    if K < 1:
-        raise ValueError(f"K: found {K}, expected at least 1")
-    members = {k: [k] for k in range(leaves)}
-    for new, (a, b, _) in enumerate(merges[: max(leaves - K, 0)], start=leaves):
-        members[new] = members.pop(a) + members.pop(b)
-    steps = np.empty(leaves, dtype=np.int64)
-    for step, own in enumerate(sorted(members.values(), key=min), start=1):
-        steps[own] = step
-    return steps
-
-
 def _leading(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the first principal components of samples (T, D)."""
     offsets = x - x.mean(axis=0)

@@ -1,6 +1,7 @@
 """What an alignment loss is given and what it gives back.
 
-Losses are entries of `rgwot.config.methods.LOSSES`: an `Alignment`, and a `MakeModule` where the loss itself learns.
+Losses are entries of `rgwot.config.methods.LOSSES`: an `Alignment` and, where the loss itself learns, a function of
+settings that returns a module, made from the seed, trained and resumed with the encoder, and no part of the model.
 """
 
 from __future__ import annotations
@@ -58,10 +59,6 @@ class PairBatch:
 
 Alignment = Callable[[PairBatch, Settings], Tensor]
 """Pairs, settings -> one value per pair, (P,)."""
-
-MakeModule = Callable[[Settings], nn.Module]
-"""Settings -> parameters of the loss itself: made from the seed, trained and resumed with the encoder, and no part of
-the model."""
 
 
 def accurate(x: Tensor, y: Tensor, *others: Tensor) -> tuple[Tensor, ...]:

@@ -48,11 +48,11 @@ def read_deviation_list(path: str | os.PathLike[str]) -> list[Deviation]:
     return [Deviation(*row) for row in read_deviations(path).itertuples(index=False, name=None)]
 
 
-def read_recordings(path: str | os.PathLike[str], scope: str = "task") -> tuple[list[Recording], dict[int, str]]:
+def read_recordings(path: str | os.PathLike[str]) -> tuple[list[Recording], dict[int, str]]:
     """Read a table of segments that somebody brings: recordings, and the names of key steps where it has them.
 
-    It needs the columns ``video``, ``start_s``, ``end_s`` (seconds) and ``key_step`` (from 1, background 0); ``scope``
-    and ``name`` are optional. The first name of a key step counts.
+    It needs the columns ``video``, ``start_s``, ``end_s`` (seconds) and ``key_step`` (from 1, background 0); ``scope``,
+    of which ``task`` is read, and ``name`` are optional. The first name of a key step counts.
 
     Raises
     ------
@@ -66,9 +66,9 @@ def read_recordings(path: str | os.PathLike[str], scope: str = "task") -> tuple[
         # No stage of ours has made it.
         raise RgwotError(str(error).removesuffix("; run the stage again")) from None
     if "scope" in frame:
-        frame = frame[frame["scope"] == scope]
+        frame = frame[frame["scope"] == "task"]
         if frame.empty:
-            raise RgwotError(f"{path}: found no row of scope {scope!r}; expected one; try another --scope")
+            raise RgwotError(f"{path}: found no row of scope task; expected one, or no column scope")
     for row, (video, start_s, end_s, key_step) in zip(frame.index, frame[list(columns)].to_numpy(), strict=True):
         wrong = (
             ("no video" if not video else "")
@@ -85,4 +85,4 @@ def read_recordings(path: str | os.PathLike[str], scope: str = "task") -> tuple[
         for key_step, name in zip(frame["key_step"].tolist(), frame["name"].str.strip(), strict=True):
             if key_step and name:
                 names.setdefault(key_step, name)
-    return recordings_from_segments(frame, scope=scope), names
+    return recordings_from_segments(frame), names

@@ -88,23 +88,19 @@ def learn(recordings: Sequence[Recording], learner: str = LEARNER, **settings: A
     return replace(procedure, videos=videos, typical_video=typical)
 
 
-def recordings_from_segments(
-    segments: pd.DataFrame, durations: Mapping[str, float] | None = None, scope: str = "task"
-) -> list[Recording]:
+def recordings_from_segments(segments: pd.DataFrame, durations: Mapping[str, float] | None = None) -> list[Recording]:
     """Turn a table of segments into recordings, one per video, in the order in which videos appear.
 
     Parameters
     ----------
     segments
-        Columns ``video``, ``start_s``, ``end_s``, ``key_step`` and, where it has several, ``scope``. Key step 0 is
-        background.
+        Columns ``video``, ``start_s``, ``end_s``, ``key_step`` and, where it has several, ``scope``, of which ``task``
+        is read. Key step 0 is background.
     durations
         Length of each video in seconds; default the end of its last segment, background among them.
-    scope
-        Which rows of ``scope`` are read: ``task``, where key steps mean the same in every video.
     """
     if "scope" in segments:
-        segments = segments[segments["scope"] == scope]
+        segments = segments[segments["scope"] == "task"]
     found = []
     for video, rows in segments.groupby("video", sort=False):
         events = tuple(

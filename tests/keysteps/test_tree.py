@@ -1,4 +1,4 @@
-"""The tree of key steps: Ward's merges against SciPy, cuts by hand, planted steps at every K, and no data at all."""
+"""The tree of key steps: Ward's merges against SciPy, planted steps at every K, and no data at all."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, linkage
+from tree_cut import cut
 
-from rgwot.keysteps.tree import LEAVES, cut, grow, ward
+from rgwot.keysteps.tree import LEAVES, grow, ward
 
 
 def same(one: np.ndarray, other: np.ndarray) -> bool:
@@ -37,14 +38,6 @@ def test_mass_counts() -> None:
     assert first[:2] == (1, 2)
     assert first[2] == pytest.approx(8 / 9 * 1.2**2 / np.square(x - x.mean()).sum())
     assert second[:2] == (0, 3)
-
-
-def test_a_cut_makes_the_first_merges() -> None:
-    merges = [(1, 2, 0.1), (0, 4, 0.2), (3, 5, 0.7)]
-    cuts = {1: [1, 1, 1, 1], 2: [1, 1, 1, 2], 3: [1, 2, 2, 3], 4: [1, 2, 3, 4], 9: [1, 2, 3, 4]}
-    assert {K: cut(merges, 4, K).tolist() for K in cuts} == cuts
-    with pytest.raises(ValueError, match="found 0"):
-        cut(merges, 4, 0)
 
 
 def planted(K: int, noise: float) -> tuple[np.ndarray, np.ndarray, list[int]]:

@@ -16,7 +16,6 @@ from rgwot.embedding.stored import EmbeddedVideo, write_embedded
 from rgwot.features.store import StoreWriter
 from rgwot.keysteps.decode import decode
 from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
-from rgwot.reporting.tables.scores import make_row
 from rgwot.runtime.files import write_rows
 from rgwot.study import datasets, tables
 from rgwot.study.study import Study
@@ -84,8 +83,6 @@ class Tree:
             self._scores(path, rest)
         elif kind == "features":
             self._features(path)
-        elif kind == "tables":
-            self._row(path, rest[0], rest[1].removesuffix(".csv"))
 
     def _task(self, dataset: str, task: str) -> None:
         videos = list(datasets.videos(self.facts, dataset, task))
@@ -131,14 +128,6 @@ class Tree:
         values = {"precision": 0.5, "recall": 0.6, "f1": 0.55, "iou": 0.35}
         own = {metric: value + 0.02 * run[-1] for metric, value in values.items()}
         write_scores(path.parent, run, own["f1"], **own).rename(path)
-
-    def _row(self, path: Path, table: str, row: str) -> None:
-        inputs = [self.folder / file for file in tables.row_inputs(self.facts, table, row)]
-        for file in inputs:
-            if not file.exists():
-                file.parent.mkdir(parents=True, exist_ok=True)
-                self._scores(file, list(file.relative_to(self.folder).parts[2:]))
-        make_row(tables.any_table(self.facts, table), row, inputs, path, {})
 
     def _features(self, path: Path) -> None:
         frames = 12

@@ -11,7 +11,6 @@ from table_helpers import write_scores
 
 from rgwot import paths
 from rgwot.reporting.figures.interface import PlannedRun
-from rgwot.reporting.figures.protocols import bar_colours
 from rgwot.reporting.figures.sweep import (
     PlannedSweep,
     ReportedCurve,
@@ -86,10 +85,3 @@ def test_a_radius_acts_from_one_frame_on_and_alpha_is_a_temperature() -> None:
     alphas = np.array([0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9])
     panel = SweepPanel(table="t", key="alpha", label="α", dataset="d", above="temperature")
     assert above(panel, sweep(), alphas) == [".07", ".078", ".088", ".1", ".12", ".14", ".23", ".7"]
-
-
-def test_answers_without_features_are_grey() -> None:
-    colours = bar_colours(["flat", "ours", "even", "theirs"], {"flat", "even"})
-    assert len(set(colours.values())) == 4
-    for name, colour in colours.items():
-        assert (colour[1:3] == colour[3:5] == colour[5:7]) == (name in {"flat", "even"})

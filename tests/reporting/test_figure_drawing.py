@@ -26,11 +26,9 @@ READ = {
     "qualitative": ("ground truth", "CnC", "OPEL", "RGWOT", "A", "B", "segments"),
     "training_videos": ("CnC", "RGWOT", "one label", "RGWOT, reported 59.5", "OPEL, reported 39.2", "17"),
     "sensitivity": ("temperature ε/(1−α)", "active radius a, frames", "prior off", "reported peak", "Precision", "IoU"),
-    "collapse_beta": ("mean pairwise cosine", "membership entropy", "reported", "β, weight of C-IDM"),
     "k_score": ("PC Assembly", "PC Disassembly", "K_gt + 1 = 10: P = R", "uniform answer without training, F1"),
     "transport_plan": ("T*, parity", "T*, converged", "a = 3: prior acts", "a = 0: prior off", "left unmatched"),
     "losses": ("alignment loss", "total loss", "ln 32: all frames alike", "RGWOT", "VAOT"),
-    "protocols": ("MECCANO, background a class", "MECCANO, without background", "macro_task", "K equal segments"),
     "tsne_egoprocel": ("CMU-MMAC", "Brownie", "first frame", "last frame", "er ="),
     "tsne_procel": ("ProceL", "make_coffee", "first frame", "d ="),
 }  # fmt: skip
@@ -128,15 +126,15 @@ def test_curves_are_those_of_the_scores_and_reported_peaks_lie_at_their_paramete
 
 
 def test_a_degenerate_run_is_drawn_open(tree: Tree, folder: Path) -> None:
-    plan = planned(tree, "collapse_beta")
-    path = plan.shown[0].trained[0].rows[0.01][0].at(paths.SCORES)
+    plan = planned(tree, "sensitivity")
+    path = plan.shown[0].trained[0].rows[0.1][0].at(paths.SCORES)
     text = path.read_text()
     try:
         path.write_text(text.replace(",degenerate,0", ",degenerate,1"))
-        figure = tables.draw_figure(FACTS, "collapse_beta")
+        figure = tables.draw_figure(FACTS, "sensitivity")
     finally:
         path.write_text(text)
     assert "open: a run behind it is degenerate" in "\n".join(text.get_text() for text in shown(figure))
     open_markers = [line for line in figure.axes[0].get_lines() if line.get_markerfacecolor() == "#FFFFFF"]
     # Beside the star of the legend, which lies nowhere.
-    assert {tuple(line.get_xdata()) for line in open_markers} == {(0.01,), ()}
+    assert {tuple(line.get_xdata()) for line in open_markers} == {(0.1,), ()}

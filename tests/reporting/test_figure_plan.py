@@ -63,13 +63,9 @@ def test_key_steps_are_looked_up_and_answers_without_training_are_apart(facts: S
 
 
 def test_files_are_those_of_what_is_drawn(facts: Study) -> None:
-    runs = {(run.dataset, run.task) for run in shown(facts, "collapse_beta")[0].runs}
-    assert runs == {("procel", "make_smoke_salmon_sandwich")}
-    assert sum(file.endswith("diagnostics.json") for file in tables.figure_files(facts, "collapse_beta")) == 6 * 2
-    # A figure of some rows waits for no others, and one of features for those of the drawn videos alone.
-    rows = {Path(file).relative_to("results/tables/protocols").stem for file in tables.figure_files(facts, "protocols")}
-    assert {"one_label", "rgwot"} <= rows
-    assert "remap" not in rows
+    runs = {(run.dataset, run.task) for run in shown(facts, "k_score")[0].runs}
+    assert runs == {("pc_assembly", "pc_assembly")}
+    # A figure of features waits for those of the drawn videos alone.
     features = tables.figure_files(facts, "tsne_egoprocel")
     assert len(features) == 4
     assert all(file.startswith("results/features/") and file.endswith(".zarr") for file in features)
@@ -116,12 +112,6 @@ def test_figures_of_single_videos_take_the_first_seed_and_losses_all(facts: Stud
     assert tables.figure_labels(facts, "teaser")["seeds"] == "0"
 
 
-def test_a_sweep_on_a_task_that_is_not_configured_says_so() -> None:
-    few = study(datasets={"procel": synthetic("procel", ("tie_tie",))})
-    with pytest.raises(RgwotError, match="none of procel/make_smoke_salmon_sandwich is configured"):
-        tables.figure_plan(few, "collapse_beta")
-
-
 @pytest.mark.parametrize(("kind", "drawn"), [("sweep", {"rgwot"}), ("growth", {"rgwot", "vaot"})])
 def test_a_sweep_waits_for_its_longest_line_alone(tmp_path: Path, kind: str, drawn: set[str]) -> None:
     content = yaml.safe_load(TABLES.read_text(encoding="utf-8"))
@@ -144,22 +134,25 @@ def test_a_sweep_waits_for_its_longest_line_alone(tmp_path: Path, kind: str, dra
 
 
 RGWOT = {"label": "R", "method": "rgwot"}
+TASK = "make_smoke_salmon_sandwich"
 PANEL = {"table": "sensitivity_alpha", "dataset": "pc_assembly", "key": "ot.solver", "label": "s"}
 
 
 @pytest.mark.parametrize(
     ("figure", "said"),
     [
-        ({"kind": "protocols", "table": "protocol", "datasets": ["meccano"]}, "'protocol': not among the tables"),
-        ({"kind": "protocols", "table": "protocols", "datasets": ["mecano"]},
-         "no dataset 'mecano' for a figure; did you mean 'meccano'"),
-        ({"kind": "protocols", "table": "runtime", "datasets": ["meccano"]}, "expected one of scores"),
+        ({"kind": "sweep", "panels": [{**PANEL, "table": "sensitivity"}]}, "'sensitivity': not among the tables"),
+        ({"kind": "sweep", "panels": [{**PANEL, "dataset": "pc_asembly"}]},
+         "no dataset 'pc_asembly' for a figure; did you mean 'pc_assembly'"),
+        ({"kind": "sweep", "panels": [{**PANEL, "table": "runtime"}]}, "expected one of scores"),
         ({"kind": "losses", "dataset": "procel", "runs": [{**RGWOT, "method": "raw"}]},
          "run 'R': raw .*expected a method with a training"),
         ({"kind": "plans", "dataset": "procel", "run": {**RGWOT, "method": "none", "decoder": "random"}},
          "run 'R': none .*expected a method with an embedding"),
         ({"kind": "losses", "dataset": "crosstask", "runs": [RGWOT]}, "dataset 'crosstask': not in `datasets`"),
         ({"kind": "sweep", "panels": [PANEL]}, "no row is trained with a ot.solver"),
+        ({"kind": "sweep", "panels": [{**PANEL, "table": "sensitivity_beta", "key": "beta", "dataset": TASK}]},
+         f"none of procel/{TASK} is configured"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_told_in_one_line(tmp_path: Path, figure: dict, said: str) -> None:
@@ -167,6 +160,9 @@ def test_what_cannot_be_drawn_is_told_in_one_line(tmp_path: Path, figure: dict, 
     (tmp_path / "reported").symlink_to(TABLES.parent / "reported")
     path = tmp_path / "tables.yaml"
     path.write_text(yaml.safe_dump({**content, "figures": {"mine": {"title": "t", **figure}}}))
+    # The last one is of a task that is not configured.
+    names = {"pc_assembly": "pc_assembly", "procel": "make_coffee"}
+    facts = study(path=path, datasets={dataset: synthetic(dataset, (task,)) for dataset, task in names.items()})
     with pytest.raises(RgwotError, match=said) as caught:
-        tables.figure_plan(study(path=path), "mine")
+        tables.figure_plan(facts, "mine")
     assert "\n" not in str(caught.value)

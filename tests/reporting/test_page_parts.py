@@ -23,6 +23,7 @@ from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, strip_times, wri
 from rgwot.reporting.page.render import embedded, policy, style_sheet
 from rgwot.reporting.page.view import (
     APART_S,
+    MAX_POINTS,
     MAX_VIDEOS,
     Samples,
     align_pairs,
@@ -70,11 +71,11 @@ def test_typical_frames_are_the_nearest_to_the_mean_of_different_videos_first() 
     assert [(frame.time_s, frame.distance) for frame in found[2]] == [(1.0, 0.0)]
 
 
-@given(st.lists(st.integers(0, 500), min_size=1, max_size=30), st.integers(1, 200))
+@given(st.lists(st.integers(0, 2000), min_size=1, max_size=30))
 @settings(max_examples=50, deadline=None)
-def test_points_are_spread_evenly_over_every_video(lengths: list[int], most: int) -> None:
-    chosen = spread(lengths, most)
-    assert sum(map(len, chosen)) <= max(most, 0) + len(lengths)
+def test_points_are_spread_evenly_over_every_video(lengths: list[int]) -> None:
+    chosen = spread(lengths)
+    assert sum(map(len, chosen)) <= MAX_POINTS + len(lengths)
     for length, places in zip(lengths, chosen, strict=True):
         assert bool(len(places)) == bool(length)
         if length:

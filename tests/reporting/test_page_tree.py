@@ -1,4 +1,4 @@
-"""The tree of key steps: kept in a view, cut into files and in a browser, the same way in both."""
+"""The tree of key steps: kept in a view, and cut in a browser as here."""
 
 from __future__ import annotations
 
@@ -10,37 +10,27 @@ import numpy as np
 import pandas as pd
 import pytest
 from chromium import WHERE, WITHOUT, Browser
-from click.testing import CliRunner
 from page_tree import Task
 from page_window import tab
 from sklearn.metrics import adjusted_rand_score
+from tree_cut import cut
 
 from rgwot import paths
-from rgwot.cli import cli
 from rgwot.embedding.stored import EmbeddedVideo
-from rgwot.records import read_segments
-from rgwot.reporting.tree import cut_segments, read_tree, tree_of
-from rgwot.runtime.errors import RgwotError
-from rgwot.timing import predicted_labels
-
-#: Three leaves in two videos; the first merge joins the outer two.
-SMALL: dict[str, Any] = {
-    "merges": [[0, 2, 0.25], [1, 3, 0.75]],
-    "leaves": [{"share": share, "video": "a", "time_s": 0.5} for share in (0.5, 0.25, 0.25)],
-    "videos": {"a": {"ends": [1000, 2500, 4000], "leaves": [0, 1, 2]}, "b": {"ends": [2000, 3000], "leaves": [2, 0]}},
-}
+from rgwot.records import SEGMENT_COLUMNS, read_segments
+from rgwot.reporting.tree import tree_of
+from rgwot.timing import predicted_labels, runs
 
 
-def test_neighbours_of_one_key_step_are_one_segment() -> None:
-    found = cut_segments(SMALL, 2)
-    rows = found[["video", "start_s", "end_s", "key_step"]].to_numpy().tolist()
-    assert rows == [["a", 0, 1, 1], ["a", 1, 2.5, 2], ["a", 2.5, 4, 1], ["b", 0, 3, 1]]
-    assert set(found["scope"]) == {"task"}
-    assert cut_segments(SMALL, 1)["end_s"].tolist() == [4, 3]
-    assert cut_segments(SMALL, 3)["key_step"].tolist() == [1, 2, 3, 3, 1]
-    for K in (0, 4):
-        with pytest.raises(RgwotError, match=f"K: found {K}, expected 1 to 3"):
-            cut_segments(SMALL, K)
+def cut_segments(tree: dict[str, Any], K: int) -> pd.DataFrame:
+    step_of = cut(tree["merges"], len(tree["leaves"]), K)
+    rows = []
+    for video, own in tree["videos"].items():
+        found = runs(step_of[own["leaves"]])
+        ends = np.asarray(own["ends"])[found.ends - 1] / 1000
+        columns = {"start_s": np.r_[0.0, ends[:-1]], "end_s": ends, "key_step": found.labels}
+        rows.append(pd.DataFrame(columns).assign(video=video, scope="task"))
+    return pd.concat(rows, ignore_index=True)[list(SEGMENT_COLUMNS)]
 
 
 def planted() -> tuple[dict[str, EmbeddedVideo], list[np.ndarray]]:
@@ -73,17 +63,6 @@ def test_cut_at_their_number_the_planted_steps_are_found() -> None:
     assert tree == json.loads(json.dumps(tree_of(videos, 0)))
 
 
-def test_the_verb_writes_segments_that_the_reader_takes(tmp_path: Path) -> None:
-    view, output = tmp_path / "view.json", tmp_path / "cut" / "segments.csv"
-    view.write_text(json.dumps({"result": "0", "tree": SMALL}))
-    assert CliRunner().invoke(cli, ["cut", str(output), "--view", str(view), "--K", "2"]).exit_code == 0
-    pd.testing.assert_frame_equal(read_segments(output), cut_segments(SMALL, 2), check_dtype=False)
-    for content in ("{}", "[1]", "no JSON", '{"tree": {}}'):
-        view.write_text(content)
-        with pytest.raises(RgwotError, match="found no tree of key steps"):
-            read_tree(view)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 @pytest.mark.parametrize("width", [1280, 390])
@@ -93,7 +72,7 @@ def test_the_page_cuts_as_the_library_does_by_slider_key_and_click(
     window = browser.window(width)
     window.open(page)
     tab(window, "tree")
-    own = read_tree(made.tree.at(paths.VIEW, made.runs[0]))
+    own = json.loads(made.tree.at(paths.VIEW, made.runs[0]).read_text(encoding="utf-8"))["tree"]
     n = len(own["leaves"])
     assert n > 4
     for K in range(1, n + 1):

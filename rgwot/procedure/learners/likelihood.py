@@ -21,42 +21,27 @@ PATIENCE = 25
 SATISFIED = 0.95
 
 
-def likelihood(
-    tally: Tally,
-    beta: float = BETA,
-    rate: float = RATE,
-    epochs: int = EPOCHS,
-    patience: int = PATIENCE,
-    satisfied: float = SATISFIED,
-) -> Needs:
+def likelihood(tally: Tally) -> Needs:
     """Learn A (K + 2, K + 2), row-wise softmax of free parameters over allowed pairs, by Adam from
 
         L = Σ_sequences Σ_i [ β log Σ_{a ∉ J_i, b ∈ J_i} A_ab − log Σ_{b ∈ J_i} A_{s_i, b} ]
 
     with J_i the key steps before place i and START and END at either end of every sequence (arXiv 2406.01486;
     identical sequences count once), starting from equal parameters. A_ab is how much a needs b; a need is taken where
-    A_ab ≥ 1 / (K + 2), from the largest on, none that closes a circle. Training ends after ``patience`` epochs
-    without a larger share of satisfied needs, once that share has exceeded ``satisfied``.
+    A_ab ≥ 1 / (K + 2), from the largest on, none that closes a circle. Training ends after `PATIENCE` epochs
+    without a larger share of satisfied needs, once that share has exceeded `SATISFIED`.
     """  # noqa: D205, D400
     n = len(tally.steps)
     orders = sorted({tuple(order.tolist()) for order in tally.orders() if len(order)})
     weights = np.ones(len(tally.present))
     if n < 2 or not orders:
         return Needs(np.zeros((n, n), dtype=bool), np.zeros((n, n)), weights)
-    found = _adjacency(orders, n, beta, rate, epochs, patience, satisfied)
+    found = _adjacency(orders, n)
     wanted = (found >= 1 / (n + 2)).T[:n, :n]
     return Needs(surest_first(found.T[:n, :n], wanted), shares(tally), weights, circles(tally, wanted))
 
 
-def _adjacency(
-    orders: list[tuple[int, ...]],
-    n: int,
-    beta: float,
-    rate: float,
-    epochs: int,
-    patience: int,
-    satisfied: float,
-) -> NDArray[np.float64]:
+def _adjacency(orders: list[tuple[int, ...]], n: int) -> NDArray[np.float64]:
     import torch
 
     start, end = n, n + 1
@@ -75,14 +60,14 @@ def _adjacency(
             done[step] = 1
     comes, past = torch.tensor(who), torch.stack(before)
     free = torch.zeros((n + 2, n + 2), requires_grad=True)
-    optimiser = torch.optim.Adam([free], lr=rate)
+    optimiser = torch.optim.Adam([free], lr=RATE)
     best, kept, since = -1.0, _softmax(free, allowed), 0
-    for _ in range(epochs):
+    for _ in range(EPOCHS):
         adjacency = _softmax(free, allowed)
         reached = past @ adjacency.T  # (rows, K + 2): how much of its needs each key step has done
         met = reached.gather(1, comes[:, None])[:, 0]
         waiting = (reached * (1 - past)).sum(dim=1)
-        loss = (beta * torch.log(waiting.clamp_min(1e-9)) - torch.log(met.clamp_min(1e-9))).sum()
+        loss = (BETA * torch.log(waiting.clamp_min(1e-9)) - torch.log(met.clamp_min(1e-9))).sum()
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
@@ -93,7 +78,7 @@ def _adjacency(
             best, kept, since = share, adjacency, 0
         else:
             since += 1
-        if best > satisfied and since >= patience:
+        if best > SATISFIED and since >= PATIENCE:
             break
     return np.asarray(kept.detach().numpy(), dtype=np.float64)
 

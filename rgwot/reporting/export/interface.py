@@ -113,27 +113,25 @@ def key_steps_of(videos: Iterable[Video]) -> dict[int, str]:
     return dict(sorted({segment.key_step: segment.label for video in videos for segment in video.segments}.items()))
 
 
-def read_videos(
-    keysteps: Path, scope: str = "task", names: Path | None = None, root: Path | None = None
-) -> list[Video]:
+def read_videos(keysteps: Path, names: Path | None = None, root: Path | None = None) -> list[Video]:
     """Read the result in a folder of key steps, such as ``RESULTS/keysteps/METHOD/DECODER/DATASET/TASK/seedN``.
+
+    Its key steps are those of scope ``task``, which mean the same in all videos.
 
     Parameters
     ----------
     keysteps
         The folder. The manifest of its task is looked up in the same results; a folder elsewhere has none, and its
         videos are known by their segments alone.
-    scope
-        ``task``: key steps that mean the same in all videos; ``video``: those of every video by itself.
     names
-        Names of key steps, as downloaded from a page; of scope ``task`` only.
+        Names of key steps, as downloaded from a page.
     root
         Folder that the manifest's paths start from.
 
     Raises
     ------
     RgwotError
-        When the folder is no folder of key steps, or holds no segment of that scope.
+        When the folder is no folder of key steps, or holds no key step.
     """
     folder = _folder(keysteps)
     file, media = folder / paths.name_of(paths.SEGMENTS), None
@@ -142,14 +140,10 @@ def read_videos(
         manifest = read_manifest(task.at(paths.MANIFEST))
         media = manifest[manifest["status"] != "skipped"]
     segments = read_segments(file)
-    segments = segments[segments["scope"] == scope]
+    segments = segments[segments["scope"] == "task"]
     if not (segments["key_step"] > 0).any():
-        raise RgwotError(
-            f"{keysteps}: found no key step of scope {scope!r} in {file.name}; scope video is there if the task is "
-            "annotated, or after `rgwot decode` without --task-only"
-        )
-    called = names_in(folder, read_names(names)) if scope == "task" else {}
-    return videos_of(segments, media, called, root)
+        raise RgwotError(f"{keysteps}: found no key step of scope task in {file.name}")
+    return videos_of(segments, media, names_in(folder, read_names(names)), root)
 
 
 def videos_of(
@@ -224,15 +218,13 @@ def _folder(keysteps: Path) -> Path:
 
 
 def export_keysteps(
-    name: str, keysteps: Path, output: Path, scope: str = "task", names: Path | None = None, root: Path | None = None
+    name: str, keysteps: Path, output: Path, names: Path | None = None, root: Path | None = None
 ) -> str:
     """Write the result in a folder of key steps in a format; arguments are those of `read_videos` and `export`."""
     warn_as_found(keysteps, "exported")
     if name in FORMATS and FORMATS[name].graph:
-        if scope != "task":
-            raise RgwotError(f"--scope {scope}: format {name!r} is of the procedure; expected task")
         return export(name, read_graph(keysteps, names), output)
-    return export(name, read_videos(keysteps, scope, names, root), output)
+    return export(name, read_videos(keysteps, names, root), output)
 
 
 def export(name: str, content: Sequence[Video] | DiGraph[Any], output: str | os.PathLike[str]) -> str:

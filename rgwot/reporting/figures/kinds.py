@@ -14,7 +14,6 @@ from rgwot.reporting.figures.interface import Figure
 from rgwot.reporting.figures.losses import Losses
 from rgwot.reporting.figures.overview import Overview
 from rgwot.reporting.figures.plans import Plans
-from rgwot.reporting.figures.protocols import Protocols
 from rgwot.reporting.figures.sweep import Growth, Sweep
 from rgwot.reporting.figures.teaser import Teaser
 from rgwot.reporting.figures.tsne import Tsne
@@ -22,7 +21,7 @@ from rgwot.runtime.errors import RgwotError, nearest
 
 KINDS: Mapping[str, type[Figure]] = {
     "teaser": Teaser, "overview": Overview, "bars": Bars, "plans": Plans, "losses": Losses, "tsne": Tsne,
-    "sweep": Sweep, "growth": Growth, "protocols": Protocols,
+    "sweep": Sweep, "growth": Growth,
 }  # fmt: skip
 
 

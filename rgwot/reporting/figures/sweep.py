@@ -27,13 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Array = NDArray[np.float64]
-#: Signs of collapse, as recorded per video; each in [0, 1] (methods 5.9).
-COLLAPSE: Mapping[str, str] = {
-    "mean_pairwise_cosine": "mean pairwise cosine",
-    "lambda_1": "direction eigenvalue λ₁",
-    "membership_entropy": "membership entropy",
-    "distinct_labels": "distinct labels / K",
-}
 #: Said wherever measured and reported numbers are drawn together.
 FINE_TUNED = "; reported numbers: of a fine-tuned backbone, ours is frozen"
 #: Ticks nearer than this share of the axis would run into each other.
@@ -132,15 +125,12 @@ class Scored(Figure):
         return {value: read_runs(runs, self.how) for value, runs in line.rows.items()}
 
     def swept(
-        self, study: Study, panels: Sequence[SweepPanel], *, several: bool = False, levels: Sequence[Run] = (),
-        signs: bool = False,
-    ) -> Sweeps:  # fmt: skip
-        """Return the rows of swept tables with the runs behind them, and with ``signs`` their signs of collapse."""
+        self, study: Study, panels: Sequence[SweepPanel], *, several: bool = False, levels: Sequence[Run] = ()
+    ) -> Sweeps:
+        """Return the rows of swept tables with the runs behind them."""
         sweeps = tuple(_sweep(panel, study, several, levels) for panel in panels)
         files = [run.at(paths.SCORES) for sweep in sweeps for run in sweep.runs]
         files += [panel.reported.file for panel in panels if panel.reported]
-        drawn = [runs for sweep in sweeps for runs in sweep.trained[0].rows.values()] if signs else []
-        files += [run.at(paths.DIAGNOSTICS) for runs in drawn for run in runs]
         kept = "background a class" if self.background == "with" else "without background"
         protocol = f"protocol {PROTOCOLS[self.protocol].letter} ({self.protocol})"
         datasets = {sweep.place.dataset: sweep.label for sweep in sweeps}
@@ -249,7 +239,7 @@ def reported_points(
 
 
 class Sweep(Scored):
-    """Scores over a parameter, one panel per sweep; ``collapse`` adds a panel with the signs of collapse."""
+    """Scores over a parameter, one panel per sweep."""
 
     CAPTION: ClassVar = (
         "Scores over a parameter: means over seeds as in the tables, bands from the least to the largest seed, "
@@ -258,23 +248,18 @@ class Sweep(Scored):
 
     panels: Annotated[tuple[SweepPanel, ...], Field(min_length=1, max_length=4)]
     metrics: Annotated[tuple[Metric, ...], Field(min_length=1, max_length=4)] = ("precision", "recall", "f1", "iou")
-    collapse: bool = False
 
     def plan(self, study: Study) -> Sweeps:
         """Return the rows of the swept tables and the runs behind them."""
-        return self.swept(study, self.panels, signs=self.collapse)
+        return self.swept(study, self.panels)
 
     def draw(self, plan: Sweeps) -> Drawn:
         """Draw every panel."""
-        panels = len(self.panels) * (1 + self.collapse)
-        columns = min(2, panels)
-        rows = -(-panels // columns)
-        drawn, axes = sheet(rows, columns, height=2.25 * rows + 0.95, sharey=not self.collapse)
-        places = iter(axes.flat)
-        for panel, sweep in zip(self.panels, plan.shown, strict=True):
-            self._scores(next(places), panel, sweep)
-            if self.collapse:
-                _collapse(next(places), panel, sweep)
+        columns = min(2, len(self.panels))
+        rows = -(-len(self.panels) // columns)
+        drawn, axes = sheet(rows, columns, height=2.25 * rows + 0.95, sharey=True)
+        for axis, panel, sweep in zip(axes.flat, self.panels, plan.shown, strict=False):
+            self._scores(axis, panel, sweep)
         for axis in axes[:, 0]:
             axis.set_ylabel("score, %")
             axis.set_ylim(bottom=0)
@@ -387,26 +372,6 @@ def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array, *, balan
             said, (sweep.classes, 0), (3, 3), xycoords=("data", "axes fraction"), textcoords="offset points",
             fontsize=7, color=GREY,
         )  # fmt: skip
-
-
-def _collapse(axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> None:
-    """Draw the signs of collapse, averaged over videos and runs."""
-    from rgwot.records import read_diagnostics
-
-    rows = sweep.trained[0].rows
-    read = [[read_diagnostics(run.at(paths.DIAGNOSTICS)) for run in runs] for runs in rows.values()]
-
-    def sign(facts: Mapping[str, Any], key: str) -> float:
-        values = np.array([video.get(key) for video in facts["video"]["videos"].values()], dtype=float)
-        return float(values.mean()) / (facts["K"] if key == "distinct_labels" else 1)
-
-    for number, (key, name) in enumerate(COLLAPSE.items(), start=4):
-        means = [np.mean([sign(one, key) for one in runs]) for runs in read]
-        axis.plot(list(rows), means, label=name, **line_style(number))
-    plain = panel.model_copy(update={"above": None, "classes": False})
-    _axis(axis, plain, sweep, np.array(list(rows)))
-    axis.set_ylim(-0.03, 1.03)
-    axis.set_title("signs of collapse, mean over videos and runs")
 
 
 class Growth(Scored):

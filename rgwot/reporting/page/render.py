@@ -91,7 +91,7 @@ def page_text(content: Content) -> str:
         most_lines=MOST_LINES,
         places=rules(content.pictures),
         comparisons=embedded(content.comparisons),
-        curves=curve_pictures(content.data["curves"]),
+        curves=curve_picture(content.data["curves"]) if content.data["curves"] else "",
         data=embedded(content.data),
         groups=content.data["groups"] is not None,
         runs=[(embedded(run.body), _escaped(run.view)) for run in content.runs],
@@ -198,21 +198,15 @@ def choice_picture(curve: Curve) -> tuple[str, str, str]:
     return curve.words, _svg(figure), described
 
 
-def curve_pictures(curves: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Draw the losses of all trainings, a colour per method and a line style per seed.
-
-    Returns ``wide`` and ``narrow``, SVG in base64; nothing when nothing was trained.
-    """
-    return {"wide": _losses(curves, 3, (12.0, 3.8)), "narrow": _losses(curves, 1, (4.2, 8.4))} if curves else {}
-
-
-def _losses(curves: Sequence[Mapping[str, Any]], columns: int, size: tuple[float, float]) -> str:
+def curve_picture(curves: Sequence[Mapping[str, Any]]) -> str:
+    """Draw the losses of all trainings as SVG in base64, a colour per method and a line style per seed."""
     from matplotlib.figure import Figure
 
     methods = list(dict.fromkeys(curve["method"] for curve in curves))
     seeds = sorted({curve["seed"] for curve in curves})
-    figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots(len(TERMS) // columns, columns, squeeze=False, sharex=True).ravel()
+    # Of a width that can be read on a telephone.
+    figure = Figure(figsize=(4.2, 8.4), layout="constrained")
+    axes = figure.subplots(len(TERMS), sharex=True)
     for axis, (term, title) in zip(axes, TERMS.items(), strict=True):
         for curve in curves:
             colour = LINE_COLOURS[methods.index(curve["method"]) % len(LINE_COLOURS)]
@@ -225,9 +219,7 @@ def _losses(curves: Sequence[Mapping[str, Any]], columns: int, size: tuple[float
         axis.tick_params(labelsize=9, labelcolor=_INK)
         axis.grid(alpha=0.3)
         axis.spines[["top", "right"]].set_visible(False)
-    for axis in axes[-columns:]:
-        axis.set_xlabel("iteration", fontsize=10, color=_INK)
+    axes[-1].set_xlabel("iteration", fontsize=10, color=_INK)
     handles, labels = axes[0].get_legend_handles_labels()
-    ncols = min(3 if columns > 1 else 1, len(labels))
-    figure.legend(handles, labels, loc="outside lower center", ncols=ncols, fontsize=10, frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", fontsize=10, frameon=False)
     return _svg(figure)

@@ -179,12 +179,12 @@ def _points(videos: Mapping[str, Samples], seed: int) -> dict[str, Any]:
     }
 
 
-def spread(lengths: Sequence[int], most: int = MAX_POINTS) -> list[NDArray[np.int64]]:
-    """Choose samples of videos evenly over time, in total at most about ``most``, of every video in proportion.
+def spread(lengths: Sequence[int]) -> list[NDArray[np.int64]]:
+    """Choose samples of videos evenly over time, at most about `MAX_POINTS` in all, of every video in proportion.
 
     Every video, of which ``lengths`` are the numbers of samples, keeps at least one.
     """
-    share = min(1.0, most / max(1, sum(lengths)))
+    share = min(1.0, MAX_POINTS / max(1, sum(lengths)))
     return [evenly(length, max(1, round(share * length)) if length else 0) for length in lengths]
 
 

@@ -25,8 +25,6 @@ SAMPLES = 5
 TIMEOUT_S = 30.0
 #: Features read at once.
 FRAMES = 64
-#: Numbers of channels of known networks, which lengths of recordings rarely equal.
-CHANNELS = frozenset({256, 400, 512, 768, 1024, 1280, 1536, 2048, 4096})
 _SIDE = 64
 _LISTED = 3
 
@@ -163,10 +161,3 @@ def compare(task: str, files: Mapping[str, FeatureFacts]) -> Iterator[Finding]:
             if value != usual:
                 line = f"{what} {value}, expected {usual} as in the other files of the task; {hint}"
                 yield Finding("error", "features", line, task, path)
-    lengths, channels = {one.count for one in files.values()}, max((one.channels for one in files.values()), default=0)
-    if len(files) > 1 and len(lengths) == 1 and lengths <= CHANNELS and channels not in CHANNELS:
-        line = (
-            f"every file has {min(lengths)} features of {channels} channels, as if the axes were the other way "
-            "round; is the order of `axes` right?"
-        )
-        yield Finding("warning", "features", line, task)

@@ -7,10 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from rgwot import paths
 from rgwot.config.configuration import load_config
 from rgwot.datasets.annotations import id_ranges
 from rgwot.datasets.arrays import feature_file
@@ -24,7 +22,7 @@ from rgwot.runtime.progress import Progress
 from rgwot.study import datasets
 from rgwot.study.datasets import MIN_VIDEOS
 from rgwot.study.doctor.checks import check_features, check_video, compare
-from rgwot.study.doctor.machine import lacking, without_gpu
+from rgwot.study.doctor.machine import lacking
 from rgwot.study.doctor.report import (
     Finding,
     Report,
@@ -86,15 +84,9 @@ def examine(
             videos.append(video)
             progress.advance(1)
     summaries = []
-    findings = list(without_gpu(study.config.device))
+    findings: list[Finding] = []
     if entry.imported is None:
-        durations_s = [
-            video.facts.duration_s
-            for video in videos
-            if video.facts.duration_s is not None
-            and not paths.at(paths.FEATURES, dataset=dataset, task=video.task, video=video.entry.video).exists()
-        ]
-        findings += lacking(study.experiments.settings("none", None, dataset).features, durations_s, Path("results"))
+        findings += lacking(study.experiments.settings("none", None, dataset).features)
     if found.unassigned and not tasks:
         line = f"{len(found.unassigned)} videos belong to no known task and are left alone: like {found.unassigned[0]}"
         findings.append(Finding("warning", "unassigned", line))

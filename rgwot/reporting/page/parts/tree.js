@@ -144,7 +144,7 @@ function showCut() {
   }
   if (edits().length) said.push("Your corrections are of the result, not of this tree.");
   byId("cut-words").textContent = said.join(" ");
-  byId("cut-next").textContent = `For names, orders and scores ask for a result of its own: decode.K: ${K}, or the decoder as ${factsOf(state.run).decoder.split("@")[0]}@K=${K}. The same segments as a file: rgwot cut segments.csv --view ${DATA.views[state.run]} --K ${K}`;
+  byId("cut-next").textContent = `For names, orders and scores ask for a result of its own: decode.K: ${K}, or the decoder as ${factsOf(state.run).decoder.split("@")[0]}@K=${K}.`;
 }
 
 function downloadCut() {
