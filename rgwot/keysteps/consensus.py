@@ -20,7 +20,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.timing import thinned
 
 POOLS = 3
-"""Pools of segmentations: with one, two seeds of a recording differ by up to 23 points."""
+"""Pools of segmentations: with one, two seeds of a recording differ by up to 23 points. A single video has one pool."""
 
 FLOOR = 0.2
 """Components of the memberships below this share of the largest variance are dropped: what few segmentations say."""
@@ -40,7 +40,8 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
     the least F / T - ``consensus.order`` I - ``consensus.agreement`` A is kept, F its energy, I how regular the order
     of its key steps is (`order_information`), and A its mean adjusted Rand index with the mean fields. All this is done
     three times, with other starts. Of the three results the one is kept that costs least in the mean over the three
-    pools of segmentations, with centres of each: what one says by chance, the others do not.
+    pools of segmentations, with centres of each: what one says by chance, the others do not. A single video, of which
+    less is asked, has one pool.
     ``consensus.refinements`` times, classifiers that are trained on the other videos then have a say in the labels of
     each (`rgwot.keysteps.crossvideo`).
 
@@ -48,13 +49,13 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
     """
     kept, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES)
     frames = replace(frames, x=frames.x[kept], lengths=lengths)
-    pools = [_pool(frames, K, settings, generator) for _ in range(POOLS)]
+    pools = [_pool(frames, K, settings, generator) for _ in range(POOLS if len(lengths) > 1 else 1)]
     made = [pool.best(K, frames.lengths, settings, generator) for pool in pools]
 
     def everywhere(i: int) -> float:
         return sum(pool.cost(made[i], frames.lengths, settings) for pool in pools)
 
-    chosen = min(range(POOLS), key=everywhere)
+    chosen = min(range(len(pools)), key=everywhere)
     (members, whitening, _), best = pools[chosen], made[chosen]
     found, classifier = refine(frames, best.memberships, settings.consensus.refinements)
 
@@ -79,7 +80,7 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
         "order_information": order_information(best.labels, frames.lengths),
         "agreement": mean_rand(best.labels, [member.labels for member in members]),
     }
-    twice = made[0].labels[nearest], made[-1].labels[nearest]
+    twice = (made[0].labels[nearest], made[-1].labels[nearest]) if len(made) > 1 else None
     result = replace(decoded(found[nearest], K, {"consensus": facts}), twice=twice)
     return result.inductive(restore_consensus, learned, K, settings)
 
