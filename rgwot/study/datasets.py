@@ -246,10 +246,10 @@ def footage_of(study: Study, dataset: str, task: str, chosen: Iterable[str] | No
     """Return the files of videos, by default all of a task, or the folder of the synthetic dataset that holds them."""
     known = videos(study, dataset, task) if chosen is None else chosen
     files = (holding_file(Path(video_file(study, dataset, task, video))) for video in known)
-    return there(dict.fromkeys(map(str, files)))
+    return without_broken_links(dict.fromkeys(map(str, files)))
 
 
-def there(files: Iterable[str]) -> list[str]:
+def without_broken_links(files: Iterable[str]) -> list[str]:
     """Return files without broken links, of which a job tells, or which it skips, where Snakemake would just stop."""
     return [file for file in files if os.path.exists(file) or not os.path.islink(file)]
 

@@ -67,6 +67,7 @@ def test_a_pool_that_went_wrong_is_outvoted(spoiled: int, monkeypatch: pytest.Mo
     monkeypatch.setattr(_Pool, "best", spoil)
     made = decode_consensus(frames, 5, settings, np.random.default_rng(0))
     assert made.twice is not None
+    assert decode_consensus(Frames(frames.x[:60], (60,), 2.0), 5, settings, np.random.default_rng(0)).twice is None
     assert adjusted_rand_score(truth, results[spoiled].labels) < 0.2
     assert adjusted_rand_score(truth, made.labels) > 0.95
 

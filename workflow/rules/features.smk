@@ -3,7 +3,7 @@
 
 rule manifest:
     input:
-        one_line_errors(lambda w: datasets.there(datasets.files(STUDY, w.dataset, w.task))),
+        one_line_errors(lambda w: datasets.without_broken_links(datasets.files(STUDY, w.dataset, w.task))),
     output:
         manifest="results/manifest/{dataset}/{task}.csv",
         annotations="results/annotations/{dataset}/{task}.csv",
