@@ -215,7 +215,9 @@ class Discovery:
         return replace(self, key_steps=replace(found, diagnostics=diagnostics), names=replayed.names)
 
     def plot(self, videos: int = 4, title: str | None = None) -> Figure:
-        """Draw the key steps of the first ``videos`` videos over time."""
+        """Draw the key steps of the first ``videos`` videos, 1 or more, over time."""
+        if videos < 1:
+            raise RgwotError(f"videos: found {videos}, expected 1 or more")
         from rgwot.reporting.figures.segments import segment_bars
 
         label = f"{self.run.method}/{self.run.decoder}"
@@ -318,7 +320,8 @@ class Discovery:
         doubted = ", degenerate" if self.diagnostics["degenerate"] else ""
         if self.warnings:
             doubted += f", {len(self.warnings)} warning{'s' if len(self.warnings) > 1 else ''}"
-        return f"<Discovery by {self.run}: {len(self.times)} videos, K = {self.K}, {order}{doubted}>"
+        videos = f"{len(self.times)} video{'s' if len(self.times) > 1 else ''}"
+        return f"<Discovery by {self.run}: {videos}, K = {self.K}, {order}{doubted}>"
 
 
 def discover(
@@ -397,6 +400,8 @@ def _resolved(
     """Return the canonical ids with their seed, and the settings of the method and of its decoder, as the workflow."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise RgwotError(f"seed: found {seed!r}, expected a whole number, 0 or more")
+    if settings is not None and not isinstance(settings, Mapping):
+        raise RgwotError(f"settings: found {settings!r}, expected blocks such as {{'train': {{'iterations': 800}}}}")
     given = {block: dict(keys) if isinstance(keys, Mapping) else keys for block, keys in (settings or {}).items()}
     for block, keys in given.items():
         if block not in BLOCKS:
@@ -552,6 +557,8 @@ def _times(times: Times | None, names: list[str]) -> Mapping[str, ArrayLike]:
     if times is None:
         return {}
     if not isinstance(times, Mapping):
+        if np.isscalar(times):
+            raise RgwotError(f"times: found {times!r}, expected one array of seconds per video; for a rate give fps")
         if len(times) != len(names):
             raise RgwotError(f"times: found those of {len(times)} videos, expected {len(names)}, one array per video")
         return dict(zip(names, times, strict=True))

@@ -175,6 +175,8 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ({"features": ["x/a.zarr", "y/a.zarr"]}, "features: two videos are called 'a'; expected different names"),
         ({"fps": 0}, "fps: expected a positive rate like 30 or 30000/1001, found '0'"),
         ({"fps": 2, "times": [np.arange(9)]}, "fps and times are both given; expected one of them"),
+        ({"times": 5}, "times: found 5, expected one array of seconds per video"),
+        ({"settings": [1]}, "settings: found [1], expected blocks such as"),
         ({"times": [np.arange(9)] * 2}, "times: found those of 2 videos, expected 1, one array per video"),
         ({"features": {"a": flat(9, 4)}, "times": {"b": np.arange(9)}}, "times: found none of video 'a'"),
         ({"times": [np.arange(8.0)]}, "features['0']: 8 times and 9 features in shape (9, 4)"),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rgwot.config.settings import build
 from rgwot.embedding import stored
 from rgwot.embedding.stored import EmbeddedVideo, read_embeddings, write_embedded
+from rgwot.evaluation.metrics import adjusted_rand_score
 from rgwot.keysteps import choices, consensus, tree
 from rgwot.keysteps.choices import choose
 from rgwot.keysteps.consensus import decode_consensus
@@ -59,6 +60,24 @@ def test_the_consensus_and_the_tree_of_every_third_sample(monkeypatch: pytest.Mo
     grown = grow(x, LENGTHS, np.random.default_rng(1))
     assert grown.leaves.tolist() == branches.leaves[nearest].tolist()
     assert grown.merges == branches.merges
+
+
+def test_the_consensus_segments_fewer_samples_and_refines_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = steps()
+    frames = Frames(x, LENGTHS, 2.0)
+    monkeypatch.setattr(consensus, "PER_VIDEO", 20)
+    chosen, counts, nearest = thinned(LENGTHS, 20 * len(LENGTHS))
+    labels = {}
+    for refinements in (0, 2):
+        keys = {"consensus.partitions": 4, "consensus.starts": 2, "consensus.refinements": refinements}
+        wanted = build(keys, "test")
+        labels[refinements] = decode_consensus(frames, 4, wanted, np.random.default_rng(0)).labels
+        if not refinements:
+            few = decode_consensus(Frames(x[chosen], counts, 2.0), 4, wanted, np.random.default_rng(0))
+            assert labels[0].tolist() == few.labels[nearest].tolist()
+    # Every border where it is, and not only where samples were segmented.
+    truth = np.concatenate([np.arange(n) * 4 // n for n in LENGTHS])
+    assert adjusted_rand_score(truth, labels[2]) > adjusted_rand_score(truth, labels[0])
 
 
 def test_choices_are_the_same_from_a_store_as_from_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

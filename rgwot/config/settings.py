@@ -392,12 +392,11 @@ class MeanfieldSettings(Block):
 class ConsensusSettings(Block):
     """Segmentation of many mean-field segmentations, the decoder `consensus` (methods 5.8)."""
 
-    partitions: Count = Field(48, description="mean-field segmentations of each of three pools")
-    starts: Count = Field(30, description="segmentations of what a pool agrees on; the best is kept")
+    partitions: Count = Field(48, description="mean-field segmentations of each of eight pools")
+    starts: Count = Field(30, description="segmentations of what the pools agree on; the best is kept")
     order: NonNegative = Field(
-        0.2, description="weight of a regular order in the choice of the best; the energy per sample has 1"
+        0.1, description="weight of a regular order in the choice of the best; the energy per sample has 1"
     )
-    agreement: NonNegative = Field(0.2, description="weight of agreement with the segmentations in this choice")
     blocks: Count = Field(1, description="equal parts of the embedding that the segmentations take in turn")
     epsilon: Positive = Field(0.1, description="weight of the entropy in each of them, in place of meanfield.epsilon")
     rounds: Count = Field(8, description="updates of the centres at most, in each of them")

@@ -8,19 +8,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 
 from rgwot.config.settings import Settings
 from rgwot.embedding.whitened import Whitening, fit_whitening
-from rgwot.evaluation.metrics import adjusted_rand_score
 from rgwot.keysteps.crossvideo import Classifier, in_context, refine, together
 from rgwot.keysteps.interface import MOST_SAMPLES, Decoded, Frames, Learned, Predict
-from rgwot.keysteps.meanfield import MeanField, decoded, energy_of, label, segment
+from rgwot.keysteps.meanfield import MeanField, decoded, label, segment
 from rgwot.keysteps.ordering import order_information
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import thinned
 
-POOLS = 3
+POOLS = 8
 """Pools of segmentations: with one, two seeds of a recording differ by up to 23 points. A single video has one pool."""
+
+PER_VIDEO = 150
+"""Samples of several videos that are segmented, at most, per video in the mean: of so many a window has seven."""
 
 FLOOR = 0.2
 """Components of the memberships below this share of the largest variance are dropped: what few segmentations say."""
@@ -35,38 +38,39 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
     Every single segmentation is a local minimum that merges some key steps and splits others, differently for every
     start. What most of them agree on is not an accident. The memberships of ``consensus.partitions`` mean-field
     segmentations (`rgwot.keysteps.meanfield`), of the ``consensus.blocks`` of the embedding in turn, are concatenated,
-    every one divided by the root of its cluster's share. Whitened to at most ``consensus.D`` components and scaled to
-    length 1 they are an embedding that the mean field segments from ``consensus.starts`` starts. Of these the one with
-    the least F / T - ``consensus.order`` I - ``consensus.agreement`` A is kept, F its energy, I how regular the order
-    of its key steps is (`order_information`), and A its mean adjusted Rand index with the mean fields. All this is done
-    three times, with other starts. Of the three results the one is kept that costs least in the mean over the three
-    pools of segmentations, with centres of each: what one says by chance, the others do not. A single video, of which
-    less is asked, has one pool.
+    every one divided by the root of its cluster's share, whitened to at most ``consensus.D`` components and scaled to
+    length 1. Eight such pools side by side, each from starts of its own, are an embedding that the mean field segments
+    from ``consensus.starts`` starts: what one pool says by chance, the others do not. Of these the one with the least
+    F / T - ``consensus.order`` I is kept, F its energy and I how regular the order of its key steps is
+    (`order_information`). A single video has one pool.
     ``consensus.refinements`` times, classifiers that are trained on the other videos then have a say in the labels of
     each (`rgwot.keysteps.crossvideo`).
 
-    Of more than `MOST_SAMPLES` samples every n-th is decoded, and the others have the label of the nearest one.
+    Of more than `PER_VIDEO` samples per video every n-th is segmented, and the others have the memberships of the
+    nearest one until classifiers refine them; of more than `MOST_SAMPLES` in all every n-th is decoded at all.
     """
     kept, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES)
     frames = replace(frames, x=frames.x[kept], lengths=lengths)
-    pools = [_pool(frames, K, settings, generator) for _ in range(POOLS if len(lengths) > 1 else 1)]
-    made = [pool.best(K, frames.lengths, settings, generator) for pool in pools]
-
-    def everywhere(i: int) -> float:
-        return sum(pool.cost(made[i], frames.lengths, settings) for pool in pools)
-
-    chosen = min(range(len(pools)), key=everywhere)
-    (members, whitening, _), best = pools[chosen], made[chosen]
-    found, classifier = refine(frames, best.memberships, settings.consensus.refinements)
+    # Less is asked of a single video, and no classifier refines it.
+    number, most = (POOLS, PER_VIDEO * len(lengths)) if len(lengths) > 1 else (1, MOST_SAMPLES)
+    few, counts, following = thinned(lengths, most)
+    coarse = replace(frames, x=frames.x[few], lengths=counts)
+    pools = [_pool(coarse, K, settings, generator) for _ in range(number)]
+    width = max(pool.x.shape[1] for pool in pools)
+    seen = [_widened(pool.x, width) for pool in pools]
+    best = _best(seen, K, counts, settings, settings.consensus.starts, generator)
+    found, classifier = refine(frames, best.memberships[following], settings.consensus.refinements)
+    shares = [own for pool in pools for own in pool.shares]
 
     def learned() -> Learned:
         return {
             # Where few directions differ, segmentations differ in their number of clusters.
-            "clusters": np.array([len(member.shares) for member in members]),
-            "member_centres": np.concatenate([member.centres for member in members]),
-            "member_shares": np.concatenate([member.shares for member in members]),
-            "whitening_mean": whitening.mean,
-            "whitening_basis": whitening.basis,
+            "clusters": np.array([len(own) for own in shares]),
+            "member_centres": np.concatenate([own for pool in pools for own in pool.centres]),
+            "member_shares": np.concatenate(shares),
+            "whitening_mean": np.concatenate([pool.whitening.mean for pool in pools]),
+            "whitening_basis": block_diag(*(_widened(pool.whitening.basis, width) for pool in pools)),
+            "pools": np.array(len(pools)),
             "centres": best.centres,
             "shares": best.shares,
             "weights": classifier.weights,
@@ -74,15 +78,17 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
         }
 
     facts = {
-        "partitions": len(members),
-        "dimensions": int(whitening.basis.shape[1]),
+        "partitions": len(shares),
+        "dimensions": best.centres.shape[1],
         "energy": float(best.energies[-1]),
-        "order_information": order_information(best.labels, frames.lengths),
-        "agreement": mean_rand(best.labels, [member.labels for member in members]),
+        "order_information": order_information(best.labels, counts),
     }
-    twice = (made[0].labels[nearest], made[-1].labels[nearest]) if len(made) > 1 else None
-    result = replace(decoded(found[nearest], K, {"consensus": facts}), twice=twice)
-    return result.inductive(restore_consensus, learned, K, settings)
+    made = decoded(found[nearest], K, {"consensus": facts}).inductive(restore_consensus, learned, K, settings)
+    if len(pools) == 1:
+        return made
+    starts = settings.consensus.starts
+    one, other = (_best([x], K, counts, settings, starts, generator).labels[following[nearest]] for x in seen[:2])
+    return replace(made, twice=(one, other))
 
 
 def restore_consensus(learned: Learned, K: int, settings: Settings) -> Predict:
@@ -90,14 +96,15 @@ def restore_consensus(learned: Learned, K: int, settings: Settings) -> Predict:
     block, borders = settings.consensus, np.cumsum(learned["clusters"])[:-1]
     chain = settings.meanfield
     centres, shares = (np.split(learned[name], borders) for name in ("member_centres", "member_shares"))
-    whitening = Whitening(learned["whitening_mean"], learned["whitening_basis"])
+    whitening = Whitening(learned["whitening_mean"], learned["whitening_basis"], int(learned["pools"]))
     classifier = Classifier(learned["weights"], learned["offsets"])
     quick = chain.model_copy(update={"epsilon": block.epsilon})
 
     def predict(others: Frames) -> Decoded:
         views = blocks_of(others, block.blocks)
         members = [
-            label(views[i % len(views)], others.lengths, *member, quick)
+            # Every pool begins with the first block.
+            label(views[i % block.partitions % len(views)], others.lengths, *member, quick)
             for i, member in enumerate(zip(centres, shares, strict=True))
         ]
         seen = whitening.apply(_side_by_side(members, shares))
@@ -129,24 +136,12 @@ def blocks_of(frames: Frames, blocks: int) -> list[NDArray[np.float64]]:
 
 
 class _Pool(NamedTuple):
-    """Segmentations, and their memberships, whitened: samples (T, D)."""
+    """Centres and shares of segmentations, and their memberships, whitened: samples (T, D)."""
 
-    members: Sequence[MeanField]
+    centres: Sequence[NDArray[np.float64]]
+    shares: Sequence[NDArray[np.float64]]
     whitening: Whitening
     x: NDArray[Any]
-
-    def cost(self, made: MeanField, lengths: Sequence[int], settings: Settings) -> float:
-        """Return what a segmentation, of this pool or another one, is judged by: F / T - gamma I - delta A."""
-        energy = energy_of(self.x, lengths, made.memberships, settings.meanfield)
-        regular = order_information(made.labels, lengths)
-        agreed = mean_rand(made.labels, [member.labels for member in self.members])
-        return energy / len(self.x) - settings.consensus.order * regular - settings.consensus.agreement * agreed
-
-    def best(self, K: int, lengths: Sequence[int], settings: Settings, generator: np.random.Generator) -> MeanField:
-        """Segment the memberships several times, and return the segmentation of least cost."""
-        single = settings.meanfield.model_copy(update={"restarts": 1})
-        tried = (segment(self.x, lengths, K, single, generator) for _ in range(settings.consensus.starts))
-        return min(tried, key=lambda made: self.cost(made, lengths, settings))
 
 
 def _pool(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> _Pool:
@@ -157,14 +152,33 @@ def _pool(frames: Frames, K: int, settings: Settings, generator: np.random.Gener
     quick = settings.meanfield.model_copy(update=changes)
     views = blocks_of(frames, block.blocks)
     members = [segment(views[i % len(views)], frames.lengths, K, quick, generator) for i in range(block.partitions)]
-    memberships = _side_by_side([member.memberships for member in members], [member.shares for member in members])
+    shares = [member.shares for member in members]
+    memberships = _side_by_side([member.memberships for member in members], shares)
     whitening = fit_whitening([memberships], block.D, FLOOR)
-    return _Pool(members, whitening, whitening.apply(memberships))
+    return _Pool([member.centres for member in members], shares, whitening, whitening.apply(memberships))
 
 
-def mean_rand(labels: NDArray[np.int64], others: Sequence[NDArray[np.int64]]) -> float:
-    """Return the mean adjusted Rand index of labels (T,) with others of the same samples."""
-    return float(np.mean([adjusted_rand_score(labels, own) for own in others]))
+def _best(
+    pools: Sequence[NDArray[Any]],
+    K: int,
+    lengths: Sequence[int],
+    settings: Settings,
+    starts: int,
+    generator: np.random.Generator,
+) -> MeanField:
+    """Segment the samples of pools (T, D) side by side from several starts; return the segmentation of least cost."""
+    x = np.concatenate(pools, axis=1)
+    single = settings.meanfield.model_copy(update={"restarts": 1})
+
+    def cost(made: MeanField) -> float:
+        return float(made.energies[-1]) / len(x) - settings.consensus.order * order_information(made.labels, lengths)
+
+    return min((segment(x, lengths, K, single, generator) for _ in range(starts)), key=cost)
+
+
+def _widened(columns: NDArray[Any], width: int) -> NDArray[Any]:
+    """Add columns of zeros, which change no direction, up to a width."""
+    return np.pad(columns, ((0, 0), (0, width - columns.shape[1])))
 
 
 def _side_by_side(

@@ -153,22 +153,11 @@ def minimise(x: NDArray[Any], lengths: Sequence[int], p: NDArray[Any], settings:
     settings
         Every key but ``restarts`` is read.
     """
-    x, start, centres = _started(x, p)
-    return _Chain(lengths, settings).run(np.log(start), start, x, centres, fixed=False)
-
-
-def energy_of(x: NDArray[Any], lengths: Sequence[int], p: NDArray[Any], settings: MeanfieldSettings) -> float:
-    """Return the energy F of memberships with the centres of least energy; parameters as of `minimise`."""
-    x, start, centres = _started(x, p)
-    return _Chain(lengths, settings).evaluate(np.log(start), start, _unary(x, centres, settings.alpha))[0]
-
-
-def _started(x: NDArray[Any], p: NDArray[Any]) -> tuple[Array, Array, Array]:
-    """Return directions, positive memberships (K, T) and their centres."""
     x = directions(x)
     start = np.maximum(np.asarray(p, dtype=np.float64).T, SMALLEST)
     start = np.ascontiguousarray(start / start.sum(axis=0))
-    return x, start, _centres(x, start, np.zeros((len(start), x.shape[1])))
+    centres = _centres(x, start, np.zeros((len(start), x.shape[1])))
+    return _Chain(lengths, settings).run(np.log(start), start, x, centres, fixed=False)
 
 
 def segment(
