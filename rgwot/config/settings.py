@@ -392,7 +392,7 @@ class MeanfieldSettings(Block):
 class ConsensusSettings(Block):
     """Segmentation of many mean-field segmentations, the decoder `consensus` (methods 5.8)."""
 
-    partitions: Count = Field(48, description="mean-field segmentations of each of eight pools")
+    partitions: Count = Field(48, description="mean-field segmentations of each of seven pools")
     starts: Count = Field(30, description="segmentations of what the pools agree on; the best is kept")
     order: NonNegative = Field(
         0.1, description="weight of a regular order in the choice of the best; the energy per sample has 1"

@@ -19,7 +19,7 @@ from rgwot.keysteps.ordering import order_information
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import thinned
 
-POOLS = 8
+POOLS = 7
 """Pools of segmentations: with one, two seeds of a recording differ by up to 23 points. A single video has one pool."""
 
 PER_VIDEO = 150
@@ -39,7 +39,7 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
     start. What most of them agree on is not an accident. The memberships of ``consensus.partitions`` mean-field
     segmentations (`rgwot.keysteps.meanfield`), of the ``consensus.blocks`` of the embedding in turn, are concatenated,
     every one divided by the root of its cluster's share, whitened to at most ``consensus.D`` components and scaled to
-    length 1. Eight such pools side by side, each from starts of its own, are an embedding that the mean field segments
+    length 1. Seven such pools side by side, each from starts of its own, are an embedding that the mean field segments
     from ``consensus.starts`` starts: what one pool says by chance, the others do not. Of these the one with the least
     F / T - ``consensus.order`` I is kept, F its energy and I how regular the order of its key steps is
     (`order_information`). A single video has one pool.
@@ -86,7 +86,8 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
     made = decoded(found[nearest], K, {"consensus": facts}).inductive(restore_consensus, learned, K, settings)
     if len(pools) == 1:
         return made
-    starts = settings.consensus.starts
+    # To see whether two answers are alike a third of the starts will do.
+    starts = -(-settings.consensus.starts // 3)
     one, other = (_best([x], K, counts, settings, starts, generator).labels[following[nearest]] for x in seen[:2])
     return replace(made, twice=(one, other))
 
