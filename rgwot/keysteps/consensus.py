@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import block_diag
 
 from rgwot.config.settings import Settings
 from rgwot.embedding.whitened import Whitening, fit_whitening
 from rgwot.keysteps.crossvideo import Classifier, in_context, refine, together
-from rgwot.keysteps.interface import MOST_SAMPLES, Decoded, Frames, Learned, Predict
+from rgwot.keysteps.interface import MOST_SAMPLES, Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.meanfield import MeanField, decoded, label, segment
 from rgwot.keysteps.ordering import order_information
 from rgwot.runtime.errors import RgwotError
@@ -60,25 +59,27 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
     seen = [_widened(pool.x, width) for pool in pools]
     best = _best(seen, K, counts, settings, settings.consensus.starts, generator)
     found, classifier = refine(frames, best.memberships[following], settings.consensus.refinements)
-    shares = [own for pool in pools for own in pool.shares]
 
     def learned() -> Learned:
+        # One pool is enough to label other videos: that in which the key steps are clearest.
+        parts = best.centres.reshape(-1, len(pools), width)
+        clearest = int(np.square(parts).sum(axis=(0, 2)).argmax())
+        pool = pools[clearest]
         return {
             # Where few directions differ, segmentations differ in their number of clusters.
-            "clusters": np.array([len(own) for own in shares]),
-            "member_centres": np.concatenate([own for pool in pools for own in pool.centres]),
-            "member_shares": np.concatenate(shares),
-            "whitening_mean": np.concatenate([pool.whitening.mean for pool in pools]),
-            "whitening_basis": block_diag(*(_widened(pool.whitening.basis, width) for pool in pools)),
-            "pools": np.array(len(pools)),
-            "centres": best.centres,
+            "clusters": np.array([len(own) for own in pool.shares]),
+            "member_centres": np.concatenate(pool.centres),
+            "member_shares": np.concatenate(pool.shares),
+            "whitening_mean": pool.whitening.mean,
+            "whitening_basis": pool.whitening.basis,
+            "centres": directions(parts[:, clearest, : pool.x.shape[1]]),
             "shares": best.shares,
             "weights": classifier.weights,
             "offsets": classifier.offsets,
         }
 
     facts = {
-        "partitions": len(shares),
+        "partitions": sum(len(pool.shares) for pool in pools),
         "dimensions": best.centres.shape[1],
         "energy": float(best.energies[-1]),
         "order_information": order_information(best.labels, counts),
@@ -97,15 +98,14 @@ def restore_consensus(learned: Learned, K: int, settings: Settings) -> Predict:
     block, borders = settings.consensus, np.cumsum(learned["clusters"])[:-1]
     chain = settings.meanfield
     centres, shares = (np.split(learned[name], borders) for name in ("member_centres", "member_shares"))
-    whitening = Whitening(learned["whitening_mean"], learned["whitening_basis"], int(learned["pools"]))
+    whitening = Whitening(learned["whitening_mean"], learned["whitening_basis"])
     classifier = Classifier(learned["weights"], learned["offsets"])
     quick = chain.model_copy(update={"epsilon": block.epsilon})
 
     def predict(others: Frames) -> Decoded:
         views = blocks_of(others, block.blocks)
         members = [
-            # Every pool begins with the first block.
-            label(views[i % block.partitions % len(views)], others.lengths, *member, quick)
+            label(views[i % len(views)], others.lengths, *member, quick)
             for i, member in enumerate(zip(centres, shares, strict=True))
         ]
         seen = whitening.apply(_side_by_side(members, shares))
