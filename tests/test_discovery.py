@@ -313,6 +313,8 @@ def test_a_saved_result_is_one_of_the_workflow(found: rgwot.Discovery, tmp_path:
 
 def test_pictures_exports_and_comparisons(found: rgwot.Discovery, tmp_path: Path) -> None:
     assert len(found.plot(videos=3).axes) == 3
+    with pytest.raises(RgwotError, match="videos: found 0, expected 1 or more"):
+        found.plot(videos=0)
     named = dataclasses.replace(found, names={1: "cut", 2: "stir", 3: "pour"})
     named.export("csv", tmp_path / "csv")
     coded = pd.read_csv(tmp_path / "csv/segments.csv")
