@@ -19,10 +19,10 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.timing import thinned
 
 POOLS = 7
-"""Pools of segmentations: with one, two seeds of a recording differ by up to 23 points. A single video has one pool."""
+"""Pools of segmentations: the more there are, the fewer seeds give another answer. A single video has one."""
 
 PER_VIDEO = 150
-"""Samples of several videos that are segmented, at most, per video in the mean: of so many a window has seven."""
+"""Samples per video, in the mean, that are segmented of several videos: a window of the mean field then has seven."""
 
 FLOOR = 0.2
 """Components of the memberships below this share of the largest variance are dropped: what few segmentations say."""

@@ -64,6 +64,9 @@ def test_a_pool_that_went_wrong_is_outvoted(spoiled: int, monkeypatch: pytest.Mo
     monkeypatch.setattr(consensus, "_pool", spoil)
     made = decode_consensus(frames, 5, settings, np.random.default_rng(0))
     assert adjusted_rand_score(truth, made.labels) > 0.95
+    # Nor is it the one that other videos are labelled by.
+    assert made.predict is not None
+    assert adjusted_rand_score(truth, made.predict(frames).labels) > 0.95
     # The first two say what two seeds might.
     assert made.twice is not None
     for pool, labels in enumerate(made.twice):
