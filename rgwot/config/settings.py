@@ -212,7 +212,8 @@ class TrainSettings(Block):
     weight_decay: NonNegative = Field(1e-5, description="coupled L2 weight decay; paper")
     clip: Positive | None = Field(None, description="norm of the gradient of a step at most; null: any (gtcc: 1)")
     precision: Literal["float32", "bfloat16", "auto"] = Field(
-        "float32", description="arithmetic of the convolutions; auto: bfloat16 where the processor has it"
+        "float32",
+        description="arithmetic of convolutions (float32 on a GPU: TF32); auto: bfloat16 where the processor has it",
     )
     threads: Count = Field(4, description="CPU threads of one training; fixed, because they change rounding")
     memory_gb: Positive = Field(

@@ -29,6 +29,9 @@ AnyState = TypeVar("AnyState", bound=tuple[Tensor, ...])
 # Sinkhorn and Newton work in float64; below this relative error only rounding is left.
 _FLOOR = 1e-12
 _ROUNDING = 2e-15
+# Costs up to this many entries are worked on by the CPU wherever they are: on a GPU, launching the many small kernels
+# takes longer than their arithmetic (three times as long for four pairs of 32 frames; benchmarks/gpu.py).
+_SMALL = 2**15
 
 
 class TransportResult(NamedTuple):
@@ -77,9 +80,10 @@ def solve(
     r"""Solve a batch of fused Gromov-Wasserstein problems (module docstring; methods 3.4).
 
     Computed in float64 whatever the type of the cost, outside autocast and without gradient: the problems are
-    small, and a marginal error of 1e-6 is out of reach in float32. An outer iteration costs O(NM) for the
-    structure and for each Sinkhorn pass, and O(N^2 M) for each Newton step, which saves thousands of passes. F is not
-    convex: the plan found is the stationary point reached from the product of the marginals.
+    small, and a marginal error of 1e-6 is out of reach in float32. Up to 32,768 costs from a GPU are worked on by the
+    CPU; the result is where the cost is. An outer iteration costs O(NM) for the structure and for each Sinkhorn pass,
+    and O(N^2 M) for each Newton step, which saves thousands of passes. F is not convex: the plan found is the
+    stationary point reached from the product of the marginals.
 
     Parameters
     ----------
@@ -126,7 +130,7 @@ def solve(
     if solver not in {"converged", "parity"}:
         raise ValueError(f"solver: found {solver!r}, expected 'converged' or 'parity'")
     with torch.no_grad(), torch.autocast(device_type=cost.device.type, enabled=False):
-        linear = (1 - alpha) * cost.double()
+        linear = (1 - alpha) * (cost.cpu() if cost.numel() <= _SMALL else cost).double()
         if not bool(linear.isfinite().all()):
             raise ValueError("cost: found a value that is not finite, expected finite costs")
         p, q = (linear.new_full((len(linear), size), 1 / size) for size in linear.shape[1:])
@@ -138,7 +142,7 @@ def solve(
             state, iterations = _descend(problem, max_iterations, tolerance)
         error = problem.marginal_error(state.plan)
         limit = torch.inf if solver == "parity" else tolerance**0.5
-        return TransportResult(
+        result = TransportResult(
             plan=state.plan.to(torch.promote_types(cost.dtype, torch.float32)),
             objective=state.objective,
             iterations=iterations,
@@ -146,6 +150,7 @@ def solve(
             stationarity=state.stationarity,
             converged=(error <= tolerance) & (state.stationarity <= limit),
         )
+        return TransportResult(*(value.to(cost.device) for value in result))
 
 
 class _State(NamedTuple):

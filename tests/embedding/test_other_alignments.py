@@ -300,8 +300,12 @@ def test_pairs_in_one_forward_pass_equal_pairs_one_by_one(
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @pytest.mark.parametrize("name", [name for name in METHODS if name not in TRANSPORT])
-def test_cuda_follows_the_cpu(task: Path, of_family: Make, tmp_path: Path, name: str) -> None:
+def test_cuda_follows_the_cpu(
+    task: Path, of_family: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    # PyTorch's default for convolutions keeps 10 bits of float32's 23.
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
     chosen = of_family(name, train__lr=1e-4)
     for device in ("cpu", "cuda"):
         train(task, task.parent, tmp_path / device, chosen, 0, device=device)
-    np.testing.assert_allclose(terms(tmp_path / "cuda"), terms(tmp_path / "cpu"), rtol=2e-2)
+    np.testing.assert_allclose(terms(tmp_path / "cuda"), terms(tmp_path / "cpu"), rtol=1e-2)

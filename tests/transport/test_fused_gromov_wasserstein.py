@@ -203,9 +203,11 @@ def test_mistakes_are_told() -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
 @pytest.mark.parametrize("solver", ["converged", "parity"])
 @pytest.mark.parametrize("r", [0.02, 0.1])
-def test_cuda_gives_the_plan_of_the_cpu(solver: str, r: float) -> None:
-    cost = random_cost(13, n=33, m=33).float()
+@pytest.mark.parametrize("batch", [4, 40])  # few are worked on by the CPU
+def test_cuda_gives_the_plan_of_the_cpu(solver: str, r: float, batch: int) -> None:
+    cost = random_cost(13, batch, 33, 33).float()
     cpu, cuda = (solve(cost.to(device), **PAPER, r=r, solver=solver, max_iterations=2000) for device in ("cpu", "cuda"))
+    assert all(value.device.type == "cuda" for value in cuda)
     torch.testing.assert_close(cuda.objective.cpu(), cpu.objective, rtol=1e-6, atol=1e-6)
     torch.testing.assert_close(cuda.plan.cpu(), cpu.plan, rtol=0, atol=1e-6 if r == 0.02 else 1e-3 / 33)
     assert torch.equal(cuda.converged.cpu(), cpu.converged)
