@@ -49,7 +49,7 @@ SAME_ORDER = 0.75
 PRESSED = 0.15
 """Share of time with which segmentations made without it go on, to see what gives way."""
 
-ASKED: Mapping[str, float] = {"J": 0.755, "disorder": 1.4, "concordance": 0.2}
+ASKED: Mapping[str, float] = {"J": 0.755, "disorder": 1.4, "concordance": 0.1}
 """Evidence from which on there is background (`background_evidence`); as development tasks suggest."""
 
 SURPLUS_SHARE = 0.5
