@@ -107,7 +107,7 @@ def write(folder: Path, content: pd.DataFrame, door: str) -> list[Path]:
     return sorted(folder.iterdir())
 
 
-@pytest.mark.parametrize("door", ["elan", "boris", "csv", "praat"])
+@pytest.mark.parametrize("door", ["elan", "boris", "boris_events", "csv", "praat", "audacity"])
 def test_through_other_programs_nothing_is_lost(tmp_path_factory: pytest.TempPathFactory, door: str) -> None:
     @settings(max_examples=40, deadline=None)
     @given(st.data())

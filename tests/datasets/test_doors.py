@@ -208,6 +208,16 @@ def test_boris_tables(tmp_path: Path) -> None:
         rows(tmp_path / "b.tsv")
 
 
+def test_boris_events_that_are_copied_have_no_header(tmp_path: Path) -> None:
+    states = [event for event in EVENTS if event[2] != "sip"]
+    text = "\n".join("\t".join(map(str, event)) for event in states)
+    (tmp_path / "cup of tea.tsv").write_text(text)
+    assert rows(tmp_path / "cup of tea.tsv") == SEGMENTS
+    (tmp_path / "cup of tea.tsv").write_text(text.rpartition("\n")[0])
+    with pytest.raises(RgwotError, match="tea.tsv: line 5: 'stir' starts and never stops"):
+        rows(tmp_path / "cup of tea.tsv")
+
+
 def test_boris_tables_of_old_versions(tmp_path: Path) -> None:
     head = "Observation id\tmonday 1\t\t\n\t\t\t\nMedia file(s)\t\t\t\nTime offset (s)\t0.0\t\t\n\t\t\t\n"
     columns = "Time\tMedia file path\tTotal length\tFPS\tSubject\tBehavior\tBehavioral category\tComment\tStatus\n"
@@ -236,6 +246,15 @@ def test_observations_whose_clock_is_not_that_of_the_video(tmp_path: Path) -> No
     for name in ("a.boris", "a.tsv"):
         with pytest.raises(RgwotError, match=r"time offset 5(.0)? s; expected 0"):
             rows(tmp_path / name)
+
+
+def test_audacity(tmp_path: Path) -> None:
+    # One label with frequencies, and one without a length.
+    (tmp_path / "a.txt").write_text("0.5\t2.0\tpour  water\n\\\t100.0\t2000.0\n3.0\t4.25\tstir\n5.0\t5.0\tbeep\n")
+    assert rows(tmp_path / "a.txt") == [["a", 0.5, 2.0, "pour water"], ["a", 3.0, 4.25, "stir"]]
+    (tmp_path / "a.txt").write_text("0,5\t2,0\tpour\n")
+    with pytest.raises(RgwotError, match="a.txt: line 1: '0,5' as a time; expected seconds with a decimal point"):
+        rows(tmp_path / "a.txt")
 
 
 def label_studio(video: str) -> list[dict[str, Any]]:
@@ -359,8 +378,8 @@ def test_a_table_annotates_features_that_are_no_tables(tmp_path: Path) -> None:
 def test_files_of_nothing_end_in_one_line(tmp_path: Path, name: str, content: bytes) -> None:
     if not name.startswith("gone"):
         (tmp_path / name).write_bytes(content)
-    if content == b"" and name in ("a.csv", "a.txt"):
-        assert rows(tmp_path / name, fps=30) == []
+    if content == b"" and name in ("a.csv", "a.tsv", "a.txt"):
+        assert rows(tmp_path / name) == []
         return
     if name == "a.txt" and content != b"\x00\x01\x02\xff":
         # Any text can be labels.

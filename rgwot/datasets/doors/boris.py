@@ -1,4 +1,4 @@
-"""Projects of BORIS (``.boris``, JSON, packed or not) and its tables of events.
+"""Projects of BORIS (``.boris``, JSON, packed or not), its tables of events, and events that it copies and pastes.
 
 State events come in pairs; what no pair covers is background. The video is the media file, or else the observation's
 name.
@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from rgwot.datasets.doors.rows import Hints, Row, media_stem, number, read_json, records
 from rgwot.datasets.faults import DataFault
+from rgwot.datasets.text import filled_lines
 
 START, STOP = "Start (s)", "Stop (s)"
 
@@ -70,6 +71,15 @@ def read_tabular(path: Path, hints: Hints) -> Iterator[Row]:
         events[video] += [event, event] if kind == "POINT" else [event]
     for video, own in events.items():
         yield from _paired(path, video, own)
+
+
+def read_events(path: Path, hints: Hints) -> Iterator[Row]:
+    """Read state events without a header, as an observation has them, of the video of the file's own name."""
+    events = []
+    for line in filled_lines(path):
+        where, (time, subject, code, modifiers, *_) = f"line {line.number}", line.text.split("\t")
+        events.append(Event(where, number(path, where, time), subject, code, modifiers))
+    yield from _paired(path, path.stem, events)
 
 
 def _paired(path: Path, video: str, events: Iterable[Event]) -> Iterator[Row]:

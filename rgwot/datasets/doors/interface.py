@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,6 +30,11 @@ _HEAD = 4096
 
 def _has(*marks: str) -> Callable[[str], bool]:
     return lambda head: all(mark in head for mark in marks)
+
+
+def _tabs(number: int) -> Callable[[str], bool]:
+    """Return what fits a line of a time and so many tabs, and an empty file: that of a video without a segment."""
+    return lambda head: re.match(rf"\s*$|[\d.,]+(\t[^\t\n]*){{{number}}}", head) is not None
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,7 @@ FORMATS: Mapping[str, Format] = {
         _has("Behavior", "Observation id", "Time"),
         many="Observation id",
     ),
+    "boris_events": Format(boris.read_events, (".tsv",), "events as BORIS copies them", _tabs(5)),
     "label_studio": Format(
         others.read_label_studio,
         (".json",),
@@ -69,6 +76,7 @@ FORMATS: Mapping[str, Format] = {
         many="{",
         counts=True,
     ),
+    "audacity": Format(others.read_audacity, (".txt",), "labels of Audacity", _tabs(2)),
     "mstcn": Format(others.read_mstcn, (".txt",), "a label per line and frame, as MS-TCN has it", counts=True),
     "table": Format(
         others.read_table,
@@ -106,9 +114,10 @@ def format_of(path: Path) -> str:
 
 
 def suffixes(hints: Hints) -> tuple[str, ...]:
-    """Return the suffixes of annotations that can be read with what is known of them."""
-    usable = (about for about in FORMATS.values() if hints.fps is not None or not about.counts)
-    return tuple(dict.fromkeys(suffix for about in usable for suffix in about.suffixes))
+    """Return the suffixes of annotations that can be read, whichever format of a suffix they have, with these hints."""
+    known = dict.fromkeys(suffix for about in FORMATS.values() for suffix in about.suffixes)
+    counting = {suffix for about in FORMATS.values() if about.counts for suffix in about.suffixes}
+    return tuple(suffix for suffix in known if hints.fps is not None or suffix not in counting)
 
 
 def annotates_many(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""The files of ELAN, Praat, Label Studio and MS-TCN, and tables with a header or without."""
+"""The files of ELAN, Praat, Audacity, Label Studio and MS-TCN, and tables with a header or without."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from rgwot.datasets.csv_files import read_three_columns
 from rgwot.datasets.doors.rows import Hints, Row, columns_of, media_stem, number, read_json, records
 from rgwot.datasets.faults import DataFault
-from rgwot.datasets.text import excerpt, read_bytes, read_lines
+from rgwot.datasets.text import excerpt, filled_lines, read_bytes, read_lines
 from rgwot.runtime.optional import optional
 from rgwot.timing import parse_rate
 
@@ -58,6 +58,15 @@ def read_praat(path: Path, hints: Hints) -> Iterator[Row]:
         # BORIS writes this where Praat has nothing.
         if text != "null":
             yield Row(path.stem, start_s, end_s, text, f"interval {place}")
+
+
+def read_audacity(path: Path, hints: Hints) -> Iterator[Row]:
+    """Read labels of Audacity, in seconds, of the video of the file's own name."""
+    for line in filled_lines(path):
+        # A backslash begins the frequencies of the label above.
+        if not line.text.startswith("\\"):
+            where, (start, end, label) = f"line {line.number}", line.text.split("\t", 2)
+            yield Row(path.stem, number(path, where, start), number(path, where, end), label, where)
 
 
 def read_label_studio(path: Path, hints: Hints) -> Iterator[Row]:
