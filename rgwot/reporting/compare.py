@@ -12,7 +12,10 @@ import numpy as np
 import pandas as pd
 
 from rgwot.datasets.doors import read_segments as read_coded
+from rgwot.datasets.doors.others import is_table
+from rgwot.datasets.doors.rows import columns_of
 from rgwot.datasets.names import video_id
+from rgwot.datasets.text import read_lines
 from rgwot.evaluation.agreement import OVERLAP, Agreement, agreement
 from rgwot.evaluation.metrics import IntArray
 from rgwot.paths import SEGMENTS, name_of
@@ -69,7 +72,12 @@ def answer_of(segments: pd.DataFrame, where: Path | str = "segments") -> Answer:
 
 def coded(path: Path) -> bool:
     """Return whether a path is that of annotations: a file, or a folder that is none of key steps."""
-    return path.is_file() or (path.is_dir() and not (path / name_of(SEGMENTS)).is_file())
+    segments = path / name_of(SEGMENTS)
+    if not segments.is_file():
+        return path.exists()
+    # An export as a table has the same name, and no scopes.
+    header = read_lines(segments)[0].text
+    return is_table(header) and "scope" not in columns_of(header)
 
 
 def read_coding(

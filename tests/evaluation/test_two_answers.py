@@ -86,6 +86,11 @@ def test_a_result_and_coders(tmp_path: Path) -> None:
     ours = tmp_path / "ours.csv"
     ours.write_text(coders[0].read_text().replace("v 1", "v%201"))
     assert compare_results(folder, ours)[2:] == compare_results(folder, coders[0])[2:]
+    # An export as a table is called like the segments of a result.
+    (tmp_path / "exported").mkdir()
+    (tmp_path / "exported/segments.csv").write_text(ours.read_text())
+    assert compare_results(folder, tmp_path / "exported")[2:] == compare_results(folder, ours)[2:]
+    assert compare_results(tmp_path / "exported", ours)[2:] == compare_results(ours, ours)[2:]
     swapped = compare_results(*coders)
     # By their names, they agree on background alone: 0.2 of 0.9 seconds.
     assert "of all time" in swapped[3]
