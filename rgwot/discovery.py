@@ -33,7 +33,7 @@ from rgwot.embedding.stored import EmbeddedTask
 from rgwot.features.importing import id_of, store_of_array
 from rgwot.features.index import check_stores
 from rgwot.features.store import FeatureStore, open_store
-from rgwot.keysteps.decode import embedded_task, find_key_steps
+from rgwot.keysteps.decode import check_number, embedded_task, find_key_steps
 from rgwot.keysteps.ordering import Order, rank_procedures
 from rgwot.keysteps.outputs import KeySteps, write_keysteps
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
@@ -474,12 +474,13 @@ def find(
         segments = trivial_segments(videos, rule, K, run.seed, decoding.evaluation.stride)
         key_steps = trivial_key_steps(segments, rule, int(K), run.seed, held_out, learner)
     else:
+        seen = [store for store in stores if store.video not in held_out]
+        check_number(resolved_K(decoding.decode.K), decoding.decode.surplus, sum(map(len, seen)))
         # An encoder sets their number.
         with threads_kept() if family.trained else nullcontext():
             if family.trained:
                 from rgwot.embedding.train import fit_encoder
 
-                seen = [store for store in stores if store.video not in held_out]
                 model = fit_encoder(seen, settings, run.seed, device=device, held_out=held_out).model
             made = embedder(stores, settings, model, run.method, run.seed, device if model else "cpu", 1, held_out)
             embedded = embedded_task(stores, made)

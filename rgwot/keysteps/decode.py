@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,13 +78,15 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
     """
     if decoder not in CLUSTERING:
         raise RgwotError(f"decoder {decoder!r}: not known; {nearest(decoder, CLUSTERING)}")
-    resolved_K(settings.decode.K)
+    samples = sum(len(video.time_s) for video in task.part(held_out=False).values())
+    # What is set is refused before anything is computed, what is chosen once it is known.
+    check_number(resolved_K(settings.decode.K), settings.decode.surplus, samples)
     from threadpoolctl import threadpool_limits
 
     # Sums over threads depend on their number; one thread gives the same files everywhere.
     with threadpool_limits(limits=1):
         choices = _choose(task, settings, seed)
-        _check_number(task, choices)
+        check_number(choices.K, choices.surplus, samples)
         K, run = choices.K, extended(CLUSTERING[decoder].load(), choices)
 
         def decoding(video: str | None) -> Predict:
@@ -300,13 +302,15 @@ def consensus_numbers(
     return np.argsort([*order, *(cluster for cluster in range(K) if cluster not in order)])
 
 
-def _check_number(task: EmbeddedTask, choices: Choices) -> None:
-    """Raise if so many key steps cannot be found: a single one is the whole video, and each needs a sample."""
-    samples = sum(len(video.time_s) for video in task.part(held_out=False).values())
-    most = samples - choices.surplus
-    if not 2 <= choices.K <= most:
+def check_number(K: int | Literal["auto"], surplus: int | Literal["auto"], samples: int) -> None:
+    """Raise if so many key steps cannot be found: a single one is the whole video, and each needs a sample.
+
+    A number that is still to be chosen is not judged.
+    """
+    most = samples - (0 if surplus == "auto" else surplus)
+    if K != "auto" and not 2 <= K <= most:
         raise RgwotError(
-            f"decode.K: found {choices.K}, expected 2 to {most}: a single key step is the whole video, and there are "
+            f"decode.K: found {K}, expected 2 to {most}: a single key step is the whole video, and there are "
             f"{samples} samples to cluster"
         )
 

@@ -103,6 +103,14 @@ def test_key_steps_of_the_task_are_the_same_without_those_of_each_video(tmp_path
     pd.testing.assert_frame_equal(read(tmp_path / "one")[0], segments[segments.scope == "task"].reset_index(drop=True))
 
 
+def test_too_many_key_steps_are_refused_before_choices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = store(tmp_path / "e.zarr", three_videos())
+    monkeypatch.setattr("rgwot.keysteps.decode.choose", None)
+    for changes, most in (({}, 108), ({"decode.surplus": 5}, 103)):
+        with pytest.raises(RgwotError, match=f"decode.K: found 109, expected 2 to {most}: .* there are 108 samples"):
+            decode(source, tmp_path / "out", "kmeans", settings(109, {"decode.time": "auto", **changes}), 0)
+
+
 def test_a_video_by_itself_does_not_depend_on_the_others(tmp_path: Path) -> None:
     videos = {"a": places([0, 1, 2, 3], 0, 0.6), "b": places([3, 1, 0], 1, 0.6)}
     decode(store(tmp_path / "two.zarr", videos), tmp_path / "two", "kmeans", settings(4), 0)
