@@ -511,7 +511,7 @@ def stores_of(features: Videos, times: Times | None, form: Callable[[str], Impor
             path = Path(video).absolute()
             if path.suffix != STORE or not path.is_dir():
                 raise RgwotError(f"{what}: found {str(video)!r}, expected an array, or a feature store ({STORE})")
-            found.append(replace(open_store(path), path=path.with_name(f"{ident}{STORE}")))
+            found.append(replace(open_store(path), called=ident))
             continue
         try:
             array = np.asarray(video)

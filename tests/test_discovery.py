@@ -115,6 +115,7 @@ def test_stores_of_the_workflow_stand_for_arrays(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(found.segments, read_segments(expected / "segments.csv"))
     assert list(found.labels) == ["a", "b"]
     assert found.embeddings["a"].shape == (len(videos["a"]), 12)
+    assert list(rgwot.discover({"a b": stores[0]}, method="raw", decoder="kmeans", K=3).labels) == ["a b"]
 
 
 @pytest.mark.parametrize("method", [name for name, about in EMBEDDINGS.items() if about.function] + ["none"])
@@ -179,6 +180,14 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ({"settings": [1]}, "settings: found [1], expected blocks such as"),
         ({"times": [np.arange(9)] * 2}, "times: found those of 2 videos, expected 1, one array per video"),
         ({"features": {"a": flat(9, 4)}, "times": {"b": np.arange(9)}}, "times: found none of video 'a'"),
+        (
+            {
+                "features": {"a b": flat(9, 4), "c/d": flat(9, 4)},
+                "times": {"a b": np.arange(9.0), "c/d": np.arange(9) / 2},
+            },
+            "features['c/d']: vectors of 4 at 2 per second, expected vectors of 4 at 1 per second as in "
+            "features['a b']; ",
+        ),
         ({"times": [np.arange(8.0)]}, "features['0']: 8 times and 9 features in shape (9, 4)"),
         ({"method": "rgwot"}, "features: found 1 video, expected at least 2 for the method 'rgwot'"),
         ({"method": "whitend"}, "method 'whitend': unknown base 'whitend'; did you mean 'whitened'?"),
@@ -275,6 +284,8 @@ def test_where_nothing_can_be_predicted_it_is_said() -> None:
     fitted = rgwot.ProcedureLearner(fps=FPS, settings=SMALL).fit(videos)
     with pytest.raises(RgwotError, match="expected 4 axes, since `axes` is TCHW"):
         fitted.predict([flat(9, 12)])
+    with pytest.raises(RgwotError, match=r"^features\['a b'\]: features of 12 x 2 x 2, expected 12 x 3 x 3 as in what"):
+        fitted.predict({"a b": flat(9, 12, 2, 2)})
 
 
 def test_importing_the_package_imports_nothing_else() -> None:

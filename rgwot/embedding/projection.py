@@ -7,7 +7,7 @@ learned (methods 4.14).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -98,7 +98,7 @@ def _places(store: FeatureStore) -> NDArray[np.float32]:
 
 def _held(store: FeatureStore, maps: NDArray[np.float16]) -> FeatureStore:
     """Return the store of a video with these features in memory in place of its own."""
-    return FeatureStore(store.path, store.attributes, store.time_s, maps)
+    return replace(store, _array=maps)
 
 
 def fit_beside(stores: Sequence[FeatureStore], learned: EmbedVideo) -> dict[str, NDArray[Any]]:

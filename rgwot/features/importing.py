@@ -325,7 +325,7 @@ def store_of_array(name: str, features: ArrayLike, settings: ImportSettings, tim
     if array.ndim == 2:
         attributes["scales"] = spread.ratio
         maps = maps[:, :, 0, 0]
-    return FeatureStore(Path(f"{ident}{STORE}"), attributes, found.time_s(found.count), maps)
+    return FeatureStore(shown, attributes, found.time_s(found.count), maps, ident)
 
 
 def id_of(name: Any) -> str:

@@ -63,7 +63,7 @@ def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathL
     for row in with_frames:
         if row[SIZE] != (first := with_frames[0])[SIZE]:
             place = Path(output).with_name(f"{row['video']}{STORE}")
-            raise RgwotError(_other_size(place, row[SIZE], first["video"], first[SIZE]))
+            raise RgwotError(_other_size(place, row[SIZE], f"{first['video']}{STORE}", first[SIZE]))
     write_rows(COLUMNS, [[row[column] for column in COLUMNS] for row in rows], output)
 
 
@@ -78,7 +78,7 @@ def check_stores(stores: Iterable[FeatureStore]) -> None:
     with_frames = [store for store in stores if len(store)]
     for store in with_frames:
         if (found := _size(store)) != (expected := _size(with_frames[0])):
-            raise RgwotError(_other_size(store.path, found, with_frames[0].video, expected))
+            raise RgwotError(_other_size(store.path, found, str(with_frames[0].path), expected))
 
 
 def indexed_videos(index_csv: str | Path) -> dict[str, int]:
@@ -127,4 +127,4 @@ def _other_size(path: Path, found: str, first: str, expected: str) -> str:
         again = (
             "one size and rate per task: make its features again or leave the video out; is the order of axes right?"
         )
-    return f"{path}: {found}, expected {expected} as in {first}{STORE}; {again}"
+    return f"{path}: {found}, expected {expected} as in {first}; {again}"

@@ -59,18 +59,20 @@ class FeatureStore:
     """The complete feature store of one video, open for reading.
 
     ``attributes`` is everything recorded beside the arrays, see `rgwot.features.extract`; ``time_s`` is ``(T,)``, the
-    sampled times in seconds, strictly increasing; ``T`` is 0 for a skipped video.
+    sampled times in seconds, strictly increasing; ``T`` is 0 for a skipped video. ``path`` is what messages name,
+    ``features['name']`` of an array in memory, and ``called`` the id of the video where that is not the store's name.
     """
 
     path: Path
     attributes: Mapping[str, Any]
     time_s: NDArray[np.float64]
     _array: zarr.Array[Any] | NDArray[Any]
+    called: str = ""
 
     @property
     def video(self) -> str:
-        """Id of the video: the name of the store without its suffix."""
-        return self.path.name.removesuffix(STORE)
+        """Id of the video: as it is called, else the name of the store without its suffix."""
+        return self.called or self.path.name.removesuffix(STORE)
 
     @property
     def status(self) -> str:
