@@ -286,6 +286,9 @@ def test_where_nothing_can_be_predicted_it_is_said() -> None:
         fitted.predict([flat(9, 12)])
     with pytest.raises(RgwotError, match=r"^features\['a b'\]: features of 12 x 2 x 2, expected 12 x 3 x 3 as in what"):
         fitted.predict({"a b": flat(9, 12, 2, 2)})
+    times = {name: np.arange(len(video)) / int(FPS) for name, video in videos.items()}
+    with pytest.raises(RgwotError, match=r"^features\['take 0'\]: found no times, expected those of its features"):
+        rgwot.ProcedureLearner("raw", "kmeans", K=3).fit(videos, times=times).predict(videos)
 
 
 def test_importing_the_package_imports_nothing_else() -> None:

@@ -309,6 +309,8 @@ def store_of_array(name: str, features: ArrayLike, settings: ImportSettings, tim
     array = np.asarray(features)
     if array.dtype.kind != "f":
         raise RgwotError(f"{shown}: array of {array.dtype}, expected floating-point numbers")
+    if times is None and settings.times is not None:
+        raise RgwotError(f"{shown}: found no times, expected those of its features in seconds; give times")
     when = None if times is None else check_times(shown, np.asarray(times, dtype=np.float64))
     source = ArraySource("", array.shape, array.dtype.name, lambda slices: array[slices], when)
     found = measure(shown, source, settings)
