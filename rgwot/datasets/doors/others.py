@@ -124,11 +124,11 @@ def is_table(head: str) -> bool:
 
 
 def read_table(path: Path, hints: Hints) -> Iterator[Row]:
-    """Read a table with a header; a label of 0 or nothing is background."""
+    """Read a table with a header; a label of 0 or nothing is background. Of our own with scopes, that of the task."""
     for where, row in records(path):
         low = {name.lower(): value for name, value in row.items()}
         start, end, label = (next(low[name] for name in known if name in low) for known in (STARTS, ENDS, LABELS))
-        if label != "0":
+        if label != "0" and low.get("scope", "task") == "task":
             start_s, end_s = number(path, where, start), number(path, where, end)
             yield Row(low.get("video") or path.stem, start_s, end_s, label, where)
 
