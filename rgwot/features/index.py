@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -18,7 +20,9 @@ from rgwot.runtime.progress import counted
 logger = logging.getLogger(__name__)
 
 _SHARED = ("backbone", "layer", "weights", "weights_sha256", "transform", "size", "fps", "precision")
-COLUMNS = ("video", "status", "reason", "frames")
+#: ``digest`` stands for what a store was made from: Snakemake compares an index by its content, and without it another
+#: video with as many frames would leave what was made before as it is.
+COLUMNS = ("video", "status", "reason", "frames", "digest")
 #: A column of the parts of an index: `_size` of a store.
 SIZE = "size"
 
@@ -64,13 +68,20 @@ def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathL
         if row[SIZE] != (first := with_frames[0])[SIZE]:
             place = Path(output).with_name(f"{row['video']}{STORE}")
             raise RgwotError(_other_size(place, row[SIZE], f"{first['video']}{STORE}", first[SIZE]))
-    write_rows(COLUMNS, [[row[column] for column in COLUMNS] for row in rows], output)
+    # Parts that an earlier version wrote have no digest.
+    write_rows(COLUMNS, [[row.get(column, "") for column in COLUMNS] for row in rows], output)
 
 
 def _row(path: Path) -> dict[str, Any]:
     store = open_store(path)
-    facts = (store.video, store.status, store.reason, len(store), _size(store))
+    facts = (store.video, store.status, store.reason, len(store), _digest(store), _size(store))
     return dict(zip((*COLUMNS, SIZE), facts, strict=True))
+
+
+def _digest(store: FeatureStore) -> str:
+    """Return a text that changes with the source, the network or the settings of a store, and not with mere times."""
+    made_from = {key: value for key, value in store.attributes.items() if key != "source_mtime_ns"}
+    return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def check_stores(stores: Iterable[FeatureStore]) -> None:

@@ -19,6 +19,7 @@ from rgwot.features.chunks import Extraction
 from rgwot.features.index import write_index
 from rgwot.features.store import StoreWriter, open_store
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import write_rows
 from rgwot.study import datasets
 from rgwot.study.study import Study
 
@@ -136,11 +137,12 @@ def test_a_killed_batch_goes_on_at_the_first_unfinished_video(batch: Path, monke
 
 
 def test_a_source_that_was_copied_is_the_same_and_one_that_was_replaced_is_not(batch: Path) -> None:
-    before = written()
+    before, listed = written(), PART.read_bytes()
     for name in NAMES:
         os.utime(f"videos/{name}.mp4", (10**9, 10**9))
     extract()
     assert not changed(before)
+    assert PART.read_bytes() == listed
     write_video(Path("videos/b.mp4"), 30)
     os.utime("videos/b.mp4", (9 * 10**8, 9 * 10**8))
     extract()
@@ -202,6 +204,14 @@ def test_an_index_from_parts_is_that_from_stores(given: Path) -> None:
         write_index([PART, PART.parent / "d.zarr"], "joined.csv")
     with pytest.raises(RgwotError, match=r"whole\.csv: no column size; expected a list that rgwot extract"):
         write_index(["whole.csv"], "joined.csv")
+
+
+def test_parts_of_an_earlier_version_have_no_digest(given: Path) -> None:
+    take()
+    rows = [list(row.values()) for row in read_index(PART)]
+    write_rows(("video", "status", "reason", "frames", "size"), [[*row[:4], row[5]] for row in rows], PART)
+    write_index([PART], "index.csv")
+    assert [(row["frames"], row["digest"]) for row in read_index("index.csv")] == [(5, ""), (6, ""), (7, "")]
 
 
 @pytest.fixture

@@ -149,6 +149,7 @@ def test_the_index_lists_every_store_in_order(tmp_path: Path, maps: np.ndarray) 
     empty = write(tmp_path / "a.b.zarr", maps[:0], status="skipped", reason='"odd", reason')
     write_index([full, empty], tmp_path / "index.csv")
     found = pd.read_csv(tmp_path / "index.csv", dtype=str, keep_default_na=False)
+    assert found.pop("digest").str.fullmatch("[0-9a-f]{16}").all()
     assert found.to_dict("split")["data"] == [
         ["007", "ok", "", "5"],
         ["a.b", "skipped", '"odd", reason', "0"],

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 import pytest
-from checkouts import Checkout
+from checkouts import CORES, Checkout
 
 from rgwot.study.datasets import BATCH
 
@@ -68,3 +68,29 @@ def test_an_added_video_touches_only_itself(fresh: Checkout, configured: Callabl
     assert {path: path.stat().st_mtime_ns for path in before} == before
     with (features / "index.csv").open(encoding="utf-8", newline="") as file:
         assert [row["video"] for row in csv.DictReader(file)] == ["a", "b", "c", "d"]
+
+
+def test_another_video_of_the_same_length_is_noticed_and_a_touched_one_is_not(
+    fresh: Checkout, configured: Callable[[str], str]
+) -> None:
+    folder = fresh.path / "given/tea"
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    for name in "ab":
+        np.save(folder / f"{name}.npy", rng.random((40, 8), dtype=np.float32))
+    more = [configured(GIVEN)]
+    target = "results/keysteps/whitened/meanfield/mine/tea/seed0/segments.csv"
+    made = fresh.snakemake(target, more=more)
+    assert made.returncode == 0, made.text[-4000:]
+
+    def after_a_run_to_the_index() -> Collection[str]:
+        # As one that was killed there, too, leaves it: what is left to do, Snakemake sees in the content alone.
+        made = fresh.snakemake(target, options=("--cores", CORES, "--until", "index"), more=more)
+        assert made.returncode == 0, made.text[-4000:]
+        assert made.text.count("Finished jobid") == 2, made.text[-4000:]
+        return fresh.plan(target, more=more).jobs.keys()
+
+    (folder / "a.npy").touch()
+    assert not after_a_run_to_the_index()
+    np.save(folder / "a.npy", rng.random((40, 8), dtype=np.float32))
+    assert after_a_run_to_the_index() == {"embed_without_encoder", "decode"}
