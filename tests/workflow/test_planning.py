@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -19,6 +20,16 @@ def test_every_named_target_can_be_planned(planned: Checkout) -> None:
     assert {"all", "demo"} <= set(names)
     jobs = planned.plan(*names).jobs
     assert {name: jobs[name] for name in names} == dict.fromkeys(names, 1)
+
+
+def test_what_make_demo_prints_is_made_by_its_target(planned: Checkout) -> None:
+    # Where key steps were deleted below a finished page, no job needs them.
+    printed = re.search(r"^\t@rgwot show .*$", (REPOSITORY / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    said = planned.snakemake("demo", options=("--dry-run", "--cores", "2")).text
+    asked = re.search(r"^rule demo:\n    input: (.*)$", said, re.MULTILINE)
+    assert printed is not None
+    assert asked is not None, said[-2000:]
+    assert set(re.findall(r"results/\S+", printed[0])) <= set(asked[1].split(", "))
 
 
 def test_an_empty_list_of_targets_trains_nothing(planned: Checkout) -> None:
