@@ -14,7 +14,7 @@ import pandas as pd
 from rgwot.datasets.doors import read_segments as read_coded
 from rgwot.datasets.doors.others import is_table
 from rgwot.datasets.doors.rows import columns_of
-from rgwot.datasets.names import video_id
+from rgwot.datasets.names import stem_of, video_id
 from rgwot.datasets.text import read_lines
 from rgwot.evaluation.agreement import OVERLAP, Agreement, agreement
 from rgwot.evaluation.metrics import IntArray
@@ -85,13 +85,15 @@ def read_coding(
 ) -> pd.DataFrame:
     """Read what a person coded, a file or a folder of files (`rgwot.datasets.doors`), with videos by their ids.
 
-    A file may have a name or, as a table of ours, an id, which is one of those that are ``known``.
+    A file may have a name or, as a table of ours, an id, which is one of those that are ``known``; of none known, what
+    can be an id is one.
     """
     files = [path] if path.is_file() else sorted(one for one in path.iterdir() if one.is_file() and one.name[0] != ".")
     if not files:
         raise RgwotError(f"{path}: found no file, expected annotations or a folder of key steps")
     table = pd.concat([read_coded(one, tier=tier, fps=fps) for one in files])
-    return table.assign(video=[name if name in known else video_id(name) for name in table["video"]])
+    ids = known or {name for name in table["video"] if video_id(stem_of(name)) == name}
+    return table.assign(video=[name if name in ids else video_id(name) for name in table["video"]])
 
 
 def coded_answer(coded: pd.DataFrame, numbers: Mapping[str, int], seconds: Mapping[str, float]) -> Answer:

@@ -91,6 +91,7 @@ def test_a_result_and_coders(tmp_path: Path) -> None:
     (tmp_path / "exported/segments.csv").write_text(ours.read_text())
     assert compare_results(folder, tmp_path / "exported")[2:] == compare_results(folder, ours)[2:]
     assert compare_results(tmp_path / "exported", ours)[2:] == compare_results(ours, ours)[2:]
+    assert "kappa 1.00" in compare_results(ours, coders[0])[4]
     # Key steps found in each video by itself are another answer.
     scoped = tmp_path / "scoped.csv"
     scoped.write_text((folder / "segments.csv").read_text() + "v%201,video,0,10,1\n")
