@@ -235,11 +235,11 @@ def fit_whitened(stores: Sequence[FeatureStore], settings: Settings, seed: int) 
         return Embedded(whitening.apply(x), views=np.stack(padded) if padded else None)
 
     with threadpool_limits(limits=1):
-        known = {store.video: whitened(video) for store, video in zip(stores, videos, strict=True)}
+        known = {store.path: whitened(video) for store, video in zip(stores, videos, strict=True)}
 
     def embed(store: FeatureStore) -> Embedded:
-        if store.video in known:
-            return known[store.video]
+        if store.path in known:
+            return known[store.path]
         with threadpool_limits(limits=1):
             return whitened(conditioned([store], block)[0])
 

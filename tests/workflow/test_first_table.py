@@ -131,7 +131,7 @@ def test_files_keep_their_contracts(egoprocel: Checkout) -> None:
         assert list(manifest["status"]) == ["ok", "ok"]
         assert (egoprocel.path / "egoprocel" / manifest["path"][0]).is_file()
         index = read(results / f"features/{below}/index.csv")
-        assert list(index) == ["video", "status", "reason", "frames"]
+        assert list(index) == ["video", "status", "reason", "frames", "digest"]
         # Sampled at 2 per second, below the duration.
         assert list(index["frames"]) == [int(np.ceil(d * 2 - 1e-9)) for d in manifest["duration_s"]]
         history = read(results / f"models/rgwot/{below}/seed0/history.csv")
