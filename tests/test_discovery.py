@@ -152,6 +152,28 @@ def test_times_take_the_place_of_a_rate() -> None:
     assert found.segments["end_s"].max() == max(float(own[-1]) for own in times.values()) + 0.25
 
 
+@pytest.mark.parametrize("first", [1028.0, 1.7e9])
+def test_a_clock_that_began_long_before_the_recording_is_refused(first: float) -> None:
+    videos = {"a": flat(60, 4), "b": flat(60, 4)}
+    times = {"a": np.arange(60) * 5.0, "b": first + np.arange(60) * 5.0}
+    with pytest.raises(
+        RgwotError, match=r"^features\['b'\]: times: found .* s without a video, .*; subtract the first"
+    ):
+        rgwot.discover(videos, times=times, K=3)
+    # Late by a tenth is a recording whose beginning has no features.
+    found = rgwot.discover(videos, times={**times, "b": 29 + times["a"]}, K=3)
+    assert found.segments.groupby("video")["start_s"].min().tolist() == [0, 0]
+
+
+def test_times_that_are_hardly_seconds_are_doubted(caplog: pytest.LogCaptureFixture) -> None:
+    rgwot.discover([flat(60, 4)], times=[np.arange(60) * 200], K=3)
+    line = "features['0']: times: 0.005 features per second over 3.3 hours, expected seconds; are these milliseconds?"
+    assert line in caplog.text
+    caplog.clear()
+    rgwot.discover([flat(60, 4)], times=[np.arange(60) * 10], K=3)
+    assert "milliseconds" not in caplog.text
+
+
 def flat(*shape: int) -> NDArray[np.float32]:
     return np.random.default_rng(0).normal(size=shape).astype(np.float32)
 
@@ -188,6 +210,9 @@ def flat(*shape: int) -> NDArray[np.float32]:
             "features['c/d']: vectors of 4 at 2 per second, expected vectors of 4 at 1 per second as in "
             "features['a b']; ",
         ),
+        ({"times": [np.arange(9).astype("M8[s]")]}, "features['0']: times are datetime64[s]; expected seconds as numb"),
+        ({"times": [np.arange(9).astype("m8[ms]")]}, "features['0']: times are timedelta64[ms]; expected seconds as"),
+        ({"times": [["noon"] * 9]}, "features['0']: times: no numbers (could not convert string to float"),
         ({"times": [np.arange(8.0)]}, "features['0']: 8 times and 9 features in shape (9, 4)"),
         ({"method": "rgwot"}, "features: found 1 video, expected at least 2 for the method 'rgwot'"),
         ({"method": "whitend"}, "method 'whitend': unknown base 'whitend'; did you mean 'whitened'?"),

@@ -326,6 +326,10 @@ def _is_number(text: str) -> bool:
 def check_times(path: Path, found: NDArray[Any]) -> NDArray[np.float64]:
     """Check the times of features; MATLAB has columns and rows where others have lists."""
     array = np.asarray(found)
+    if array.dtype.kind in "mM":
+        raise RgwotError(
+            f"{path}: times are {array.dtype}; expected seconds as numbers: (t - t[0]) / np.timedelta64(1, 's')"
+        )
     if array.dtype.kind not in "iuf" or sum(side != 1 for side in array.shape) > 1:
         raise RgwotError(f"{path}: times are {array.shape} of {array.dtype}; expected a list of numbers, seconds")
     seconds = array.astype(np.float64).ravel()

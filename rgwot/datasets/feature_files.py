@@ -23,6 +23,12 @@ from rgwot.timing import VideoInfo, frame_times, parse_rate
 CONTRADICTS = 0.05
 """By what share the stated rate may differ from that of the times."""
 
+LATE_SHARE, LATE_S = 0.1, 5.0
+"""A recording without a video may begin late by this share of its length, or by so many seconds."""
+
+STEP_S, SPAN_S = 10.0, 86400.0
+"""Between two features, and of a whole recording: beyond these, times that no rate confirms are hardly seconds."""
+
 _DIGITS = 3
 
 
@@ -125,6 +131,35 @@ def measure_file(path: Path, settings: ImportSettings) -> Measured:
     """Open a file and measure it; see `measure`."""
     with open_features(path, settings) as array:
         return measure(path, array, settings)
+
+
+def in_place_of_video(path: Path, found: Measured) -> VideoInfo:
+    """Return what stands for the video of a recording that has none.
+
+    Raises RgwotError where its times are of another clock: all before the first would become part of the first step.
+    They are not shifted here, since annotations are of the same clock.
+    """
+    if found.times is not None:
+        first, span = float(found.times[0]), float(found.times[-1] - found.times[0])
+        if first - float(1 / found.fps) > max(LATE_SHARE * span, LATE_S):
+            raise RgwotError(
+                f"{path}: times: found {first:.12g} to {found.times[-1]:.12g} s without a video, expected seconds "
+                "from the beginning of the recording; subtract the first time, from its annotations too"
+            )
+    return found.footage
+
+
+def unlikely_times(found: Measured, settings: ImportSettings) -> str:
+    """Return, in one line, why times are perhaps not seconds; empty where nothing says so, or a rate confirms them."""
+    if found.times is None or settings.fps is not None:
+        return ""
+    span = float(found.times[-1] - found.times[0])
+    if 1 / found.fps <= STEP_S and span <= SPAN_S:
+        return ""
+    return (
+        f"times: {float(found.fps):g} features per second over {span / 3600:,.1f} hours, expected seconds; are these "
+        "milliseconds? then divide by 1000"
+    )
 
 
 def _of_windows(path: Path, sizes: Mapping[str, int], settings: ImportSettings, window: int) -> Measured:

@@ -15,7 +15,7 @@ import pandas as pd
 from rgwot.config.importing import ImportSettings
 from rgwot.datasets.annotations import Annotation, in_order, steps_of
 from rgwot.datasets.base import FoundTask, VideoEntry
-from rgwot.datasets.feature_files import measure_file
+from rgwot.datasets.feature_files import in_place_of_video, measure_file
 from rgwot.datasets.finding import find, layout_module, read_options, registered_facts
 from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.runtime.errors import RgwotError
@@ -93,7 +93,7 @@ def _probed(
     }
     try:
         place = root / entry.path
-        info = probe(place, frames_fps) if form is None else measure_file(place, form).footage
+        info = probe(place, frames_fps) if form is None else in_place_of_video(place, measure_file(place, form))
     except RgwotError as error:
         # Of a video whatever else goes wrong is no fault of the file.
         if on_bad_video == "fail" or (form is None and not isinstance(error, VideoError)):

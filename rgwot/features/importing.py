@@ -20,7 +20,14 @@ from numpy.typing import ArrayLike, NDArray
 from rgwot import __version__
 from rgwot.config.importing import IMPORTED, ImportSettings
 from rgwot.datasets.arrays import DAMAGE, OPENERS, ArraySource, check_times, holding_file
-from rgwot.datasets.feature_files import Measured, measure, native_frames, open_features
+from rgwot.datasets.feature_files import (
+    Measured,
+    in_place_of_video,
+    measure,
+    native_frames,
+    open_features,
+    unlikely_times,
+)
 from rgwot.datasets.features import LOOKED_AT, sorted_out
 from rgwot.datasets.names import LONGEST_ID, VIDEO_SUFFIXES, video_id
 from rgwot.datasets.pairing import by_task, walk
@@ -36,7 +43,7 @@ from rgwot.features.store import (
     write_skipped,
 )
 from rgwot.paths import STORE
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.files import replacing
 from rgwot.runtime.progress import counted
 from rgwot.timing import VideoInfo
@@ -155,11 +162,11 @@ def import_features(
         return
     with open_features(source, settings) as array:
         found = measure(source, array, settings)
-        if array.note:
-            logger.warning("%s: %s", source, array.note)
+        for note in filter(None, (array.note, unlikely_times(found, settings))):
+            logger.warning("%s: %s", source, note)
         count, status = 0, "skipped"
         if not skipped:
-            footage = footage or found.footage
+            footage = footage or in_place_of_video(source, found)
             count, reason = count_kept(source, found, settings, footage)
             status = "partial" if reason else "ok"
         if reason:
@@ -311,9 +318,12 @@ def store_of_array(name: str, features: ArrayLike, settings: ImportSettings, tim
         raise RgwotError(f"{shown}: array of {array.dtype}, expected floating-point numbers")
     if times is None and settings.times is not None:
         raise RgwotError(f"{shown}: found no times, expected those of its features in seconds; give times")
-    when = None if times is None else check_times(shown, np.asarray(times, dtype=np.float64))
+    when = None if times is None else check_times(shown, _numbers(shown, times))
     source = ArraySource("", array.shape, array.dtype.name, lambda slices: array[slices], when)
     found = measure(shown, source, settings)
+    footage = in_place_of_video(shown, found)
+    if doubt := unlikely_times(found, settings):
+        logger.warning("%s: %s", shown, doubt)
     maps = np.empty((found.count, *(found.sizes[axis] for axis in "CHW")), dtype=np.float16)
     spread = Spread()
     for start in range(0, found.count, CHUNK):
@@ -322,12 +332,21 @@ def store_of_array(name: str, features: ArrayLike, settings: ImportSettings, tim
         spread.add(maps[block])
     attributes: dict[str, Any] = {
         **described(source, found, settings, _facts(name, array)),
-        **video_facts(found.footage, "ok", ""),
+        **video_facts(footage, "ok", ""),
     }
     if array.ndim == 2:
         attributes["scales"] = spread.ratio
         maps = maps[:, :, 0, 0]
     return FeatureStore(shown, attributes, found.time_s(found.count), maps, ident)
+
+
+def _numbers(shown: Path, times: ArrayLike) -> NDArray[Any]:
+    """Return times as an array, dates and durations as they are: as numbers they would be nanoseconds."""
+    try:
+        found = np.asarray(times)
+        return found if found.dtype.kind in "mM" else found.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise RgwotError(f"{shown}: times: no numbers ({first_line(error)}); expected seconds") from None
 
 
 def id_of(name: Any) -> str:

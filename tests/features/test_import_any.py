@@ -171,6 +171,19 @@ def test_times_that_do_not_fit(tmp_path: Path, times: np.ndarray, told: dict[str
     assert said in str(caught.value)
 
 
+def test_a_clock_of_its_own_is_refused_without_a_video(tmp_path: Path) -> None:
+    # Of a video of 1004 s these are the last seconds.
+    np.savez(tmp_path / "a.npz", feats=VECTORS, when=1000 + TIMES)
+    output, _ = run(tmp_path / "a.npz", "TC", None, duration_s=1003.3, times="when")
+    assert open_store(output).time_s[0] == 1000.25
+    form = ImportSettings.model_validate({"axes": "TC", "key": "feats", "times": "when"})
+    with pytest.raises(
+        RgwotError, match=r"times: found 1000.25 to 1003 s without a video, .*; subtract the first time"
+    ):
+        import_features(tmp_path / "a.npz", tmp_path / "b.zarr", form)
+    assert not (tmp_path / "b.zarr").exists()
+
+
 def test_values_in_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "secret.bin").write_bytes(VECTORS.tobytes())
     with h5py.File(tmp_path / "a.h5", "w") as file:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rgwot.datasets.arrays import holding_file
-from rgwot.datasets.feature_files import measure, open_features
+from rgwot.datasets.feature_files import in_place_of_video, measure, open_features, unlikely_times
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.doctor.report import FeatureFacts, Finding, VideoFacts, below, of_error
 from rgwot.timing import VideoInfo, allowed_loss
@@ -129,6 +129,10 @@ def check_features(
         with open_features(path, settings) as array:
             found = measure(path, array, settings)
             kept = found.count
+            if video is None:
+                in_place_of_video(path, found)
+            if doubt := unlikely_times(found, settings):
+                findings.append(Finding("warning", "features", doubt, task, below(path, root)))
             if video is not None and video.duration_s is not None:
                 footage = VideoInfo(video.duration_s, video.fps or Fraction(1))
                 kept, reason = count_kept(path, found, settings, footage)

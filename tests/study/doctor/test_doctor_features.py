@@ -55,6 +55,16 @@ def test_every_fault_is_told_with_its_file(features: Path) -> None:
     assert "segment 0-99 s of a video of 10 s" in said(report, file="tea/e.csv")[0]
 
 
+def test_clocks_that_are_not_seconds_from_the_beginning_are_told(features: Path) -> None:
+    for name, when in (("a", np.arange(20) / 2), ("b", 1.7e9 + np.arange(20) / 2), ("c", np.arange(20) * 500)):
+        np.save(features / f"tea/{name}.times.npy", when)
+        (features / f"tea/{name}.csv").unlink()
+    report = examine(content(mine=alone(features, fps=None, times="when")), "mine")
+    assert not said(report, file="tea/a.npy", severity="warning")
+    assert "found 1700000000 to 1700000009.5 s without a video" in said(report, file="tea/b.npy")[0]
+    assert "are these milliseconds?" in said(report, file="tea/c.npy", severity="warning")[0]
+
+
 def test_axes_the_other_way_round_are_told_by_their_sizes(features: Path) -> None:
     for name, count in zip("abc", (20, 21, 22), strict=True):
         np.save(features / f"tea/{name}.npy", np.zeros((count, 512), np.float32))
