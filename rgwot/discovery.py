@@ -339,16 +339,16 @@ def discover(
     """Find the key steps of a task and their order from the features of its videos.
 
     Gives what the workflow gives for the same features, ids, settings and seed, label by label. Features are kept in
-    float16, as there, and in memory; nothing is written.
+    float16 or float32, as there, and in memory; nothing is written.
 
     Parameters
     ----------
     features
-        Features (T, C) or maps (T, C, h, w) of every video, of any floating-point type, finite and at most 65504 in
-        magnitude: a mapping from names, or a sequence, whose videos are then called ``"0"``, ``"1"``, ..., or ``"00"``,
-        ``"01"``, ... where there are more than ten. T may differ between videos, the other axes may not. In place of an
-        array, the path of a feature store (``.zarr``) of the workflow, which knows its times and the length of its
-        video.
+        Features (T, C) or maps (T, C, h, w) of every video, of any floating-point type, finite and, for maps, at most
+        65504 in magnitude: a mapping from names, or a sequence, whose videos are then called ``"0"``, ``"1"``, ..., or
+        ``"00"``, ``"01"``, ... where there are more than ten. T may differ between videos, the other axes may not. In
+        place of an array, the path of a feature store (``.zarr``) of the workflow, which knows its times and the length
+        of its video.
     fps
         Features per second of video, a number or a fraction such as ``"30000/1001"``; by default ``features.fps`` of
         the settings, 2. Feature i stands at i / fps seconds, and the video lasts T / fps.

@@ -300,6 +300,19 @@ def test_a_fitted_estimator_is_a_bundle(tmp_path: Path) -> None:
     np.testing.assert_array_equal(predicted_labels(*parts, times), labels)
 
 
+@pytest.mark.parametrize("method", ["whitened", "rgwot", "rgwot@encoder.input_norm=channel"])
+def test_an_offset_or_a_unit_that_float16_would_spoil_changes_nothing(method: str) -> None:
+    videos = {name: video.mean(axis=(2, 3)).astype(np.float64) for name, video in maps(4).items()}
+    # Two videos alone, so that a task has both types; `channel` is of the task, not of a video, and needs all moved.
+    moved = {**videos, "take 0": 1013 + 0.1 * videos["take 0"], "take 1": 1e-8 * videos["take 1"]}
+    if method.endswith("channel"):
+        moved = {name: 1013 + 0.1 * video for name, video in videos.items()}
+    learner = rgwot.ProcedureLearner(method, "kmeans", fps=FPS, K=3, settings=SMALL, device="cpu")
+    plain, other = (np.concatenate(list(learner.fit(given).predict(given).values())) for given in (videos, moved))
+    assert np.mean(plain == other) > 0.9
+    assert len(np.unique(plain)) == 3
+
+
 def test_where_nothing_can_be_predicted_it_is_said() -> None:
     videos = maps()
     learner = rgwot.ProcedureLearner("none", "uniform", fps=FPS, K=3).fit(videos)

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from rgwot.features.scales import ROUNDING
 from rgwot.features.store import FeatureStore
 
 logger = logging.getLogger(__name__)
@@ -51,7 +52,8 @@ class FeatureBank:
         self.lengths = np.array([len(store) for store in stores], dtype=np.int64)
         self._starts = np.concatenate([[0], np.cumsum(self.lengths)[:-1]]).astype(np.int64)
         self._maps: Tensor | None = None
-        size = int(self.lengths.sum()) * int(np.prod(stores[0].shape[1:])) * 2
+        self._wide = any(store.kind == "float32" for store in stores)
+        size = int(self.lengths.sum()) * int(np.prod(stores[0].shape[1:])) * (4 if self._wide else 2)
         gpu_gb = 0.0
         if device.type == "cuda":
             free = torch.cuda.mem_get_info(device)[0] / GIGABYTE
@@ -70,7 +72,8 @@ class FeatureBank:
         Returns
         -------
         Tensor
-            (sum of n, c, C, h, w) float16 on ``device``; its memory is ordered (n, c, h, w, C).
+            (sum of n, c, C, h, w) float16, or float32 if a store has it, on ``device``; its memory is ordered
+            (n, c, h, w, C).
         """
         if self._maps is None:
             read = [self.stores[video].frames(stack.ravel()) for video, stack in zip(videos, stacks, strict=True)]
@@ -87,7 +90,7 @@ class FeatureBank:
         _, channels, height, width = self.stores[0].shape
         maps = torch.empty(
             (int(self.lengths.sum()), height, width, channels),
-            dtype=torch.float16,
+            dtype=torch.float32 if self._wide else torch.float16,
             device=self.device if self.tier == "gpu" else "cpu",
         )
         for store, start in zip(self.stores, self._starts, strict=True):
@@ -116,5 +119,6 @@ class FeatureBank:
             squares.append(total[1] / count)
         mean = torch.stack(means).mean(0)
         std = (torch.stack(squares).mean(0) - mean.square()).clamp_min(0).sqrt()
-        std = torch.where(std > 1e-4 * mean.abs() + 1e-12, std, torch.ones_like(std))
+        still = ROUNDING["float32"] * mean.abs() if self._wide else 1e-4 * mean.abs() + 1e-12
+        std = torch.where(std > still, std, torch.ones_like(std))
         return mean.float(), std.float()

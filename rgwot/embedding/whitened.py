@@ -16,13 +16,11 @@ from threadpoolctl import threadpool_limits
 from rgwot.config.settings import Settings, WhitenSettings
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
 from rgwot.embedding.pooled import FRAMES_AT_ONCE, unit
+from rgwot.features.scales import resolution
 from rgwot.features.store import FeatureStore
 
 STILL = 0.02
 """Added to speeds and deviations before the logarithm, in standard deviations of the channel; less is no movement."""
-
-ROUNDING = 2.0**-11
-"""Relative rounding error of float16, in which features are stored."""
 
 SMALL = 1500
 """Rows of a matrix up to which all of it is reduced, in a quarter of a second; Lanczos' method is faster above."""
@@ -44,18 +42,18 @@ def cell_means(store: FeatureStore, grid: int) -> NDArray[np.float32]:
     return means.reshape(len(store), -1)
 
 
-def standardise(x: NDArray[Any]) -> NDArray[np.float64]:
+def standardise(x: NDArray[Any], kind: str = "float16") -> NDArray[np.float64]:
     """Scale the channels of one video (T, C) to mean 0 and standard deviation 1 over its samples.
 
-    A channel is constant, and becomes 0, where its deviation is no more than float16 makes by rounding: at most 2^-11
-    of the channel's root mean square, or 2^-22 of the video's.
+    A channel is constant, and becomes 0, where its deviation is no more than the type that it was stored in makes by
+    rounding (`rgwot.features.scales.ROUNDING`): of float16 at most 2^-11 of the channel's root mean square, or 2^-22 of
+    the video's.
     """
     values = np.asarray(x, dtype=np.float64)
     mean, squares = values.mean(axis=0), np.square(values).mean(axis=0)
     offsets = values - mean
     deviation = np.sqrt(np.square(offsets).mean(axis=0))
-    limit = ROUNDING * np.maximum(np.sqrt(squares), ROUNDING * np.sqrt(squares.mean()))
-    varies = deviation > limit
+    varies = deviation > resolution(squares, kind)
     return np.asarray(np.divide(offsets, deviation, out=np.zeros_like(offsets), where=varies))
 
 
@@ -91,13 +89,13 @@ def variability(z: NDArray[Any], share: float) -> NDArray[np.float64]:
     return np.asarray(np.log(np.sqrt(np.maximum(squares - np.square(mean), 0)) + STILL))
 
 
-def condition(x: NDArray[Any], settings: WhitenSettings) -> NDArray[np.float32]:
+def condition(x: NDArray[Any], settings: WhitenSettings, kind: str = "float16") -> NDArray[np.float32]:
     """Return the features of one video (T, C) as `fit_whitening` takes them, (T, C), (T, 2 C) or (T, 3 C).
 
     Channels are standardised; their speed and variability, where asked for, stand after all of them and are
     standardised too; everything is smoothed.
     """
-    z = standardise(x)
+    z = standardise(x, kind)
     blocks = [z]
     blocks += [standardise(speed(z))] * settings.speed
     blocks += [standardise(variability(z, settings.smooth))] * bool(settings.variability)
@@ -106,7 +104,7 @@ def condition(x: NDArray[Any], settings: WhitenSettings) -> NDArray[np.float32]:
 
 def conditioned(stores: Sequence[FeatureStore], settings: WhitenSettings) -> list[NDArray[np.float32]]:
     """Read every video once and return its features in the form that `condition` gives them."""
-    return [condition(cell_means(store, settings.grid), settings) for store in stores]
+    return [condition(cell_means(store, settings.grid), settings, store.kind) for store in stores]
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from rgwot.datasets.feature_files import (
 from rgwot.datasets.features import LOOKED_AT, sorted_out
 from rgwot.datasets.names import LONGEST_ID, VIDEO_SUFFIXES, video_id
 from rgwot.datasets.pairing import by_task, walk
-from rgwot.features.scales import Spread
+from rgwot.features.scales import LARGEST, Rounding, Spread
 from rgwot.features.store import (
     CHUNK,
     IMPORTER,
@@ -147,8 +147,8 @@ def import_features(
 
     A store that is there is kept if it was made from the same file and for the same video with the same settings.
 
-    Raises RgwotError when the file cannot be read, its shape is not as stated, a value is not finite or beyond float16,
-    or the number or times of the features do not fit the duration.
+    Raises RgwotError when the file cannot be read, its shape is not as stated, a value is not finite or too large, or
+    the number or times of the features do not fit the duration.
     """
     source, output = Path(source), Path(output)
     expect: dict[str, Any] = {"settings": settings.model_dump(mode="json")}
@@ -173,20 +173,23 @@ def import_features(
             logger.warning("%s: %s", source, reason)
         sizes = found.sizes
         side = tuple(sizes[axis] for axis in "HW" if axis in settings.axes)
+        kind = stored_type(source, array, settings.axes, count)
         with replacing(output) as temporary:
-            store = StoreWriter(temporary, found.time_s(count), side, channels=sizes["C"], layer=settings.layer)
+            store = StoreWriter(
+                temporary, found.time_s(count), side, channels=sizes["C"], layer=settings.layer, kind=kind
+            )
             # Not of maps: channels of a network that are hardly ever active are small, and no harm.
-            spread = None if side else Spread()
+            spread = None if side else Spread(kind)
             for chunk in counted(logger, source.name, range(-(-count // CHUNK)), "chunk"):
                 start = chunk * CHUNK
-                maps = read_maps(source, array, settings.axes, start, min(start + CHUNK, count))
+                maps = read_maps(source, array, settings.axes, start, min(start + CHUNK, count), kind)
                 store.write(chunk, maps)
                 if spread is not None:
                     spread.add(maps)
             facts = described(array, found, settings, source_facts(source))
             facts |= {key: value for key, value in expect.items() if key == "source_frames"}
             if spread is not None:
-                facts["scales"] = spread.ratio
+                facts |= _numbers_of(spread, kind)
             store.finish(count, {**facts, **video_facts(footage, status, reason)})
 
 
@@ -233,8 +236,26 @@ def count_kept(source: Path, measured: Measured, settings: ImportSettings, foota
     return found, clause
 
 
-def read_maps(source: Path, array: ArraySource, axes: str, start: int, end: int) -> NDArray[np.float16]:
-    """Return the features of some frames, ``(n, C, h, w)``; vectors have h = w = 1."""
+def stored_type(source: Path, array: ArraySource, axes: str, count: int) -> str:
+    """Return the type to store the first features of an open array in: float32 for vectors that float16 would spoil."""
+    # Channels of a network that are small, or large in one place, are no reason to store its maps in twice the space.
+    if "H" in axes or array.dtype == "float16":
+        return "float16"
+    rounding = Rounding()
+    for start in range(0, count, CHUNK):
+        rounding.add(read_maps(source, array, axes, start, min(start + CHUNK, count), "float32"))
+    return rounding.kind
+
+
+def _numbers_of(spread: Spread, kind: str) -> dict[str, Any]:
+    """Return the attributes of a store about its numbers; the type tells an index what was made by it apart."""
+    return {"scales": spread.ratio, **({} if kind == "float16" else {"stored": kind})}
+
+
+def read_maps(
+    source: Path, array: ArraySource, axes: str, start: int, end: int, kind: str
+) -> NDArray[np.floating[Any]]:
+    """Return the features of some frames, ``(n, C, h, w)`` of a type; vectors have h = w = 1."""
     try:
         part = array.read(tuple(slice(start, end) if axis == "T" else slice(None) for axis in axes))
     except DAMAGE as error:
@@ -242,12 +263,13 @@ def read_maps(source: Path, array: ArraySource, axes: str, start: int, end: int)
     part = part.transpose([axes.index(axis) for axis in "TCHW" if axis in axes])
     part = part.reshape(part.shape + (1,) * (4 - part.ndim))
     with np.errstate(over="ignore"):
-        maps = part.astype(np.float16)
-    wrong = ~np.isfinite(maps)
+        maps = part.astype(kind)
+    # Not "greater than": what is no number is not.
+    wrong = ~(np.abs(maps) <= LARGEST[kind])
     if wrong.any():
         frame, channel, row, column = (int(index) for index in np.argwhere(wrong)[0])
         value = float(part[frame, channel, row, column])
-        limit = "finite numbers" if not math.isfinite(value) else f"at most {np.finfo(np.float16).max:g} (float16)"
+        limit = "finite numbers" if not math.isfinite(value) else f"at most {LARGEST[kind]:g} ({kind})"
         raise RgwotError(
             f"{source}: {value:g} at sample {start + frame}, channel {channel}; expected {limit}; correct it or "
             "leave the sample out"
@@ -301,7 +323,7 @@ def store_of_array(name: str, features: ArrayLike, settings: ImportSettings, tim
     name
         Name of the video.
     features
-        (T, C) or (T, C, h, w), of any floating-point type; kept as float16.
+        (T, C) or (T, C, h, w), of any floating-point type; kept as float16, or float32 where that spoils vectors.
     settings
         Their form: ``axes`` are ``TC`` or ``TCHW``, and ``times`` is set exactly where ``times`` are given.
     times
@@ -310,7 +332,7 @@ def store_of_array(name: str, features: ArrayLike, settings: ImportSettings, tim
     Raises
     ------
     RgwotError
-        For another type or shape, a value that is not finite or beyond float16, or times that do not fit.
+        For another type or shape, a value that is not finite or too large, or times that do not fit.
     """
     shown, ident = Path(f"features[{name!r}]"), id_of(name)
     array = np.asarray(features)
@@ -324,18 +346,19 @@ def store_of_array(name: str, features: ArrayLike, settings: ImportSettings, tim
     footage = in_place_of_video(shown, found)
     if doubt := unlikely_times(found, settings):
         logger.warning("%s: %s", shown, doubt)
-    maps = np.empty((found.count, *(found.sizes[axis] for axis in "CHW")), dtype=np.float16)
-    spread = Spread()
+    kind = stored_type(shown, source, settings.axes, found.count)
+    maps = np.empty((found.count, *(found.sizes[axis] for axis in "CHW")), dtype=kind)
+    spread = Spread(kind)
     for start in range(0, found.count, CHUNK):
         block = slice(start, min(start + CHUNK, found.count))
-        maps[block] = read_maps(shown, source, settings.axes, block.start, block.stop)
+        maps[block] = read_maps(shown, source, settings.axes, block.start, block.stop, kind)
         spread.add(maps[block])
     attributes: dict[str, Any] = {
         **described(source, found, settings, _facts(name, array)),
         **video_facts(footage, "ok", ""),
     }
     if array.ndim == 2:
-        attributes["scales"] = spread.ratio
+        attributes |= _numbers_of(spread, kind)
         maps = maps[:, :, 0, 0]
     return FeatureStore(shown, attributes, found.time_s(found.count), maps, ident)
 

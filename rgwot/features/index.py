@@ -119,7 +119,7 @@ def open_stores(index_csv: str | Path, features_dir: str | Path, held_out: Colle
 def shared(store: FeatureStore) -> dict[str, Any]:
     """Return what all videos of a task must have in common for one encoder to read them.
 
-    The precision of files made elsewhere is not: all become float16.
+    The precision of files made elsewhere is not: each store has its own.
     """
     kept = {key: store.attributes[key] for key in _SHARED if key in store.attributes}
     return {key: value for key, value in kept.items() if key != "precision" or not store.imported}

@@ -1,8 +1,9 @@
 """The feature store of one video: Zarr version 3, written once, refused when incomplete or different.
 
-The features are one array, float16: ``conv4c``, ``(T, C, h, w)``, of the paper's backbone, or ``features`` of anything
-else, ``(T, C, h, w)`` for maps and ``(T, D)`` for vectors. ``layer`` and ``backbone`` say what they are. ``time_s`` is
-``(T,)`` float64, the sampled times. 64 frames are one chunk and one file, with a checksum (CRC-32C) that Zarr compares:
+The features are one array, float16, or float32 where that spoils vectors: ``conv4c``, ``(T, C, h, w)``, of the paper's
+backbone, or ``features`` of anything else, ``(T, C, h, w)`` for maps and ``(T, D)`` for vectors. ``layer`` and
+``backbone`` say what they are. ``time_s`` is ``(T,)`` float64, the sampled times.
+64 frames are one chunk and one file, with a checksum (CRC-32C) that Zarr compares:
 a changed or missing chunk is an error. Frames are stored as they are, by LZ4 of shuffled bits, a sixth smaller, or by
 Zstandard at level 1, a quarter smaller and the slowest (``features.codec``; docs/results.md). All hold the same
 values and may stand side by side.
@@ -114,12 +115,17 @@ class FeatureStore:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def read(self) -> NDArray[np.float16]:
-        """Return all maps, ``(T, C, h, w)`` float16."""
+    @property
+    def kind(self) -> str:
+        """Type of the features: float16, or float32 of vectors that it would spoil."""
+        return str(self._array.dtype)
+
+    def read(self) -> NDArray[np.floating[Any]]:
+        """Return all maps, ``(T, C, h, w)`` of the type ``kind``."""
         return self.frames(np.arange(len(self)))
 
-    def frames(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[np.float16]:
-        """Return the maps of some frames, ``(len(indices), C, h, w)`` float16, in the order asked for.
+    def frames(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[np.floating[Any]]:
+        """Return the maps of some frames, ``(len(indices), C, h, w)`` of the type ``kind``, in the order asked for.
 
         Raises ValueError when an index lies outside ``[0, T)``, and RgwotError when a file of the store is missing or
         damaged.
@@ -127,7 +133,7 @@ class FeatureStore:
         asked = np.asarray(indices, dtype=np.int64)
         if asked.size and (asked.min() < 0 or asked.max() >= len(self)):
             raise ValueError(f"frames {asked.min()} to {asked.max()}, expected 0 to {len(self) - 1}")
-        found = np.empty((asked.size, *self.shape[1:]), dtype=np.float16)
+        found = np.empty((asked.size, *self.shape[1:]), dtype=self.kind)
         # An array in memory is a single chunk.
         rows = max(getattr(self._array, "chunks", self._array.shape)[0], 1)
         # Chunk by chunk, which Zarr reads in a third of the time that a slice across several takes.
@@ -244,7 +250,8 @@ class StoreWriter:
     """A store being written, one chunk at a time, in any order and over several runs.
 
     An unfinished store at ``path`` is continued. The frames expected are at ``time_s`` (T,), seconds, and ``side`` is
-    that of their maps where h = w, else (h, w), or () for vectors. The ``layer`` they are from names the array.
+    that of their maps where h = w, else (h, w), or () for vectors. The ``layer`` they are from names the array, and
+    ``kind`` is the type it holds.
     Values do not depend on ``codec``, a key of `CODECS`; a store that is continued keeps the one it was begun with.
     """
 
@@ -256,6 +263,7 @@ class StoreWriter:
         codec: Codec = "none",
         channels: int = CHANNELS,
         layer: str = CONV4C,
+        kind: str = "float16",
     ) -> None:
         space = (side, side) if isinstance(side, int) else side
         name = CONV4C if layer == CONV4C and space and channels == CHANNELS else OTHER
@@ -266,16 +274,14 @@ class StoreWriter:
         if name not in self._group:
             names = ("frame", "channel", "y", "x")[: len(shape)]
             chunk = min(len(time_s), CHUNK)
-            stores.create(
-                self._group, name, shape, chunk, dtype="float16", compressors=CODECS[codec], dimension_names=names
-            )
+            stores.create(self._group, name, shape, chunk, dtype=kind, compressors=CODECS[codec], dimension_names=names)
         self._array = stores.writable(self._group, name)
         self._resize(len(time_s))
 
     def write(self, chunk: int, maps: NDArray[np.floating[Any]]) -> None:
-        """Write the features of one chunk, of ``n <= 64`` frames, as float16: (n, C, h, w); vectors may be (n, D)."""
+        """Write the features of one chunk, of ``n <= 64`` frames: (n, C, h, w); vectors may be (n, D)."""
         if len(maps):
-            stored = maps.astype(np.float16).reshape(len(maps), *self._array.shape[1:])
+            stored = maps.astype(self._array.dtype).reshape(len(maps), *self._array.shape[1:])
             self._array[chunk * CHUNK : chunk * CHUNK + len(maps)] = stored
 
     def finish(self, frames: int, attributes: Mapping[str, Any]) -> None:

@@ -130,6 +130,42 @@ def test_tables_that_hold_something_else(tmp_path: Path, text: str, said: str) -
     assert not (tmp_path / "a.zarr").exists()
 
 
+PRESSURE = 1013 + 0.1 * VECTORS
+
+
+@pytest.mark.parametrize(
+    "vectors",
+    [
+        PRESSURE,
+        1e-8 * VECTORS,
+        np.column_stack([VECTORS, PRESSURE[:, 0]]),
+        np.column_stack([VECTORS, 1e-8 * VECTORS[:, 0]]),
+        1e5 + VECTORS,
+    ],
+)
+def test_vectors_that_float16_spoils_are_float32(tmp_path: Path, vectors: np.ndarray) -> None:
+    output, found = run(npy(tmp_path, vectors), "TC", duration_s=T / 2)
+    store = open_store(output)
+    assert (store.kind, found["stored"], store.read().dtype) == ("float32", "float32", np.float32)
+    assert np.array_equal(store.read()[..., 0, 0], vectors.astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    "vectors",
+    [
+        VECTORS,
+        np.column_stack([VECTORS, np.full(T, 0.3) * (1 + 1e-7 * VECTORS[:, 0])]),
+        np.column_stack([VECTORS, 1e-15 * VECTORS[:, 0], np.arange(T) + 1024.0]),
+        5 + VECTORS,
+    ],
+)
+def test_other_vectors_stay_float16(tmp_path: Path, vectors: np.ndarray) -> None:
+    output, found = run(npy(tmp_path, vectors), "TC", duration_s=T / 2)
+    assert (open_store(output).kind, "stored" in found) == ("float16", False)
+    with pytest.raises(RgwotError, match=r"2e\+15 at sample 0, channel 0; expected at most 1e\+15 \(float32\)"):
+        run(npy(tmp_path, vectors * 0 + 2e15), "TC", duration_s=T / 2)
+
+
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".h5", ".pt", ".csv", ".mat"])
 def test_times_of_their_own(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"

@@ -166,10 +166,10 @@ def test_another_shape_is_refused(tmp_path: Path, axes: str, shape: tuple[int, .
     ],
 )
 def test_values_that_a_store_cannot_hold_are_refused(tmp_path: Path, value: float, said: str) -> None:
-    array = ARRAYS["TC"].copy()
+    array = ARRAYS["TCHW"].copy()
     array[100, 5] = value
     with pytest.raises(RgwotError, match=said):
-        run(npy(tmp_path, array), "TC")
+        run(npy(tmp_path, array), "TCHW")
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.npy"]
 
 
