@@ -26,6 +26,7 @@ from rgwot.config.methods import DECODERS, EMBEDDINGS
 from rgwot.config.settings import BLOCKS, Settings, flatten, resolved_K, validated
 from rgwot.corrections import Edit, parse_edits, read_corrections
 from rgwot.corrections.result import corrected_result
+from rgwot.datasets.arrays import column_names
 from rgwot.datasets.names import stem_of
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.embedding.embed import Embedder, embedder
@@ -523,11 +524,15 @@ def stores_of(features: Videos, times: Times | None, form: Callable[[str], Impor
                 f"{what}: shape {array.shape}, expected (T, C) or (T, C, h, w), one array per video; of a single video "
                 "give [array]"
             )
-        sizes[what] = array.shape[1:]
-        if sizes[what] != (expected := next(iter(sizes.values()))):
+        # Of a DataFrame; those of another are compared by name.
+        columns = column_names(getattr(video, "columns", ()))
+        if not columns:
+            sizes[what] = array.shape[1:]
+        if not columns and sizes[what] != (expected := next(iter(sizes.values()))):
             first = f"(T, {', '.join(map(str, expected))}) as of {next(iter(sizes))}"
             raise RgwotError(f"{what}: shape {array.shape}, expected {first}: time first, the same channels in all")
-        found.append(store_of_array(name, array, form("TC" if array.ndim == 2 else "TCHW"), when.get(name)))
+        axes = "TC" if array.ndim == 2 else "TCHW"
+        found.append(store_of_array(name, array, form(axes), when.get(name), columns))
     return found
 
 

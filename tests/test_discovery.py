@@ -313,6 +313,25 @@ def test_an_offset_or_a_unit_that_float16_would_spoil_changes_nothing(method: st
     assert len(np.unique(plain)) == 3
 
 
+def test_columns_of_a_table_keep_their_order() -> None:
+    names = list("pqrstuvwxyza")
+    tables = {name: pd.DataFrame(video.mean(axis=(2, 3)), columns=names) for name, video in maps().items()}
+    turned = {**tables, "take 2": tables["take 2"][names[::-1]]}
+    learner = rgwot.ProcedureLearner("raw", "kmeans", fps=FPS, K=3)
+    with pytest.raises(RgwotError, match=r"^features\['take 2'\]: column 1 is 'a', not 'p'; expected the columns of f"):
+        learner.fit(turned)
+    with pytest.raises(RgwotError, match=r"^features\['take 2'\]: no column 'r'; expected the columns of features"):
+        rgwot.discover({**tables, "take 2": tables["take 2"].drop(columns="r")}, fps=FPS)
+    learner.fit(tables)
+    with pytest.raises(
+        RgwotError, match=r"^features\['take 2'\]: column 1 is 'a', not 'p'; expected the columns of what"
+    ):
+        learner.predict(turned)
+    plain = {name: table.to_numpy() for name, table in tables.items()}
+    for name, labels in learner.predict(plain).items():
+        np.testing.assert_array_equal(labels, learner.labels_[name])
+
+
 def test_where_nothing_can_be_predicted_it_is_said() -> None:
     videos = maps()
     learner = rgwot.ProcedureLearner("none", "uniform", fps=FPS, K=3).fit(videos)

@@ -13,7 +13,7 @@ from rgwot.bundles.file import Bundle
 from rgwot.config.extractors import extractor
 from rgwot.config.importing import ImportSettings
 from rgwot.config.settings import FeatureSettings, validated
-from rgwot.datasets.arrays import OPENERS
+from rgwot.datasets.arrays import OPENERS, check_columns
 from rgwot.datasets.names import video_id
 from rgwot.features.index import shared
 from rgwot.features.store import IMPORTER, FeatureStore, open_store
@@ -92,6 +92,7 @@ def check_kind(bundle: Bundle, store: FeatureStore) -> None:
                 f"{store.path}: features with {key} {found!r}, expected {kind.attributes[key]!r} as in {bundle.path}; "
                 "give the video itself, or features made in the same way"
             )
+    check_columns(store.path, store.columns, bundle.path, str(kind.attributes.get("columns", "")))
     if len(store) and (store.shape[1:] != kind.frame or store.vectors != kind.vectors):
         size, expected = (" x ".join(map(str, shape)) for shape in (store.shape[1:], kind.frame))
         raise RgwotError(f"{store.path}: features of {size}, expected {expected} as in {bundle.path}")

@@ -38,7 +38,7 @@ from rgwot.timing import predicted_labels
 log = logging.getLogger(__name__)
 
 #: Attributes of feature stores that say how features are made again, beside those that all of a task share.
-HOW = ("seed", "fused", "decoder", "fps_exact", "start_s", "source_key", "source_axes", "source_times")
+HOW = ("seed", "fused", "decoder", "fps_exact", "start_s", "source_key", "source_axes", "source_times", "columns")
 #: Tolerance for embeddings made on another machine, whose length is about 1.
 ROUNDING = 1e-2
 

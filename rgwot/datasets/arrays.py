@@ -12,10 +12,10 @@ import pickle
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -55,7 +55,8 @@ class ArraySource:
 
     ``key`` is its name in the file, empty where a file holds one array without a name; ``dtype`` its precision, such as
     ``float32``; ``read`` returns a slice, one per axis. ``times`` are those of the features, where they were asked for;
-    ``note`` is what to say about them.
+    ``note`` is what to say about them. ``columns`` are the names of the columns of a table without the times, one a
+    line, empty where they have none.
     """
 
     key: str
@@ -64,6 +65,7 @@ class ArraySource:
     read: Callable[[Slices], NDArray[np.floating[Any]]]
     times: NDArray[np.float64] | None = None
     note: str = ""
+    columns: str = ""
 
 
 def holding_file(path: Path) -> Path:
@@ -296,7 +298,7 @@ def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> A
     if times is not None:
         when = table[times].to_numpy()
         table = table.drop(columns=times)
-    return _plain("", table.to_numpy(), when)
+    return replace(_plain("", table.to_numpy(), when), columns=column_names(table.columns) if named else "")
 
 
 def _mat(path: Path, key: str | None, times: str | None, stack: ExitStack) -> ArraySource:
@@ -313,6 +315,36 @@ def _mat(path: Path, key: str | None, times: str | None, stack: ExitStack) -> Ar
     places = {one: folder / f"{number}.npy" for number, one in enumerate(kinds)}
     when = None if times is None else np.load(places[times], allow_pickle=False)
     return _plain(name, np.load(places[name], mmap_mode="r", allow_pickle=False), when)
+
+
+def column_names(names: Iterable[Any]) -> str:
+    """Return the names of columns, one a line; empty where they are mere numbers, which say nothing of an order."""
+    listed = [str(name).strip() for name in names]
+    return "" if listed == [str(number) for number in range(len(listed))] else "\n".join(listed)
+
+
+def check_columns(path: Path, found: str, first: Path, expected: str) -> None:
+    """Raise RgwotError where columns (`column_names`) are not those of ``first`` in their order, if both are known."""
+    if found and expected and found != expected:
+        raise RgwotError(
+            f"{path}: {other_columns(found, expected)}; expected the columns of {first} in their order; "
+            "correct its table"
+        )
+
+
+def other_columns(found: str, expected: str) -> str:
+    """Return in words where columns (`column_names`) differ first from those expected."""
+    names, wanted = found.split("\n"), expected.split("\n")
+    more, lacking = (set(one) - set(other) for one, other in ((names, wanted), (wanted, names)))
+    surplus = next((f"column {name!r}" for name in names if name in more), "")
+    if lacking:
+        absent = next(name for name in wanted if name in lacking)
+        return f"no column {absent!r}{surplus and f', but {surplus}'}"
+    if surplus:
+        return f"{surplus} too many"
+    pairs = enumerate(zip_longest(names, wanted), start=1)
+    number, (name, other) = next((number, pair) for number, pair in pairs if pair[0] != pair[1])
+    return f"column {number} is {name!r}, not {other!r}"
 
 
 def _is_number(text: str) -> bool:

@@ -285,6 +285,8 @@ def described(
     ``source`` are those of the file they come from (`rgwot.features.store.source_facts`).
     """
     timed = {} if settings.times is None else {"source_times": settings.times}
+    # Columns of the axes CT are times.
+    named = {"columns": array.columns} if array.columns and settings.axes == "TC" else {}
     return {
         **_origin(settings, source),
         "precision": array.dtype,
@@ -294,6 +296,7 @@ def described(
         "source_key": array.key,
         "source_axes": settings.axes,
         **timed,
+        **named,
         "source_shape": list(array.shape),
     }
 
@@ -315,7 +318,9 @@ def _origin(settings: ImportSettings, source: Mapping[str, Any]) -> dict[str, An
     }
 
 
-def store_of_array(name: str, features: ArrayLike, settings: ImportSettings, times: ArrayLike | None) -> FeatureStore:
+def store_of_array(
+    name: str, features: ArrayLike, settings: ImportSettings, times: ArrayLike | None, columns: str = ""
+) -> FeatureStore:
     """Return the features of a video as the store that `import_features` writes of them.
 
     Parameters
@@ -328,6 +333,8 @@ def store_of_array(name: str, features: ArrayLike, settings: ImportSettings, tim
         Their form: ``axes`` are ``TC`` or ``TCHW``, and ``times`` is set exactly where ``times`` are given.
     times
         (T,) in seconds.
+    columns
+        Names of the channels, one a line, where they have any.
 
     Raises
     ------
@@ -341,7 +348,7 @@ def store_of_array(name: str, features: ArrayLike, settings: ImportSettings, tim
     if times is None and settings.times is not None:
         raise RgwotError(f"{shown}: found no times, expected those of its features in seconds; give times")
     when = None if times is None else check_times(shown, _numbers(shown, times))
-    source = ArraySource("", array.shape, array.dtype.name, lambda slices: array[slices], when)
+    source = ArraySource("", array.shape, array.dtype.name, lambda slices: array[slices], when, columns=columns)
     found = measure(shown, source, settings)
     footage = in_place_of_video(shown, found)
     if doubt := unlikely_times(found, settings):

@@ -91,6 +91,11 @@ class FeatureStore:
         return self.attributes.get("decoder") == IMPORTER
 
     @property
+    def columns(self) -> str:
+        """Names of the channels, one a line, of a table that has them; else empty."""
+        return str(self.attributes.get("columns", ""))
+
+    @property
     def duration_s(self) -> float:
         """Duration of the video in seconds."""
         return float(self.attributes["duration_s"])

@@ -112,6 +112,38 @@ def test_tables_of_text(tmp_path: Path, sign: str, name: str | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("x,z,y", "column 2 is 'z', not 'y'"),
+        ("x,y,w", "no column 'z', but column 'w'"),
+        ("x,y", "no column 'z'"),
+        ("x,y,w,z", "column 'w' too many"),
+    ],
+)
+def test_columns_of_another_order_are_refused_by_name(tmp_path: Path, header: str, said: str) -> None:
+    form = ImportSettings.model_validate({"axes": "TC", "fps": "2"})
+    # Nothing is known of the order of columns without names.
+    for name, names in {"a": None, "b": "x,y,z", "c": "when, x,y,z", "d": header}.items():
+        width, times = len((names or "x,y,z").replace("when,", "").split(",")), {"when": TIMES} if name == "c" else {}
+        write_csv(tmp_path / f"{name}.csv", names, feats=VECTORS[:, :width], **times)
+        own = form.model_copy(update={"times": "when", "fps": None}) if times else form
+        import_features(tmp_path / f"{name}.csv", tmp_path / f"{name}.zarr", own)
+    stores = [tmp_path / f"{name}.zarr" for name in "abd"]
+    assert open_store(tmp_path / "c.zarr").columns.splitlines() == ["x", "y", "z"]
+    write_index(stores[:2], tmp_path / "index.csv")
+    open_stores(tmp_path / "index.csv", tmp_path)
+    with pytest.raises(RgwotError) as caught:
+        write_index(stores, tmp_path / "index.csv")
+    expected = f"expected the columns of {tmp_path / 'b.zarr'} in their order; correct its table"
+    assert str(caught.value) == f"{tmp_path / 'd.zarr'}: {said}; {expected}"
+    # An index of an earlier version.
+    index = (tmp_path / "index.csv").read_text()
+    (tmp_path / "index.csv").write_text(index + "d,ok,,12,\n")
+    with pytest.raises(RgwotError, match=f"d.zarr: {said}; expected the columns of"):
+        open_stores(tmp_path / "index.csv", tmp_path)
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("frame,f0\n0,1.5\n1,2.5\n", "column 'frame' is no feature; name it as `times` if it holds seconds"),

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rgwot.datasets.arrays import holding_file
+from rgwot.datasets.arrays import holding_file, other_columns
 from rgwot.datasets.feature_files import in_place_of_video, measure, open_features, unlikely_times
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.doctor.report import FeatureFacts, Finding, VideoFacts, below, of_error
@@ -127,7 +127,7 @@ def check_features(
             holding_file(path).stat()
             return None, VideoFacts(), []
         with open_features(path, settings) as array:
-            found = measure(path, array, settings)
+            found, named = measure(path, array, settings), array.columns if settings.axes == "TC" else ""
             kept = found.count
             if video is None:
                 in_place_of_video(path, found)
@@ -146,12 +146,14 @@ def check_features(
     except (RgwotError, OSError) as error:
         return None, None, [*findings, of_error(error, root, below(path, root), "features", task)]
     sizes = found.sizes
-    facts = FeatureFacts(found.count, sizes["C"], sizes["H"], sizes["W"], float(found.fps), found.footage.duration_s)
+    facts = FeatureFacts(
+        found.count, sizes["C"], sizes["H"], sizes["W"], float(found.fps), found.footage.duration_s, named
+    )
     return facts, VideoFacts(found.footage.duration_s, found.footage.fps), findings
 
 
 def compare(task: str, files: Mapping[str, FeatureFacts]) -> Iterator[Finding]:
-    """Yield what is wrong with the features of a task together, ``files`` by their paths: one size, and one rate."""
+    """Yield what is wrong with the features of a task together, ``files`` by their paths: one size, rate and order."""
     space = {
         path: "" if one.height == one.width == 1 else f" x {one.height} x {one.width}" for path, one in files.items()
     }
@@ -166,3 +168,9 @@ def compare(task: str, files: Mapping[str, FeatureFacts]) -> Iterator[Finding]:
             if value != usual:
                 line = f"{what} {value}, expected {usual} as in the other files of the task; {hint}"
                 yield Finding("error", "features", line, task, path)
+    named = {path: one.columns for path, one in files.items() if one.columns}
+    usual = next((value for value, _ in Counter(named.values()).most_common(1)), "")
+    for path, columns in named.items():
+        if columns != usual:
+            line = f"{other_columns(columns, usual)}; expected those of the other files of the task in their order"
+            yield Finding("error", "features", line, task, path)

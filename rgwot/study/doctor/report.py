@@ -103,6 +103,7 @@ class FeatureFacts:
     width: int
     fps: float
     end_s: float  #: where the last feature ends
+    columns: str = ""  #: names of the channels, one a line, where a table has them
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,14 @@ def test_axes_the_other_way_round_are_told_by_their_sizes(features: Path) -> Non
     assert len(said(report, rule="features", severity="error")) == 2
 
 
+def test_columns_in_another_order_are_told(features: Path) -> None:
+    for name, header in zip("abc", ("x,y,z", "x,y,z", "y,x,z"), strict=True):
+        (features / f"tea/{name}.npy").unlink()
+        np.savetxt(features / f"tea/{name}.csv", VECTORS[:, :3], delimiter=",", header=header, comments="")
+    (line,) = said(examine(content(mine=alone(features)), "mine"), rule="features", severity="error")
+    assert "column 1 is 'y', not 'x'; expected those of the other files of the task" in line
+
+
 def test_features_beside_videos_are_compared_with_them(tea: Path, features: Path) -> None:
     for name in ("one", "two"):
         np.save(features / f"tea/{name}.npy", VECTORS)
