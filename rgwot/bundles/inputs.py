@@ -137,11 +137,16 @@ def import_form(bundle: Bundle) -> ImportSettings:
             f"{bundle.path}: made from features of {kept.get('backbone')}, not from arrays; expected feature stores "
             f"({STORE}) of such features"
         )
-    if kept.get("source_times"):
-        # The rate is what the times make of it.
-        when = {"times": kept["source_times"], "fps": None}
+    # Bundles of earlier versions have the rate of the features that were taken, and not which these were.
+    when: dict[str, Any] = {"every": kept.get("source_every") or 1, "keypoints": kept.get("source_keypoints")}
+    if kept.get("source_window"):
+        when |= {"window": kept["source_window"], "native_fps": kept["source_native_fps"]}
+    elif kept.get("source_times"):
+        # Where none was stated, the rate is what the times make of it.
+        when |= {"times": kept["source_times"], "fps": kept.get("source_fps")}
     else:
-        when = {"start_s": kept.get("start_s", 0.0), "fps": kept.get("fps_exact") or str(kept["fps"])}
+        rate = kept.get("source_fps") or kept.get("fps_exact") or str(kept["fps"])
+        when |= {"start_s": kept.get("start_s", 0.0), "fps": rate}
     source = {name: kept[name] for name in ("backbone", "layer", "weights")}
     channels = bundle.about.features.frame[0]
     form = {"axes": kept["source_axes"], "channels": channels, **when, **source}

@@ -39,6 +39,8 @@ log = logging.getLogger(__name__)
 
 #: Attributes of feature stores that say how features are made again, beside those that all of a task share.
 HOW = ("seed", "fused", "decoder", "fps_exact", "start_s", "source_key", "source_axes", "source_times", "columns")
+#: Settings by which features made elsewhere are imported in the same way; a bundle has them as ``source_every``.
+FORM = ("fps", "every", "window", "keypoints")
 #: Tolerance for embeddings made on another machine, whose length is about 1.
 ROUNDING = 1e-2
 
@@ -204,7 +206,7 @@ def bundle_of(
         "surplus": choices.surplus,
         "settings": blocks,
         "features": {
-            "attributes": shared(first) | {key: first.attributes[key] for key in HOW if key in first.attributes},
+            "attributes": shared(first) | _form(first),
             "frame": first.shape[1:],
             "vectors": first.vectors,
         },
@@ -215,6 +217,17 @@ def bundle_of(
         "agreement": agreement,
     }
     return about, parts
+
+
+def _form(store: FeatureStore) -> dict[str, Any]:
+    """Return what says how features like those of a store are made, beside what all of a task share."""
+    told = {key: store.attributes[key] for key in HOW if key in store.attributes}
+    if store.imported:
+        settings = store.attributes.get("settings", {})
+        told |= {f"source_{key}": settings[key] for key in FORM if settings.get(key) is not None}
+        # A table of rates, in place of which this stands, says nothing of other videos.
+        told["source_native_fps"] = str(store.native_fps)
+    return told
 
 
 def _check_embedding(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from rgwot.bundles.inputs import How
 from rgwot.config.importing import ImportSettings
 from rgwot.features.importing import import_features
 from rgwot.features.index import write_index
+from rgwot.features.store import open_store
 from rgwot.paths import Tree
 from rgwot.procedure.files import read_procedure
 from rgwot.records import read_deviations, read_diagnostics, read_segments
@@ -171,6 +173,44 @@ def test_features_made_elsewhere_are_taken_in_the_form_that_the_study_had(tmp_pa
     np.savez(tmp_path / "e.npz", deep=np.zeros((25, 9)))
     with pytest.raises(RgwotError, match="24"):
         apply_bundle(bundle, [tmp_path / "e.npz"], tmp_path / "no")
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"fps": "50", "every": 10},
+        {"times": "when", "every": 10},
+        {"times": "when", "fps": "49", "every": 10},
+        {"window": 2, "native_fps": "100", "every": 10},
+        {"fps": "50", "every": 10, "keypoints": "body"},
+    ],
+)
+def test_a_table_is_imported_as_those_of_the_study_were(tmp_path: Path, form: dict[str, Any]) -> None:
+    settings = ImportSettings.model_validate({"axes": "TC", **form})
+    rng, steps = np.random.default_rng(0), np.random.default_rng(1).normal(size=(3, 8))
+    features = tmp_path / "results/features/tiny/clips"
+    columns = [f"p{number}_{axis}" for number in range(4) for axis in "xy"]
+    for name, frames in {"a": 300, "b": 360, "c": 330, "new": 405}.items():
+        x = steps[np.arange(frames) * 3 // frames] + 0.1 * rng.normal(size=(frames, 8)) + 3
+        table = pd.DataFrame(x, columns=columns)
+        if "times" in form:
+            table["when"] = np.arange(frames) / 50
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+        import_features(tmp_path / f"{name}.csv", features / f"{name}.zarr", settings)
+    write_index([features / f"{name}.zarr" for name in "abc"], features / "index.csv")
+    study = Study({}, Tree(tmp_path / "results", "tiny", "clips"), features / "index.csv")
+    _, bundle = study.result("raw", "kmeans")
+    apply_bundle(bundle, [tmp_path / "new.csv"], tmp_path / "out")
+    found, wanted = open_store(tmp_path / "out/features/new.zarr"), open_store(features / "new.zarr")
+    assert (found.duration_s, len(found)) == (wanted.duration_s, 41)
+    np.testing.assert_array_equal(found.time_s, wanted.time_s)
+    np.testing.assert_array_equal(found.read(), wanted.read())
+    pd.read_csv(tmp_path / "new.csv").iloc[:, ::-1].to_csv(tmp_path / "new.csv", index=False)
+    if "keypoints" not in form:
+        with pytest.raises(
+            RgwotError, match=r"new\.zarr: column 1 is 'p3_y', not 'p0_x'; expected the columns of .*made"
+        ):
+            apply_bundle(bundle, [tmp_path / "new.csv"], tmp_path / "out")
 
 
 def test_corrections_of_the_study_hold_for_other_videos(study: Study, tmp_path: Path) -> None:
