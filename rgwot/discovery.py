@@ -26,7 +26,7 @@ from rgwot.config.methods import DECODERS, EMBEDDINGS
 from rgwot.config.settings import BLOCKS, Settings, flatten, resolved_K, validated
 from rgwot.corrections import Edit, parse_edits, read_corrections
 from rgwot.corrections.result import corrected_result
-from rgwot.datasets.arrays import column_names
+from rgwot.datasets.arrays import check_no_clock, column_names
 from rgwot.datasets.names import stem_of
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.embedding.embed import Embedder, embedder
@@ -525,7 +525,9 @@ def stores_of(features: Videos, times: Times | None, form: Callable[[str], Impor
                 "give [array]"
             )
         # Of a DataFrame; those of another are compared by name.
-        columns = column_names(getattr(video, "columns", ()))
+        header = getattr(video, "columns", ())
+        check_no_clock(Path(what), header)
+        columns = column_names(header)
         if not columns:
             sizes[what] = array.shape[1:]
         if not columns and sizes[what] != (expected := next(iter(sizes.values()))):

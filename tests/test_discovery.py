@@ -314,7 +314,7 @@ def test_an_offset_or_a_unit_that_float16_would_spoil_changes_nothing(method: st
 
 
 def test_columns_of_a_table_keep_their_order() -> None:
-    names = list("pqrstuvwxyza")
+    names = list("pqrsouvwxyza")
     tables = {name: pd.DataFrame(video.mean(axis=(2, 3)), columns=names) for name, video in maps().items()}
     turned = {**tables, "take 2": tables["take 2"][names[::-1]]}
     learner = rgwot.ProcedureLearner("raw", "kmeans", fps=FPS, K=3)
@@ -322,6 +322,9 @@ def test_columns_of_a_table_keep_their_order() -> None:
         learner.fit(turned)
     with pytest.raises(RgwotError, match=r"^features\['take 2'\]: no column 'r'; expected the columns of features"):
         rgwot.discover({**tables, "take 2": tables["take 2"].drop(columns="r")}, fps=FPS)
+    clocked = {name: table.rename(columns={"p": "Time (s)"}) for name, table in tables.items()}
+    with pytest.raises(RgwotError, match=r"^features\['take 0'\]: column 'Time \(s\)' is no feature"):
+        rgwot.discover(clocked, fps=FPS)
     learner.fit(tables)
     with pytest.raises(
         RgwotError, match=r"^features\['take 2'\]: column 1 is 'a', not 'p'; expected the columns of what"

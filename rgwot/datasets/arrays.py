@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import pickle
+import re
 import warnings
 import zipfile
 import zlib
@@ -45,8 +46,14 @@ TIMES = ".times"
 SECOND = frozenset({".csv", ".mat"})
 """Suffixes of files that hold features where no other file of the name does."""
 
-_INDEX = frozenset({"", "frame", "id", "index", "second", "seconds", "t", "time", "time_s", "timestamp", "unnamed: 0"})
-"""Columns of a table that are no features, in lower case."""
+_INDEX = frozenset({
+    "", "frame", "id", "index", "packetcounter", "sample", "sampletimefine", "second", "seconds", "t", "t (s)", "t [s]",
+    "temps", "tiempo", "time", "timestamp", "unnamed: 0", "zeit",
+})  # fmt: skip
+"""Columns of a table that are no features, in lower case and without a unit."""
+
+# A letter keeps its unit: T (C) is no time.
+_UNIT = re.compile(r"(?<=\w\w)(\s*[(\[][^)\]]*[)\]]|[_ ](s|ms|us|ns|sec))$")
 
 
 @dataclass(frozen=True)
@@ -278,12 +285,8 @@ def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> A
     if times is not None and times not in names:
         hint = nearest(times, names) if named else "its first line has no names"
         raise RgwotError(f"{path}: no column {times!r} for the times; {hint}")
-    odd = [name for name in names if named and name != times and name.lower() in _INDEX]
-    if odd:
-        raise RgwotError(
-            f"{path}: column {odd[0]!r} is no feature; name it as `times` if it holds seconds, or write the table "
-            "without it"
-        )
+    if named:
+        check_no_clock(path, (name for name in names if name != times))
     with warnings.catch_warnings():
         # What pandas only warns of is a row that is longer than the names, whose end it would drop.
         warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -321,6 +324,16 @@ def column_names(names: Iterable[Any]) -> str:
     """Return the names of columns, one a line; empty where they are mere numbers, which say nothing of an order."""
     listed = [str(name).strip() for name in names]
     return "" if listed == [str(number) for number in range(len(listed))] else "\n".join(listed)
+
+
+def check_no_clock(path: Path, names: Iterable[Any]) -> None:
+    """Raise RgwotError for a column that holds times or counts rows."""
+    odd = next((name for name in map(str, names) if _UNIT.sub("", name.strip().lower()) in _INDEX), None)
+    if odd is not None:
+        raise RgwotError(
+            f"{path}: column {odd!r} is no feature; name it as `times` if it holds seconds, or write the table "
+            "without it; rename it if it is one"
+        )
 
 
 def check_columns(path: Path, found: str, first: Path, expected: str) -> None:

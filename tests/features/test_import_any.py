@@ -198,6 +198,26 @@ def test_other_vectors_stay_float16(tmp_path: Path, vectors: np.ndarray) -> None
         run(npy(tmp_path, vectors * 0 + 2e15), "TC", duration_s=T / 2)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["Time (s)", "Timestamp [s]", "time_ms", "Zeit", "Temps[ms]", "PacketCounter", "SAMPLE", "t (s)", "Frame (#)"],
+)
+def test_clocks_and_counters_are_no_features(tmp_path: Path, name: str) -> None:
+    write_csv(tmp_path / "a.csv", f"{name},x", feats=VECTORS[:, :2])
+    with pytest.raises(RgwotError) as caught:
+        run(tmp_path / "a.csv", "TC", duration_s=T / 2)
+    assert f"a.csv: column {name!r} is no feature; name it as `times` if it holds seconds" in str(caught.value)
+    # As such they are taken, under the name in the file.
+    write_csv(tmp_path / "a.csv", f"{name},x", feats=VECTORS[:, 1:2], when=TIMES)
+    assert open_store(run(tmp_path / "a.csv", "TC", None, duration_s=3.3, times=name)[0]).columns == "x"
+
+
+@pytest.mark.parametrize("name", ["T (C)", "acc_x (m/s)", "time of flight", "indexfinger", "acc s"])
+def test_other_columns_are_features(tmp_path: Path, name: str) -> None:
+    write_csv(tmp_path / "a.csv", f"{name},x", feats=VECTORS[:, :2])
+    assert open_store(run(tmp_path / "a.csv", "TC", duration_s=T / 2)[0]).shape[1] == 2
+
+
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".h5", ".pt", ".csv", ".mat"])
 def test_times_of_their_own(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"
