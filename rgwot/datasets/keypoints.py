@@ -38,7 +38,7 @@ def open_points(path: Path, form: Literal["image", "body"]) -> ArraySource:
     Raises RgwotError when the file is of another kind, or a point is never found.
     """
     try:
-        bodies = _from_hdf5(path) if path.suffix.lower() in (".h5", ".hdf5") else _from_csv(path)
+        bodies, names = (_from_hdf5(path), []) if path.suffix.lower() in (".h5", ".hdf5") else _from_csv(path)
     except DAMAGE as error:
         raise RgwotError(f"{path}: cannot be read ({first_line(error)[:100]}); expected {_EXPECTED}") from None
     if not bodies or any(body.size == 0 for body in bodies):
@@ -49,7 +49,9 @@ def open_points(path: Path, form: Literal["image", "body"]) -> ArraySource:
         bodies = [relative(body) for body in bodies]
     array = np.concatenate([body.reshape(len(body), -1) for body in bodies], axis=1)
     note = f"{missing:.1%} of the points were not found (likelihood below {LIKELY}) and are interpolated"
-    return ArraySource("", array.shape, "float64", lambda slices: array[slices], note=note if missing else "")
+    return ArraySource(
+        "", array.shape, "float64", lambda slices: array[slices], note=note if missing else "", columns="\n".join(names)
+    )
 
 
 def interpolated(path: Path, body: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -102,17 +104,20 @@ def _likely(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(points[..., 2:] >= LIKELY, points[..., :2], np.nan)
 
 
-def _from_csv(path: Path) -> Bodies:
+def _from_csv(path: Path) -> tuple[Bodies, list[str]]:
+    """Return the bodies, and the names of their points in order; how bodies are called may differ between files."""
     rows = [row for row in csv.reader(line.text for line in read_lines(path)) if row]
     if not rows:
-        return []
+        return [], []
     if rows[0][0] == "scorer":
         levels = {row[0]: row[1:] for row in rows[:4] if row[0] in ("individuals", "bodyparts", "coords")}
         keys = zip(levels.get("individuals", [""] * len(levels["bodyparts"])), levels["coords"], strict=True)
         values = _numbers([row[1:] for row in rows[1 + len(levels) :]])
         columns = list(keys)
         bodies = dict.fromkeys(body for body, _ in columns)
-        return [_likely(values[:, [at for at, (one, _) in enumerate(columns) if one == body]]) for body in bodies]
+        places = [[at for at, (one, _) in enumerate(columns) if one == body] for body in bodies]
+        names = [levels["bodyparts"][at] for own in places for at in own[::3]]
+        return [_likely(values[:, own]) for own in places], names
     found = [_COLUMN.fullmatch(name.strip()) for name in rows[0]]
     points: dict[str, dict[str, int]] = {}
     for at, match in enumerate(found):
@@ -120,7 +125,7 @@ def _from_csv(path: Path) -> Bodies:
             points.setdefault(match["point"], {})[match["what"].lower()] = at
     axes = [axis for axis in "xyz" if any(axis in one for one in points.values())]
     if not axes:
-        return []
+        return [], []
     lacking = next((name for name, one in points.items() if not set(axes) <= one.keys()), None)
     if lacking is not None:
         raise ValueError(f"point {lacking!r} has no column for each of {', '.join(axes)}")
@@ -129,7 +134,7 @@ def _from_csv(path: Path) -> Bodies:
     for number, one in enumerate(points.values()):
         for what in one.keys() - set(axes):
             body[~(values[:, one[what]] >= LIKELY), number] = np.nan
-    return [body]
+    return [body], list(points)
 
 
 def _numbers(rows: list[list[str]]) -> NDArray[np.float64]:

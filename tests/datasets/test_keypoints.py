@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from rgwot.config.importing import ImportSettings
 from rgwot.datasets.keypoints import interpolated, open_points, relative
 from rgwot.features.importing import import_features
+from rgwot.features.index import write_index
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import VideoInfo
@@ -125,6 +126,19 @@ def test_relative_positions_do_not_depend_on_place_and_size(points: Any, shift: 
     assert np.allclose(found.mean(axis=1), 0, atol=1e-9)
     assert np.allclose(np.square(found).sum(axis=2).mean(axis=1), 1)
     assert np.allclose(relative(scale * body + np.array(shift)), found, atol=1e-6)
+
+
+@pytest.mark.parametrize("form", ["deeplabcut", "table"])
+def test_points_in_another_order_are_refused(tmp_path: Path, form: str) -> None:
+    table = deeplabcut([TRUE])
+    if form == "table":
+        table = table.set_axis([f"{point}_{what}" for _, point, what in table.columns], axis=1)
+    settings = ImportSettings(axes="TC", fps="2", keypoints="image")
+    for name, order in {"a": range(6), "b": (3, 4, 5, 0, 1, 2)}.items():
+        table.iloc[:, list(order)].to_csv(tmp_path / f"{name}.csv", index=form == "deeplabcut")
+        import_features(tmp_path / f"{name}.csv", tmp_path / f"{name}.zarr", settings)
+    with pytest.raises(RgwotError, match=r"b\.zarr: column 1 is 'tail', not 'nose'; expected the columns of .*a\.zarr"):
+        write_index([tmp_path / "a.zarr", tmp_path / "b.zarr"], tmp_path / "index.csv")
 
 
 def test_relative_positions_by_hand() -> None:
