@@ -338,16 +338,18 @@ def check_no_clock(path: Path, names: Iterable[Any]) -> None:
 
 def check_columns(path: Path, found: str, first: Path, expected: str) -> None:
     """Raise RgwotError where columns (`column_names`) are not those of ``first`` in their order, if both are known."""
-    if found and expected and found != expected:
-        raise RgwotError(
-            f"{path}: {other_columns(found, expected)}; expected the columns of {first} in their order; "
-            "correct its table"
-        )
+    if found and expected and (other := other_columns(found, expected)):
+        raise RgwotError(f"{path}: {other}; expected the columns of {first} in their order; correct its table")
 
 
 def other_columns(found: str, expected: str) -> str:
-    """Return in words where columns (`column_names`) differ first from those expected."""
+    """Return in words where columns (`column_names`) differ first from those expected; empty where they do not.
+
+    Names of which none is expected, as with a person's in front of each, say nothing of an order.
+    """
     names, wanted = found.split("\n"), expected.split("\n")
+    if names == wanted or set(names).isdisjoint(wanted):
+        return ""
     more, lacking = (set(one) - set(other) for one, other in ((names, wanted), (wanted, names)))
     surplus = next((f"column {name!r}" for name in names if name in more), "")
     if lacking:

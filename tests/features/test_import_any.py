@@ -122,15 +122,15 @@ def test_tables_of_text(tmp_path: Path, sign: str, name: str | None) -> None:
 )
 def test_columns_of_another_order_are_refused_by_name(tmp_path: Path, header: str, said: str) -> None:
     form = ImportSettings.model_validate({"axes": "TC", "fps": "2"})
-    # Nothing is known of the order of columns without names.
-    for name, names in {"a": None, "b": "x,y,z", "c": "when, x,y,z", "d": header}.items():
+    # Nothing is known of the order of columns without names, or with names that nobody else has.
+    for name, names in {"a": None, "b": "x,y,z", "c": "when, x,y,z", "d": header, "e": "p,q,r"}.items():
         width, times = len((names or "x,y,z").replace("when,", "").split(",")), {"when": TIMES} if name == "c" else {}
         write_csv(tmp_path / f"{name}.csv", names, feats=VECTORS[:, :width], **times)
         own = form.model_copy(update={"times": "when", "fps": None}) if times else form
         import_features(tmp_path / f"{name}.csv", tmp_path / f"{name}.zarr", own)
     stores = [tmp_path / f"{name}.zarr" for name in "abd"]
     assert open_store(tmp_path / "c.zarr").columns.splitlines() == ["x", "y", "z"]
-    write_index(stores[:2], tmp_path / "index.csv")
+    write_index([*stores[:2], tmp_path / "e.zarr"], tmp_path / "index.csv")
     open_stores(tmp_path / "index.csv", tmp_path)
     with pytest.raises(RgwotError) as caught:
         write_index(stores, tmp_path / "index.csv")

@@ -171,6 +171,6 @@ def compare(task: str, files: Mapping[str, FeatureFacts]) -> Iterator[Finding]:
     named = {path: one.columns for path, one in files.items() if one.columns}
     usual = next((value for value, _ in Counter(named.values()).most_common(1)), "")
     for path, columns in named.items():
-        if columns != usual:
-            line = f"{other_columns(columns, usual)}; expected those of the other files of the task in their order"
+        if other := other_columns(columns, usual):
+            line = f"{other}; expected those of the other files of the task in their order"
             yield Finding("error", "features", line, task, path)
