@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -15,6 +16,8 @@ from rgwot.datasets.doors import read_segments
 from rgwot.datasets.names import pairing_key, stem_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import BACKGROUND
+
+_LOG = logging.getLogger(__name__)
 
 #: Borders this near are one: other programs round to milliseconds.
 SAME_MS = 1
@@ -33,17 +36,18 @@ def read_edited(
 ) -> pd.DataFrame:
     """Read edited files of any format of `rgwot.datasets.doors`.
 
-    ``videos`` are the ids of the result. Returns ``video`` (id), ``start_s``, ``end_s``, ``label``; of a file without a
-    segment, whose name is that of a video, one row with an empty label. RgwotError for a video that is not one of
-    them, or is in two files.
+    ``videos`` are the ids of the result. Returns ``video`` (id), ``start_s``, ``end_s``, ``label``, ``where`` and
+    ``key_step`` (see `settled`); of a file without a segment, whose name is that of a video, one row with an
+    empty label. RgwotError for a video that is not one of them, or is in two files.
     """
     ids = {pairing_key(stem_of(video)): video for video in videos} | {video: video for video in videos}
     found: list[pd.DataFrame] = []
     seen: dict[str, Path] = {}
     for path in paths:
-        table = read_segments(path, tier=tier, fps=fps)
+        table = read_segments(path, tier=tier, fps=fps, numbers=True)
+        table["where"] = f"{path}: " + table["where"]
         if table.empty:
-            table = pd.DataFrame([(path.stem, 0.0, 0.0, "")], columns=list(table.columns))
+            table = pd.DataFrame([(path.stem, 0.0, 0.0, "", "", None)], columns=list(table.columns))
         called = [pairing_key(str(video)) for video in table["video"]]
         # A file of the video's own name that holds one video is of that, whatever it calls it.
         if len(set(called)) == 1 and called[0] not in ids:
@@ -56,6 +60,52 @@ def read_edited(
                 raise RgwotError(f"{path}: video {video!r} is in {other}, too; expected every video in one file")
         found.append(table.assign(video=[ids[video] for video in called]))
     return pd.concat(found, ignore_index=True)
+
+
+def settled(edited: pd.DataFrame, results: Sequence[tuple[pd.DataFrame, Mapping[int, str]]]) -> pd.DataFrame:
+    """Return what `read_edited` read with the label of every row that is meant by its label and its key step.
+
+    Where the two contradict each other, the one that differs from what the row's time has in the result was edited.
+
+    Parameters
+    ----------
+    edited
+        From `read_edited`.
+    results
+        Segments and names of every result that the files may have been exported from: before its corrections and
+        after, the likelier one first.
+
+    Raises
+    ------
+    RgwotError
+        Where both were edited, or the number is none of the result.
+    """
+    known = []
+    for segments, names in results:
+        own = _of_task(segments)
+        called = {str(step): label_of(step, names) for step in (BACKGROUND, *own["key_step"].unique())}
+        known.append((Result(own, names), called))
+    labels, doubtful = [], []
+    for row in edited.to_dict("records"):
+        meant = [label for one in known if (label := _meant(row, *one)) is not None]
+        # They agree; of a merge, maybe only afterwards.
+        if any(called.get(row["key_step"]) == row["label"] for _, called in known):
+            meant = [row["label"]]
+        if not meant:
+            raise RgwotError(
+                f"{row['where']}: found key step {row['key_step']!r} and name {row['label']!r}, expected a key step of "
+                "the result and its name, or one of the two edited; edit one column and delete the other"
+            )
+        labels.append(meant[0])
+        doubtful += [row] if len(set(meant)) > 1 else []
+    if doubtful:
+        where, step, label = (doubtful[0][key] for key in ("where", "key_step", "label"))
+        _LOG.warning(
+            "%s: found key step %s and name %r, which fits the result before its corrections and after; taken as "
+            "edited before, in %d such rows; to say otherwise, edit one column and delete the other",
+            where, step, label, len(doubtful),
+        )  # fmt: skip
+    return edited.assign(label=labels)
 
 
 def difference(
@@ -82,8 +132,7 @@ def difference(
     RgwotError
         Where segments of a video overlap.
     """
-    own = segments[segments["scope"] == "task"] if "scope" in segments else segments
-    found = _Difference(Result(own, names), dict(said or {}))
+    found = _Difference(Result(_of_task(segments), names), dict(said or {}))
     wanted = {
         str(video): _wanted(str(video), rows, found.result) for video, rows in edited.groupby("video", sort=False)
     }
@@ -108,7 +157,7 @@ class _Difference:
         return reference(self.result.table(), step)
 
     def label(self, step: int) -> str:
-        return label_of(step, self.result.names) if step else ""
+        return label_of(step, self.result.names)
 
     def step(self, label: str) -> int | None:
         """Return the key step with a label, None where there is none in the result."""
@@ -186,8 +235,27 @@ class _Difference:
 
 
 def label_of(step: int, names: Mapping[int, str]) -> str:
-    """Return what a key step is called in exported files, in one line."""
-    return " ".join(names.get(step, f"key step {step}").split())
+    """Return what a key step is called in exported files, in one line; background is not."""
+    return "" if step == BACKGROUND else " ".join(names.get(step, f"key step {step}").split())
+
+
+def _of_task(segments: pd.DataFrame) -> pd.DataFrame:
+    return segments[segments["scope"] == "task"] if "scope" in segments else segments
+
+
+def _meant(row: Mapping[Hashable, Any], result: Result, called: Mapping[str, str]) -> str | None:
+    """Return the label that a row means, if it was exported from this result; None where that is not clear."""
+    label, written = str(row["label"]), row["key_step"]
+    shared, _ = result.shared([(row["video"], row["start_s"], row["end_s"])])
+    had = str(max(shared, key=shared.__getitem__, default=BACKGROUND))
+    # Without a column of names the label is the number, or a name is under key_step.
+    alone = label.removesuffix(".0") == written
+    if written is None or (alone and not written.isdecimal()) or (written == had and not alone):
+        return label
+    if alone or label == called[had]:
+        return called.get(written)
+    # A name without a number, or of a new key step.
+    return label if not written or (written not in called and label not in called.values()) else None
 
 
 def _wanted(video: str, rows: pd.DataFrame, result: Result) -> list[Wanted]:

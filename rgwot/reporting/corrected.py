@@ -12,7 +12,7 @@ import pandas as pd
 
 from rgwot import paths
 from rgwot.corrections import Corrected, Edit, apply_corrections, read_corrections, write_corrections
-from rgwot.corrections.difference import difference, read_edited
+from rgwot.corrections.difference import difference, read_edited, settled
 from rgwot.corrections.result import corrected_result
 from rgwot.keysteps.outputs import KeySteps, write_keysteps
 from rgwot.paths import Run, name_of
@@ -93,8 +93,10 @@ def add_edited(
     """
     folder, _ = _result(keysteps)
     before, names = read_corrections(corrections_yaml), names_in(folder, read_names(names_yaml))
-    now = apply_corrections(read_segments(folder / name_of(paths.SEGMENTS)), before, names)
+    found = read_segments(folder / name_of(paths.SEGMENTS))
+    now = apply_corrections(found, before, names)
     edited = read_edited(files, now.segments["video"].unique(), tier, fps)
+    edited = settled(edited, [(found, names), (now.segments, now.names)])
     today = {"when": datetime.now(tz=UTC).date().isoformat()}
     added = difference(now.segments, now.names, edited, {**today, **said})
     if added:

@@ -15,8 +15,9 @@ from test_replay import TABLE, results, table
 
 from rgwot.cli import cli
 from rgwot.corrections import apply_corrections, read_corrections, write_corrections
-from rgwot.corrections.difference import difference, label_of, read_edited
+from rgwot.corrections.difference import difference, label_of, read_edited, settled
 from rgwot.reporting.export.interface import export, videos_of
+from rgwot.reporting.names import names_text
 from rgwot.runtime.errors import RgwotError
 
 Labelled = list[tuple[str, int, int, str]]
@@ -99,9 +100,10 @@ def edited(draw: st.DrawFn, found: pd.DataFrame, names: dict[int, str]) -> pd.Da
     return wanted(rows)
 
 
-def write(folder: Path, content: pd.DataFrame, door: str) -> list[Path]:
-    """Write labelled segments as an export of ours does."""
-    steps = {label: at for at, label in enumerate(dict.fromkeys(content["label"]), 1)}
+def write(folder: Path, content: pd.DataFrame, door: str, names: dict[int, str]) -> list[Path]:
+    """Write labelled segments as an export of ours does; new labels have new numbers."""
+    own = {label_of(step, names): step for step in range(1, 5)}
+    steps = {label: own.get(label, at) for at, label in enumerate(dict.fromkeys(content["label"]), 100)}
     frame = content.assign(key_step=content["label"].map(steps))
     export(door, videos_of(frame, None, {step: label for label, step in steps.items()}), folder)
     return sorted(folder.iterdir())
@@ -119,13 +121,14 @@ def test_through_other_programs_nothing_is_lost(tmp_path_factory: pytest.TempPat
         assume((target["end_s"] - target["start_s"]).max() > 0.0015)
         folder = tmp_path_factory.mktemp("door")
         # As another program saves it, read, made corrections, kept in a file, replayed, exported, and read again.
-        first = read_edited(write(folder / "first", target, door), found["video"].unique())
+        first = read_edited(write(folder / "first", target, door, names), found["video"].unique())
+        first = settled(first, [(found, names)])
         edits = difference(found, names, first)
         write_corrections(edits, folder / "tea.yaml")
         replayed = apply_corrections(found, read_corrections(folder / "tea.yaml"), names)
         assert replayed.report["holds"].all()
         got = labelled(replayed.segments, replayed.names)
-        again = read_edited(write(folder / "again", got, door), found["video"].unique())
+        again = read_edited(write(folder / "again", got, door, names), found["video"].unique())
         assert moments(again, found) == moments(first, found) == moments(target, found)
         # And then there is no difference any more.
         assert difference(replayed.segments, replayed.names, again) == []
@@ -160,6 +163,107 @@ def test_files_that_cannot_be_meant_are_refused(tmp_path: Path) -> None:
         wanted([("a", 0.0, 1.0, "x")]).to_csv(tmp_path / name, index=False)
     with pytest.raises(RgwotError, match="video 'a' is in .*x.csv, too"):
         read_edited([tmp_path / "x.csv", tmp_path / "y.csv"], ["a", "b"])
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> Path:
+    folder = tmp_path / "results/keysteps/raw/kmeans/mine/tea/seed0"
+    folder.mkdir(parents=True)
+    table(TABLE).to_csv(folder / "segments.csv", index=False)
+    names = names_text("raw/kmeans/seed0", table(TABLE), {1: "pour", 2: "stir"})
+    (folder / "names.yaml").write_text(names)
+    return folder
+
+
+#: The export of that result; key step 3 has no name.
+EXPORTED = [
+    ["a", 0, 4, 1, "pour"], ["a", 4, 6, 2, "stir"], ["a", 6, 7, 1, "pour"], ["a", 7, 10, 3, "key step 3"],
+    ["b", 0, 3.25, 2, "stir"], ["b", 3.25, 8.1, 3, "key step 3"],
+]  # fmt: skip
+
+
+def imported(result: Path, change: Callable[[pd.DataFrame], pd.DataFrame]) -> tuple[str, Labelled]:
+    """Import an edited export; return what was said, and the segments of the first video then."""
+    columns = ["video", "start_s", "end_s", "key_step", "name"]
+    edited, output = result.parent / "segments.csv", result.parent / "tea.yaml"
+    change(pd.DataFrame(EXPORTED, columns=columns, dtype=object)).to_csv(edited, index=False)
+    command = ["import-corrections", str(output), str(edited), "--keysteps", str(result)]
+    said = CliRunner().invoke(cli, [*command, "--names", str(result / "names.yaml")])
+    now = apply_corrections(table(TABLE), read_corrections(output), {1: "pour", 2: "stir"})
+    return str(said.exception or said.output), [
+        row for row in moments(labelled(now.segments, now.names), table(TABLE)) if row[0] == "a"
+    ]
+
+
+def cell(row: int, **values: object) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    def change(frame: pd.DataFrame) -> pd.DataFrame:
+        for column, value in values.items():
+            frame.loc[row, column] = value
+        return frame
+
+    return change
+
+
+BEFORE = [
+    ("a", 0, 4000, "pour"),
+    ("a", 4000, 6000, "stir"),
+    ("a", 6000, 7000, "pour"),
+    ("a", 7000, 10000, "key step 3"),
+]
+
+
+@pytest.mark.parametrize(
+    ("change", "label"),
+    [
+        (cell(1, key_step=3), "key step 3"),
+        (cell(1, key_step="3.0"), "key step 3"),
+        (cell(1, key_step=0), None),
+        (cell(1, name="whisk"), "whisk"),
+        (cell(1, name="key step 3"), "key step 3"),
+        (cell(1, name=""), None),
+        (cell(1, key_step=3, name="key step 3"), "key step 3"),
+        (cell(1, key_step=4, name="whisk"), "whisk"),
+        (cell(1, key_step="", name="whisk"), "whisk"),
+        (lambda frame: cell(1, key_step=3)(frame).drop(columns="name"), "key step 3"),
+        (lambda frame: cell(1, name="whisk")(frame).drop(columns="key_step"), "whisk"),
+    ],
+)
+def test_of_number_and_name_the_edited_one_counts_also_a_second_time(
+    result: Path, change: Callable[[pd.DataFrame], pd.DataFrame], label: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    said, got = imported(result, change)
+    assert "1 correction added" in said
+    assert not caplog.text
+    assert got == [BEFORE[0], *([("a", 4000, 6000, label)] if label else []), *BEFORE[2:]]
+    said, again = imported(result, change)
+    assert "0 corrections added" in said
+    assert again == got
+
+
+def test_an_edit_that_could_be_that_of_an_earlier_export_is_said(
+    result: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for expected in ("", "line 3: found key step 3 and name 'stir', which fits the result before its corrections and"):
+        imported(result, cell(1, key_step=3))
+        assert bool(caplog.text) == bool(expected)
+        assert expected in caplog.text
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"key_step": 3, "name": "pour"},
+        {"key_step": 3, "name": "whisk"},
+        {"key_step": 9},
+        {"key_step": "x3"},
+        {"key_step": ""},
+    ],
+)
+def test_a_number_and_a_name_that_contradict_each_other_are_refused(result: Path, values: dict[str, object]) -> None:
+    said, got = imported(result, cell(1, **values))
+    assert "segments.csv: line 3: found key step" in said
+    assert "edit one column and delete the other" in said
+    assert got == BEFORE
 
 
 def test_an_emptied_file_deletes_what_was_there_and_the_verb_adds_to_the_file(tmp_path: Path) -> None:
