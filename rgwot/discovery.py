@@ -290,10 +290,10 @@ class Discovery:
             return shared(compare(own, answer_of(other._by_id.segment_table)))
         return compare_with(own, Path(other))
 
-    def compare_groups(self, groups: Mapping[str, str]) -> pd.DataFrame:
+    def compare_groups(self, groups: Mapping[str, Any]) -> pd.DataFrame:
         """Test key step by key step whether groups of videos differ (`rgwot.procedure.groups.compare_groups`).
 
-        ``groups`` has the group of every video that is compared.
+        ``groups`` has the group of every video that is compared; the others are logged.
         """
         return compare_groups(recordings_from_segments(self.segments), self.key_steps.deviations, groups)
 

@@ -175,10 +175,10 @@ def compare_groups(
     from rgwot.reporting.names import names_in, read_names
     from rgwot.runtime.files import write_csv
 
-    table, without = groups_of_result(keysteps, videos, column, task)
+    table = groups_of_result(keysteps, videos, column, task)
     called = names_in(keysteps, read_names(names))
     save(group_bars(table, title, called), output)
     if called:
         table.insert(1, "name", table["key_step"].map(called).fillna(""))
     write_csv(table, output)
-    click.echo("\n".join(lines(table, without, called)))
+    click.echo("\n".join(lines(table, called)))

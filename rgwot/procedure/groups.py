@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations, product
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rgwot.procedure.interface import Deviation, Recording
 from rgwot.procedure.tally import Floats, Integers, tally
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, nearest
+
+_LOG = logging.getLogger(__name__)
 
 ALPHA = 0.05
 PERMUTATIONS = 10_000
@@ -93,7 +96,7 @@ def measured(recordings: Sequence[Recording], found: Sequence[Deviation]) -> tup
 def compare_groups(
     recordings: Sequence[Recording],
     found: Sequence[Deviation],
-    groups: Mapping[str, str],
+    groups: Mapping[str, Any],
     permutations: int = PERMUTATIONS,
     seed: int = 0,
 ) -> pd.DataFrame:
@@ -104,7 +107,8 @@ def compare_groups(
     recordings, found
         The videos of a task, and what deviates in them (`rgwot.procedure.deviations`).
     groups
-        The group of every video that is compared; videos without one, or with an empty one, are left out.
+        The group of every video that is compared; videos without one, or with an empty one (``""``, None, NaN), are
+        left out, which is logged.
     permutations, seed
         How many permutations of the labels are drawn, and from what.
 
@@ -120,19 +124,20 @@ def compare_groups(
     Raises
     ------
     RgwotError
-        For fewer than two groups among the videos.
+        For fewer than two groups among the videos, or a name that is no video.
     """
-    grouped = [one for one in recordings if groups.get(one.video)]
-    labels = [groups[one.video] for one in grouped]
+    of_video = _checked(groups, {one.video for one in recordings})
+    grouped = [one for one in recordings if one.video in of_video]
+    labels = [of_video[one.video] for one in grouped]
     names = sorted(set(labels))
+    without = [one.video for one in recordings if one.video not in of_video]
     if len(names) < 2:
-        videos = {one.video for one in recordings}
-        without = next((f"; video {one.video!r} has none" for one in recordings if not groups.get(one.video)), "")
-        unknown = next((f"; {video!r} is no video of the result" for video in groups if video not in videos), "")
         raise RgwotError(
             f"groups: found {' and '.join(map(repr, names)) or 'none'} among {len(recordings)} videos, "
-            f"expected two groups or more{without}{unknown}"
+            f"expected two groups or more{f'; video {without[0]!r} has none' if without else ''}"
         )
+    if without:
+        _LOG.warning("in no group: %s", ", ".join(without))
     kept = {one.video for one in grouped}
     values, successors = measured(grouped, [one for one in found if one.video in kept])
     tests = permutation_tests(values.to_numpy(), labels, permutations, seed)
@@ -160,6 +165,27 @@ def compare_groups(
     columns = [*COLUMNS, *(f"{what}_{name}" for name in names for what in OF_GROUP)]
     whole = {"successor": "Int64", **{f"n_{name}": "Int64" for name in names}}
     return pd.DataFrame(rows, columns=columns).astype(whole)
+
+
+def _checked(groups: Mapping[str, Any], videos: Collection[str]) -> dict[str, str]:
+    """Return the group of every video that has one; RgwotError for what is no mapping of the videos."""
+    # That of a column of pandas works as well.
+    if not isinstance(groups, (Mapping, pd.Series)):
+        raise RgwotError(
+            f"groups: found {type(groups).__name__}, expected the group of every video, such as {{'monday': 'expert'}}"
+        )
+    found = dict(groups)
+    if unknown := [video for video in found if video not in videos]:
+        more = f" and {len(unknown) - 1} more" if unknown[1:] else ""
+        raise RgwotError(
+            f"groups: found {unknown[0]!r}{more}, expected videos of the result; {nearest(str(unknown[0]), videos)}"
+        )
+    if odd := [video for video, group in found.items() if not pd.api.types.is_scalar(group)]:
+        raise RgwotError(
+            f"groups: video {odd[0]!r}: found {type(found[odd[0]]).__name__}, expected one group, such as 'expert'"
+        )
+    texts = {video: "" if pd.isna(group) else str(group).strip() for video, group in found.items()}
+    return {video: group for video, group in texts.items() if group}
 
 
 class Tested(NamedTuple):

@@ -24,16 +24,15 @@ from rgwot.runtime.files import read_csv
 FILLED = 0.8
 
 
-def groups_of_result(keysteps: Path, videos_csv: Path, column: str, task: str | None) -> tuple[pd.DataFrame, list[str]]:
-    """Compare the groups of the videos of a result; return the table, and the videos that are in no group."""
+def groups_of_result(keysteps: Path, videos_csv: Path, column: str, task: str | None) -> pd.DataFrame:
+    """Compare the groups of the videos of a result."""
     path = keysteps / name_of(SEGMENTS)
     if not path.is_file():
         raise RgwotError(f"{keysteps}: found no {path.name}, expected a folder of key steps below results/keysteps")
     warn_as_found(keysteps, "compared")
     recordings = recordings_from_segments(read_segments(path))
     groups = read_groups(videos_csv, [one.video for one in recordings], column, task)
-    table = compare_groups(recordings, read_deviation_list(keysteps / name_of(DEVIATIONS)), groups)
-    return table, [one.video for one in recordings if one.video not in groups]
+    return compare_groups(recordings, read_deviation_list(keysteps / name_of(DEVIATIONS)), groups)
 
 
 def read_group_table(path: Path) -> pd.DataFrame:
@@ -73,15 +72,13 @@ def impossible(table: pd.DataFrame) -> str:
     )
 
 
-def lines(table: pd.DataFrame, without: list[str], names: Mapping[int, str] | None = None) -> list[str]:
+def lines(table: pd.DataFrame, names: Mapping[int, str] | None = None) -> list[str]:
     """Say what differs between groups, for a terminal."""
     said = [f"{about(table)}."]
     if few := few_videos(sizes(table)):
         said.append(f"Warning: {few}.")
     if barred := impossible(table):
         said.append(f"{barred}.")
-    if without:
-        said.append(f"In no group: {', '.join(without)}.")
     starred = table[table["star"] == "*"]
     for row in starred.to_dict("records"):
         shown = [row["group_a"], row["group_b"]] if row["group_a"] else sizes(table)

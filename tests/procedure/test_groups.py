@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import false_discovery_control, kruskal, rankdata
 
@@ -135,10 +138,31 @@ def test_the_table() -> None:
     three = compare_groups(videos, [], {**groups, "c0": "c", "c1": "c"}, 99)
     pairs = three[["group_a", "group_b"]].drop_duplicates().to_numpy().tolist()
     assert pairs == [["", ""], ["a", "b"], ["a", "c"], ["b", "c"]]
-    with pytest.raises(
-        RgwotError, match="found 'a' among 18 videos, expected two groups or more; video 'a1' has none; 'A2' is no"
-    ):
-        compare_groups(videos, [], {"a0": "a", "b0": "", "A2": "b"})
+    with pytest.raises(RgwotError, match="found 'a' among 18 videos, expected two groups or more; video 'a1' has none"):
+        compare_groups(videos, [], {"a0": "a", "b0": ""})
+
+
+def test_no_group_that_was_given_is_lost_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
+    videos = [Recording(f"p{at:02}", (Event(1, 0, 5 + at),), 20) for at in range(8)]
+    groups: dict[str, Any] = {one.video: at % 2 for at, one in enumerate(videos[:5])}
+    empty = {"p05": None, "p06": float("nan"), "p07": " "}
+    table = compare_groups(videos, [], groups | empty, 9)
+    # A group may be called 0.
+    assert table[["n_0", "n_1"]].iloc[0].tolist() == [3, 2]
+    assert caplog.messages == ["in no group: p05, p06, p07"]
+    assert compare_groups(videos, [], pd.Series(groups), 9).equals(table)  # type: ignore[arg-type]
+    wrong: list[tuple[Any, str]] = [
+        (
+            groups | {"P05": 1, "x": 0},
+            "groups: found 'P05' and 1 more, expected videos of the result; did you mean 'p05'",
+        ),
+        ("groups.csv", "groups: found str, expected the group of every video, such as {'monday': 'expert'}"),
+        (None, "groups: found NoneType, expected"),
+        (groups | {"p05": ["a"]}, "groups: video 'p05': found list, expected one group"),
+    ]
+    for given, said in wrong:
+        with pytest.raises(RgwotError, match=re.escape(said)):
+            compare_groups(videos, [], given, 9)
 
 
 def test_a_warning_below_five_videos() -> None:
