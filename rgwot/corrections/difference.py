@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from rgwot.corrections.edits import Edit, Segment
+from rgwot.corrections.edits import Edit, Segment, checked_name
 from rgwot.corrections.replay import Result, Row, ms, reference
 from rgwot.datasets.doors import read_segments
 from rgwot.datasets.names import pairing_key, stem_of
@@ -149,6 +149,9 @@ class _Difference:
         self.edits: list[Edit] = []
 
     def edit(self, kind: str, **values: object) -> None:
+        if values.get("name"):
+            # A file of corrections with another could not be read again.
+            checked_name("edited files", values["name"])
         edit = Edit(kind, **values, **self.said)  # type: ignore[arg-type]
         if not self.result.replay(edit):
             self.edits.append(edit)
@@ -271,6 +274,11 @@ def _wanted(video: str, rows: pd.DataFrame, result: Result) -> list[Wanted]:
     at = 0
     for start_s, end_s, label in sorted(rows[["start_s", "end_s", "label"]].itertuples(index=False, name=None)):
         start, end = snapped(start_s), min(snapped(end_s), last)
+        if label and snapped(end_s) > last:
+            _LOG.warning(
+                "video %r: %r from %g to %g s goes on after the end at %g s; what is after it is left out",
+                video, label, start_s, end_s, last / 1000,
+            )  # fmt: skip
         if not label or start >= end:
             continue
         if start < at:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,6 +12,8 @@ from rgwot.runtime.errors import RgwotError, nearest
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_LOG = logging.getLogger(__name__)
 
 
 class Groups(NamedTuple):
@@ -102,4 +105,6 @@ def read_groups(path: Path, videos: Collection[str], column: str = GROUP, task: 
             f"{path}: found {'only ' + repr(names[0]) if names else 'nothing'} under {column} for "
             f"{len(of_video) or 'none'} of {len(videos)} videos, expected two groups or more{''.join(examples)}"
         )
+    if unknown and len(of_video) < len(videos):
+        _LOG.warning("%s: %d rows are no video of the result, such as %r", path, len(unknown), unknown[0])
     return of_video

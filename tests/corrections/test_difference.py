@@ -266,6 +266,18 @@ def test_a_number_and_a_name_that_contradict_each_other_are_refused(result: Path
     assert got == BEFORE
 
 
+def test_a_name_that_could_not_be_read_again_is_refused_and_what_is_after_the_end_is_said(
+    result: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("x" * 81, "a\x07b"):
+        said, _ = imported(result, cell(1, name=name))
+        assert "edited files: found" in said
+        assert not (result.parent / "tea.yaml").exists()
+    said, _ = imported(result, cell(3, end_s=20))
+    assert "0 corrections added" in said
+    assert "video 'a': 'key step 3' from 7 to 20 s goes on after the end at 10 s" in caplog.text
+
+
 def test_an_emptied_file_deletes_what_was_there_and_the_verb_adds_to_the_file(tmp_path: Path) -> None:
     folder = tmp_path / "results/keysteps/raw/kmeans/mine/tea/seed0"
     folder.mkdir(parents=True)
