@@ -59,6 +59,13 @@ def read_edited(
             if (other := seen.setdefault(ids[video], path)) != path:
                 raise RgwotError(f"{path}: video {video!r} is in {other}, too; expected every video in one file")
         found.append(table.assign(video=[ids[video] for video in called]))
+    if missing := sorted({*ids.values()} - seen.keys()):
+        # A table without a row of a video does not say that it has no key step.
+        _LOG.info(
+            "videos in none of the files stay as they are: %d, such as %r; to delete all of one, leave a row of it "
+            "without a name",
+            len(missing), missing[0],
+        )  # fmt: skip
     return pd.concat(found, ignore_index=True)
 
 

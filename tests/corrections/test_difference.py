@@ -149,7 +149,7 @@ def moments(content: pd.DataFrame, found: pd.DataFrame) -> Labelled:
 
     rows = sorted(content[["video", "start_s", "end_s", "label"]].itertuples(index=False, name=None))
     whole = [(video, snapped(video, start), snapped(video, end), label) for video, start, end, label in rows]
-    return joined([row for row in whole if row[1] < row[2]])
+    return joined([row for row in whole if row[1] < row[2] and row[3]])
 
 
 def test_files_that_cannot_be_meant_are_refused(tmp_path: Path) -> None:
@@ -276,6 +276,17 @@ def test_a_name_that_could_not_be_read_again_is_refused_and_what_is_after_the_en
     said, _ = imported(result, cell(3, end_s=20))
     assert "0 corrections added" in said
     assert "video 'a': 'key step 3' from 7 to 20 s goes on after the end at 10 s" in caplog.text
+
+
+def test_all_of_a_video_is_deleted_by_rows_without_a_name_not_by_none(
+    result: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    said, _ = imported(result, lambda frame: frame[frame["video"] == "a"])
+    assert "0 corrections added" in said
+    assert "videos in none of the files stay as they are: 1, such as 'b'" in caplog.text
+    said, _ = imported(result, lambda frame: cell(4, key_step=0, name="")(frame.drop(5)))
+    assert "2 corrections added" in said
 
 
 def test_an_emptied_file_deletes_what_was_there_and_the_verb_adds_to_the_file(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def read_segments(
     pandas.DataFrame
         Columns ``video`` (the stem of its file), ``start_s``, ``end_s`` (seconds, start < end) and ``label``, in the
         order of the file. Background is in none. With ``numbers`` also ``where`` (like ``line 3``) and ``key_step``
-        (text or None), and rows that have only one of number and label.
+        (text or None), and rows without a label.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def _rows(path: Path, hints: Hints, numbers: bool = False) -> list[Row]:
                 "time_order", path, row.where,
                 f"{row.label!r} from {row.start_s:g} to {row.end_s:g} s; expected 0 <= start <= end; correct the times",
             )  # fmt: skip
-    return [row for row in rows if row.label or (numbers and row.key_step)]
+    return [row for row in rows if row.label or numbers]
 
 
 def _head(path: Path) -> str:

@@ -128,10 +128,10 @@ def read_table(path: Path, hints: Hints) -> Iterator[Row]:
     for where, row in records(path):
         low = {name.lower(): value for name, value in row.items()}
         start, end, label = (next(low[name] for name in known if name in low) for known in (STARTS, ENDS, LABELS))
-        label = "" if label == "0" else label
-        key_step = low["key_step"].removesuffix(".0") if "key_step" in low else None
-        if (label or key_step not in (None, "", "0")) and low.get("scope", "task") == "task":
+        if low.get("scope", "task") == "task":
             start_s, end_s = number(path, where, start), number(path, where, end)
+            label = "" if label == "0" else label
+            key_step = low["key_step"].removesuffix(".0") if "key_step" in low else None
             yield Row(low.get("video") or path.stem, start_s, end_s, label, where, key_step)
 
 
