@@ -253,7 +253,7 @@ class Discovery:
         name
             As of ``rgwot export``: ``elan``, ``boris``, ``csv``, ...
         folder
-            Is replaced as a whole.
+            A new one, or one of an export that nobody changed since.
         root
             Folder that the paths of videos start from; they have the names that were given.
         """

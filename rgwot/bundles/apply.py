@@ -39,6 +39,7 @@ from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.reporting.names import named_order, names_text
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.files import replacing, write_rows, write_text
+from rgwot.runtime.provenance import own_folder
 from rgwot.timing import label_segments
 
 log = logging.getLogger(__name__)
@@ -76,13 +77,15 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
     bundle = read_bundle(path)
     result = restore(bundle)
     procedure = bundle.procedure()
-    inputs = read_inputs(bundle, sources, output / "features", how)
-    stores = sorted((store for store in inputs.values() if len(store)), key=lambda store: store.video)
-    if not stores:
-        why = "; ".join(store.reason for store in inputs.values() if store.reason)
-        raise RgwotError(f"{output}: no video with a frame ({why or 'empty features'}); expected at least one")
     about = bundle.about
-    with replacing(output / "results") as results:
+    if not (output / "results").exists() and (there := [path for path in _tables(output).values() if path.exists()]):
+        raise RgwotError(f"{there[0]}: found a file that would be replaced, expected none; name a new folder")
+    with own_folder(output / "results", "apply") as results:
+        inputs = read_inputs(bundle, sources, output / "features", how)
+        stores = sorted((store for store in inputs.values() if len(store)), key=lambda store: store.video)
+        if not stores:
+            why = "; ".join(store.reason for store in inputs.values() if store.reason)
+            raise RgwotError(f"{output}: no video with a frame ({why or 'empty features'}); expected at least one")
         tree = Tree(results, about.dataset, about.task)
         _write_unannotated(tree, inputs)
         embeddings = tree.at(paths.EMBEDDINGS, about.run)
@@ -253,13 +256,18 @@ def _write_pictures(tree: Tree, run: Run, settings: Settings) -> None:
     write_view(embeddings, segments, manifest, root, view, settings, run.seed)
 
 
+def _tables(output: Path) -> dict[str, Path]:
+    """Return where copies of tables of the results are put."""
+    return {table: output / paths.name_of(table) for table in (paths.SEGMENTS, paths.ORDER, paths.DEVIATIONS)}
+
+
 def _write_page(output: Path, bundle: Bundle) -> None:
     """Write the page, and copies of the tables to where people look for them."""
     from rgwot.reporting.page.render import write_page
 
     tree = Tree(output / "results", bundle.about.dataset, bundle.about.task)
-    for table in (paths.SEGMENTS, paths.ORDER, paths.DEVIATIONS):
-        with replacing(output / paths.name_of(table)) as temporary:
+    for table, place in _tables(output).items():
+        with replacing(place) as temporary:
             shutil.copyfile(tree.at(table, bundle.about.run), temporary)
     names = tree.results / "names.yaml"
     write_page(tree, Path("/"), [bundle.about.run], output / "page.html", names)

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from rgwot.datasets.doors.others import BACKGROUND
 from rgwot.runtime.errors import RgwotError, first_line, nearest
-from rgwot.runtime.files import replacing, write_json
+from rgwot.runtime.files import write_json
 from rgwot.runtime.optional import optional
 from rgwot.runtime.progress import counted
+from rgwot.runtime.provenance import own_folder
 from rgwot.timing import parse_rate
 
 if TYPE_CHECKING:
@@ -111,9 +112,10 @@ def import_episodes(root: Path, output: Path, camera: str | None = None) -> int:
     """Cut the episodes of a dataset: ``output/<task>/episode_000000.mp4``, and ``.csv`` where they have subtasks.
 
     ``camera`` is the key of a video feature, such as ``observation.images.top``, None where there is one. The folder
-    is replaced as a whole. Returns the number of episodes.
+    is a new one, or one of an import that nobody changed since. Returns the number of episodes.
 
-    Raises RgwotError where the dataset is damaged, or a file does not hold the frames that it should.
+    Raises RgwotError where the dataset is damaged, a file does not hold the frames that it should, or the folder has
+    anything else in it.
     """
     dataset = open_dataset(root)
     _frames.cache_clear()
@@ -122,7 +124,7 @@ def import_episodes(root: Path, output: Path, camera: str | None = None) -> int:
     if camera not in cameras:
         raise RgwotError(f"{root}: camera {camera!r}; expected one with --camera; {nearest(camera, cameras)}")
     episodes = dataset.episodes.to_dict("records")
-    with replacing(output) as folder:
+    with own_folder(output, "import-lerobot") as folder:
         for episode in counted(_LOG, f"cut {root}", episodes, "episode"):
             _cut(dataset, episode, camera, folder)
         write_json({"root": str(root.absolute()), "camera": camera}, folder / ORIGIN)

@@ -13,11 +13,20 @@ import pandas as pd
 
 from rgwot.keysteps.interface import Learned
 from rgwot.keysteps.ordering import Order, format_order, rank_procedures
-from rgwot.paths import DIAGNOSTICS, ORDER, PROCEDURES, SEGMENTS, name_of
+from rgwot.paths import (
+    CORRECTED_NAMES,
+    CORRECTED_REPORT,
+    DIAGNOSTICS,
+    KEYSTEPS,
+    ORDER,
+    PROCEDURES,
+    SEGMENTS,
+    name_of,
+)  # fmt: skip
 from rgwot.procedure import FOUND, Deviation, Procedure, Recording, deviations, learn, recordings_from_segments
 from rgwot.procedure.files import write_procedure
 from rgwot.records import SCOPES, SEGMENT_COLUMNS
-from rgwot.runtime.files import replacing, write_csv, write_json
+from rgwot.runtime.files import other_than, replacing, write_csv, write_json
 
 
 @dataclass(frozen=True)
@@ -66,9 +75,13 @@ class KeySteps:
         return deviations(self.procedure, _recordings(self.segments["task"]))
 
 
+#: Finds what is in a folder beside key steps, with corrections or without.
+NOT_KEY_STEPS = other_than({name_of(path) for path in (*KEYSTEPS, CORRECTED_NAMES, CORRECTED_REPORT)})
+
+
 def write_keysteps(output_dir: str | Path, found: KeySteps) -> None:
-    """Write every file of a folder of key steps (`rgwot.paths.KEYSTEPS`); an existing folder is replaced as a whole."""
-    with replacing(output_dir) as folder:
+    """Write every file of a folder of key steps (`rgwot.paths.KEYSTEPS`); an existing one is replaced as a whole."""
+    with replacing(output_dir, NOT_KEY_STEPS) as folder:
         folder.mkdir()
         write_csv(found.segment_table, folder / name_of(SEGMENTS))
         write_csv(found.order_table, folder / name_of(ORDER))

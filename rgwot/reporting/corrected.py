@@ -14,7 +14,7 @@ from rgwot import paths
 from rgwot.corrections import Corrected, Edit, apply_corrections, read_corrections, write_corrections
 from rgwot.corrections.difference import difference, read_edited, settled
 from rgwot.corrections.result import corrected_result
-from rgwot.keysteps.outputs import KeySteps, write_keysteps
+from rgwot.keysteps.outputs import NOT_KEY_STEPS, KeySteps, write_keysteps
 from rgwot.paths import Run, name_of
 from rgwot.procedure.files import read_procedure
 from rgwot.records import read_diagnostics, read_orders, read_segments
@@ -70,7 +70,7 @@ def write_corrected(
     found, replayed = correct_folder(
         folder, read_corrections(corrections_yaml), names_in(folder, read_names(names_yaml))
     )
-    with replacing(output) as made:
+    with replacing(output, NOT_KEY_STEPS) as made:
         write_keysteps(made, found)
         write_csv(replayed.report, made / name_of(paths.CORRECTED_REPORT))
         names = names_text(str(run), found.segment_table, replayed.names)

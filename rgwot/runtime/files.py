@@ -14,7 +14,7 @@ import platform
 import re
 import shutil
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,32 +26,70 @@ if TYPE_CHECKING:
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+#: What rgwot, Snakemake and file systems put into folders, beside what anyone asked for.
+_BY_THE_WAY = re.compile(
+    r"\.(?:(?:.+\.)?provenance\.json|.+\.[0-9a-f]{8}-\d+-[0-9a-f]{8}\.tmp(?:\.\w+)?|snakemake_timestamp|DS_Store|nfs\w+)"
+)
+
+Stranger = Callable[[Path], Path | None]
+"""Returns a file in a folder that whoever is about to replace the folder did not write; None if there is none."""
+
+
+def contents(folder: Path) -> list[Path]:
+    """Return everything in a folder that would be missed if it were gone: files and links, not empty folders."""
+    paths = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+    return sorted(path for path in paths if not _BY_THE_WAY.fullmatch(path.name))
+
+
+def other_than(names: Collection[str]) -> Stranger:
+    """Return what finds a file in a folder under none of these names."""
+    return lambda folder: next((path for path in contents(folder) if str(path.relative_to(folder)) not in names), None)
+
+
+def _no_store(folder: Path) -> Path | None:
+    # Only Zarr stores are replaced by those who do not say what else: nobody puts files into one.
+    store = folder.suffix == ".zarr" or (folder / "zarr.json").is_file()
+    return None if store else next(iter(contents(folder)), None)
+
+
+def _check_replaceable(target: Path, stranger: Stranger) -> None:
+    """Raise RgwotError for a folder that would be deleted with what is not its writer's, or that somebody is in."""
+    if not target.is_dir():
+        return
+    if Path.cwd().is_relative_to(target.resolve()):
+        raise RgwotError(f"{target}: found the folder that this runs in, which cannot be replaced; name a new folder")
+    if (lost := stranger(target)) is not None:
+        raise RgwotError(
+            f"{target}: found {lost.relative_to(target)}, which would be deleted and is not as rgwot wrote it there; "
+            "expected an empty folder; name a new folder"
+        )
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str], stranger: Stranger = _no_store) -> Iterator[Path]:
     """Yield a temporary path next to ``path``; on success rename it over ``path``, on failure remove it.
 
-    Works for a file and for a directory (an existing directory is replaced as a whole). Of two processes that write
-    the same path, the later one wins, and at no time is it half of each. What a killed process left next to ``path``
-    is removed first.
+    Works for a file and for a directory (an existing directory is replaced as a whole, if ``stranger`` finds nothing in
+    it). Of two processes that write the same path, the later one wins, and at no time is it half of each. What a killed
+    process left next to ``path`` is removed first.
 
-    Raises RgwotError when the disk is full.
+    Raises RgwotError when the disk is full, or a directory is in the way.
     """
     target = Path(path)
+    _check_replaceable(target, stranger)
     target.parent.mkdir(parents=True, exist_ok=True)
     _remove_abandoned(target)
     temporary = _hidden(target)
     try:
         with report_full_disk(target):
             yield temporary
-            move(temporary, target)
+            move(temporary, target, stranger)
     finally:
         remove(temporary)
 
 
-def move(made: Path, target: Path) -> None:
-    """Rename a finished file or directory over ``target``; an older directory there goes as a whole.
+def move(made: Path, target: Path, stranger: Stranger = _no_store) -> None:
+    """Rename a finished file or directory over ``target``; an older directory there goes as a whole (see `replacing`).
 
     The content reaches the disk before the name does: after a power failure a name stands for a whole output. What a
     killed process left next to ``target`` goes, too.
@@ -62,9 +100,14 @@ def move(made: Path, target: Path) -> None:
     while True:
         try:
             os.replace(made, target)
+        except (NotADirectoryError, IsADirectoryError):
+            is_, expected = ("a file", "folder") if made.is_dir() else ("a folder", "file")
+            raise RgwotError(f"{target}: found {is_}, expected a {expected}; give another name") from None
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
+            # Somebody may have put something into it since.
+            _check_replaceable(target, stranger)
             # No system replaces a directory that holds something. Whoever else replaces it may have been faster.
             older = _hidden(target)
             with contextlib.suppress(FileNotFoundError):

@@ -13,13 +13,14 @@ import os
 import platform
 import shlex
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from rgwot import __version__
 from rgwot.paths import RESULTS
+from rgwot.runtime.files import contents, replacing, write_json
 
 RECORD = ".provenance.json"
 
@@ -54,6 +55,31 @@ def digests(output: Path, others: Iterable[Path] = ()) -> dict[str, str]:
 
     inside = sorted(path for path in output.rglob("*") if path.is_file() and not path.name.startswith("."))
     return {os.path.relpath(path, folder): of(path) for path in ([output] if output.is_file() else inside) + [*others]}
+
+
+@contextlib.contextmanager
+def own_folder(path: str | os.PathLike[str], verb: str) -> Iterator[Path]:
+    """Yield an empty folder that becomes ``path`` with a record of its files, so that the same verb may replace it.
+
+    Raises RgwotError for a folder with anything in it that the verb did not write, or that was changed since.
+    """
+
+    def changed(folder: Path) -> Path | None:
+        written: dict[str, str] = {}
+        with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+            content = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+            written = dict(content["digests"]) if content["verb"] == verb else {}
+        for file in contents(folder):
+            known = None if file.is_symlink() else written.get(os.path.relpath(file, folder))
+            if known is None or sha256(file) != known:
+                return file
+        return None
+
+    with replacing(path, changed) as folder:
+        folder.mkdir()
+        yield folder
+        # Of a verb it is followed by a longer one (`rgwot.cli.records`).
+        write_json({"verb": verb, "output": os.fspath(path), "digests": digests(folder)}, folder / RECORD)
 
 
 def sha256(path: Path) -> str:

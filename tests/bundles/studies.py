@@ -59,7 +59,7 @@ class Study:
         decode(embeddings, segments.parent, decoder, settings, 0)
         found = read_segments(segments).query("scope == 'task'")
         assert found["key_step"].nunique() > 1, "one label everywhere would make every comparison pass"
-        bundle = segments.parent / "made.rgwot"
+        bundle = segments.parent.with_suffix(".rgwot")
         names = self.tree.results / "names.yaml"
         make_bundle(
             bundle,

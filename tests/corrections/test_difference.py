@@ -106,7 +106,7 @@ def write(folder: Path, content: pd.DataFrame, door: str, names: dict[int, str])
     steps = {label: own.get(label, at) for at, label in enumerate(dict.fromkeys(content["label"]), 100)}
     frame = content.assign(key_step=content["label"].map(steps))
     export(door, videos_of(frame, None, {step: label for label, step in steps.items()}), folder)
-    return sorted(folder.iterdir())
+    return sorted(folder.glob("[!.]*"))
 
 
 @pytest.mark.parametrize("door", ["elan", "boris", "boris_events", "csv", "praat", "audacity"])

@@ -23,6 +23,7 @@ from videos import write_video
 
 from rgwot.datasets.doors import read_segments
 from rgwot.datasets.names import video_id
+from rgwot.reporting.export import texts
 from rgwot.reporting.export.interface import Segment, Video, export, read_videos, videos_of
 from rgwot.reporting.export.texts import clock, transitions
 from rgwot.reporting.names import names_text
@@ -77,7 +78,7 @@ def test_without_their_writer_one_line_says_what_to_install(
 def test_elan_links_videos_by_their_real_names_from_its_own_folder(tmp_path: Path) -> None:
     named = replace(VIDEOS[0], name=video_id("cup of tea"), path=tmp_path / "films/tea/cup of tea.mp4")
     said = export("elan", [named], tmp_path / "a/b/out")
-    (file,) = (tmp_path / "a/b/out").iterdir()
+    (file,) = (tmp_path / "a/b/out").glob("[!.]*")
     assert file.name == "cup of tea.eaf"
     assert said == f"{tmp_path}/a/b/out: wrote cup of tea.eaf (annotations of ELAN)"
     (media,) = Eaf(file).get_linked_files()
@@ -160,10 +161,11 @@ def test_what_is_written_is_read_back(name: str, data: st.DataObject, tmp_path: 
     )
     video = Video(video_id("cup of tea"), tmp_path / "cup of tea.mp4", 20.0, 25.0, (64, 48), segments)
     export(name, [video], tmp_path / name)
-    file = next(path for path in sorted((tmp_path / name).iterdir()) if path.suffix != ".xml")
+    file = next(path for path in sorted((tmp_path / name).glob("[!.]*")) if path.suffix != ".xml")
     if name == "label_studio":
         # Somebody accepts the predictions.
         (task,) = json.loads(file.read_text(encoding="utf-8"))
+        file = tmp_path / "accepted.json"
         file.write_text(json.dumps([{"data": task["data"], "annotations": task["predictions"]}]), encoding="utf-8")
     table = read_segments(file)
     assert set(table["video"]) <= {"cup of tea", video.name}
@@ -207,7 +209,7 @@ def test_transitions_count_what_follows_what(tmp_path: Path) -> None:
     export("transitions", [*VIDEOS, again], tmp_path / "out")
     table = pd.read_csv(tmp_path / "out/transitions.csv").set_index(["from", "to"])
     assert table.loc[("start", "x"), "share"] == 0.5
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["transitions.csv"]
+    assert [path.name for path in (tmp_path / "out").glob("[!.]*")] == ["transitions.csv"]
 
 
 def grey(path: Path) -> list[NDArray[np.float64]]:
@@ -319,3 +321,48 @@ def test_videos_that_are_not_there_are_told_where_files_name_them(
     export("elan", [here], tmp_path / "out")
     export("csv", VIDEOS, tmp_path / "out")
     assert not caplog.text
+
+
+@pytest.mark.parametrize("name", ["thesis.txt", "a.eaf", "deep/a.mp4", ".git", "link"])
+def test_what_is_not_an_export_as_it_was_written_stays(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    # Into an empty folder, and over an export that nobody changed.
+    for form in ("elan", "csv", "elan"):
+        export(form, VIDEOS, folder)
+    (folder / ".snakemake_timestamp").touch()
+    (folder / name).parent.mkdir(exist_ok=True)
+    if name == "link":
+        (folder / name).symlink_to(tmp_path)
+    else:
+        (folder / name).write_text("mine")
+    before = sorted(folder.rglob("*"))
+    for form in ("elan", "csv"):
+        with pytest.raises(RgwotError, match=rf"^{folder}: found {name}, which would be .*; name a new folder$"):
+            export(form, VIDEOS, folder)
+    assert sorted(folder.rglob("*")) == before
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_file_added_while_an_export_is_made_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "out"
+    export("csv", VIDEOS, folder)
+    monkeypatch.setattr(texts, "export_srt", lambda videos, made: (folder / "thesis.txt").touch())
+    with pytest.raises(RgwotError, match=r"found thesis\.txt"):
+        export("srt", VIDEOS, folder)
+    assert (folder / "thesis.txt").exists()
+    assert (folder / "segments.csv").exists()
+
+
+def test_the_folder_one_is_in_and_a_file_are_no_place_for_an_export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in").mkdir()
+    monkeypatch.chdir(tmp_path / "in")
+    for place in (".", "..", tmp_path):
+        with pytest.raises(RgwotError, match="found the folder that this runs in"):
+            export("csv", VIDEOS, place)
+    Path("thesis.txt").write_text("mine")
+    with pytest.raises(RgwotError, match=r"thesis\.txt: found a file, expected a folder"):
+        export("csv", VIDEOS, "thesis.txt")
+    assert Path("thesis.txt").read_text() == "mine"

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rgwot.runtime.files import move, replacing, write_text
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import move, other_than, replacing, write_text
 
 KILLED = """
 import os, signal, sys
@@ -83,6 +84,21 @@ def test_content_reaches_the_disk_before_its_name_does(tmp_path: Path, monkeypat
     before = order[: order.index("renamed")]
     assert set(before) == {path.stat().st_ino for path in (target, target / "deep", target / "deep/weights")}
     assert order[len(before) + 1 :] == [tmp_path.stat().st_ino]
+
+
+def test_only_what_its_writer_made_is_replaced(tmp_path: Path) -> None:
+    videos, store, made = tmp_path / "videos", tmp_path / "a.zarr", tmp_path / "made"
+    for folder in (videos, store, made):
+        folder.mkdir()
+        (folder / "a.mp4").touch()
+    with pytest.raises(RgwotError, match=r"videos: found a\.mp4, which would be deleted"), replacing(videos):
+        raise AssertionError
+    with pytest.raises(RgwotError, match=r"videos: found a\.mp4, which would be deleted"):
+        move(made, videos)
+    for target, stranger in ((videos, other_than({"a.mp4"})), (store, None)):
+        with replacing(target, stranger) if stranger else replacing(target) as temporary:
+            temporary.mkdir()
+        assert not list(target.iterdir())
 
 
 def test_files_are_written_without_what_only_posix_has(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from rgwot.records import read_manifest, read_segments
 from rgwot.reporting.corrected import warn_as_found
 from rgwot.reporting.names import names_in, read_names
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.files import replacing
+from rgwot.runtime.provenance import own_folder
 
 log = logging.getLogger(__name__)
 
@@ -228,20 +228,19 @@ def export_keysteps(
 
 
 def export(name: str, content: Sequence[Video] | DiGraph[Any], output: str | os.PathLike[str]) -> str:
-    """Write videos, or a graph for a graph format, into a folder, which is replaced as a whole.
+    """Write videos, or a graph for a graph format, into a new folder, or over an export that nobody changed.
 
     Returns a line that says what was written and where.
 
     Raises
     ------
     RgwotError
-        For an unknown format.
+        For an unknown format, or a folder with anything else in it.
     """
     if name not in FORMATS:
         raise RgwotError(f"format {name!r}: not known; {nearest(name, FORMATS)}")
     write = getattr(import_module(f"rgwot.reporting.export.{FORMATS[name].module}"), f"export_{name}")
-    with replacing(output) as folder:
-        folder.mkdir()
+    with own_folder(output, "export") as folder:
         write(content, folder)
         made = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     if FORMATS[name].links and (lost := [one.path for one in content if one.filmed and not one.path.is_file()]):

@@ -17,8 +17,8 @@ from PIL import Image
 
 from rgwot.records import read_manifest
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import replacing
 from rgwot.runtime.progress import counted
+from rgwot.runtime.provenance import own_folder
 
 log = logging.getLogger(__name__)
 
@@ -85,8 +85,7 @@ def write_strips(
     videos = manifest[(manifest["status"] != "skipped") & manifest["width"].map(has_pictures)]
     if len(videos) < len(manifest):
         log.info("%s: %d of %d videos have pictures", output_dir, len(videos), len(manifest))
-    with replacing(output_dir) as folder, ThreadPoolExecutor(max(1, jobs)) as pool:
-        folder.mkdir()
+    with own_folder(output_dir, "strips") as folder, ThreadPoolExecutor(max(1, jobs)) as pool:
         pending = [pool.submit(_write_strip, folder, Path(root), row) for row in videos.to_dict("records")]
         for done in counted(log, f"strips {output_dir}", pending, unit="video"):
             done.result()
