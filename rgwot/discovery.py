@@ -217,12 +217,13 @@ class Discovery:
 
     def plot(self, videos: int = 4, title: str | None = None) -> Figure:
         """Draw the key steps of the first ``videos`` videos, 1 or more, over time."""
-        if videos < 1:
-            raise RgwotError(f"videos: found {videos}, expected 1 or more")
+        if isinstance(videos, bool) or not isinstance(videos, (int, np.integer)) or videos < 1:
+            raise RgwotError(f"videos: found {videos!r}, expected 1 or more; a file is plot().savefig('x.png')")
         from rgwot.reporting.figures.segments import segment_bars
 
         label = f"{self.run.method}/{self.run.decoder}"
-        title = f"{label}, seed {self.run.seed}" if title is None else title
+        some = f", {videos} of {len(self.times)} videos" if videos < len(self.times) else ""
+        title = f"{label}, seed {self.run.seed}{some}" if title is None else title
         nothing, table = pd.DataFrame(columns=list(ANNOTATION_COLUMNS)), self._by_id.segment_table
         return segment_bars(self._manifest(), nothing, {label: table}, title, videos, {label: self.names})
 

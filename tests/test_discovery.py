@@ -395,6 +395,11 @@ def test_pictures_exports_and_comparisons(found: rgwot.Discovery, tmp_path: Path
     assert len(found.plot(videos=3).axes) == 3
     with pytest.raises(RgwotError, match="videos: found 0, expected 1 or more"):
         found.plot(videos=0)
+    for wrong in ("x.png", ["v 3"], 2.0, True):
+        with pytest.raises(RgwotError, match="videos: found .*, expected 1 or more; a file is plot"):
+            found.plot(wrong)
+    assert found.plot(2)._suptitle.get_text().endswith(f", seed 0, 2 of {len(found.times)} videos")
+    assert found.plot(len(found.times))._suptitle.get_text().endswith(", seed 0")
     named = dataclasses.replace(found, names={1: "cut", 2: "stir", 3: "pour"})
     named.export("csv", tmp_path / "csv")
     coded = pd.read_csv(tmp_path / "csv/segments.csv")
