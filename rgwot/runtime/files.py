@@ -58,7 +58,13 @@ def _check_replaceable(target: Path, stranger: Stranger) -> None:
         return
     if Path.cwd().is_relative_to(target.resolve()):
         raise RgwotError(f"{target}: found the folder that this runs in, which cannot be replaced; name a new folder")
-    if (lost := stranger(target)) is not None:
+    try:
+        lost = stranger(target)
+    except FileNotFoundError:
+        # Another writer of the same replaced it meanwhile.
+        _check_replaceable(target, stranger)
+        return
+    if lost is not None:
         raise RgwotError(
             f"{target}: found {lost.relative_to(target)}, which would be deleted and is not as rgwot wrote it there; "
             "expected an empty folder; name a new folder"

@@ -139,7 +139,7 @@ def test_one_at_a_time(tmp_path: Path) -> None:
 
 
 def test_a_directory_replaced_from_both_sides_is_always_one_of_them(tmp_path: Path) -> None:
-    target, failed = tmp_path / "out", []
+    target, failed = tmp_path / "out.zarr", []
 
     def write(name: str) -> None:
         try:
@@ -169,9 +169,9 @@ def fail_half_way(target: Path) -> None:
 
 
 def test_a_failed_directory_leaves_the_older_one(tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out/kept").touch()
+    (tmp_path / "out.zarr").mkdir()
+    (tmp_path / "out.zarr/kept").touch()
     with pytest.raises(RgwotError, match="made up"):
-        fail_half_way(tmp_path / "out")
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["kept"]
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+        fail_half_way(tmp_path / "out.zarr")
+    assert [path.name for path in (tmp_path / "out.zarr").iterdir()] == ["kept"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out.zarr"]

@@ -87,10 +87,17 @@ def test_the_same_seed_gives_the_same_bytes_and_the_folder_is_replaced(tmp_path:
     source = store(tmp_path / "e.zarr", {"a": places([0, 1, 2, 3], 0, 0.6), "b": places([3, 1, 0], 1, 0.6)})
     decode(source, tmp_path / "out", decoder, settings(4), 3)
     before = {name: (tmp_path / "out" / name).read_bytes() for name in FILES}
-    (tmp_path / "out/stale.txt").write_text("left over")
+    (tmp_path / "out/names.yaml").write_text("left over")
     decode(source, tmp_path / "out", decoder, settings(4), 3)
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.zarr", "out"]
+
+
+def test_a_folder_with_something_else_in_it_stays(tmp_path: Path) -> None:
+    source = store(tmp_path / "e.zarr", {"a": places([0, 1, 2, 3], 0, 0.6), "b": places([3, 1, 0], 1, 0.6)})
+    with pytest.raises(RgwotError, match=r"found e\.zarr/.*, which would be deleted"):
+        decode(source, tmp_path, "kmeans", settings(4), 3)
+    assert source.exists()
 
 
 @pytest.mark.parametrize("decoder", ["meanfield", "consensus"])
