@@ -444,6 +444,10 @@ def test_two_downloads_in_one_folder_are_told_apart(tmp_path: Path) -> None:
         ({"layout": "packed"}, "imported: Field required in the layout packed"),
         ({"layout": "egoprocel", "imported": {"axes": "TC", "window": 16}}, "native_fps: Field required beside window"),
         ({"layout": "folder", "imported": {"axes": "TC", "fps": 2}}, "imported.folder: Field required"),
+        (
+            {"layout": "featurs", "imported": {"axes": "TC", "fps": 2}},
+            "mine: layout 'featurs': not known; did you mean",
+        ),
     ],
 )
 def test_entries_that_lack_something(entry: dict[str, Any], said: str) -> None:
