@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rgwot.config.configuration import read_files
+from rgwot.config.configuration import load_config, read_files
 from rgwot.config.experiments import family_of, replaced_settings, split_id
 from rgwot.config.extractors import extractor, missing_checkpoint
 from rgwot.config.methods import ANNOTATED, DECODERS, EMBEDDINGS
@@ -81,7 +81,7 @@ def stage_settings(
 def replaced(study: Study, files: Iterable[Path]) -> list[str]:
     """Say which settings of the study the methods on its pages replace by their own, a line each.
 
-    ``files`` are those of the configuration; of the package's own, only what was changed counts.
+    ``files`` are those of the configuration; of the package's own and its datasets, only what was changed counts.
     """
     own = [file for file in files if file.is_file() and file.read_bytes() != DEFAULTS.read_bytes()]
     content = read_files(own)
@@ -89,8 +89,10 @@ def replaced(study: Study, files: Iterable[Path]) -> list[str]:
         **study.experiments.changed,
         **flatten({block: content[block] for block in BLOCKS if content.get(block)}),
     }
-    for entry in study.config.datasets.values():
-        written |= entry.changed
+    shipped = {name: entry.changed for name, entry in load_config(read_files([DEFAULTS]), "defaults").datasets.items()}
+    for name, entry in study.config.datasets.items():
+        same = shipped.get(name, {})
+        written |= {key: value for key, value in entry.changed.items() if key not in same or same[key] != value}
     shown = (text.partition("/")[::2] for text in (*study.config.page.first, *study.config.page.methods))
     return list(dict.fromkeys(line for pair in shown for line in replaced_settings(*pair, written)))
 

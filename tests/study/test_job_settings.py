@@ -10,7 +10,8 @@ from rgwot.config.configuration import read_file
 from rgwot.config.settings import Settings, flatten
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import annotated_steps, key_steps
-from rgwot.study.jobs import stage_settings, tracked
+from rgwot.study.jobs import replaced, stage_settings, tracked
+from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study
 
 STUDY = Study.of(read_file(Path(__file__).parents[2] / "config.yaml"))
@@ -33,6 +34,19 @@ def test_the_learner_of_the_procedure_is_told_where_it_is_another() -> None:
         found = flatten(stage_settings(STUDY, "decode", "demo", "assembly", "rgwot", decoder))
         assert found["procedure.learner"] == ("chain" if "chain" in decoder else "robust")
     assert STUDY.experiments.decoder("graphcut@procedure.learner=robust", "rgwot") == "graphcut"
+
+
+def test_settings_of_the_packaged_demo_are_nobodys_mistake(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.yaml"
+
+    def said(text: str) -> list[str]:
+        mine.write_text(f"page: {{methods: [rgwot-whitened/graphcut]}}\n{text}")
+        return replaced(Study.read((DEFAULTS, mine)), [DEFAULTS, mine])
+
+    assert said("") == []
+    (line,) = said("datasets: {demo: {settings: {cidm: {sigma: 3}}}}")
+    assert line.startswith("cidm.sigma: found 3, but rgwot-whitened sets it to 0.02")
+    assert said("datasets: {mine: {layout: folder, root: x, settings: {cidm: {sigma: 3}}}}") == [line]
 
 
 def test_a_job_computes_with_the_blocks_it_reads_and_no_result_depends_on_how_it_runs() -> None:
