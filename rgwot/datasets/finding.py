@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 from rgwot.config.layouts import LAYOUTS
-from rgwot.datasets.arrays import OPENERS
+from rgwot.datasets.arrays import OPENERS, open_array
 from rgwot.datasets.base import Found, FoundTask, Layout, Options
 from rgwot.datasets.names import VIDEO_SUFFIXES
 from rgwot.datasets.pairing import parents, walk
@@ -82,6 +82,10 @@ def no_task(dataset: str, layout: str, root: Path) -> NoTaskFound:
     """Return the error that no task was found below a root, with what the folder looks like instead."""
     where, expected = f"datasets.{dataset}: no task found in {root}", layout_module(layout).EXPECTED
     paths = walk(root, root, {*VIDEO_SUFFIXES, *_FEATURES})
+    # Beside videos or other features a table is an annotation.
+    tables = [] if paths else walk(root, root, {".csv"})
+    if any(_holds_features(root / path) for path in tables[:_SHOWN]):
+        paths = tables
     videos = [path for path in paths if PurePosixPath(path).suffix.lower() in VIDEO_SUFFIXES]
     features = [path for path in paths if path not in set(videos)]
     wanted, others = (features, videos) if layout.strip().casefold() == "features" else (videos, features)
@@ -103,6 +107,14 @@ def no_task(dataset: str, layout: str, root: Path) -> NoTaskFound:
     if not paths:
         return NoTaskFound(f"{where}; there is no video and no file of features in it; expected {expected}")
     return NoTaskFound(f"{where}; there are {what} such as {wanted[0]}, but not as expected: {expected}")
+
+
+def _holds_features(table: Path) -> bool:
+    try:
+        with open_array(table, None):
+            return True
+    except RgwotError:
+        return False
 
 
 def tasks_inside(found: FoundTask) -> Sequence[str]:

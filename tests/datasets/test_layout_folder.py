@@ -8,7 +8,7 @@ import pytest
 from layout_helpers import pairs, touch
 
 from rgwot.config.layouts import LAYOUTS
-from rgwot.datasets.finding import find, layout_module
+from rgwot.datasets.finding import find, layout_module, no_task
 from rgwot.runtime.errors import RgwotError
 
 
@@ -81,3 +81,15 @@ def test_unknown_layout_and_option(tmp_path: Path) -> None:
         find("mine", "folder", tmp_path, {"strickt": True})
     with pytest.raises(RgwotError, match="view 'ego'; expected none"):
         find("meccano", "egoprocel", tmp_path, {"view": "ego"})
+
+
+def test_tables_of_features_are_features_and_annotations_are_none(tmp_path: Path) -> None:
+    (tmp_path / "tea").mkdir()
+    table = tmp_path / "tea/a.csv"
+    for content, said in (
+        ("0.1,0.2,0.3\n0.4,0.5,0.6\n", "this looks like features only, such as tea/a.csv"),
+        ("0,1.5,1 pour\n1.5,3,2 stir\n", "there is no video and no file of features in it"),
+        ("start_s,end_s,label\n0,1.5,pour\n", "there is no video and no file of features in it"),
+    ):
+        table.write_text(content)
+        assert said in str(no_task("mine", "folder", tmp_path))
