@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 
 from rgwot import paths
 from rgwot.config.experiments import family_of
+from rgwot.paths import Run
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.study.datasets import groups_file, videos
 from rgwot.study.pages import FIRST
@@ -37,6 +38,9 @@ _WORDS = (FIRST, "key_steps", "demo", "paper", "all")
 #: Options in front of a target: short ones that take a value, long ones that take none.
 _VALUED = ("-d", "-s", "-j", "-c")
 _FLAGS = ("--", "--dry-run", "--dryrun", "--keep-going", "--printshellcmds", "--forceall", "--force")
+#: Folders of results, and files in a folder of key steps.
+_FOLDERS = {Path(template).parts[1] for template in (*_OF_TASK, paths.TABLE, paths.FIGURE, paths.STRIPS)}
+_KEYSTEPS = {paths.name_of(path) for path in (*paths.KEYSTEPS, paths.CORRECTED_NAMES, paths.CORRECTED_REPORT)}
 
 _TASK_TARGETS = {
     template: re.compile(_pattern(template[: template.index("{task}") + len("{task}")]) + r"(?:/.+|\.[a-z]+)")
@@ -86,7 +90,15 @@ def _check_task_target(study: Study, argument: str, target: str) -> None:
     if found is None:
         if other := _OTHER_FIGURE.fullmatch(target):
             raise RgwotError(f"{argument}: {_expected_figure(other['kind'])}")
+        top, folder, *rest = (*Path(target).parts, "", "")
+        if top == paths.RESULTS and (near := _nearly(folder, _FOLDERS)):
+            raise RgwotError(f"{argument}: no folder of results; did you mean {'/'.join((top, near, *rest[:-2]))}?")
         return
+    if template in (paths.SEGMENTS, paths.CORRECTED):
+        if Run.of_folder(Path(target).absolute()) is not None:
+            raise RgwotError(f"{argument}: found a folder, expected a file in it; ask for {target}/segments.csv")
+        if near := _nearly(Path(target).name, _KEYSTEPS):
+            raise RgwotError(f"{argument}: no file of key steps; did you mean {Path(target).with_name(near)}?")
     if study.first and template == paths.PAGE:
         raise RgwotError(f"{argument}: requested together with {FIRST!r}, which makes less of it; request them in turn")
     part = found.groupdict()
@@ -105,6 +117,11 @@ def _check_task_target(study: Study, argument: str, target: str) -> None:
             f"{argument}: {part['decoder']} looks at no video and learns nothing; ask for the bundle of a result that "
             "does, such as rgwot/graphcut"
         )
+
+
+def _nearly(name: str, known: Collection[str]) -> str | None:
+    """Return the known name that another one was meant to be; names far from all are of rules of the user's own."""
+    return None if name in known else next(iter(get_close_matches(name, known, 1, 0.85)), None)
 
 
 def _check_spelling(target: str, written: str, canonical: str) -> None:

@@ -15,6 +15,7 @@ from rgwot.study.targets import check_targets
 
 CONFIG = yaml.safe_load((REPOSITORY / "config.yaml").read_text(encoding="utf-8"))
 SCORES = "results/scores/rgwot/graphcut/meccano/meccano/seed0.csv"
+KEYSTEPS = "results/keysteps/rgwot/graphcut/meccano/meccano/seed0"
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +45,10 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
         (SCORES.replace("rgwot", "rgwot@beta=0"), f"ask for {SCORES.replace('rgwot', 'vaot')}"),
         (SCORES.replace("rgwot", "rgwot@alpha=0.3"), f"ask for {SCORES}"),
         (SCORES.replace("graphcut", "graphcut@k=5"), "did you mean 'K'?"),
+        (KEYSTEPS, f"found a folder, expected a file in it; ask for {KEYSTEPS}/segments.csv"),
+        (f"{KEYSTEPS}/segment.csv", f"no file of key steps; did you mean {KEYSTEPS}/segments.csv?"),
+        (f"{KEYSTEPS}/".replace("keysteps", "keystep") + "order.csv", f"did you mean {KEYSTEPS}/order.csv?"),
+        ("results/bundle/raw/kmeans/x/y/seed0.rgwot", "did you mean results/bundles/raw/kmeans/x/y/seed0.rgwot?"),
         (
             "results/models/rgwot@rho=0.1,alpha=0.5/meccano/meccano/seed0/model.pt",
             "ask for results/models/rgwot@alpha=0.5,rho=0.1/meccano/meccano/seed0/model.pt",
@@ -68,6 +73,9 @@ def test_refused(study: Study, target: str, words: str) -> None:
         "results/tables/egoprocel/vaot.md",
         # Not ours to judge: what no rule makes is Snakemake's to refuse.
         "results/figures",
+        "results/exports/meccano.csv",
+        f"{KEYSTEPS}/order.csv",
+        f"{KEYSTEPS}/elan/a.eaf",
         str(Path.home() / "results/tables/egoprocell.csv"),
     ],
 )
