@@ -8,6 +8,7 @@ import click
 
 from rgwot.cli import options
 from rgwot.cli.options import Folder
+from rgwot.runtime.errors import RgwotError
 
 
 @click.command()
@@ -113,6 +114,7 @@ def show(
 
     In place of a table, a folder of key steps prints its procedure.
     """
+    from rgwot.paths import PROCEDURE, name_of
     from rgwot.reporting.show import procedure_lines, yardstick_lines
     from rgwot.reporting.tables.kinds import kind_of
     from rgwot.reporting.tables.spec import find_table, load_tables
@@ -121,6 +123,8 @@ def show(
     if table.is_dir():
         click.echo("\n".join(procedure_lines(table, names)))
         return
+    if (table.parent / name_of(PROCEDURE)).is_file():
+        raise RgwotError(f"{table}: found a file of key steps, expected their folder; rgwot show {table.parent}")
     loaded = load_tables(tables or TABLES)
     # A row lies in a folder of its table's name.
     spec = find_table(loaded, table.parent.name if table.parent.name in loaded else table.stem)

@@ -3,7 +3,9 @@
 import json
 
 import pytest
+from click.testing import CliRunner
 
+from rgwot.cli.reporting import show
 from rgwot.procedure import Event, Recording, deviations, learn
 from rgwot.procedure.files import write_procedure
 from rgwot.reporting.show import drawn, procedure_lines, yardstick_lines
@@ -63,3 +65,10 @@ def test_yardsticks(tmp_path):
         path.write_text(content)
         with pytest.raises(RgwotError, match="not what `rgwot yardsticks` writes"):
             yardstick_lines(path)
+
+
+def test_a_file_of_key_steps_is_shown_by_its_folder(tmp_path):
+    for name in ("order.csv", "procedure.json"):
+        (tmp_path / name).touch()
+    told = CliRunner().invoke(show, [str(tmp_path / "order.csv")]).exception
+    assert str(told).endswith(f"found a file of key steps, expected their folder; rgwot show {tmp_path}")
