@@ -78,8 +78,11 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
     result = restore(bundle)
     procedure = bundle.procedure()
     about = bundle.about
-    if not (output / "results").exists() and (there := [path for path in _tables(output).values() if path.exists()]):
-        raise RgwotError(f"{there[0]}: found a file that would be replaced, expected none; name a new folder")
+    # Without results of ours beside them they are somebody's own.
+    if not (output / "results").exists():
+        for path in (*_tables(output).values(), output / "page.html"):
+            if path.exists():
+                raise RgwotError(f"{path}: found a file that would be replaced, expected none; name a new folder")
     with own_folder(output / "results", "apply") as results:
         inputs = read_inputs(bundle, sources, output / "features", how)
         stores = sorted((store for store in inputs.values() if len(store)), key=lambda store: store.video)

@@ -120,7 +120,7 @@ def report_index(output: Path, pages: tuple[Path, ...]) -> None:
     "--root", type=Folder, help="Folder that the manifest's paths start from; links to videos are then absolute."
 )
 def export(format_: str, keysteps: Path, output: Path, names: Path | None, root: Path | None) -> None:
-    """Export a result in the FORMAT of another program into the folder OUTPUT.
+    """Export a result in the FORMAT of another program into OUTPUT, a new folder or an export that nobody changed.
 
     KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0.
     """

@@ -115,6 +115,17 @@ def test_a_video_file_is_extracted_once_and_gets_the_same(study: Study, results:
     assert facts["known_videos"] == []
 
 
+@pytest.mark.parametrize("name", ["segments.csv", "page.html", "results/keysteps/mine.csv"])
+def test_what_is_in_the_folder_already_stays(study: Study, results: Results, tmp_path: Path, name: str) -> None:
+    _, bundle = results("raw", "kmeans")
+    mine = tmp_path / name
+    mine.parent.mkdir(parents=True, exist_ok=True)
+    mine.write_text("mine")
+    with pytest.raises(RgwotError, match=r"found .*; name a new folder$"):
+        apply_bundle(bundle, [study.videos["v3"]], tmp_path, How(device="cpu"))
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [mine]
+
+
 def test_another_video_of_the_same_name_replaces_what_was_made_of_the_first(
     study: Study, results: Results, tmp_path: Path
 ) -> None:

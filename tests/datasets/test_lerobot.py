@@ -89,6 +89,16 @@ def test_episodes_are_cut_at_their_frames(root: Path, tmp_path: Path) -> None:
     assert [(one.name, one.annotation) for one in found] == [(f"episode_00000{at}", None) for at in range(3)]
 
 
+def test_only_episodes_as_they_were_cut_are_replaced(root: Path, tmp_path: Path) -> None:
+    for _ in range(2):
+        import_episodes(root, tmp_path / "out")
+    coded = tmp_path / "out/pick_up_cup/episode_000000.txt"
+    coded.write_text("mine")
+    with pytest.raises(RgwotError, match=r"out: found pick_up_cup/episode_000000\.txt, which would be deleted"):
+        import_episodes(root, tmp_path / "out")
+    assert coded.read_text() == "mine"
+
+
 def results(out: Path) -> list[Video]:
     """Two key steps in the first episode, background before and between; one in the second; the third is without."""
     segments = (
