@@ -247,7 +247,7 @@ def test_strips_show_the_frames_of_their_times_and_bad_videos_none(tmp_path: Pat
     header = "video,name,path,annotation,duration_s,fps,width,height,status,reason"
     (tmp_path / "manifest.csv").write_text("\n".join([header, *rows]) + "\n")
     write_strips(tmp_path / "manifest.csv", tmp_path, tmp_path / "strips", jobs=2)
-    assert [path.name for path in (tmp_path / "strips").iterdir()] == ["wide.jpg"]
+    assert [path.name for path in (tmp_path / "strips").glob("[!.]*")] == ["wide.jpg"]
     content = (tmp_path / "strips/wide.jpg").read_bytes()
     strip = np.asarray(Image.open(io.BytesIO(content)))
     assert strip.shape == (STRIP_HEIGHT, FRAMES * 2 * STRIP_HEIGHT, 3)
