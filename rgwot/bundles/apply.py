@@ -39,7 +39,7 @@ from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.reporting.names import named_order, names_text
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.files import replacing, write_rows, write_text
-from rgwot.runtime.provenance import own_folder
+from rgwot.runtime.provenance import check_own_folder, own_folder
 from rgwot.timing import label_segments
 
 log = logging.getLogger(__name__)
@@ -80,15 +80,16 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
     about = bundle.about
     # Without results of ours beside them they are somebody's own.
     if not (output / "results").exists():
-        for path in (*_tables(output).values(), output / "page.html"):
-            if path.exists():
-                raise RgwotError(f"{path}: found a file that would be replaced, expected none; name a new folder")
+        for place in (*_tables(output).values(), output / "page.html"):
+            if place.exists():
+                raise RgwotError(f"{place}: found a file that would be replaced, expected none; name a new folder")
+    check_own_folder(output / "results", "apply")
+    inputs = read_inputs(bundle, sources, output / "features", how)
+    stores = sorted((store for store in inputs.values() if len(store)), key=lambda store: store.video)
+    if not stores:
+        why = "; ".join(store.reason for store in inputs.values() if store.reason)
+        raise RgwotError(f"{output}: no video with a frame ({why or 'empty features'}); expected at least one")
     with own_folder(output / "results", "apply") as results:
-        inputs = read_inputs(bundle, sources, output / "features", how)
-        stores = sorted((store for store in inputs.values() if len(store)), key=lambda store: store.video)
-        if not stores:
-            why = "; ".join(store.reason for store in inputs.values() if store.reason)
-            raise RgwotError(f"{output}: no video with a frame ({why or 'empty features'}); expected at least one")
         tree = Tree(results, about.dataset, about.task)
         _write_unannotated(tree, inputs)
         embeddings = tree.at(paths.EMBEDDINGS, about.run)

@@ -13,7 +13,6 @@ from rgwot.config.importing import ImportedFeatures
 from rgwot.config.layouts import EITHER, FEATURES_ALONE, LAYOUTS
 from rgwot.config.settings import Block, Rate, Settings, flatten, validated
 from rgwot.config.synthetic import SynthSettings
-from rgwot.datasets.registry import match
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.yaml_text import read_yaml
 
@@ -94,11 +93,9 @@ class DatasetSettings(Block):
                 "folder of the features; leave it out"
             )
         if not self.features_alone and self.imported is not None and self.imported.folder is None:
-            try:
-                match(self.layout, LAYOUTS, "layout")
-            except RgwotError as error:
+            if self._layout not in LAYOUTS:
                 # Misspelt, it may be that of features alone.
-                raise ValueError(str(error)) from None
+                raise ValueError(f"layout {self.layout!r}: not known; {nearest(self.layout, LAYOUTS)}")
             raise ValueError(
                 "imported.folder: Field required, where the features of the videos are; features without videos are "
                 "the layout features"

@@ -52,7 +52,7 @@ def _no_store(folder: Path) -> Path | None:
     return None if store else next(iter(contents(folder)), None)
 
 
-def _check_replaceable(target: Path, stranger: Stranger) -> None:
+def check_replaceable(target: Path, stranger: Stranger) -> None:
     """Raise RgwotError for a folder that would be deleted with what is not its writer's, or that somebody is in."""
     if not target.is_dir():
         return
@@ -62,7 +62,7 @@ def _check_replaceable(target: Path, stranger: Stranger) -> None:
         lost = stranger(target)
     except FileNotFoundError:
         # Another writer of the same replaced it meanwhile.
-        _check_replaceable(target, stranger)
+        check_replaceable(target, stranger)
         return
     if lost is not None:
         raise RgwotError(
@@ -82,7 +82,7 @@ def replacing(path: str | os.PathLike[str], stranger: Stranger = _no_store) -> I
     Raises RgwotError when the disk is full, or a directory is in the way.
     """
     target = Path(path)
-    _check_replaceable(target, stranger)
+    check_replaceable(target, stranger)
     target.parent.mkdir(parents=True, exist_ok=True)
     _remove_abandoned(target)
     temporary = _hidden(target)
@@ -113,7 +113,7 @@ def move(made: Path, target: Path, stranger: Stranger = _no_store) -> None:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
             # Somebody may have put something into it since.
-            _check_replaceable(target, stranger)
+            check_replaceable(target, stranger)
             # No system replaces a directory that holds something. Whoever else replaces it may have been faster.
             older = _hidden(target)
             with contextlib.suppress(FileNotFoundError):

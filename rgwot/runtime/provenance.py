@@ -20,7 +20,7 @@ from typing import Any
 
 from rgwot import __version__
 from rgwot.paths import RESULTS
-from rgwot.runtime.files import contents, replacing, write_json
+from rgwot.runtime.files import Stranger, check_replaceable, contents, replacing, write_json
 
 RECORD = ".provenance.json"
 
@@ -57,12 +57,8 @@ def digests(output: Path, others: Iterable[Path] = ()) -> dict[str, str]:
     return {os.path.relpath(path, folder): of(path) for path in ([output] if output.is_file() else inside) + [*others]}
 
 
-@contextlib.contextmanager
-def own_folder(path: str | os.PathLike[str], verb: str) -> Iterator[Path]:
-    """Yield an empty folder that becomes ``path`` with a record of its files, so that the same verb may replace it.
-
-    Raises RgwotError for a folder with anything in it that the verb did not write, or that was changed since.
-    """
+def _changed(verb: str) -> Stranger:
+    """Return what finds a file in a folder that the verb did not write, or that was changed since."""
 
     def changed(folder: Path) -> Path | None:
         written: dict[str, str] = {}
@@ -75,7 +71,22 @@ def own_folder(path: str | os.PathLike[str], verb: str) -> Iterator[Path]:
                 return file
         return None
 
-    with replacing(path, changed) as folder:
+    return changed
+
+
+def check_own_folder(path: str | os.PathLike[str], verb: str) -> None:
+    """Raise what `own_folder` raises, before the work that it waits for."""
+    check_replaceable(Path(path), _changed(verb))
+
+
+@contextlib.contextmanager
+def own_folder(path: str | os.PathLike[str], verb: str) -> Iterator[Path]:
+    """Yield an empty folder that becomes ``path`` with a record of its files, so that the same verb may replace it.
+
+    Raises RgwotError for a folder with anything in it that the verb did not write, or that was changed since.
+    """
+
+    with replacing(path, _changed(verb)) as folder:
         folder.mkdir()
         yield folder
         # Of a verb it is followed by a longer one (`rgwot.cli.records`).

@@ -219,7 +219,7 @@ def test_a_table_is_imported_as_those_of_the_study_were(tmp_path: Path, form: di
     pd.read_csv(tmp_path / "new.csv").iloc[:, ::-1].to_csv(tmp_path / "new.csv", index=False)
     if "keypoints" not in form:
         with pytest.raises(
-            RgwotError, match=r"new\.zarr: column 1 is 'p3_y', not 'p0_x'; expected the columns of .*made"
+            RgwotError, match=r"new\.zarr: column 1 is 'p3_y', not 'p0_x'; expected the columns of .*\.rgwot"
         ):
             apply_bundle(bundle, [tmp_path / "new.csv"], tmp_path / "out")
 

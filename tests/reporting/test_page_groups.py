@@ -27,7 +27,7 @@ def grouped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     videos = folder / "videos.csv"
     labels = ["<b>ours"] * 8 + ["theirs"] * 8 + ["third"] * 3
     videos.write_text("video,group\n" + "".join(f"{a},{b}\n" for a, b in zip(names, labels, strict=True)))
-    table, _ = groups_of_result(tree.keysteps(RUN), videos, "group", None)
+    table = groups_of_result(tree.keysteps(RUN), videos, "group", None)
     where = {"dataset": tree.dataset, "task": tree.task, "method": RUN.method, "decoder": RUN.decoder, "seed": RUN.seed}
     write_csv(table, at(paths.GROUPS, tree.results, column="group", **where))
     write_page(tree, tree.results, [RUN], tree.at(paths.PAGE), groups="group")
