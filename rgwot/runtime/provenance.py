@@ -85,7 +85,6 @@ def own_folder(path: str | os.PathLike[str], verb: str) -> Iterator[Path]:
 
     Raises RgwotError for a folder with anything in it that the verb did not write, or that was changed since.
     """
-
     with replacing(path, _changed(verb)) as folder:
         folder.mkdir()
         yield folder
