@@ -58,7 +58,7 @@ def milliseconds(call: Callable[[], object], device: torch.device, repeats: int)
 
 
 def transport(device: torch.device) -> dict[str, float]:
-    """Milliseconds per pair of 32 x 32 frames, of 1, 4 and 16 pairs at once, where the structural prior acts."""
+    """Milliseconds per pair of 32 x 32 frames, of 1, 4 and 16 pairs at once; with r = 0.1 the structural prior acts."""
     found = {}
     for pairs in (1, 4, 16):
         generator = torch.Generator().manual_seed(0)

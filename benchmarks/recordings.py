@@ -77,7 +77,7 @@ class Recording:
 
     path: Path
     x: NDArray[np.float32]
-    kind: str = "float16"  # as which it would be stored
+    dtype: str = "float16"  # as which it would be stored
 
     def __len__(self) -> int:
         return len(self.x)

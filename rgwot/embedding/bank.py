@@ -52,7 +52,7 @@ class FeatureBank:
         self.lengths = np.array([len(store) for store in stores], dtype=np.int64)
         self._starts = np.concatenate([[0], np.cumsum(self.lengths)[:-1]]).astype(np.int64)
         self._maps: Tensor | None = None
-        self._wide = any(store.kind == "float32" for store in stores)
+        self._wide = any(store.dtype == "float32" for store in stores)
         size = int(self.lengths.sum()) * int(np.prod(stores[0].shape[1:])) * (4 if self._wide else 2)
         gpu_gb = 0.0
         if device.type == "cuda":

@@ -42,7 +42,7 @@ def cell_means(store: FeatureStore, grid: int) -> NDArray[np.float32]:
     return means.reshape(len(store), -1)
 
 
-def standardise(x: NDArray[Any], kind: str = "float16") -> NDArray[np.float64]:
+def standardise(x: NDArray[Any], dtype: str = "float16") -> NDArray[np.float64]:
     """Scale the channels of one video (T, C) to mean 0 and standard deviation 1 over its samples.
 
     A channel is constant, and becomes 0, where its deviation is no more than the type that it was stored in makes by
@@ -53,7 +53,7 @@ def standardise(x: NDArray[Any], kind: str = "float16") -> NDArray[np.float64]:
     mean, squares = values.mean(axis=0), np.square(values).mean(axis=0)
     offsets = values - mean
     deviation = np.sqrt(np.square(offsets).mean(axis=0))
-    varies = deviation > resolution(squares, kind)
+    varies = deviation > resolution(squares, dtype)
     return np.asarray(np.divide(offsets, deviation, out=np.zeros_like(offsets), where=varies))
 
 
@@ -89,13 +89,13 @@ def variability(z: NDArray[Any], share: float) -> NDArray[np.float64]:
     return np.asarray(np.log(np.sqrt(np.maximum(squares - np.square(mean), 0)) + STILL))
 
 
-def condition(x: NDArray[Any], settings: WhitenSettings, kind: str = "float16") -> NDArray[np.float32]:
+def condition(x: NDArray[Any], settings: WhitenSettings, dtype: str = "float16") -> NDArray[np.float32]:
     """Return the features of one video (T, C) as `fit_whitening` takes them, (T, C), (T, 2 C) or (T, 3 C).
 
     Channels are standardised; their speed and variability, where asked for, stand after all of them and are
     standardised too; everything is smoothed.
     """
-    z = standardise(x, kind)
+    z = standardise(x, dtype)
     blocks = [z]
     blocks += [standardise(speed(z))] * settings.speed
     blocks += [standardise(variability(z, settings.smooth))] * bool(settings.variability)
@@ -104,7 +104,7 @@ def condition(x: NDArray[Any], settings: WhitenSettings, kind: str = "float16") 
 
 def conditioned(stores: Sequence[FeatureStore], settings: WhitenSettings) -> list[NDArray[np.float32]]:
     """Read every video once and return its features in the form that `condition` gives them."""
-    return [condition(cell_means(store, settings.grid), settings, store.kind) for store in stores]
+    return [condition(cell_means(store, settings.grid), settings, store.dtype) for store in stores]
 
 
 @dataclass(frozen=True)

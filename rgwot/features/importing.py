@@ -173,23 +173,23 @@ def import_features(
             logger.warning("%s: %s", source, reason)
         sizes = found.sizes
         side = tuple(sizes[axis] for axis in "HW" if axis in settings.axes)
-        kind = stored_type(source, array, settings.axes, count)
+        dtype = stored_type(source, array, settings.axes, count)
         with replacing(output) as temporary:
             store = StoreWriter(
-                temporary, found.time_s(count), side, channels=sizes["C"], layer=settings.layer, kind=kind
+                temporary, found.time_s(count), side, channels=sizes["C"], layer=settings.layer, dtype=dtype
             )
             # Not of maps: channels of a network that are hardly ever active are small, and no harm.
-            spread = None if side else Spread(kind)
+            spread = None if side else Spread(dtype)
             for chunk in counted(logger, source.name, range(-(-count // CHUNK)), "chunk"):
                 start = chunk * CHUNK
-                maps = read_maps(source, array, settings.axes, start, min(start + CHUNK, count), kind)
+                maps = read_maps(source, array, settings.axes, start, min(start + CHUNK, count), dtype)
                 store.write(chunk, maps)
                 if spread is not None:
                     spread.add(maps)
             facts = described(array, found, settings, source_facts(source))
             facts |= {key: value for key, value in expect.items() if key == "source_frames"}
             if spread is not None:
-                facts |= _numbers_of(spread, kind)
+                facts |= _numbers_of(spread, dtype)
             store.finish(count, {**facts, **video_facts(footage, status, reason)})
 
 
@@ -244,16 +244,16 @@ def stored_type(source: Path, array: ArraySource, axes: str, count: int) -> str:
     rounding = Rounding()
     for start in range(0, count, CHUNK):
         rounding.add(read_maps(source, array, axes, start, min(start + CHUNK, count), "float32"))
-    return rounding.kind
+    return rounding.dtype
 
 
-def _numbers_of(spread: Spread, kind: str) -> dict[str, Any]:
+def _numbers_of(spread: Spread, dtype: str) -> dict[str, Any]:
     """Return the attributes of a store about its numbers; the type tells an index what was made by it apart."""
-    return {"scales": spread.ratio, **({} if kind == "float16" else {"stored": kind})}
+    return {"scales": spread.ratio, **({} if dtype == "float16" else {"stored": dtype})}
 
 
 def read_maps(
-    source: Path, array: ArraySource, axes: str, start: int, end: int, kind: str
+    source: Path, array: ArraySource, axes: str, start: int, end: int, dtype: str
 ) -> NDArray[np.floating[Any]]:
     """Return the features of some frames, ``(n, C, h, w)`` of a type; vectors have h = w = 1."""
     try:
@@ -263,13 +263,13 @@ def read_maps(
     part = part.transpose([axes.index(axis) for axis in "TCHW" if axis in axes])
     part = part.reshape(part.shape + (1,) * (4 - part.ndim))
     with np.errstate(over="ignore"):
-        maps = part.astype(kind)
+        maps = part.astype(dtype)
     # Not "greater than": what is no number is not.
-    wrong = ~(np.abs(maps) <= LARGEST[kind])
+    wrong = ~(np.abs(maps) <= LARGEST[dtype])
     if wrong.any():
         frame, channel, row, column = (int(index) for index in np.argwhere(wrong)[0])
         value = float(part[frame, channel, row, column])
-        limit = "finite numbers" if not math.isfinite(value) else f"at most {LARGEST[kind]:g} ({kind})"
+        limit = "finite numbers" if not math.isfinite(value) else f"at most {LARGEST[dtype]:g} ({dtype})"
         raise RgwotError(
             f"{source}: {value:g} at sample {start + frame}, channel {channel}; expected {limit}; correct it or "
             "leave the sample out"
@@ -353,19 +353,19 @@ def store_of_array(
     footage = in_place_of_video(shown, found)
     if doubt := unlikely_times(found, settings):
         logger.warning("%s: %s", shown, doubt)
-    kind = stored_type(shown, source, settings.axes, found.count)
-    maps = np.empty((found.count, *(found.sizes[axis] for axis in "CHW")), dtype=kind)
-    spread = Spread(kind)
+    dtype = stored_type(shown, source, settings.axes, found.count)
+    maps = np.empty((found.count, *(found.sizes[axis] for axis in "CHW")), dtype=dtype)
+    spread = Spread(dtype)
     for start in range(0, found.count, CHUNK):
         block = slice(start, min(start + CHUNK, found.count))
-        maps[block] = read_maps(shown, source, settings.axes, block.start, block.stop, kind)
+        maps[block] = read_maps(shown, source, settings.axes, block.start, block.stop, dtype)
         spread.add(maps[block])
     attributes: dict[str, Any] = {
         **described(source, found, settings, _facts(name, array)),
         **video_facts(footage, "ok", ""),
     }
     if array.ndim == 2:
-        attributes |= _numbers_of(spread, kind)
+        attributes |= _numbers_of(spread, dtype)
         maps = maps[:, :, 0, 0]
     return FeatureStore(shown, attributes, found.time_s(found.count), maps, ident)
 

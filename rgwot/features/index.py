@@ -24,17 +24,15 @@ _SHARED = ("backbone", "layer", "weights", "weights_sha256", "transform", "size"
 #: ``digest`` stands for what a store was made from: Snakemake compares an index by its content, and without it another
 #: video with as many frames would leave what was made before as it is.
 COLUMNS = ("video", "status", "reason", "frames", "digest")
-#: Columns of the parts of an index: `_size` of a store, and a digest of the names of its channels, of which there may
-#: be thousands.
-SIZE, NAMES = "size", "names"
+#: A column of the parts of an index: `_size` of a store.
+SIZE = "size"
 
 
 def write_part(made: Mapping[str, Callable[[Path], None]], output: Path) -> None:
     """Make the stores of a batch of videos in the folder of ``output``, and list them there as a part of an index.
 
     ``made`` has, by the id of a video, what makes its store at a path, or keeps it where it is current. A video that
-    fails leaves the others to go on. The part has the columns of an index, and `SIZE` and `NAMES`, what all videos must
-    share.
+    fails leaves the others to go on. The part has the columns of an index and `SIZE`, what all videos must share.
 
     Raises RgwotError for the videos that failed, after the last.
     """
@@ -49,7 +47,7 @@ def write_part(made: Mapping[str, Callable[[Path], None]], output: Path) -> None
         more = f" (and {len(failed) - 1} more of {len(made)} videos)" if len(failed) > 1 else ""
         raise RgwotError(f"{failed[0]}{more}") from failed[0]
     rows = [_row(output.with_name(f"{video}{STORE}")) for video in made]
-    write_rows((*COLUMNS, SIZE, NAMES), [list(row.values()) for row in rows], output)
+    write_rows((*COLUMNS, SIZE), [list(row.values()) for row in rows], output)
 
 
 def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathLike[str]) -> None:
@@ -57,23 +55,16 @@ def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathL
 
     ``listed`` are feature stores, or parts of an index (`write_part`), in the order of the rows.
 
-    Raises RgwotError when a store is missing or incomplete, or its features are of another size, or of other columns,
-    than those of the first.
+    Raises RgwotError when a store is missing or incomplete, or its features are of another size than those of the
+    first.
     """
     rows: list[dict[str, Any]] = []
-    places: dict[str, Path] = {}
     for path in map(Path, listed):
         part = read_index(path) if path.suffix == ".csv" else [_row(path)]
         if any(SIZE not in row for row in part):
             raise RgwotError(f"{path}: no column {SIZE}; expected a list that rgwot extract or import-features wrote")
         rows += part
-        places |= {row["video"]: path.with_name(f"{row['video']}{STORE}") for row in part}
     with_frames = [row for row in rows if row["frames"]]
-    # Parts that an earlier version wrote have no names.
-    named = [row for row in with_frames if row.get(NAMES)]
-    for row in named:
-        if row[NAMES] != named[0][NAMES]:
-            check_stores(open_store(places[one["video"]]) for one in (named[0], row))
     for row in with_frames:
         if row[SIZE] != (first := with_frames[0])[SIZE]:
             place = Path(output).with_name(f"{row['video']}{STORE}")
@@ -85,8 +76,7 @@ def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathL
 def _row(path: Path) -> dict[str, Any]:
     store = open_store(path)
     facts = (store.video, store.status, store.reason, len(store), _digest(store), _size(store))
-    names = hashlib.sha256(store.columns.encode()).hexdigest()[:16] if store.columns else ""
-    return dict(zip((*COLUMNS, SIZE, NAMES), (*facts, names), strict=True))
+    return dict(zip((*COLUMNS, SIZE), facts, strict=True))
 
 
 def _digest(store: FeatureStore) -> str:
@@ -96,10 +86,7 @@ def _digest(store: FeatureStore) -> str:
 
 
 def check_stores(stores: Iterable[FeatureStore]) -> None:
-    """Raise RgwotError for features of other columns or another size than the first of a task.
-
-    So it does for features made elsewhere of another rate.
-    """
+    """Raise RgwotError for features of another size, columns or, if made elsewhere, rate than the first of a task."""
     with_frames = [store for store in stores if len(store)]
     named = [store for store in with_frames if store.columns]
     for store in named:

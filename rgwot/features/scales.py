@@ -27,17 +27,17 @@ SPOILT = 0.01
 """Rounding of float16 that vectors may have, as a share of a channel's standard deviation."""
 
 
-def resolution(squares: NDArray[np.float64], kind: str) -> NDArray[np.float64]:
+def resolution(squares: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
     """Return the standard deviation up to which channels are constant, by their mean squares (C,) in one video."""
-    rounding = ROUNDING[kind]
+    rounding = ROUNDING[dtype]
     return np.asarray(rounding * np.maximum(np.sqrt(squares), rounding * np.sqrt(squares.mean())))
 
 
 class Spread:
     """Mean and standard deviation of every channel, from blocks of features (n, C, h, w) of a type."""
 
-    def __init__(self, kind: str = "float16") -> None:
-        self._rounding = ROUNDING[kind]
+    def __init__(self, dtype: str = "float16") -> None:
+        self._rounding = ROUNDING[dtype]
         self._count = 0
         self._sums: Any = 0.0
         self._squares: Any = 0.0
@@ -79,7 +79,7 @@ class Rounding(Spread):
         self._errors = self._errors + np.square(lost).sum(axis=(0, 2, 3))
 
     @property
-    def kind(self) -> str:
+    def dtype(self) -> str:
         """Type to store them in: float16, unless that cannot hold a value or spoils a channel that varies."""
         if not self._count:
             return "float16"

@@ -121,16 +121,16 @@ class FeatureStore:
         return self.shape[0]
 
     @property
-    def kind(self) -> str:
+    def dtype(self) -> str:
         """Type of the features: float16, or float32 of vectors that it would spoil."""
         return str(self._array.dtype)
 
     def read(self) -> NDArray[np.floating[Any]]:
-        """Return all maps, ``(T, C, h, w)`` of the type ``kind``."""
+        """Return all maps, ``(T, C, h, w)`` of the type ``dtype``."""
         return self.frames(np.arange(len(self)))
 
     def frames(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[np.floating[Any]]:
-        """Return the maps of some frames, ``(len(indices), C, h, w)`` of the type ``kind``, in the order asked for.
+        """Return the maps of some frames, ``(len(indices), C, h, w)`` of the type ``dtype``, in the order asked for.
 
         Raises ValueError when an index lies outside ``[0, T)``, and RgwotError when a file of the store is missing or
         damaged.
@@ -138,7 +138,7 @@ class FeatureStore:
         asked = np.asarray(indices, dtype=np.int64)
         if asked.size and (asked.min() < 0 or asked.max() >= len(self)):
             raise ValueError(f"frames {asked.min()} to {asked.max()}, expected 0 to {len(self) - 1}")
-        found = np.empty((asked.size, *self.shape[1:]), dtype=self.kind)
+        found = np.empty((asked.size, *self.shape[1:]), dtype=self.dtype)
         # An array in memory is a single chunk.
         rows = max(getattr(self._array, "chunks", self._array.shape)[0], 1)
         # Chunk by chunk, which Zarr reads in a third of the time that a slice across several takes.
@@ -256,7 +256,7 @@ class StoreWriter:
 
     An unfinished store at ``path`` is continued. The frames expected are at ``time_s`` (T,), seconds, and ``side`` is
     that of their maps where h = w, else (h, w), or () for vectors. The ``layer`` they are from names the array, and
-    ``kind`` is the type it holds.
+    ``dtype`` is the type it holds.
     Values do not depend on ``codec``, a key of `CODECS`; a store that is continued keeps the one it was begun with.
     """
 
@@ -268,7 +268,7 @@ class StoreWriter:
         codec: Codec = "none",
         channels: int = CHANNELS,
         layer: str = CONV4C,
-        kind: str = "float16",
+        dtype: str = "float16",
     ) -> None:
         space = (side, side) if isinstance(side, int) else side
         name = CONV4C if layer == CONV4C and space and channels == CHANNELS else OTHER
@@ -279,7 +279,9 @@ class StoreWriter:
         if name not in self._group:
             names = ("frame", "channel", "y", "x")[: len(shape)]
             chunk = min(len(time_s), CHUNK)
-            stores.create(self._group, name, shape, chunk, dtype=kind, compressors=CODECS[codec], dimension_names=names)
+            stores.create(
+                self._group, name, shape, chunk, dtype=dtype, compressors=CODECS[codec], dimension_names=names
+            )
         self._array = stores.writable(self._group, name)
         self._resize(len(time_s))
 

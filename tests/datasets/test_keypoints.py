@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from rgwot.config.importing import ImportSettings
 from rgwot.datasets.keypoints import interpolated, open_points, relative
 from rgwot.features.importing import import_features
-from rgwot.features.index import write_index
+from rgwot.features.index import check_stores
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import VideoInfo
@@ -138,7 +138,7 @@ def test_points_in_another_order_are_refused(tmp_path: Path, form: str) -> None:
         table.iloc[:, list(order)].to_csv(tmp_path / f"{name}.csv", index=form == "deeplabcut")
         import_features(tmp_path / f"{name}.csv", tmp_path / f"{name}.zarr", settings)
     with pytest.raises(RgwotError, match=r"b\.zarr: column 1 is 'tail', not 'nose'; expected the columns of .*a\.zarr"):
-        write_index([tmp_path / "a.zarr", tmp_path / "b.zarr"], tmp_path / "index.csv")
+        check_stores(open_store(tmp_path / f"{name}.zarr") for name in "ab")
 
 
 def test_relative_positions_by_hand() -> None:

@@ -206,17 +206,6 @@ def test_an_index_from_parts_is_that_from_stores(given: Path) -> None:
         write_index(["whole.csv"], "joined.csv")
 
 
-def test_a_part_tells_columns_of_another_order(given: Path) -> None:
-    for name, header in zip(NAMES, ("x,y,z", "x,y,z", "z,y,x"), strict=True):
-        np.savetxt(f"given/{name}.csv", np.ones((5, 3)), delimiter=",", header=header, comments="")
-        words = ("--source", f"given/{name}.csv", "--axes", "TC", "--fps", "2", "--no-video")
-        rgwot("import-features", PART.with_name(f"{name}.csv"), *words)
-    with pytest.raises(
-        RgwotError, match=r"features/c\.zarr: column 1 is 'z', not 'x'; expected the columns of .*a\.zarr"
-    ):
-        write_index([PART.with_name(f"{name}.csv") for name in NAMES], "index.csv")
-
-
 def test_parts_of_an_earlier_version_have_no_digest(given: Path) -> None:
     take()
     rows = [list(row.values()) for row in read_index(PART)]

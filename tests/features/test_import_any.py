@@ -18,7 +18,7 @@ from videos import write_video
 
 from rgwot.config.importing import ImportSettings
 from rgwot.features.importing import import_features
-from rgwot.features.index import open_stores, write_index
+from rgwot.features.index import check_stores, open_stores, write_index
 from rgwot.features.store import CONV4C, open_store
 from rgwot.runtime.errors import RgwotError
 
@@ -69,9 +69,9 @@ def test_vectors_are_kept_as_vectors_and_maps_as_maps(tmp_path: Path) -> None:
 
 def test_a_task_may_have_files_of_several_precisions(tmp_path: Path) -> None:
     form = ImportSettings.model_validate({"axes": "TC", "fps": "2"})
-    for kind in ("float16", "float32", "float64"):
-        np.save(tmp_path / f"{kind}.npy", HALF.astype(kind))
-        import_features(tmp_path / f"{kind}.npy", tmp_path / f"{kind}.zarr", form)
+    for dtype in ("float16", "float32", "float64"):
+        np.save(tmp_path / f"{dtype}.npy", HALF.astype(dtype))
+        import_features(tmp_path / f"{dtype}.npy", tmp_path / f"{dtype}.zarr", form)
     write_index(sorted(tmp_path.glob("*.zarr")), tmp_path / "index.csv")
     first, *others = open_stores(tmp_path / "index.csv", tmp_path)
     assert all(np.array_equal(store.read(), first.read()) for store in others)
@@ -133,14 +133,14 @@ def test_columns_of_another_order_are_refused_by_name(tmp_path: Path, header: st
     write_index([*stores[:2], tmp_path / "e.zarr"], tmp_path / "index.csv")
     open_stores(tmp_path / "index.csv", tmp_path)
     with pytest.raises(RgwotError) as caught:
-        write_index(stores, tmp_path / "index.csv")
+        check_stores(map(open_store, stores))
     expected = f"expected the columns of {tmp_path / 'b.zarr'} in their order; correct its table"
     assert str(caught.value) == f"{tmp_path / 'd.zarr'}: {said}; {expected}"
-    # An index of an earlier version.
-    index = (tmp_path / "index.csv").read_text()
-    (tmp_path / "index.csv").write_text(index + "d,ok,,12,\n")
-    with pytest.raises(RgwotError, match=f"d.zarr: {said}; expected the columns of"):
-        open_stores(tmp_path / "index.csv", tmp_path)
+    # An index refuses another number of columns by the number alone.
+    if header.count(",") == 2:
+        write_index(stores, tmp_path / "index.csv")
+        with pytest.raises(RgwotError, match=f"d.zarr: {said}; expected the columns of"):
+            open_stores(tmp_path / "index.csv", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ PRESSURE = 1013 + 0.1 * VECTORS
 def test_vectors_that_float16_spoils_are_float32(tmp_path: Path, vectors: np.ndarray) -> None:
     output, found = run(npy(tmp_path, vectors), "TC", duration_s=T / 2)
     store = open_store(output)
-    assert (store.kind, found["stored"], store.read().dtype) == ("float32", "float32", np.float32)
+    assert (store.dtype, found["stored"], store.read().dtype) == ("float32", "float32", np.float32)
     assert np.array_equal(store.read()[..., 0, 0], vectors.astype(np.float32))
 
 
@@ -193,7 +193,7 @@ def test_vectors_that_float16_spoils_are_float32(tmp_path: Path, vectors: np.nda
 )
 def test_other_vectors_stay_float16(tmp_path: Path, vectors: np.ndarray) -> None:
     output, found = run(npy(tmp_path, vectors), "TC", duration_s=T / 2)
-    assert (open_store(output).kind, "stored" in found) == ("float16", False)
+    assert (open_store(output).dtype, "stored" in found) == ("float16", False)
     with pytest.raises(RgwotError, match=r"2e\+15 at sample 0, channel 0; expected at most 1e\+15 \(float32\)"):
         run(npy(tmp_path, vectors * 0 + 2e15), "TC", duration_s=T / 2)
 

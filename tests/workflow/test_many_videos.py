@@ -6,6 +6,7 @@ import csv
 import re
 import subprocess
 from collections.abc import Callable, Collection
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,17 +45,23 @@ def test_no_command_is_too_long(fresh: Checkout, configured: Callable[[str], str
     assert sum(command.count("--source") for command in listed) == VIDEOS
 
 
-def test_an_added_video_touches_only_itself(fresh: Checkout, configured: Callable[[str], str]) -> None:
-    folder = fresh.path / "given/tea"
-    folder.mkdir(parents=True)
-    rng = np.random.default_rng(0)
-    for name in "bcd":
+KEY_STEPS = "results/keysteps/whitened/meanfield/mine/tea/seed0/segments.csv"
+
+
+def write_features(folder: Path, names: str, seed: int = 0) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(seed)
+    for name in names:
         np.save(folder / f"{name}.npy", rng.random((40, 8), dtype=np.float32))
+
+
+def test_an_added_video_touches_only_itself(fresh: Checkout, configured: Callable[[str], str]) -> None:
     more = [configured(GIVEN)]
-    target = "results/keysteps/whitened/meanfield/mine/tea/seed0/segments.csv"
-    made = fresh.snakemake(target, more=more)
+    folder = fresh.path / "given/tea"
+    write_features(folder, "bcd")
+    made = fresh.snakemake(KEY_STEPS, more=more)
     assert made.returncode == 0, made.text[-4000:]
-    assert not fresh.plan(target, more=more).jobs
+    assert not fresh.plan(KEY_STEPS, more=more).jobs
     features = fresh.path / "results/features/mine/tea"
     before = {path: path.stat().st_mtime_ns for path in features.glob("*.zarr/zarr.json")}
     assert len(before) == 3
@@ -62,8 +69,8 @@ def test_an_added_video_touches_only_itself(fresh: Checkout, configured: Callabl
     other = fresh.plan("results/keysteps/whitened/kmeans/mine/tea/seed0/segments.csv", more=more).jobs
     assert not {"import_features", "index", "embed_without_encoder"} & set(other)
     # Before all others, so that it is not only at the end of the list.
-    np.save(folder / "a.npy", rng.random((40, 8), dtype=np.float32))
-    made = fresh.snakemake(target, more=more)
+    write_features(folder, "a", seed=1)
+    made = fresh.snakemake(KEY_STEPS, more=more)
     assert made.returncode == 0, made.text[-4000:]
     assert {path: path.stat().st_mtime_ns for path in before} == before
     with (features / "index.csv").open(encoding="utf-8", newline="") as file:
@@ -73,24 +80,20 @@ def test_an_added_video_touches_only_itself(fresh: Checkout, configured: Callabl
 def test_another_video_of_the_same_length_is_noticed_and_a_touched_one_is_not(
     fresh: Checkout, configured: Callable[[str], str]
 ) -> None:
-    folder = fresh.path / "given/tea"
-    folder.mkdir(parents=True)
-    rng = np.random.default_rng(0)
-    for name in "ab":
-        np.save(folder / f"{name}.npy", rng.random((40, 8), dtype=np.float32))
     more = [configured(GIVEN)]
-    target = "results/keysteps/whitened/meanfield/mine/tea/seed0/segments.csv"
-    made = fresh.snakemake(target, more=more)
+    folder = fresh.path / "given/tea"
+    write_features(folder, "ab")
+    made = fresh.snakemake(KEY_STEPS, more=more)
     assert made.returncode == 0, made.text[-4000:]
 
     def after_a_run_to_the_index() -> Collection[str]:
         # As one that was killed there, too, leaves it: what is left to do, Snakemake sees in the content alone.
-        made = fresh.snakemake(target, options=("--cores", CORES, "--until", "index"), more=more)
+        made = fresh.snakemake(KEY_STEPS, options=("--cores", CORES, "--until", "index"), more=more)
         assert made.returncode == 0, made.text[-4000:]
         assert made.text.count("Finished jobid") == 2, made.text[-4000:]
-        return fresh.plan(target, more=more).jobs.keys()
+        return fresh.plan(KEY_STEPS, more=more).jobs.keys()
 
     (folder / "a.npy").touch()
     assert not after_a_run_to_the_index()
-    np.save(folder / "a.npy", rng.random((40, 8), dtype=np.float32))
+    write_features(folder, "a", seed=1)
     assert after_a_run_to_the_index() == {"embed_without_encoder", "decode"}

@@ -140,9 +140,9 @@ def check_features(
                 if dropped or reason:
                     line = reason or f"{dropped} of {found.count} features lie beyond the video and are dropped"
                     findings.append(Finding("warning", "features", line, task, below(path, root)))
-            kind = "float16" if "H" in settings.axes else "float32"
+            dtype = "float16" if "H" in settings.axes else "float32"
             for start in range(0, kept, FRAMES):
-                read_maps(path, array, settings.axes, start, min(start + FRAMES, kept), kind)
+                read_maps(path, array, settings.axes, start, min(start + FRAMES, kept), dtype)
     except (RgwotError, OSError) as error:
         return None, None, [*findings, of_error(error, root, below(path, root), "features", task)]
     sizes = found.sizes
