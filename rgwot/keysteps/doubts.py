@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rgwot.features.scales import scales_differ
-from rgwot.keysteps.choices import ASKED, FILLED, KEEPS, OFFERED, SAME_ORDER, disturbed
+from rgwot.keysteps.choices import ASKED, FILLED, HINT, KEEPS, OFFERED, SAME_ORDER, disturbed, largest_share
 
 FEW = 1 / 3
 """A video keeps few key steps where it has no more than this share of them."""
@@ -100,13 +100,17 @@ def _of_choices(K: int, choices: Mapping[str, Any]) -> list[str]:
             )
     if "time" in choices and not background:
         found = {float(share): float(J) for share, J in choices["time"]["agreement"].items()}
-        least, chosen = KEEPS * found[0.0], float(choices["time"]["chosen"])
-        close = [share for share, J in found.items() if share and least > 0 and abs(J - least) <= NEAR * least]
-        if close and float(choices["time"]["concordance"]) >= SAME_ORDER:
-            said.append(
-                f"decode.time: auto took {chosen:g}, a near thing: with {close[0]:g} J is {found[close[0]]:.3g}, "
-                f"and {least:.3g} is asked for; another seed may take another share"
-            )
+        least, order = KEEPS * found[0.0], float(choices["time"]["concordance"])
+        # A hint is given whatever its J is.
+        close = [share for share, J in found.items() if share > HINT and least > 0 and abs(J - least) <= NEAR * least]
+        near = ""
+        if close and order >= SAME_ORDER:
+            near = f"with {close[0]:g} J is {found[close[0]]:.3g}, and {least:.3g} is asked for"
+        elif abs(order - SAME_ORDER) <= NEAR * SAME_ORDER and largest_share(found, SAME_ORDER) > HINT:
+            near = f"the concordance of videos is {order:.3g}, and {SAME_ORDER:g} is asked for"
+        if near:
+            chosen = float(choices["time"]["chosen"])
+            said.append(f"decode.time: auto took {chosen:g}, a near thing: {near}; another seed may take another share")
     if "K" in choices:
         said.append(_of_number(K, choices["K"]))
     return said

@@ -46,6 +46,21 @@ def test_nothing_is_said_of_what_is_sound() -> None:
 
 
 @pytest.mark.parametrize(
+    ("agreement", "concordance"),
+    [
+        # A hint is given whatever its J is.
+        ({"0.0": 0.1, "0.03": 0.089, "0.08": 0.08}, 0.8),
+        ({"0.0": 0.1, "0.03": 0.089, "0.08": 0.093, "0.15": 0.085}, 0.8),
+        # No share but the hint keeps its J, in one order or not.
+        ({"0.0": 0.1, "0.03": 0.095, "0.08": 0.08}, 0.74),
+    ],
+)
+def test_what_decides_nothing_about_time_is_not_near(agreement: dict[str, float], concordance: float) -> None:
+    choice = {"chosen": 0.03, "agreement": agreement, "concordance": concordance}
+    assert doubts(6, {"a": 6}, 0.0, choices={"time": choice}) == []
+
+
+@pytest.mark.parametrize(
     ("changed", "said"),
     [
         ({"kept": {"a": 6, "b": 2, "c": 1}}, "2 of 3 videos keep few of 6 key steps: b 2, c 1"),
@@ -60,6 +75,10 @@ def test_nothing_is_said_of_what_is_sound() -> None:
         (
             {"choices": {"time": {"chosen": 0.03, "agreement": {"0.0": 0.1, "0.08": 0.0895}, "concordance": 0.8}}},
             "decode.time: auto took 0.03, a near thing: with 0.08 J is 0.0895",
+        ),
+        (
+            {"choices": {"time": {**SOUND["choices"]["time"], "chosen": 0.03, "concordance": 0.74}}},
+            "decode.time: auto took 0.03, a near thing: the concordance of videos is 0.74, and 0.75 is asked for",
         ),
         (
             {"choices": {"surplus": {"evidence": {**EVIDENCE, "disorder": 1.38}}}},
