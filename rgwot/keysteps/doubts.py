@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rgwot.features.scales import scales_differ
-from rgwot.keysteps.choices import ASKED, FILLED, HINT, KEEPS, OFFERED, SAME_ORDER, disturbed, largest_share
+from rgwot.keysteps.choices import ASKED, FILLED, HINT, KEEPS, KEY_STEPS, OFFERED, SAME_ORDER, disturbed, largest_share
 
 FEW = 1 / 3
 """A video keeps few key steps where it has no more than this share of them."""
@@ -128,7 +128,9 @@ def _of_number(K: int, choice: Mapping[str, Any]) -> str:
     else:
         number = FILLED * curve[OFFERED]
         other = chosen + 1 if number > chosen else chosen - 1
-        near = abs(number % 1 - 0.5) <= HALFWAY
+        near = abs(number % 1 - 0.5) <= HALFWAY and other in KEY_STEPS
     if not near:
         return ""
-    return f"decode.K: auto took {chosen}, and {other} would have done nearly as well; look at the tree of key steps"
+    # Where decode.surplus is a number, so many of what was chosen are background.
+    other -= chosen - K
+    return f"decode.K: auto took {K}, and {other} would have done nearly as well; look at the tree of key steps"

@@ -91,10 +91,11 @@ def test_what_decides_nothing_about_time_is_not_near(agreement: dict[str, float]
         ),
         (
             {"choices": {"K": {"chosen": 9, "by": "filled", "agreement": {"9": 8.0, "12": 11.8}}}},
-            "decode.K: auto took 9, and 10 would have done nearly as well",
+            # 3 of the 9 are background.
+            "decode.K: auto took 6, and 7 would have done nearly as well",
         ),
         (
-            {"choices": {"K": {"chosen": 5, "by": "views", "agreement": {"4": 0.89, "5": 0.9, "12": 0.5}}}},
+            {"K": 5, "choices": {"K": {"chosen": 5, "by": "views", "agreement": {"4": 0.89, "5": 0.9, "12": 0.5}}}},
             "decode.K: auto took 5, and 4 would have done nearly as well",
         ),
     ],
@@ -103,6 +104,11 @@ def test_what_is_unsound_is_said_in_one_line(changed: dict[str, Any], said: str)
     (warning,) = doubts(**{**SOUND, **changed})
     assert warning.startswith(said)
     assert "\n" not in warning
+
+
+def test_fewer_key_steps_than_are_tried_are_not_near() -> None:
+    choice = {"K": {"chosen": 3, "by": "filled", "agreement": {"3": 2.5, "12": 3.05}}}
+    assert doubts(3, {"a": 3}, 0.0, choices=choice) == []
 
 
 def test_two_key_steps_are_never_the_answer_without_a_warning() -> None:
