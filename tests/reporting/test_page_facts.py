@@ -20,6 +20,7 @@ from rgwot.paths import DIAGNOSTICS, Run, name_of
 from rgwot.reporting.compare import MOST_RESULTS, compare, compare_pairs, parts, read_answer
 from rgwot.reporting.page.content import _colours, _cut_short, _other_number
 from rgwot.reporting.page.ranking import PROTOCOLS_IN_WORDS, ranking
+from rgwot.reporting.page.render import write_page
 from rgwot.reporting.page.runs import soundness
 
 
@@ -68,6 +69,15 @@ def test_another_number_of_steps_than_annotated_is_told_once() -> None:
     assert line.startswith("7 key steps were looked for, 12 are annotated")
     assert _other_number([shown([1], K=12)], annotations) == []
     assert _other_number([shown([1], K=7)], annotations.iloc[:0]) == []
+
+
+def test_scores_of_synthetic_clips_are_not_left_alone(made: Task) -> None:
+    page = made.folder / "clips.html"
+    said = []
+    for root in (made.root, made.folder / "results/synthetic/mine"):
+        write_page(made.tree, root, made.runs, page)
+        said.append("Recordings of people score far lower" in str(embedded_data(page)["notices"]))
+    assert said == [False, True]
 
 
 def test_background_is_no_key_step() -> None:
