@@ -125,6 +125,17 @@ def test_the_page_repeats_the_warnings_and_compares_seeds(made: Task, page: Path
     assert [bool(run["warnings"]) for run in facts] == [False, False, True, True, False, False]
 
 
+def test_of_many_results_too_seeds_that_differ_are_told(
+    made: Task, page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = [run["warnings"] for run in embedded_data(page)["runs"]]
+    monkeypatch.setattr("rgwot.reporting.compare.MOST_RESULTS", 3)
+    many = made.folder / "many.html"
+    write_page(made.tree, made.root, made.runs, many)
+    assert [run["warnings"] for run in embedded_data(many)["runs"]] == few
+    assert any("Seeds 0 and 1 disagree" in warning for warning in few[2])
+
+
 def test_the_other_way_round_is_what_it_would_be_counted_anew() -> None:
     rng = np.random.default_rng(0)
     for _ in range(5):

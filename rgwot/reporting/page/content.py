@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -24,7 +25,7 @@ from rgwot.keysteps.ordering import order_of_segments, rank_procedures
 from rgwot.paths import Run, Tree
 from rgwot.procedure.groups import LEVEL, MEASURES, OF_GROUP, few_videos
 from rgwot.records import CELL, read_annotations, read_manifest, read_scores
-from rgwot.reporting.compare import RATE, Comparison, compare, compare_pairs, parts, read_answer
+from rgwot.reporting.compare import RATE, Answer, Comparison, compare, compare_pairs, parts, read_answer
 from rgwot.reporting.groups import about, impossible, read_group_table, sizes
 from rgwot.reporting.names import read_names
 from rgwot.reporting.page.pictures import FRAMES, has_pictures, shown_aspect
@@ -78,17 +79,15 @@ def gather(
     strips = [base64.b64encode(file.read_bytes()).decode() if file.exists() else "" for file in files]
     answers = [read_answer(tree.keysteps(run)) for run in runs]
     agreements = compare_pairs(answers)
-    comparisons = compared(agreements)
-    doubted = _seeds_that_differ(shown, comparisons)
+    seeds = _seeds_compared(shown, answers, agreements)
+    doubted = _seeds_that_differ(shown, seeds)
     # A segment without a length has no part in an order.
     lasting = annotations[annotations["end_s"] > annotations["start_s"]]
     orders = {str(video): order_of_segments(own) for video, own in lasting.groupby("video")}
     scores = read_task_scores(tree, runs)
 
     def agreed(one: int, other: int) -> float | None:
-        # Of many results not all pairs are compared, but all seeds are.
-        found = agreements.get((one, other)) or compare(answers[one], answers[other])
-        return found.agreement.same if found else None
+        return seeds[one, other].agreement.same if (one, other) in seeds else None
 
     videos = [
         _video(row, page_folder, root, bool(strip))
@@ -133,7 +132,7 @@ def gather(
         "scores": scores,
         "groups": shown_groups(tree, runs, groups, len(edits)),
     }
-    return Content(data, shown, pictures, comparisons, strips)
+    return Content(data, shown, pictures, compared(agreements), strips)
 
 
 def _colours(agreements: Mapping[tuple[int, int], Comparison], shown: Sequence[ShownRun]) -> list[dict[str, int]]:
@@ -200,15 +199,26 @@ def _place(folder: str, tree: Tree, file: str | os.PathLike[str] | None) -> str:
     return f"{folder}/{tree.dataset}/{tree.task}.yaml" if file is None else Path(file).as_posix()
 
 
-def _seeds_that_differ(shown: Sequence[ShownRun], comparisons: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Return for every run the warnings about its other seeds on the page, of answers that look at the videos."""
+def _seeds_compared(
+    shown: Sequence[ShownRun], answers: Sequence[Answer], agreements: Mapping[tuple[int, int], Comparison]
+) -> dict[tuple[int, int], Comparison]:
+    """Compare every two seeds of answers that look at the videos; of many results ``agreements`` lack most of them."""
+    found = {}
+    for one, other in combinations(range(len(shown)), 2):
+        first, second = shown[one].run, shown[other].run
+        if (first.method, first.decoder) == (second.method, second.decoder) and kind_of(first) != "trivial":
+            found[one, other] = agreements.get((one, other)) or compare(answers[one], answers[other])
+    return {pair: comparison for pair, comparison in found.items() if comparison is not None}
+
+
+def _seeds_that_differ(shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int], Comparison]) -> list[list[str]]:
+    """Return for every run the warnings about its other seeds on the page."""
     said: list[list[str]] = [[] for _ in shown]
-    for one in comparisons:
-        first, second = (shown[place].run for place in one["pair"])
-        same = (first.method, first.decoder) == (second.method, second.decoder)
-        if same and kind_of(first) != "trivial" and one["rand"] < SAME:
-            warning = f"{seeds_differ(f'Seeds {first.seed} and {second.seed}', one['rand'])}."
-            for place in one["pair"]:
+    for pair, found in seeds.items():
+        if found.agreement.adjusted_rand < SAME:
+            first, second = (shown[place].run.seed for place in pair)
+            warning = f"{seeds_differ(f'Seeds {first} and {second}', found.agreement.adjusted_rand)}."
+            for place in pair:
                 said[place].append(warning)
     return said
 
