@@ -520,6 +520,9 @@ def stores_of(features: Videos, times: Times | None, form: Callable[[str], Impor
         # Of lists of lists that differ in length, and of PyTorch's tensors with a gradient or in bfloat16.
         except (RuntimeError, TypeError, ValueError) as error:
             raise RgwotError(f"{what}: no array of numbers ({first_line(error)})") from None
+        # An array of NumPy knows no mask, and what is behind one would be taken for a value.
+        if isinstance(video, np.ma.MaskedArray) and video.mask.any():
+            raise RgwotError(f"{what}: found masked numbers, expected a number everywhere; fill them")
         if array.dtype.kind == "f" and array.ndim not in (2, 4):
             raise RgwotError(
                 f"{what}: shape {array.shape}, expected (T, C) or (T, C, h, w), one array per video; of a single video "

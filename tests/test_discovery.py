@@ -189,6 +189,10 @@ def flat(*shape: int) -> NDArray[np.float32]:
             {"features": {"a": flat(9, 4), "b": flat(9, 5)}},
             "features['b']: shape (9, 5), expected (T, 4) as of features['a']: time first",
         ),
+        (
+            {"features": {"a": np.ma.masked_greater(np.array([[1.0, 2.0], [3.0, 4.0]]), 2.5)}},
+            "features['a']: found masked numbers, expected a number everywhere; fill them",
+        ),
         ({"features": {"a": [[1.0, 2.0], [3.0]]}}, "features['a']: no array of numbers (setting an array element"),
         ({"features": {"a": torch.ones(9, 4).requires_grad_()}}, "Use tensor.detach().numpy() instead."),
         ({"features": {"a": np.full((9, 4), np.inf)}}, "features['a']: inf at sample 0, channel 0; expected finite"),
