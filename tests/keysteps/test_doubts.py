@@ -142,6 +142,15 @@ def test_seeds_agree_on_steps_that_are_there_and_not_on_noise(decoder: str, capl
     assert "warning" in repr(unsure)
 
 
+def test_seeds_that_disagree_about_a_single_video_are_told() -> None:
+    noise = [np.random.default_rng(7).normal(size=(300, 12))]
+    found = discover(noise, fps=2, K=7)
+    assert found.diagnostics["task"]["second_seed"] < 0.6
+    assert any(warning.startswith("two seeds disagree") for warning in found.warnings)
+    (sure,) = task(np.random.default_rng(8), 0.1)[:1]
+    assert discover([sure], fps=2, method="whitened", K=3).warnings == ()
+
+
 def test_a_video_that_stands_still_keeps_few_key_steps() -> None:
     videos = task(np.random.default_rng(2), 0.2, steps=6)
     assert not any("few" in warning for warning in discover(videos, fps=2, method="raw", K=6).warnings)
