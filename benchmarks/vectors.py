@@ -23,6 +23,8 @@ RECIPES = {
     "RGWOT, window 2 % of a video": ("rgwot@cidm.unit=share,sigma=0.02", "graphcut"),
     "RGWOT, beside whitened": ("rgwot@encoder.beside=0.8", "graphcut"),
     "RGWOT, window and beside: rgwot-whitened": ("rgwot-whitened", "graphcut"),
+    "RGWOT, with speed": ("rgwot@encoder.speed=true", "graphcut"),
+    "rgwot-whitened, with speed": ("rgwot-whitened@encoder.speed=true", "graphcut"),
 }
 SHORTER = {"encoder": {"channels": 64, "hidden": 64}, "train": {"iterations": 800, "lr": 1e-3, "threads": 1}}
 

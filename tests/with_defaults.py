@@ -30,7 +30,7 @@ from rgwot.transport import FrameAlignment, TransportResult
 OT, LOSS, FEATURES, DECODE, TRAIN = (
     TransportSettings(), LossSettings(), FeatureSettings(), DecodeSettings(), TrainSettings()
 )  # fmt: skip
-ENCODER = EncoderSettings().model_dump(exclude={"beside"}) | {
+ENCODER = EncoderSettings().model_dump(exclude={"speed", "beside"}) | {
     "input_norm": False, "features": 1024, "precision": TRAIN.precision
 }  # fmt: skip
 CLUSTERING = {key: getattr(DECODE, key) for key in ("max_iterations", "tolerance", "restarts", "start")}

@@ -195,6 +195,7 @@ class EncoderSettings(Block):
         description="standardise features per channel; whitened: per video, then projected onto whitened ones, at most "
         "64 of maps and 32 of vectors; auto: whitened for vectors, channel for maps of random weights, else none",
     )
+    speed: bool = Field(False, description="every whitened feature is accompanied by its speed")
     unit_norm: bool = Field(True, description="embeddings of length 1; TCC, CnC, VAVA and OPEL train without")
     beside: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.0,

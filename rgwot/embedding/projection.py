@@ -6,8 +6,9 @@ learned (methods 4.14).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from rgwot.config.settings import WhitenSettings
 from rgwot.embedding.interface import Embedded, EmbedVideo
 from rgwot.embedding.pooled import unit
-from rgwot.embedding.whitened import Whitening, conditioned, fit_whitening
+from rgwot.embedding.whitened import STILL, Whitening, conditioned, fit_whitening
 from rgwot.features.store import FeatureStore
 
 CHANNELS = 64
@@ -40,7 +41,8 @@ CONSTANT = 1e-4
 class Projection:
     """Whitening of single places of maps that are standardised per video and channel, or of vectors, smoothed as well.
 
-    ``mean`` (C,) and ``basis`` (C, D) are those of `rgwot.embedding.whitened.Whitening`, of what was standardised.
+    ``mean`` (C,) and ``basis`` (C, D) are those of `rgwot.embedding.whitened.Whitening`, of what was standardised: the
+    channels, or these and the speed of each.
     """
 
     mean: NDArray[np.float32]
@@ -48,52 +50,92 @@ class Projection:
 
     def __call__(self, store: FeatureStore) -> FeatureStore:
         """Project the maps of a video, (T, C, h, w) to (T, D, h, w)."""
+        frames, channels, height, width = store.shape
+        moving = len(self.mean) > channels
         if store.vectors:
-            offsets = conditioned([store], VECTORS)[0].astype(np.float64) - self.mean
+            offsets = conditioned([store], _vectors(moving))[0].astype(np.float64) - self.mean
             return _held(store, (offsets @ self.basis).astype(np.float16))
-        mean, scale = moments(store)
-        basis = scale[:, None] * self.basis
-        offset = (mean * scale + self.mean) @ self.basis
-        frames, _, height, width = store.shape
+        values = partial(_values, store)
+        mean, scale = moments(values, frames)
+        basis = scale[:, None] * self.basis[:channels]
+        offset = (mean * scale + self.mean[:channels]) @ self.basis[:channels]
+        speeds = _standardised(partial(_speeds, store, mean, scale), frames) if moving else None
         maps = np.empty((frames, self.basis.shape[1], height, width), dtype=np.float16)
-        for start in range(0, frames, FRAMES):
-            block = np.arange(start, min(start + FRAMES, frames))
-            places = np.moveaxis(store.frames(block).astype(np.float32), 1, -1)
-            maps[block] = np.moveaxis(places @ basis - offset, -1, 1)
+        for block in _blocks(frames):
+            places = values(block) @ basis - offset
+            if speeds is not None:
+                places += (speeds(block) - self.mean[channels:]) @ self.basis[channels:]
+            maps[block] = np.moveaxis(places, -1, 1)
         return _held(store, maps)
 
 
-def moments(store: FeatureStore) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return mean and reciprocal standard deviation of every channel of a video over frames and places, (C,) each."""
-    frames, channels, height, width = store.shape
-    total, squares = np.zeros(channels), np.zeros(channels)
-    for start in range(0, frames, FRAMES):
-        maps = store.frames(np.arange(start, min(start + FRAMES, frames))).astype(np.float64)
-        total += maps.sum(axis=(0, 2, 3))
-        squares += np.square(maps).sum(axis=(0, 2, 3))
-    count = max(frames * height * width, 1)
-    mean, power = total / count, squares / count
+def _vectors(speed: bool) -> WhitenSettings:
+    return VECTORS.model_copy(update={"speed": speed})
+
+
+Look = Callable[[NDArray[np.int64]], NDArray[np.float32]]
+"""What frames (n,) of a video with maps look like at every place: (n, h, w, C)."""
+
+
+def _values(store: FeatureStore, frames: NDArray[np.int64]) -> NDArray[np.float32]:
+    return np.moveaxis(store.frames(frames).astype(np.float32), 1, -1)
+
+
+def _speeds(
+    store: FeatureStore, mean: NDArray[np.float32], scale: NDArray[np.float32], frames: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """Return the `speed` at every place, from the frame before and the one after."""
+    around = np.clip(frames[:, None] + np.arange(-1, 2), 0, len(store) - 1)
+    needed, rows = np.unique(around, return_inverse=True)
+    z = ((_values(store, needed) - mean) * scale)[rows.reshape(around.shape)]
+    return np.asarray(np.log(np.abs(z[:, 2] - z[:, 0]) / 2 + STILL))
+
+
+def _standardised(look: Look, T: int) -> Look:
+    mean, scale = moments(look, T)
+    return lambda frames: (look(frames) - mean) * scale
+
+
+def _blocks(T: int) -> Iterator[NDArray[np.int64]]:
+    return (np.arange(start, min(start + FRAMES, T)) for start in range(0, T, FRAMES))
+
+
+def moments(look: Look, T: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return mean and reciprocal standard deviation of every channel of T frames, over them and their places, (C,)."""
+    total, squares, count = np.zeros(1), np.zeros(1), 0
+    for block in _blocks(T):
+        maps = look(block).astype(np.float64)
+        total = total + maps.sum(axis=(0, 1, 2))
+        squares = squares + np.square(maps).sum(axis=(0, 1, 2))
+        count += maps[..., 0].size
+    mean, power = total / max(count, 1), squares / max(count, 1)
     deviation = np.sqrt(np.maximum(power - mean**2, 0))
     varies = deviation > CONSTANT * np.sqrt(power)
-    scale = np.divide(1.0, deviation, out=np.zeros(channels), where=varies)
+    scale = np.divide(1.0, deviation, out=np.zeros(len(mean)), where=varies)
     return mean.astype(np.float32), scale.astype(np.float32)
 
 
-def fit_projection(stores: Sequence[FeatureStore]) -> Projection:
-    """Fit the projection to the videos that may be learned from, which have frames; all have maps, or all vectors."""
+def fit_projection(stores: Sequence[FeatureStore], speed: bool) -> Projection:
+    """Fit the projection to the videos that may be learned from, which have frames; all have maps, or all vectors.
+
+    With ``speed`` every channel is accompanied by its `rgwot.embedding.whitened.speed`, in maps at every place.
+    """
     if stores[0].vectors:
-        whitening = fit_whitening(conditioned(stores, VECTORS), VECTORS.D, VECTORS.floor)
+        whitening = fit_whitening(conditioned(stores, _vectors(speed)), VECTORS.D, VECTORS.floor)
     else:
-        whitening = fit_whitening([_places(store) for store in stores], CHANNELS, FLOOR)
+        whitening = fit_whitening([_places(store, speed) for store in stores], CHANNELS, FLOOR)
     return Projection(whitening.mean.astype(np.float32), whitening.basis.astype(np.float32))
 
 
-def _places(store: FeatureStore) -> NDArray[np.float32]:
-    """Return standardised places (n, C) of evenly spaced frames of a video with maps."""
-    mean, scale = moments(store)
+def _places(store: FeatureStore, speed: bool) -> NDArray[np.float32]:
+    """Return standardised places (n, C), with speed (n, 2 C), of evenly spaced frames of a video with maps."""
     chosen = np.unique(np.linspace(0, len(store) - 1, min(len(store), FRAMES)).astype(np.int64))
-    maps = np.moveaxis(store.frames(chosen).astype(np.float32), 1, -1)
-    return np.asarray(((maps - mean) * scale).reshape(-1, maps.shape[-1]))
+    values = partial(_values, store)
+    mean, scale = moments(values, len(store))
+    seen = [(values(chosen) - mean) * scale]
+    if speed:
+        seen.append(_standardised(partial(_speeds, store, mean, scale), len(store))(chosen))
+    return np.concatenate([maps.reshape(-1, maps.shape[-1]) for maps in seen], axis=1)
 
 
 def _held(store: FeatureStore, maps: NDArray[np.float16]) -> FeatureStore:

@@ -177,8 +177,13 @@ def fit_encoder(
     if norm == "whitened" or (norm == "auto" and all(store.vectors for store in stores)):
         from rgwot.embedding.projection import fit_projection
 
-        projection = fit_projection(stores)
+        projection = fit_projection(stores, settings.encoder.speed)
         stores = [projection(store) for store in stores]
+    elif settings.encoder.speed:
+        raise RgwotError(
+            f"encoder.speed: found features that are not whitened (encoder.input_norm={norm}), expected whitened ones; "
+            "add encoder.input_norm=whitened"
+        )
     bank = FeatureBank(stores, settings.train.memory_gb, place, settings.train.gpu_memory_gb)
     weights = str(stores[0].attributes.get("weights"))
     encoder, architecture = build_encoder(settings, seed, bank, weights)
@@ -268,7 +273,7 @@ def build_encoder(settings: Settings, seed: int, bank: FeatureBank, weights: str
     unlearnt = weights == RANDOM_WEIGHTS and not vectors
     standardise = block.input_norm == "channel" or (block.input_norm == "auto" and unlearnt)
     architecture = {
-        **block.model_dump(exclude={"input_norm", "beside"}),
+        **block.model_dump(exclude={"input_norm", "speed", "beside"}),
         "input_norm": standardise,
         "features": bank.stores[0].shape[1],
         "precision": resolve_precision(settings.train.precision, bank.device),

@@ -9,21 +9,22 @@ import numpy as np
 import pytest
 import torch
 
-from rgwot.config.settings import Settings
+from rgwot.config.settings import Settings, build
 from rgwot.embedding import projection as projected
 from rgwot.embedding.embed import embed
 from rgwot.embedding.projection import fit_projection, moments
 from rgwot.embedding.stored import read_embeddings
 from rgwot.embedding.train import long_window, train
-from rgwot.embedding.whitened import fit_whitened
+from rgwot.embedding.whitened import fit_whitened, speed
 from rgwot.features.index import open_stores
+from rgwot.runtime.errors import RgwotError
 
 
 def test_places_are_white_over_the_videos(make_task: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(projected, "CHANNELS", 8)
     index = make_task((40, 50))
     stores = open_stores(index, index.parent)
-    projection = fit_projection(stores)
+    projection = fit_projection(stores, speed=False)
     maps = [projection(store) for store in stores]
     assert [store.shape for store in maps] == [(40, 8, *stores[0].shape[2:]), (50, 8, *stores[0].shape[2:])]
     places = np.concatenate([np.moveaxis(store.read(), 1, -1).reshape(-1, 8) for store in maps]).astype(np.float64)
@@ -36,7 +37,7 @@ def test_places_are_white_over_the_videos(make_task: Callable[..., Path], monkey
 def test_scale_and_shift_of_a_video_change_nothing(make_task: Callable[..., Path]) -> None:
     index = make_task((30, 30))
     store = open_stores(index, index.parent)[0]
-    mean, scale = moments(store)
+    mean, scale = moments(lambda frames: np.moveaxis(store.frames(frames), 1, -1), len(store))
     maps = store.read().astype(np.float64)
     assert mean == pytest.approx(maps.mean(axis=(0, 2, 3)), rel=1e-4)
     assert 1 / scale == pytest.approx(maps.std(axis=(0, 2, 3)), rel=1e-3)
@@ -55,6 +56,50 @@ def test_a_model_trained_on_them_embeds_by_itself(
     assert np.isfinite(read_embeddings(tmp_path / "made.zarr").videos["v0"].embedding).all()
 
 
+def test_maps_are_accompanied_by_their_speed_at_every_place(
+    make_task: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(projected, "FRAMES", 16)
+    index = make_task((40, 50))
+    stores = open_stores(index, index.parent)
+    channels = stores[0].shape[1]
+    # No principal components: what is projected is what was whitened.
+    as_it_is = projected.Projection(np.zeros(2 * channels, np.float32), np.eye(2 * channels, dtype=np.float32))
+    for store in stores:
+        maps = store.read().astype(np.float64)
+        z = (maps - maps.mean(axis=(0, 2, 3), keepdims=True)) / maps.std(axis=(0, 2, 3), keepdims=True)
+        places = z.transpose(2, 3, 0, 1).reshape(-1, len(z), channels)
+        moved = np.stack([speed(place) for place in places], axis=1)
+        moved = (moved - moved.mean(axis=(0, 1))) / moved.std(axis=(0, 1))
+        made = as_it_is(store).read().astype(np.float64).reshape(len(z), 2 * channels, -1)
+        np.testing.assert_allclose(made[:, channels:], moved.transpose(0, 2, 1), atol=0.02)
+        np.testing.assert_allclose(made[:, :channels], z.reshape(len(z), channels, -1), atol=0.02)
+    assert fit_projection(stores, speed=True).mean.shape == (2 * channels,)
+
+
+def test_vectors_are_accompanied_by_their_speed_as_those_of_the_method_whitened(
+    write_vectors: Callable[..., Path], settings: Callable[..., Settings], tmp_path: Path
+) -> None:
+    index = write_vectors([sensors(0), sensors(1, 40)])
+    stores = open_stores(index, index.parent)
+    project, embed_one = fit_projection(stores, speed=True), fit_whitened(stores, build({"whiten.speed": True}, "t"), 0)
+    for store in stores:
+        x = project(store).read()[:, :, 0, 0].astype(np.float64)
+        np.testing.assert_allclose(x / np.linalg.norm(x, axis=1, keepdims=True), embed_one(store).embedding, atol=2e-3)
+    # The model knows, without its settings.
+    chosen = settings(encoder__speed=True)
+    train(index, index.parent, tmp_path / "model", chosen, 0, device="cpu")
+    embed(index, index.parent, tmp_path / "model" / "model.pt", tmp_path / "made.zarr", device="cpu")
+    assert np.isfinite(read_embeddings(tmp_path / "made.zarr").videos["v0"].embedding).all()
+
+
+def test_speed_of_features_that_are_not_whitened_is_refused(
+    task: Path, settings: Callable[..., Settings], tmp_path: Path
+) -> None:
+    with pytest.raises(RgwotError, match=r"encoder.speed: found features that are not whitened \(encoder.input_norm="):
+        train(task, task.parent, tmp_path / "m", settings(encoder__speed=True), 0, device="cpu")
+
+
 def sensors(seed: int, T: int = 50, C: int = 6) -> np.ndarray:
     """Three phases of six channels and noise, in steps of 1/64 that float16 holds at any of the scales below."""
     rng = np.random.default_rng(seed)
@@ -65,7 +110,7 @@ def sensors(seed: int, T: int = 50, C: int = 6) -> np.ndarray:
 def test_vectors_are_white_as_the_method_whitened_has_them(write_vectors: Callable[..., Path]) -> None:
     index = write_vectors([sensors(0), 3 * sensors(1, 40)])
     stores = open_stores(index, index.parent)
-    project = fit_projection(stores)
+    project = fit_projection(stores, speed=False)
     made = [project(store) for store in stores]
     assert all(store.vectors for store in made)
     x = [store.read()[:, :, 0, 0].astype(np.float64) for store in made]
