@@ -105,6 +105,11 @@ def test_extensions_run_by_name(extensions: Path) -> None:
     [
         ("losses: {tcc: {function: 'mine:x', description: x}}", "losses.tcc: the library has one of this name"),
         ("losses: {x: {function: 'mine:x', description: x, read: []}}", "losses.x: .*unexpected keyword argument"),
+        ("losses: [x]", r"losses: found \['x'\]; expected names, each with its entry"),
+        ("losses: {My Loss: {function: 'mine:x', description: x}}", "losses.My Loss: expected a name of a-z"),
+        ("losses: {x: {function: 'mine:x', description: x, reads: ot.r}}", r"losses.x: reads: found ot.r; .*\[ot.r\]"),
+        ("embeddings: {lav: {function: 'mine:x', description: x}}", "embeddings.lav: the library has one of this name"),
+        ("decoders: {uniform: {function: 'mine:x', description: x}}", "uniform: the library has one of this name"),
         ("loss: {}", "found loss; expected entries of losses, embeddings, decoders"),
         (None, "RGWOT_EXTENSIONS: .*No such file"),
     ],
@@ -120,6 +125,12 @@ def test_mistakes_are_reported_in_one_line(extensions: Path, written: str | None
     (line,) = done.stderr.splitlines()
     assert line.startswith("rgwot: ")
     assert re.search(message, line)
+
+
+def test_a_key_that_no_block_has_is_refused(extensions: Path) -> None:
+    extensions.write_text(ENTRIES.replace("whiten.D", "whiten.d"), encoding="utf-8")
+    done = run(PLANNED, extensions)
+    assert "RGWOT_EXTENSIONS: clock: reads: unknown key 'whiten.d'; did you mean 'whiten.D'?" in done.stderr
 
 
 def test_entries_are_true() -> None:

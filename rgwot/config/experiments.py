@@ -14,7 +14,8 @@ from typing import Any
 
 from rgwot.config.configuration import Config
 from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES, LOSSES, Family, without_effect
-from rgwot.config.settings import EXECUTION, Settings, build, defaults, flatten
+from rgwot.config.registry import EXTENSIONS, NAME
+from rgwot.config.settings import BLOCKS, EXECUTION, Settings, build, defaults, flatten
 from rgwot.runtime.errors import RgwotError, nearest
 
 SYMBOLS: Mapping[str, str] = {
@@ -37,7 +38,7 @@ SHORT: Mapping[str, str] = {dotted: symbol for symbol, dotted in SYMBOLS.items()
 # Keys of every method, even without training: which videos are scored, and which a clustering may see.
 SPLIT = "data.split"
 SPLIT_KEYS = (SPLIT, "data.holdout", "data.split_by", "data.split_seed")
-ID = re.compile(r"(?P<base>[a-z][a-z0-9_-]*)(@(?P<keys>[^/]+))?")
+ID = re.compile(rf"(?P<base>{NAME.pattern})(@(?P<keys>[^/]+))?")
 VALUE = re.compile(r"[A-Za-z0-9_.+-]+")
 
 
@@ -111,6 +112,10 @@ class Experiments:
     def __init__(self, config: Config) -> None:
         self.config = config
         shipped = defaults()
+        for name, entry in (*LOSSES.items(), *EMBEDDINGS.items(), *DECODERS.items()):
+            for key in entry.reads:
+                if key not in BLOCKS and key not in shipped:
+                    raise RgwotError(f"{EXTENSIONS}: {name}: reads: unknown key {key!r}; {nearest(key, shipped)}")
         mine = flatten(config.model_dump(by_alias=True, include=set(Settings.model_fields)))
         #: Settings of the configuration that differ from the defaults, by dotted key.
         self.changed = {key: value for key, value in mine.items() if value != shipped[key]}

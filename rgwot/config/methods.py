@@ -86,43 +86,6 @@ LOSSES: Mapping[str, Loss] = with_extensions("losses", Loss, {
     "none": Loss("rgwot.losses.interface:align_none", "none, C-IDM trains alone"),
 })  # fmt: skip
 
-EMBEDDINGS: Mapping[str, Embedding] = with_extensions("embeddings", Embedding, {
-    "encoder": Embedding(
-        "",
-        "an encoder trained on pairs of videos",
-        reads=("ot", "loss", "cidm", "encoder", "train", "data"),
-        several=True,
-    ),
-    "pooled": Embedding(
-        "rgwot.embedding.pooled:fit_pooled",
-        "features averaged over space; nothing is trained",
-        restore="rgwot.embedding.pooled:restore_pooled",
-    ),
-    "whitened": Embedding(
-        "rgwot.embedding.whitened:fit_whitened",
-        "features conditioned per video and whitened; nothing is trained",
-        "ours",
-        ("whiten",),
-        restore="rgwot.embedding.whitened:restore_whitened",
-    ),
-    "regression": Embedding(
-        "rgwot.baselines.regression:fit_regression",
-        "a network that tells the relative time of a frame",
-        "Kukleva et al., CVPR 2019",
-        ("regression", "data.n_train"),
-        restore="rgwot.baselines.regression:restore_regression",
-    ),
-    "graph": Embedding(
-        "rgwot.baselines.graph:fit_graph",
-        "a graph of the clips of all videos",
-        "Bansal et al., WACV 2024; our reading of the abstract",
-        ("graph",),
-        restore="rgwot.baselines.graph:restore_graph",
-        several=True,
-    ),
-    "none": Embedding("", "no features at all"),
-})  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Family:
@@ -267,6 +230,42 @@ _LISTED = (
     ),
     Family("none", "no features at all, for the trivial answers", embedding="none"),
 )
+EMBEDDINGS: Mapping[str, Embedding] = with_extensions("embeddings", Embedding, {
+    "encoder": Embedding(
+        "",
+        "an encoder trained on pairs of videos",
+        reads=("ot", "loss", "cidm", "encoder", "train", "data"),
+        several=True,
+    ),
+    "pooled": Embedding(
+        "rgwot.embedding.pooled:fit_pooled",
+        "features averaged over space; nothing is trained",
+        restore="rgwot.embedding.pooled:restore_pooled",
+    ),
+    "whitened": Embedding(
+        "rgwot.embedding.whitened:fit_whitened",
+        "features conditioned per video and whitened; nothing is trained",
+        "ours",
+        ("whiten",),
+        restore="rgwot.embedding.whitened:restore_whitened",
+    ),
+    "regression": Embedding(
+        "rgwot.baselines.regression:fit_regression",
+        "a network that tells the relative time of a frame",
+        "Kukleva et al., CVPR 2019",
+        ("regression", "data.n_train"),
+        restore="rgwot.baselines.regression:restore_regression",
+    ),
+    "graph": Embedding(
+        "rgwot.baselines.graph:fit_graph",
+        "a graph of the clips of all videos",
+        "Bansal et al., WACV 2024; our reading of the abstract",
+        ("graph",),
+        restore="rgwot.baselines.graph:restore_graph",
+        several=True,
+    ),
+    "none": Embedding("", "no features at all"),
+}, taken=[family.name for family in _LISTED])  # fmt: skip
 _EMBEDDED = {family.embedding for family in _LISTED}
 FAMILIES: Mapping[str, Family] = {
     **{family.name: family for family in _LISTED},
@@ -318,6 +317,14 @@ _VASOT: Mapping[str, Any] = {
 }
 
 
+#: Decoders that read none.
+TRIVIAL: Mapping[str, Decoder] = {
+    "one_label": Decoder("", "one key step everywhere", reads=_TRIVIAL, trivial=True),
+    "uniform": Decoder("", "K equal segments", reads=_TRIVIAL, trivial=True),
+    "random": Decoder("", "an independent uniform label per scored frame", reads=_TRIVIAL, trivial=True),
+    # Not a prediction: what predictions are compared with, in the same files.
+    ANNOTATED: Decoder("", "the annotated key steps themselves", reads=("procedure",), trivial=True),
+}
 _DESCRIBED = with_extensions("decoders", Decoder, {
     "graphcut": _clustering(
         "keysteps.graphcut",
@@ -386,17 +393,10 @@ _DESCRIBED = with_extensions("decoders", Decoder, {
     "hvq": _clustering(
         "baselines.hvq", "vector quantisation at two levels, behind a temporal encoder", "HVQ, AAAI 2025", ("hvq",)
     ),
-})  # fmt: skip
-#: Decoders that read embeddings, and those that do not.
+}, taken=TRIVIAL)  # fmt: skip
+#: Decoders that read embeddings.
 CLUSTERING: Mapping[str, Decoder] = {
     name: replace(entry, reads=_ANY + entry.reads) for name, entry in _DESCRIBED.items()
-}
-TRIVIAL: Mapping[str, Decoder] = {
-    "one_label": Decoder("", "one key step everywhere", reads=_TRIVIAL, trivial=True),
-    "uniform": Decoder("", "K equal segments", reads=_TRIVIAL, trivial=True),
-    "random": Decoder("", "an independent uniform label per scored frame", reads=_TRIVIAL, trivial=True),
-    # Not a prediction: what predictions are compared with, in the same files.
-    ANNOTATED: Decoder("", "the annotated key steps themselves", reads=("procedure",), trivial=True),
 }
 DECODERS: Mapping[str, Decoder] = {**CLUSTERING, **TRIVIAL}
 

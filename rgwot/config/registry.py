@@ -14,8 +14,9 @@ Modules next to that file can be imported, as well as everything that is install
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -26,6 +27,8 @@ from rgwot.runtime.errors import RgwotError, first_line
 
 EXTENSIONS = "RGWOT_EXTENSIONS"
 KINDS = ("losses", "embeddings", "decoders")
+#: Names as they may stand in an experiment id.
+NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 
 @dataclass(frozen=True)
@@ -74,8 +77,10 @@ def blocks(entries: Iterable[Entry]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key for entry in entries for key in entry.reads if "." not in key))
 
 
-def with_extensions(kind: str, entry: type[AnyEntry], known: Mapping[str, AnyEntry]) -> dict[str, AnyEntry]:
-    """Return the entries of a kind, those of the library first.
+def with_extensions(
+    kind: str, entry: type[AnyEntry], known: Mapping[str, AnyEntry], taken: Collection[str] = ()
+) -> dict[str, AnyEntry]:
+    """Return the entries of a kind, those of the library first; ``taken`` are names that mean something else.
 
     Raises
     ------
@@ -83,11 +88,18 @@ def with_extensions(kind: str, entry: type[AnyEntry], known: Mapping[str, AnyEnt
         If ``RGWOT_EXTENSIONS`` names no such file, or an entry in it is malformed or has a name that is taken.
     """
     found = dict(known)
-    for name, values in _extensions().get(kind, {}).items():
+    entries = _extensions().get(kind) or {}
+    if not isinstance(entries, dict):
+        raise RgwotError(f"{os.environ[EXTENSIONS]}: {kind}: found {entries}; expected names, each with its entry")
+    for name, values in entries.items():
         where = f"{os.environ[EXTENSIONS]}: {kind}.{name}"
-        if name in found:
+        if name in found or name in taken:
             raise RgwotError(f"{where}: the library has one of this name; rename it")
+        if not NAME.fullmatch(str(name)):
+            raise RgwotError(f"{where}: expected a name of a-z 0-9 _ - that begins with a letter; rename it")
         try:
+            if not isinstance(values.get("reads", []), list):
+                raise TypeError(f"reads: found {values['reads']}; expected a list, such as [{values['reads']}]")
             found[name] = entry(**{**values, "reads": tuple(values.get("reads", ()))})
         except (TypeError, AttributeError) as error:
             expected = "function (module:name), description and, optionally, source and reads"
