@@ -127,6 +127,25 @@ def test_mistakes_are_reported_in_one_line(extensions: Path, written: str | None
     assert re.search(message, line)
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "message"),
+    [
+        (
+            "store.time_s[:, None]",
+            "store.time_s[1:, None]",
+            r"embedding of 0: found shape \(11, 1\), expected \(12, D\)",
+        ),
+        ("store.time_s[:, None]", "store.read()", r"embedding of 0: found shape \(12, 4, 1, 1\), expected \(12, D\)"),
+        ("length) * K", "length) * (K + 1)", "decoder: found labels from 0 to 3, expected 24 .* from -1 to 2"),
+        ("length) * K", "length - 1) * K", r"decoder: found labels of shape \(22,\) and type int64, expected 24 whole"),
+    ],
+)
+def test_what_an_extension_makes_is_checked(extensions: Path, right: str, wrong: str, message: str) -> None:
+    (extensions.parent / "mine.py").write_text(FUNCTIONS.replace(right, wrong), encoding="utf-8")
+    done = run(FOUND.split("made =")[0] + FOUND.splitlines()[-1], extensions)
+    assert re.search(f"RgwotError: {message}", done.stderr), done.stderr
+
+
 def test_a_key_that_no_block_has_is_refused(extensions: Path) -> None:
     extensions.write_text(ENTRIES.replace("whiten.D", "whiten.d"), encoding="utf-8")
     done = run(PLANNED, extensions)

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import EMBEDDINGS, FAMILIES
 from rgwot.config.settings import Settings
-from rgwot.embedding.interface import EmbedVideo, Fit
+from rgwot.embedding.interface import Embedded, EmbedVideo, Fit
 from rgwot.embedding.stored import EmbeddedVideo, write_embedded
 from rgwot.features.index import open_stores
 from rgwot.features.scales import usual_ratio
@@ -159,12 +161,29 @@ def write_embeddings(
     frames = sum(len(store) for store in stores)
     with Progress(logger, f"embed {output_zarr}", frames, unit="frame") as progress:
         for store in stores:
-            found = embed_one(store)
+            found = checked(embed_one(store), store)
             videos[store.video] = EmbeddedVideo(
                 found.embedding, store.time_s, store.duration_s, store.native_fps, found.background, found.views
             )
             progress.advance(len(store))
     write_embedded(output_zarr, videos, {**facts, "held_out": sorted(held_out)} if held_out else facts)
+
+
+def checked(found: Embedded, store: FeatureStore) -> Embedded:
+    """Return what a method made of a video; RgwotError unless it is a vector per sample."""
+    made: dict[str, Any] = {name: getattr(found, name, None) for name in ("embedding", "background")}
+    x, background = np.shape(made["embedding"]), np.shape(made["background"])
+    if x[:1] != (len(store),) or len(x) != 2:
+        raise RgwotError(
+            f"embedding of {store.video}: found shape {x}, expected ({len(store)}, D): a vector per sample; "
+            "correct the function that made it"
+        )
+    if made["background"] is not None and background != (len(store),):
+        raise RgwotError(
+            f"background of {store.video}: found shape {background}, expected ({len(store)},): one per sample; "
+            "correct the function that made it"
+        )
+    return found
 
 
 def fit_of(method: str) -> Fit:

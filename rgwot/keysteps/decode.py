@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rgwot.config.methods import CLUSTERING
 from rgwot.config.settings import Settings, resolved_K
-from rgwot.embedding.embed import Embedder
+from rgwot.embedding.embed import Embedder, checked
 from rgwot.embedding.interface import EmbedVideo
 from rgwot.embedding.stored import EmbeddedTask, EmbeddedVideo, check_finite, read_embeddings, with_both_parts
 from rgwot.evaluation.metrics import adjusted_rand_score
@@ -190,9 +190,9 @@ def embedded_video(store: FeatureStore, embed: EmbedVideo) -> EmbeddedVideo:
     Raises
     ------
     RgwotError
-        When a value is not finite.
+        When it is no vector per sample, or a value is not finite.
     """
-    found = embed(store)
+    found = checked(embed(store), store)
     views = None if found.views is None else found.views.astype(np.float64)
     x = np.asarray(found.embedding, dtype=np.float64)
     check_finite(x, f"features {store.video!r}")
@@ -229,7 +229,13 @@ class Labelling:
 
 
 def labelled(videos: Collection[EmbeddedVideo], features_fps: float, K: int, decoder: Predict) -> Labelling:
-    """Label the samples that are not background by a decoder, which sees no others."""
+    """Label the samples that are not background by a decoder, which sees no others.
+
+    Raises
+    ------
+    RgwotError
+        For labels that are not one per sample, or name no cluster.
+    """
     x = np.concatenate([video.embedding for video in videos])
     kept = [
         np.ones(len(video.time_s), dtype=bool) if video.background is None else ~video.background for video in videos
@@ -241,7 +247,12 @@ def labelled(videos: Collection[EmbeddedVideo], features_fps: float, K: int, dec
         some = [(int(one.sum()), float(video.native_fps)) for video, one in zip(videos, kept, strict=True) if one.any()]
         lengths, rates = zip(*some, strict=True)
         decoded = decoder(Frames(x[rows], lengths, features_fps, rates))
-        labels[rows] = decoded.labels
+        made, expected = np.asarray(decoded.labels), f"{rows.sum()} whole numbers from {NO_CLUSTER} to {K - 1}"
+        if made.shape != (rows.sum(),) or made.dtype.kind not in "iu":
+            raise RgwotError(f"decoder: found labels of shape {made.shape} and type {made.dtype}, expected {expected}")
+        if made.min() < NO_CLUSTER or made.max() >= K:
+            raise RgwotError(f"decoder: found labels from {made.min()} to {made.max()}, expected {expected}")
+        labels[rows] = made
     return Labelling(x, labels, decoded, collapse.diagnose(x, labels, K, decoded.memberships))
 
 
