@@ -141,6 +141,14 @@ class TaskReport:
     videos: tuple[VideoReport, ...]
     K: int | None
 
+    @cached_property
+    def step_ids(self) -> set[int | str]:
+        """Ids of key steps that occur; a name without an id in one video is the step of this name in another."""
+        import pandas as pd
+
+        tables = [video.annotation.segments for video in self.videos if video.annotation is not None]
+        return set(steps_of(pd.concat(tables))) if tables else set()
+
     def as_json(self, findings: Sequence[Finding] = ()) -> dict[str, Any]:
         """Return the counts of the task as plain data; ``fps`` are numbers of videos by rate, the commonest first."""
         severities = Counter(one.severity for one in findings if one.task == self.task)
@@ -153,7 +161,7 @@ class TaskReport:
             "seconds": sum(video.facts.duration_s or 0.0 for video in self.videos),
             "fps": dict(sorted(rates.items(), key=lambda rate: (-rate[1], rate[0]))),
             "K_registered": self.K,
-            "step_ids": sorted(set[int | str]().union(*(video.step_ids for video in self.videos)), key=in_order),
+            "step_ids": sorted(self.step_ids, key=in_order),
             "videos_without_annotation": list(self.found.without_annotation),
             "annotations_without_video": list(self.found.without_video),
             "errors": severities["error"],

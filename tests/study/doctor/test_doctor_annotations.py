@@ -70,6 +70,13 @@ def test_all_faults_of_a_file_not_only_the_first(tea: Path) -> None:
     ]
 
 
+def test_a_name_with_an_id_in_another_file_is_one_step(tea: Path) -> None:
+    put(tea / "tea" / "one.csv", b"1,2,1 boil\n3,4,2 pour\n")
+    put(tea / "tea" / "two.csv", b"start_s,end_s,label\n1,2,pour\n3,4,stir\n")
+    (task,) = examine(content(mine=entry(tea)), "mine", quick=True).tasks
+    assert task.as_json()["step_ids"] == [1, 2, "stir"]
+
+
 def test_quick_opens_no_video_and_still_reads_annotations(tea: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tea / "tea" / "one.csv", b"1,2,one boil\n500,600,2 late\n")
     monkeypatch.setattr("rgwot.video.probe", lambda *_: pytest.fail("a video was opened"))
