@@ -127,6 +127,21 @@ def tracked(blocks: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     }
 
 
+def tracked_settings(
+    study: Study, stage: str, dataset: str, task: str, method: str = "none", decoder: str | None = None
+) -> dict[str, dict[str, Any]]:
+    """Return the settings that make results of a stage outdated: its own, and those of embedding and decoder before it.
+
+    Snakemake does not miss what a job before the last was to make: where a training fails after a change, the scores
+    of the one before would be up to date.
+    """
+    blocks: dict[str, dict[str, Any]] = {}
+    for one in (stage, "embed", *(["decode"] if decoder is not None else [])):
+        for block, keys in stage_settings(study, one, dataset, task, method, decoder).items():
+            blocks.setdefault(block, {}).update(keys)
+    return tracked(blocks)
+
+
 def held_out(study: Study, dataset: str, task: str, method: str, videos: Iterable[str]) -> tuple[str, ...]:
     """Return the videos, of all those of a task, that a method must not see before they are scored.
 

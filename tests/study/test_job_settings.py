@@ -10,7 +10,7 @@ from rgwot.config.configuration import read_file
 from rgwot.config.settings import Settings, flatten
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import annotated_steps, key_steps
-from rgwot.study.jobs import replaced, stage_settings, tracked
+from rgwot.study.jobs import replaced, stage_settings, tracked, tracked_settings
 from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study
 
@@ -34,6 +34,15 @@ def test_the_learner_of_the_procedure_is_told_where_it_is_another() -> None:
         found = flatten(stage_settings(STUDY, "decode", "demo", "assembly", "rgwot", decoder))
         assert found["procedure.learner"] == ("chain" if "chain" in decoder else "robust")
     assert STUDY.experiments.decoder("graphcut@procedure.learner=robust", "rgwot") == "graphcut"
+
+
+@pytest.mark.parametrize("stage", ["embed", "decode", "evaluate", "view"])
+def test_what_a_failed_training_was_to_have_outdates_all_after_it(stage: str) -> None:
+    decoder = None if stage == "embed" else "kmeans"
+    for method in ("rgwot", "rgwot@N=16"):
+        found = flatten(tracked_settings(STUDY, stage, "demo", "assembly", method, decoder))
+        assert found["train.N"] == (16 if "@" in method else 32)
+        assert "train.save_every_s" not in found
 
 
 def test_settings_of_the_packaged_demo_are_nobodys_mistake(tmp_path: Path) -> None:

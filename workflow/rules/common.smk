@@ -85,7 +85,7 @@ def result_labels(**more):
 
 
 def settings_of(stage):
-    """A params function: the settings that a stage reads, so that a change of them makes its results outdated.
+    """A params function: the settings by which a stage and those before it go; a change makes its results outdated.
 
     The job itself resolves them in the same way, from the configuration of the run.
     """
@@ -93,8 +93,7 @@ def settings_of(stage):
     @one_line_errors
     def settings(wildcards):
         w = wildcards
-        found = jobs.stage_settings(STUDY, stage, w.dataset, w.task, w.get("method", "none"), w.get("decoder"))
-        return jobs.tracked(found)
+        return jobs.tracked_settings(STUDY, stage, w.dataset, w.task, w.get("method", "none"), w.get("decoder"))
 
     return settings
 

@@ -51,6 +51,7 @@ rule embed:
         gpu=GPUS,
     params:
         config=CONFIGURATION,
+        settings=settings_of("embed"),
         model=lambda w, input: options(model=input.model),
     message:
         "embed: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
@@ -68,5 +69,4 @@ use rule embed as embed_without_encoder with:
     resources:
         **doubled(mem_mb=4000, runtime=120),
     params:
-        settings=settings_of("embed"),
         model="",
