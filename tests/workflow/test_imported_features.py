@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,7 +53,22 @@ def test_both_end_in_the_feature_index(fresh: Checkout, configured: Callable[[st
     assert fresh.plan(*targets, more=[again]).jobs == {"import_features": 1, "index": 1}
     # Features that are gone are no reason to run where everything that was made of them is there.
     (fresh.path / "features/tea/c.npy").unlink()
-    assert not fresh.plan(*targets, more=[more]).jobs
+    assert not fresh.plan(*targets, more=[configured(CONFIGURATION)]).jobs
+
+
+@pytest.mark.slow
+def test_an_import_that_failed_is_not_taken_for_up_to_date(fresh: Checkout, configured: Callable[[str], str]) -> None:
+    write(fresh.path)
+    more, target = configured(CONFIGURATION), "results/features/mine/tea/index.csv"
+    assert fresh.snakemake(target, more=[more]).returncode == 0
+    path = fresh.path / "features/tea/new.npy"
+    write_video(fresh.path / "videos/tea/new.mp4", 90)
+    for value, failed in ((np.nan, 1), (1.0, 0)):
+        np.save(path, np.full((1024, 6), value, dtype=np.float32))
+        # As after Ctrl-C, nothing but the missing part of the index tells that there is something to do.
+        os.utime(path, (1, 1))
+        assert fresh.plan(target, more=[more]).jobs == {"import_features": 1, "index": 1}
+        assert fresh.snakemake(target, more=[more]).returncode == failed
 
 
 def test_a_missing_file_is_named_before_any_job_runs(fresh: Checkout, configured: Callable[[str], str]) -> None:

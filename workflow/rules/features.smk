@@ -124,6 +124,16 @@ rule index:
         "../../envs/train.yaml"
     resources:
         **doubled(mem_mb=1000, runtime=30),
+    params:
+        # Those of the batches: a part that is missing because its job failed does not make Snakemake run that again.
+        videos=one_line_errors(lambda w: [*datasets.videos(STUDY, w.dataset, w.task)]),
+        made=one_line_errors(
+            lambda w: (
+                datasets.import_options(STUDY, w.dataset)
+                if STUDY.config.dataset(w.dataset).imported
+                else settings_of("extract")(w)
+            )
+        ),
     message:
         "index: features of {wildcards.dataset}/{wildcards.task}"
     shell:
