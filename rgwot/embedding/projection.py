@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from rgwot.config.settings import WhitenSettings
 from rgwot.embedding.interface import Embedded, EmbedVideo
 from rgwot.embedding.pooled import unit
-from rgwot.embedding.whitened import STILL, Whitening, conditioned, fit_whitening
+from rgwot.embedding.whitened import Whitening, conditioned, fit_whitening, log_speed
 from rgwot.features.store import FeatureStore
 
 CHANNELS = 64
@@ -88,7 +88,7 @@ def _speeds(
     around = np.clip(frames[:, None] + np.arange(-1, 2), 0, len(store) - 1)
     needed, rows = np.unique(around, return_inverse=True)
     z = ((_values(store, needed) - mean) * scale)[rows.reshape(around.shape)]
-    return np.asarray(np.log(np.abs(z[:, 2] - z[:, 0]) / 2 + STILL))
+    return log_speed(z[:, 2], z[:, 0])
 
 
 def _standardised(look: Look, T: int) -> Look:

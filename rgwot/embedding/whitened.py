@@ -76,7 +76,12 @@ def speed(z: NDArray[Any]) -> NDArray[np.float64]:
     Beyond its ends a video goes on as its first and last sample.
     """
     ahead, behind = np.minimum(np.arange(len(z)) + 1, len(z) - 1), np.maximum(np.arange(len(z)) - 1, 0)
-    return np.asarray(np.log(np.abs(z[ahead] - z[behind]) / 2 + STILL))
+    return log_speed(z[ahead], z[behind])
+
+
+def log_speed(ahead: NDArray[Any], behind: NDArray[Any]) -> NDArray[Any]:
+    """Return the `speed` between the samples after and before, of any shape."""
+    return np.asarray(np.log(np.abs(ahead - behind) / 2 + STILL))
 
 
 def variability(z: NDArray[Any], share: float) -> NDArray[np.float64]:
