@@ -39,10 +39,11 @@ from rgwot.evaluation.bootstrap import compare
 from rgwot.evaluation.order import order_distance
 from rgwot.evaluation.protocols import PROTOCOLS, score
 from rgwot.features.index import open_stores
-from rgwot.keysteps.choices import Choices, choose, extended
+from rgwot.keysteps.extended import extended
 from rgwot.keysteps.interface import Frames, directions
 from rgwot.keysteps.meanfield import minimise, segment
 from rgwot.keysteps.outputs import generator_for
+from rgwot.keysteps.relative_time import choose_share
 from rgwot.paths import ANNOTATIONS, INDEX, at
 from rgwot.records import read_annotations
 from rgwot.runtime.files import write_csv
@@ -62,13 +63,13 @@ RECIPES = {
 }
 PLAIN = {
     "whiten.smooth": 0.02, "whiten.D": 32, "whiten.floor": 1e-4, "whiten.grid": 1, "whiten.speed": False,
-    "whiten.variability": False, "whiten.views": 0, "meanfield.alpha": 0.2, "meanfield.epsilon": 0.07,
+    "whiten.variability": False, "meanfield.alpha": 0.2, "meanfield.epsilon": 0.07,
     "meanfield.lambda": 0.05, "meanfield.lambda_video": 0.05, "meanfield.window": 0.02, "meanfield.inner": 5,
     "meanfield.max_iterations": 100, "meanfield.tolerance": 1e-5, "meanfield.restarts": 10,
 }  # fmt: skip
 FULL_BATCH_LIMIT = 10_000  # of `before`
 SCORES = ("macro", "strict", "order", "macro_background")
-COLUMNS = ("world", "dataset", "task", "K", "recipe", "seed", *SCORES, "cpu_s", "time", "surplus", "K_auto")
+COLUMNS = ("world", "dataset", "task", "K", "recipe", "seed", *SCORES, "cpu_s", "time", "surplus")
 
 
 @dataclass(frozen=True)
@@ -171,17 +172,18 @@ def video(part: dict[str, str]) -> Task:
     return Task(stores, labels, int(annotated["key_step"].max()), float(stores[0].attributes["fps"]))
 
 
-def embed_and_decode(task: Task, method: str, decoder: str, settings: Settings, seed: int) -> tuple[Any, Choices, Any]:
-    """Label the samples of a task as the workflow does: labels (T,), choices, and the arguments they were made from."""
+def embed_and_decode(
+    task: Task, method: str, decoder: str, settings: Settings, seed: int
+) -> tuple[NDArray[np.int64], float]:
+    """Label the samples of a task as the workflow does: labels (T,), and the share of time."""
     embed = EMBEDDINGS[family_of(method).embedding].load()(task.stores, settings, seed)
-    embedded = [embed(store) for store in task.stores]
-    x = np.concatenate([one.embedding for one in embedded]).astype(np.float64)
-    views = [one.views.astype(np.float64) for one in embedded if one.views is not None]
-    lengths = tuple(len(store) for store in task.stores)
-    seen = (x, views or None, lengths)
-    choices = choose(*seen, settings, seed)
-    run = extended(DECODERS[split_id(decoder)[0]].load(), choices)
-    return run(Frames(x, lengths, task.fps), choices.K, settings, generator_for(seed)).labels, choices, seen
+    x = np.concatenate([embed(store).embedding for store in task.stores]).astype(np.float64)
+    lengths, block = tuple(len(store) for store in task.stores), settings.decode
+    share = block.time
+    if share == "auto":
+        share, _ = choose_share(x, lengths, block.K, settings.meanfield, seed)
+    run = extended(DECODERS[split_id(decoder)[0]].load(), share, block.surplus)
+    return run(Frames(x, lengths, task.fps), block.K, settings, generator_for(seed)).labels, share
 
 
 def first_before(task: Task, seed: int) -> NDArray[np.int64]:
@@ -201,7 +203,7 @@ def first_before(task: Task, seed: int) -> NDArray[np.int64]:
     return minimise(x, lengths, np.eye(task.K)[start], settings.meanfield).labels
 
 
-def answer(task: Task, recipe: str, seed: int, experiments: Experiments, auto: bool) -> dict[str, Any]:
+def answer(task: Task, recipe: str, seed: int, experiments: Experiments) -> dict[str, Any]:
     """Return scores of one recipe on a task, its processor time, and what was chosen."""
     began = time.process_time()
     found: dict[str, Any] = {}
@@ -213,12 +215,9 @@ def answer(task: Task, recipe: str, seed: int, experiments: Experiments, auto: b
         method, decoder = recipe.split("/")
         base, keys = split_id(decoder)
         settings = experiments.settings(method, join_id(base, {**keys, "K": str(task.K)}), "")
-        labels, choices, seen = embed_and_decode(task, method, decoder, settings, seed)
-        found = {"time": choices.time, "surplus": choices.surplus}
+        labels, share = embed_and_decode(task, method, decoder, settings, seed)
+        found = {"time": share, "surplus": settings.decode.surplus}
     found["cpu_s"] = time.process_time() - began
-    if auto and recipe.startswith("rgwot-plus"):
-        left = settings.model_copy(update={"decode": settings.decode.model_copy(update={"K": "auto"})})
-        found["K_auto"] = choose(*seen, left, seed).K
     parts = np.split(labels, np.cumsum([len(store) for store in task.stores])[:-1])
     # Background that was found is one more cluster.
     scored = (task.labels, parts, task.K, task.K + int(found.get("surplus", 0) > 0))
@@ -236,12 +235,12 @@ def render(rows: pd.DataFrame) -> str:
     lines = []
     for key, values in mean.iterrows():
         here = scores.get_group(key)
-        said = [", ".join(f"{value:g}" for value in here[one].dropna()) or "–" for one in ("time", "surplus", "K_auto")]
+        said = [", ".join(f"{value:g}" for value in here[one].dropna()) or "–" for one in ("time", "surplus")]
         deviation = "–" if np.isnan(spread[key]) else f"{spread[key]:.1f}"
         numbers = [*(f"{values[name]:.1f}" for name in SCORES), deviation, f"{values['cpu_s']:.1f}"]
         lines.append([f"{key[2]} (K {here['K'].iloc[0]})", key[3], *numbers, *said])
     head = ["macro_task", "strict_task", "order ↓", "macro, with background", "sd of macro", "CPU s"]
-    blocks = [table(["task", "recipe", *head, "time", "background clusters", "K auto"], lines)]
+    blocks = [table(["task", "recipe", *head, "time", "background clusters"], lines)]
     by_set = mean.groupby(["world", "dataset", "recipe"], sort=False).mean()
     for world, part in mean.groupby("world", sort=False):
         means = [one.groupby("recipe", sort=False).mean() for one in (part, by_set.loc[world])]
@@ -277,7 +276,6 @@ def main() -> None:
     parser.add_argument("--signals", nargs="+", default=SIGNALS, choices=list(signals.RECIPES), help="signal tasks")
     parser.add_argument("--split", choices=("choose", "once"), default="choose", help="which video tasks")
     parser.add_argument("--fps", action="append", default=[], metavar="DATASET=NUMBER", help="samples per second")
-    parser.add_argument("--auto", action="store_true", help="also report which K rgwot-plus would choose")
     parser.add_argument("--record", action="store_true", help=f"renew {RECORD.relative_to(HOUSE)}")
     parser.add_argument("--targets", action="store_true", help="print the files that video tasks need, and stop")
     options = parser.parse_args()
@@ -304,7 +302,7 @@ def main() -> None:
         for recipe, seed in product(options.recipes, range(options.seeds)):
             if recipe != SEGMENTS or not seed:
                 with threadpool_limits(1):
-                    made = answer(task, recipe, seed, experiments, options.auto)
+                    made = answer(task, recipe, seed, experiments)
                 rows.append(dict(zip(("world", "dataset", "task"), names, strict=True)) | made)
                 print(names[-1], recipe, seed, *(f"{made[one]:.1f}" for one in (*SCORES, "cpu_s")), file=sys.stderr)
     if not rows:

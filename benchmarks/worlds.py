@@ -20,7 +20,7 @@ from recordings import SIGNALS, Task, find, rates_of
 from rgwot.config.settings import WhitenSettings
 from rgwot.embedding.whitened import condition, fit_whitening, speed, standardise
 from rgwot.evaluation.order import kendall_distance, mean_positions
-from rgwot.keysteps.choices import agreement
+from rgwot.keysteps.relative_time import agreement
 
 Array = NDArray[np.float64]
 

@@ -361,7 +361,7 @@ def discover(
         ``rgwot-plus``, ...; ``meanfield``, ``graphcut``, ``consensus``, ``kmeans@K=5``, ... With ``data.split=holdout``
         the videos drawn by ``data.split_seed`` are labelled and not learned from.
     K
-        Key steps, the same as ``decode.K`` of the settings: a number of 2 or more, or ``"auto"``; by default 7.
+        Key steps, the same as ``decode.K`` of the settings: a number of 2 or more; by default 7.
     settings
         Blocks of settings as in ``config.yaml``, such as ``{"train": {"iterations": 800}}``. What makes a method what
         it is can only be changed by keys of an id, such as ``consensus@decode.time=0``; here it is refused.

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rgwot.config.settings import build
-from rgwot.embedding import stored
-from rgwot.embedding.stored import EmbeddedVideo, read_embeddings, write_embedded
+from rgwot.config.settings import MeanfieldSettings, build
 from rgwot.evaluation.metrics import adjusted_rand_score
-from rgwot.keysteps import choices, consensus, tree
-from rgwot.keysteps.choices import choose
+from rgwot.keysteps import consensus, relative_time, tree
 from rgwot.keysteps.consensus import decode_consensus
 from rgwot.keysteps.interface import Frames
+from rgwot.keysteps.relative_time import choose_share
 from rgwot.keysteps.tree import grow
 from rgwot.timing import thinned
 
@@ -80,21 +76,10 @@ def test_the_consensus_segments_fewer_samples_and_refines_all(monkeypatch: pytes
     assert adjusted_rand_score(truth, labels[2]) > adjusted_rand_score(truth, labels[0])
 
 
-def test_choices_are_the_same_from_a_store_as_from_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (stored, choices):
-        monkeypatch.setattr(module, "MOST_VIEWED", 100)
-    borders = np.cumsum(LENGTHS)[:-1]
-    views = np.split(np.stack([steps(), steps()]).astype(np.float32), borders, axis=1)
-    videos = {
-        f"v{i}": EmbeddedVideo(x.astype(np.float32), np.arange(len(x)) / 2, len(x) / 2, 2, views=own)
-        for i, (x, own) in enumerate(zip(np.split(steps(), borders), views, strict=True))
-    }
-    write_embedded(tmp_path / "seed0.zarr", videos, {"features_fps": 2.0})
-    kept = [video.views for video in read_embeddings(tmp_path / "seed0.zarr").videos.values()]
-    for own, full in zip(kept, views, strict=True):
-        assert own is not None
-        np.testing.assert_array_equal(own, full[:, ::2])
-    wanted = build({"decode.K": "auto"}, "test")
-    x = np.concatenate([video.embedding for video in videos.values()]).astype(np.float64)
-    found = [choose(x, [one.astype(np.float64) for one in given], LENGTHS, wanted, 0) for given in (kept, views)]
-    assert found[0] == found[1]
+def test_the_share_of_time_of_every_second_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, block = steps(), MeanfieldSettings()
+    chosen, counts, _ = thinned(LENGTHS, 100)
+    assert counts == (30, 31, 29, 2)
+    few = choose_share(x[chosen], counts, 4, block, 0)
+    monkeypatch.setattr(relative_time, "MOST_TRIED", 100)
+    assert choose_share(x, LENGTHS, 4, block, 0) == few

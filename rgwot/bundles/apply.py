@@ -26,9 +26,9 @@ from rgwot.embedding.interface import EmbedVideo
 from rgwot.embedding.stored import EmbeddedVideo, read_embeddings
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps import collapse
-from rgwot.keysteps.choices import Choices, restored
-from rgwot.keysteps.decode import Labelling, labelled, order_of
+from rgwot.keysteps.decode import Labelling, labelled, no_background, order_of
 from rgwot.keysteps.doubts import doubts
+from rgwot.keysteps.extended import restored
 from rgwot.keysteps.interface import Decoded, Predict
 from rgwot.keysteps.ordering import format_order, order_of_segments
 from rgwot.keysteps.outputs import KeySteps, write_keysteps
@@ -155,8 +155,8 @@ def restore(bundle: Bundle) -> Restored:
             embed = _model(bundle)
         else:
             embed = load(EMBEDDINGS[family_of(about.method).embedding].restore)(bundle.arrays(EMBEDDING), settings)
-        choices = Choices(about.time, about.surplus, about.K)
-        rule = restored(load(DECODERS[split_id(about.decoder)[0]].restore), bundle.arrays(DECODER), choices, settings)
+        decoder = load(DECODERS[split_id(about.decoder)[0]].restore)
+        rule = restored(decoder, bundle.arrays(DECODER), about.K, settings, about.time, about.surplus)
         return Restored(settings, embed, rule, bundle.arrays(ANSWERS))
     except (KeyError, ValueError, TypeError, IndexError, AttributeError, RuntimeError) as error:
         raise bundle.wrong(f"does not hold what {about.run} needs ({first_line(error)})") from None
@@ -205,16 +205,18 @@ def _write(
     if CORRECTIONS in bundle.parts:
         segments = corrected_segments(bundle, segments, known)
         orders = {name: order_of_segments(own) for name, own in segments.items()}
+    background = any((own == 0).any() for own in steps.values())
     diagnostics = {
         "method": about.method,
         "decoder": about.decoder,
         "K": about.K,
-        "background": any((own == 0).any() for own in steps.values()),
+        "background": background,
         "seed": about.seed,
         "features_fps": about.features_fps,
         "n_videos": len(steps),
         "videos_without_frames": list(empty),
         **_soundness(videos, steps, about.K),
+        "notes": no_background(background, about.surplus),
         "bundle": {"file": bundle.path.name, "sha256": bundle.sha256, "rgwot_version": about.rgwot_version},
         "applied_by": __version__,
         "known_videos": list(known),

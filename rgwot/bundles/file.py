@@ -73,7 +73,7 @@ class About(Block):
     method, decoder, dataset, task, seed
         The result it was made from.
     K, time, surplus
-        Key steps, share of time and clusters of background, chosen or set (`rgwot.keysteps.choices.Choices`).
+        Key steps, share of time and clusters beyond K (`rgwot.keysteps.extended`).
     settings
         The blocks that embedding and decoder read.
     features, features_fps

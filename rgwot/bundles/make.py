@@ -23,8 +23,8 @@ from rgwot.embedding.interface import EmbedVideo, Fitted
 from rgwot.embedding.stored import EmbeddedTask, read_embeddings
 from rgwot.features.index import open_stores, shared
 from rgwot.features.store import FeatureStore
-from rgwot.keysteps.choices import Choices, restored
 from rgwot.keysteps.decode import find_key_steps, labelled
+from rgwot.keysteps.extended import restored
 from rgwot.keysteps.outputs import KeySteps
 from rgwot.paths import DIAGNOSTICS, Run, name_of
 from rgwot.records import read_diagnostics, read_segments
@@ -87,9 +87,9 @@ def make_bundle(
 
         embedding = embed_by_model(load_model(model_path), float(seen[0].attributes["fps"]), "cpu", 1)
     _check_embedding(embedding, embedded, seen, embeddings_zarr)
-    # What the data chose is in the result already; choosing again would take longer than all else.
+    # The result has the share of time already; choosing it again would take longer than all else.
     made = read_diagnostics(segments_csv.with_name(name_of(DIAGNOSTICS)))
-    decode = settings.decode.model_copy(update={choice: made[choice] for choice in ("time", "surplus", "K")})
+    decode = settings.decode.model_copy(update={"time": made["time"], "K": made["K"]})
     chosen = settings.model_copy(update={"decode": decode})
     found = find_key_steps(embedded, split_id(run.decoder)[0], chosen, run.seed, alone=False)
     stored = dict(list(segments[segments["scope"] == "task"].groupby("video")))
@@ -177,16 +177,14 @@ def bundle_of(
 
     from threadpoolctl import threadpool_limits
 
-    choices = Choices(*(found.diagnostics[choice] for choice in ("time", "surplus", "K")))
+    K, time, surplus = (found.diagnostics[key] for key in ("K", "time", "surplus"))
     learned, labels = found.learned(), {}
     for video, shown in embedded.part(held_out=False).items():
         own = found.segments["task"][video]
         labels[video] = predicted_labels(own["start_s"], own["end_s"], own["key_step"], shown.time_s)
     with threadpool_limits(limits=1):
-        rule = restored(load(DECODERS[name].restore), learned, choices, settings)
-        again = {
-            video: labelled([embedded.videos[video]], embedded.features_fps, choices.K, rule).labels for video in labels
-        }
+        rule = restored(load(DECODERS[name].restore), learned, K, settings, time, surplus)
+        again = {video: labelled([embedded.videos[video]], embedded.features_fps, K, rule).labels for video in labels}
     agreement = float(np.mean(np.concatenate([again[video] + 1 == labels[video] for video in again])))
     parts[DECODER] = packed(learned)
     parts[PROCEDURE] = (json.dumps(found.procedure.to_json(), indent=1, allow_nan=False) + "\n").encode()
@@ -201,9 +199,9 @@ def bundle_of(
         "dataset": dataset,
         "task": task,
         "seed": run.seed,
-        "K": choices.K,
-        "time": choices.time,
-        "surplus": choices.surplus,
+        "K": K,
+        "time": time,
+        "surplus": surplus,
         "settings": blocks,
         "features": {
             "attributes": shared(first) | _form(first),

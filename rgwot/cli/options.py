@@ -102,10 +102,7 @@ class Job:
         """The number of key steps."""
         from rgwot.config.settings import resolved_K
 
-        K = resolved_K(self.settings.decode.K)
-        if K == "auto":
-            raise RgwotError("decode.K: found auto, expected a number; only decoders that read embeddings choose it")
-        return K
+        return resolved_K(self.settings.decode.K)
 
 
 def resolved(

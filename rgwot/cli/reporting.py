@@ -77,8 +77,8 @@ def plot(
 def plot_choices(output: Path, diagnostics: Path, title: str) -> None:
     """Draw the choices that a result made without labels into OUTPUT (PDF, and PNG next to it).
 
-    DIAGNOSTICS is the diagnostics.json of a decoding with K, time or clusters of background `auto`: how far views of
-    the features agree over everything that was tried.
+    DIAGNOSTICS is the diagnostics.json of a decoding with `decode.time: auto`: how much of the other videos labels
+    predict, over every share of time that was tried.
     """
     from rgwot.reporting.choices import choice_curves
     from rgwot.reporting.figures.style import save

@@ -219,7 +219,6 @@ _LISTED = (
             "whiten.variability": "apart",
             "consensus.blocks": 2,
             "decode.time": "auto",
-            "decode.surplus": "auto",
         },
         embedding="whitened",
     ),

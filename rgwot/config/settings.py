@@ -296,22 +296,19 @@ class WhitenSettings(Block):
         description="add the logarithm of every channel's standard deviation over the window of smooth; apart: "
         "in a second block of the embedding, with D components of its own",
     )
-    views: Annotated[int, Field(ge=0)] = Field(
-        2, description="pairs of views from halves of the channels, for choices made without labels; 0: none"
-    )
 
 
 class DecodeSettings(Block):
     """Clustering of embeddings (methods 5)."""
 
-    K: Annotated[int, Field(ge=1)] | Literal["gt", "gt+1", "auto"] = Field(
-        7, description="key steps; a number, gt (as annotated), gt+1, or auto: chosen by the data; paper"
+    K: Annotated[int, Field(ge=1)] | Literal["gt", "gt+1"] = Field(
+        7, description="key steps; a number, gt (as annotated) or gt+1; paper"
     )
     time: Annotated[float, Field(ge=0, lt=1)] | Literal["auto"] = Field(
         0.0, description="share of relative time in the squared length of an embedding; auto: chosen by the data"
     )
-    surplus: Annotated[int, Field(ge=0)] | Literal["auto"] = Field(
-        0, description="clusters beyond K, of which those least like key steps are background; auto: chosen by the data"
+    surplus: Annotated[int, Field(ge=0)] = Field(
+        0, description="clusters beyond K, of which those least like key steps are background"
     )
     m: Annotated[float, Field(gt=1)] | Literal["auto"] = Field(
         "auto", description="fuzzifier; auto: 2 where the leading direction eigenvalue allows it, else less"
@@ -335,18 +332,16 @@ class DecodeSettings(Block):
     )
 
 
-def resolved_K(K: int | str, annotated: int | None = None) -> int | Literal["auto"]:
-    """Resolve ``decode.K``: a number, or ``auto``, which decoders that read embeddings resolve by the data.
+def resolved_K(K: int | str, annotated: int | None = None) -> int:
+    """Resolve ``decode.K`` to a number.
 
-    >>> resolved_K("gt+1", 7), resolved_K("auto"), resolved_K(5)
-    (8, 'auto', 5)
+    >>> resolved_K("gt+1", 7), resolved_K(5)
+    (8, 5)
 
     Raises RgwotError for ``gt`` and ``gt+1`` where the number of ``annotated`` key steps is unknown.
     """
     if isinstance(K, int):
         return K
-    if K == "auto":
-        return "auto"
     if annotated is None:
         raise RgwotError(
             f"K={K} is the number of annotated steps, and no video of the task is annotated; give K as a number"

@@ -163,7 +163,7 @@ def write_embeddings(
         for store in stores:
             found = checked(embed_one(store), store)
             videos[store.video] = EmbeddedVideo(
-                found.embedding, store.time_s, store.duration_s, store.native_fps, found.background, found.views
+                found.embedding, store.time_s, store.duration_s, store.native_fps, found.background
             )
             progress.advance(len(store))
     write_embedded(output_zarr, videos, {**facts, "held_out": sorted(held_out)} if held_out else facts)

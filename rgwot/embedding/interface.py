@@ -27,14 +27,10 @@ class Embedded:
         (T, D).
     background
         (T,), where the method finds some: samples that are not to be clustered.
-    views
-        (2P, T, D'), where the method has them: P pairs of embeddings from disjoint halves of the channels, by which
-        decoding makes its choices (`rgwot.keysteps.choices`).
     """
 
     embedding: NDArray[np.float32]
     background: NDArray[np.bool_] | None = None
-    views: NDArray[np.float32] | None = None
 
 
 EmbedVideo = Callable[[FeatureStore], Embedded]

@@ -3,8 +3,7 @@
 ``embedding`` (ΣT, D) float32 and ``time_s`` (ΣT,) float64 hold the samples of all videos one after the other; those of
 the i-th video are rows ``offsets[i]`` to ``offsets[i + 1]``, with ``offsets`` (N + 1,) int64. The attribute ``videos``
 has the N ids, ``duration_s`` and ``native_fps`` are as long. Methods that tell background apart also write
-``background`` (ΣT,) bool, those with views of the features ``views`` (ΣT', 2P, D'), of every sample or, of more than
-`MOST_VIEWED`, of every n-th of each video (`rgwot.timing.thinned`). ``complete`` is written last.
+``background`` (ΣT,) bool. ``complete`` is written last.
 """
 
 from __future__ import annotations
@@ -19,12 +18,11 @@ import numpy as np
 import zarr
 from numpy.typing import NDArray
 
-from rgwot.embedding import MOST_VIEWED
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.files import replacing
 from rgwot.runtime.provenance import remake
 from rgwot.runtime.stores import DAMAGE, put, whole
-from rgwot.timing import parse_rate, thinned
+from rgwot.timing import parse_rate
 
 #: Bytes of a chunk, about.
 CHUNK_BYTES = 2**24
@@ -35,7 +33,6 @@ class EmbeddedVideo:
     """Embeddings (T, D) of one video, sample times (T,) and its length in seconds, native frames per second.
 
     ``background`` (T,), where the embedding stage has an opinion: these samples take no part in the clustering.
-    ``views`` (2P, T', D'), of T' <= T samples, where it has them: what choices are made by (`rgwot.keysteps.choices`).
     """
 
     embedding: NDArray[Any]
@@ -43,7 +40,6 @@ class EmbeddedVideo:
     duration_s: float
     native_fps: float | Fraction
     background: NDArray[np.bool_] | None = None
-    views: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -81,10 +77,6 @@ def write_embedded(path: Path, videos: Mapping[str, EmbeddedVideo], facts: Mappi
     background = [video.background for video in found if video.background is not None]
     if background:
         arrays["background"] = np.concatenate(background)
-    views = [video.views for video in found if video.views is not None]
-    if views:
-        chosen, _, _ = thinned([len(video.time_s) for video in found], MOST_VIEWED)
-        arrays["views"] = np.concatenate(views, axis=1)[:, chosen].swapaxes(0, 1).astype(np.float32)
     rates = [str(video.native_fps) for video in found]
     lengths = [video.duration_s for video in found]
     about: dict[str, Any] = {**facts, "videos": list(videos), "duration_s": lengths, "native_fps": rates}
@@ -119,13 +111,9 @@ def _read(store: Path) -> EmbeddedTask:
     if about.get("complete") is not True:
         raise RgwotError(f"embeddings {store}: not complete; remove it and run `rgwot embed` again")
     names, offsets = [str(name) for name in about["videos"]], whole(root, "offsets", store)
-    arrays = {name: whole(root, name, store) for name in ("embedding", "time_s", "background", "views") if name in root}
-    views = arrays.pop("views", None)
+    arrays = {name: whole(root, name, store) for name in ("embedding", "time_s", "background") if name in root}
     if len(offsets) != len(names) + 1 or any(len(array) != offsets[-1] for array in arrays.values()):
         raise ValueError("offsets do not fit the arrays and videos")
-    viewed = np.cumsum([0, *thinned(np.diff(offsets).tolist(), MOST_VIEWED)[1]])
-    if views is not None and len(views) != viewed[-1]:
-        raise ValueError("offsets do not fit the views")
     videos: dict[str, EmbeddedVideo] = {}
     for place in sorted(range(len(names)), key=names.__getitem__):
         rows = slice(offsets[place], offsets[place + 1])
@@ -138,7 +126,6 @@ def _read(store: Path) -> EmbeddedTask:
                 float(about["duration_s"][place]),
                 float(parse_rate(about["native_fps"][place])),
                 arrays["background"][rows] if "background" in arrays else None,
-                None if views is None else views[slice(*viewed[place : place + 2])].swapaxes(0, 1).astype(np.float64),
             )
     if not videos:
         raise RgwotError(f"embeddings {store}: no video with a frame; expected at least one, see the feature index")

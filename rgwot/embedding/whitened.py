@@ -201,57 +201,26 @@ def fit_blocks(videos: Sequence[NDArray[Any]], settings: WhitenSettings) -> Whit
     return Whitening(whole.mean, basis, blocks=2)
 
 
-def halves(channels: int, pairs: int) -> list[NDArray[np.int64]]:
-    """Divide channels at random into two halves, ``pairs`` times; the same division for the same number of channels.
-
-    With fewer than two channels there is no other half, and no view.
-    """
-    generator = np.random.default_rng(channels)
-    found = []
-    for _ in range(pairs if channels > 1 else 0):
-        order = generator.permutation(channels)
-        found += [np.sort(order[: channels // 2]), np.sort(order[channels // 2 :])]
-    return found
-
-
 def fit_whitened(stores: Sequence[FeatureStore], settings: Settings, seed: int) -> EmbedVideo:
-    """Fit the whitening to the training videos: the embedding of the method ``whitened``. Nothing is left to chance.
-
-    The views are whitened apart, each from its half of the channels; a channel is in one half with all its cells and
-    with how it moves.
-    """
+    """Fit the whitening to the training videos: the embedding of the method ``whitened``. Nothing is left to chance."""
     block = settings.whiten
     # Sums over threads depend on their number; one thread gives the same files everywhere.
     with threadpool_limits(limits=1):
         videos = conditioned(stores, block)
-        channels = stores[0].shape[1]
-        cells = videos[0].shape[1] // channels
-        columns = [(np.arange(cells)[:, None] * channels + half).ravel() for half in halves(channels, block.views)]
         whitening = fit_blocks(videos, block)
-        of_views = [fit_whitening([video[:, column] for video in videos], block.D, block.floor) for column in columns]
-
-    def whitened(x: NDArray[np.float32]) -> Embedded:
-        found = [view.apply(x[:, column]) for view, column in zip(of_views, columns, strict=True)]
-        D = max((view.shape[1] for view in found), default=0)
-        # Views may differ in their number of components; zeros change no inner product.
-        padded = [np.pad(view, ((0, 0), (0, D - view.shape[1]))) for view in found]
-        return Embedded(whitening.apply(x), views=np.stack(padded) if padded else None)
-
-    with threadpool_limits(limits=1):
-        known = {store.path: whitened(video) for store, video in zip(stores, videos, strict=True)}
+        known = {store.path: Embedded(whitening.apply(video)) for store, video in zip(stores, videos, strict=True)}
 
     def embed(store: FeatureStore) -> Embedded:
         if store.path in known:
             return known[store.path]
         with threadpool_limits(limits=1):
-            return whitened(conditioned([store], block)[0])
+            return Embedded(whitening.apply(conditioned([store], block)[0]))
 
-    # Views are what choices are made by; in a bundle they have been made.
     return Fitted(embed, lambda: {"mean": whitening.mean, "basis": whitening.basis})
 
 
 def restore_whitened(learned: Learned, settings: Settings) -> EmbedVideo:
-    """Embed videos, with maps of the same size, by the whitening of the task; without views."""
+    """Embed videos, with maps of the same size, by the whitening of the task."""
     whitening = Whitening(learned["mean"], learned["basis"], 2 if settings.whiten.variability == "apart" else 1)
 
     def embed(store: FeatureStore) -> Embedded:

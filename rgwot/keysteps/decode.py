@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,14 @@ from rgwot.embedding.stored import EmbeddedTask, EmbeddedVideo, check_finite, re
 from rgwot.evaluation.metrics import adjusted_rand_score
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps import collapse
-from rgwot.keysteps.choices import NUMBERS, Choices, choose, extended, renumbered
 from rgwot.keysteps.doubts import doubts
+from rgwot.keysteps.extended import NUMBERS, extended, renumbered
 from rgwot.keysteps.fuzzifier import direction_eigenvalue
 from rgwot.keysteps.graphcut import INSTEAD
 from rgwot.keysteps.interface import NO_CLUSTER, Decoded, Frames, Learned, Predict
 from rgwot.keysteps.ordering import Order, video_order
 from rgwot.keysteps.outputs import KeySteps, generator_for, procedure_of, write_keysteps
+from rgwot.keysteps.relative_time import choose_share
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.progress import counted
 from rgwot.timing import label_segments
@@ -35,6 +36,9 @@ log = logging.getLogger(__name__)
 
 TWICE = ("graphcut", "kmeans", "meanfield", "subset")
 """Decoders cheap enough to be run with a second seed, to say whether two seeds agree."""
+
+NO_BACKGROUND = "background is not looked for: every frame gets a key step, unless decode.surplus makes clusters for it"
+"""Note on a result without key step 0 where nothing could have found it."""
 
 
 def decode(
@@ -63,12 +67,10 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
     consensus order of the procedure. Orders, the procedure and what deviates from it are those of scope ``task``. Where
     the embeddings name videos held out, the clusters of the task and the procedure are those of the other videos alone,
     and the ones held out are labelled and compared by them. Samples that the embeddings or the decoder call background
-    have key step 0, which is in no order (that of a video without any other is ``0``). What the settings leave to the
-    data (``decode.K``, ``decode.time``, ``decode.surplus``: ``auto``) is chosen once, on videos that may be learned
-    from, and holds for both scopes.
+    have key step 0, which is in no order (that of a video without any other is ``0``). Where ``decode.time`` is
+    ``auto``, the share of time is chosen once, on videos that may be learned from, and holds for both scopes.
 
-    Of the settings, ``decode`` (with K resolved to a number, or ``auto``), ``procedure`` and the blocks of the decoder
-    are read.
+    Of the settings, ``decode`` (with K resolved to a number), ``procedure`` and the blocks of the decoder are read.
 
     Raises
     ------
@@ -79,15 +81,14 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
     if decoder not in CLUSTERING:
         raise RgwotError(f"decoder {decoder!r}: not known; {nearest(decoder, CLUSTERING)}")
     samples = sum(len(video.time_s) for video in task.part(held_out=False).values())
-    # What is set is refused before anything is computed, what is chosen once it is known.
-    check_number(resolved_K(settings.decode.K), settings.decode.surplus, samples)
+    K, surplus = resolved_K(settings.decode.K), settings.decode.surplus
+    check_number(K, surplus, samples)
     from threadpoolctl import threadpool_limits
 
     # Sums over threads depend on their number; one thread gives the same files everywhere.
     with threadpool_limits(limits=1):
-        choices = _choose(task, settings, seed)
-        check_number(choices.K, choices.surplus, samples)
-        K, run = choices.K, extended(CLUSTERING[decoder].load(), choices)
+        time, choices = _time(task, K, settings, seed)
+        run = extended(CLUSTERING[decoder].load(), time, surplus)
 
         def decoding(video: str | None) -> Predict:
             return lambda frames: run(frames, K, settings, generator_for(seed, video))
@@ -120,7 +121,7 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
     )
     kept = {name: len(np.unique(steps[steps > 0])) for name, steps in key_steps["task"].items()}
     share = float(np.mean(np.concatenate(list(key_steps["task"].values())) == 0))
-    warnings = doubts(K, kept, share, facts["second_seed"], choices.facts, task.scales)
+    warnings = doubts(K, kept, share, facts["second_seed"], choices.get("time"), task.scales)
     if "instead_of" in facts.get("graph_cut", {}):
         warnings.append(INSTEAD)
     scored = [name for name in single if not task.held_out or name in task.held_out]
@@ -132,9 +133,9 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
         "K": K,
         "background": background,
         "seed": seed,
-        "time": choices.time,
-        "surplus": choices.surplus,
-        "choices": choices.facts,
+        "time": time,
+        "surplus": surplus,
+        "choices": choices,
         "features_fps": task.features_fps,
         "n_videos": len(task.videos),
         "videos_without_frames": list(task.empty),
@@ -156,8 +157,9 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
         }
     if task.held_out:
         diagnostics["split"] = {"train": list(task.part(held_out=False)), "test": list(task.held_out)}
-    if task.notes:
-        diagnostics["notes"] = list(task.notes)
+    notes = [*task.notes, *no_background(background, surplus)]
+    if notes:
+        diagnostics["notes"] = notes
     procedure = procedure_of(segments["task"], settings.procedure.learner, task.held_out)
     if whole:
         log.warning("%s/%s/seed%d: degenerate, the %s collapsed", task.method, decoder, seed, whole)
@@ -193,10 +195,9 @@ def embedded_video(store: FeatureStore, embed: EmbedVideo) -> EmbeddedVideo:
         When it is no vector per sample, or a value is not finite.
     """
     found = checked(embed(store), store)
-    views = None if found.views is None else found.views.astype(np.float64)
     x = np.asarray(found.embedding, dtype=np.float64)
     check_finite(x, f"features {store.video!r}")
-    return EmbeddedVideo(x, store.time_s, store.duration_s, float(store.native_fps), found.background, views)
+    return EmbeddedVideo(x, store.time_s, store.duration_s, float(store.native_fps), found.background)
 
 
 @dataclass(frozen=True)
@@ -293,12 +294,20 @@ def split_by_video(videos: Mapping[str, EmbeddedVideo], labels: NDArray[np.int64
     return dict(zip(videos, np.split(labels, borders), strict=True))
 
 
-def _choose(task: EmbeddedTask, settings: Settings, seed: int) -> Choices:
-    """Make the choices that the settings leave to the data, on the videos that may be learned from."""
+def _time(task: EmbeddedTask, K: int, settings: Settings, seed: int) -> tuple[float, dict[str, Any]]:
+    """Return the share of time, and how it was chosen where it is left to the videos that may be learned from."""
+    share = settings.decode.time
+    if share != "auto":
+        return share, {}
     seen = task.part(held_out=False).values()
-    views = [video.views for video in seen if video.views is not None]
     x = np.concatenate([video.embedding for video in seen])
-    return choose(x, views if len(views) == len(seen) else None, [len(video.time_s) for video in seen], settings, seed)
+    chosen, facts = choose_share(x, [len(video.time_s) for video in seen], K, settings.meanfield, seed)
+    return chosen, {"time": facts}
+
+
+def no_background(background: bool, surplus: int) -> list[str]:
+    """Return the note that background is not looked for, unless there is some, or clusters beyond K."""
+    return [] if background or surplus else [NO_BACKGROUND]
 
 
 def consensus_numbers(
@@ -314,13 +323,10 @@ def consensus_numbers(
     return np.argsort([*order, *(cluster for cluster in range(K) if cluster not in order)])
 
 
-def check_number(K: int | Literal["auto"], surplus: int | Literal["auto"], samples: int) -> None:
-    """Raise if so many key steps cannot be found: a single one is the whole video, and each needs a sample.
-
-    A number that is still to be chosen is not judged.
-    """
-    most = samples - (0 if surplus == "auto" else surplus)
-    if K != "auto" and not 2 <= K <= most:
+def check_number(K: int, surplus: int, samples: int) -> None:
+    """Raise if so many key steps cannot be found: a single one is the whole video, and each needs a sample."""
+    most = samples - surplus
+    if not 2 <= K <= most:
         raise RgwotError(
             f"decode.K: found {K}, expected 2 to {most}: a single key step is the whole video, and there are "
             f"{samples} samples to cluster"

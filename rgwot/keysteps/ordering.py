@@ -107,29 +107,15 @@ def order_information(labels: NDArray[np.int64], lengths: Sequence[int]) -> floa
     >>> round(order_information(np.array([0, 0, 1, 2, 0, 1, 1, 2]), [4, 4]), 3)
     0.693
     """
-    return _information(_borders(labels, lengths))
-
-
-def disorder(labels: NDArray[np.int64], lengths: Sequence[int]) -> float:
-    r"""Return how many segments of a key step there are in a video that the key step before does not foretell.
-
-    .. math:: U = \frac{S}{V K} \left(1 - \frac{I}{H}\right)
-
-    with S segments of K key steps in V videos, I the `order_information` and H the entropy of the next key step. At
-    least 0, where each key step has a next one of its own, and 0 without borders; at most S / (V K), which is 1 where
-    key steps come once, and more where they come again.
-
-    >>> disorder(np.array([0, 0, 1, 2, 0, 1, 1, 2]), [4, 4])
-    0.0
-    >>> round(disorder(np.array([0, 1, 0, 2, 0, 2, 0, 1]), [4, 4]), 3)
-    0.561
-    """
-    counts = _borders(labels, lengths)
-    n = counts.sum()
-    shares = counts.sum(axis=0)[counts.any(axis=0)] / max(n, 1)
-    entropy = float(-(shares * np.log(shares)).sum())
-    segments, cells = n + len(lengths), len(lengths) * len(np.unique(labels))
-    return float(segments / cells * (1 - _information(counts) / entropy)) if entropy > 0 else 0.0
+    K = int(labels.max(initial=0)) + 1
+    # (K, K): how often each key step, by columns, follows each, by rows.
+    counts = np.zeros((K, K))
+    for video in np.split(labels, np.cumsum(lengths)[:-1]):
+        borders = np.flatnonzero(np.diff(video))
+        np.add.at(counts, (video[borders], video[borders + 1]), 1)
+    seen, n = counts > 0, counts.sum()
+    alone = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0)
+    return float((counts[seen] * np.log(n * counts[seen] / alone[seen])).sum() / max(n, 1))
 
 
 def concordance(labels: NDArray[np.int64], lengths: Sequence[int]) -> float:
@@ -152,20 +138,3 @@ def concordance(labels: NDArray[np.int64], lengths: Sequence[int]) -> float:
     pairs, seen = signs.sum(axis=0) ** 2 - (signs**2).sum(axis=0), np.abs(signs).sum(axis=0)
     n = float((seen**2 - seen).sum())
     return float(pairs.sum() / n) if n else 0.0
-
-
-def _borders(labels: NDArray[np.int64], lengths: Sequence[int]) -> NDArray[np.float64]:
-    """Return how often each key step follows each at a border of segments, (K, K), the first by rows."""
-    K = int(labels.max(initial=0)) + 1
-    counts = np.zeros((K, K))
-    for video in np.split(labels, np.cumsum(lengths)[:-1]):
-        borders = np.flatnonzero(np.diff(video))
-        np.add.at(counts, (video[borders], video[borders + 1]), 1)
-    return counts
-
-
-def _information(counts: NDArray[np.float64]) -> float:
-    """Return the mutual information of rows and columns of a table of counts, in nats."""
-    seen, n = counts > 0, counts.sum()
-    alone = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0)
-    return float((counts[seen] * np.log(n * counts[seen] / alone[seen])).sum() / max(n, 1))

@@ -50,16 +50,16 @@ def test_recordings_are_read_at_the_rate_of_their_data_set(tmp_path: Path) -> No
 
 
 def test_scores_of_an_easy_task_and_of_equal_segments(task: Task, experiments: Experiments) -> None:
-    found = answer(task, "whitened/meanfield", 0, experiments, auto=False)
+    found = answer(task, "whitened/meanfield", 0, experiments)
     assert min(found["macro"], found["strict"]) > 95
     assert found["order"] == 0
-    trivial = answer(task, SEGMENTS, 0, experiments, auto=False)
+    trivial = answer(task, SEGMENTS, 0, experiments)
     # Segments of a third each: 3/4 of each outer one is right, all of the middle one.
     assert trivial["strict"] == pytest.approx(83, abs=1.5)
-    plus = answer(task, "rgwot-plus@whiten.D=6/consensus", 0, experiments, auto=True)
+    plus = answer(task, "rgwot-plus@whiten.D=6/consensus", 0, experiments)
     assert plus["macro"] > 90
     assert plus["surplus"] == 0
-    assert 2 <= plus["K_auto"] <= 16
+    assert plus["time"] > 0
 
 
 def test_the_answer_to_compare_with_does_not_change(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ from rgwot.cli import cli
 from rgwot.config.settings import build, flatten
 from rgwot.features.extract import extract
 from rgwot.keysteps import decode
-from rgwot.keysteps.choices import choose
+from rgwot.keysteps.relative_time import choose_share
 from rgwot.paths import EMBEDDINGS, Run
 from rgwot.records import read_deviations
 from rgwot.runtime.errors import RgwotError
@@ -156,12 +156,9 @@ def test_the_same_result_gives_the_same_bytes(study: Study, results: Results, tm
 
 def test_what_the_data_chose_is_not_chosen_again(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = []
-    monkeypatch.setattr(decode, "choose", lambda *given: chosen.append(given[3].decode) or choose(*given))
-    study.result("whitened", "meanfield", K="auto", time="auto")
-    first, again = chosen
-    assert (first.K, first.time) == ("auto", "auto")
-    assert isinstance(again.K, int)
-    assert isinstance(again.time, float)
+    monkeypatch.setattr(decode, "choose_share", lambda *given: chosen.append(given) or choose_share(*given))
+    study.result("whitened", "meanfield", time="auto")
+    assert len(chosen) == 1
 
 
 def test_weights_of_another_network_are_refused_before_a_video_is_decoded(

@@ -205,13 +205,3 @@ def test_every_setting_reaches_the_embedding(write_stores: Callable[..., list[Fe
         found = fit_whitened(stores, Settings(whiten=WhitenSettings(**keys)), seed=0)(stores[0]).embedding  # type: ignore[arg-type]
         assert found.shape == (60, D)
         assert found.shape != plain.shape or not np.array_equal(found, plain)
-
-
-def test_views_are_pairs_of_disjoint_halves_of_the_channels() -> None:
-    found = whitened.halves(7, 2)
-    assert [len(half) for half in found] == [3, 4, 3, 4]
-    for first, second in zip(found[0::2], found[1::2], strict=True):
-        assert sorted([*first, *second]) == list(range(7))
-    assert [half.tolist() for half in whitened.halves(7, 2)] == [half.tolist() for half in found]
-    assert found[0].tolist() != found[2].tolist()
-    assert whitened.halves(1, 2) == []

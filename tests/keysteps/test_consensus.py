@@ -10,10 +10,10 @@ from sklearn.metrics import adjusted_rand_score
 
 from rgwot.config.settings import Settings, build
 from rgwot.keysteps import consensus
-from rgwot.keysteps.choices import with_time
 from rgwot.keysteps.consensus import blocks_of, decode_consensus
 from rgwot.keysteps.interface import Frames, directions
 from rgwot.keysteps.ordering import order_information
+from rgwot.keysteps.relative_time import with_time
 from rgwot.runtime.errors import RgwotError
 
 

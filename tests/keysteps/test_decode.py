@@ -110,9 +110,9 @@ def test_key_steps_of_the_task_are_the_same_without_those_of_each_video(tmp_path
     pd.testing.assert_frame_equal(read(tmp_path / "one")[0], segments[segments.scope == "task"].reset_index(drop=True))
 
 
-def test_too_many_key_steps_are_refused_before_choices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_key_steps_are_refused_before_time_is_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = store(tmp_path / "e.zarr", three_videos())
-    monkeypatch.setattr("rgwot.keysteps.decode.choose", None)
+    monkeypatch.setattr("rgwot.keysteps.decode.choose_share", None)
     for changes, most in (({}, 108), ({"decode.surplus": 5}, 103)):
         with pytest.raises(RgwotError, match=f"decode.K: found 109, expected 2 to {most}: .* there are 108 samples"):
             decode(source, tmp_path / "out", "kmeans", settings(109, {"decode.time": "auto", **changes}), 0)

@@ -19,19 +19,15 @@ from rgwot.features.store import open_store
 from rgwot.keysteps.decode import decode
 from rgwot.keysteps.doubts import doubts
 
-EVIDENCE = {"J": 0.8, "disorder": 1.9, "concordance": 0.5}
 SOUND: dict[str, Any] = {
     "K": 6,
     "kept": {"a": 6, "b": 5, "c": 3},
     "background": 0.5,
     "same": 0.6,
-    "choices": {
-        "time": {
-            "chosen": 0.08,
-            "agreement": {"0.0": 0.1, "0.03": 0.098, "0.08": 0.093, "0.15": 0.085},
-            "concordance": 0.8,
-        },
-        "K": {"chosen": 9, "by": "filled", "agreement": {"9": 8.0, "12": 11.25}},
+    "time": {
+        "chosen": 0.08,
+        "agreement": {"0.0": 0.1, "0.03": 0.098, "0.08": 0.093, "0.15": 0.085},
+        "concordance": 0.8,
     },
     "scales": 999.0,
 }
@@ -40,9 +36,7 @@ SOUND: dict[str, Any] = {
 def test_nothing_is_said_of_what_is_sound() -> None:
     assert doubts(**SOUND) == []
     assert doubts(6, {"a": 6}, 0.0) == []
-    # Near one threshold, and far from another.
-    far = {"surplus": {"evidence": {**EVIDENCE, "J": 0.75, "concordance": 0.05}}}
-    assert doubts(6, {"a": 6}, 0.0, choices=far) == []
+    assert doubts(6, {"a": 6}, 0.0, time={"chosen": 0.0, "why": "a single video: nothing to choose by"}) == []
 
 
 @pytest.mark.parametrize(
@@ -57,7 +51,7 @@ def test_nothing_is_said_of_what_is_sound() -> None:
 )
 def test_what_decides_nothing_about_time_is_not_near(agreement: dict[str, float], concordance: float) -> None:
     choice = {"chosen": 0.03, "agreement": agreement, "concordance": concordance}
-    assert doubts(6, {"a": 6}, 0.0, choices={"time": choice}) == []
+    assert doubts(6, {"a": 6}, 0.0, time=choice) == []
 
 
 @pytest.mark.parametrize(
@@ -70,34 +64,16 @@ def test_what_decides_nothing_about_time_is_not_near(agreement: dict[str, float]
         ({"same": 0.597}, "two seeds disagree: their adjusted Rand index is 0.59, expected 0.6"),
         ({"scales": 58900.0}, "scales of the channels differ by a factor of 58,900, expected less than 1,000"),
         (
-            {"choices": {"time": {"chosen": 0.08, "agreement": {"0.0": 0.1, "0.08": 0.089}, "concordance": 0.8}}},
+            {"time": {"chosen": 0.08, "agreement": {"0.0": 0.1, "0.08": 0.089}, "concordance": 0.8}},
             "decode.time: auto took 0.08, a near thing: with 0.08 J is 0.089, and 0.0885 is asked for",
         ),
         (
-            {"choices": {"time": {"chosen": 0.03, "agreement": {"0.0": 0.1, "0.08": 0.0895}, "concordance": 0.8}}},
+            {"time": {"chosen": 0.03, "agreement": {"0.0": 0.1, "0.08": 0.0895}, "concordance": 0.8}},
             "decode.time: auto took 0.03, a near thing: with 0.08 J is 0.0895",
         ),
         (
-            {"choices": {"time": {**SOUND["choices"]["time"], "chosen": 0.03, "concordance": 0.74}}},
+            {"time": {**SOUND["time"], "chosen": 0.03, "concordance": 0.74}},
             "decode.time: auto took 0.03, a near thing: the concordance of videos is 0.74, and 0.75 is asked for",
-        ),
-        (
-            {"choices": {"surplus": {"evidence": {**EVIDENCE, "disorder": 1.38}}}},
-            "decode.surplus: auto found no background, a near thing: J 0.80, 0.755 asked for; disorder 1.38, 1.4 "
-            "asked for; concordance 0.50, 0.1 asked for; ",
-        ),
-        (
-            {"choices": {"surplus": {"evidence": {**EVIDENCE, "J": 0.76}}}},
-            "decode.surplus: auto found background, a near thing",
-        ),
-        (
-            {"choices": {"K": {"chosen": 9, "by": "filled", "agreement": {"9": 8.0, "12": 11.8}}}},
-            # 3 of the 9 are background.
-            "decode.K: auto took 6, and 7 would have done nearly as well",
-        ),
-        (
-            {"K": 5, "choices": {"K": {"chosen": 5, "by": "views", "agreement": {"4": 0.89, "5": 0.9, "12": 0.5}}}},
-            "decode.K: auto took 5, and 4 would have done nearly as well",
         ),
     ],
 )
@@ -105,19 +81,6 @@ def test_what_is_unsound_is_said_in_one_line(changed: dict[str, Any], said: str)
     (warning,) = doubts(**{**SOUND, **changed})
     assert warning.startswith(said)
     assert "\n" not in warning
-
-
-def test_fewer_key_steps_than_are_tried_are_not_near() -> None:
-    choice = {"K": {"chosen": 3, "by": "filled", "agreement": {"3": 2.5, "12": 3.05}}}
-    assert doubts(3, {"a": 3}, 0.0, choices=choice) == []
-
-
-def test_two_key_steps_are_never_the_answer_without_a_warning() -> None:
-    choice = {"K": {"chosen": 3, "by": "views", "agreement": {"3": 0.9, "12": 0.1}}}
-    (warning,) = doubts(2, {"a": 2, "b": 2}, 0.0, choices=choice)
-    assert warning.startswith("decode.K: auto answers 2, which is hardly ever right")
-    # Asked for, two are nobody's guess.
-    assert doubts(2, {"a": 2, "b": 2}, 0.0) == []
 
 
 def task(generator: np.random.Generator, noise: float, steps: int = 3) -> list[np.ndarray]:

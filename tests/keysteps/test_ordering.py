@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rgwot.keysteps.ordering import concordance, disorder, format_order, mean_ranks, rank_procedures, video_order
+from rgwot.keysteps.ordering import (
+    concordance,
+    format_order,
+    mean_ranks,
+    order_information,
+    rank_procedures,
+    video_order,
+)
 
 
 def test_order_by_mean_time_with_a_repeated_step() -> None:
@@ -64,18 +71,16 @@ def test_procedures_hold_every_video_once(orders: dict[str, tuple[int, ...]]) ->
     assert rank_procedures(dict(reversed(list(orders.items())))).equals(table)
 
 
-def test_disorder_is_of_segments_that_the_one_before_does_not_foretell() -> None:
-    # 0 1 0 2 and 0 2 0 1: of six borders 0 is followed by 1 and by 2 twice, 1 and 2 by 0 once; four thirds of a segment
-    # of each in a video.
+def test_order_information_is_what_a_key_step_tells_of_the_next() -> None:
+    # 0 1 0 2 and 0 2 0 1: of six borders 0 is followed by 1 and by 2 twice, 1 and 2 by 0 once.
     labels = np.array([0, 0, 1, 0, 2, 0, 2, 2, 0, 1])
-    information = (4 * np.log(3 / 2) + 2 * np.log(3)) / 6
-    assert disorder(labels, (5, 5)) == pytest.approx(4 / 3 * (1 - information / np.log(3)))
+    assert order_information(labels, (5, 5)) == pytest.approx((4 * np.log(3 / 2) + 2 * np.log(3)) / 6)
     # Numbers mean nothing.
-    assert disorder(np.array([4, 1, 7])[labels], (5, 5)) == pytest.approx(disorder(labels, (5, 5)))
-    # Of four drawn at random three are left for the next one, and a border comes three times in four.
+    assert order_information(np.array([4, 1, 7])[labels], (5, 5)) == pytest.approx(order_information(labels, (5, 5)))
+    # Of four drawn at random, three are as likely to come next.
     drawn = np.random.default_rng(0).integers(0, 4, 20_000)
-    assert disorder(drawn, (100,) * 200) == pytest.approx((1 + 0.75 * 99) / 4 * np.log(3) / np.log(4), rel=0.01)
-    assert disorder(np.zeros(6, dtype=int), (3, 3)) == 0
+    assert order_information(drawn, (100,) * 200) == pytest.approx(np.log(4) - np.log(3), rel=0.01)
+    assert order_information(np.zeros(6, dtype=int), (3, 3)) == 0
 
 
 def test_concordance_is_kendalls_tau_over_pairs_of_videos() -> None:

@@ -8,7 +8,7 @@ import pytest
 from rgwot.config.methods import CLUSTERING
 from rgwot.config.settings import Settings
 from rgwot.keysteps.background import keep_clusters, key_step_clusters, likeness
-from rgwot.keysteps.choices import Choices, extended
+from rgwot.keysteps.extended import extended
 from rgwot.keysteps.interface import NO_CLUSTER, Frames
 
 
@@ -61,7 +61,7 @@ def test_every_decoder_can_say_background(name: str) -> None:
     labels = np.concatenate([np.repeat([0, 3 + video, 1, 3 + video, 2], 8) for video in range(3)])
     x = looks[labels] + generator.normal(scale=0.1, size=(120, 6))
     frames = Frames(x, (40, 40, 40), 2.0)
-    decoder = extended(CLUSTERING[name].load(), Choices(time=0.0, surplus=3, K=3))
+    decoder = extended(CLUSTERING[name].load(), time=0.0, surplus=3)
     made = decoder(frames, 3, Settings(), np.random.default_rng(0))
     assert set(made.labels.tolist()) <= {NO_CLUSTER, 0, 1, 2}
     if name == "viterbi":
@@ -77,5 +77,5 @@ def test_every_decoder_can_say_background(name: str) -> None:
         assert (again == made.labels).mean() > 0.95
 
 
-def test_without_choices_a_decoder_is_itself() -> None:
-    assert extended(CLUSTERING["kmeans"].load(), Choices(0.0, 0, 3)) is CLUSTERING["kmeans"].load()
+def test_without_time_and_surplus_a_decoder_is_itself() -> None:
+    assert extended(CLUSTERING["kmeans"].load(), 0.0, 0) is CLUSTERING["kmeans"].load()

@@ -62,11 +62,11 @@ def test_a_folder_is_looked_at_before_a_study_of_it_is_written(tmp_path: Path) -
 
 
 def test_a_setting_that_a_method_replaces_is_told(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("decode: {time: 0.0, surplus: 0}\n")
+    (tmp_path / "config.yaml").write_text("decode: {time: 0.0, surplus: 2}\n")
     study = Study.read((tmp_path / "config.yaml",))
     assert replaced(study, [DEFAULTS]) == []
     lines = replaced(study, [DEFAULTS, tmp_path / "config.yaml"])
-    assert [line.rsplit(" ", 1)[1] for line in lines] == ["consensus@decode.time=0", "consensus@decode.surplus=0"]
+    assert [line.rsplit(" ", 1)[1] for line in lines] == ["consensus@decode.time=0"]
 
 
 def test_hours_of_training_are_told(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
         ("results/figures/segments/mecano/meccano/seed0.pdf", "dataset 'mecano'"),
         ("results/figures/segments/cmu_mmac/Browny/seed0.png", "did you mean 'Brownie'?"),
         ("results/figures/choices/rgwot-pluss/consensus/meccano/meccano/seed0.pdf", "did you mean 'rgwot-plus'?"),
-        ("results/figures/choices/rgwot-plus/consensus@K=auto/mecano/x/seed0.pdf", "dataset 'mecano'"),
+        ("results/figures/choices/rgwot-plus/consensus/mecano/x/seed0.pdf", "dataset 'mecano'"),
         ("results/figures/choices/meccano/meccano/seed0.pdf", "expected results/figures/choices/METHOD/DECODER/"),
         ("results/figures/choice/meccano/meccano/seed0.pdf", "unknown figure 'choice'; did you mean 'choices'?"),
         ("results/figures/segment/meccano/meccano/seed0.pdf", "unknown figure 'segment'; did you mean 'segments'?"),
@@ -69,7 +69,7 @@ def test_refused(study: Study, target: str, words: str) -> None:
         os.path.join(".", SCORES),
         "results/yardsticks/cmu_mmac/Brownie.json",
         "results/figures/segments/cmu_mmac/Brownie/seed3.pdf",
-        "results/figures/choices/rgwot-plus/consensus@K=auto/cmu_mmac/Brownie/seed3.png",
+        "results/figures/choices/rgwot-plus/consensus/cmu_mmac/Brownie/seed3.png",
         "results/tables/egoprocel/vaot.md",
         # Not ours to judge: what no rule makes is Snakemake's to refuse.
         "results/figures",

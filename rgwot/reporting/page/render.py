@@ -26,7 +26,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from rgwot import paths
 from rgwot.paths import Run, Tree
 from rgwot.records import TERMS, read_manifest, read_scores
-from rgwot.reporting.choices import Curve, draw_choice
+from rgwot.reporting.choices import AGREEMENT, TRIED, Curve, draw_choice
 from rgwot.reporting.figures.style import DASHES, LINE_COLOURS, Drawn
 from rgwot.reporting.names import named_order
 from rgwot.reporting.page.content import Content, gather, link
@@ -194,7 +194,7 @@ def choice_picture(curve: Curve) -> tuple[str, str, str]:
     figure = Figure(figsize=(3.4, 2.5), layout="constrained")
     draw_choice(figure.subplots(), curve)
     values = ", ".join(f"{value:g}: {agreement:.3g}" for value, agreement in curve.found.items())
-    described = f"{curve.agreement_label}, by {curve.tried_label}: {values}; chosen: {curve.chosen:g}"
+    described = f"{AGREEMENT}, by {TRIED}: {values}; chosen: {curve.chosen:g}"
     return curve.words, _svg(figure), described
 
 

@@ -1,9 +1,9 @@
-"""How many key steps `decode.K: auto` takes, and how good a cut of the tree of key steps is (methods 5.16).
+"""How good a cut of the tree of key steps is, at K as annotated, beside the mean field (methods 5.16).
 
 On recordings, as benchmarks/recordings.py reads them from REAL_RECORDINGS. At most 3,000
 samples of a task are looked at. Nothing is written.
 
-    REAL_RECORDINGS=FOLDER python benchmarks/how_many.py --fps openpack=4 --fps jigsaws=5 [--seeds 5] [TASK ...]
+    REAL_RECORDINGS=FOLDER python benchmarks/tree.py --fps openpack=4 --fps jigsaws=5 [--seeds 5] [TASK ...]
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from threadpoolctl import threadpool_limits
 from rgwot.config.methods import EMBEDDINGS, FAMILIES
 from rgwot.config.settings import build
 from rgwot.evaluation.protocols import PROTOCOLS, score
-from rgwot.keysteps.choices import choose, with_time
 from rgwot.keysteps.interface import Frames
 from rgwot.keysteps.meanfield import decode_meanfield
-from rgwot.keysteps.tree import HINT, Merges, grow
+from rgwot.keysteps.relative_time import HINT, with_time
+from rgwot.keysteps.tree import Merges, grow
 from rgwot.timing import thinned
 
 MOST_SAMPLES = 3000
@@ -38,10 +38,10 @@ def cut(merges: Merges, K: int) -> np.ndarray:
 def main() -> None:
     """Print a line per task."""
     seeds, tasks = recorded_tasks(__doc__, 5)
-    print("task | annotated K | chosen, per seed | macro_task F1 of a cut | of meanfield")
+    print("task | annotated K | macro_task F1 of a cut | of meanfield")
     for name, task in tasks:
         K = task.K
-        plus = build({**FAMILIES["rgwot-plus"].overrides, "decode.K": "auto"}, "rgwot-plus")
+        plus = build(FAMILIES["rgwot-plus"].overrides, "rgwot-plus")
         embed = EMBEDDINGS["whitened"].load()(task.stores, plus, 0)
         x = np.concatenate([embed(store).embedding for store in task.stores]).astype(np.float64)
         kept, lengths, _ = thinned([len(store) for store in task.stores], MOST_SAMPLES)
@@ -49,12 +49,9 @@ def main() -> None:
         truths = np.split(np.concatenate(task.labels)[kept], borders)
         # As much time as the tree has, and `decode.time: auto` takes at least.
         timed = replace(made, x=with_time(made.x, made.lengths, HINT))
-        # Views of noise agree on nothing, so the number is what videos fill; views of the recordings agree as little.
-        noise = np.split(np.random.default_rng(0).normal(size=(2, len(made.x), 4)), borders, axis=1)
-        chosen, scores = [], []
+        scores = []
         for seed in range(seeds):
             with threadpool_limits(1):
-                chosen.append(choose(made.x, noise, made.lengths, plus, seed).K)
                 tree = grow(made.x, made.lengths, np.random.default_rng([seed, 3]))
                 of_tree = cut(tree.merges, K)[tree.leaves]
                 decoded = decode_meanfield(timed, K, plus, np.random.default_rng([seed, 0])).labels
@@ -62,7 +59,7 @@ def main() -> None:
             scores.append([100 * score(PROTOCOLS["macro_task"], truths, one, K, K, "without").f1 for one in parts])
         mean, spread = np.mean(scores, axis=0), np.std(scores, axis=0, ddof=1)
         cells = [f"{m:.1f} ± {s:.1f}" for m, s in zip(mean, spread, strict=True)]
-        print(name, K, *[", ".join(map(str, chosen))], *cells, sep=" | ", flush=True)
+        print(name, K, *cells, sep=" | ", flush=True)
 
 
 if __name__ == "__main__":
