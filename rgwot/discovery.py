@@ -24,8 +24,6 @@ from rgwot.config.experiments import Experiments, family_of, replaced_settings, 
 from rgwot.config.importing import ImportSettings
 from rgwot.config.methods import DECODERS, EMBEDDINGS
 from rgwot.config.settings import BLOCKS, Settings, flatten, resolved_K, validated
-from rgwot.corrections import Edit, parse_edits, read_corrections
-from rgwot.corrections.result import corrected_result
 from rgwot.datasets.arrays import check_no_clock, column_names
 from rgwot.datasets.names import stem_of
 from rgwot.datasets.split import split_videos, subjects_of
@@ -38,7 +36,7 @@ from rgwot.keysteps.decode import check_number, embedded_task, find_key_steps
 from rgwot.keysteps.ordering import Order, rank_procedures
 from rgwot.keysteps.outputs import KeySteps, write_keysteps
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
-from rgwot.paths import CORRECTED, CORRECTED_NAMES, MANIFEST, SEGMENTS, STORE, Run, Tree, name_of
+from rgwot.paths import MANIFEST, NAMES, STORE, Run, Tree, name_of
 from rgwot.procedure import Procedure, recordings_from_segments
 from rgwot.procedure.files import deviation_table
 from rgwot.procedure.groups import compare_groups
@@ -84,13 +82,13 @@ class Discovery:
     embeddings : dict of numpy.ndarray
         By video, what was clustered, (T, D) float64; empty for the method ``none``.
     names : dict
-        Names of key steps by number, such as `correct` gives them; pictures and exports have them.
+        Names of key steps by number, which pictures and exports have; give them by ``dataclasses.replace``.
 
     Examples
     --------
     ``found.plot().savefig("tea.png")``; ``found.save("results")``, then ``rgwot show``, ``rgwot compare`` and
     ``rgwot export`` with the folder that it returns; ``found.export("elan", "to_elan")``;
-    ``found.compare("second_coder.eaf").agreement.kappa``; ``found.correct("corrections/mine/tea.yaml")``;
+    ``found.compare("second_coder.eaf").agreement.kappa``;
     ``found.compare_groups({"monday": "expert", "tuesday": "novice", ...})``.
     """
 
@@ -176,45 +174,6 @@ class Discovery:
         ]
         return pd.concat(parts, ignore_index=True)
 
-    def correct(self, corrections: str | os.PathLike[str] | Sequence[Mapping[str, Any] | Edit]) -> Discovery:
-        """Return the result with corrections; this one stays as it is.
-
-        Parameters
-        ----------
-        corrections
-            The path of a file of corrections, or its content: edits such as ``{"edit": "merge", "step": 3, "into": 5}``
-            or ``{"edit": "border", "segment": ("monday", 1.5, 9), "end": 9.4}``. A key step is its number here, or its
-            segments, as in the file. The kinds are those of `rgwot.corrections.Edit`.
-
-        Returns
-        -------
-        Discovery
-            With other segments, orders, procedure, deviations, labels and names. Diagnostics are those of the decoder,
-            and ``diagnostics["corrections"]`` counts the edits and those that hold; those that do not are among the
-            warnings.
-
-        Raises
-        ------
-        RgwotError
-            For a wrong edit.
-        """
-        if isinstance(corrections, (str, os.PathLike)):
-            if not Path(corrections).is_file():
-                raise RgwotError(f"{corrections}: no such file; expected corrections")
-            edits = read_corrections(corrections)
-        else:
-            edits = parse_edits(corrections, numbers=True)
-        found, replayed = corrected_result(
-            self.segments, self.orders, self.procedure, self.diagnostics, edits, self.names
-        )
-        lost = [
-            f"correction {at} ({row.edit}) does not hold: {row.reason}"
-            for at, row in enumerate(replayed.report.itertuples(), start=1)
-            if not row.holds
-        ]
-        diagnostics = {**found.diagnostics, "warnings": [*self.warnings, *lost]}
-        return replace(self, key_steps=replace(found, diagnostics=diagnostics), names=replayed.names)
-
     def plot(self, videos: int = 4, title: str | None = None) -> Figure:
         """Draw the key steps of the first ``videos`` videos, 1 or more, over time."""
         if isinstance(videos, bool) or not isinstance(videos, (int, np.integer)) or videos < 1:
@@ -234,16 +193,14 @@ class Discovery:
         -------
         pathlib.Path
             The folder of key steps, which ``rgwot show``, ``rgwot compare``, ``rgwot export`` and
-            ``rgwot compare-groups`` take; an existing one is replaced. That of a corrected result lies below
-            ``corrected`` in place of ``keysteps``.
+            ``rgwot compare-groups`` take; an existing one is replaced.
         """
         tree = Tree(Path(folder), dataset, task)
-        there = tree.at(CORRECTED if "corrections" in self.diagnostics else SEGMENTS, self.run).parent
+        there = tree.keysteps(self.run)
         write_csv(self._manifest(), tree.at(MANIFEST))
         write_keysteps(there, self._by_id)
         if self.names:
-            names = names_text(str(self.run), self._by_id.segment_table, self.names)
-            write_text(names, there / name_of(CORRECTED_NAMES))
+            write_text(names_text(str(self.run), self._by_id.segment_table, self.names), there / name_of(NAMES))
         return there
 
     def export(self, name: str, folder: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> str:

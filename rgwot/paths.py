@@ -33,10 +33,8 @@ PROCEDURES = f"{RESULTS}/keysteps/{_RUN}/procedures.csv"
 PROCEDURE = f"{RESULTS}/keysteps/{_RUN}/procedure.json"
 DEVIATIONS = f"{RESULTS}/keysteps/{_RUN}/deviations.csv"
 DIAGNOSTICS = f"{RESULTS}/keysteps/{_RUN}/diagnostics.json"
-#: A result with corrections has the files of `KEYSTEPS`, and these.
-CORRECTED = f"{RESULTS}/corrected/{_RUN}/segments.csv"
-CORRECTED_NAMES = f"{RESULTS}/corrected/{_RUN}/names.yaml"
-CORRECTED_REPORT = f"{RESULTS}/corrected/{_RUN}/corrections.csv"
+#: Names of the key steps, in a result that was saved from Python.
+NAMES = f"{RESULTS}/keysteps/{_RUN}/names.yaml"
 SCORES = f"{RESULTS}/scores/{_RUN}.csv"
 YARDSTICKS = f"{RESULTS}/yardsticks/{_TASK}.json"
 TABLE = f"{RESULTS}/tables/{{table}}.csv"
@@ -77,16 +75,6 @@ def name_of(template: str) -> str:
     'segments.csv'
     """
     return template.rpartition("/")[2]
-
-
-def corrected_folder(keysteps: Path) -> Path | None:
-    """Return where the corrected result of a folder below ``keysteps`` is; None for any other folder.
-
-    >>> corrected_folder(Path("results/keysteps/raw/kmeans/demo/assembly/seed0")).as_posix()
-    'results/corrected/raw/kmeans/demo/assembly/seed0'
-    """
-    parts = keysteps.parts
-    return Path(*parts[:-6], "corrected", *parts[-5:]) if parts[-6:-5] == ("keysteps",) else None
 
 
 def beside(template: str, suffix: str) -> str:

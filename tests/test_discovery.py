@@ -389,10 +389,6 @@ def test_a_saved_result_is_one_of_the_workflow(found: rgwot.Discovery, tmp_path:
         assert done.exception is None, done.exception
         assert "cut" in done.output or command[0] == "export"
     assert found.compare(folder).agreement.kappa == 1
-    # A corrected result does not take the place of what was found.
-    merged = found.correct([{"edit": "merge", "step": 1, "into": 2}])
-    assert merged.save(tmp_path / "results", "mine", "tea").is_relative_to(tmp_path / "results/corrected")
-    assert found.compare(folder).agreement.kappa == 1
 
 
 def test_pictures_exports_and_comparisons(found: rgwot.Discovery, tmp_path: Path) -> None:

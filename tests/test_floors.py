@@ -12,7 +12,7 @@ import rgwot
 LIBRARY = Path(rgwot.__file__).parent
 #: From the top down. A new room takes its place here; an arrow that points up is a plan to change, not an entry.
 FLOORS = (
-    "__main__", "cli", "study", "estimator", "discovery", "bundles", "reporting", "corrections", "synthetic",
+    "__main__", "cli", "study", "estimator", "discovery", "bundles", "reporting", "synthetic",
     "baselines", "keysteps", "embedding", "losses", "transport", "procedure", "evaluation", "features", "datasets",
     "video", "config", "records", "timing", "runtime", "paths",
 )  # fmt: skip

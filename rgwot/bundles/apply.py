@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot import __version__, paths
-from rgwot.bundles.corrections import CORRECTIONS, corrected_segments
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, Bundle, read_bundle
 from rgwot.bundles.inputs import How, read_inputs
 from rgwot.config.experiments import family_of, split_id
@@ -30,7 +29,7 @@ from rgwot.keysteps.decode import Labelling, labelled, no_background, order_of
 from rgwot.keysteps.doubts import doubts
 from rgwot.keysteps.extended import restored
 from rgwot.keysteps.interface import Decoded, Predict
-from rgwot.keysteps.ordering import format_order, order_of_segments
+from rgwot.keysteps.ordering import format_order
 from rgwot.keysteps.outputs import KeySteps, write_keysteps
 from rgwot.paths import STORE, Run, Tree
 from rgwot.procedure import Procedure
@@ -202,9 +201,6 @@ def _write(
     about = bundle.about
     segments = {name: label_segments(video.time_s, steps[name], video.duration_s) for name, video in videos.items()}
     orders = {name: order_of(steps[name], video.time_s / video.duration_s) for name, video in videos.items()}
-    if CORRECTIONS in bundle.parts:
-        segments = corrected_segments(bundle, segments, known)
-        orders = {name: order_of_segments(own) for name, own in segments.items()}
     background = any((own == 0).any() for own in steps.values())
     diagnostics = {
         "method": about.method,

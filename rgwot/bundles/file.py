@@ -23,9 +23,9 @@ from pydantic import Field, ValidationError
 
 from rgwot import __version__, paths
 from rgwot.config.settings import Block, describe
-from rgwot.corrections.edits import LONGEST
 from rgwot.paths import Run, name_of
 from rgwot.procedure import Procedure
+from rgwot.reporting.names import LONGEST
 from rgwot.runtime.errors import RgwotError, first_line
 
 FORMAT = 1
@@ -40,7 +40,7 @@ PROCEDURE = name_of(paths.PROCEDURE)
 _SEAL = hashlib.sha256().digest_size * 2
 # Of the names of folders that `rgwot apply` makes.
 _Part = Annotated[str, Field(pattern=r"^[^/\\.\x00-\x1f][^/\\\x00-\x1f]*$", max_length=200)]
-# As `rgwot.corrections.edits` takes them; they are printed, too.
+# As `rgwot.reporting.names` takes them; they are printed, too.
 _Name = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]+$", max_length=LONGEST)]
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rgwot.bundles.corrections import CORRECTIONS, kept
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, PROCEDURE, bundle_bytes, packed
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import DECODERS
 from rgwot.config.registry import load
 from rgwot.config.settings import Settings
-from rgwot.corrections import read_corrections
 from rgwot.embedding.embed import fit_of
 from rgwot.embedding.interface import EmbedVideo, Fitted
 from rgwot.embedding.stored import EmbeddedTask, read_embeddings
@@ -28,11 +25,10 @@ from rgwot.keysteps.extended import restored
 from rgwot.keysteps.outputs import KeySteps
 from rgwot.paths import DIAGNOSTICS, Run, name_of
 from rgwot.records import read_diagnostics, read_segments
-from rgwot.reporting.corrected import correct_folder, report_lines
 from rgwot.reporting.names import names_of, read_names
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
-from rgwot.runtime.provenance import corrections_belong, remake
+from rgwot.runtime.provenance import remake
 from rgwot.timing import predicted_labels
 
 log = logging.getLogger(__name__)
@@ -58,7 +54,6 @@ def make_bundle(
     settings: Settings,
     blocks: Mapping[str, Mapping[str, Any]],
     names_yaml: Path | None = None,
-    corrections_yaml: Path | None = None,
 ) -> float:
     """Write the bundle of a result.
 
@@ -97,14 +92,8 @@ def make_bundle(
         if video not in stored or not np.array_equal(own, stored[video][list(own.columns)]):
             raise RgwotError(
                 f"{segments_csv}: video {video!r}: other segments than these embeddings give by these settings and "
-                f"this rgwot; {remake(segments_csv, 'decode')}; {corrections_belong(dataset, task)}"
+                f"this rgwot; {remake(segments_csv, 'decode')}"
             )
-    names = before = names_of(read_names(names_yaml), str(run), segments)
-    if edits := read_corrections(corrections_yaml):
-        corrected, replayed = correct_folder(segments_csv.parent, edits, before)
-        found, names = replace(found, procedure=corrected.procedure), replayed.names
-        for line in report_lines(replayed.report):
-            log.info("%s: %s", corrections_yaml, line.strip())
     about, parts = bundle_of(
         run=run,
         dataset=dataset,
@@ -116,10 +105,8 @@ def make_bundle(
         embedding=embedding,
         model=model_path.read_bytes() if model_path else None,
         found=found,
-        names=names,
+        names=names_of(read_names(names_yaml), str(run), segments),
     )
-    if edits:
-        parts[CORRECTIONS] = kept(edits, segments, before, stores)
     with replacing(output) as temporary:
         temporary.write_bytes(bundle_bytes(about, parts))
     agreement = float(about["agreement"])

@@ -39,8 +39,6 @@ VERBS: dict[str, tuple[click.Command, str]] = {
     "embed": (training.embed, "Embed every video of a task."),
     "decode": (keysteps.decode, "Find key steps and their order."),
     "procedure": (keysteps.procedure, "Learn the procedure from any table of segments."),
-    "correct": (keysteps.correct, "Replay corrections on a result."),
-    "import-corrections": (keysteps.import_corrections, "Make corrections of an edited ELAN or BORIS file."),
     "evaluate": (keysteps.evaluate, "Score a prediction by every protocol."),
     "yardsticks": (keysteps.yardsticks, "Measure how hard a task is before any method."),
     "table": (reporting.table, "Make a table from score files, or from its rows."),

@@ -28,7 +28,6 @@ from rgwot.config.registry import blocks
 @click.option("--dataset", required=True, help="Dataset id, to name results by.")
 @click.option("--task", required=True, help="Task id, to name results by.")
 @click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
-@click.option("--corrections", type=Folder, help="Corrections, as downloaded from a page; need not exist.")
 @options.config
 @options.seed
 @options.job("bundle")
@@ -40,7 +39,6 @@ def bundle(
     model: Path | None,
     decoder: str,
     names: Path | None,
-    corrections: Path | None,
     job: Job,
     seed: int,
 ) -> None:
@@ -65,7 +63,6 @@ def bundle(
         settings=job.settings,
         blocks={block: dumped[block] for block in job.reads},
         names_yaml=names,
-        corrections_yaml=corrections,
     )
     click.echo(f"{output}: as a new video, a video of the task would get the same key steps for {agreement:.2%} of it")
 

@@ -115,46 +115,6 @@ def procedure(segments: Path, folder: Path, learner: str, found: bool) -> None:
     click.echo("\n".join(drawn(learned, deviating, names)))
 
 
-@click.command()
-@click.argument("output", type=Folder)
-@click.option("--keysteps", required=True, type=Folder, help="Folder of the result, below results/keysteps.")
-@click.option("--corrections", required=True, type=Folder, help="Corrections, as downloaded from a page.")
-@click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
-def correct(output: Path, keysteps: Path, corrections: Path, names: Path | None) -> None:
-    """Write a result with corrections into the folder OUTPUT, and say which of them hold for it.
-
-    The result stays as it was found. OUTPUT has the same files, names.yaml, and corrections.csv, which lists the
-    corrections.
-    """
-    from rgwot.reporting.corrected import report_lines, write_corrected
-
-    click.echo("\n".join(report_lines(write_corrected(keysteps, corrections, output, names))))
-
-
-@click.command("import-corrections")
-@click.argument("output", type=Folder)
-@click.argument("files", type=Folder, nargs=-1, required=True)
-@click.option("--keysteps", required=True, type=Folder, help="Folder of the result, below results/keysteps.")
-@click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
-@click.option("--by", default="", help="Who has edited the files.")
-@click.option("--why", default="", help="The reason.")
-@click.option("--tier", help="Of ELAN and Praat: the tier. Default: key steps, or the only one.")
-@click.option("--fps", help="Of formats that count frames: frames per second.")
-def import_corrections(
-    output: Path, files: tuple[Path, ...], keysteps: Path, names: Path | None, tier: str | None, fps: str | None,
-    **said: str,
-) -> None:  # fmt: skip
-    """Add to the corrections in OUTPUT (YAML) what makes a result what edited FILES say.
-
-    Export the result (to ELAN, BORIS, CSV, ...), edit segments and labels there, and give the files back. Videos that
-    are in none of the files stay as they are.
-    """
-    from rgwot.reporting.corrected import add_edited
-
-    added = add_edited(output, files, keysteps, names, said, tier, fps)
-    click.echo(f"{output}: {added} correction{'s' * (added != 1)} added")
-
-
 @click.command(cls=SettingsCommand, reads=("evaluation",), epilog="Keep the stride if scores are compared with others.")
 @click.argument("output", type=Folder)
 @click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")

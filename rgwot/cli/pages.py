@@ -71,7 +71,6 @@ def view(output: Path, embeddings: Path, segments: Path, manifest: Path, root: P
 )
 @click.option("--root", required=True, type=Folder, help="Folder of the videos, so that a click can play them.")
 @click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
-@click.option("--corrections", type=Folder, help="Corrections, as downloaded from a page; need not exist.")
 @click.option("--groups", help="Column of the table of videos whose groups are shown, where they were compared.")
 def report(
     output: Path,
@@ -81,13 +80,12 @@ def report(
     results: Path,
     root: Path,
     names: Path | None,
-    corrections: Path | None,
     groups: str | None,
 ) -> None:
     """Write the page of a task into OUTPUT (HTML), and its ranked procedures next to it (CSV).
 
-    The page opens in a browser without a server: double-click it. Names and corrections made on it are kept when
-    its files are given back as --names and --corrections.
+    The page opens in a browser without a server: double-click it. Names typed into it are kept when the file
+    that it gives is given back as --names.
     """
     from rgwot.paths import Run, Tree
     from rgwot.reporting.page.render import write_page
@@ -98,7 +96,7 @@ def report(
         if run is None:
             raise RgwotError(f"run {text!r}: expected METHOD/DECODER/seedN, such as rgwot/graphcut/seed0")
         shown.append(run)
-    write_page(tree, root, shown, output, names, corrections, groups)
+    write_page(tree, root, shown, output, names, groups)
 
 
 @click.command("report-index")

@@ -124,7 +124,7 @@ class DatasetSettings(Block):
 
 
 class PageSettings(Block):
-    """What the page of a task shows, and where names and corrections made on it are kept."""
+    """What the page of a task shows, and where names typed into it are kept."""
 
     methods: tuple[str, ...] = Field(
         (
@@ -148,7 +148,6 @@ class PageSettings(Block):
         ("demo",), description="whose tasks results/report/index.html and the target `first` make pages of"
     )
     names: str = Field("names", description="folder of names typed into pages: names/{dataset}/{task}.yaml")
-    corrections: str = Field("corrections", description="folder of corrections: corrections/{dataset}/{task}.yaml")
 
 
 class Config(Settings):

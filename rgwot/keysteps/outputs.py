@@ -13,16 +13,7 @@ import pandas as pd
 
 from rgwot.keysteps.interface import Learned
 from rgwot.keysteps.ordering import Order, format_order, rank_procedures
-from rgwot.paths import (
-    CORRECTED_NAMES,
-    CORRECTED_REPORT,
-    DIAGNOSTICS,
-    KEYSTEPS,
-    ORDER,
-    PROCEDURES,
-    SEGMENTS,
-    name_of,
-)  # fmt: skip
+from rgwot.paths import DIAGNOSTICS, KEYSTEPS, NAMES, ORDER, PROCEDURES, SEGMENTS, name_of
 from rgwot.procedure import FOUND, Deviation, Procedure, Recording, deviations, learn, recordings_from_segments
 from rgwot.procedure.files import write_procedure
 from rgwot.records import SCOPES, SEGMENT_COLUMNS
@@ -75,8 +66,8 @@ class KeySteps:
         return deviations(self.procedure, _recordings(self.segments["task"]))
 
 
-#: Finds what is in a folder beside key steps, with corrections or without.
-NOT_KEY_STEPS = other_than({name_of(path) for path in (*KEYSTEPS, CORRECTED_NAMES, CORRECTED_REPORT)})
+#: Finds what is in a folder beside key steps.
+NOT_KEY_STEPS = other_than({name_of(path) for path in (*KEYSTEPS, NAMES)})
 
 
 def write_keysteps(output_dir: str | Path, found: KeySteps) -> None:

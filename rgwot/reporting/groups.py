@@ -15,7 +15,6 @@ from rgwot.procedure.files import read_deviation_list
 from rgwot.procedure.groups import ALPHA, COLUMNS, LEVEL, MEASURES, PERMUTATIONS, UNIT, compare_groups, few_videos
 from rgwot.procedure.words import listed
 from rgwot.records import read_segments
-from rgwot.reporting.corrected import warn_as_found
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, PAGE, Drawn, sheet, short, styled, tell
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv
@@ -29,7 +28,6 @@ def groups_of_result(keysteps: Path, videos_csv: Path, column: str, task: str | 
     path = keysteps / name_of(SEGMENTS)
     if not path.is_file():
         raise RgwotError(f"{keysteps}: found no {path.name}, expected a folder of key steps below results/keysteps")
-    warn_as_found(keysteps, "compared")
     recordings = recordings_from_segments(read_segments(path))
     groups = read_groups(videos_csv, [one.video for one in recordings], column, task)
     return compare_groups(recordings, read_deviation_list(keysteps / name_of(DEVIATIONS)), groups)

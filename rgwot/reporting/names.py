@@ -7,13 +7,15 @@ The file lies at ``names/{dataset}/{task}.yaml`` and looks like this::
       names:
         1: "pour water"
 
-Every training numbers its clusters afresh, so names hold for one result: ``result`` says which.
+Every training numbers its clusters afresh, so names hold for one result: ``result`` says which. Key steps of one name
+are one key step, and one called ``-`` is background (`as_named`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,11 +23,16 @@ from typing import Any, NamedTuple
 import pandas as pd
 import yaml
 
-from rgwot.corrections.edits import checked_name
-from rgwot.paths import CORRECTED_NAMES, SEGMENTS, Run, name_of
+from rgwot.paths import NAMES, SEGMENTS, Run, name_of
 from rgwot.records import read_segments
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.yaml_text import read_yaml
+from rgwot.timing import BACKGROUND
+
+#: Characters of a name at most.
+LONGEST = 80
+#: The name that makes a key step background.
+NO_STEP = "-"
 
 
 class RunNames(NamedTuple):
@@ -65,8 +72,19 @@ def _run_names(where: str, run: str, entry: Any) -> RunNames:
     for step, name in entry["names"].items():
         if not isinstance(step, int) or isinstance(step, bool) or step < 1:
             raise RgwotError(f"{where}: found key step {step!r}, expected a whole number from 1")
-        names[step] = checked_name(f"{where}: key step {step}", name)
+        names[step] = _name(f"{where}: key step {step}", name)
     return RunNames(str(entry["result"]), names)
+
+
+def _name(where: str, name: Any) -> str:
+    """Return the name of a key step without spaces around it; RgwotError where it is none."""
+    # Unquoted, YAML takes some names for numbers, dates or truth values.
+    if not isinstance(name, str):
+        raise RgwotError(f"{where}: found {name!r}, expected a name; put it in quotes")
+    text = name.strip()
+    if not 0 < len(text) <= LONGEST or any(unicodedata.category(letter) == "Cc" for letter in text):
+        raise RgwotError(f"{where}: found {name[:100]!r}, expected a name in one line, of 1 to {LONGEST} characters")
+    return text
 
 
 def names_of(names: Mapping[str, RunNames], run: str, segments: pd.DataFrame) -> dict[int, str]:
@@ -84,11 +102,28 @@ def names_text(run: str, segments: pd.DataFrame, names: Mapping[int, str]) -> st
 def names_in(folder: Path, names: Mapping[str, RunNames]) -> dict[int, str]:
     """Return the names of the key steps in a folder of results, such as ``METHOD/DECODER/DATASET/TASK/seedN``.
 
-    A corrected result has a file of its own with them, which is known in a folder anywhere.
+    A result that was saved from Python may have a file of its own with them, which is known in a folder anywhere.
     """
-    own = read_names(folder / name_of(CORRECTED_NAMES))
+    own = read_names(folder / name_of(NAMES))
     names, run = {**names, **own}, str(Run.of_folder(folder.absolute()) or next(iter(own), None))
     return names_of(names, run, read_segments(folder / name_of(SEGMENTS))) if run in names else {}
+
+
+def as_named(segments: pd.DataFrame, names: Mapping[int, str]) -> pd.DataFrame:
+    """Return segments as their names say: key steps of one name as the first of them, those called ``-`` as background.
+
+    Neighbouring segments of one video and scope that are then of one key step become one.
+    """
+    first: dict[str, int] = {NO_STEP: BACKGROUND}
+    same = {step: first.setdefault(name, step) for step, name in sorted(names.items())}
+    if all(step == other for step, other in same.items()):
+        return segments
+    by = ["video", "scope"] if "scope" in segments else ["video"]
+    table = segments.assign(key_step=segments["key_step"].replace(same)).sort_values([*by, "start_s"], kind="stable")
+    before = table.groupby(by, sort=False)[["end_s", "key_step"]].shift()
+    joins = (before["end_s"] == table["start_s"]) & (before["key_step"] == table["key_step"])
+    found = table.groupby((~joins).cumsum().to_numpy(), sort=False)
+    return found.first().assign(end_s=found["end_s"].last()).reset_index(drop=True)[list(segments.columns)]
 
 
 def named_order(order: str, names: Mapping[int, str]) -> str:

@@ -131,11 +131,6 @@ def remake(output: Path, verb: str) -> str:
     )
 
 
-def corrections_belong(dataset: str, task: str) -> str:
-    """Return the clause of a message to those who edited a result in place."""
-    return f"corrections by hand go into corrections/{dataset}/{task}.yaml"
-
-
 def note_revision(code: Path) -> None:
     """Tell the jobs of a run the revision of the checkout that ``code`` is in, so that each need not ask git."""
     os.environ[REVISION] = revision(code)

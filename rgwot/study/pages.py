@@ -76,7 +76,7 @@ def _runs_of(study: Study, key: str, dataset: str, task: str, seeds: Sequence[in
 
 
 def page_files(study: Study, dataset: str, task: str) -> list[str]:
-    """Return the files behind the page of a task, including names and corrections of key steps if there are any."""
+    """Return the files behind the page of a task, including names of key steps if there are any."""
     tree, column = Tree(RESULTS, dataset, task), page_column(study, dataset, task)
     files: dict[Path, None] = dict.fromkeys(
         (tree.at(paths.MANIFEST), tree.at(paths.ANNOTATIONS), tree.at(paths.STRIPS))
@@ -92,7 +92,7 @@ def page_files(study: Study, dataset: str, task: str) -> list[str]:
             files[tree.at(paths.VIEW, run)] = None
             if column is not None:
                 files[paths.at(paths.GROUPS, column=column, dataset=dataset, task=task, **asdict(run))] = None
-    return [str(path) for path in files] + typed_there(study, dataset, task)
+    return [str(path) for path in files] + names_there(study, dataset, task)
 
 
 def page_options(study: Study, dataset: str, task: str) -> str:
@@ -120,47 +120,10 @@ def names_file(study: Study, dataset: str, task: str) -> str:
     return str(Path(study.config.page.names) / dataset / f"{task}.yaml")
 
 
-def corrections_file(study: Study, dataset: str, task: str) -> str:
-    """Return the path of the file with the corrections of a task, which need not exist."""
-    return str(Path(study.config.page.corrections) / dataset / f"{task}.yaml")
-
-
 def names_there(study: Study, dataset: str, task: str) -> list[str]:
     """Return the file with the names of a task's key steps if it exists."""
     path = names_file(study, dataset, task)
     return [path] if Path(path).exists() else []
-
-
-def typed_there(study: Study, dataset: str, task: str) -> list[str]:
-    """Return the files of names and of corrections that exist."""
-    files = names_file(study, dataset, task), corrections_file(study, dataset, task)
-    return [path for path in files if Path(path).exists()]
-
-
-def corrections_needed(study: Study, dataset: str, task: str) -> str:
-    """Return the file with the corrections of a task; RgwotError if there is none."""
-    path = corrections_file(study, dataset, task)
-    if not Path(path).exists():
-        raise RgwotError(
-            f"{path}: no such file; expected corrections; make them on the page of {dataset}/{task}, and put the file "
-            "that it gives you there"
-        )
-    return path
-
-
-def shown_result(
-    study: Study, dataset: str, task: str, method: str, decoder: str, seed: str, **_: str
-) -> dict[str, str]:
-    """Return segments, deviations and names of a result as its page shows them: corrected where there are corrections.
-
-    Names are left out where there are none.
-    """
-    tree, run = Tree(RESULTS, dataset, task), Run(method, decoder, int(seed))
-    corrected = Path(corrections_file(study, dataset, task)).exists()
-    segments = tree.at(paths.CORRECTED if corrected else paths.SEGMENTS, run)
-    found = {"segments": str(segments), "deviations": str(segments.with_name(paths.name_of(paths.DEVIATIONS)))}
-    names = [str(tree.at(paths.CORRECTED_NAMES, run))] if corrected else names_there(study, dataset, task)
-    return {**found, **({"names": names[0]} if names else {})}
 
 
 def index_pages(study: Study) -> list[str]:

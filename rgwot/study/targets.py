@@ -21,7 +21,7 @@ from rgwot.study.tables import check_table, check_task, figure_plan
 #: Paths of one task, each with everything below it.
 _OF_TASK = (
     paths.MANIFEST, paths.ANNOTATIONS, paths.YARDSTICKS, paths.FEATURES, paths.MODEL, paths.EMBEDDINGS, paths.SEGMENTS,
-    paths.CORRECTED, paths.SCORES, paths.VIEW, paths.BUNDLE, paths.CHOICE_CURVES, paths.SEGMENT_BARS, paths.PAGE,
+    paths.SCORES, paths.VIEW, paths.BUNDLE, paths.CHOICE_CURVES, paths.SEGMENT_BARS, paths.PAGE,
     paths.GROUPS,
 )  # fmt: skip
 #: Figures that have rules of their own, one per task or result; all others are data (`rgwot.study.tables.all_figures`).
@@ -40,7 +40,7 @@ _VALUED = ("-d", "-s", "-j", "-c")
 _FLAGS = ("--", "--dry-run", "--dryrun", "--keep-going", "--printshellcmds", "--forceall", "--force")
 #: Folders of results, and files in a folder of key steps.
 _FOLDERS = {Path(template).parts[1] for template in (*_OF_TASK, paths.TABLE, paths.FIGURE, paths.STRIPS)}
-_KEYSTEPS = {paths.name_of(path) for path in (*paths.KEYSTEPS, paths.CORRECTED_NAMES, paths.CORRECTED_REPORT)}
+_KEYSTEPS = {paths.name_of(path) for path in paths.KEYSTEPS}
 
 _TASK_TARGETS = {
     template: re.compile(_pattern(template[: template.index("{task}") + len("{task}")]) + r"(?:/.+|\.[a-z]+)")
@@ -94,7 +94,7 @@ def _check_task_target(study: Study, argument: str, target: str) -> None:
         if top == paths.RESULTS and (near := _nearly(folder, _FOLDERS)):
             raise RgwotError(f"{argument}: no folder of results; did you mean {'/'.join((top, near, *rest[:-2]))}?")
         return
-    if template in (paths.SEGMENTS, paths.CORRECTED):
+    if template == paths.SEGMENTS:
         if Run.of_folder(Path(target).absolute()) is not None:
             raise RgwotError(f"{argument}: found a folder, expected a file in it; ask for {target}/segments.csv")
         if near := _nearly(Path(target).name, _KEYSTEPS):

@@ -6,9 +6,9 @@ import json
 import os
 from pathlib import Path
 
-from rgwot.paths import SEGMENTS, STORE, Run, name_of
+from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.provenance import RECORD, corrections_belong, remake, sha256
+from rgwot.runtime.provenance import RECORD, remake, sha256
 
 
 def differences(results: Path) -> tuple[int, list[str]]:
@@ -44,6 +44,4 @@ def differences(results: Path) -> tuple[int, list[str]]:
                 # A store of a batch is made again by itself.
                 made = next((folder for folder in path.parents if folder.suffix == STORE), place)
                 lines.append(f"{path}: {found[:26]}, expected SHA-256 {digest[:12]}; {remake(made, verb)}")
-                if path.name == name_of(SEGMENTS) and Run.of_folder(path.parent) is not None:
-                    lines[-1] += f"; {corrections_belong(*path.parts[-4:-2])}"
     return checked, lines

@@ -73,6 +73,5 @@ class Study:
             settings=settings,
             blocks=json.loads(json.dumps(settings.model_dump(by_alias=True, mode="json"))),
             names_yaml=names,
-            corrections_yaml=self.tree.results / "corrections.yaml",
         )
         return segments.parent, bundle

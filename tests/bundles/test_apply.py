@@ -25,7 +25,6 @@ from rgwot.paths import Tree
 from rgwot.procedure.files import read_procedure
 from rgwot.records import read_deviations, read_diagnostics, read_segments
 from rgwot.runtime.errors import RgwotError
-from rgwot.timing import predicted_labels
 
 Results = Callable[..., tuple[Path, Path]]
 
@@ -222,42 +221,3 @@ def test_a_table_is_imported_as_those_of_the_study_were(tmp_path: Path, form: di
             RgwotError, match=r"new\.zarr: column 1 is 'p3_y', not 'p0_x'; expected the columns of .*\.rgwot"
         ):
             apply_bundle(bundle, [tmp_path / "new.csv"], tmp_path / "out")
-
-
-def test_corrections_of_the_study_hold_for_other_videos(study: Study, tmp_path: Path) -> None:
-    from rgwot.corrections import parse_edits, reference, write_corrections
-
-    folder, bundle = study.result("raw", "kmeans")
-    found = read_segments(folder / "segments.csv")
-    one, other = sorted(set(found.query("scope == 'task'")["key_step"]))[:2]
-    video, start_s, end_s = reference(found, other)[0]
-    edits = [
-        {"edit": "border", "segment": [video, start_s, end_s], "end": start_s + 0.031},
-        {"edit": "merge", "step": reference(found, one), "into": reference(found, other)},
-        {"edit": "delete", "segment": ["gone", 0, 1]},
-    ]
-    known, new = study.videos[video], tmp_path / "new.mp4"
-    # With another digest than that of the study's.
-    new.write_bytes(known.read_bytes() + b"\0")
-    apply_bundle(bundle, [known, new], tmp_path / "before", How(device="cpu"))
-    corrections = study.tree.results / "corrections.yaml"
-    write_corrections(parse_edits(edits), corrections)
-    _, bundle = study.result("raw", "kmeans")
-    corrections.unlink()
-    applied = apply_bundle(bundle, [known, new], tmp_path / "out", How(device="cpu"))
-    assert {one.video: one.known for one in applied} == {video: True, "new": False}
-    before, after = (task_segments(tmp_path / name / "segments.csv") for name in ("before", "out"))
-    # Of the new video all that was the one is the other; of the study's own the border is moved, too.
-    at = {name: np.arange(0, own["end_s"].max(), 0.011) for name, own in before.groupby("video")}
-    assert np.array_equal(
-        np.where(at_times(before, "new", at) == one, other, at_times(before, "new", at)), at_times(after, "new", at)
-    )
-    assert start_s + 0.031 in after[after["video"] == video]["end_s"].to_numpy().round(6)
-    order = read_procedure(tmp_path / "out/results/keysteps/raw/kmeans/tiny/clips/seed0/procedure.json").order
-    assert set(order) == set(read_procedure(folder / "procedure.json").order) - {one}
-    assert read_diagnostics(folder / "diagnostics.json").get("corrections") is None
-
-
-def at_times(segments: pd.DataFrame, video: str, times: dict[str, np.ndarray]) -> np.ndarray:
-    own = segments[segments["video"] == video]
-    return predicted_labels(own["start_s"], own["end_s"], own["key_step"], times[video])

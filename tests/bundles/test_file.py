@@ -214,8 +214,7 @@ def test_a_result_that_is_not_what_comes_of_the_files_gets_no_bundle(study: Stud
     with pytest.raises(RgwotError, match="not what comes of its features"):
         make_bundle(bundle, segments_csv=table, run=Run("whitened", "graphcut", 0), **{**common, "settings": other})
     table.write_text(table.read_text().replace(",1\n", ",9\n"))
-    edited = r"other segments than these embeddings give.*corrections/tiny/clips\.yaml"
-    with pytest.raises(RgwotError, match=edited):
+    with pytest.raises(RgwotError, match="other segments than these embeddings give"):
         make_bundle(bundle, segments_csv=table, run=run, **common)
     assert bundle.read_bytes() == before
 

@@ -26,7 +26,7 @@ from rgwot.datasets.names import video_id
 from rgwot.reporting.export import texts
 from rgwot.reporting.export.interface import Segment, Video, export, read_videos, videos_of
 from rgwot.reporting.export.texts import clock, transitions
-from rgwot.reporting.names import names_text
+from rgwot.reporting.names import as_named, names_text
 from rgwot.runtime.errors import RgwotError
 from rgwot.video.cutting import cut
 
@@ -300,7 +300,7 @@ def test_a_result_is_read_by_scope_and_with_its_names(tmp_path: Path) -> None:
         read_videos(tmp_path)
 
 
-def test_a_corrected_result_in_a_folder_of_ones_own_has_its_names(tmp_path: Path) -> None:
+def test_a_result_saved_in_a_folder_of_ones_own_has_its_names(tmp_path: Path) -> None:
     file = tmp_path / "segments.csv"
     file.write_text("video,scope,start_s,end_s,key_step\na%20b,task,0,1,2\na%20b,task,1,4,0\n")
     names = names_text("raw/kmeans/seed3", pd.read_csv(file), {2: "pour"})
@@ -308,6 +308,20 @@ def test_a_corrected_result_in_a_folder_of_ones_own_has_its_names(tmp_path: Path
     (video,) = read_videos(tmp_path)
     assert (video.stem, video.duration_s, video.filmed) == ("a b", 4.0, False)
     assert [segment.label for segment in video.segments] == ["pour"]
+
+
+def test_key_steps_of_one_name_are_one_and_a_dash_is_background() -> None:
+    rows = [("a", 0, 1, 1), ("a", 1, 2, 3), ("a", 2, 3, 4), ("a", 3, 4, 2), ("a", 4, 5, 3), ("b", 0, 2, 3), ("b", 2, 3, 2)]
+    segments = pd.DataFrame(rows, columns=["video", "start_s", "end_s", "key_step"])
+    named = as_named(segments, {1: "stir", 3: "stir", 2: "-"})
+    assert named.to_numpy().tolist() == [
+        ["a", 0, 2, 1], ["a", 2, 3, 4], ["a", 3, 4, 0], ["a", 4, 5, 1], ["b", 0, 2, 1], ["b", 2, 3, 0],
+    ]  # fmt: skip
+    assert as_named(segments, {1: "stir"}).equals(segments)
+    videos = videos_of(segments, names={1: "stir", 3: "stir", 2: "-"})
+    assert [[(one.start_s, one.end_s, one.label) for one in video.segments] for video in videos] == [
+        [(0, 2, "stir"), (2, 3, "key step 4"), (4, 5, "stir")], [(0, 2, "stir")],
+    ]  # fmt: skip
 
 
 def test_videos_that_are_not_there_are_told_where_files_name_them(

@@ -75,19 +75,13 @@ def test_few_videos_and_three_groups(result: Path, caplog: pytest.LogCaptureFixt
     assert len(table) == 3 * 6 * 4
 
 
-def test_names_of_key_steps_in_the_table_and_corrections_beside_the_result(
-    result: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_names_of_key_steps_in_the_table(result: Path) -> None:
     folder = result.parent / "keysteps" / "raw" / "kmeans" / "demo" / "assembly" / "seed0"
     folder.parent.mkdir(parents=True)
     result.rename(folder)
     plain = read_group_table(compared(folder, "aaaaaabbbbbb")[1])
-    assert "your corrections" not in caplog.text
-    corrected = result.parent / "corrected" / "raw" / "kmeans" / "demo" / "assembly" / "seed0"
-    corrected.mkdir(parents=True)
     names = folder / "names.yaml"
     names.write_text(names_text("raw/kmeans/seed0", read_segments(folder / "segments.csv"), {2: "pour"}))
     table = read_group_table(compared(folder, "aaaaaabbbbbb", "--names", str(names))[1])
     assert set(zip(table["key_step"], table["name"], strict=True)) == {(1, ""), (2, "pour"), (3, "")}
     pd.testing.assert_frame_equal(table.drop(columns="name"), plain)
-    assert f"{folder}: compared as it was found; {corrected} has your corrections" in caplog.text

@@ -26,9 +26,7 @@ from rgwot.reporting.page.runs import soundness
 
 def shown(steps: list[int], order: tuple[int, ...] = (), **facts: Any) -> Any:
     procedure = (SimpleNamespace(order=order), []) if order else None
-    return SimpleNamespace(
-        facts={"steps": steps, "kind": "untrained", **facts}, procedure=procedure, body={}, found=order
-    )
+    return SimpleNamespace(facts={"steps": steps, "kind": "untrained", **facts}, procedure=procedure, body={})
 
 
 def test_colours_follow_the_order_and_results_that_agree_have_the_same() -> None:
@@ -46,13 +44,6 @@ def test_colours_follow_the_order_and_results_that_agree_have_the_same() -> None
     agreements = compare_pairs([{"a": np.ones(4, int)}, {"a": np.array([1, 2, 3, 3])}])
     (_, second) = _colours(agreements, [shown([1]), shown([1, 2, 3])])
     assert len({*second.values()}) == 3
-
-
-def test_corrections_leave_colours_and_what_they_made_comes_last() -> None:
-    run = shown([1, 2, 3], (4, 1, 3))
-    run.found = (3, 1, 2)
-    (colours,) = _colours({}, [run])
-    assert colours == {"3": 1, "1": 2, "2": 3, "4": 4}
 
 
 def test_a_video_that_decodes_in_part_is_told() -> None:

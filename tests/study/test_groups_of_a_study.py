@@ -6,7 +6,6 @@ import pytest
 
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import columns, groups_file, page_column, video_table
-from rgwot.study.pages import shown_result
 from rgwot.study.study import Study
 
 
@@ -14,7 +13,7 @@ def study(tmp_path: Path, **entry: str) -> Study:
     (tmp_path / "videos/tea").mkdir(parents=True, exist_ok=True)
     (tmp_path / "videos/tea/monday.mp4").touch()
     content = {"layout": "folder", "root": str(tmp_path / "videos"), **entry}
-    return Study.of({"datasets": {"mine": content}, "page": {"corrections": str(tmp_path / "corrections")}})
+    return Study.of({"datasets": {"mine": content}})
 
 
 def test_the_table_of_the_configuration_takes_the_place_of_the_folders_own(tmp_path: Path) -> None:
@@ -33,18 +32,3 @@ def test_the_table_of_the_configuration_takes_the_place_of_the_folders_own(tmp_p
         groups_file(named, "mine", "tea", "group")
     assert page_column(named, "mine", "tea") is None
     assert page_column(study(tmp_path, videos=str(other), group="surgeon"), "mine", "tea") == "surgeon"
-
-
-def test_groups_are_of_the_corrected_result_where_there_are_corrections(tmp_path: Path) -> None:
-    run = {"method": "whitened", "decoder": "meanfield", "seed": "0"}
-    found = shown_result(study(tmp_path), "mine", "tea", **run)
-    assert found == {
-        "segments": "results/keysteps/whitened/meanfield/mine/tea/seed0/segments.csv",
-        "deviations": "results/keysteps/whitened/meanfield/mine/tea/seed0/deviations.csv",
-    }
-    corrections = tmp_path / "corrections/mine/tea.yaml"
-    corrections.parent.mkdir(parents=True)
-    corrections.touch()
-    corrected = shown_result(study(tmp_path), "mine", "tea", **run)
-    assert corrected["segments"] == "results/corrected/whitened/meanfield/mine/tea/seed0/segments.csv"
-    assert corrected["names"] == "results/corrected/whitened/meanfield/mine/tea/seed0/names.yaml"

@@ -6,13 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from checkouts import Checkout
-
-from rgwot.corrections import parse_edits, reference, write_corrections
-from rgwot.procedure.files import read_procedure
-from rgwot.records import read_segments
 
 METHODS = {"rgwot": "graphcut", "whitened": "meanfield", "rgwot-plus": "consensus"}
 
@@ -60,34 +55,3 @@ def test_a_bundle_is_made_once_and_applied(fresh: Checkout, tmp_path: Path) -> N
     assert "a video of the study: its answer there" in said.stdout
     found = [line for line in (fresh.path / segments).read_text().splitlines() if line.startswith(f"{clip.stem},task")]
     assert (tmp_path / "out/segments.csv").read_text().splitlines()[1:] == found
-
-    # Corrections lie beside the result; scores of it are of its own, and the next bundle follows them.
-    corrected = Path(segments.replace("keysteps", "corrected"))
-    scores = str(corrected.with_name("scores.csv"))
-    assert "corrections/demo/assembly.yaml: no such file" in fresh.plan(scores).mistake
-    result = read_segments(fresh.path / segments)
-    one, other = read_procedure(fresh.path / Path(segments).with_name("procedure.json")).order[:2]
-    edits = [{"edit": "merge", "step": reference(result, one), "into": reference(result, other)}]
-    write_corrections(parse_edits(edits), fresh.path / "corrections/demo/assembly.yaml")
-    # A short line by hand, of one video.
-    with (fresh.path / "corrections/demo/assembly.yaml").open("a") as file:
-        file.write(f"- {{edit: delete, segment: [{clip.stem}, 1000, 1001], why: not there}}\n")
-    plan = fresh.plan(scores, bundle, segments)
-    assert (plan.jobs["correct"], plan.jobs["evaluate_corrected"], plan.jobs["bundle"], plan.jobs["decode"]) == (
-        1,
-        1,
-        1,
-        0,
-    )
-    made = fresh.snakemake(scores, bundle)
-    assert made.returncode == 0, made.text[-4000:]
-    assert read_segments(fresh.path / segments).equals(result)
-    found = read_segments(fresh.path / corrected).query("scope == 'task'")
-    assert one not in set(found["key_step"])
-    assert pd.read_csv(fresh.path / corrected.with_name("corrections.csv"))["holds"].tolist() == [True, False]
-    assert set(pd.read_csv(fresh.path / scores)["decoder"]) == {"meanfield+corrected"}
-    said = subprocess.run(command, cwd=fresh.path, capture_output=True, text=True, check=False)
-    assert said.returncode == 0, said.stderr
-    applied = read_segments(tmp_path / "out/segments.csv")
-    own = found[found["video"] == clip.stem].reset_index(drop=True)
-    pd.testing.assert_frame_equal(applied, own)

@@ -67,14 +67,3 @@ def test_without_a_table_of_videos(study: Checkout) -> None:
     finally:
         kept.rename(table)
     assert "mine/tea: no groups; expected features/tea/videos.csv with the columns video and group" in said
-
-
-def test_of_a_corrected_result(study: Checkout) -> None:
-    corrections = study.path / "corrections/mine/tea.yaml"
-    corrections.parent.mkdir(parents=True)
-    corrections.write_text("- {edit: delete, segment: [v0, 0, 2]}\n", encoding="utf-8")
-    try:
-        jobs = study.plan(f"results/groups/group/{RUN}.csv", more=["mine.yaml"]).jobs
-    finally:
-        corrections.unlink()
-    assert jobs["correct"] == jobs["compare_groups"] == 1

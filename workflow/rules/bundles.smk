@@ -8,7 +8,7 @@ rule bundle:
             lambda w: family_of(w.method).trained,
             then="results/models/{method}/{dataset}/{task}/seed{seed}/model.pt",
         ),
-        typed=lambda w: pages.typed_there(STUDY, w.dataset, w.task),
+        names=lambda w: pages.names_there(STUDY, w.dataset, w.task),
         index="results/features/{dataset}/{task}/index.csv",
         embeddings="results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
     output:
@@ -26,11 +26,10 @@ rule bundle:
         settings=settings_of("bundle"),
         model=lambda w, input: options(model=input.model),
         names=lambda w: pages.names_file(STUDY, w.dataset, w.task),
-        corrections=lambda w: pages.corrections_file(STUDY, w.dataset, w.task),
     message:
         "bundle: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
         "rgwot bundle --config {params.config} --method {wildcards.method:q} --decoder {wildcards.decoder:q}"
         " --dataset {wildcards.dataset} --task {wildcards.task:q} --seed {wildcards.seed} {params.model}"
         " --index {input.index:q} --embeddings {input.embeddings:q} --segments {input.segments:q}"
-        " --names {params.names:q} --corrections {params.corrections:q} {output:q} > /dev/null 2> {log:q}"
+        " --names {params.names:q} {output:q} > /dev/null 2> {log:q}"

@@ -67,11 +67,10 @@ def options(**files):
     return " ".join(f"--{name} {shlex.quote(str(file))}" for name, file in files.items() if file)
 
 
-def result(*names, corrected=False):
+def result(*names):
     """The files of a result by name, all of them by default."""
     files = {Path(file).stem: file for file in paths.KEYSTEPS}
-    folder = Path(paths.CORRECTED if corrected else paths.SEGMENTS).parent
-    return {name: str(folder / Path(files[name]).name) for name in names or files}
+    return {name: files[name] for name in names or files}
 
 
 def figure_labels(form):

@@ -22,31 +22,13 @@ rule evaluate:
         settings=settings_of("evaluate"),
         key_steps=one_line_errors(lambda w: datasets.key_steps(STUDY, w.dataset, w.task)),
         graph=lambda w, input: options(graph=input.graph),
-        decoder=lambda w: w.decoder,
     message:
         "evaluate: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
-        "rgwot evaluate --config {params.config} --method {wildcards.method:q} --decoder {params.decoder:q}"
+        "rgwot evaluate --config {params.config} --method {wildcards.method:q} --decoder {wildcards.decoder:q}"
         " --dataset {wildcards.dataset} --task {wildcards.task:q} --seed {wildcards.seed}"
         " --manifest {input.manifest:q} --annotations {input.annotations:q} --segments {input.segments:q}"
         " --diagnostics {input.diagnostics:q} --procedure {input.procedure:q} {params.graph} {output:q} 2> {log:q}"
-
-
-# A comparison of its own: no table reads what people have corrected.
-use rule evaluate as evaluate_corrected with:
-    input:
-        **result("segments", "procedure", "diagnostics", corrected=True),
-        graph=lambda w: jobs.graph_there(w.dataset, w.task),
-        manifest="results/manifest/{dataset}/{task}.csv",
-        annotations=one_line_errors(lambda w: datasets.annotations_of(STUDY, w.dataset, w.task)),
-    output:
-        "results/corrected/{method}/{decoder}/{dataset}/{task}/seed{seed}/scores.csv",
-    log:
-        "results/logs/evaluate_corrected/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
-    params:
-        decoder=lambda w: f"{w.decoder}+corrected",
-    message:
-        "evaluate: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}, corrected"
 
 
 rule yardsticks:

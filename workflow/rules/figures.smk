@@ -63,8 +63,8 @@ rule choice_curves:
 
 rule compare_groups:
     input:
-        # Of the corrected result where there are corrections, as on the page.
-        unpack(lambda w: pages.shown_result(STUDY, **w)),
+        **result("segments", "deviations"),
+        names=lambda w: pages.names_there(STUDY, w.dataset, w.task),
         videos=one_line_errors(lambda w: datasets.groups_file(STUDY, w.dataset, w.task, w.column)),
     output:
         table=report(
@@ -88,12 +88,12 @@ rule compare_groups:
     resources:
         **doubled(mem_mb=2000, runtime=30),
     params:
-        names=lambda w, input: options(names=input.get("names")),
+        names=lambda w: pages.names_file(STUDY, w.dataset, w.task),
     message:
         "groups: {wildcards.column} in {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}"
     shell:
         "rgwot compare-groups --videos {input.videos:q} --column {wildcards.column:q} --task {wildcards.task:q}"
-        " {params.names} --title {wildcards.dataset}/{wildcards.task:q}':"
+        " --names {params.names:q} --title {wildcards.dataset}/{wildcards.task:q}':"
         " {wildcards.method}/{wildcards.decoder}, seed {wildcards.seed}'"
         " {output.table:q} $(dirname {input.segments:q}) > {log:q} 2>&1"
 

@@ -43,30 +43,3 @@ use rule decode as decode_trivial with:
     params:
         scopes="",
         source=lambda w, input: options(manifest=input.manifest, annotations=input.annotations),
-
-
-rule correct:
-    input:
-        **result("segments", "order", "procedure", "diagnostics"),
-        corrections=one_line_errors(lambda w: pages.corrections_needed(STUDY, w.dataset, w.task)),
-        names=lambda w: pages.names_there(STUDY, w.dataset, w.task),
-    output:
-        **result(corrected=True),
-        names="results/corrected/{method}/{decoder}/{dataset}/{task}/seed{seed}/names.yaml",
-        report="results/corrected/{method}/{decoder}/{dataset}/{task}/seed{seed}/corrections.csv",
-    log:
-        "results/logs/correct/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
-    localrule: True
-    conda:
-        "../../envs/evaluate.yaml"
-    resources:
-        **doubled(mem_mb=1000, runtime=30),
-    params:
-        names=lambda w: pages.names_file(STUDY, w.dataset, w.task),
-        keysteps=lambda w, input: str(Path(input.segments).parent),
-        folder=lambda w, output: str(Path(output.segments).parent),
-    message:
-        "correct: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
-    shell:
-        "rgwot correct --keysteps {params.keysteps:q} --corrections {input.corrections:q} --names {params.names:q}"
-        " {params.folder:q} > {log:q} 2>&1"

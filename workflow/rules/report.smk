@@ -80,13 +80,12 @@ rule page:
     params:
         root=one_line_errors(lambda w: STUDY.config.root_of(w.dataset)),
         names=lambda w: pages.names_file(STUDY, w.dataset, w.task),
-        corrections=lambda w: pages.corrections_file(STUDY, w.dataset, w.task),
         runs=one_line_errors(lambda w: pages.page_options(STUDY, w.dataset, w.task)),
     message:
         "page: {wildcards.dataset}/{wildcards.task}"
     shell:
         "rgwot report --dataset {wildcards.dataset} --task {wildcards.task:q} --root {params.root:q}"
-        " --names {params.names:q} --corrections {params.corrections:q} {params.runs} {output.page:q} 2> {log:q}"
+        " --names {params.names:q} {params.runs} {output.page:q} 2> {log:q}"
 
 
 rule page_index:

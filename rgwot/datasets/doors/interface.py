@@ -134,7 +134,6 @@ def read_segments(
     *,
     tier: str | None = None,
     fps: str | float | Fraction | None = None,
-    numbers: bool = False,
 ) -> pd.DataFrame:
     """Read the segments of one file in any of the `FORMATS`, recognised by suffix and content.
 
@@ -146,15 +145,12 @@ def read_segments(
         Of ELAN and Praat: the tier; without it the tier ``key steps``, or the only one.
     fps
         Of Label Studio and MS-TCN, which count frames: frames per second.
-    numbers
-        Whether the numbers of key steps are wanted as well, of tables that have them.
 
     Returns
     -------
     pandas.DataFrame
         Columns ``video`` (the stem of its file), ``start_s``, ``end_s`` (seconds, start < end) and ``label``, in the
-        order of the file. Background is in none. With ``numbers`` also ``where`` (like ``line 3``) and ``key_step``
-        (text or None), and rows without a label.
+        order of the file. Background is in none.
 
     Raises
     ------
@@ -164,12 +160,12 @@ def read_segments(
     import pandas as pd
 
     path = Path(path)
-    rows = _rows(path, Hints(tier, None if fps is None else parse_rate(fps)), numbers)
+    rows = _rows(path, Hints(tier, None if fps is None else parse_rate(fps)))
     kept = [row for row in rows if row.end_s > row.start_s]
     if len(kept) < len(rows):
         _LOG.warning("%s: %d events without length are left out", path, len(rows) - len(kept))
     table = pd.DataFrame(kept, columns=list(Row._fields), dtype=object).astype({"start_s": float, "end_s": float})
-    return table if numbers else table[["video", "start_s", "end_s", "label"]]
+    return table[["video", "start_s", "end_s", "label"]]
 
 
 def read_annotation(path: Path, names: Iterable[str], hints: Hints, clock: VideoInfo | None) -> Annotation:
@@ -189,7 +185,7 @@ def read_annotation(path: Path, names: Iterable[str], hints: Hints, clock: Video
     return checked(path, segments, notes, clock, overlap_is_normal=False)
 
 
-def _rows(path: Path, hints: Hints, numbers: bool = False) -> list[Row]:
+def _rows(path: Path, hints: Hints) -> list[Row]:
     name = format_of(path)
     try:
         rows = [row._replace(label=" ".join(row.label.split())) for row in FORMATS[name].read(path, hints)]
@@ -206,7 +202,7 @@ def _rows(path: Path, hints: Hints, numbers: bool = False) -> list[Row]:
                 "time_order", path, row.where,
                 f"{row.label!r} from {row.start_s:g} to {row.end_s:g} s; expected 0 <= start <= end; correct the times",
             )  # fmt: skip
-    return [row for row in rows if row.label or numbers]
+    return [row for row in rows if row.label]
 
 
 def _head(path: Path) -> str:

@@ -131,8 +131,7 @@ def read_table(path: Path, hints: Hints) -> Iterator[Row]:
         if low.get("scope", "task") == "task":
             start_s, end_s = number(path, where, start), number(path, where, end)
             label = "" if label == "0" else label
-            key_step = low["key_step"].removesuffix(".0") if "key_step" in low else None
-            yield Row(low.get("video") or path.stem, start_s, end_s, label, where, key_step)
+            yield Row(low.get("video") or path.stem, start_s, end_s, label, where)
 
 
 def read_without_header(path: Path, hints: Hints) -> Iterator[Row]:

@@ -21,17 +21,13 @@ TIER = "key steps"
 
 
 class Row(NamedTuple):
-    """A segment as a file has it: ``video`` is the stem of the video's file, ``where`` the place, like ``line 3``.
-
-    ``key_step`` is the number, None unless it is of a table with such a column, which may have labels besides.
-    """
+    """A segment as a file has it: ``video`` is the stem of the video's file, ``where`` the place, like ``line 3``."""
 
     video: str
     start_s: float
     end_s: float
     label: str
     where: str
-    key_step: str | None = None
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from rgwot.datasets.names import stem_of
 from rgwot.paths import Run, Tree
 from rgwot.procedure.files import read_procedure
 from rgwot.records import read_manifest, read_segments
-from rgwot.reporting.corrected import warn_as_found
-from rgwot.reporting.names import names_in, read_names
+from rgwot.reporting.names import as_named, names_in, read_names
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.provenance import own_folder
 
@@ -162,7 +161,7 @@ def videos_of(
         The videos, with columns ``video``, ``path``, ``duration_s``, ``fps``, ``width`` and ``height``, as a manifest
         has them; None: there are only segments, which tell the length.
     names
-        Names of key steps.
+        Names of key steps (`rgwot.reporting.names.as_named`).
     root
         Folder that the paths start from.
     """
@@ -170,7 +169,9 @@ def videos_of(
         ends = segments.groupby("video", sort=False)["end_s"].max()
         media = pd.DataFrame({"video": ends.index, "path": map(stem_of, ends.index), "duration_s": ends.to_numpy()})
         media = media.assign(fps=math.nan, width=0, height=0)
-    segments, called = segments[segments["key_step"] > 0], names or {}
+    called = names or {}
+    segments = as_named(segments, called)
+    segments = segments[segments["key_step"] > 0]
     # Features without a video have sides of 0.
     sides = media[["width", "height"]].astype("float64").where(lambda side: side > 0)
     videos = []
@@ -221,7 +222,6 @@ def export_keysteps(
     name: str, keysteps: Path, output: Path, names: Path | None = None, root: Path | None = None
 ) -> str:
     """Write the result in a folder of key steps in a format; arguments are those of `read_videos` and `export`."""
-    warn_as_found(keysteps, "exported")
     if name in FORMATS and FORMATS[name].graph:
         return export(name, read_graph(keysteps, names), output)
     return export(name, read_videos(keysteps, names, root), output)

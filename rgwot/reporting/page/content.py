@@ -17,7 +17,6 @@ from scipy.optimize import linear_sum_assignment
 
 from rgwot import __version__, paths
 from rgwot.config.methods import ANNOTATED
-from rgwot.corrections import read_corrections
 from rgwot.evaluation.agreement import Agreement
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.keysteps.doubts import SAME, seeds_differ
@@ -64,17 +63,16 @@ def gather(
     runs: Sequence[Run],
     page_folder: Path,
     names_yaml: str | os.PathLike[str] | None,
-    corrections_yaml: str | os.PathLike[str] | None,
     groups: str | None = None,
 ) -> Content:
     """Read the results of a task for a page that will lie in ``page_folder``."""
     if not runs:
         raise RgwotError(f"{tree.dataset}/{tree.task}: no run to show; name at least one, such as rgwot/graphcut/seed0")
-    names, edits = read_names(names_yaml), read_corrections(corrections_yaml)
+    names = read_names(names_yaml)
     manifest, annotations = read_manifest(tree.at(paths.MANIFEST)), read_annotations(tree.at(paths.ANNOTATIONS))
     # Of the seeds of a method the first one is looked at in detail, whatever views lie in the results.
     first = {(run.method, run.decoder): run for run in reversed(runs)}.values()
-    shown = [read_run(tree, run, manifest, annotations, names, edits, viewed=run in first) for run in runs]
+    shown = [read_run(tree, run, manifest, annotations, names, viewed=run in first) for run in runs]
     files = [tree.at(paths.STRIPS) / f"{video}.jpg" for video in manifest["video"]]
     strips = [base64.b64encode(file.read_bytes()).decode() if file.exists() else "" for file in files]
     answers = [read_answer(tree.keysteps(run)) for run in runs]
@@ -104,8 +102,7 @@ def gather(
         warnings = [*one.facts["warnings"], *more]
         facts.append({**one.facts, "colour": colour, "ranking": sentences, "in_short": in_short, "warnings": warnings})
         if one.procedure is not None:
-            notes = [*filter(None, [one.corrected]), *warned]
-            pictures.append(picture(place, *one.procedure, videos, notes, any(strips)))
+            pictures.append(picture(place, *one.procedure, videos, warned, any(strips)))
     data = {
         "dataset": tree.dataset,
         "task": tree.task,
@@ -124,13 +121,11 @@ def gather(
         ],
         "keysteps": [tree.keysteps(run).as_posix() for run in runs],
         "views": [tree.at(paths.VIEW, run).as_posix() for run in runs],
-        "names_path": _place("names", tree, names_yaml),
-        "corrections_path": _place("corrections", tree, corrections_yaml),
-        "corrections": [edit.plain() for edit in edits],
+        "names_path": f"names/{tree.dataset}/{tree.task}.yaml" if names_yaml is None else Path(names_yaml).as_posix(),
         "typed": {run: {"result": own.result, "names": own.names} for run, own in names.items()},
         "curves": read_curves(tree, runs),
         "scores": scores,
-        "groups": shown_groups(tree, runs, groups, len(edits)),
+        "groups": shown_groups(tree, runs, groups),
     }
     return Content(data, shown, pictures, compared(agreements), strips)
 
@@ -138,13 +133,12 @@ def gather(
 def _colours(agreements: Mapping[tuple[int, int], Comparison], shown: Sequence[ShownRun]) -> list[dict[str, int]]:
     """Return the place among the colours of every key step of every run.
 
-    Those of the first run follow its consensus order, as it was before corrections, so that these change no colour;
-    key steps that they made come last. A key step of another run has the colour of the one there that
-    it shares most frames with, one to one, if that is the largest part of both; what is left has colours of its own.
+    Those of the first run follow its consensus order. A key step of another run has the colour of the one there that it
+    shares most frames with, one to one, if that is the largest part of both; what is left has colours of its own.
     """
     first = shown[0]
-    now = first.procedure[0].order if first.procedure is not None else ()
-    led = list(dict.fromkeys([*first.found, *first.facts["steps"], *now]))
+    order = first.procedure[0].order if first.procedure is not None else ()
+    led = list(dict.fromkeys([*order, *first.facts["steps"]]))
     found = [{step: at for at, step in enumerate(led, 1)}]
     for place, run in enumerate(shown[1:], 1):
         steps, both = run.facts["steps"], agreements.get((0, place))
@@ -192,11 +186,6 @@ def _made_up(tree: Tree, root: Path) -> list[str]:
         "These clips are synthetic. Recordings of people score far lower on average: RGWOT+ stays ahead of K equal "
         "segments there, RGWOT falls below them."
     ]
-
-
-def _place(folder: str, tree: Tree, file: str | os.PathLike[str] | None) -> str:
-    """Return where a file that the page gives belongs."""
-    return f"{folder}/{tree.dataset}/{tree.task}.yaml" if file is None else Path(file).as_posix()
 
 
 def _seeds_compared(
@@ -324,10 +313,8 @@ def _finite(values: Mapping[Any, float] | pd.Series) -> dict[Any, float]:
     return {key: round(value, 5) for key, value in values.items() if math.isfinite(value)}
 
 
-def shown_groups(tree: Tree, runs: Sequence[Run], column: str | None, corrections: int) -> dict[str, Any] | None:
+def shown_groups(tree: Tree, runs: Sequence[Run], column: str | None) -> dict[str, Any] | None:
     """Return what the page shows of the groups in a column; None where no run has any.
-
-    ``corrections`` is how many the results have.
 
     ``runs`` has, by place, what was tested (``about``), a warning (``few``), the groups, and the ``rows``: key step,
     measure, successor, groups of the pair, p, adjusted p, star, and of every group n, mean and interval.
@@ -347,9 +334,7 @@ def shown_groups(tree: Tree, runs: Sequence[Run], column: str | None, correction
             ]
             for row in table.to_dict("records")
         ]  # fmt: skip
-        edits = f"with {corrections} correction{'s' * (corrections > 1)}" if corrections else ""
         interval = f"in brackets {100 * LEVEL:.0f} % bootstrap intervals of the mean"
-        said = "; ".join(filter(None, [about(table), edits, interval]))
-        said = ". ".join(filter(None, [said, impossible(table)]))
+        said = ". ".join(filter(None, [f"{about(table)}; {interval}", impossible(table)]))
         found[str(place)] = {"about": said, "few": few_videos(groups), "groups": list(groups), "rows": rows}
     return {"column": column, "measures": MEASURES, "runs": found} if found else None

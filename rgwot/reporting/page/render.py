@@ -36,7 +36,7 @@ from rgwot.runtime.files import write_csv, write_text
 
 #: The script of a page, in the order in which its parts build on each other.
 SCRIPTS = (
-    "core.js", "corrections.js", "names.js", "popup.js", "player.js", "videos.js", "procedure.js", "steps.js",
+    "core.js", "names.js", "popup.js", "player.js", "videos.js", "procedure.js", "steps.js",
     "tree.js", "alignment.js", "embedding.js", "scores.js", "compare.js", "groups.js",
     "editing.js", "start.js",
 )  # fmt: skip
@@ -53,18 +53,17 @@ def write_page(
     runs: list[Run],
     output_html: str | os.PathLike[str],
     names_yaml: str | os.PathLike[str] | None = None,
-    corrections_yaml: str | os.PathLike[str] | None = None,
     groups: str | None = None,
 ) -> None:
     """Write the page of a task, and its ranked procedures as a table beside it: the stage behind ``rgwot report``.
 
     The first run is shown first. The page may lie anywhere, its links to the videos below ``root`` start from there.
-    The files of names and of corrections, see `rgwot.reporting.names` and `rgwot.corrections`, need not exist.
+    The file of names, see `rgwot.reporting.names`, need not exist.
     ``groups`` is the column whose groups are shown, for runs in which they were compared. The table beside the page,
     ``.csv``, has the columns ``method,decoder,seed,rank,order,names,n_videos,share``.
     """
     output = Path(output_html)
-    content = gather(tree, Path(root), runs, output.parent, names_yaml, corrections_yaml, groups)
+    content = gather(tree, Path(root), runs, output.parent, names_yaml, groups)
     procedures = [
         run.procedures.assign(
             **asdict(run.run), names=[named_order(str(order), run.names) for order in run.procedures["order"]]

@@ -14,14 +14,11 @@ import pandas as pd
 from rgwot import paths
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import ANNOTATED, FAMILIES, TRIVIAL
-from rgwot.corrections import Edit
-from rgwot.keysteps.ordering import rank_procedures
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Procedure
 from rgwot.procedure.files import read_deviation_list, read_procedure
 from rgwot.records import TERMS, read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.choices import ShownChoices, shown_choices
-from rgwot.reporting.corrected import correct_folder, report_lines
 from rgwot.reporting.figures.losses import smoothed
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import RunNames, names_of, result_id
@@ -48,8 +45,7 @@ class ShownRun(NamedTuple):
 
     ``facts``, small, stand beside every picture. ``body`` is read when the run is chosen: ``segments``, ``orders``,
     ``procedures``. ``view`` is the content of its view as text, empty where it has none. ``procedure`` is what was
-    learned, with what deviates from it in every video; a trivial baseline has none. ``found`` is its order of key steps
-    before corrections, ``corrected`` says how many of those hold, if there are any.
+    learned, with what deviates from it in every video; a trivial baseline has none.
     """
 
     run: Run
@@ -60,8 +56,6 @@ class ShownRun(NamedTuple):
     procedure: tuple[Procedure, Sequence[Deviation]] | None
     names: Mapping[int, str]
     choices: ShownChoices
-    found: Sequence[int] = ()
-    corrected: str = ""
 
 
 def kind_of(run: Run) -> str:
@@ -78,14 +72,12 @@ def read_run(
     videos: pd.DataFrame,
     annotations: pd.DataFrame,
     names: Mapping[str, RunNames],
-    edits: Sequence[Edit],
     *,
     viewed: bool,
 ) -> ShownRun:
     """Read everything the page shows of one run, from it and from manifest, annotations and typed names of the task.
 
-    Corrections (``edits``) are replayed on what was found by looking at the videos; segments and names on the page are
-    those before, on which it replays them itself. ``viewed`` says whether its view is shown, if there is one.
+    ``viewed`` says whether its view is shown, if there is one.
     """
     segments = read_segments(tree.at(paths.SEGMENTS, run))
     diagnostics = read_diagnostics(tree.at(paths.DIAGNOSTICS, run))
@@ -96,18 +88,10 @@ def read_run(
     known = names_of(names, str(run), segments)
     view, kind = _view(tree.at(paths.VIEW, run), result) if viewed else "", kind_of(run)
     warnings = diagnostics.get("warnings", [])
-    learned, shown, called = None, own, known
-    told, lost = "", list[str]()
+    learned = None
     if kind != "trivial":
         learned = read_procedure(tree.at(paths.PROCEDURE, run)), read_deviation_list(tree.at(paths.DEVIATIONS, run))
-    found_order = learned[0].order if learned else ()
-    if edits and kind in ("trained", "untrained"):
-        found, replayed = correct_folder(tree.keysteps(run), edits, known)
-        orders, procedures = found.order_table, rank_procedures(found.orders)
-        shown = replayed.segments[replayed.segments["scope"] == "task"]
-        learned, called = (found.procedure, found.deviations), replayed.names
-        told, *lost = map(str.strip, report_lines(replayed.report))
-    matched = match_to_steps(videos[videos["status"] == "ok"], annotations, shown)
+    matched = match_to_steps(videos[videos["status"] == "ok"], annotations, own)
     facts = {
         "id": str(run),
         **asdict(run),
@@ -124,14 +108,13 @@ def read_run(
         "words": [
             *(["The annotations themselves."] if kind == ANNOTATED else soundness(diagnostics, kind == "trivial")),
             *(as_sentence(warning) for warning in warnings if warning.startswith("decode.")),
-            *([f"Corrected by people: {told}."] if told else []),
         ],
-        "warnings": [as_sentence(one) for one in [*warnings, *lost] if not one.startswith("decode.")],
+        "warnings": [as_sentence(one) for one in warnings if not one.startswith("decode.")],
         "view": bool(view),
     }
     choices = shown_choices(diagnostics)
     body = _body(own, orders, procedures, videos)
-    return ShownRun(run, facts, body, view, procedures, learned, called, choices, found_order, told and f"{told}.")
+    return ShownRun(run, facts, body, view, procedures, learned, known, choices)
 
 
 def _view(path: Path, result: str) -> str:

@@ -44,7 +44,6 @@ function drawComparison() {
     make("td", { textContent: kappa === null ? "" : kappa.toFixed(2) }),
     make("td", { textContent: segments === null ? "" : shown(segments) })));
   space.replaceChildren(
-    ...(edits().length ? [make("p", { textContent: "The results are compared as they were found, before your corrections: key steps have their first numbers and no names." })] : []),
     make("p", { id: "compare-words", textContent: `${plural(found.videos, "video")}, ${clock(found.seconds, 0)}${alone}. Adjusted Rand index ${found.rand.toFixed(2)} (1: the same key steps, about 0: unrelated ones). F1 after matching key steps one to one: ${shown(side.macro)} (mean over matched key steps of A), ${shown(found.strict)} (of all time). Cohen's kappa ${found.kappa === null ? "none" : found.kappa.toFixed(2)}. F1 of segments ${found.segments === null ? "none" : shown(found.segments)}: those of one key step whose intersection is half of their union or more.` }),
     make("h2", { textContent: "Split or merged" }),
     changes.length ? make("ul", { className: "changes" }, ...changes) : make("p", { textContent: "No key step of one consists of several of the other." }),
@@ -53,8 +52,8 @@ function drawComparison() {
   );
 }
 
-/** A key step by its name, else its number, as before any corrections; 0 is what a method itself calls background. */
-const stepTitle = (run, step) => (!edits().length && nameOf(run, step)) || (step ? `key step ${step}` : "background");
+/** A key step by its name, else its number; 0 is what a method itself calls background. */
+const stepTitle = (run, step) => nameOf(run, step) || (step ? `key step ${step}` : "background");
 
 /** Key steps of a run as a list of labels, with what is to stand in each. */
 const titled = (run, steps) => make("ul", { className: "chips" }, ...steps.map(([step, text]) => chip(run, step, text, "li")));

@@ -49,12 +49,6 @@ function download(text, type, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-/** What to do with a file that was downloaded for a place (of names or of corrections). */
-function whereTo(path) {
-  const cut = path.lastIndexOf("/") + 1;
-  return `Downloaded. Move it into the folder ${path.slice(0, cut) || "."} (create it if it is missing) as ${path.slice(cut)}; then give the command again that made this page, such as \`rgwot run first\``;
-}
-
 const parsed = new Map();
 /** Read a block of JSON of the page, once and only when it is needed. */
 function block(id) {
@@ -68,6 +62,8 @@ function block(id) {
 const factsOf = (run) => DATA.runs[run];
 const bodyOf = (run) => block(`run-${run}`);
 const viewOf = (run) => block(`view-${run}`);
+/** The key steps of a result, without background. */
+const stepsOf = (run) => factsOf(run).steps;
 const runTitle = (run) => `${factsOf(run).method} / ${factsOf(run).decoder}, seed ${factsOf(run).seed}`;
 const place = new Map(DATA.videos.map((video, at) => [video.id, at]));
 
@@ -90,8 +86,6 @@ function segmentsOf(video, run) {
   if (run < 0) return DATA.truth[video];
   const own = bodyOf(run).segments[video];
   if (!own || own.many) return [];
-  const corrected = correctedOf(run);
-  if (corrected) return corrected.rows.get(video).map(([start, end, step]) => [start / 1000, end / 1000, step]);
   return own.steps.map((step, at) => [at ? own.ends[at - 1] / 1000 : 0, own.ends[at] / 1000, step]);
 }
 
@@ -100,10 +94,18 @@ const matchOf = (run, step) => factsOf(run).match[step];
 
 /** Classes that colour a step: where there are annotations, one colour means one annotated step everywhere. */
 function lookOf(run, step) {
+  const own = sameStep(run, step);
   // What a method itself calls background is no key step.
-  const index = run < 0 || step === 0 ? step : ANNOTATED ? matchOf(run, step) : placeOf(run, step);
+  const index = run < 0 || own === 0 ? own : ANNOTATED ? matchOf(run, own) : placeOf(run, own);
   if (index === undefined) return ["step", "none"];
   return index === 0 ? ["step", "s0"] : lookAt(index);
+}
+
+/** Give an element the classes of a colour, in place of those it had. */
+function dye(element, look) {
+  element.classList.remove(...(element.dataset.look || "").split(" ").filter(Boolean));
+  element.classList.add(...look);
+  element.dataset.look = look.join(" ");
 }
 
 /** The classes of the n-th colour: the colours, then the same with patterns. */
@@ -114,8 +116,8 @@ function lookAt(n, colours = DATA.colours) {
 
 /** The key steps of a run in the order of their colours, the consensus order of the first result. */
 const inOrder = (run) => [...stepsOf(run)].sort((a, b) => placeOf(run, a) - placeOf(run, b));
-/** The place of a key step among the colours; one that was made on the page has that of its number. */
-const placeOf = (run, step) => factsOf(run).colour[step] ?? step;
+/** The place of a key step among the colours. */
+const placeOf = (run, step) => factsOf(run).colour[step];
 const hasBackground = (run) => DATA.videos.some((_, at) => segmentsOf(at, run).some(([, , step]) => step === 0));
 
 /** A small coloured label; an item where it is one of a list. */

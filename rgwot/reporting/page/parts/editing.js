@@ -1,160 +1,177 @@
-// Correcting key steps in the view of videos: choose a segment of the result, and change it or its key step. Every
-// change is an edit (see corrections.js), listed with who made it; taking one away undoes it.
+// Editing the segments of one video in the view of videos. What was found is where a person starts, what they make of it
+// is the annotation of that video: a file to download. An edit changes nothing else on the page.
 
-const NUDGE_S = 0.1;
-// A part that a split gives a key step of its own has at least this share of the time of what is split.
-const LEAST_SHARE = 0.1;
-const fix = { chosen: null, moving: null };
-const fixing = () => byId("correcting").open && correctable(state.run);
+const NUDGE_MS = 100;
+const fix = { chosen: null };
+const undoable = [];
+const edited = new Map();
+const editable = (run) => run >= 0 && ["trained", "untrained"].includes(factsOf(run).kind);
+const fixing = () => byId("editing").open && editable(state.run);
+const ms = (seconds) => Math.round(1000 * seconds);
 
-/** Add an edit, with who and when; the view is drawn anew. */
-function addEdit(edit) {
-  const said = { by: byId("edit-by").value.trim(), when: new Date().toISOString().slice(0, 10), why: byId("edit-why").value.trim() };
-  const entry = { ...edit };
-  for (const [key, text] of Object.entries(said)) if (text) entry[key] = text.replace(/\p{Cc}+/gu, " ");
-  byId("edit-why").value = "";
-  setEdits([...edits(), entry]);
-  correctionsChanged("Kept in this browser. Download the file to keep it for good.");
-  return entry;
+const editsKey = (run) => `rgwot segments ${DATA.dataset}/${DATA.task}/${factsOf(run).id}/${factsOf(run).result}`;
+
+/** The edited videos of a result, by id: rows of start and end in milliseconds, and key step. */
+function editsOf(run) {
+  if (!edited.has(run)) edited.set(run, (recall(editsKey(run), null) || { videos: {} }).videos);
+  return edited.get(run);
 }
 
-function removeEdit(at) {
-  setEdits(edits().filter((_, other) => other !== at));
-  correctionsChanged("Taken back.");
+/** The segments of a video as a person edited them, in seconds; null where nobody did. */
+function editedOf(video, run) {
+  const rows = editsOf(run)[DATA.videos[video].id];
+  return rows ? rows.map(([start, end, step]) => [start / 1000, end / 1000, step]) : null;
 }
 
-function correctionsChanged(said) {
-  byId("edit-status").textContent = said;
-  const { chosen } = fix;
-  if (chosen) choose(chosen.video, (chosen.start + chosen.end) / 2);
-  drawVerdict();
-  redraw();
+const rowsOf = (video) => editsOf(state.run)[DATA.videos[video].id] || segmentsOf(video, state.run).map(([start, end, step]) => [ms(start), ms(end), step]);
+
+/** Keep other rows of a video, or none: as it was found. */
+function setRows(video, rows) {
+  const { [DATA.videos[video].id]: before, ...others } = editsOf(state.run);
+  const videos = rows ? { ...others, [DATA.videos[video].id]: rows } : others;
+  edited.set(state.run, videos);
+  remember(editsKey(state.run), JSON.stringify({ base: null, videos }));
+  return before;
+}
+
+/** Make an edit that can be taken back, and choose what is at a time then; `kind` tells edits that go on from others. */
+function edit(video, rows, at, kind = null) {
+  const before = setRows(video, rows);
+  const last = undoable[undoable.length - 1];
+  if (!kind || !last || last.kind !== kind || last.run !== state.run) undoable.push({ run: state.run, video, rows: before, kind });
+  tellEditing("Kept in this browser. Download the annotation to keep it for good.");
+  drawEdited(video, at);
+}
+
+function takeBack() {
+  const last = undoable.findLastIndex(({ run }) => run === state.run);
+  if (last < 0) return;
+  const [{ video, rows }] = undoable.splice(last, 1);
+  setRows(video, rows);
+  tellEditing("Taken back.");
+  drawEdited(video, fix.chosen && fix.chosen.video === video ? fix.chosen.at : null);
+}
+
+function drawEdited(video, at) {
+  if (at !== null) choose(video, at);
+  const card = cards.querySelector(`.card[data-video="${video}"]`);
+  clear(card, null);
+  fill(card);
   drawEditing();
+  showChosen(at !== null);
 }
 
-/** Choose the segment of the result at a time of a video. */
-function choose(video, seconds) {
-  const row = segmentsOf(video, state.run).find(([start, end]) => start <= seconds && seconds < end);
-  fix.chosen = row ? { video, start: row[0], end: row[1], step: row[2] } : null;
+/** Choose the segment at a time of a video, in milliseconds; a cut is made there. */
+function choose(video, at) {
+  const index = rowsOf(video).findIndex(([start, end]) => start <= at && at < end);
+  fix.chosen = index < 0 ? null : { video, index, at };
 }
 
-const segmentOfChosen = () => [DATA.videos[fix.chosen.video].id, fix.chosen.start, fix.chosen.end];
+const chosenRow = () => rowsOf(fix.chosen.video)[fix.chosen.index];
 
-/** Move a border of the chosen segment; moved again at once, it is still one edit. */
-function moveBorder(side, seconds) {
-  const { chosen } = fix;
-  if (!chosen || !chosen.step) return;
-  const other = side === "end" ? chosen.start : chosen.end;
-  const at = Math.min(DATA.videos[chosen.video].duration, Math.max(0, Math.round(seconds * 1000) / 1000));
-  if (side === "end" ? at <= other : at >= other) return;
-  const list = edits();
-  const again = fix.moving && list[list.length - 1] === fix.moving.edit && fix.moving.side === side && fix.moving.video === chosen.video && fix.moving.other === other;
-  if (again) setEdits(list.slice(0, -1));
-  const edit = addEdit({ edit: "border", segment: again ? fix.moving.edit.segment : segmentOfChosen(), [side]: at });
-  fix.moving = { edit, side, video: chosen.video, other };
-  choose(chosen.video, side === "end" ? (other + at) / 2 : (at + other) / 2);
-  drawEditing();
-  showChosen(true);
-}
-
-/** Split a key step by the clusters beneath it: the coarsest cut of the tree that divides it in earnest. */
-function splitChosen() {
-  const { step } = fix.chosen;
-  const own = viewOf(state.run) && viewOf(state.run).tree;
-  if (!own) return tellEditing("The clusters beneath a key step are shown of the first seed of a method.");
-  const parts = [];
-  for (const [id, { ends, leaves }] of Object.entries(own.videos)) {
-    for (const [start, end, which] of place.has(id) ? segmentsOf(place.get(id), state.run) : []) {
-      if (which !== step) continue;
-      leaves.forEach((leaf, n) => {
-        const from = Math.max(ms(start), n ? ends[n - 1] : 0);
-        const to = Math.min(ms(end), ends[n]);
-        if (from < to) parts.push([id, from, to, leaf]);
-      });
-    }
+/** Move a border of the chosen segment: what is beyond it gets or gives the time. Moved again at once, it is one edit. */
+function moveBorder(side, to) {
+  const { video, index } = fix.chosen;
+  const rows = rowsOf(video);
+  const [start, end, step] = rows[index];
+  const last = rows[rows.length - 1][1];
+  const time = Math.round(Math.min(last, Math.max(0, to)));
+  if (side === "end" ? time <= start : time >= end) return;
+  let [before, after] = [rows.slice(0, index), rows.slice(index + 1)];
+  if (side === "end") {
+    if (!after.length) after = [[end, last, 0]];
+    after = after.map(([first, till, own], n) => [n ? Math.max(first, time) : time, till, own]);
+  } else {
+    if (!before.length) before = [[0, start, 0]];
+    before = before.map(([first, till, own], n) => [first, n < before.length - 1 ? Math.min(till, time) : time, own]);
   }
-  const total = parts.reduce((sum, [, from, to]) => sum + to - from, 0);
-  for (let K = 2; K <= own.leaves.length; K++) {
-    const groups = cutTree(own, K);
-    const times = new Map();
-    for (const [, from, to, leaf] of parts) times.set(groups[leaf], (times.get(groups[leaf]) || 0) + to - from);
-    const [, second] = [...times].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
-    if (!second || second[1] < LEAST_SHARE * total) continue;
-    const part = [];
-    for (const [id, from, to, leaf] of parts) {
-      const before = part[part.length - 1];
-      if (groups[leaf] !== second[0]) continue;
-      if (before && before[0] === id && before[2] === from / 1000) before[2] = to / 1000;
-      else part.push([id, from / 1000, to / 1000]);
-    }
-    addEdit({ edit: "split", step: referenceOf(state.run, step), part });
-    return undefined;
-  }
-  return tellEditing("There is one cluster beneath this key step; nothing divides it.");
+  const own = side === "end" ? [start, time, step] : [time, end, step];
+  const kept = [...before, own, ...after].filter(([first, till]) => first < till);
+  edit(video, kept, (own[0] + own[1]) / 2, `${side} ${video} ${side === "end" ? start : end}`);
+}
+
+/** Give the chosen segment to a key step; 0 is none. */
+function giveTo(step) {
+  const { video, index, at } = fix.chosen;
+  edit(video, rowsOf(video).map(([start, end, own], n) => [start, end, n === index ? step : own]), at);
+}
+
+/** Cut the chosen segment where it was clicked: each part can then be given to another key step. */
+function cutChosen() {
+  const { video, at } = fix.chosen;
+  const cut = Math.round(at);
+  const rows = rowsOf(video).flatMap(([start, end, own]) => (start < cut && cut < end ? [[start, cut, own], [cut, end, own]] : [[start, end, own]]));
+  edit(video, rows, cut);
 }
 
 function tellEditing(text) {
   byId("edit-status").textContent = text;
 }
 
-/** What the buttons do with the chosen segment or its key step. */
+/** What the buttons do with the chosen segment. */
 const ACTIONS = {
-  "edit-merge": () => addEdit({ edit: "merge", step: referenceOf(state.run, fix.chosen.step), into: referenceOf(state.run, Number(byId("edit-other").value)) }),
-  "edit-assign": () => addEdit({ edit: "assign", segment: segmentOfChosen(), step: referenceOf(state.run, Number(byId("edit-other").value)) }),
-  "edit-rename": () => {
-    const name = oneLine(byId("edit-name").value);
-    if (name) addEdit({ edit: "rename", step: referenceOf(state.run, fix.chosen.step), name });
-  },
-  "edit-split": splitChosen,
-  "edit-background": () => addEdit({ edit: "background", step: referenceOf(state.run, fix.chosen.step) }),
-  "edit-delete": () => addEdit({ edit: "delete", segment: segmentOfChosen() }),
-  "edit-start-earlier": () => moveBorder("start", fix.chosen.start - NUDGE_S),
-  "edit-start-later": () => moveBorder("start", fix.chosen.start + NUDGE_S),
-  "edit-end-earlier": () => moveBorder("end", fix.chosen.end - NUDGE_S),
-  "edit-end-later": () => moveBorder("end", fix.chosen.end + NUDGE_S),
+  "edit-give": () => giveTo(Number(byId("edit-other").value)),
+  "edit-none": () => giveTo(0),
+  "edit-cut": cutChosen,
+  "edit-start-earlier": () => moveBorder("start", chosenRow()[0] - NUDGE_MS),
+  "edit-start-later": () => moveBorder("start", chosenRow()[0] + NUDGE_MS),
+  "edit-end-earlier": () => moveBorder("end", chosenRow()[1] - NUDGE_MS),
+  "edit-end-later": () => moveBorder("end", chosenRow()[1] + NUDGE_MS),
 };
 const KEYS = {
-  Delete: "edit-delete", Backspace: "edit-delete", s: "edit-split", b: "edit-background",
+  Delete: "edit-none", Backspace: "edit-none", c: "edit-cut",
   ",": "edit-end-earlier", ".": "edit-end-later", "<": "edit-start-earlier", ">": "edit-start-later",
 };
 
 function drawEditing() {
-  const { chosen } = fix;
   const run = state.run;
-  byId("correcting").hidden = !correctable(run);
-  byId("click-does").textContent = fixing() ? "click one of the first bar to choose it, any other to play" : "click it to play the video from there";
+  const { chosen } = fix;
+  byId("editing").hidden = !editable(run);
+  byId("click-does").textContent = fixing() ? "click one of this result to choose it, any other to play" : "click it to play the video from there";
   byId("enter-does").textContent = fixing() ? "do the same" : "play";
-  if (!correctable(run)) return;
-  const step = chosen ? chosen.step : 0;
+  if (!editable(run)) return;
+  const count = Object.keys(editsOf(run)).length;
+  byId("editing-count").textContent = count ? `(${plural(count, "video")} edited)` : "";
+  const [start, end, step] = chosen ? chosenRow() : [0, 0, 0];
   byId("edit-chosen").textContent = chosen
-    ? `Chosen: ${fullLabel(run, step)}, ${clock(chosen.start, 2)} to ${clock(chosen.end, 2)} of ${DATA.videos[chosen.video].name}.`
-    : "Nothing chosen: click a segment of the first bar of this result, or press Enter on it.";
-  const others = stepsOf(run).filter((other) => other !== step);
+    ? `Chosen: ${step ? fullLabel(run, step) : "no key step"}, ${clock(start / 1000, 2)} to ${clock(end / 1000, 2)} of ${DATA.videos[chosen.video].name}; a cut is made at ${clock(chosen.at / 1000, 2)}.`
+    : "Nothing chosen: click a segment of this result, or press Enter on it.";
+  const others = stepsOf(run).filter((other) => other !== step && sameStep(run, other) === other);
   const before = byId("edit-other").value;
   byId("edit-other").replaceChildren(...others.map((other) => make("option", { value: String(other), textContent: fullLabel(run, other) })));
   if (others.map(String).includes(before)) byId("edit-other").value = before;
-  for (const id of Object.keys(ACTIONS)) byId(id).disabled = !chosen || (!step && id !== "edit-assign");
-  for (const id of ["edit-merge", "edit-assign"]) byId(id).disabled ||= !others.length;
-  byId("edit-name").value = step ? nameOf(run, step) : "";
-  byId("edit-undo").disabled = !edits().length;
-  const corrected = correctedOf(run);
-  byId("edits").replaceChildren(...edits().map((edit, at) => editRow(edit, at, corrected.report[at])));
-  const open = edits().length;
-  byId("correcting-count").textContent = open ? `(${plural(open, "correction")})` : "";
-  const behind = JSON.stringify(edits()) !== JSON.stringify(DATA.corrections);
-  byId("edit-behind").hidden = !behind;
+  for (const id of Object.keys(ACTIONS)) byId(id).disabled = !chosen;
+  byId("edit-give").disabled ||= !others.length;
+  byId("edit-none").disabled ||= !step;
+  byId("edit-undo").disabled = !undoable.some((one) => one.run === run);
 }
 
-/** One edit of the list: what it does here or why nothing, where, who, and a button to take it back. */
-function editRow(edit, at, { reason, said }) {
-  const first = edit.segment || edit.step[0];
-  const video = place.has(first[0]) ? DATA.videos[place.get(first[0])].name : first[0];
-  const where = `${video}, ${clock(first[1])} to ${clock(first[2])}${edit.step && !edit.segment && edit.step.length > 1 ? " and elsewhere" : ""}`;
-  const who = [edit.by, edit.when, edit.why].filter(Boolean).join(", ");
-  const back = make("button", { type: "button", className: "more", textContent: "Take back", aria: { label: `Take back correction ${at + 1}` } });
-  back.addEventListener("click", () => removeEdit(at));
-  const text = `${said} (${where})${who ? `. ${who}` : ""}${reason ? `. Does not hold here: ${reason}` : ""} `;
-  return make("li", { className: reason ? "lost" : "" }, make("span", { textContent: text }), back);
+/** The annotation of a video as a person has it: the table that the layout `folder` reads beside the video. */
+function annotationOf(video) {
+  const run = state.run;
+  const field = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const last = Math.floor(1000 * DATA.videos[video].duration);
+  const lines = rowsOf(video).flatMap(([start, end, step]) => {
+    const own = sameStep(run, step);
+    const till = Math.min(end, last);
+    return own && start < till ? [`${start / 1000},${till / 1000},${field(nameOf(run, own) || String(own))}`] : [];
+  });
+  return ["start_s,end_s,label", ...lines, ""].join("\n");
+}
+
+/** Beneath the bars of a video: its annotation to download, and the way back. */
+function editRow(at) {
+  const own = editedOf(at, state.run) !== null;
+  if (!own && !fixing()) return null;
+  const { name, path } = DATA.videos[at];
+  const save = make("button", { type: "button", className: "save", textContent: "Download annotation", aria: { label: `Download the annotation of ${name}` } });
+  save.addEventListener("click", () => {
+    download(annotationOf(at), "text/csv", `${name}.csv`);
+    tellEditing(`Downloaded. Put it beside ${path}; the video is annotated then.`);
+  });
+  const back = make("button", { type: "button", className: "back", textContent: "As it was found", aria: { label: `Undo all edits of ${name}` } });
+  back.addEventListener("click", () => edit(at, null, fix.chosen && fix.chosen.video === at ? fix.chosen.at : null));
+  return make("div", { className: "controls" }, save, own ? back : null);
 }
 
 /** Mark the chosen segment, with grips to drag its borders. */
@@ -164,26 +181,24 @@ function showChosen(focus = false) {
   const { chosen } = fix;
   if (!chosen || !fixing()) return;
   const bar = cards.querySelector(`.card[data-video="${chosen.video}"] .bar[data-run="${state.run}"]`);
-  if (!bar) return;
-  const index = segmentsOf(chosen.video, state.run).findIndex(([start]) => start === chosen.start);
-  const segment = bar.querySelector(`.seg[data-index="${index}"]`);
+  const segment = bar && bar.querySelector(`.seg[data-index="${chosen.index}"]`);
   if (!segment) return;
   segment.classList.add("chosen");
   if (focus) segment.focus({ preventScroll: true });
-  if (!chosen.step) return;
-  for (const side of ["start", "end"]) bar.append(grip(bar, side));
+  bar.append(grip(bar, "start"), grip(bar, "end"));
 }
 
 function grip(bar, side) {
-  const { chosen } = fix;
-  const { duration } = DATA.videos[chosen.video];
+  const { video } = fix.chosen;
+  const duration = ms(DATA.videos[video].duration);
+  const old = chosenRow()[side === "start" ? 0 : 1];
   const made = make("div", { className: `grip ${side}`, aria: { hidden: "true" } });
-  made.style.left = `${(100 * chosen[side]) / duration}%`;
+  made.style.left = `${(100 * old) / duration}%`;
   let at = null;
   made.addEventListener("pointerdown", (event) => {
     event.preventDefault();
     made.setPointerCapture(event.pointerId);
-    at = chosen[side];
+    at = old;
   });
   made.addEventListener("pointermove", (event) => {
     if (at === null) return;
@@ -191,8 +206,8 @@ function grip(bar, side) {
     const { left, width } = bar.getBoundingClientRect();
     at = Math.min(duration, Math.max(0, ((event.clientX - left) / width) * duration));
     made.style.left = `${(100 * at) / duration}%`;
-    tellEditing(`${side === "end" ? "Ends" : "Starts"} at ${clock(at, 2)}`);
-    showPopup([`${side} ${clock(at, 2)}`], event.clientX, event.clientY, [[chosen.video, at]]);
+    tellEditing(`${side === "end" ? "Ends" : "Starts"} at ${clock(at / 1000, 2)}`);
+    showPopup([`${side} ${clock(at / 1000, 2)}`], event.clientX, event.clientY, [[video, at / 1000]]);
   });
   made.addEventListener("pointerup", (event) => {
     if (at === null) return;
@@ -200,52 +215,53 @@ function grip(bar, side) {
     hidePopup();
     const to = at;
     at = null;
-    if (Math.abs(to - chosen[side]) > 0.001) moveBorder(side, to);
+    if (Math.abs(to - old) > 1) moveBorder(side, to);
   });
   made.addEventListener("click", (event) => event.stopPropagation());
   return made;
 }
 
+/** The segment of the chosen result that an event is about, while segments are edited. */
+function editedTarget(event) {
+  const target = fixing() && event.target.closest(".seg") && targetOf(event.target, event.detail ? event.clientX : null);
+  return target && target.run === state.run && target.segment ? target : null;
+}
+
+/** Choose the segment of a target; without a pointer its middle is the time. */
+function chooseTarget({ at, segment, seconds }, pointed) {
+  choose(at, pointed ? ms(seconds) : ms((segment[0] + segment[1]) / 2));
+  drawEditing();
+  showChosen(true);
+}
+
 function startEditing() {
-  try {
-    byId("edit-by").value = localStorage.getItem("rgwot by") || "";
-  } catch {
-    // See recall.
-  }
-  byId("edit-by").addEventListener("change", () => remember("rgwot by", byId("edit-by").value));
-  byId("correcting").addEventListener("toggle", () => {
+  byId("editing").addEventListener("toggle", () => {
+    refreshCards();
     showChosen();
-    drawEditing();
   });
   for (const [id, act] of Object.entries(ACTIONS)) byId(id).addEventListener("click", act);
-  byId("edit-undo").addEventListener("click", () => removeEdit(edits().length - 1));
-  byId("edit-download").addEventListener("click", () => {
-    download(correctionsFile(), "application/yaml", `${DATA.task}.yaml`);
-    tellEditing(`${whereTo(DATA.corrections_path)}. Exports, bundles and results/corrected then follow it.`);
-  });
+  byId("edit-undo").addEventListener("click", takeBack);
   // Before a click plays the video.
   cards.addEventListener("click", (event) => {
-    const target = fixing() && event.target.closest(".seg") && targetOf(event.target, event.detail ? event.clientX : null);
-    if (!target || target.run !== state.run || !target.segment) return;
+    const target = editedTarget(event);
+    if (!target) return;
     event.stopPropagation();
-    choose(target.at, (target.segment[0] + target.segment[1]) / 2);
-    drawEditing();
-    showChosen(true);
+    chooseTarget(target, event.detail > 0);
   }, true);
   cards.addEventListener("keydown", (event) => {
-    if (!fixing() || event.altKey || event.metaKey) return;
-    if (event.ctrlKey ? event.key !== "z" : !KEYS[event.key]) return;
-    const target = !event.ctrlKey && event.target.matches(".seg") && targetOf(event.target);
-    if (!event.ctrlKey && (!target || target.run !== state.run || !target.segment)) return;
+    if (!fixing() || event.altKey || event.metaKey || (event.ctrlKey ? event.key !== "z" : !KEYS[event.key])) return;
+    const target = event.ctrlKey ? null : editedTarget(event);
+    if (!event.ctrlKey && !target) return;
     event.preventDefault();
     event.stopPropagation();
     if (event.ctrlKey) {
-      if (edits().length) removeEdit(edits().length - 1);
+      takeBack();
       return;
     }
-    choose(target.at, (target.segment[0] + target.segment[1]) / 2);
-    drawEditing();
+    const { chosen } = fix;
+    const row = chosen && chosen.video === target.at ? chosenRow() : null;
+    // What is chosen already keeps the time of the pointer.
+    if (!row || row[0] !== ms(target.segment[0])) chooseTarget(target, false);
     if (!byId(KEYS[event.key]).disabled) ACTIONS[KEYS[event.key]]();
-    showChosen(true);
   }, true);
 }

@@ -17,8 +17,7 @@ function drawClouds() {
     return;
   }
   const places = view.points.videos.map((id) => place.get(id));
-  const corrected = (_, at) => stepAt(state.run, places[view.points.video[at]], view.points.time_s[at]) ?? 0;
-  const points = correctedOf(state.run) ? { ...view.points, key_step: view.points.key_step.map(corrected) } : view.points;
+  const { points } = view;
   const kinds = [
     ["time", "By time", (at) => ({ colour: viridis(points.time_s[at] / DATA.videos[places[points.video[at]]].duration), shape: 0 }), []],
     ["video", "By video", (at) => markOfVideo(points.video[at]), [videoLegend(points, places)]],

@@ -16,7 +16,14 @@ function namesOf(run) {
   return typed.get(run);
 }
 
-const nameOf = (run, step) => (run < 0 ? DATA.steps[step] : ((correctedOf(run) || {}).names || namesOf(run))[step]) || "";
+const nameOf = (run, step) => (run < 0 ? DATA.steps[step] : namesOf(run)[step]) || "";
+/** The key step that one is by its name: those of one name are the first of them, one called "-" is background. */
+function sameStep(run, step) {
+  const name = run < 0 ? "" : nameOf(run, step);
+  if (!name) return step;
+  return name === "-" ? 0 : stepsOf(run).find((other) => nameOf(run, other) === name) ?? step;
+}
+
 /** A name, or else the number. */
 const labelOf = (run, step) => nameOf(run, step) || (step ? String(step) : "-");
 /** The number and the name. */
@@ -30,26 +37,8 @@ function rename(run, step, text) {
   keep(run, names);
 }
 
-/** Whether a correction made a key step or its name, so that another name is a correction, too. */
-function namedByEdit(run, step) {
-  const corrected = correctedOf(run);
-  return Boolean(corrected) && (!factsOf(run).steps.includes(step) || corrected.names[step] !== namesOf(run)[step]);
-}
-
-/** A name was typed: key steps of one name are one. */
-function nameTyped(run, step, text) {
-  const name = oneLine(text);
-  const other = name ? stepsOf(run).find((one) => one !== step && nameOf(run, one) === name) : undefined;
-  if (namedByEdit(run, step)) {
-    if (name && name !== nameOf(run, step)) addEdit({ edit: "rename", step: referenceOf(run, step), name });
-  } else if (other !== undefined) {
-    addEdit({ edit: "merge", step: referenceOf(run, step), into: referenceOf(run, other) });
-  }
-}
-
 function keep(run, names) {
   typed.set(run, names);
-  replayed.delete(run);
   remember(keyOf(run), JSON.stringify({ base: factsOf(run).names, names }));
 }
 
@@ -57,7 +46,6 @@ function keep(run, names) {
 function forgetTyped(run) {
   remember(keyOf(run), null);
   typed.delete(run);
-  replayed.delete(run);
 }
 
 /** Write a text as a double-quoted YAML scalar; what does not print becomes an escape. */
@@ -88,8 +76,6 @@ function namesFile() {
 
 function downloadNames() {
   download(namesFile(), "application/yaml", `${DATA.task}.yaml`);
-  const filed = DATA.corrections.map((edit) => JSON.stringify(edit));
-  const apart = edits().filter((edit) => edit.edit === "rename" && !filed.includes(JSON.stringify(edit))).length;
-  const also = apart ? ` ${plural(apart, "name is a correction", "names are corrections")}: also press Download corrections under Videos.` : "";
-  byId("names-status").textContent = `${whereTo(DATA.names_path)}. Tables and figures then use the names, too.${also}`;
+  const cut = DATA.names_path.lastIndexOf("/") + 1;
+  byId("names-status").textContent = `Downloaded. Move it into the folder ${DATA.names_path.slice(0, cut) || "."} (create it if it is missing) as ${DATA.names_path.slice(cut)}; then give the command again that made this page, such as \`rgwot run first\`. Tables and figures then use the names, too.`;
 }

@@ -12,6 +12,7 @@ function drawProcedure() {
   byId("no-procedure").hidden = own !== null;
   if (!own) return;
   if (!own.dataset.drawn) prepare(own, run);
+  for (const element of own.querySelectorAll(".dye, .shots.colour, .line .seg")) dye(element, lookOf(run, Number(element.closest("[data-step]").dataset.step)));
   for (const element of own.querySelectorAll(".dye.label > span")) element.textContent = labelOf(run, Number(element.parentElement.dataset.step));
   const named = Object.keys(namesOf(run)).length > 0;
   for (const element of own.querySelectorAll(".called")) {
@@ -29,20 +30,21 @@ function drawProcedure() {
 /** What does not change while the page is open. */
 function prepare(own, run) {
   own.dataset.drawn = "yes";
-  for (const element of own.querySelectorAll(".dye")) element.classList.add(...lookOf(run, Number(element.dataset.step)));
   for (const node of own.querySelectorAll(".node")) {
     const step = Number(node.dataset.step);
     const shots = shotsOf(run, step);
     const frames = shots.map(([video, seconds, picture]) => shot(video, seconds, picture));
     const space = node.querySelector(".shots");
     space.classList.add(frames.length ? "some" : "colour", `n${frames.length}`);
-    if (frames.length) space.append(...frames);
-    else space.classList.add(...lookOf(run, step));
+    space.append(...frames);
   }
   for (const line of own.querySelectorAll(".line")) line.querySelector(".axis").append(bar(Number(line.dataset.video), run));
   // Short bars have room for numbers alone.
   for (const segment of own.querySelectorAll(".line .seg")) segment.firstElementChild.textContent = segment.dataset.step === "0" ? "" : segment.dataset.step;
 }
+
+/** The typical frames of a key step, where there is a view. */
+const typicalOf = (run, step) => ((viewOf(run) || { typical: [] }).typical.find((one) => one.key_step === step) || { frames: [] }).frames;
 
 /** Up to three moments that show a key step, as [video, seconds, picture]: the typical frames, else of the strips. */
 function shotsOf(run, step) {

@@ -55,11 +55,8 @@ function stepRow(run, step, view, numbers) {
     data: { step: String(step) },
   });
   const tag = chip(run, step, String(step));
-  input.addEventListener("input", () => {
-    if (!namedByEdit(run, step)) rename(run, step, input.value);
-  });
+  input.addEventListener("input", () => rename(run, step, input.value));
   input.addEventListener("change", () => {
-    nameTyped(run, step, input.value);
     byId("names-status").textContent = "Kept in this browser. Download the file to keep it for good.";
     namesChanged();
   });
@@ -101,7 +98,7 @@ function drawOrders() {
   if (DATA.true_procedures.length) parts.push(procedureTable("Annotated", -1, DATA.true_procedures));
   byId("procedures").replaceChildren(...parts);
   const rows = DATA.videos.flatMap((video, at) => {
-    const order = orderOf(run, at);
+    const order = bodyOf(run).orders[at] || [];
     return order.length ? [make("tr", {}, make("td", { className: "text", textContent: video.name }), make("td", { className: "wrap text" }, chips(run, order)))] : [];
   });
   byId("orders").replaceChildren(table("Order of key steps in every video", ["Video", "Order"], rows));

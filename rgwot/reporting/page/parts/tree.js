@@ -142,7 +142,6 @@ function showCut() {
     const [a, , less] = merges[n - K - 1];
     said.push(`One more divides ${steps[leavesOf(a)]} and gains ${percent(less, 1)}.`);
   }
-  if (edits().length) said.push("Your corrections are of the result, not of this tree.");
   byId("cut-words").textContent = said.join(" ");
   byId("cut-next").textContent = `For names, orders and scores ask for a result of its own: decode.K: ${K}, or the decoder as ${factsOf(state.run).decoder.split("@")[0]}@K=${K}.`;
 }

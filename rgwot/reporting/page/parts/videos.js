@@ -78,11 +78,13 @@ function fill(card) {
   card.style.minHeight = "";
   const at = Number(card.dataset.video);
   const video = DATA.videos[at];
-  const order = comingSteps(at, state.run);
+  const edited = editedOf(at, state.run);
+  const order = comingSteps(at, edited || segmentsOf(at, state.run));
   const truth = DATA.truth[at].length ? [-1] : [];
   const axis = make("div", { className: "axis" }, strip(at));
   for (const run of [...truth, ...drawnRuns()]) {
-    axis.append(make("div", { className: "label", textContent: run < 0 ? "ground truth" : runTitle(run) }), bar(at, run));
+    const own = run === state.run ? edited : null;
+    axis.append(make("div", { className: "label", textContent: run < 0 ? "ground truth" : `${runTitle(run)}${own ? ", edited" : ""}` }), bar(at, run, own));
   }
   axis.append(ticks(video.duration));
   const facts = `${clock(video.duration)} long, ${Math.round(video.duration * video.fps)} frames at ${Number(video.fps.toFixed(3))} per second${video.status === "unscored" ? "; not scored, no annotation" : ""}${order.length ? "; key steps as they come:" : ""}`;
@@ -91,14 +93,15 @@ function fill(card) {
     make("p", { className: "hint", textContent: facts }),
     order.length ? chips(state.run, order) : make("p", { className: "hint", textContent: "No key steps in this result." }),
     axis,
+    ...[editRow(at)].filter(Boolean),
   );
   if (fix.chosen && fix.chosen.video === at) showChosen();
 }
 
 /** The key steps of a video as they come, one that comes twice twice; of very many each once, by its mean place. */
-function comingSteps(at, run) {
-  const coming = segmentsOf(at, run).map(([, , step]) => step).filter(Boolean).filter((step, i, all) => step !== all[i - 1]);
-  return coming.length && coming.length <= MOST_COMING ? coming : orderOf(run, at);
+function comingSteps(at, segments) {
+  const coming = segments.map(([, , step]) => sameStep(state.run, step)).filter(Boolean).filter((step, i, all) => step !== all[i - 1]);
+  return coming.length && coming.length <= MOST_COMING ? coming : bodyOf(state.run).orders[at] || [];
 }
 
 function strip(at) {
@@ -128,13 +131,14 @@ function drawStrip(canvas, at) {
   });
 }
 
-function bar(at, run) {
+/** The segments of a result, or what a person made of them. */
+function bar(at, run, edited = null) {
   const video = DATA.videos[at];
-  const segments = segmentsOf(at, run);
+  const segments = edited || segmentsOf(at, run);
   const many = run >= 0 && (bodyOf(run).segments[at] || {}).many;
   if (many) return make("p", { className: "hint", textContent: `${many} segments, more than can be drawn` });
   const title = `${run < 0 ? "ground truth" : runTitle(run)}: ${plural(segments.length, "segment")} of ${video.name}`;
-  const made = make("div", { className: "bar", role: "group", data: { run: String(run) }, aria: { label: title } });
+  const made = make("div", { className: "bar", role: "group", data: { run: String(run), ...(edited ? { edited: "yes" } : {}) }, aria: { label: title } });
   if (segments.length > MANY_SEGMENTS) {
     const canvas = make("canvas");
     const pen = sharp(canvas, 2000, 24);
@@ -156,7 +160,8 @@ function bar(at, run) {
       data: { index: String(index), step: String(step) },
       aria: { label: `${fullLabel(run, step)}, ${clock(start)} to ${clock(end)}` },
     }, make("span", { textContent: text }));
-    segment.classList.add("seg", ...lookOf(run, step));
+    segment.classList.add("seg");
+    dye(segment, lookOf(run, step));
     spread(segment, start, end, video.duration);
     made.append(segment);
   });
@@ -188,7 +193,7 @@ function targetOf(element, clientX = null) {
   const drawn = element.closest(".bar");
   if (!drawn) return element.closest(".strip") ? { at, seconds, run: null } : null;
   const run = Number(drawn.dataset.run);
-  const segments = segmentsOf(at, run);
+  const segments = drawn.dataset.edited ? editedOf(at, run) : segmentsOf(at, run);
   const button = element.closest(".seg");
   const index = button
     ? Number(button.dataset.index)
@@ -294,8 +299,9 @@ function drawLegend() {
     const alone = stepsOf(state.run).filter((step) => matchOf(state.run, step) === undefined);
     if (alone.length) entry(state.run, alone[0], `matched to no annotated step: key step ${alone.map((step) => labelOf(state.run, step)).join(", ")}`);
   } else {
-    for (const step of inOrder(state.run)) entry(state.run, step, fullLabel(state.run, step));
-    if (hasBackground(state.run)) entry(state.run, 0, "background");
+    const steps = inOrder(state.run);
+    for (const step of steps) if (sameStep(state.run, step) === step) entry(state.run, step, fullLabel(state.run, step));
+    if (hasBackground(state.run) || steps.some((step) => !sameStep(state.run, step))) entry(state.run, 0, "background");
   }
   byId("legend").replaceChildren(...items);
 }

@@ -1,0 +1,162 @@
+"""Editing the segments of one video on the page, and the annotation that comes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from chromium import WHERE, WITHOUT, Browser
+from page_tree import SECONDS, make_task
+from page_window import see, segment, tab
+from videos import write_video
+
+from rgwot.datasets.manifest import write_manifest
+from rgwot.records import read_annotations
+
+if TYPE_CHECKING:
+    from chromium import Window
+    from page_tree import Task
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(WHERE is None, reason=WITHOUT)]
+
+HOSTILE = 'stir, "slowly" – 搅拌'
+
+
+@pytest.fixture
+def open_page(made: Task, page: Path, browser: Browser) -> Window:
+    window = browser.window()
+    window.open(page)
+    window.run("localStorage.clear()")
+    window.open(page)
+    tab(window, "videos")
+    window.run("byId('editing').open = true")
+    see(window, 0)
+    return window
+
+
+def rows(window: Window, video: int = 0) -> list[list[float]]:
+    """Return the segments of a video as its bar shows them."""
+    found: list[list[float]] = window.get(f"editedOf({video}, 0) || segmentsOf({video}, 0)")
+    return found
+
+
+def cut(window: Window, index: int, share: float) -> float:
+    """Click a segment at a share of its length, cut it there, and return the time."""
+    start, end, _ = rows(window)[index]
+    box = window.box(segment(0, index))
+    window.click(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
+    window.frames()
+    assert window.get("fix.chosen.at") / 1000 == pytest.approx(start + share * (end - start), abs=0.05)
+    window.click_on("#edit-cut")
+    return float(window.get("fix.chosen.at") / 1000)
+
+
+def test_borders_cuts_and_other_key_steps_of_one_video(open_page: Window) -> None:
+    window = open_page
+    found, others = rows(window), rows(window, 1)
+    before = window.get("JSON.stringify([DATA.scores, DATA.runs, bodyOf(0)])")
+    at = next(at for at, (_, _, step) in enumerate(found[:-1]) if step)
+    start, end, step = found[at]
+    window.click_on(segment(0, at))
+    assert window.get("player.hidden")
+    assert f"key step {step}" in window.get("byId('edit-chosen').textContent")
+    # A border is dragged, then moved by keys: one edit, by which the neighbour grows.
+    box = window.box(".grip.end")
+    width = window.get("document.querySelector('.grip.end').parentElement.getBoundingClientRect().width")
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    window.drag((x, y), (x - width * 0.2 / SECONDS, y))
+    now = rows(window)
+    assert now[at] == [start, pytest.approx(end - 0.2, abs=0.02), step]
+    assert now[at + 1] == [now[at][1], *found[at + 1][1:]]
+    assert [now[:at], now[at + 2 :]] == [found[:at], found[at + 2 :]]
+    window.press(".")
+    assert rows(window)[at][1] == pytest.approx(now[at][1] + 0.1, abs=0.001)
+    window.press("Control+z")
+    assert rows(window) == found
+    # A segment grows over its neighbours; they keep what is left.
+    window.run(f"choose(0, {1000 * (start + end) / 2}); moveBorder('end', {1000 * SECONDS})")
+    assert rows(window) == [*found[:at], [start, float(SECONDS), step]]
+    window.press("Control+z")
+    # The last segment ends early: nothing follows it.
+    window.run(f"choose(0, {1000 * (SECONDS - 0.01)}); moveBorder('end', {1000 * (SECONDS - 0.05)})")
+    assert rows(window)[-1] == [SECONDS - 0.05, float(SECONDS), 0]
+    window.press("Control+z")
+    # Half of a segment is of another key step, and the rest of none.
+    other = next(one for one in window.get("stepsOf(0)") if one != step)
+    time = cut(window, at, 0.6)
+    assert rows(window)[at : at + 2] == [[start, time, step], [time, end, step]]
+    window.run(f"byId('edit-other').value = '{other}'")
+    window.click_on("#edit-give")
+    assert rows(window)[at + 1] == [time, end, other]
+    window.run(f"document.querySelector('{segment(0, at)}').focus()")
+    window.press("Delete")
+    assert rows(window)[at : at + 2] == [[start, time, 0], [time, end, other]]
+    assert "edited" in window.get("document.querySelector('.card .axis').textContent")
+    # Nothing else has changed.
+    assert rows(window, 1) == others
+    assert window.get("segmentsOf(0, 0)") == found
+    assert window.get("JSON.stringify([DATA.scores, DATA.runs, bodyOf(0)])") == before
+    assert window.errors == []
+
+
+def test_edits_stay_in_the_browser_until_they_are_taken_back(open_page: Window, page: Path) -> None:
+    window, found = open_page, rows(open_page)
+    at = next(at for at, (_, _, step) in enumerate(found) if step)
+    cut(window, at, 0.5)
+    now = rows(window)
+    window.open(page)
+    tab(window, "videos")
+    see(window, 0)
+    assert rows(window) == now
+    assert window.get("byId('editing-count').textContent") == "(1 video edited)"
+    window.click_on('.card[data-video="0"] .back')
+    assert rows(window) == found
+    assert window.get("document.querySelector('.card[data-video=\"0\"] .back')") is None
+    assert window.errors == []
+
+
+def test_the_annotation_of_a_video_is_read_beside_it(browser: Browser, tmp_path: Path) -> None:
+    made = make_task(tmp_path / "made", annotated=False)
+    window = browser.window()
+    window.open(made.page())
+    tab(window, "videos")
+    window.run("byId('editing').open = true")
+    see(window, 0)
+    one, other, third, *_ = sorted({step for _, _, step in rows(window) if step})
+    # Key steps of one name are one, one called "-" is none.
+    window.run(f"rename(0, {one}, {HOSTILE!r}); rename(0, {other}, {HOSTILE!r}); namesChanged()")
+    assert window.get(f"[sameStep(0, {other}), lookOf(0, {other}).join()]") == [
+        one,
+        window.get(f"lookOf(0, {one}).join()"),
+    ]
+    at = next(at for at, (_, _, step) in enumerate(rows(window)) if step == third)
+    cut(window, at, 0.5)
+    window.click_on("#edit-none")
+    wanted = [
+        (start, end, HOSTILE if step in (one, other) else str(step)) for start, end, step in rows(window) if step
+    ]
+    file = window.download('.card[data-video="0"] .save', tmp_path)
+    assert file.name == "first.csv"
+    # Read as the layout `folder` reads it.
+    root = tmp_path / "root"
+    (root / "tea").mkdir(parents=True)
+    write_video(root / "tea" / "first.mp4", SECONDS * 30, size=(160, 120))
+    (root / "tea" / "first.csv").write_bytes(file.read_bytes())
+    write_manifest("mine", "tea", root, "folder", {}, tmp_path / "m.csv", tmp_path / "a.csv", "fail")
+    table = read_annotations(tmp_path / "a.csv")
+    assert [tuple(row) for row in table[["start_s", "end_s", "name"]].to_numpy().tolist()] == wanted
+    window.run(f"rename(0, {one}, '-'); rename(0, {other}, '-'); namesChanged()")
+    text = window.get("annotationOf(0)")
+    assert HOSTILE not in text
+    assert len(text.splitlines()) == 1 + sum(label != HOSTILE for _, _, label in wanted)
+    assert window.errors == []
+    window.run("localStorage.clear()")
+
+
+def test_baselines_are_not_edited(open_page: Window) -> None:
+    window = open_page
+    trivial = next(at for at, run in enumerate(window.get("DATA.runs")) if run["method"] == "none")
+    window.run(f"chooseRun({trivial})")
+    assert window.get("byId('editing').hidden")
+    assert window.get("document.querySelector('.card .save')") is None
