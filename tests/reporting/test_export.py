@@ -311,7 +311,7 @@ def test_a_result_saved_in_a_folder_of_ones_own_has_its_names(tmp_path: Path) ->
 
 
 def test_key_steps_of_one_name_are_one_and_a_dash_is_background() -> None:
-    rows = [("a", 0, 1, 1), ("a", 1, 2, 3), ("a", 2, 3, 4), ("a", 3, 4, 2), ("a", 4, 5, 3), ("b", 0, 2, 3), ("b", 2, 3, 2)]
+    rows = [("a", at, at + 1, step) for at, step in enumerate((1, 3, 4, 2, 3))] + [("b", 0, 2, 3), ("b", 2, 3, 2)]
     segments = pd.DataFrame(rows, columns=["video", "start_s", "end_s", "key_step"])
     named = as_named(segments, {1: "stir", 3: "stir", 2: "-"})
     assert named.to_numpy().tolist() == [
