@@ -133,9 +133,7 @@ def test_the_annotation_of_a_video_is_read_beside_it(browser: Browser, tmp_path:
     at = next(at for at, (_, _, step) in enumerate(rows(window)) if step == third)
     cut(window, at, 0.5)
     window.click_on("#edit-none")
-    wanted = [
-        (start, end, HOSTILE if step in (one, other) else str(step)) for start, end, step in rows(window) if step
-    ]
+    wanted = [(start, end, HOSTILE if step in (one, other) else str(step)) for start, end, step in rows(window) if step]
     file = window.download('.card[data-video="0"] .save', tmp_path)
     assert file.name == "first.csv"
     # Read as the layout `folder` reads it.
