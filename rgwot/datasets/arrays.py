@@ -18,7 +18,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise, zip_longest
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -305,19 +304,19 @@ def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> A
 
 
 def _mat(path: Path, key: str | None, times: str | None, stack: ExitStack) -> ArraySource:
-    from rgwot.datasets.matlab import is_version_73, unpack_arrays
+    from rgwot.datasets.matlab import is_version_73, read_arrays
 
     if is_version_73(path):
         return _hdf5(path, key, times, stack, turned=True)
-    folder = Path(stack.enter_context(TemporaryDirectory(prefix="rgwot.")))
-    kinds = unpack_arrays(path, folder)
-    name = _chosen(path, key, times, kinds)
-    for one in (name, times):
-        if one is not None and kinds[one] != "number":
-            raise RgwotError(f"{path}: {one!r} is a {kinds[one]}; expected a plain array of numbers")
-    places = {one: folder / f"{number}.npy" for number, one in enumerate(kinds)}
-    when = None if times is None else np.load(places[times], allow_pickle=False)
-    return _plain(name, np.load(places[name], mmap_mode="r", allow_pickle=False), when)
+    content = read_arrays(path)
+    name = _chosen(path, key, times, content)
+    arrays: dict[str, NDArray[Any]] = {}
+    for one in (name, *([] if times is None else [times])):
+        value = content[one]
+        if isinstance(value, str):
+            raise RgwotError(f"{path}: {one!r} is a {value}; expected a plain array of numbers")
+        arrays[one] = value
+    return _plain(name, arrays[name], None if times is None else arrays[times])
 
 
 def column_names(names: Iterable[Any]) -> str:
