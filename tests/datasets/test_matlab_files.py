@@ -54,7 +54,8 @@ def write_version_5(path: Path) -> None:
         "key_steps_time": cell([cell(steps) for steps in TIMES]),
         "superframe_time": cell(SUPERFRAMES),
     }
-    scipy.io.savemat(path, content)
+    # As MATLAB does: checksums of compressed variables tell damage before SciPy reads sizes and types from it.
+    scipy.io.savemat(path, content, do_compression=True)
 
 
 def write_version_73(path: Path) -> None:
