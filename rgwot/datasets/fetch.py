@@ -25,7 +25,6 @@ from urllib.parse import quote, unquote, urlsplit
 from rgwot.datasets.registry import match
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import report_full_disk
-from rgwot.runtime.locks import alone
 from rgwot.runtime.progress import Progress
 from rgwot.runtime.provenance import sha256
 
@@ -87,7 +86,7 @@ def fetch(rows: list[Source], data: Path, mirror: str = "") -> list[Path]:
         if done.exists() or (target.exists() and not zipped):
             log.info("%s: there already, kept", target)
             continue
-        with alone(target), report_full_disk(target):
+        with report_full_disk(target):
             digest = _download(row, target) if not target.exists() else ""
             if zipped:
                 _unpack(target)

@@ -29,8 +29,9 @@ from dask.threaded import get
 from numpy.typing import NDArray
 
 from rgwot.features.backbone import Backbone
-from rgwot.features.store import CHUNK, StoreWriter, video_facts
+from rgwot.features.store import CHUNK, StoreWriter, open_store, video_facts
 from rgwot.paths import STORE
+from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import move, write_json
 from rgwot.runtime.progress import Progress
 from rgwot.timing import allowed_loss, sample_times
@@ -111,6 +112,10 @@ class Extraction:
         Raises VideoError when ``on_bad_video`` is ``fail`` and more than `allowed_loss` of the video is missing.
         """
         marks = [self._finished(number) for number in self._chunks]
+        if not all(marks):
+            raise RgwotError(
+                f"{self._output}: found another process that extracts the same video, expected one; run the same again"
+            )
         frames = sum(mark["frames"] for mark in marks)
         lost_s = (len(self._times) - frames) / self._settings.fps
         status, reason = "ok", ""
@@ -132,8 +137,11 @@ class Extraction:
                 **video_facts(self._info, status, reason),
             },
         )
-        move(self._folder / f"store{STORE}", self._output)
-        shutil.rmtree(self._folder)
+        store = self._folder / f"store{STORE}"
+        # Where another process moved it meanwhile, what was written since is no whole store.
+        open_store(store)
+        move(store, self._output)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _graph(self, chunks: Sequence[int]) -> dict[tuple[str, int], Any]:
         """Return one chain decode, map, write per chunk, tied to its neighbours where order matters."""

@@ -21,7 +21,6 @@ from rgwot.features.chunks import Extraction, side_folders
 from rgwot.features.store import is_current, source_facts, write_skipped
 from rgwot.runtime.device import resolve_device
 from rgwot.runtime.files import report_full_disk
-from rgwot.runtime.locks import alone
 from rgwot.video import VideoError, decord_package, probe, readers_of
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ def extract(
         "fused": settings.fused,
         "settings": settings.model_dump(mode="json", exclude=_EXECUTION),
     }
-    with alone(output), report_full_disk(output):
+    with report_full_disk(output):
         if video.is_file() and is_current(output, video, attributes, on_bad_video):
             logger.info("%s: made from this video with these settings before; kept", output)
             return

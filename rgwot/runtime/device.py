@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from pathlib import Path
 from typing import Any
@@ -10,17 +9,15 @@ from typing import Any
 import torch
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.gpus import lock_folder, take_gpu
 
 #: What `resolve_device` gave since `used_device` was last asked.
 _given: list[torch.device] = []
 
 
 def resolve_device(device: str) -> torch.device:
-    """Turn ``auto``, ``cpu`` or ``cuda`` into a device that is there, kept until the process ends.
+    """Turn ``auto``, ``cpu`` or ``cuda`` into a device that is there: the first visible GPU, or the CPU.
 
-    A single GPU in ``CUDA_VISIBLE_DEVICES``, as schedulers set it, is taken as given. Of several, or without the
-    variable, the first that is free is taken; where none is, the job waits for one.
+    How many jobs use it at once is the scheduler's to limit, by the resource ``gpu`` of the rules.
 
     Raises RgwotError for another word, and when ``cuda`` is asked for and there is none.
     """
@@ -29,24 +26,16 @@ def resolve_device(device: str) -> torch.device:
     there = device != "cpu" and torch.cuda.is_available()
     if device == "cuda" and not there:
         raise RgwotError("device: found no usable GPU, expected one for cuda; use auto or cpu")
-    place = torch.device("cuda", _gpu()) if there else torch.device("cpu")
+    place = torch.device("cuda", 0) if there else torch.device("cpu")
     _given.append(place)
     return place
 
 
 def used_device() -> torch.device:
-    """Return the last device of `resolve_device` since the previous call, else the CPU; takes no GPU."""
+    """Return the last device of `resolve_device` since the previous call, else the CPU."""
     place = _given[-1] if _given else torch.device("cpu")
     _given.clear()
     return place
-
-
-def _gpu() -> int:
-    variable, count = os.environ.get("CUDA_VISIBLE_DEVICES"), torch.cuda.device_count()
-    # Names that are the same for every process on the machine. What stands behind an unusable entry is not visible.
-    listed = map(str, range(count)) if variable is None else (name.strip() for name in variable.split(","))
-    names = list(listed)[:count]
-    return 0 if len(names) == 1 and variable is not None else take_gpu(names, lock_folder())
 
 
 def hardware(device: torch.device) -> dict[str, Any]:

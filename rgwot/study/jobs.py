@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,6 @@ from rgwot.config.settings import BLOCKS, EXECUTION, flatten, resolved_K
 from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.gpus import gpu_there
 from rgwot.study.datasets import annotated_steps, plain_path
 from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study
@@ -29,6 +30,26 @@ READS = {
     "yardsticks": ("decode.K",),
     "view": ("ot",),
 }
+
+
+#: Device files of NVIDIA's GPUs, whichever of them a container is given, and of those that Windows lends to WSL.
+_GPU = re.compile(r"nvidia[0-9]+|dxg")
+
+
+def gpu_there(devices: Path = Path("/dev")) -> bool:
+    """Return whether this machine has a GPU that jobs may use, without importing PyTorch.
+
+    A device file says that there is one, whatever its number; ``CUDA_VISIBLE_DEVICES`` that is empty, or begins with
+    -1, hides all of them.
+    """
+    variable = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if variable is not None and variable.split(",")[0].strip() in ("", "-1"):
+        return False
+    try:
+        names = os.listdir(devices)
+    except OSError:
+        return False
+    return any(_GPU.fullmatch(name) for name in names)
 
 
 def gpus(study: Study) -> int:

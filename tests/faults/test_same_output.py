@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +19,6 @@ from rgwot.features.extract import extract
 from rgwot.features.store import StoreWriter, open_store
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
-from rgwot.runtime.locks import alone
 
 FEATURES = {"features": {"fps": 30, "size": 32, "weights": "random"}}
 TRAINING = {
@@ -52,12 +48,12 @@ def start(*arguments: object) -> subprocess.Popen[str]:
     )
 
 
-def both(*arguments: object) -> list[str]:
-    """Run a command twice at the same time, to its end; return what each said."""
+def both(*arguments: object) -> list[int]:
+    """Run a command twice at the same time, to its end; return the exit codes. None ends in a traceback."""
     processes = [start(*arguments) for _ in range(2)]
     said = [process.communicate(timeout=3600)[1] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], said
-    return said
+    assert "Traceback" not in "".join(said), said
+    return [process.returncode for process in processes]
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -68,74 +64,24 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_extraction(tmp_path: Path) -> None:
     video = write_video(tmp_path / "a.mp4", 150)
     command = ["--source", video, *config(FEATURES)]
-    both("extract", tmp_path / "twice/a.zarr", *command)
+    # One makes it; the other may find that its unfinished store is gone, and says so.
+    assert 0 in both("extract", tmp_path / "twice/a.zarr", *command)
     extract(video, tmp_path / "alone/a.zarr", FeatureSettings(**FEATURES["features"]), device="cpu")
     store = open_store(tmp_path / "twice/a.zarr")
     assert (store.status, len(store)) == ("ok", 150)
     np.testing.assert_array_equal(store.read(), open_store(tmp_path / "alone/a.zarr").read())
-    assert [path.name for path in (tmp_path / "twice").iterdir()] == ["a.zarr"]
+    extract(video, tmp_path / "twice/a.zarr", FeatureSettings(**FEATURES["features"]), device="cpu")
+    np.testing.assert_array_equal(store.read(), open_store(tmp_path / "twice/a.zarr").read())
 
 
 def test_training(tmp_path: Path) -> None:
     index = write_task(tmp_path)
     command = ["--index", index, *config(TRAINING)]
-    both("train", tmp_path / "twice/seed0/model.pt", *command)
+    assert both("train", tmp_path / "twice/seed0/model.pt", *command) == [0, 0]
     train(index, tmp_path, tmp_path / "alone/seed0", build(flatten(TRAINING), "here"), 0, device="cpu")
     one, two = (tmp_path / name / "seed0/model.pt" for name in ("alone", "twice"))
     assert one.read_bytes() == two.read_bytes()
     assert [path.name for path in (tmp_path / "twice").iterdir()] == ["seed0"]
-
-
-def hold(path: Path, pipe: object) -> None:
-    with alone(path):
-        pipe.send("held")  # type: ignore[attr-defined]
-        time.sleep(1000)
-
-
-def test_the_second_waits_and_is_told_and_a_killed_holder_lets_go(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    here, there = multiprocessing.Pipe()
-    holder = multiprocessing.get_context("spawn").Process(target=hold, args=(tmp_path / "out", there))
-    holder.start()
-    assert here.recv() == "held"
-    waited: list[bool] = []
-
-    def second() -> None:
-        with alone(tmp_path / "out"):
-            waited.append(True)
-
-    thread = threading.Thread(target=second)
-    thread.start()
-    thread.join(0.3)
-    assert waited == []
-    os.kill(holder.pid or 0, signal.SIGKILL)
-    thread.join(30)
-    holder.join()
-    assert waited == [True]
-    assert caplog.text.count("another process is making it; waiting for it to end") == 1
-    with alone(tmp_path / "out"):
-        assert [path.name for path in tmp_path.iterdir()] == [".out.lock"]
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_one_at_a_time(tmp_path: Path) -> None:
-    inside, most = [0], [0]
-
-    def work() -> None:
-        for _ in range(25):
-            with alone(tmp_path / "out"):
-                inside[0] += 1
-                most[0] = max(most[0], inside[0])
-                time.sleep(0.0005)
-                inside[0] -= 1
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most == [1]
 
 
 def test_a_directory_replaced_from_both_sides_is_always_one_of_them(tmp_path: Path) -> None:
