@@ -1,4 +1,4 @@
-"""Relative time as a part of embeddings, and its share where `decode.time` is ``auto`` (methods 5.5).
+"""Relative time as a part of embeddings, and its share where `decode.time` is ``auto`` (methods 5.5, 5.7).
 
 Labels are made with more and more time, and each share is scored by how well they predict the embeddings of the other
 videos, and by whether videos have them in one order. Labels are made by the mean field, whatever the decoder is: it
@@ -29,7 +29,7 @@ ORDERED = 0.08
 """Share of time at which the concordance of videos is measured."""
 
 KEEPS = 0.885
-"""Share of the J without time that labels with time must keep; chosen on recordings (methods 5.5)."""
+"""Share of the J without time that labels with time must keep; chosen on recordings (methods 5.7)."""
 
 SAME_ORDER = 0.75
 """Concordance of videos from which on time may have more than a hint; chosen on development tasks."""

@@ -1,4 +1,4 @@
-"""The share of time that a result chose from its videos (methods 5.5): its curve, in words and as a figure."""
+"""The share of time that a result chose from its videos (methods 5.7): its curve, in words and as a figure."""
 
 from __future__ import annotations
 
