@@ -87,10 +87,13 @@ def test_another_video_gets_what_it_gets_when_it_is_held_out(
         assert read_procedure(procedures[0]) == read_procedure(procedures[1])
 
 
-def test_time_and_background_that_were_chosen_are_kept(study: Study, results: Results, tmp_path: Path) -> None:
-    folder, bundle = results("whitened", "meanfield", HELD_OUT, time=0.15, surplus=2)
+@pytest.mark.parametrize(("time", "surplus"), [(0.15, 2), (0.15, 0)])
+def test_time_and_clusters_of_background_are_kept(
+    study: Study, results: Results, tmp_path: Path, time: float, surplus: int
+) -> None:
+    folder, bundle = results("whitened", "meanfield", HELD_OUT, time=time, surplus=surplus)
     about = read_bundle(bundle).about
-    assert (about.time, about.surplus, about.K) == (0.15, 2, 3)
+    assert (about.time, about.surplus, about.K) == (time, surplus, 3)
     stores = [study.index.parent / f"{video}.zarr" for video in HELD_OUT]
     apply_bundle(bundle, stores, tmp_path / "out")
     same_segments(tmp_path / "out", folder, *HELD_OUT)

@@ -16,7 +16,7 @@ from rgwot.config.settings import build
 from rgwot.features.importing import import_features
 from rgwot.features.scales import Spread, scales_differ
 from rgwot.features.store import open_store
-from rgwot.keysteps.decode import decode
+from rgwot.keysteps.decode import NO_BACKGROUND, decode
 from rgwot.keysteps.doubts import doubts
 
 SOUND: dict[str, Any] = {
@@ -129,8 +129,17 @@ def test_most_of_a_task_is_background(tmp_path: Path) -> None:
         content = dict(zip("abcd", task(generator, 0.1), strict=True))
         write_store(path, content, 2.0, background=[np.arange(60) % 20 < 20 * share] * 4)
         found = decode(path, tmp_path / f"{share}", "meanfield", build({"decode.K": 3}, "test"), 0)
+        assert "notes" not in found
         said = [warning for warning in found["warnings"] if "background" in warning]
         assert said == (["75% of the samples are background, which is most of them"] if expected else [])
+
+
+def test_a_note_says_that_background_is_not_looked_for() -> None:
+    videos = task(np.random.default_rng(6), 0.2)
+    for surplus in (0, 2):
+        settings = {"decode": {"surplus": surplus}}
+        found = discover(videos, fps=2, K=3, method="whitened", decoder="kmeans", settings=settings)
+        assert found.diagnostics.get("notes", []) == ([] if surplus else [NO_BACKGROUND])
 
 
 def test_scales_of_channels_are_measured_where_features_are_imported(
