@@ -52,13 +52,13 @@ class Verbatim(click.Command):
     help="""Run the workflow in this folder: Snakemake with the workflow of the package, by default on all cores.
 
 \b
-  rgwot run first                           a first answer, nothing is trained
-  rgwot run results/report/mine/TASK.html   everything on the page of a task
+  rgwot run first                           the pages of all tasks
+  rgwot run results/report/mine/TASK.html   the page of a task
   rgwot run -n first                        say what would be done
   rgwot run --cores 4 --configfile more.yaml -- first
 
-Without a target: the key steps of page.first in config.yaml, without a page. The folder needs a config.yaml (see init).
-Its own Snakefile is used, if it has one.
+Without a target: the key steps of page.methods in config.yaml, without a page. The folder needs a config.yaml (see
+init). Its own Snakefile is used, if it has one.
 """,
 )
 @click.argument("arguments", nargs=-1, metavar="[TARGET]... [OPTION OF SNAKEMAKE]...")

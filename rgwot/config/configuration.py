@@ -74,6 +74,9 @@ class DatasetSettings(Block):
         description="table of groups (CSV: video, group, ...; task); default: videos.csv in the folder of the task",
     )
     group: str = Field("group", min_length=1, description="column of that table whose groups the page compares")
+    page_methods: tuple[str, ...] | None = Field(
+        None, min_length=1, description="results on the pages of this dataset, in place of page.methods"
+    )
     tasks: tuple[str, ...] | None = Field(None, description="only these tasks; default: all of the dataset")
     synth: SynthSettings | None = Field(None, description="the dataset is written by `rgwot synth` from these settings")
     settings: Annotated[Settings, PlainSerializer(_given)] = Field(
@@ -127,25 +130,12 @@ class PageSettings(Block):
     """What the page of a task shows, and where names typed into it are kept."""
 
     methods: tuple[str, ...] = Field(
-        (
-            "rgwot/graphcut",
-            "whitened/meanfield",
-            "raw/graphcut",
-            "raw/kmeans",
-            "none/one_label",
-            "none/uniform",
-            "none/random",
-        ),
+        ("rgwot-plus/consensus", "whitened/meanfield", "none/one_label", "none/uniform", "none/random"),
         min_length=1,
         description="results shown side by side, as method/decoder, with every seed; the first is shown first",
     )
-    first: tuple[str, ...] = Field(
-        ("rgwot-plus/consensus", "whitened/meanfield"),
-        min_length=1,
-        description="results that the target `first` shows, with the first seed; methods that train no encoder",
-    )
     datasets: tuple[str, ...] = Field(
-        ("demo",), description="whose tasks results/report/index.html and the target `first` make pages of"
+        ("demo",), description="the target `first` and results/report/index.html make pages of all their tasks"
     )
     names: str = Field("names", description="folder of names typed into pages: names/{dataset}/{task}.yaml")
 

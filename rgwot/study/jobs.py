@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,9 @@ def replaced(study: Study, files: Iterable[Path]) -> list[str]:
     for name, entry in study.config.datasets.items():
         same = shipped.get(name, {})
         written |= {key: value for key, value in entry.changed.items() if key not in same or same[key] != value}
-    shown = (text.partition("/")[::2] for text in (*study.config.page.first, *study.config.page.methods))
+    entries = [entry for name, entry in study.config.datasets.items() if name in study.config.page.datasets]
+    methods = chain(study.config.page.methods, *(entry.page_methods or () for entry in entries))
+    shown = (text.partition("/")[::2] for text in methods)
     return list(dict.fromkeys(line for pair in shown for line in replaced_settings(*pair, written)))
 
 
@@ -135,8 +138,8 @@ def long_trainings(study: Study, trainings: Sequence[tuple[str, str]]) -> str:
     if gpus(study) or hours < 1:
         return ""
     return (
-        f"train: {len(trainings)} trainings take about {hours:.0f} hours without a GPU; `rgwot run first` trains "
-        "nothing, and the guide's step 5 has settings for minutes"
+        f"train: {len(trainings)} trainings take about {hours:.0f} hours without a GPU; for a first answer "
+        "leave methods that train out of page.methods; the guide's step 5 has settings for minutes"
     )
 
 

@@ -19,55 +19,43 @@ from rgwot.study.tables import check_task
 
 RESULTS = Path(paths.RESULTS)
 
-#: Target that makes the pages of ``page.datasets`` from results that need no training.
-FIRST = "first"
-
 
 @cache
 def page_runs(study: Study, dataset: str, task: str) -> tuple[Run, ...]:
-    """Return the results that the page of a task shows.
+    """Return the results that the page of a task shows: those of the dataset, else ``page.methods``, with every seed.
 
-    Those of ``page.methods`` with every seed, or for a first answer those of ``page.first`` with the first seed. A
-    task without annotations leaves out the trivial answers, which serve as a comparison of scores.
+    A task without annotations leaves out the trivial answers, which serve as a comparison of scores.
 
-    Raises RgwotError if the configuration names an unknown method or decoder, one that the task cannot have, or one
-    under ``page.first`` that trains an encoder.
+    Raises RgwotError if the configuration names an unknown method or decoder, or one that the task cannot have.
     """
-    seeds = study.config.seeds
-    if study.first:
-        runs = first_runs(study, dataset, task, seeds[0])
-    else:
-        runs = _runs_of(study, "methods", dataset, task, seeds)
+    runs = _page_runs(study, dataset, task, study.config.seeds)
     if not runs:
         raise RgwotError(
             f"{dataset}/{task}: nothing to show on its page: it has no annotation; name a method that looks "
-            f"at the videos, such as whitened/meanfield, under page.{'first' if study.first else 'methods'}"
+            "at the videos, such as whitened/meanfield, under page.methods"
         )
     return runs
 
 
-def first_runs(study: Study, dataset: str, task: str, seed: int) -> tuple[Run, ...]:
-    """Return the results of ``page.first`` with one seed, which train nothing."""
-    runs = _runs_of(study, "first", dataset, task, (seed,))
-    for run in runs:
-        if family_of(run.method).trained:
-            raise RgwotError(
-                f"page.first: '{run.method}/{run.decoder}': {run.method} trains an encoder, which {FIRST!r} never "
-                "does; name it under page.methods"
-            )
-    return runs
+def _page_runs(study: Study, dataset: str, task: str, seeds: Sequence[int]) -> tuple[Run, ...]:
+    own = study.config.dataset(dataset).page_methods
+    if own is not None:
+        return _runs_of(study, f"datasets.{dataset}.page_methods", own, dataset, task, seeds)
+    return _runs_of(study, "page.methods", study.config.page.methods, dataset, task, seeds)
 
 
-def _runs_of(study: Study, key: str, dataset: str, task: str, seeds: Sequence[int]) -> tuple[Run, ...]:
-    """Return the results that a key of ``page`` names, as far as the task can have them."""
+def _runs_of(
+    study: Study, key: str, methods: Sequence[str], dataset: str, task: str, seeds: Sequence[int]
+) -> tuple[Run, ...]:
+    """Return the results that a key of the configuration names, as far as the task can have them."""
     runs: dict[Run, None] = {}
-    for text in getattr(study.config.page, key):
+    for text in methods:
         method, _, decoder = text.partition("/")
         try:
             method = study.experiments.method(method)
             decoder = study.experiments.decoder(decoder, method)
         except RgwotError as error:
-            raise RgwotError(f"page.{key}: {text!r}: {error}") from None
+            raise RgwotError(f"{key}: {text!r}: {error}") from None
         if _trivial(decoder) and not annotated(study, dataset, task):
             continue
         check_task(study, dataset, task, method)
@@ -102,17 +90,23 @@ def page_options(study: Study, dataset: str, task: str) -> str:
     return shlex.join([*(part for run in page_runs(study, dataset, task) for part in ("--run", str(run))), *grouped])
 
 
+def _bars(study: Study, dataset: str, task: str, seed: int) -> dict[Run, str]:
+    """Return the key steps that the bars of a task show: those of its page that look at the videos, with one seed."""
+    tree, runs = Tree(RESULTS, dataset, task), _page_runs(study, dataset, task, (seed,))
+    return {run: str(tree.at(paths.SEGMENTS, run)) for run in runs if not _trivial(run.decoder)}
+
+
 def bar_segments(study: Study, dataset: str, task: str, seed: int) -> list[str]:
-    """Return the key steps that the bars of a task show: those of ``page.first``, which train nothing."""
-    tree = Tree(RESULTS, dataset, task)
-    return [str(tree.at(paths.SEGMENTS, run)) for run in first_runs(study, dataset, task, seed)]
+    """Return the key steps that the bars of a task show."""
+    return list(_bars(study, dataset, task, seed).values())
 
 
 def bar_options(study: Study, dataset: str, task: str, seed: int) -> str:
     """Return the options of ``rgwot plot`` for `bar_segments`, quoted for a shell."""
-    runs = zip(first_runs(study, dataset, task, seed), bar_segments(study, dataset, task, seed), strict=True)
-    bars = [f"{run.method}/{run.decoder}={file}" for run, file in runs]
-    return shlex.join(part for bar in bars for part in ("--segments", bar))
+    bars = _bars(study, dataset, task, seed)
+    return shlex.join(
+        part for run, file in bars.items() for part in ("--segments", f"{run.method}/{run.decoder}={file}")
+    )
 
 
 def names_file(study: Study, dataset: str, task: str) -> str:
@@ -135,14 +129,18 @@ def index_pages(study: Study) -> list[str]:
     ]
 
 
-def first_tables(study: Study) -> list[str]:
-    """Return the key steps of ``page.first`` for all tasks of ``page.datasets``, as tables; nothing is trained."""
+def key_step_tables(study: Study) -> list[str]:
+    """Return the key steps of ``page.methods`` with the first seed, for all tasks of ``page.datasets``, as tables.
+
+    Trivial answers have none that anybody looks at, and what a dataset has on its own page is made for that alone.
+    """
     templates = (paths.SEGMENTS, paths.ORDER, paths.PROCEDURES, paths.PROCEDURE, paths.DEVIATIONS)
     return [
         str(Tree(RESULTS, dataset, task).at(template, run))
         for dataset in study.config.page.datasets
         for task in tasks(study, dataset)
-        for run in first_runs(study, dataset, task, study.config.seeds[0])
+        for run in _runs_of(study, "page.methods", study.config.page.methods, dataset, task, study.config.seeds[:1])
+        if not _trivial(run.decoder)
         for template in templates
     ]
 

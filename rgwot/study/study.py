@@ -42,18 +42,15 @@ class Study:
         The validated configuration.
     tables_path
         The file that defines tables and figures.
-    first
-        Whether pages show what needs no training (``page.first``), as for the target ``first``.
     """
 
     config: Config
     tables_path: Path = TABLES
-    first: bool = False
 
     @classmethod
-    def of(cls, content: Mapping[str, Any], tables_path: Path = TABLES, first: bool = False) -> Study:
+    def of(cls, content: Mapping[str, Any], tables_path: Path = TABLES) -> Study:
         """Validate the content of ``config.yaml``; raises RgwotError if it is not valid."""
-        return cls(load_config(content, "configuration"), tables_path, first)
+        return cls(load_config(content, "configuration"), tables_path)
 
     @classmethod
     def read(cls, paths: tuple[Path, ...], tables_path: Path = TABLES) -> Study:

@@ -14,7 +14,6 @@ from rgwot.config.experiments import family_of
 from rgwot.paths import Run
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.study.datasets import groups_file, videos
-from rgwot.study.pages import FIRST
 from rgwot.study.study import Study
 from rgwot.study.tables import check_table, check_task, figure_plan
 
@@ -34,7 +33,7 @@ def _pattern(template: str) -> str:
 
 
 #: Targets that are no paths: rules of workflow/rules/collect.smk and of the Snakefile.
-_WORDS = (FIRST, "key_steps", "demo", "paper", "all")
+_WORDS = ("first", "key_steps", "demo", "paper", "all")
 #: Options in front of a target: short ones that take a value, long ones that take none.
 _VALUED = ("-d", "-s", "-j", "-c")
 _FLAGS = ("--", "--dry-run", "--dryrun", "--keep-going", "--printshellcmds", "--forceall", "--force")
@@ -55,8 +54,7 @@ def check_targets(study: Study, arguments: Sequence[str]) -> None:
     """Check the target paths among command line arguments before anything is planned.
 
     Raises RgwotError if a path names an unknown dataset, task, method, decoder, table or figure, spells an
-    experiment in another than its canonical way, or is a page beside the target ``first``; and for a word that is
-    nearly a target.
+    experiment in another than its canonical way; and for a word that is nearly a target.
     """
     for before, argument in pairwise(("", *arguments)):
         if not (before in _VALUED or (before.startswith("--") and before not in _FLAGS)):
@@ -99,8 +97,6 @@ def _check_task_target(study: Study, argument: str, target: str) -> None:
             raise RgwotError(f"{argument}: found a folder, expected a file in it; ask for {target}/segments.csv")
         if near := _nearly(Path(target).name, _KEYSTEPS):
             raise RgwotError(f"{argument}: no file of key steps; did you mean {Path(target).with_name(near)}?")
-    if study.first and template == paths.PAGE:
-        raise RgwotError(f"{argument}: requested together with {FIRST!r}, which makes less of it; request them in turn")
     part = found.groupdict()
     method = part.get("method")
     if method is not None:

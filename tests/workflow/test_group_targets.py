@@ -13,7 +13,7 @@ from rgwot.reporting.groups import read_group_table
 RUN = "whitened/meanfield/mine/tea/seed0"
 CONFIGURATION = """
 seeds: [0]
-page: {datasets: [mine], methods: [whitened/meanfield], first: [whitened/meanfield]}
+page: {datasets: [mine], methods: [whitened/meanfield]}
 decode: {K: 4}
 datasets:
   mine: {layout: features, root: features, imported: {axes: TC, fps: 2}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,6 @@ from checkouts import Checkout
 from rgwot.runtime.errors import RgwotError
 from rgwot.study import jobs, pages
 from rgwot.study.study import Study
-from rgwot.study.targets import check_targets
 
 PAGE = "results/report/mine/tea.html"
 
@@ -20,7 +20,7 @@ PAGE = "results/report/mine/tea.html"
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Study]:
     """A function that lays down videos of a task and returns the study of a configuration on them."""
 
-    def configured(annotated: bool, first_asked: bool = False, **page: object) -> Study:
+    def configured(annotated: bool, own: list[str] | None = None, **page: object) -> Study:
         for name in ("a", "b", "c"):
             video = tmp_path / "videos" / "tea" / f"{name}.mp4"
             video.parent.mkdir(parents=True, exist_ok=True)
@@ -28,9 +28,9 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Study]
             if annotated:
                 video.with_suffix(".csv").touch()
         monkeypatch.chdir(tmp_path)
-        entry = {"layout": "folder", "root": "videos"}
+        entry = {"layout": "folder", "root": "videos", "page_methods": own}
         content = {"seeds": [3, 4], "datasets": {"mine": entry}, "page": {"datasets": ["mine"], **page}}
-        return Study.of(content, first=first_asked)
+        return Study.of(content)
 
     return configured
 
@@ -54,7 +54,7 @@ def test_a_page_asks_for_every_method_and_seed(own: Callable[..., Study]) -> Non
 
 def test_without_annotation_there_is_nothing_to_score_or_compare(own: Callable[..., Study]) -> None:
     study = own(False)
-    assert {run.method for run in pages.page_runs(study, "mine", "tea")} == {"rgwot", "whitened", "raw"}
+    assert {run.method for run in pages.page_runs(study, "mine", "tea")} == {"rgwot-plus", "whitened"}
     assert not [file for file in pages.page_files(study, "mine", "tea") if "/scores/" in file]
     with pytest.raises(RgwotError, match="mine/tea: nothing to show on its page: it has no annotation"):
         pages.page_runs(own(False, methods=["none/random"]), "mine", "tea")
@@ -83,41 +83,43 @@ def test_a_page_depends_on_what_is_asked_for_and_not_on_what_lies_around(
     assert options.endswith("--run raw/kmeans/seed3 --run raw/kmeans/seed4")
 
 
-def test_bars_of_own_videos_need_no_training(own: Callable[..., Study]) -> None:
-    study = own(False)
+FIRST = ("rgwot-plus/consensus", "whitened/meanfield")
+
+
+def test_the_page_and_the_default_target_train_nothing_unless_they_are_told_to(own: Callable[..., Study]) -> None:
+    for annotated in (False, True):
+        study = own(annotated)
+        files = pages.page_files(study, "mine", "tea")
+        assert not [file for file in files if file.startswith("results/models") or "/rgwot/" in file]
+        # Without annotation there are no trivial answers to compare with.
+        assert {str(run).rpartition("/")[0] for run in pages.page_runs(study, "mine", "tea")} == {
+            *FIRST, *(("none/one_label", "none/uniform", "none/random") if annotated else ())
+        }  # fmt: skip
+        tables = ("segments.csv", "order.csv", "procedures.csv", "procedure.json", "deviations.csv")
+        wanted = [f"results/keysteps/{one}/mine/tea/seed3/{table}" for one in FIRST for table in tables]
+        assert pages.key_step_tables(study) == wanted
+    study = own(True, methods=["raw/kmeans", "rgwot/graphcut"])
+    assert "results/models/rgwot/mine/tea/seed4/history.csv" in pages.page_files(study, "mine", "tea")
+    assert "results/keysteps/rgwot/graphcut/mine/tea/seed3/order.csv" in pages.key_step_tables(study)
+
+
+def test_a_dataset_may_have_results_of_its_own_on_its_pages(own: Callable[..., Study]) -> None:
+    study = own(True, ["rgwot/graphcut", "none/uniform"])
+    assert [str(run) for run in pages.page_runs(study, "mine", "tea")] == [
+        f"{one}/seed{seed}" for one in ("rgwot/graphcut", "none/uniform") for seed in (3, 4)
+    ]
+    # They are made for the page alone.
+    assert not [file for file in pages.key_step_tables(study) if "/rgwot/" in file]
+    with pytest.raises(RgwotError, match=r"datasets.mine.page_methods: 'rgwto/graphcut'.*did you mean"):
+        pages.page_runs(own(True, ["rgwto/graphcut"]), "mine", "tea")
+
+
+def test_bars_are_of_the_results_on_the_page_that_look_at_the_videos(own: Callable[..., Study]) -> None:
+    study = own(True)
     assert pages.bar_segments(study, "mine", "tea", 0) == [
-        f"results/keysteps/{one}/mine/tea/seed0/segments.csv" for one in ("rgwot-plus/consensus", "whitened/meanfield")
+        f"results/keysteps/{one}/mine/tea/seed0/segments.csv" for one in FIRST
     ]
     assert "--segments rgwot-plus/consensus=results/" in pages.bar_options(study, "mine", "tea", 0)
-    with pytest.raises(RgwotError, match=r"page.first: 'rgwot/graphcut': rgwot trains an encoder"):
-        pages.bar_segments(own(False, first=["rgwot/graphcut"]), "mine", "tea", 0)
-
-
-def test_a_first_answer_asks_for_nothing_that_trains(own: Callable[..., Study]) -> None:
-    study = own(False, first_asked=True)
-    check_targets(study, ["--cores", "2", "first"])
-    assert [str(run) for run in pages.page_runs(study, "mine", "tea")] == [
-        "rgwot-plus/consensus/seed3", "whitened/meanfield/seed3"
-    ]  # fmt: skip
-    files = pages.page_files(study, "mine", "tea")
-    assert not [file for file in files if file.startswith("results/models") or "/rgwot/" in file]
-    assert "results/views/whitened/meanfield/mine/tea/seed3.json" in files
-    folders = [f"results/keysteps/{one}/mine/tea/seed3" for one in ("rgwot-plus/consensus", "whitened/meanfield")]
-    tables = ("segments.csv", "order.csv", "procedures.csv", "procedure.json", "deviations.csv")
-    assert pages.first_tables(study) == [f"{folder}/{table}" for folder in folders for table in tables]
-    # The whole page asks for the same and more: training adds to it.
-    whole = own(False)
-    check_targets(whole, [PAGE])
-    assert {file for file in files if "rgwot-plus" not in file} < set(pages.page_files(whole, "mine", "tea"))
-
-
-def test_a_first_answer_is_refused_what_trains_and_a_page_beside_it(own: Callable[..., Study]) -> None:
-    study = own(True, first_asked=True, first=["raw/kmeans", "rgwot/graphcut"])
-    check_targets(study, ["first"])
-    with pytest.raises(RgwotError, match=r"page.first: 'rgwot/graphcut': rgwot trains an encoder, which 'first' never"):
-        pages.page_runs(study, "mine", "tea")
-    with pytest.raises(RgwotError, match="requested together with 'first'"):
-        check_targets(own(True, first_asked=True), ["first", PAGE])
 
 
 def test_a_true_task_graph_becomes_an_input_of_the_scores_once_it_is_there(
@@ -170,10 +172,12 @@ def test_a_page_of_own_videos_is_planned_by_the_workflow(fresh: Checkout, config
     more = configured("datasets: {mine: {layout: folder, root: videos}}\npage: {datasets: [mine]}\n")
     jobs = fresh.plan("results/report/index.html", more=[more]).jobs
     assert {rule: jobs[rule] for rule in ("page_index", "page", "strips", "view", "train", "evaluate")} == {
-        "page_index": 1, "page": 1, "strips": 1, "view": 5, "train": 1, "evaluate": 0
+        "page_index": 1, "page": 1, "strips": 1, "view": 2, "train": 0, "evaluate": 0
     }  # fmt: skip
     assert "did you mean 'tea'" in fresh.plan("results/report/mine/tee.html", more=[more]).mistake
-    jobs = fresh.plan("first", more=[more]).jobs
-    assert {rule: jobs[rule] for rule in ("page", "strips", "view", "decode", "train")} == {
-        "page": 1, "strips": 1, "view": 2, "decode": 2, "train": 0
-    }  # fmt: skip
+    # Asked for with another target, the page has the same content.
+    assert fresh.plan("first", PAGE, more=[more]).jobs == fresh.plan(PAGE, more=[more]).jobs + Counter(first=1)
+    more = configured(
+        "datasets: {mine: {layout: folder, root: videos}}\npage: {datasets: [mine], methods: [rgwot/graphcut]}\n"
+    )
+    assert fresh.plan("first", more=[more]).jobs["train"] == 1

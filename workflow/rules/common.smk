@@ -32,7 +32,7 @@ def one_line_errors(function):
 
 
 TABLES = str(tables_file())
-STUDY = one_line_errors(Study.of)(config, Path(TABLES), first=pages.FIRST in sys.argv)
+STUDY = one_line_errors(Study.of)(config, Path(TABLES))
 # Checked before any job runs: paths on the command line that name an unknown dataset, task, method or decoder.
 one_line_errors(check_targets)(STUDY, sys.argv[1:])
 # And the tables and figures themselves, whatever was asked for.
@@ -119,7 +119,7 @@ def announce(workflow):
     ]
     if {job.rule.name for job in workflow.dag.targetjobs} & {"all", "key_steps"}:
         logger.warning(
-            "note: without a target, the key steps of page.first are made; `rgwot run first` makes the page, too"
+            "note: without a target, the key steps of page.methods are made; `rgwot run first` makes the page, too"
         )
     lines = [*jobs.replaced(STUDY, map(Path, workflow.configfiles)), jobs.long_trainings(STUDY, trainings)]
     for line in filter(None, lines):

@@ -82,7 +82,8 @@ def gather(
     # A segment without a length has no part in an order.
     lasting = annotations[annotations["end_s"] > annotations["start_s"]]
     orders = {str(video): order_of_segments(own) for video, own in lasting.groupby("video")}
-    scores = read_task_scores(tree, runs)
+    # Scores of a task that is not annotated any more are of another time.
+    scores = read_task_scores(tree, runs) if len(annotations) else None
 
     def agreed(one: int, other: int) -> float | None:
         return seeds[one, other].agreement.same if (one, other) in seeds else None

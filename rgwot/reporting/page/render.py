@@ -107,12 +107,13 @@ def write_page_list(pages: Sequence[Path], output_html: str | os.PathLike[str]) 
 def _row(page: Path, folder: Path) -> dict[str, Any]:
     """Return what the list says of a page: of its videos, and of the result that it shows first."""
     tree = Tree(page.absolute().parents[2], page.parent.name, page.stem)
-    skipped = read_manifest(tree.at(paths.MANIFEST))["status"] == "skipped"
+    status = read_manifest(tree.at(paths.MANIFEST))["status"]
+    skipped = status == "skipped"
     runs = pd.read_csv(page.with_suffix(".csv"))[["method", "decoder", "seed"]].drop_duplicates()
     method, decoder, _ = runs.iloc[0]
     first = runs[(runs["method"] == method) & (runs["decoder"] == decoder)]
     scores = [path for run in first.itertuples(index=False) if (path := tree.at(paths.SCORES, Run(*run))).exists()]
-    values = read_scores(scores).query(LEADING)["value"].tolist() if scores else []
+    values = read_scores(scores).query(LEADING)["value"].tolist() if scores and (status == "ok").any() else []
     return {
         "dataset": tree.dataset,
         "task": tree.task,
