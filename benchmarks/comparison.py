@@ -1,9 +1,10 @@
-"""All methods on the same videos: the tables ``methods`` and ``methods_segments``, kept and put in print.
+"""All methods on the same videos, the paper's and those of `peers`: tables of their scores, kept and put in print.
 
 Runs what is missing, then renews benchmarks/results/methods.csv and methods_segments.csv, and the tables of
-benchmarks/report/comparison.md.
+benchmarks/report/comparison.md. With ``--datasets`` only tables are written, below results/comparison, of datasets of
+``--configfile``, such as those of workflow/published_features.yaml.
 
-    python benchmarks/comparison.py [--cores 2]
+    python benchmarks/comparison.py [--cores 2] [--datasets breakfast --configfile workflow/published_features.yaml]
 """
 
 from __future__ import annotations
@@ -11,18 +12,76 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 from pages import CONFIGS, HOUSE, REPORT, RESULTS, make, options_of, renew
 
+from rgwot import paths
 from rgwot.reporting.tables.forms import pipe
 from rgwot.reporting.tables.metrics import METRICS
 from rgwot.reporting.tables.printed import DEGENERATE_SHARE, MARKDOWN, PRINTED_RULE, Value
-from rgwot.reporting.tables.scores import read_table
-from rgwot.reporting.tables.spec import Table, find_table, load_tables
+from rgwot.reporting.tables.scores import join_rows, make_row
+from rgwot.reporting.tables.spec import Block, Place, Row, Table
 from rgwot.runtime.files import write_text
+from rgwot.study.datasets import tasks
+from rgwot.study.study import Study
 
+PEERS = "benchmarks/peers/peers.yaml"
+LABELS = {"bench_made": "Made-up timelines", "bench_human": "Human timelines"}
+#: Id, label, method, decoder, and what the implementation follows. What counts native frames shrinks like the window of
+#: our own methods in the synthetic clips, ten times.
+ROWS = (
+    ("one_label", "Constant baseline", "none", "one_label", "trivial"),
+    ("uniform", "K equal segments", "none", "uniform", "trivial"),
+    ("random", "Random labels", "none", "random", "trivial"),
+    ("raw_kmeans", "Raw features + k-means", "raw", "kmeans", "ours"),
+    ("raw_graphcut", "Raw features + graph cut", "raw", "graphcut", "ours"),
+    ("whitened_kmeans", "Whitened features + k-means", "whitened", "kmeans", "ours"),
+    ("whitened_meanfield", "Whitened features + mean field", "whitened", "meanfield", "ours"),
+    ("raw_spectral", "Raw features + spectral clustering", "raw", "spectral", "our reading"),
+    ("cte", "CTE", "cte", "viterbi", "released code"),
+    ("unitygraph", "UnityGraph", "unitygraph", "kmeans", "our reading"),
+    ("gpl", "GPL with background", "gpl", "kmeans", "our reading"),
+    ("gpl-nobg", "GPL without background", "gpl-nobg", "kmeans", "our reading"),
+    ("tcc", "TCC", "tcc", "graphcut", "released code"),
+    ("gtcc", "GTCC", "gtcc", "graphcut", "released code"),
+    ("lav", "LAV", "lav@sigma=1", "graphcut", "released code"),
+    ("cnc", "CnC", "cnc@sigma=30", "graphcut", "paper's equations"),
+    ("cnc-released", "CnC as released", "cnc-released", "graphcut", "released code"),
+    ("vava", "VAVA", "vava", "graphcut", "released code"),
+    ("opel", "OPEL", "opel", "graphcut", "released code"),
+    ("opel-gaussian", "OPEL with a Gaussian prior", "opel-gaussian", "graphcut", "released code"),
+    ("remap", "REMAP", "remap", "graphcut", "our reading"),
+    ("vaot", "VAOT", "vaot", "graphcut", "paper's equations"),
+    ("rgwot-parity", "RGWOT (public code)", "rgwot-parity@sigma=30", "graphcut", "released code"),
+    ("rgwot-active", "RGWOT, active structural prior", "rgwot-active", "graphcut", "ours"),
+    ("rgwot", "RGWOT", "rgwot", "graphcut", "paper's equations"),
+    ("rgwot_kmeans", "RGWOT + k-means", "rgwot", "kmeans", "paper's equations"),
+    ("rgwot_subset", "RGWOT + subset selection", "rgwot", "subset", "paper's equations"),
+    ("rgwot_spectral", "RGWOT + spectral clustering", "rgwot", "spectral", "ours"),
+    ("rgwot_meanfield", "RGWOT + mean field", "rgwot", "meanfield", "ours"),
+    ("rgwot-plus", "RGWOT+", "rgwot-plus", "consensus", "ours"),
+    ("raw_twfinch", "TW-FINCH", "raw", "twfinch", "our reading"),
+    ("whitened_twfinch", "TW-FINCH on whitened features", "whitened", "twfinch", "our reading"),
+    ("raw_asot", "ASOT, stronger reading", "raw", "asot", "our reading"),
+    ("whitened_asot", "ASOT, stronger reading, on whitened features", "whitened", "asot", "our reading"),
+    ("raw_asot-released", "ASOT as released", "raw", "asot-released", "released code"),
+    ("raw_vasot", "VASOT", "raw", "vasot", "our reading"),
+    ("whitened_vasot", "VASOT on whitened features", "whitened", "vasot", "our reading"),
+    ("raw_vasot-released", "VASOT as released", "raw", "vasot-released", "released code"),
+    ("raw_hvq", "HVQ", "raw", "hvq", "our reading"),
+    ("whitened_hvq", "HVQ on whitened features", "whitened", "hvq", "our reading"),
+    ("whitened_semimarkov", "Whitened features + semi-Markov", "whitened", "semimarkov", "ours"),
+    ("rgwot_semimarkov", "RGWOT + semi-Markov", "rgwot", "semimarkov", "ours"),
+)
+#: Rows of the second table, whose methods segment; in its own order.
+SEGMENTERS = (
+    *(row[0] for row in ROWS[:7]), "cte", *(row[0] for row in ROWS[30:41]), "rgwot", "rgwot_semimarkov", "rgwot-plus",
+)  # fmt: skip
+PROTOCOLS = ("macro_task", "micro_video", "macro_video", "strict_task")
+METRICS_SHOWN = ("f1", "iou", "order_distance")
 PAGE = REPORT / "comparison.md"
 
 
@@ -76,23 +135,71 @@ def printed(table: Table, frame: pd.DataFrame, columns: Sequence[Column]) -> str
     return pipe(["", "follows", *(column.head for column in columns)], lines)
 
 
+def table_of(name: str, study: Study, datasets: Sequence[str]) -> Table:
+    """Return one of the two tables, ``methods`` or ``methods_segments``, of some datasets."""
+    rows = {row[0]: row for row in ROWS}
+    made = []
+    for one in SEGMENTERS if name == "methods_segments" else rows:
+        _, label, method, decoder, source = rows[one]
+        method = study.experiments.method(method)
+        decoder = study.experiments.decoder(decoder, method)
+        trivial = source == "trivial"
+        made.append(Row(id=one, label=label, method=method, decoder=decoder, trivial=trivial, source=source))
+    protocols, metrics = PROTOCOLS, METRICS_SHOWN
+    if name == "methods_segments":
+        protocols, metrics = ("segmentation",), tuple(column.metric for column in segments_of(""))
+    return Table(
+        kind=Table.KIND,
+        id=name,
+        title=name,
+        datasets={dataset: Place(dataset=dataset, label=LABELS.get(dataset, dataset)) for dataset in datasets},
+        metrics=metrics,
+        rows=tuple(made),
+        blocks=tuple(Block(protocol=p, background=b) for b in ("with", "without") for p in protocols),
+    )
+
+
+def scores_of(table: Table, row: Row, study: Study) -> list[str]:
+    """Return the score files behind a row."""
+    return [
+        str(paths.at(paths.SCORES, method=row.method, decoder=row.decoder, dataset=dataset, task=task, seed=seed))
+        for dataset in table.datasets
+        for task in tasks(study, dataset)
+        for seed in study.config.seeds
+    ]
+
+
+def written(table: Table, study: Study) -> tuple[Path, pd.DataFrame]:
+    """Write a table from the scores of its rows."""
+    folder = HOUSE / "results" / "comparison"
+    rows = []
+    for row in table.rows:
+        rows.append(folder / table.id / f"{row.id}.csv")
+        make_row(table, row.id, [HOUSE / file for file in scores_of(table, row, study)], rows[-1], {})
+    return folder / f"{table.id}.csv", join_rows(table, rows, folder / f"{table.id}.csv")
+
+
 def main() -> None:
     """Make both tables, keep them, renew the pages, and print how long it took."""
-    cores = options_of(__doc__).parse_args().cores
-    tables = load_tables(HOUSE / "workflow" / "tables.yaml")
+    parser = options_of(__doc__)
+    parser.add_argument("--datasets", nargs="+", default=list(LABELS), help="datasets of the configuration")
+    parser.add_argument("--configfile", nargs="+", default=[], help="more configuration")
+    options = parser.parse_args()
+    configs = [*CONFIGS, PEERS, *options.configfile]
+    study = Study.read(tuple(HOUSE / config for config in configs))
     began = time.perf_counter()
-    targets = {name: f"results/tables/{name}.csv" for name in ("methods", "methods_segments")}
-    if done := make(targets.values(), cores, CONFIGS):
+    tables = [table_of(name, study, options.datasets) for name in ("methods", "methods_segments")]
+    targets = dict.fromkeys(file for table in tables for row in table.rows for file in scores_of(table, row, study))
+    if done := make(targets, options.cores, configs):
         sys.exit(done)
-    print(f"{(time.perf_counter() - began) / 60:.0f} minutes on {cores} cores", file=sys.stderr)
-    for (name, target), mark, columns in zip(
-        targets.items(), ("comparison", "segments"), (columns_of, segments_of), strict=True
-    ):
-        write_text((HOUSE / target).read_text(encoding="utf-8"), RESULTS / f"{name}.csv")
-        table = find_table(tables, name)
-        frame = read_table(table, HOUSE / target)
-        places = find_table(tables, "methods").datasets
-        parts = [f"**{place.label}**\n\n{printed(table, frame, columns(name))}" for name, place in places.items()]
+    print(f"{(time.perf_counter() - began) / 60:.0f} minutes on {options.cores} cores", file=sys.stderr)
+    for table, mark, columns in zip(tables, ("comparison", "segments"), (columns_of, segments_of), strict=True):
+        path, frame = written(table, study)
+        if options.datasets != list(LABELS):
+            print(path.relative_to(HOUSE))
+            continue
+        write_text(path.read_text(encoding="utf-8"), RESULTS / f"{table.id}.csv")
+        parts = [f"**{label}**\n\n{printed(table, frame, columns(dataset))}" for dataset, label in LABELS.items()]
         renew(PAGE, mark, "comparison", "\n\n".join(parts))
 
 

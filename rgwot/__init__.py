@@ -1,7 +1,7 @@
 """Procedure learning from unlabelled videos by regularised Gromov-Wasserstein optimal transport (RGWOT).
 
 `discover` finds the key steps of arrays of features and returns a `Discovery`; `ProcedureLearner` does so in the manner
-of scikit-learn. Everything else that can be imported is a module of its own.
+of scikit-learn. `extend` adds methods of your own. Everything else that can be imported is a module of its own.
 """
 
 from __future__ import annotations
@@ -9,19 +9,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rgwot.config.extensions import Extension, extend
     from rgwot.discovery import Discovery, discover
     from rgwot.estimator import ProcedureLearner
     from rgwot.runtime.errors import RgwotError
 
 __version__ = "0.2.0"
 
-__all__ = ["Discovery", "ProcedureLearner", "RgwotError", "__version__", "discover"]
+__all__ = ["Discovery", "Extension", "ProcedureLearner", "RgwotError", "__version__", "discover", "extend"]
 
 # Every job of the workflow imports this package, so what they are in is imported when it is asked for.
 _HOMES = {
     "Discovery": "discovery",
     "discover": "discovery",
     "ProcedureLearner": "estimator",
+    "Extension": "config.extensions",
+    "extend": "config.extensions",
     "RgwotError": "runtime.errors",
 }
 

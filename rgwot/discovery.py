@@ -23,7 +23,7 @@ from rgwot.config.configuration import load_config
 from rgwot.config.experiments import Experiments, family_of, replaced_settings, split_id
 from rgwot.config.importing import ImportSettings
 from rgwot.config.methods import DECODERS, EMBEDDINGS
-from rgwot.config.settings import BLOCKS, Settings, flatten, resolved_K, validated
+from rgwot.config.settings import Settings, flatten, known_blocks, resolved_K, validated
 from rgwot.datasets.arrays import check_no_clock, column_names
 from rgwot.datasets.names import stem_of
 from rgwot.datasets.split import split_videos, subjects_of
@@ -363,8 +363,8 @@ def _resolved(
         raise RgwotError(f"settings: found {settings!r}, expected blocks such as {{'train': {{'iterations': 800}}}}")
     given = {block: dict(keys) if isinstance(keys, Mapping) else keys for block, keys in (settings or {}).items()}
     for block, keys in given.items():
-        if block not in BLOCKS:
-            raise RgwotError(f"settings: unknown block {block!r}; {nearest(block, BLOCKS)}")
+        if block not in known_blocks():
+            raise RgwotError(f"settings: unknown block {block!r}; {nearest(block, known_blocks())}")
         if not isinstance(keys, Mapping):
             raise RgwotError(f"settings: {block}: found {keys!r}, expected keys and values")
     if K is not None:

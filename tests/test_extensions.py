@@ -1,4 +1,4 @@
-"""Losses and decoders of one's own, named in a file of extensions."""
+"""Losses, decoders and settings of one's own, in a file that the setting ``extensions`` names, or by `rgwot.extend`."""
 
 from __future__ import annotations
 
@@ -14,117 +14,190 @@ from rgwot.config.methods import CLUSTERING, EMBEDDINGS, LOSSES
 from rgwot.config.registry import load
 from rgwot.config.settings import BLOCKS, defaults
 
-ENTRIES = """
-losses:
-  position:
-    {function: "mine:align_position", description: distance at the same position, reads: [loss.gamma, ot.zeta]}
-embeddings:
-  clock: {function: "mine:fit_clock", description: nothing but time, reads: [whiten.D, regression]}
-decoders:
-  pieces: {function: "mine:decode_pieces", description: equal pieces, reads: [decode.restarts, consensus]}
-"""
-FUNCTIONS = """
+MINE = """
 import numpy as np
+from pydantic import Field
 
+from rgwot import Extension
+from rgwot.config.methods import Decoder, Embedding, Family, Loss
+from rgwot.config.settings import Block, Positive
 from rgwot.embedding.interface import Embedded
 from rgwot.keysteps.interface import Decoded
+
+
+class ClockSettings(Block):
+    "Nothing but time."
+
+    unit_s: Positive = Field(16.0, description="seconds")
 
 
 def align_position(batch, settings):
     return settings.loss.gamma * ((batch.x - batch.y) ** 2).sum(2).mean(1)
 
 
+def align_clock(batch, settings):
+    return settings.clock.unit_s * ((batch.x - batch.y) ** 2).sum(2).mean(1)
+
+
 def fit_clock(stores, settings, seed):
-    return lambda store: Embedded((store.time_s[:, None] / settings.whiten.D).astype(np.float32))
+    return lambda store: Embedded((store.time_s[:, None] / settings.clock.unit_s).astype(np.float32))
 
 
 def decode_pieces(frames, K, settings, generator):
     return Decoded(np.concatenate([np.arange(length) * K // length for length in frames.lengths]))
+
+
+EXTENSION = Extension(
+    losses={
+        "position": Loss(align_position, "distance at the same position", reads=("loss.gamma", "ot.zeta")),
+        "timed": Loss(align_clock, "the same, scaled", reads=("clock",)),
+    },
+    embeddings={"clock": Embedding(fit_clock, "nothing but time", reads=("clock", "regression"))},
+    decoders={"pieces": Decoder(decode_pieces, "equal pieces", reads=("decode.restarts", "consensus"))},
+    methods=(Family("slow", "a slow clock", {"clock.unit_s": 32.0}, "clock"),),
+    settings={"clock": ClockSettings},
+)
 """
 PLANNED = """
 import sys
 from rgwot.config.configuration import load_config
 from rgwot.config.experiments import Experiments
-experiments = Experiments(load_config({}))
+experiments = Experiments(load_config({"extensions": ["mine.py"], "clock": {"unit_s": 8}}))
 print(experiments.method("rgwot@loss.gamma=0.5,loss.alignment=position"))
-print(experiments.method("clock@whiten.D=3"))
+print(experiments.method("slow@clock.unit_s=3"))
 print(experiments.decoder("pieces@decode.restarts=9,K=3", "rgwot"))
+print(experiments.method("rgwot@clock.unit_s=3,loss.alignment=timed"))
+print([experiments.settings(method, None, "").clock.unit_s for method in ("clock", "slow", "slow@clock.unit_s=3")])
 for ask in (lambda: experiments.method("rgwot@loss.alignment=position,loss.tau=0.5"),
-            lambda: experiments.decoder("pieces@meanfield.alpha=0.1", "rgwot")):
+            lambda: experiments.decoder("pieces@meanfield.alpha=0.1", "rgwot"),
+            lambda: experiments.method("rgwot@clock.unit_s=3"),
+            lambda: experiments.method("slow@clock.unit=3"),
+            lambda: load_config({"clock": {"unit": 1}})):
     try:
         ask()
+        print("no error")
     except Exception as error:
         print(error)
-print([name for name in ("mine", "torch", "scipy", "sklearn", "pandas") if name in sys.modules])
+print([name for name in ("torch", "scipy", "sklearn", "pandas") if name in sys.modules])
 """
 FOUND = """
 import numpy as np
 import rgwot
+from mine import EXTENSION
+rgwot.extend(EXTENSION)
+rgwot.extend(EXTENSION)
 videos = [np.random.default_rng(n).normal(size=(12, 4)) for n in range(2)]
 small = {"encoder": {"channels": 4, "hidden": 4, "D": 4}, "train": {"N": 4, "iterations": 3, "threads": 1}}
 made = rgwot.discover(
     videos, method="rgwot@loss.alignment=position,loss.gamma=0.5", decoder="pieces", K=3, settings=small, device="cpu"
 )
 print(made.labels["0"].tolist())
-print(rgwot.discover(videos, method="clock", decoder="pieces", K=3, fps=2).embeddings["0"][:, 0].max() * 32)
+print(rgwot.discover(videos, method="slow", decoder="pieces", K=3, fps=2).embeddings["0"][:, 0].max() * 32)
 """
 
 
-def run(code: str, file: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "RGWOT_EXTENSIONS": str(file), "OMP_NUM_THREADS": "1"}
-    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.fixture
-def extensions(tmp_path: Path) -> Path:
-    (tmp_path / "mine.py").write_text(FUNCTIONS, encoding="utf-8")
-    (tmp_path / "extensions.yaml").write_text(ENTRIES, encoding="utf-8")
-    return tmp_path / "extensions.yaml"
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
+    return tmp_path
 
 
-def test_planning_knows_extensions_and_imports_none(extensions: Path) -> None:
-    done = run(PLANNED, extensions)
+def test_planning_knows_extensions(folder: Path) -> None:
+    light = MINE.replace("from rgwot.embedding.interface import Embedded\n", "").replace(
+        "from rgwot.keysteps.interface import Decoded\n", ""
+    )
+    (folder / "mine.py").write_text(light, encoding="utf-8")
+    done = run(PLANNED, folder)
     assert done.returncode == 0, done.stderr
-    loss, embedding, decoder, unread, unknown, imported = done.stdout.splitlines()
+    loss, embedding, decoder, own_block, values, *errors, imported = done.stdout.splitlines()
     assert loss == "rgwot@loss.alignment=position,loss.gamma=0.5"
-    assert embedding == "clock@whiten.D=3"
+    assert embedding == "slow@clock.unit_s=3"
     assert decoder == "pieces@K=3,decode.restarts=9"
-    assert "expected keys it reads (loss.gamma, ot.zeta)" in unread
-    assert "unknown key 'meanfield.alpha'" in unknown
+    assert own_block == "rgwot@clock.unit_s=3,loss.alignment=timed"
+    assert values == "[8.0, 32.0, 3.0]"
+    for error, part in zip(
+        errors,
+        (
+            "expected keys it reads (loss.gamma, ot.zeta)",
+            "unknown key 'meanfield.alpha'",
+            "clock.unit_s has no effect with loss.alignment gromov_wasserstein",
+            "did you mean 'clock.unit_s'?",
+            "clock: unknown key 'unit'; did you mean 'unit_s'?",
+        ),
+        strict=True,
+    ):
+        assert part in error
+    # Planning an extension costs what the extension imports.
     assert imported == "[]"
 
 
-def test_extensions_run_by_name(extensions: Path) -> None:
-    done = run(FOUND, extensions)
+def test_settings_of_other_methods_are_what_they_are_without(folder: Path) -> None:
+    code = """
+from pathlib import Path
+from rgwot.study.study import Study
+from rgwot.study.jobs import tracked_settings
+for given in ({}, {"extensions": ["mine.py"]}):
+    study = Study.of({**given, "datasets": {"x": {"layout": "folder", "root": "r"}}})
+    print([tracked_settings(study, "train", "x", "y", "rgwot"), study.experiments.method("rgwot@beta=0"),
+           tracked_settings(study, "decode", "x", "y", "raw", "kmeans"), study.experiments.method("gtcc")])
+print(tracked_settings(study, "embed", "x", "y", "rgwot@loss.alignment=timed")["clock"])
+"""
+    done = run(code, folder)
+    assert done.returncode == 0, done.stderr
+    without, beside, own = done.stdout.splitlines()
+    assert without == beside
+    assert own == "{'unit_s': 16.0}"
+
+
+def test_extensions_run_by_name(folder: Path) -> None:
+    done = run(FOUND, folder)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "[1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]\n5.5\n"
 
 
 @pytest.mark.parametrize(
-    ("written", "message"),
+    ("right", "wrong", "message"),
     [
-        ("losses: {tcc: {function: 'mine:x', description: x}}", "losses.tcc: the library has one of this name"),
-        ("losses: {x: {function: 'mine:x', description: x, read: []}}", "losses.x: .*unexpected keyword argument"),
-        ("losses: [x]", r"losses: found \['x'\]; expected names, each with its entry"),
-        ("losses: {My Loss: {function: 'mine:x', description: x}}", "losses.My Loss: expected a name of a-z"),
-        ("losses: {x: {function: 'mine:x', description: x, reads: ot.r}}", r"losses.x: reads: found ot.r; .*\[ot.r\]"),
-        ("embeddings: {lav: {function: 'mine:x', description: x}}", "embeddings.lav: the library has one of this name"),
-        ("decoders: {uniform: {function: 'mine:x', description: x}}", "uniform: the library has one of this name"),
-        ("loss: {}", "found loss; expected entries of losses, embeddings, decoders"),
-        (None, "RGWOT_EXTENSIONS: .*No such file"),
+        ('"position": Loss', '"tcc": Loss', "mine.py: losses: tcc: the library has one of this name"),
+        ('"position": Loss', '"My Loss": Loss', "losses: My Loss: expected a name of a-z"),
+        ('"clock": Embedding', '"lav": Embedding', "methods: lav: the library has one of this name"),
+        ('Family("slow"', 'Family("vaot"', "methods: vaot: the library has one of this name"),
+        ('"pieces": Decoder', '"uniform": Decoder', "decoders: uniform: the library has one of this name"),
+        ('settings={"clock"', 'settings={"ot"', "settings: ot: the library has one of this name"),
+        ('reads=("loss.gamma", "ot.zeta")', 'reads="ot.zeta"', "position: reads: found 'ot.zeta', expected a tuple"),
+        ('"regression")', '"regresion")', "clock: reads: unknown key 'regresion'; did you mean 'regression'"),
+        ('"distance at', 'read=1, description="distance at', "unexpected keyword argument 'read'"),
+        ("EXTENSION =", "OTHER =", "mine.py: expected EXTENSION"),
+        ("import numpy as np", "import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+        (None, "other.py", "no such file; expected a Python file that defines EXTENSION"),
+        (None, "sub/json.py", "there is another module named json; rename the file"),
+        (None, "mine.yaml", "expected a Python file"),
     ],
 )
-def test_mistakes_are_reported_in_one_line(extensions: Path, written: str | None, message: str) -> None:
-    extensions.unlink()
-    if written:
-        extensions.write_text(written, encoding="utf-8")
-    command = [sys.executable, "-m", "rgwot", "embed", "--help"]
-    environment = {**os.environ, "RGWOT_EXTENSIONS": str(extensions)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
+def test_mistakes_are_reported_in_one_line(folder: Path, right: str | None, wrong: str, message: str) -> None:
+    name = "mine.py"
+    if right is None:
+        name = wrong
+        if wrong != "other.py":
+            (folder / "sub").mkdir()
+            (folder / wrong).write_text(MINE, encoding="utf-8")
+    else:
+        assert right in MINE
+        (folder / name).write_text(MINE.replace(right, wrong), encoding="utf-8")
+    (folder / "config.yaml").write_text(f"extensions: [{name}]\n", encoding="utf-8")
+    command = [sys.executable, "-m", "rgwot", "doctor", "--config", "config.yaml"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert line.startswith("rgwot: ")
-    assert re.search(message, line)
+    assert message in line
 
 
 @pytest.mark.parametrize(
@@ -140,16 +213,10 @@ def test_mistakes_are_reported_in_one_line(extensions: Path, written: str | None
         ("length) * K", "length - 1) * K", r"decoder: found labels of shape \(22,\) and type int64, expected 24 whole"),
     ],
 )
-def test_what_an_extension_makes_is_checked(extensions: Path, right: str, wrong: str, message: str) -> None:
-    (extensions.parent / "mine.py").write_text(FUNCTIONS.replace(right, wrong), encoding="utf-8")
-    done = run(FOUND.split("made =")[0] + FOUND.splitlines()[-1], extensions)
+def test_what_an_extension_makes_is_checked(folder: Path, right: str, wrong: str, message: str) -> None:
+    (folder / "mine.py").write_text(MINE.replace(right, wrong), encoding="utf-8")
+    done = run(FOUND.split("made =")[0] + FOUND.splitlines()[-1], folder)
     assert re.search(f"RgwotError: {message}", done.stderr), done.stderr
-
-
-def test_a_key_that_no_block_has_is_refused(extensions: Path) -> None:
-    extensions.write_text(ENTRIES.replace("whiten.D", "whiten.d"), encoding="utf-8")
-    done = run(PLANNED, extensions)
-    assert "RGWOT_EXTENSIONS: clock: reads: unknown key 'whiten.d'; did you mean 'whiten.D'?" in done.stderr
 
 
 def test_entries_are_true() -> None:

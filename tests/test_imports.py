@@ -24,9 +24,6 @@ UNWANTED = [
     # Of scipy, what the procedure is learned with.
     ("rgwot.keysteps.decode", ("torch", "networkx", "scipy.stats", "scipy.optimize", "sklearn", "matplotlib")),
     ("rgwot.keysteps.meanfield", ("torch", "zarr", "sklearn", "matplotlib")),
-    ("rgwot.baselines.asot", (COMPILER, "torchvision", "sklearn", "matplotlib")),
-    ("rgwot.baselines.vasot", (COMPILER, "torchvision", "sklearn", "matplotlib")),
-    ("rgwot.baselines.hvq", (COMPILER, "torchvision", "sklearn", "matplotlib")),
     ("rgwot.keysteps.trivial", ("torch", "networkx", "zarr", "scipy.stats", "scipy.optimize", "sklearn", "matplotlib")),
     ("rgwot.evaluation.evaluate", ("torch", "zarr", "sklearn", "matplotlib")),
     ("rgwot.reporting.tables.printed", ("torch", "zarr", "scipy", "sklearn", "matplotlib")),

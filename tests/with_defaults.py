@@ -11,7 +11,6 @@ from torch import Tensor
 from rgwot import transport
 from rgwot.baselines.kantorovich import SoftMatching
 from rgwot.baselines.kantorovich import kantorovich_match as match
-from rgwot.baselines.partial import align_frames_partially as partially
 from rgwot.config.settings import (
     DecodeSettings,
     EncoderSettings,
@@ -57,11 +56,6 @@ def solve(cost: Tensor, **changes: Any) -> TransportResult:
 
 def align_frames(x: Tensor, y: Tensor, **changes: Any) -> FrameAlignment:
     return transport.align_frames(x, y, **ENDS | BALANCED | changes)
-
-
-def align_frames_partially(x: Tensor, y: Tensor, **changes: Any) -> Tensor:
-    positions = {key: changes.pop(key) for key in ("x_positions", "y_positions") if key in changes}
-    return partially(x, y, OT.model_copy(update=changes), **positions)
 
 
 def kantorovich_match(x: Tensor, y: Tensor, phi: Tensor, **changes: Any) -> SoftMatching:

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from rgwot.baselines.twfinch import means_of
 from rgwot.config.settings import GraphSettings, Settings
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
 from rgwot.embedding.pooled import spatial_means, unit
@@ -28,6 +27,14 @@ logger = logging.getLogger(__name__)
 
 BLOCK = 1024
 NEGATIVE = 5
+
+
+def means_of(values: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the mean of the values (n, ...) of every label 0..m-1, (m, ...)."""
+    sums = np.zeros((labels.max() + 1, *values.shape[1:]))
+    np.add.at(sums, labels, values)
+    counts = np.bincount(labels)
+    return np.asarray(sums / counts.reshape(-1, *[1] * (values.ndim - 1)))
 
 
 @dataclass(frozen=True)

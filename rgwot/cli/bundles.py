@@ -78,18 +78,28 @@ def bundle(
     help="Folder for segments.csv, order.csv, deviations.csv and page.html.",
 )
 @click.option("--weights", metavar="PATH", help="Checkpoint of the backbone, if the bundle was made with your own.")
+@click.option("--extension", "extensions", multiple=True, type=Folder, help="Python file that brings the method.")
 @options.frames_fps
 @options.on_bad_video
 @options.threads
 @options.device
-def apply(bundle: Path, videos: tuple[Path, ...], folder: Path, frames_fps: str | None, **how: Any) -> None:
+def apply(
+    bundle: Path,
+    videos: tuple[Path, ...],
+    folder: Path,
+    extensions: tuple[Path, ...],
+    frames_fps: str | None,
+    **how: Any,
+) -> None:
     """Find the key steps of other VIDEOS with a BUNDLE, and their deviations; nothing is trained.
 
     A video may also be a feature store (.zarr) or, if the result is based on imported features, a file of them.
     """
     from rgwot.bundles.apply import apply_bundle
     from rgwot.bundles.inputs import How
+    from rgwot.config.extensions import load_extensions
 
+    load_extensions(extensions)
     rate = options.read_rate(frames_fps, "--frames-fps")
     for found in apply_bundle(bundle, videos, folder, How(frames_fps=rate, **how)):
         known = " (a video of the study: its answer there)" if found.known else ""

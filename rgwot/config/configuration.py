@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PlainSerializer, field_validator, model_validator
 
+from rgwot.config.extensions import load_extensions
 from rgwot.config.importing import ImportedFeatures
 from rgwot.config.layouts import EITHER, FEATURES_ALONE, LAYOUTS
 from rgwot.config.settings import Block, Rate, Settings, flatten, validated
@@ -152,6 +153,9 @@ class Config(Settings):
     roots: dict[str, str] = Field(default_factory=dict, description="folders that datasets refer to by name")
     datasets: dict[str, DatasetSettings] = Field(default_factory=dict, description="datasets by id")
     page: PageSettings = Field(PageSettings(), description="the page of a task")
+    extensions: tuple[str, ...] = Field(
+        (), description="Python files with methods of your own (rgwot.config.extensions)"
+    )
 
     @field_validator("seeds")
     @classmethod
@@ -205,6 +209,11 @@ def load_config(content: Mapping[str, Any], where: str = "config.yaml") -> Confi
     RgwotError
         One line naming the key, what was found and what was expected.
     """
+    files = content.get("extensions") or ()
+    if isinstance(files, str):
+        raise RgwotError(f"{where}: extensions: found {files!r}, expected a list of files, such as [{files}]")
+    # Before the rest is validated: they bring methods and settings.
+    load_extensions(files)
     return validated(Config, dict(content), where)
 
 

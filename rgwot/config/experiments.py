@@ -13,9 +13,9 @@ from functools import cache
 from typing import Any
 
 from rgwot.config.configuration import Config
-from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES, LOSSES, Family, without_effect
-from rgwot.config.registry import EXTENSIONS, NAME
-from rgwot.config.settings import BLOCKS, EXECUTION, Settings, build, defaults, flatten
+from rgwot.config.methods import DECODERS, FAMILIES, LOSSES, Family, without_effect
+from rgwot.config.registry import NAME
+from rgwot.config.settings import EXECUTION, Settings, build, defaults, flatten, known_blocks
 from rgwot.runtime.errors import RgwotError, nearest
 
 SYMBOLS: Mapping[str, str] = {
@@ -80,8 +80,6 @@ def replaced_settings(method: str, decoder: str, written: Mapping[str, Any]) -> 
 
     >>> replaced_settings("rgwot-plus", "consensus", {"decode.time": 0.0, "decode.K": 5})
     ['decode.time: found 0, but rgwot-plus sets it to auto; expected it in the id, as in consensus@decode.time=0']
-    >>> replaced_settings("rgwot", "vasot", {"asot.epochs": 3})
-    ['asot.epochs: found 3, but vasot sets it to 50; expected it in the id, as in vasot@asot.epochs=3']
     """
     (base, by_method), (rule, by_decoder) = split_id(method), split_id(decoder)
     family = FAMILIES[base]
@@ -90,7 +88,7 @@ def replaced_settings(method: str, decoder: str, written: Mapping[str, Any]) -> 
     said = {SYMBOLS.get(key, key) for key in (*by_method, *by_decoder)}
     lines = []
     for who, key, own in sets:
-        of_method, of_decoder = EMBEDDINGS[family.embedding].takes(key), DECODERS[rule].takes(key)
+        of_method, of_decoder = family.takes(key), DECODERS[rule].takes(key)
         if key in written and written[key] != own and key not in said and (of_method or of_decoder):
             value, kept = value_text(written[key]), value_text(own)
             keys = {**(by_decoder if of_decoder else by_method), SHORT.get(key, key): value}
@@ -112,11 +110,7 @@ class Experiments:
     def __init__(self, config: Config) -> None:
         self.config = config
         shipped = defaults()
-        for name, entry in (*LOSSES.items(), *EMBEDDINGS.items(), *DECODERS.items()):
-            for key in entry.reads:
-                if key not in BLOCKS and key not in shipped:
-                    raise RgwotError(f"{EXTENSIONS}: {name}: reads: unknown key {key!r}; {nearest(key, shipped)}")
-        mine = flatten(config.model_dump(by_alias=True, include=set(Settings.model_fields)))
+        mine = flatten(config.model_dump(by_alias=True, include=set(known_blocks())))
         #: Settings of the configuration that differ from the defaults, by dotted key.
         self.changed = {key: value for key, value in mine.items() if value != shipped[key]}
         self._per_dataset = {name: entry.changed for name, entry in config.datasets.items()}
@@ -132,22 +126,22 @@ class Experiments:
         """Return the canonical spelling of a method id."""
         base, written = split_id(text)
         family = family_of(text)
-        takes = EMBEDDINGS[family.embedding].takes
-        allowed = [key for key in defaults() if key in SPLIT_KEYS or (takes(key) and key not in EXECUTION)]
+        allowed = [key for key in defaults() if key in SPLIT_KEYS or (family.takes(key) and key not in EXECUTION)]
         if not family.trained and set(written) - set(allowed):
             raise RgwotError(f"method {text!r}: {base} trains no encoder; it takes no keys but {', '.join(allowed)}")
         values = self._values(text, written, allowed, family)
         own = self._base_values(family.name)
         meant = [{**base, **values} for base in own]
         _refuse_unused_split(text, values, own)
-        _refuse_unread(text, values, meant)
+        if family.trained:
+            _refuse_unread(text, values, meant)
         # Of all spellings of the same settings, the canonical one has the fewest keys, and on a tie the family listed
         # first: rgwot@beta=0 is vaot, vaot@beta=1 is rgwot.
         spellings = []
         for candidate in FAMILIES.values():
             if candidate.embedding == family.embedding:
                 differing = {*candidate.overrides, *family.overrides, *values}
-                keys = _keys_between(self._base_values(candidate.name), meant, allowed, differing)
+                keys = _keys_between(self._base_values(candidate.name), meant, allowed, differing, family.trained)
                 spellings += [(candidate.name, keys)] if keys is not None else []
         name, keys = min(spellings, key=lambda spelling: len(spelling[1]))
         return join_id(name, _spelt(keys))
@@ -204,15 +198,17 @@ def _keys_between(
     meant: Sequence[Mapping[str, Any]],
     allowed: Sequence[str],
     differing: Collection[str],
+    trained: bool,
 ) -> dict[str, Any] | None:
     """Return the keys that turn ``own`` settings into those ``meant``, on every dataset; None if no keys do.
 
-    Settings that the alignment loss does not read may differ. All that differ are among those of ``differing``.
+    Settings that the alignment loss of a ``trained`` method does not read may differ. All that differ are among those
+    of ``differing``.
     """
     keys: dict[str, Any] = {}
     for key in (key for key in own[0] if key in differing):
         if any(
-            base[key] != settings[key] and not without_effect(key, settings["loss.alignment"])
+            base[key] != settings[key] and not (trained and without_effect(key, settings["loss.alignment"]))
             for base, settings in zip(own, meant, strict=True)
         ):
             value = meant[0][key]

@@ -6,19 +6,19 @@ changes to the defaults of `rgwot.config.settings`, and the embedding they belon
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any
 
-from rgwot.config.registry import Entry, with_extensions
+from rgwot.config.registry import Entry, Place
 
 
 @dataclass(frozen=True)
 class Loss(Entry):
     """An alignment loss (`rgwot.losses.interface.Alignment`); ``learned`` makes what else it learns."""
 
-    learned: str = ""
+    learned: Place = ""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Embedding(Entry):
     takes two at least.
     """
 
-    restore: str = ""
+    restore: Place = ""
     several: bool = False
 
 
@@ -40,16 +40,17 @@ class Decoder(Entry):
     ``restore`` labels other videos by what was learned; ``overrides`` are its changes to the defaults.
     """
 
-    restore: str = ""
+    restore: Place = ""
     trivial: bool = False
     overrides: Mapping[str, Any] = field(default_factory=dict)
 
 
-_PLAN = ("ot.alpha", "ot.epsilon", "ot.rho", "ot.zeta", "ot.virtual", "ot.prior_time", "ot.max_iterations",
-         "ot.tolerance")  # fmt: skip
-_RGWOT = (*_PLAN, "ot.r", "ot.solver", "loss.tau", "loss.symmetric")
+PLAN = ("ot.alpha", "ot.epsilon", "ot.rho", "ot.zeta", "ot.virtual", "ot.prior_time", "ot.max_iterations",
+        "ot.tolerance")  # fmt: skip
+"""Settings of every plan between the frames of two videos."""
+_RGWOT = (*PLAN, "ot.r", "ot.solver", "loss.tau", "loss.symmetric")
 
-LOSSES: Mapping[str, Loss] = with_extensions("losses", Loss, {
+LOSSES: dict[str, Loss] = {
     "gromov_wasserstein": Loss(
         "rgwot.losses.gromov_wasserstein:align_gromov_wasserstein",
         "cross-entropy with a regularised fused Gromov-Wasserstein plan",
@@ -77,14 +78,8 @@ LOSSES: Mapping[str, Loss] = with_extensions("losses", Loss, {
         ("ot.zeta", "ot.sinkhorn", "ot.last", "loss.prior", "loss.phi_rate", "loss.count_from", "loss.lambda1",
          "loss.lambda2", "loss.window", "loss.weighted_negatives", "loss.lambda_c"),
     ),
-    "partial": Loss(
-        "rgwot.baselines.partial:align_partial",
-        "fused partial transport and contrast between the videos",
-        "REMAP; our reconstruction",
-        (*_PLAN, "ot.tau_m", "ot.lambda_s", "ot.b", "loss.lambda_c"),
-    ),
     "none": Loss("rgwot.losses.interface:align_none", "none, C-IDM trains alone"),
-})  # fmt: skip
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -101,13 +96,15 @@ class Family:
         """Return whether an encoder is trained on pairs of videos."""
         return self.embedding == "encoder"
 
-
-_READ_BY_SOME = {key for loss in LOSSES.values() for key in loss.reads}
+    def takes(self, key: str) -> bool:
+        """Return whether its embedding reads a dotted key, or any alignment loss that an encoder may be trained by."""
+        losses = LOSSES.values() if self.trained else ()
+        return EMBEDDINGS[self.embedding].takes(key) or any(loss.takes(key) for loss in losses)
 
 
 def without_effect(key: str, alignment: str) -> bool:
     """Return whether a dotted key belongs to alignment losses, and this one does not read it."""
-    return key in _READ_BY_SOME and key not in LOSSES[alignment].reads
+    return any(loss.takes(key) for loss in LOSSES.values()) and not LOSSES[alignment].takes(key)
 
 
 _TCC: Mapping[str, Any] = {"loss.alignment": "tcc", "encoder.unit_norm": False, "cidm.beta": 0.0}
@@ -190,11 +187,6 @@ _LISTED = (
     Family("vava", "Kantorovich transport with a Gaussian prior, contrast in and between videos", overrides=_VAVA),
     Family("opel", "VAVA with a Laplace prior and weighted negatives", overrides=_OPEL),
     Family("opel-gaussian", "OPEL with VAVA's Gaussian prior", overrides={**_OPEL, "loss.prior": "gaussian"}),
-    Family(
-        "remap",
-        "fused partial transport; our reconstruction, its second version was not at hand",
-        overrides={"loss.alignment": "partial", "loss.lambda_c": 1.0},
-    ),
     Family("cte", "relative time, regressed; then clusters in a fixed order (Kukleva)", embedding="regression"),
     Family("gpl", "UnityGraph and Node2Vec; our reading of the abstract, with background", embedding="graph"),
     Family(
@@ -229,7 +221,7 @@ _LISTED = (
     ),
     Family("none", "no features at all, for the trivial answers", embedding="none"),
 )
-EMBEDDINGS: Mapping[str, Embedding] = with_extensions("embeddings", Embedding, {
+EMBEDDINGS: dict[str, Embedding] = {
     "encoder": Embedding(
         "",
         "an encoder trained on pairs of videos",
@@ -264,17 +256,8 @@ EMBEDDINGS: Mapping[str, Embedding] = with_extensions("embeddings", Embedding, {
         several=True,
     ),
     "none": Embedding("", "no features at all"),
-}, taken=[family.name for family in _LISTED])  # fmt: skip
-_EMBEDDED = {family.embedding for family in _LISTED}
-FAMILIES: Mapping[str, Family] = {
-    **{family.name: family for family in _LISTED},
-    # An embedding that no method above has is a method itself.
-    **{
-        name: Family(name, about.description, embedding=name)
-        for name, about in EMBEDDINGS.items()
-        if name not in _EMBEDDED
-    },
 }
+FAMILIES: dict[str, Family] = {family.name: family for family in _LISTED}
 #: Ways to learn the procedure (`rgwot.procedure.LEARNERS`) in a few words, the default first.
 LEARNERS: Mapping[str, str] = {
     "robust": "ours, for people who err and key steps that were found",
@@ -296,35 +279,26 @@ def _clustering(
     description: str,
     source: str = "",
     reads: tuple[str, ...] = (),
-    overrides: Mapping[str, Any] = MappingProxyType({}),
 ) -> Decoder:
     """Return the entry of the decoder ``package.name``, that is `decode_name` and `restore_name` of its module."""
     module, name = f"rgwot.{place}", place.rpartition(".")[2]
-    restore = f"{module}:restore_{name}"
-    return Decoder(f"{module}:decode_{name}", description, source, reads, restore, overrides=overrides)
+    return Decoder(f"{module}:decode_{name}", description, source, reads, f"{module}:restore_{name}")
 
 
-# What ASOT's code does to videos and steps, in VASOT's code too.
-_RELEASED: Mapping[str, Any] = {"asot.pad": True, "asot.by_root": True, "asot.capped": False}
-# Training and labels have the same constants.
-_VASOT: Mapping[str, Any] = {
-    "asot.alpha": 0.5,
-    "asot.alpha_test": 0.5,
-    "asot.lambda_test": 0.1,
-    "asot.epsilon_test": 0.07,
-    "asot.epochs": 50,
-}
+def reading_embeddings(decoder: Decoder) -> Decoder:
+    """Return the entry of a decoder with the keys that act on the input and output of all that read embeddings."""
+    return replace(decoder, reads=_ANY + decoder.reads)
 
 
 #: Decoders that read none.
-TRIVIAL: Mapping[str, Decoder] = {
+TRIVIAL: dict[str, Decoder] = {
     "one_label": Decoder("", "one key step everywhere", reads=_TRIVIAL, trivial=True),
     "uniform": Decoder("", "K equal segments", reads=_TRIVIAL, trivial=True),
     "random": Decoder("", "an independent uniform label per scored frame", reads=_TRIVIAL, trivial=True),
     # Not a prediction: what predictions are compared with, in the same files.
     ANNOTATED: Decoder("", "the annotated key steps themselves", reads=("procedure",), trivial=True),
 }
-_DESCRIBED = with_extensions("decoders", Decoder, {
+_DESCRIBED = {
     "graphcut": _clustering(
         "keysteps.graphcut",
         "fuzzy C-means, then a graph cut on the temporal chain",
@@ -354,50 +328,10 @@ _DESCRIBED = with_extensions("decoders", Decoder, {
         "ours",
         ("meanfield", "consensus"),
     ),
-    "twfinch": _clustering(
-        "baselines.twfinch",
-        "first neighbours in looks and time, joined video by video",
-        "TW-FINCH, Sarfraz et al., CVPR 2021",
-    ),
-    "semimarkov": _clustering(
-        "baselines.semimarkov", "a hidden semi-Markov model, key steps in any order", "ours; a textbook model"
-    ),
-    "asot": _clustering(
-        "baselines.asot",
-        "an embedding and centres learned from transport plans between frames and key steps; the stronger reading",
-        "ASOT, Xu and Gould, CVPR 2024",
-        ("asot",),
-    ),
-    "vasot": _clustering(
-        "baselines.vasot",
-        "ASOT, with the alignment loss of pairs of videos added",
-        "VASOT, ICCV 2025",
-        ("asot", "vasot"),
-        _VASOT,
-    ),
-    "asot-released": _clustering(
-        "baselines.asot",
-        "ASOT with what its code does to videos: features over the root of their number, short videos padded",
-        "ASOT, Xu and Gould, CVPR 2024",
-        ("asot",),
-        _RELEASED,
-    ),
-    "vasot-released": _clustering(
-        "baselines.vasot",
-        "VASOT with a slip of its code, the wrong column dropped, and what that does to videos",
-        "VASOT, ICCV 2025",
-        ("asot", "vasot"),
-        {**_VASOT, **_RELEASED, "asot.start": "random", "vasot.column": "last"},
-    ),
-    "hvq": _clustering(
-        "baselines.hvq", "vector quantisation at two levels, behind a temporal encoder", "HVQ, AAAI 2025", ("hvq",)
-    ),
-}, taken=TRIVIAL)  # fmt: skip
-#: Decoders that read embeddings.
-CLUSTERING: Mapping[str, Decoder] = {
-    name: replace(entry, reads=_ANY + entry.reads) for name, entry in _DESCRIBED.items()
 }
-DECODERS: Mapping[str, Decoder] = {**CLUSTERING, **TRIVIAL}
+#: Decoders that read embeddings.
+CLUSTERING: dict[str, Decoder] = {name: reading_embeddings(entry) for name, entry in _DESCRIBED.items()}
+DECODERS: Mapping[str, Decoder] = ChainMap(TRIVIAL, CLUSTERING)
 
 
 def method_pattern(*embeddings: str) -> str:

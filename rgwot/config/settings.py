@@ -19,16 +19,23 @@ from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.timing import rate_text
 
 if TYPE_CHECKING:
-    Alignment = str
     Learner = str
-else:  # known at run time: the losses that are found
-    Alignment = Literal[tuple(LOSSES)]
+else:  # known at run time
     Learner = Literal[tuple(LEARNERS)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Fraction01 = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
 Model = TypeVar("Model", bound=BaseModel)
+
+
+def _known_loss(name: str) -> str:
+    if name not in LOSSES:
+        raise ValueError(f"not known; {nearest(name, LOSSES)}")
+    return name
+
+
+Alignment = Annotated[str, AfterValidator(_known_loss), Field(json_schema_extra={"enum": [*LOSSES]})]
 # A number or a text, kept in its exact form.
 Rate = Annotated[float | str, AfterValidator(rate_text)]
 
@@ -110,9 +117,6 @@ class TransportSettings(Block):
         description="kantorovich: side scaled last, whose sums are exact: rows, 21 passes (VAVA), or columns, 20 and a "
         "half (OPEL)",
     )
-    tau_m: Positive = Field(0.5, description="partial: weight of the marginals; ours")
-    lambda_s: NonNegative = Field(1.0, description="partial: weight of the smoothness along both videos; ours")
-    b: Positive = Field(0.1, description="partial: scale of the Laplace structure kernels, share of N; ours")
 
 
 class LossSettings(Block):
@@ -150,9 +154,7 @@ class LossSettings(Block):
     weighted_negatives: bool = Field(
         False, description="kantorovich: far pairs of the contrast in a video count (i - j)^2 + 1 times (OPEL)"
     )
-    lambda_c: NonNegative = Field(
-        1e-4, description="kantorovich, partial: weight of the contrast between the videos; VAVA (remap: 1, ours)"
-    )
+    lambda_c: NonNegative = Field(1e-4, description="kantorovich: weight of the contrast between the videos; VAVA")
 
 
 class CidmSettings(Block):
@@ -403,61 +405,6 @@ class ConsensusSettings(Block):
     )
 
 
-class AsotSettings(Block):
-    """Segmentation learned from transport plans, the decoders `asot` and `vasot`; as for Breakfast (methods 5.12)."""
-
-    rho: NonNegative = Field(0.2, description="weight of the prior on relative time; YouTube 0.15")
-    r: Annotated[float, Field(gt=0, le=1)] = Field(
-        0.04, description="radius of the structural term, share of the frames; Desktop Assembly 0.02"
-    )
-    alpha: Fraction01 = Field(0.4, description="weight of the structural term while training")
-    alpha_test: Fraction01 = Field(0.7, description="the same when frames are labelled")
-    lambda_: NonNegative = Field(
-        0.1, alias="lambda", description="pull towards equal shares while training; YouTube 0.12"
-    )
-    lambda_test: NonNegative = Field(0.01, description="the same when frames are labelled")
-    epsilon: Positive = Field(0.07, description="weight of the entropy while training")
-    epsilon_test: Positive = Field(0.04, description="the same when frames are labelled")
-    iterations: Count = Field(25, description="mirror steps per plan")
-    N: Annotated[int, Field(ge=2)] = Field(256, description="frames drawn per video and epoch")
-    pad: bool = Field(
-        False, description="whether shorter videos count as N frames while training, scaled as drawn; released code"
-    )
-    capped: bool = Field(
-        True, description="whether a mirror step is a video's own and at most 1/(epsilon + lambda); released code: no"
-    )
-    by_root: bool = Field(False, description="whether features are divided by the root of their number; released code")
-    start: Literal["kmeans", "random"] = Field("kmeans", description="first centres; released code of VASOT: random")
-    epochs: Count = Field(15, description="passes over the videos")
-    lr: Positive = Field(1e-3, description="learning rate of Adam")
-    hidden: Count = Field(128, description="units of the hidden layer")
-    D: Count = Field(40, description="dimensions of the embedding")
-
-
-class VasotSettings(Block):
-    """Settings of `vasot` in addition to those of `asot` (methods 5.13)."""
-
-    beta: NonNegative = Field(1.0, description="weight of the alignment loss; VASOT")
-    column: Literal["first", "last"] = Field(
-        "first", description="place of the virtual column, of which the first is dropped; released code: last"
-    )
-
-
-class HvqSettings(Block):
-    """Hierarchical vector quantisation, the decoder `hvq` (methods 5.14)."""
-
-    epochs: Count = Field(20, description="passes over the videos; HVQ")
-    lr: Positive = Field(1e-3, description="learning rate of AdamW; HVQ")
-    weight_decay: NonNegative = Field(1e-4, description="decoupled weight decay; HVQ")
-    ema: Annotated[float, Field(ge=0, lt=1)] = Field(0.8, description="share of a code's mean kept per step; HVQ")
-    reconstruction: NonNegative = Field(0.002, description="weight of the squared error of the features; HVQ")
-    hidden: Count = Field(32, description="channels of the convolutions, and dimensions of the codes; HVQ")
-    layers: Annotated[int, Field(ge=1, le=20)] = Field(
-        10, description="convolutions of a stage, with taps 1, 2, 4, ... samples apart; HVQ"
-    )
-    stages: Count = Field(2, description="stages of encoder and of decoder; HVQ")
-
-
 class EvaluationSettings(Block):
     """Scoring (methods 2, 6)."""
 
@@ -467,8 +414,15 @@ class EvaluationSettings(Block):
     )
 
 
+#: Blocks that extensions bring (`rgwot.config.extensions`), by name.
+ADDED_BLOCKS: dict[str, type[Block]] = {}
+
+
 class Settings(Block):
-    """All settings of one experiment on one dataset."""
+    """All settings of one experiment on one dataset: the blocks below, and `ADDED_BLOCKS`."""
+
+    # Blocks of extensions are no fields; `_added` lets no other key pass.
+    model_config = ConfigDict(extra="allow")
 
     features: FeatureSettings = FeatureSettings()
     ot: TransportSettings = TransportSettings()
@@ -485,10 +439,24 @@ class Settings(Block):
     graphcut: GraphcutSettings = GraphcutSettings()
     meanfield: MeanfieldSettings = MeanfieldSettings()
     consensus: ConsensusSettings = ConsensusSettings()
-    asot: AsotSettings = AsotSettings()
-    vasot: VasotSettings = VasotSettings()
-    hvq: HvqSettings = HvqSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _added(cls, content: Any) -> Any:
+        """Make the blocks of extensions, with their defaults where they are left out."""
+        if not isinstance(content, Mapping):
+            return content
+        fields = keys_at([], cls)
+        for name in content:
+            if name not in fields and name not in ADDED_BLOCKS:
+                found = f"unknown key {name!r}; {nearest(str(name), [*fields, *ADDED_BLOCKS])}"
+                raise PydanticCustomError("unknown", "{found}", {"found": found})
+        try:
+            added = {name: validated(block, content.get(name, {}), name) for name, block in ADDED_BLOCKS.items()}
+        except RgwotError as error:
+            raise PydanticCustomError("unknown", "{found}", {"found": str(error)}) from None
+        return {**content, **added}
 
     @model_validator(mode="after")
     def _something_trains(self) -> Self:
@@ -500,6 +468,12 @@ class Settings(Block):
 
 
 BLOCKS: tuple[str, ...] = tuple(Settings.model_fields)
+"""Blocks of the library."""
+
+
+def known_blocks() -> tuple[str, ...]:
+    """Return the names of all blocks, those of extensions last."""
+    return (*BLOCKS, *ADDED_BLOCKS)
 
 
 #: Keys that say how a job runs and not what it makes: no result depends on them.

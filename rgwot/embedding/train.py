@@ -15,6 +15,7 @@ import torch
 
 from rgwot.config.methods import EMBEDDINGS, LOSSES
 from rgwot.config.radius import structure_radius
+from rgwot.config.registry import blocks
 from rgwot.config.settings import EXECUTION, Settings
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, seeded
@@ -32,7 +33,6 @@ from rgwot.runtime.progress import Progress
 
 logger = logging.getLogger(__name__)
 
-READ = EMBEDDINGS["encoder"].reads
 RANDOM_WEIGHTS = "random"
 LONG = 0.05
 """Share of a video that the window of C-IDM may have on vectors before a training says so."""
@@ -158,7 +158,7 @@ def fit_encoder(
                 for key, value in getattr(settings, block).model_dump(by_alias=True, mode="json").items()
                 if f"{block}.{key}" not in EXECUTION
             }
-            for block in READ
+            for block in _blocks_read(settings)
         },
         "seed": seed,
         "features": shared(stores[0]),
@@ -205,6 +205,11 @@ def fit_encoder(
         found = fit_beside(sources, embed)
         model["beside"] = {name: torch.from_numpy(array) for name, array in found.items()}
     return Trained(model, trainer.history, checkpoint)
+
+
+def _blocks_read(settings: Settings) -> tuple[str, ...]:
+    """Return the blocks of settings that a training reads; a loss of an extension may have one of its own."""
+    return blocks([EMBEDDINGS["encoder"], LOSSES[settings.loss.alignment]])
 
 
 def inactive_prior(settings: Settings) -> str | None:

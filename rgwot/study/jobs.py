@@ -12,8 +12,8 @@ from typing import Any
 from rgwot.config.configuration import load_config, read_files
 from rgwot.config.experiments import family_of, replaced_settings, split_id
 from rgwot.config.extractors import extractor, missing_checkpoint
-from rgwot.config.methods import ANNOTATED, DECODERS, EMBEDDINGS
-from rgwot.config.settings import BLOCKS, EXECUTION, flatten, resolved_K
+from rgwot.config.methods import ANNOTATED, DECODERS, EMBEDDINGS, LOSSES
+from rgwot.config.settings import EXECUTION, flatten, known_blocks, resolved_K
 from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.runtime.errors import RgwotError
@@ -84,8 +84,12 @@ def stage_settings(
 
     ``K: gt`` is replaced by a number. Raises RgwotError if nobody annotated the task.
     """
+    settings = study.experiments.settings(method, decoder, dataset)
     wanted = reads_of(stage, method, decoder)
-    values = flatten(study.experiments.settings(method, decoder, dataset).model_dump(by_alias=True))
+    if stage in ("train", "embed") and family_of(method).trained:
+        # A loss of an extension may have a block of its own.
+        wanted += LOSSES[settings.loss.alignment].reads
+    values = flatten(settings.model_dump(by_alias=True))
     blocks: dict[str, dict[str, Any]] = {}
     for key, value in values.items():
         block, name = key.split(".", 1)
@@ -109,7 +113,7 @@ def replaced(study: Study, files: Iterable[Path]) -> list[str]:
     content = read_files(own)
     written = {
         **study.experiments.changed,
-        **flatten({block: content[block] for block in BLOCKS if content.get(block)}),
+        **flatten({block: content[block] for block in known_blocks() if content.get(block)}),
     }
     shipped = {name: entry.changed for name, entry in load_config(read_files([DEFAULTS]), "defaults").datasets.items()}
     for name, entry in study.config.datasets.items():

@@ -1,34 +1,25 @@
-"""The terms of VAVA and OPEL against plain loops, their gradients, and REMAP's loss built from one of them."""
+"""The terms of VAVA and OPEL against plain loops and their gradients."""
 
 from __future__ import annotations
 
 import math
-from functools import partial
 
 import pytest
 import torch
+from pair_batches import batch_of, pair, plain_inter
 from torch import Tensor
-from with_defaults import align_frames_partially, kantorovich_match
+from with_defaults import kantorovich_match
 
 from rgwot.baselines import kantorovich
-from rgwot.baselines import partial as partial_transport
 from rgwot.baselines.kantorovich import inter_video_loss, intra_video_loss, temporal_share
 from rgwot.config.methods import FAMILIES, LOSSES
 from rgwot.config.settings import LossSettings, build
 from rgwot.losses.cidm import cidm_loss
 from rgwot.losses.interface import PairBatch
 
-remap_loss = partial(partial_transport.remap_loss, lambda_c=1.0)
-
 
 def vava_loss(x: Tensor, y: Tensor, match: kantorovich.SoftMatching, zeta: float = 0.5, **changes: object) -> Tensor:
     return kantorovich.vava_loss(x, y, match, zeta, LossSettings(**{"lambda_c": 1e-4, **changes}))
-
-
-def pair(seed: int = 0, batch: int = 3, n: int = 6, m: int = 4, d: int = 5) -> tuple[Tensor, Tensor]:
-    generator = torch.Generator().manual_seed(seed)
-    x, y = (torch.randn(batch, size, d, dtype=torch.float64, generator=generator) for size in (n, m))
-    return x, y
 
 
 def mean_square(one: Tensor, two: Tensor) -> float:
@@ -45,19 +36,6 @@ def plain_intra(x: Tensor, window: float, weighted: bool) -> float:
             else:
                 total += d / omega
     return total / n**2
-
-
-def plain_inter(distance: Tensor, score: Tensor) -> float:
-    n, m = distance.shape
-    best = worst = 0.0
-    for i in range(n):
-        order = sorted(range(m), key=lambda j: float(score[i, j]))
-        best, worst = best + float(distance[i, order[-1]]) / n, worst + float(distance[i, order[0]]) / n
-    for j in range(m):
-        order = sorted(range(n), key=lambda i: float(score[i, j]))
-        best, worst = best + float(distance[order[-1], j]) / m, worst + float(distance[order[0], j]) / m
-    logits = math.exp(best / 0.5), math.exp(worst / 0.5)
-    return -math.log(logits[1] / sum(logits))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -130,37 +108,9 @@ def test_gradient_of_the_transported_cost() -> None:
     torch.testing.assert_close(gradient, expected.detach())
 
 
-@pytest.mark.parametrize("lambda_c", [0.0, 1.0])
-def test_gradient_of_remap(lambda_c: float) -> None:
-    """With respect to the embeddings, the plan being a constant by definition."""
-    x, y = pair(5, batch=2, n=5, m=4, d=3)
-    weights = align_frames_partially(x, y)
-    assert torch.autograd.gradcheck(
-        lambda x, y: remap_loss(x, y, weights, lambda_c=lambda_c), (x.requires_grad_(), y.requires_grad_())
-    )
-
-
-def test_remap_loss_by_plain_loops() -> None:
-    x, y = pair(6)
-    weights = align_frames_partially(x, y)
-    loss = remap_loss(x, y, weights, lambda_c=0.4)
-    for b in range(3):
-        cost = 1 - torch.cosine_similarity(x[b, :, None], y[b, None], dim=2)
-        expected = float((weights[b] * cost).sum()) / 6 + 0.4 * plain_inter(cost, weights[b])
-        assert loss[b].item() == pytest.approx(expected, rel=1e-12)
-
-
 def of_family(name: str, batch: PairBatch, **changes: object) -> Tensor:
     settings = build({**FAMILIES[name].overrides, "loss.window": 2, **changes}, "test")
     return LOSSES[settings.loss.alignment].load()(batch, settings)
-
-
-def batch_of(seed: int, batch: int = 4, n: int = 6) -> PairBatch:
-    x, y = pair(seed, batch, n, n)
-    generator = torch.Generator().manual_seed(seed)
-    times = torch.rand(2, batch, n, dtype=torch.float64, generator=generator).sort(2).values * 9
-    lengths = torch.full((batch,), 10.0, dtype=torch.float64)
-    return PairBatch(x, y, times[0], lengths, times[1], lengths, torch.arange(0, 900 * batch, 900))
 
 
 def test_families_differ_as_described() -> None:
@@ -177,27 +127,16 @@ def test_families_differ_as_described() -> None:
         torch.testing.assert_close(of_family(name, batch), expected, rtol=1e-12, atol=0)
 
 
-def test_prior_of_remap_in_true_time() -> None:
-    batch = batch_of(12)
-    weights = align_frames_partially(batch.x, batch.y, x_positions=batch.x_times / 10, y_positions=batch.y_times / 10)
-    expected = remap_loss(batch.x, batch.y, weights)
-    torch.testing.assert_close(of_family("remap", batch, **{"ot.prior_time": "times"}), expected, rtol=1e-12, atol=0)
-
-
-@pytest.mark.parametrize("name", ["vava", "opel", "remap"])
+@pytest.mark.parametrize("name", ["vava", "opel"])
 def test_the_plan_is_a_constant_of_the_loss(name: str) -> None:
     """The gradient of the whole is that with the matching of the detached embeddings."""
     batch = batch_of(10)
     batch.x.requires_grad_()
     (whole,) = torch.autograd.grad(of_family(name, batch, **{"loss.lambda_c": 0.5}).sum(), batch.x)
     x = batch.x.detach()
-    if name == "remap":
-        weights = align_frames_partially(x, batch.y)
-        loss = remap_loss(batch.x, batch.y, weights, lambda_c=0.5)
-    else:
-        match = kantorovich_match(x, batch.y, temporal_share(batch.iterations, 1))
-        if name == "opel":
-            phi = temporal_share(batch.iterations + 1, 100)
-            match = kantorovich_match(x, batch.y, phi, prior="laplace", last="columns")
-        loss = vava_loss(batch.x, batch.y, match, window=2, weighted_negatives=name == "opel", lambda_c=0.5)
+    match = kantorovich_match(x, batch.y, temporal_share(batch.iterations, 1))
+    if name == "opel":
+        phi = temporal_share(batch.iterations + 1, 100)
+        match = kantorovich_match(x, batch.y, phi, prior="laplace", last="columns")
+    loss = vava_loss(batch.x, batch.y, match, window=2, weighted_negatives=name == "opel", lambda_c=0.5)
     torch.testing.assert_close(whole, torch.autograd.grad(loss.sum(), batch.x)[0])

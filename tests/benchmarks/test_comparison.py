@@ -6,11 +6,17 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from comparison import Column, columns_of, printed, segments_of
+from comparison import CONFIGS, LABELS, PEERS, Column, columns_of, printed, segments_of, table_of
 
-from rgwot.reporting.tables.spec import find_table, load_tables
+from rgwot.study.study import Study
 
 ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def study(monkeypatch: pytest.MonkeyPatch, peers: None) -> Study:
+    monkeypatch.chdir(ROOT)
+    return Study.read((*map(Path, CONFIGS), Path(PEERS)))
 
 
 def line(method: str, mean: float, spread: float, collapsed: int, metric: str = "f1") -> dict[str, object]:
@@ -22,8 +28,8 @@ def line(method: str, mean: float, spread: float, collapsed: int, metric: str = 
 
 
 @pytest.mark.parametrize(("metric", "best"), [("f1", "raw_kmeans"), ("order_distance", "uniform")])
-def test_the_best_is_bold_and_a_collapse_is_not_ranked(metric: str, best: str) -> None:
-    table = find_table(load_tables(ROOT / "workflow" / "tables.yaml"), "methods")
+def test_the_best_is_bold_and_a_collapse_is_not_ranked(study: Study, metric: str, best: str) -> None:
+    table = table_of("methods", study, list(LABELS))
     frame = pd.DataFrame([
         line("uniform", 0.2, float("nan"), 0, metric),
         line("raw_kmeans", 0.4, 0.05, 1, metric),
@@ -41,12 +47,17 @@ def test_the_best_is_bold_and_a_collapse_is_not_ranked(metric: str, best: str) -
     assert cells["K equal segments"].strip("*") == "20.0"
 
 
-def test_what_is_shown_is_in_the_tables() -> None:
-    tables = load_tables(ROOT / "workflow" / "tables.yaml")
+def test_what_is_shown_is_in_the_tables(study: Study) -> None:
     for name, columns in (("methods", columns_of("bench_made")), ("methods_segments", segments_of("bench_human"))):
-        table = find_table(tables, name)
+        table = table_of(name, study, list(LABELS))
         assert all(row.source for row in table.rows)
         for column in columns:
             assert column.dataset in table.datasets
             assert column.metric in table.metrics
             assert (column.protocol, column.background) in {(one.protocol, one.background) for one in table.blocks}
+
+
+def test_the_record_has_these_rows(study: Study) -> None:
+    for name in ("methods", "methods_segments"):
+        recorded = pd.read_csv(ROOT / "benchmarks" / "results" / f"{name}.csv")["method"].unique()
+        assert [row.id for row in table_of(name, study, list(LABELS)).rows] == list(recorded)

@@ -23,8 +23,6 @@ SMALL: dict[str, Any] = {
     "whiten": {"D": 6, "smooth": 0.1},
     "regression": {"epochs": 2, "E": 4},
     "graph": {"clip_s": 0.2, "neighbours": 3, "walks": 2, "walk_length": 6, "D": 6, "epochs": 1},
-    "asot": {"epochs": 2, "hidden": 8, "D": 4, "N": 16},
-    "hvq": {"epochs": 2, "hidden": 8, "layers": 2},
     "consensus": {"partitions": 4},
     # Clips of seconds: at the default nothing would be worth a switch.
     "graphcut": {"pairwise": 0.1},

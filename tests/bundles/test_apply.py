@@ -31,7 +31,7 @@ Results = Callable[..., tuple[Path, Path]]
 #: Every decoder, and every embedding; those whose rule for other videos gives the labels of the result itself.
 INDUCTIVE = [
     ("rgwot", "graphcut"), ("raw", "kmeans"), ("raw", "subset"), ("whitened", "graphcut"), ("whitened", "viterbi"),
-    ("whitened", "semimarkov"), ("cte", "twfinch"), ("raw", "asot"), ("raw", "vasot"), ("raw", "hvq"),
+    ("cte", "kmeans"),
 ]  # fmt: skip
 #: Those whose result is a compromise of all videos, or which place other samples in another way than their own.
 NEARLY = [("rgwot-plus", "consensus"), ("whitened", "meanfield"), ("raw", "spectral"), ("gpl", "kmeans")]

@@ -42,7 +42,7 @@ DEMO = Experiments(
         ("tcc@loss.alignment=gtcc,train.clip=1", "gtcc"),
         ("lav@beta=1,cidm.unit=seconds", "rgwot@loss.alignment=soft_dtw"),
         # What the loss does not read makes no second path, nor an id that is refused.
-        ("remap@loss.alignment=gtcc,beta=0", "vaot@loss.alignment=gtcc"),
+        ("lav@loss.alignment=gtcc,beta=0,cidm.unit=seconds,sigma=10", "vaot@loss.alignment=gtcc"),
         ("rgwot-active@loss.alignment=soft_dtw", "rgwot@loss.alignment=soft_dtw"),
         ("rgwot@data.split=all", "rgwot"),
         ("raw@data.split=all", "raw"),

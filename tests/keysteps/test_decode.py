@@ -34,10 +34,9 @@ def three_videos() -> dict[str, np.ndarray]:
 
 
 QUICK = {"consensus.partitions": 8, "consensus.starts": 3}
-HASTY = {**QUICK, "asot.epochs": 2, "hvq.epochs": 2}
 
 
-def settings(K: int, changes: dict[str, Any] = HASTY) -> Settings:
+def settings(K: int, changes: dict[str, Any] = QUICK) -> Settings:
     return build({"decode.K": K, **changes}, "test")
 
 

@@ -6,8 +6,8 @@ from itertools import product
 
 import numpy as np
 import pytest
+from semimarkov import FLOOR, SemiMarkov, best_segmentation, decode_semimarkov, estimate
 
-from rgwot.baselines.semimarkov import FLOOR, SemiMarkov, best_segmentation, decode_semimarkov, estimate
 from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Frames
 from rgwot.timing import runs

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from twfinch import decode_twfinch, twfinch
 
-from rgwot.baselines.twfinch import decode_twfinch, twfinch
 from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Frames
 

@@ -1,4 +1,4 @@
-"""ASOT and VASOT: what a step minimises, what is learned, and labels of awkward videos (methods 5.12, 5.13)."""
+"""ASOT and VASOT: what a step minimises, what is learned, and labels of awkward videos (peers 2 and 3)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import math
 import numpy as np
 import pytest
 import torch
-from decoder_task import task
-
-from rgwot.baselines.asot import (
+from asot import (
     TEMPERATURE,
+    AsotSettings,
     Weights,
     draw_frames,
     first_centres,
@@ -23,11 +22,13 @@ from rgwot.baselines.asot import (
     split_videos,
     steps,
 )
-from rgwot.baselines.vasot import align
+from decoder_task import task
+from vasot import VasotSettings, align
+
 from rgwot.config.configuration import Config
 from rgwot.config.experiments import Experiments
 from rgwot.config.methods import DECODERS
-from rgwot.config.settings import AsotSettings, Settings, VasotSettings, build
+from rgwot.config.settings import Settings, build
 from rgwot.keysteps.interface import Frames
 from rgwot.runtime.errors import RgwotError
 
@@ -35,7 +36,8 @@ BOTH = ("asot", "vasot")
 LEARNED = (*BOTH, "hvq")
 
 
-QUICK = build({"asot.epochs": 3, "hvq.epochs": 2}, "test")
+def quick() -> Settings:
+    return build({"asot.epochs": 3, "hvq.epochs": 2}, "test")
 
 
 def same_partition(one: np.ndarray, other: np.ndarray) -> bool:
@@ -114,7 +116,7 @@ def test_a_generator_decides_everything_whatever_the_number_of_threads(name: str
     found = []
     for number, seed in ((1, 0), (2, 0), (1, 1)):
         torch.set_num_threads(number)
-        found.append(DECODERS[name].load()(frames, 4, QUICK, np.random.default_rng(seed)))
+        found.append(DECODERS[name].load()(frames, 4, quick(), np.random.default_rng(seed)))
         assert torch.get_num_threads() == number
     torch.set_num_threads(threads)
     assert torch.equal(torch.random.get_rng_state(), state)
@@ -127,14 +129,14 @@ def test_a_generator_decides_everything_whatever_the_number_of_threads(name: str
 def test_a_single_video_has_nothing_to_be_aligned_with() -> None:
     frames, _ = task(noise=1.5)
     one = Frames(frames.x[:48], (48,), 2.0)
-    asot, vasot = (DECODERS[name].load()(one, 4, QUICK, np.random.default_rng(3)) for name in BOTH)
+    asot, vasot = (DECODERS[name].load()(one, 4, quick(), np.random.default_rng(3)) for name in BOTH)
     assert asot.facts["asot"] == vasot.facts["vasot"]
     np.testing.assert_array_equal(asot.labels, vasot.labels)
     # Nor without a weight; and with one, the other videos do count.
-    none = QUICK.model_copy(update={"vasot": VasotSettings(beta=0.0)})
+    none = quick().model_copy(update={"vasot": VasotSettings(beta=0.0)})
     asot, vasot = (DECODERS[name].load()(frames, 4, none, np.random.default_rng(3)) for name in BOTH)
     assert asot.facts["asot"] == vasot.facts["vasot"]
-    aligned = DECODERS["vasot"].load()(frames, 4, QUICK, np.random.default_rng(3))
+    aligned = DECODERS["vasot"].load()(frames, 4, quick(), np.random.default_rng(3))
     assert aligned.facts["vasot"] != vasot.facts["vasot"]
 
 
@@ -285,7 +287,7 @@ def test_variants_are_data() -> None:
 def test_awkward_videos_are_labelled(name: str, K: int, x: np.ndarray) -> None:
     for lengths in ((len(x),), (len(x), len(x))):
         frames = Frames(np.tile(x, (len(lengths), 1)), lengths, 2.0)
-        made = DECODERS[name].load()(frames, K, QUICK, np.random.default_rng(0))
+        made = DECODERS[name].load()(frames, K, quick(), np.random.default_rng(0))
         assert 0 <= made.labels.min() <= made.labels.max() < K
         assert all(math.isfinite(made.facts[name].get(key, 0)) for key in ("loss_first", "loss_last", "residual"))
         if name in BOTH:

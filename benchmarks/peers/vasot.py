@@ -1,19 +1,44 @@
-"""VASOT: ASOT trained on pairs of videos that are aligned as well (methods 5.13)."""
+"""VASOT: ASOT trained on pairs of videos that are aligned as well (peers 3)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Literal
+
 import numpy as np
 import torch
+from asot import RELEASED, TEMPERATURE, AsotSettings, counted_frames, labelled, learn, restore_asot
+from pydantic import Field
 from torch import Tensor
 from torch.nn import functional as F
 
-from rgwot.baselines.asot import TEMPERATURE, counted_frames, labelled, learn, restore_asot
-from rgwot.config.settings import AsotSettings, Settings
+from rgwot.config.extensions import Extension
+from rgwot.config.methods import Decoder
+from rgwot.config.settings import Block, NonNegative, Settings
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.losses.cross_entropy import alignment_loss
 from rgwot.runtime.threads import one_thread
 from rgwot.transport.costs import cosine_cost, temporal_prior
 from rgwot.transport.fused_gromov_wasserstein import solve
+
+#: Training and labels have the same constants.
+PUBLISHED: Mapping[str, Any] = {
+    "asot.alpha": 0.5,
+    "asot.alpha_test": 0.5,
+    "asot.lambda_test": 0.1,
+    "asot.epsilon_test": 0.07,
+    "asot.epochs": 50,
+}
+
+
+class VasotSettings(Block):
+    """Settings of `vasot` in addition to those of `asot` (peers 3)."""
+
+    beta: NonNegative = Field(1.0, description="weight of the alignment loss; VASOT")
+    column: Literal["first", "last"] = Field(
+        "first", description="place of the virtual column, of which the first is dropped; released code: last"
+    )
+
 
 ZETA = 0.5
 """Cost of the virtual frame; published."""
@@ -62,4 +87,24 @@ def decode_vasot(frames: Frames, K: int, settings: Settings, generator: np.rando
     return labelled(learned, losses, frames, K, settings, "vasot")
 
 
-restore_vasot = restore_asot
+EXTENSION = Extension(
+    decoders={
+        "vasot": Decoder(
+            decode_vasot,
+            "ASOT, with the alignment loss of pairs of videos added",
+            "VASOT, ICCV 2025",
+            ("asot", "vasot"),
+            restore_asot,
+            overrides=PUBLISHED,
+        ),
+        "vasot-released": Decoder(
+            decode_vasot,
+            "VASOT with a slip of its code, the wrong column dropped, and what that does to videos",
+            "VASOT, ICCV 2025",
+            ("asot", "vasot"),
+            restore_asot,
+            overrides={**PUBLISHED, **RELEASED, "asot.start": "random", "vasot.column": "last"},
+        ),
+    },
+    settings={"asot": AsotSettings, "vasot": VasotSettings},
+)

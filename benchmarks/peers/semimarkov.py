@@ -1,4 +1,4 @@
-"""A hidden semi-Markov model: key steps with durations, in any order (methods 5.11)."""
+"""A hidden semi-Markov model: key steps with durations, in any order (peers 6)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from scipy.stats import poisson
 
+from rgwot.config.extensions import Extension
+from rgwot.config.methods import Decoder
 from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.kmeans import kmeans
@@ -177,3 +179,15 @@ def restore_semimarkov(learned: Learned, K: int, settings: Settings) -> Predict:
     """Label other videos by their most likely segmentation under the same model."""
     model = SemiMarkov(**{**learned, "variance": float(learned["variance"])})  # type: ignore[arg-type]
     return lambda others: Decoded(np.concatenate(_follow(model, directions(others.x), others.lengths)))
+
+
+EXTENSION = Extension(
+    decoders={
+        "semimarkov": Decoder(
+            decode_semimarkov,
+            "a hidden semi-Markov model, key steps in any order",
+            "ours; a textbook model",
+            restore=restore_semimarkov,
+        )
+    }
+)

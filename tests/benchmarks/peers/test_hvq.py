@@ -1,15 +1,14 @@
-"""HVQ: assignment, moving means, dead codes and the gradient by hand, and as a decoder (methods 5.14)."""
+"""HVQ: assignment, moving means, dead codes and the gradient by hand, and as a decoder (peers 4)."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import torch
+from asot import seeded
 from decoder_task import task
+from hvq import DEAD, Codebook, Convolutions, HvqSettings, _started, learn, quantisation_loss, videos_of
 
-from rgwot.baselines.asot import seeded
-from rgwot.baselines.hvq import DEAD, Codebook, Convolutions, _started, learn, quantisation_loss, videos_of
-from rgwot.config.settings import HvqSettings
 from rgwot.keysteps.interface import Frames
 
 

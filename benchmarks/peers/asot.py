@@ -1,4 +1,4 @@
-r"""ASOT: an embedding and K centres, learned from transport plans between frames and key steps (methods 5.12).
+r"""ASOT: an embedding and K centres, learned from transport plans between frames and key steps (peers 2).
 
 Xu and Gould, "Temporally consistent unbalanced optimal transport for unsupervised action segmentation", CVPR 2024.
 
@@ -18,18 +18,22 @@ cumulative sums, so everything takes O(NK) time and memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from rgwot.baselines.regression import standardised, weights_of, with_weights
+from rgwot.config.extensions import Extension
+from rgwot.config.methods import Decoder
 from rgwot.config.radius import structure_radius
-from rgwot.config.settings import AsotSettings, Settings
+from rgwot.config.settings import Block, Count, Fraction01, NonNegative, Positive, Settings
 from rgwot.embedding.encoder import seeded
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.kmeans import kmeans
@@ -38,6 +42,41 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.threads import one_thread
 from rgwot.transport.costs import relative_positions
 from rgwot.transport.structure import neighbour_sum
+
+#: What the released code does to videos and steps, that of VASOT too.
+RELEASED: Mapping[str, Any] = {"asot.pad": True, "asot.by_root": True, "asot.capped": False}
+
+
+class AsotSettings(Block):
+    """Segmentation learned from transport plans, the decoders `asot` and `vasot`; as for Breakfast (peers 2)."""
+
+    rho: NonNegative = Field(0.2, description="weight of the prior on relative time; YouTube 0.15")
+    r: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.04, description="radius of the structural term, share of the frames; Desktop Assembly 0.02"
+    )
+    alpha: Fraction01 = Field(0.4, description="weight of the structural term while training")
+    alpha_test: Fraction01 = Field(0.7, description="the same when frames are labelled")
+    lambda_: NonNegative = Field(
+        0.1, alias="lambda", description="pull towards equal shares while training; YouTube 0.12"
+    )
+    lambda_test: NonNegative = Field(0.01, description="the same when frames are labelled")
+    epsilon: Positive = Field(0.07, description="weight of the entropy while training")
+    epsilon_test: Positive = Field(0.04, description="the same when frames are labelled")
+    iterations: Count = Field(25, description="mirror steps per plan")
+    N: Annotated[int, Field(ge=2)] = Field(256, description="frames drawn per video and epoch")
+    pad: bool = Field(
+        False, description="whether shorter videos count as N frames while training, scaled as drawn; released code"
+    )
+    capped: bool = Field(
+        True, description="whether a mirror step is a video's own and at most 1/(epsilon + lambda); released code: no"
+    )
+    by_root: bool = Field(False, description="whether features are divided by the root of their number; released code")
+    start: Literal["kmeans", "random"] = Field("kmeans", description="first centres; released code of VASOT: random")
+    epochs: Count = Field(15, description="passes over the videos")
+    lr: Positive = Field(1e-3, description="learning rate of Adam")
+    hidden: Count = Field(128, description="units of the hidden layer")
+    D: Count = Field(40, description="dimensions of the embedding")
+
 
 BATCH = 2
 """Videos per step; published."""
@@ -371,7 +410,7 @@ def step_size(cost: Tensor, weights: Weights, capped: bool = True) -> Tensor:
 
 
 def solve_segmentation(cost: Tensor, weights: Weights, iterations: int, eta: Tensor | None = None) -> Tensor:
-    r"""Descend from T = 1/(NK) by mirror steps, as published (methods 5.12).
+    r"""Descend from T = 1/(NK) by mirror steps, as published (peers 2).
 
     .. math:: T \leftarrow T \exp(-\eta \nabla F(T)), \quad \text{rows rescaled to } 1/N
 
@@ -433,3 +472,25 @@ def _linear(plan: Tensor, cost: Tensor, weights: Weights) -> Tensor:
 def _log_shares(log_plan: Tensor) -> Tensor:
     """Log m_k, (B, 1, K)."""
     return torch.logsumexp(log_plan, 1, keepdim=True)
+
+
+EXTENSION = Extension(
+    decoders={
+        "asot": Decoder(
+            decode_asot,
+            "an embedding and centres learned from transport plans between frames and key steps; the stronger reading",
+            "ASOT, Xu and Gould, CVPR 2024",
+            ("asot",),
+            restore_asot,
+        ),
+        "asot-released": Decoder(
+            decode_asot,
+            "ASOT with what its code does to videos: features over the root of their number, short videos padded",
+            "ASOT, Xu and Gould, CVPR 2024",
+            ("asot",),
+            restore_asot,
+            overrides=RELEASED,
+        ),
+    },
+    settings={"asot": AsotSettings},
+)

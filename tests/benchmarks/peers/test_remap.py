@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 import ot
 import pytest
+import remap
 import torch
 from numpy.typing import NDArray
+from pair_batches import batch_of, pair, plain_inter
+from remap import PartialResult, PartialSettings, chain_laplacian, laplace_kernel, remap_loss
 from torch import Tensor
-from with_defaults import align_frames_partially
+from with_defaults import OT
 
-from rgwot.baselines import partial
-from rgwot.baselines.partial import PartialResult, chain_laplacian, laplace_kernel
-from rgwot.config.settings import TransportSettings
+from rgwot.config.methods import FAMILIES, LOSSES
+from rgwot.config.settings import TransportSettings, build
 
 Array = NDArray[np.float64]
 SETTINGS: dict[str, Any] = {
@@ -28,9 +30,15 @@ def costs(seed: int, batch: int, n: int, m: int) -> Tensor:
 
 
 def solve_partial(cost: Tensor, *, virtual: bool, **changes: Any) -> PartialResult:
-    return partial.solve_partial(
-        cost, TransportSettings().model_copy(update={**changes, "virtual": "cost" if virtual else "none"})
-    )
+    own = {key: changes.pop(key) for key in ("tau_m", "lambda_s", "b") if key in changes}
+    ot = TransportSettings().model_copy(update={**changes, "virtual": "cost" if virtual else "none"})
+    return remap.solve_partial(cost, ot, PartialSettings(**own))
+
+
+def align_frames_partially(x: Tensor, y: Tensor, **changes: Any) -> Tensor:
+    positions = {key: changes.pop(key) for key in ("x_positions", "y_positions") if key in changes}
+    own = {key: changes.pop(key) for key in ("tau_m", "lambda_s", "b") if key in changes}
+    return remap.align_frames_partially(x, y, OT.model_copy(update=changes), PartialSettings(**own), **positions)
 
 
 def solved(cost: Tensor, **changes: Any) -> PartialResult:
@@ -256,3 +264,38 @@ def test_without_a_price_on_marginals_it_is_pots_partial_transport_of_the_same_m
     expected = ot.partial.entropic_partial_wasserstein(p, q, gradient, 0.1, m=plan.sum())
     np.testing.assert_allclose(plan, expected, rtol=1e-4)
     assert plan.sum() < 0.9
+
+
+@pytest.mark.parametrize("lambda_c", [0.0, 1.0])
+def test_gradient_of_the_loss(lambda_c: float) -> None:
+    """With respect to the embeddings, the plan being a constant by definition."""
+    x, y = pair(5, batch=2, n=5, m=4, d=3)
+    weights = align_frames_partially(x, y)
+    assert torch.autograd.gradcheck(
+        lambda x, y: remap_loss(x, y, weights, lambda_c=lambda_c), (x.requires_grad_(), y.requires_grad_())
+    )
+
+
+def test_loss_by_plain_loops() -> None:
+    x, y = pair(6)
+    weights = align_frames_partially(x, y)
+    loss = remap_loss(x, y, weights, lambda_c=0.4)
+    for b in range(3):
+        cost = 1 - torch.cosine_similarity(x[b, :, None], y[b, None], dim=2)
+        expected = float((weights[b] * cost).sum()) / 6 + 0.4 * plain_inter(cost, weights[b])
+        assert loss[b].item() == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("changes", [{}, {"ot.prior_time": "times"}, {"partial.lambda_c": 0.5}])
+def test_the_method_is_the_loss_of_its_plan(changes: dict[str, Any]) -> None:
+    """Its gradient too: the plan is that of the detached embeddings."""
+    batch = batch_of(12)
+    batch.x.requires_grad_()
+    settings = build({**FAMILIES["remap"].overrides, **changes}, "test")
+    found = LOSSES[settings.loss.alignment].load()(batch, settings)
+    timed = {"x_positions": batch.x_times / 10, "y_positions": batch.y_times / 10}
+    weights = align_frames_partially(batch.x.detach(), batch.y, **(timed if "ot.prior_time" in changes else {}))
+    expected = remap_loss(batch.x, batch.y, weights, lambda_c=changes.get("partial.lambda_c", 1.0))
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=0)
+    gradients = [torch.autograd.grad(loss.sum(), batch.x)[0] for loss in (found, expected)]
+    torch.testing.assert_close(*gradients)

@@ -1,4 +1,4 @@
-"""The segmentation problem of ASOT: its gradient, its rest, its sums and its size (methods 5.12)."""
+"""The segmentation problem of ASOT: its gradient, its rest, its sums and its size (peers 2)."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import math
 
 import pytest
 import torch
-from torch import Tensor
-
-from rgwot.baselines.asot import (
+from asot import (
     Weights,
     segmentation_cost,
     segmentation_gradient,
     segmentation_residual,
     solve_segmentation,
 )
+from torch import Tensor
 
 BREAKFAST = {"alpha": 0.4, "r": 0.04, "epsilon": 0.07, "lambda_": 0.1}
 AT_TEST = {"alpha": 0.7, "r": 0.04, "epsilon": 0.04, "lambda_": 0.01}

@@ -1,4 +1,4 @@
-"""TW-FINCH: every sample joins its nearest neighbour, near in looks and in time, video by video (methods 5.10)."""
+"""TW-FINCH: every sample joins its nearest neighbour, near in looks and in time, video by video (peers 5)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from rgwot.baselines.graph import means_of
+from rgwot.config.extensions import Extension
+from rgwot.config.methods import Decoder
 from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.kmeans import kmeans, nearest_centre
@@ -29,14 +32,6 @@ def nearest(x: NDArray[np.float64], times: NDArray[np.float64], rows: NDArray[np
         found[start : start + BLOCK] = d.argmin(axis=1)
         distance[start : start + BLOCK] = d.min(axis=1)
     return found, distance
-
-
-def means_of(values: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the mean of the values (n, ...) of every label 0..m-1, (m, ...)."""
-    sums = np.zeros((labels.max() + 1, *values.shape[1:]))
-    np.add.at(sums, labels, values)
-    counts = np.bincount(labels)
-    return np.asarray(sums / counts.reshape(-1, *[1] * (values.ndim - 1)))
 
 
 def twfinch(x: NDArray[Any], K: int) -> NDArray[np.int64]:
@@ -152,3 +147,15 @@ def _segments(frames: Frames, K: int) -> tuple[NDArray[np.int64], NDArray[np.flo
         begun = int(parts[-1].max()) + 1
     labels = np.concatenate(parts)
     return labels, directions(means_of(np.asarray(frames.x, dtype=np.float64), labels))
+
+
+EXTENSION = Extension(
+    decoders={
+        "twfinch": Decoder(
+            decode_twfinch,
+            "first neighbours in looks and time, joined video by video",
+            "TW-FINCH, Sarfraz et al., CVPR 2021",
+            restore=restore_twfinch,
+        )
+    }
+)

@@ -1,4 +1,4 @@
-r"""Fused partial Gromov-Wasserstein transport and its loss: our reconstruction of REMAP (methods 4.8).
+r"""Fused partial Gromov-Wasserstein transport and its loss: our reconstruction of REMAP (peers 1).
 
 The public sources of REMAP describe its problem in words; every formula and default here is ours.
 
@@ -23,14 +23,27 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from rgwot.baselines.kantorovich import inter_video_loss
-from rgwot.config.settings import Settings, TransportSettings
+from rgwot.config.extensions import Extension
+from rgwot.config.methods import PLAN, Family, Loss
+from rgwot.config.settings import Block, NonNegative, Positive, Settings, TransportSettings
 from rgwot.losses.interface import PairBatch, accurate
 from rgwot.transport.costs import cosine_cost
 from rgwot.transport.fused_gromov_wasserstein import where_state
 from rgwot.transport.matching import alignment_cost, real_frames
+
+
+class PartialSettings(Block):
+    """Fused partial transport and contrast between videos, the loss `partial`; all defaults are ours."""
+
+    tau_m: Positive = Field(0.5, description="weight of the marginals")
+    lambda_s: NonNegative = Field(1.0, description="weight of the smoothness along both videos")
+    b: Positive = Field(0.1, description="scale of the Laplace structure kernels, share of N")
+    lambda_c: NonNegative = Field(1.0, description="weight of the contrast between the videos")
+
 
 # Sinkhorn passes per step: the steps are linearisations, so that few are enough.
 _PASSES = 5
@@ -89,7 +102,7 @@ def chain_laplacian(n: int, *, virtual: bool = False, device: torch.device | Non
     return torch.nn.functional.pad(step.T @ step, (1, 0, 1, 0)) if virtual else step.T @ step
 
 
-def solve_partial(cost: Tensor, ot: TransportSettings) -> PartialResult:
+def solve_partial(cost: Tensor, ot: TransportSettings, partial: PartialSettings) -> PartialResult:
     r"""Find a stationary point of F (module docstring) for uniform p and q, from T = p q^T.
 
     Mirror descent: each step takes the quadratic terms as linear and adds s KL(T || T_k), which leaves an unbalanced
@@ -102,23 +115,25 @@ def solve_partial(cost: Tensor, ot: TransportSettings) -> PartialResult:
     cost : Tensor, shape (B, N, M)
         Cost, the virtual row and column included.
     ot
-        Settings ``alpha``, ``epsilon``, ``tau_m``, ``lambda_s`` and ``b``, weights in units of the cost; ``virtual``,
-        where ``cost`` says that the first row and column stand for the virtual frame; at most ``max_iterations`` steps.
-        A problem has converged when its stationarity, of which F depends in second order, is at most the square root
-        of ``tolerance``, that of F relative to epsilon.
+        Settings ``alpha`` and ``epsilon``, weights in units of the cost; ``virtual``, where ``cost`` says that the
+        first row and column stand for the virtual frame; at most ``max_iterations`` steps. A problem has converged when
+        its stationarity, of which F depends in second order, is at most the square root of ``tolerance``, that of F
+        relative to epsilon.
+    partial
+        Settings ``tau_m`` and ``lambda_s``, weights in units of the cost, and ``b``.
     """
     virtual = ot.virtual == "cost"
     with torch.no_grad(), torch.autocast(device_type=cost.device.type, enabled=False):
         n, m = (size - virtual for size in cost.shape[1:])
         problem = _PartialProblem(
             cost=(1 - ot.alpha) * cost.double(),
-            x=laplace_kernel(n, ot.b, virtual=virtual, device=cost.device),
-            y=laplace_kernel(m, ot.b, virtual=virtual, device=cost.device),
-            x_chain=ot.lambda_s * chain_laplacian(n, virtual=virtual, device=cost.device),
-            y_chain=ot.lambda_s * chain_laplacian(m, virtual=virtual, device=cost.device),
+            x=laplace_kernel(n, partial.b, virtual=virtual, device=cost.device),
+            y=laplace_kernel(m, partial.b, virtual=virtual, device=cost.device),
+            x_chain=partial.lambda_s * chain_laplacian(n, virtual=virtual, device=cost.device),
+            y_chain=partial.lambda_s * chain_laplacian(m, virtual=virtual, device=cost.device),
             alpha=ot.alpha,
             epsilon=ot.epsilon,
-            tau_m=ot.tau_m,
+            tau_m=partial.tau_m,
         )
         return _descend(problem, ot.max_iterations, ot.tolerance**0.5)
 
@@ -216,23 +231,29 @@ def _descend(problem: _PartialProblem, max_iterations: int, limit: float) -> Par
 
 
 def align_frames_partially(
-    x: Tensor, y: Tensor, ot: TransportSettings, x_positions: Tensor | None = None, y_positions: Tensor | None = None
+    x: Tensor,
+    y: Tensor,
+    ot: TransportSettings,
+    partial: PartialSettings,
+    x_positions: Tensor | None = None,
+    y_positions: Tensor | None = None,
 ) -> Tensor:
-    """Match the frames of pairs of videos by fused partial transport, our reconstruction of REMAP (methods 4.8).
+    """Match the frames of pairs of videos by fused partial transport, our reconstruction of REMAP (peers 1).
 
     As :func:`rgwot.transport.align_frames`, with the problem of :func:`solve_partial` in place of the balanced one;
     returns the weights, (B, N, M).
     """
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
         cost = alignment_cost(x, y, ot.rho, ot.zeta, ot.virtual, x_positions, y_positions)
-        return real_frames(solve_partial(cost, ot).plan, ot.virtual, ot.zeta, x.dtype)[0]
+        return real_frames(solve_partial(cost, ot, partial).plan, ot.virtual, ot.zeta, x.dtype)[0]
 
 
 def align_partial(batch: PairBatch, settings: Settings) -> Tensor:
-    """Fused partial transport and contrast between videos (REMAP, our reconstruction; methods 4.8), (P,)."""
+    """Fused partial transport and contrast between videos (REMAP, our reconstruction; peers 1), (P,)."""
     positions = batch.prior_positions(settings)
-    weights = align_frames_partially(batch.x.detach(), batch.y.detach(), settings.ot, *positions)
-    return remap_loss(batch.x, batch.y, weights, lambda_c=settings.loss.lambda_c)
+    partial: PartialSettings = settings.partial  # type: ignore[attr-defined]
+    weights = align_frames_partially(batch.x.detach(), batch.y.detach(), settings.ot, partial, *positions)
+    return remap_loss(batch.x, batch.y, weights, lambda_c=partial.lambda_c)
 
 
 def remap_loss(x: Tensor, y: Tensor, weights: Tensor, *, lambda_c: float) -> Tensor:
@@ -263,3 +284,23 @@ def remap_loss(x: Tensor, y: Tensor, weights: Tensor, *, lambda_c: float) -> Ten
         x, y, weights = accurate(x, y, weights.detach())
         cost = cosine_cost(x, y)
         return (weights * cost).sum((1, 2)) / x.shape[1] + lambda_c * inter_video_loss(cost, weights)
+
+
+EXTENSION = Extension(
+    losses={
+        "partial": Loss(
+            align_partial,
+            "fused partial transport and contrast between the videos",
+            "REMAP; our reconstruction",
+            (*PLAN, "partial"),
+        )
+    },
+    methods=(
+        Family(
+            "remap",
+            "fused partial transport; our reconstruction, its second version was not at hand",
+            overrides={"loss.alignment": "partial"},
+        ),
+    ),
+    settings={"partial": PartialSettings},
+)

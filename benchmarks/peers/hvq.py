@@ -1,21 +1,41 @@
-"""HVQ: vector quantisation at two levels between a temporal encoder and a decoder (methods 5.14)."""
+"""HVQ: vector quantisation at two levels between a temporal encoder and a decoder (peers 4)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
+from asot import directions_of, first_centres
 from numpy.typing import NDArray
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from rgwot.baselines.asot import directions_of, first_centres
 from rgwot.baselines.regression import weights_of, with_weights
-from rgwot.config.settings import HvqSettings, Settings
+from rgwot.config.extensions import Extension
+from rgwot.config.methods import Decoder
+from rgwot.config.settings import Block, Count, NonNegative, Positive, Settings
 from rgwot.embedding.encoder import seeded
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.runtime.threads import one_thread
+
+
+class HvqSettings(Block):
+    """Hierarchical vector quantisation, the decoder `hvq` (peers 4)."""
+
+    epochs: Count = Field(20, description="passes over the videos; HVQ")
+    lr: Positive = Field(1e-3, description="learning rate of AdamW; HVQ")
+    weight_decay: NonNegative = Field(1e-4, description="decoupled weight decay; HVQ")
+    ema: Annotated[float, Field(ge=0, lt=1)] = Field(0.8, description="share of a code's mean kept per step; HVQ")
+    reconstruction: NonNegative = Field(0.002, description="weight of the squared error of the features; HVQ")
+    hidden: Count = Field(32, description="channels of the convolutions, and dimensions of the codes; HVQ")
+    layers: Annotated[int, Field(ge=1, le=20)] = Field(
+        10, description="convolutions of a stage, with taps 1, 2, 4, ... samples apart; HVQ"
+    )
+    stages: Count = Field(2, description="stages of encoder and of decoder; HVQ")
+
 
 DEAD = (3.0, 1.0)
 """Moving count of frames per step below which a code of the first and of the second level is dead; published."""
@@ -31,7 +51,7 @@ def videos_of(frames: Frames) -> list[Tensor]:
 
 
 class Convolutions(nn.Module):
-    """Stages of convolutions over time, layer l with taps 2^l samples apart and zeros beyond the ends (methods 5.14).
+    """Stages of convolutions over time, layer l with taps 2^l samples apart and zeros beyond the ends (peers 4).
 
     (N, I) to (N, hidden): a stage is a linear layer and ``layers`` of x + linear(ReLU(convolution(x))).
     """
@@ -59,7 +79,7 @@ class Convolutions(nn.Module):
 
 
 class Codebook:
-    """Codes (n, D) that move to the vectors of length 1 that are assigned to them (methods 5.14).
+    """Codes (n, D) that move to the vectors of length 1 that are assigned to them (peers 4).
 
     It begins with some codes and the ``counts`` (n,) > 0 of vectors that each is expected to get per step. An update
     keeps the share ``decay`` of codes and counts, and replaces a code whose moving count has fallen below ``dead``.
@@ -204,3 +224,17 @@ def _started(z: Tensor, n: int, videos: int, decay: float, dead: float, generato
     # With fewer frames than codes need, all but a few would be dead at every step.
     dead = min(dead, len(z) / videos / (2 * len(codes)))
     return Codebook(codes, counts.clamp_min(dead), decay, dead)
+
+
+EXTENSION = Extension(
+    decoders={
+        "hvq": Decoder(
+            decode_hvq,
+            "vector quantisation at two levels, behind a temporal encoder",
+            "HVQ, AAAI 2025",
+            ("hvq",),
+            restore_hvq,
+        )
+    },
+    settings={"hvq": HvqSettings},
+)

@@ -1,0 +1,143 @@
+"""Methods from outside the package: a Python file that the setting ``extensions`` names, or `extend` in Python.
+
+Such a file defines ``EXTENSION``, an `Extension` with entries as in `rgwot.config.methods`::
+
+    from rgwot.config.extensions import Extension
+    from rgwot.config.methods import Decoder
+
+    def decode_pieces(frames, K, settings, generator): ...
+
+    EXTENSION = Extension(decoders={"pieces": Decoder(decode_pieces, "K equal pieces")})
+
+It runs as code of the package, and may import modules that lie beside it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from rgwot.config.methods import (
+    CLUSTERING,
+    EMBEDDINGS,
+    FAMILIES,
+    LOSSES,
+    TRIVIAL,
+    Decoder,
+    Embedding,
+    Family,
+    Loss,
+    reading_embeddings,
+)
+from rgwot.config.registry import NAME, Entry
+from rgwot.config.settings import ADDED_BLOCKS, BLOCKS, Block, defaults, known_blocks
+from rgwot.runtime.errors import RgwotError, first_line, nearest
+
+
+@dataclass(frozen=True)
+class Extension:
+    """Losses, embeddings, decoders and blocks of settings by name, and methods, which have theirs.
+
+    An embedding that no method has becomes a method of its name.
+    """
+
+    losses: Mapping[str, Loss] = field(default_factory=dict)
+    embeddings: Mapping[str, Embedding] = field(default_factory=dict)
+    decoders: Mapping[str, Decoder] = field(default_factory=dict)
+    methods: Iterable[Family] = ()
+    settings: Mapping[str, type[Block]] = field(default_factory=dict)
+
+
+# What the library has itself, and which extension brought the rest.
+_LIBRARY = {
+    kind: frozenset(names)
+    for kind, names in {
+        "losses": LOSSES,
+        "methods": {**FAMILIES, **EMBEDDINGS},
+        "decoders": {**CLUSTERING, **TRIVIAL},
+        "settings": BLOCKS,
+    }.items()
+}
+_BROUGHT: dict[tuple[str, str], str] = {}
+_FILES: set[Path] = set()
+
+
+def extend(extension: Extension, source: str = "extension") -> None:
+    """Add the entries of an extension to those of the library; again, they replace what this ``source`` brought.
+
+    Raises
+    ------
+    RgwotError
+        For a name that the library or another extension has, that cannot stand in an id, or a setting that no block
+        has.
+    """
+    methods = {family.name: family for family in extension.methods}
+    embedded = {family.embedding for family in methods.values()}
+    for name, about in extension.embeddings.items():
+        if name not in embedded:
+            methods[name] = Family(name, about.description, embedding=name)
+    added: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = [
+        ("settings", extension.settings, ADDED_BLOCKS),
+        ("losses", extension.losses, LOSSES),
+        ("methods", extension.embeddings, EMBEDDINGS),
+        ("decoders", {name: reading_embeddings(entry) for name, entry in extension.decoders.items()}, CLUSTERING),
+        ("methods", methods, FAMILIES),
+    ]
+    for kind, entries, known in added:
+        for name in entries:
+            where = f"{source}: {kind}: {name}"
+            if not NAME.fullmatch(str(name)):
+                raise RgwotError(f"{where}: expected a name of a-z 0-9 _ - that begins with a letter; rename it")
+            owner = "the library" if name in _LIBRARY[kind] else _BROUGHT.get((kind, name), source)
+            # Two files may share a block of settings.
+            if owner != source and known.get(name) is not entries[name]:
+                raise RgwotError(f"{where}: {owner} has one of this name; rename it")
+    for kind, entries, known in added:
+        known |= entries
+        _BROUGHT.update({(kind, name): source for name in entries})
+    keys = {*known_blocks(), *defaults()}
+    for name, entry in {**extension.losses, **extension.embeddings, **extension.decoders}.items():
+        _check_reads(f"{source}: {name}", entry, keys)
+
+
+def _check_reads(where: str, entry: Entry, keys: set[str]) -> None:
+    if isinstance(entry.reads, str):
+        raise RgwotError(f"{where}: reads: found {entry.reads!r}, expected a tuple, such as ({entry.reads!r},)")
+    for key in entry.reads:
+        if key not in keys:
+            raise RgwotError(f"{where}: reads: unknown key {key!r}; {nearest(key, keys)}")
+
+
+def load_extensions(paths: Iterable[str | Path]) -> None:
+    """Import files of extensions and add their entries, each file once.
+
+    Raises
+    ------
+    RgwotError
+        For a file that is missing, cannot be imported or defines no ``EXTENSION``, and as `extend`.
+    """
+    for path in (Path(path).expanduser().absolute() for path in paths):
+        if path in _FILES:
+            continue
+        if not path.is_file():
+            raise RgwotError(f"extensions: {path}: no such file; expected a Python file that defines EXTENSION")
+        if path.suffix != ".py" or not path.stem.isidentifier():
+            raise RgwotError(f"extensions: {path}: expected a Python file whose name can be imported, such as mine.py")
+        # Extensions import each other by their names.
+        if str(path.parent) not in sys.path:
+            sys.path.append(str(path.parent))
+        try:
+            module = import_module(path.stem)
+        except Exception as error:
+            raise RgwotError(f"extensions: {path}: {type(error).__name__}: {first_line(error)}") from error
+        if Path(module.__file__ or "") != path:
+            raise RgwotError(f"extensions: {path}: there is another module named {path.stem}; rename the file")
+        extension = getattr(module, "EXTENSION", None)
+        if not isinstance(extension, Extension):
+            raise RgwotError(f"extensions: {path}: expected EXTENSION, a rgwot.config.extensions.Extension")
+        extend(extension, str(path))
+        _FILES.add(path)

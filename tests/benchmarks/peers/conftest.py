@@ -1,0 +1,8 @@
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(scope="module", autouse=True)
+def everywhere(peers: None) -> None:
+    """Every test of a peer needs it."""
