@@ -53,14 +53,11 @@ class Extension:
 
 
 # What the library has itself, and which extension brought the rest.
-_LIBRARY = {
-    kind: frozenset(names)
-    for kind, names in {
-        "losses": LOSSES,
-        "methods": {**FAMILIES, **EMBEDDINGS},
-        "decoders": {**CLUSTERING, **TRIVIAL},
-        "settings": BLOCKS,
-    }.items()
+_LIBRARY: Mapping[str, frozenset[str]] = {
+    "losses": frozenset(LOSSES),
+    "methods": frozenset({**FAMILIES, **EMBEDDINGS}),
+    "decoders": frozenset({**CLUSTERING, **TRIVIAL}),
+    "settings": frozenset(BLOCKS),
 }
 _BROUGHT: dict[tuple[str, str], str] = {}
 _FILES: set[Path] = set()
