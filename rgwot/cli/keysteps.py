@@ -58,8 +58,6 @@ def decode(
     name = split_id(decoder)[0]
     if (embeddings is None) == (manifest is None):
         raise RgwotError("decode: found neither or both of --embeddings and --manifest, expected one of them")
-    if name not in DECODERS or DECODERS[name].trivial != (manifest is not None):
-        raise RgwotError(f"--decoder {decoder!r}: expected one of {', '.join(TRIVIAL if manifest else CLUSTERING)}")
     method = method or ("none" if manifest else "raw")
     job = options.resolved(configs, "decode", dataset, task, method, decoder)
     if manifest is not None:

@@ -114,6 +114,8 @@ def resolved(
     from rgwot.study.study import Study
 
     study = Study.read(configs)
+    if decoder is not None:
+        study.experiments.decoder(decoder, method)
     blocks = stage_settings(study, stage, dataset, task, method, decoder)
     return Job(study, validated(Settings, blocks, "settings"), blocks, dataset, task, method)
 

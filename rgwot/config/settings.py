@@ -120,7 +120,7 @@ class TransportSettings(Block):
 
 
 class LossSettings(Block):
-    """Alignment loss (methods 3.6, 4.2 to 4.8)."""
+    """Alignment loss (methods 3.6, 4.2 to 4.7)."""
 
     alignment: Alignment = Field("gromov_wasserstein", description="which alignment loss; none trains C-IDM alone")
     tau: Positive = Field(0.1, description="softmax temperature; public code")
