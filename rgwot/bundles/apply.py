@@ -248,14 +248,14 @@ def _soundness(videos: Mapping[str, EmbeddedVideo], steps: Mapping[str, NDArray[
 
 
 def _write_pictures(tree: Tree, run: Run, settings: Settings) -> None:
-    """Write what the page shows beside the key steps: strips of pictures, typical frames, embeddings in the plane."""
+    """Write what the page shows beside the key steps: strips of pictures, and the view of the embeddings."""
     from rgwot.reporting.page.pictures import write_strips
     from rgwot.reporting.page.view import write_view
 
     root, manifest = Path("/"), tree.at(paths.MANIFEST)
     write_strips(manifest, root, tree.at(paths.STRIPS))
     embeddings, segments, view = (tree.at(path, run) for path in (paths.EMBEDDINGS, paths.SEGMENTS, paths.VIEW))
-    write_view(embeddings, segments, manifest, root, view, settings, run.seed)
+    write_view(embeddings, segments, manifest, root, view, settings, run.seed, family_of(run.method).trained)
 
 
 def _tables(output: Path) -> dict[str, Path]:

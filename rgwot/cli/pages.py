@@ -33,7 +33,7 @@ def strips(output: Path, manifest: Path, root: Path, threads: int) -> None:
 @click.option("--segments", required=True, type=Folder, help="Key steps found from them (segments.csv).")
 @click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")
 @click.option("--root", required=True, type=Folder, help="Folder that the paths of the manifest are relative to.")
-@click.option("--method", default="none", help="Method id, whose settings are used. Default: none in particular.")
+@click.option("--method", default="none", help="Method id. Default: none in particular, which trains nothing.")
 @options.dataset
 @options.task
 @options.config
@@ -42,12 +42,13 @@ def strips(output: Path, manifest: Path, root: Path, threads: int) -> None:
 def view(output: Path, embeddings: Path, segments: Path, manifest: Path, root: Path, job: Job, seed: int) -> None:
     """Compute what the page shows of a run's embeddings, into OUTPUT (JSON).
 
-    Typical frames of every key step, embeddings in the plane (t-SNE), and transport plans between videos, for which the
-    block `ot` of the settings is read.
+    Typical frames of every key step and the tree of key steps; of a method that trains also embeddings in the plane
+    (t-SNE) and transport plans between videos, for which the block `ot` of the settings is read.
     """
+    from rgwot.config.experiments import family_of
     from rgwot.reporting.page.view import write_view
 
-    write_view(embeddings, segments, manifest, root, output, job.settings, seed)
+    write_view(embeddings, segments, manifest, root, output, job.settings, seed, family_of(job.method).trained)
 
 
 @click.command()

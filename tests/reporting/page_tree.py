@@ -91,10 +91,8 @@ def make_task(
             decode(embeddings, tree.keysteps(run), decoder, SETTINGS, seed)
             made.runs.append(run)
             if seed == 0:
-                segments = tree.keysteps(run) / "segments.csv"
-                write_view(
-                    embeddings, segments, tree.at(paths.MANIFEST), root, tree.at(paths.VIEW, run), SETTINGS, seed
-                )
+                segments, view = tree.keysteps(run) / "segments.csv", tree.at(paths.VIEW, run)
+                write_view(embeddings, segments, tree.at(paths.MANIFEST), root, view, SETTINGS, seed, method == "rgwot")
     if annotated:
         for decoder in ("one_label", "random"):
             made.runs.append(Run("none", decoder, 0))

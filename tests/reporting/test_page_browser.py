@@ -115,13 +115,12 @@ def test_everything_works_from_the_keyboard(window: Window) -> None:
         window.press("ArrowRight")
         assert focused()["id"] == f"tab-{name}"
         assert window.get(f"byId('{name}').hidden") is False
-    tab(window, "alignment")
+    tab(window, "inside")
     window.run("document.querySelector('#plan canvas').focus()")
     window.press("ArrowDown")
     window.press("ArrowRight")
     assert window.get("plan.cell") == [1, 1]
     assert "matching probability" in window.get("byId('plan-status').textContent")
-    tab(window, "embedding")
     window.run("document.querySelector('#clouds canvas').focus()")
     window.press("ArrowRight")
     window.press("ArrowRight")
@@ -187,12 +186,12 @@ def test_hostile_names_are_shown_and_never_executed(window: Window) -> None:
     legend = window.get("byId('legend').textContent")
     for step in STEPS:
         assert step in legend
-    tab(window, "order")
+    tab(window, "steps")
     assert all(step in window.get("byId('procedures').textContent") for step in STEPS)
     assert window.get("[...byId('orders').querySelectorAll('td:first-child')].map((e) => e.textContent)") == list(
         VIDEOS
     )
-    tab(window, "alignment")
+    tab(window, "inside")
     assert window.get("[...byId('first').options].map((e) => e.textContent)") == list(VIDEOS)
     assert window.get("window.hacked") is None
     assert (
@@ -210,7 +209,7 @@ def test_hostile_names_are_shown_and_never_executed(window: Window) -> None:
 
 
 def test_the_heat_map_shows_the_plan_of_the_chosen_pair(made: Task, window: Window) -> None:
-    tab(window, "alignment")
+    tab(window, "inside")
     view = json.loads(made.tree.at(paths.VIEW, FIRST).read_text())
     pair = next(pair for pair in view["alignments"]["pairs"] if (pair["x"], pair["y"]) == (0, 2))
     window.run(

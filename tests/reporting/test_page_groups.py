@@ -1,4 +1,4 @@
-"""Groups of videos on the page: the numbers of the table, and a tab only where groups were compared."""
+"""Groups of videos on the page: the numbers of the table, and only where groups were compared."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def grouped(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_only_where_groups_were_compared(grouped: Path) -> None:
-    assert "tab-groups" in grouped.read_text(encoding="utf-8")
+    assert 'id="groups"' in grouped.read_text(encoding="utf-8")
     without = grouped.with_name("without.html")
-    assert 'id="tab-groups"' not in without.read_text(encoding="utf-8")
+    assert 'id="groups"' not in without.read_text(encoding="utf-8")
     assert embedded_data(without)["groups"] is None
     shown = embedded_data(grouped)["groups"]["runs"]["0"]
     assert shown["groups"] == ["<b>ours", "theirs", "third"]
@@ -54,7 +54,7 @@ def test_only_where_groups_were_compared(grouped: Path) -> None:
 def test_what_is_seen(grouped: Path, browser: Browser) -> None:
     window = browser.window()
     window.open(grouped)
-    tab(window, "groups")
+    tab(window, "procedure")
     said = window.get("document.getElementById('groups').innerText")
     assert "<b>ours (n = 8), theirs (n = 8), third (n = 3); the unit is the video." in said
     assert "third has 3" in said

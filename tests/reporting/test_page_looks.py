@@ -191,17 +191,23 @@ def test_pictures_for_the_guide(made: Task, page: Path, browser: Browser, tmp_pa
         window.press("Tab")
     window.run("document.activeElement.blur(); window.scrollTo(0, 0)")
     keep(window, folder, "page_steps.png")
-    tab(window, "order")
-    keep(window, folder, "page_order.png")
-    for name, selector in (("alignment", "#plan canvas"), ("embedding", "#clouds canvas")):
-        window.run("window.scrollTo(0, 0)")
-        tab(window, name)
-        window.run(f"document.querySelector('{selector}').focus(); window.scrollTo(0, 170)")
-        window.press("ArrowRight")
-        keep(window, folder, f"page_{name}.png")
-    for name in ("tree", "training", "scores"):
-        window.run("document.activeElement.blur(); window.scrollTo(0, 0)")
-        tab(window, name)
+    trained = "String(DATA.runs.findIndex((facts) => facts.kind === 'trained'))"
+    for view, name, selector in (
+        ("steps", "order", "#procedures"), ("tree", "tree", "#tree"), ("scores", "scores", "#scores"),
+        ("scores", "training", "#soundness"), ("inside", "alignment", "#plan canvas"),
+        ("inside", "embedding", "#clouds canvas"),
+    ):  # fmt: skip
+        if view == "inside":
+            window.run(f"byId('run').value = {trained}; byId('run').dispatchEvent(new Event('change'));")
+        tab(window, view)
+        window.run(
+            "document.activeElement.blur();"
+            f"const top = document.querySelector('{selector}').getBoundingClientRect().top + window.scrollY;"
+            "window.scrollTo(0, Math.max(0, top - 130));"
+        )
+        if view == "inside":
+            window.run(f"document.querySelector('{selector}').focus({{preventScroll: true}})")
+            window.press("ArrowRight")
         keep(window, folder, f"page_{name}.png")
     narrow = browser.window(390, 844)
     narrow.resize(390, 844, mobile=True)

@@ -47,7 +47,7 @@ rule view:
         sources=one_line_errors(lambda w: datasets.footage_stamp(STUDY, w.dataset, w.task)),
         settings=settings_of("view"),
     message:
-        "view: typical frames, plane and alignments of {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
+        "view: typical frames, tree and, where an encoder was trained, plane and alignments of {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     shell:
         "rgwot view --config {params.config} --method {wildcards.method:q} --dataset {wildcards.dataset}"
         " --task {wildcards.task:q} --seed {wildcards.seed} --embeddings {input.embeddings:q}"

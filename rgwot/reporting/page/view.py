@@ -72,11 +72,13 @@ def write_view(
     output_json: str | os.PathLike[str],
     settings: Settings,
     seed: int,
+    trained: bool,
 ) -> None:
     """Write what the page shows of the embeddings of one run: the stage behind ``rgwot view``.
 
-    The file has ``result`` (which key steps it belongs to), ``typical`` (frames), ``points`` (embeddings in the plane),
-    ``alignments`` (transport plans) and ``tree`` (`rgwot.reporting.tree`). Of the segments those of scope ``task``
+    The file has ``result`` (which key steps it belongs to), ``typical`` (frames), ``tree``
+    (`rgwot.reporting.tree`) and, if an encoder was ``trained``, ``points`` (embeddings in the plane) and ``alignments``
+    (transport plans). Of the segments those of scope ``task``
     count, of the settings the block ``ot`` is read; ``seed`` sets the layout in the plane and the start of the tree,
     which knows nothing of the result's key steps.
     Segments that do not belong to the embeddings are refused.
@@ -99,8 +101,8 @@ def write_view(
         typical = reading.submit(_with_pictures, typical_frames(videos), manifest, Path(root))
         content = {
             "result": result_id(segments),
-            "points": _points(videos, seed),
-            "alignments": align_pairs(embedded, settings.ot) if len(embedded) > 1 else None,
+            "points": _points(videos, seed) if trained else None,
+            "alignments": align_pairs(embedded, settings.ot) if trained and len(embedded) > 1 else None,
             "tree": tree_of(embedded, seed),
             "typical": typical.result(),
         }

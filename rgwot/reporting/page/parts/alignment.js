@@ -1,5 +1,15 @@
 // The transport plan between two videos as a heat map, with both strips and the mass that goes to the virtual frame.
 
+/** What is inside a trained result: how its videos align, and its embedding in the plane. */
+function drawInside() {
+  const trained = factsOf(state.run).kind === "trained";
+  byId("no-inside").hidden = trained;
+  byId("trained").hidden = !trained;
+  if (!trained) return;
+  drawAlignment();
+  drawClouds();
+}
+
 const plan = { cell: [0, 0], shown: null, layout: null, canvas: null };
 
 function drawAlignment() {
@@ -10,7 +20,7 @@ function drawAlignment() {
   for (const picker of pickers) picker.disabled = !usable;
   if (!usable) {
     const why = view ? "An alignment needs two videos." : "Alignments are shown of the first seed of a method.";
-    space.replaceChildren(make("p", { textContent: factsOf(state.run).kind === "trivial" ? "A trivial baseline has no embedding to align by." : why }));
+    space.replaceChildren(make("p", { textContent: why }));
     plan.shown = null;
     return;
   }

@@ -121,7 +121,12 @@ const placeOf = (run, step) => factsOf(run).colour[step];
 const hasBackground = (run) => DATA.videos.some((_, at) => segmentsOf(at, run).some(([, , step]) => step === 0));
 
 /** A small coloured label; an item where it is one of a list. */
-const label = (look, text, tag = "span") => make(tag, { className: ["chip", ...look].join(" ") }, make("span", { textContent: text }));
+function label(look, text, tag = "span") {
+  const made = make(tag, { className: "chip" }, make("span", { textContent: text }));
+  dye(made, look);
+  return made;
+}
+
 const chip = (run, step, text = labelOf(run, step), tag = "span") => label(lookOf(run, step), text, tag);
 
 /** An order of steps as a list of labels. */

@@ -13,7 +13,7 @@ function drawClouds() {
   clouds.canvases = [];
   if (!view || view.points.why) {
     const why = view ? `No picture: ${view.points.why}.` : "The layout is shown of the first seed of a method.";
-    space.replaceChildren(make("p", { textContent: factsOf(state.run).kind === "trivial" ? "A trivial baseline has no embedding." : why }));
+    space.replaceChildren(make("p", { textContent: why }));
     return;
   }
   const places = view.points.videos.map((id) => place.get(id));

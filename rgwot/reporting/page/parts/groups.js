@@ -9,6 +9,7 @@ function startGroups() {
 }
 
 function drawGroups() {
+  if (!DATA.groups) return;
   const found = DATA.groups.runs[state.run];
   byId("groups-about").textContent = found ? `Column ${DATA.groups.column} of the table of videos: ${found.about}.` : "Groups are compared for the first seed of results that look at the videos; choose one above.";
   byId("groups-few").textContent = found ? found.few : "";

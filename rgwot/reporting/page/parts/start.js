@@ -1,17 +1,12 @@
 // What is drawn when: a view is drawn when it is first looked at, and anew when the result or a name changes.
 
 const VIEWS = {
-  procedure: drawProcedure,
+  procedure: () => { drawProcedure(); drawGroups(); },
   videos: () => (cards.children.length ? refreshCards() : makeCards()),
-  steps: drawSteps,
-  order: drawOrders,
+  steps: () => { drawSteps(); drawOrders(); },
   tree: drawTree,
-  alignment: drawAlignment,
-  embedding: drawClouds,
-  training: drawTraining,
-  scores: drawScores,
-  compare: drawComparison,
-  groups: drawGroups,
+  scores: () => { drawScores(); drawTraining(); drawComparison(); },
+  inside: drawInside,
 };
 const stale = new Set(Object.keys(VIEWS));
 const tabs = [...document.querySelectorAll('[role="tab"]')];
@@ -45,9 +40,11 @@ function redraw() {
 
 /** A name changed: everything that shows names is drawn anew, but not the field that is being typed into. */
 function namesChanged() {
-  for (const view of ["procedure", "videos", "order", "embedding", "compare", "groups"]) stale.add(view);
+  for (const view of ["procedure", "videos", "scores", "inside"]) stale.add(view);
   drawVerdict();
-  if (state.view !== "steps") show(state.view);
+  if (state.view !== "steps") return show(state.view);
+  for (const own of byId("rows").children) dye(own.querySelector(".chip"), lookOf(state.run, Number(own.dataset.step)));
+  return drawOrders();
 }
 
 function chooseRun(run) {
