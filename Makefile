@@ -89,7 +89,7 @@ docs: $(WRITER)
 
 demo: $(READY)
 	@echo "demo: synthetic clips, features, training, key steps, scores, table; three to four minutes on 2 cores"
-	snakemake --cores $(CORES) --quiet host reason -- demo
+	snakemake --cores $(CORES) -- demo
 	@rgwot show results/tables/demo.csv --yardsticks results/yardsticks/demo/assembly.json --procedures results/keysteps/rgwot-plus/consensus/demo/assembly/seed0/procedures.csv --names names/demo/assembly.yaml
 	@echo "To look at it, open results/report/demo/assembly.html in a browser."
 
@@ -133,7 +133,7 @@ claims: $(READY)
 # The tests skip themselves where there is no Chromium; here it is installed, and the page of the demo is looked at, too.
 test-page: $(DEVELOPER)
 	@command -v chromium chromium-browser google-chrome >/dev/null || { $(SUDO) apt-get update && $(SUDO) apt-get install -y chromium; }
-	snakemake --cores $(CORES) --quiet host reason -- $(PAGE)
+	snakemake --cores $(CORES) -- $(PAGE)
 	RGWOT_PAGE=$(PAGE) OMP_NUM_THREADS=1 pytest --log-cli-level=INFO tests/reporting/test_page*.py
 
 pictures: export RGWOT_PICTURES := docs/images

@@ -1,6 +1,5 @@
 # Procedure learning from unlabelled videos by RGWOT: from videos to tables.
 # This file is the table of contents; the stages are in workflow/rules, in the order in which data flows.
-import sys
 from pathlib import Path
 
 from snakemake.logging import logger
@@ -9,13 +8,8 @@ from snakemake.utils import min_version
 from rgwot.config.configuration import read_file
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.shipped import SNAKEFILE, find_commands
-from rgwot.study.terminal import one_line_per_job
 
 min_version("9.14")
-
-# Wherever the output goes to a file, all of it does.
-if sys.stderr.isatty() and not workflow.dryrun:
-    one_line_per_job(logger)
 
 find_commands()
 
@@ -69,14 +63,16 @@ rule all:
     default_target: True
     input:
         one_line_errors(lambda w: pages.key_step_tables(STUDY)),
+    message:
+        "key steps of page.methods are there; `rgwot run first` makes the page, too"
 
 
 onstart:
     write_configuration(STUDY.config)
     note_revision(SNAKEFILE.parent)
-    announce(workflow)
+    announce()
 
 
 onsuccess:
-    for page in pages_of(workflow):
+    for page in PAGES:
         logger.info(f"The page: {page}")

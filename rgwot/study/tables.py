@@ -189,6 +189,21 @@ def check_task(study: Study, dataset: str, task: str, method: str) -> None:
     held_out(study, dataset, task, method, known)
 
 
+@cache
+def check_result(study: Study, dataset: str, task: str, method: str, decoder: str | None = None) -> None:
+    """Raise unless ids are known, spelt in their one way, and a result of theirs can be had of a task."""
+    experiments = study.experiments
+    spelt = {"method": (method, experiments.method(method))}
+    if decoder is not None:
+        spelt["decoder"] = decoder, experiments.decoder(decoder, method)
+    for what, (written, canonical) in spelt.items():
+        if written != canonical:
+            raise RgwotError(
+                f"{what} {written!r}: found another spelling of {canonical!r}; ask for {canonical!r} in its place"
+            )
+    check_task(study, dataset, task, method)
+
+
 def in_print(study: Study, dataset: str) -> str:
     """Return what a dataset is called in print: by its own name, or as what its files are said to be (``subset``)."""
     names, entry = all_figures(study).names, study.config.datasets.get(dataset)

@@ -15,7 +15,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import videos
 from rgwot.study.jobs import held_out
 from rgwot.study.study import Study
-from rgwot.study.targets import check_targets
+from rgwot.study.tables import check_result
 
 GROUPS = st.dictionaries(st.text("abc012", min_size=1, max_size=4), st.sampled_from("stuvwxyz"), min_size=3)
 FRACTIONS = st.floats(0.01, 0.99)
@@ -154,5 +154,5 @@ def test_a_study_holds_out_subjects_and_the_same_for_every_method(egtea: Study) 
 
 def test_too_few_videos_are_told_before_any_job_runs(egtea: Study) -> None:
     with pytest.raises(RgwotError, match="own/tea: found 2 videos of 2 subjects"):
-        check_targets(egtea, ["results/scores/raw@data.split=holdout/kmeans/own/tea/seed0.csv"])
-    check_targets(egtea, ["results/scores/raw/kmeans/own/tea/seed0.csv"])
+        check_result(egtea, "own", "tea", "raw@data.split=holdout", "kmeans")
+    check_result(egtea, "own", "tea", "raw", "kmeans")

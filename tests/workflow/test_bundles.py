@@ -28,7 +28,6 @@ def test_a_bundle_needs_the_result_and_nothing_else(fresh: Checkout) -> None:
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        (target("none", "uniform"), "uniform looks at no video and learns nothing"),
         (target("rgwott", "graphcut"), "did you mean 'rgwot'"),
         (target("rgwot", "graphcut").replace("assembly", "assembli"), "assembli"),
     ],

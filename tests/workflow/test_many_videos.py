@@ -30,7 +30,7 @@ def test_no_command_is_too_long(fresh: Checkout, configured: Callable[[str], str
         (folder / f"заваривание чая {number:04}.mp4").touch()
     method = "whitened@data.holdout=0.5,data.split=holdout"
     target = f"results/keysteps/{method}/meanfield/mine/tea/seed0/segments.csv"
-    options = ("--dry-run", "--cores", "2", "--printshellcmds")
+    options = ("--dry-run", "--cores", "2", "--printshellcmds", "--quiet", "host")
     said = fresh.snakemake(target, options=options, more=[configured(MINE)])
     jobs = said.jobs
     assert jobs["extract"] == -(-VIDEOS // BATCH)
@@ -88,7 +88,7 @@ def test_another_video_of_the_same_length_is_noticed_and_a_touched_one_is_not(
 
     def after_a_run_to_the_index() -> Collection[str]:
         # As one that was killed there, too, leaves it: what is left to do, Snakemake sees in the content alone.
-        made = fresh.snakemake(KEY_STEPS, options=("--cores", CORES, "--until", "index"), more=more)
+        made = fresh.snakemake(KEY_STEPS, options=("--cores", CORES, "--until", "index", "--quiet", "host"), more=more)
         assert made.returncode == 0, made.text[-4000:]
         assert made.text.count("Finished jobid") == 2, made.text[-4000:]
         return fresh.plan(KEY_STEPS, more=more).jobs.keys()

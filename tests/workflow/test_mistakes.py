@@ -9,13 +9,20 @@ from checkouts import Checkout
 
 TABLE = "results/tables/egoprocel.csv"
 MECCANO = "results/scores/{}/graphcut/meccano/meccano/seed0.csv"
-# One of every kind; `test_targets` and the tests of ids and of the configuration have the others.
+# One of every kind; `tests/study/test_asked.py` and the tests of ids and of the configuration have the others.
 MISTAKES = {
     "misspelt key": (MECCANO.format("rgwot@alhpa=0.5"), "'alhpa'", "did you mean 'alpha'?"),
     "decoder of another method": ("results/scores/rgwot/one_label/meccano/meccano/seed0.csv", "does not go with"),
-    "spelt otherwise": (MECCANO.format("rgwot@alpha=0.50"), f"ask for {MECCANO.format('rgwot@alpha=0.5')}"),
+    "spelt otherwise": (MECCANO.format("rgwot@alpha=0.50"), "'rgwot@alpha=0.50'", "'rgwot@alpha=0.5'"),
+    "another name": ("results/models/rgwot@beta=0/meccano/meccano/seed0/model.pt", "'rgwot@beta=0'", "'vaot'"),
+    "unknown method": ("results/embeddings/rgwott/meccano/meccano/seed0.zarr", "'rgwott'", "did you mean 'rgwot'?"),
+    "unknown method of a bundle": ("results/bundles/rgwott/graphcut/meccano/meccano/seed0.rgwot", "'rgwott'"),
+    "unknown decoder": ("results/keysteps/none/onelabel/meccano/meccano/seed0/order.csv", "did you mean 'one_label'?"),
+    "unknown task": ("results/scores/rgwot/graphcut/cmu_mmac/Browny/seed0.csv", "did you mean 'Brownie'?"),
     "unknown dataset": ("results/manifest/mecano/meccano.csv", "dataset 'mecano'", "did you mean 'meccano'?"),
     "unknown video": ("results/features/meccano/meccano/003.zarr", "003", "did you mean '0003'?"),
+    "unknown table": ("results/tables/egoprocell.csv", "did you mean 'egoprocel'?"),
+    "unknown figure": ("results/figures/no_such_figure.pdf", "'no_such_figure'"),
     "unknown row": ("results/tables/egoprocel/rgwt.csv", "did you mean 'rgwot'?"),
 }
 CONFIGURATIONS = {

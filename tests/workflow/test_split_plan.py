@@ -11,7 +11,7 @@ HOLDOUT = {f"{method}@data.split=holdout": decoder for method, decoder in ALL.it
 def plan(checkout: Checkout, methods: dict[str, str]) -> Said:
     """Plan the scores of some methods."""
     targets = [f"results/scores/{method}/{decoder}/demo/assembly/seed0.csv" for method, decoder in methods.items()]
-    return checkout.snakemake(*targets, options=("--dry-run", "--cores", "1"))
+    return checkout.snakemake(*targets, options=("--dry-run", "--cores", "1", "--quiet", "rules"))
 
 
 def test_a_held_out_run_is_planned_like_any_other(fresh: Checkout) -> None:

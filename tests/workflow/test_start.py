@@ -77,6 +77,18 @@ def test_hours_of_training_are_told(tmp_path: Path) -> None:
     assert long_trainings(study, [("rgwot@train.iterations=100", "mine")]) == ""
 
 
+def test_hours_of_training_are_told_before_the_first_job(tmp_path: Path) -> None:
+    (tmp_path / "videos/tea").mkdir(parents=True)
+    for name in "ab":
+        (tmp_path / f"videos/tea/{name}.mp4").touch()
+    (tmp_path / "config.yaml").write_text(
+        "device: cpu\ndatasets: {mine: {layout: folder, root: videos}}\nfeatures: {weights: random}\n"
+    )
+    said = rgwot(tmp_path, "run", "--cores", "1", "results/models/rgwot/mine/tea/seed0/model.pt")
+    note, job = (said.text.index(words) for words in ("1 trainings take about 6 hours", "extract: mine/tea"))
+    assert note < job
+
+
 def test_options_go_to_snakemake_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     said = rgwot(tmp_path, "run", "first")

@@ -60,7 +60,8 @@ def write(root: Path) -> None:
 
 def test_every_method_is_planned_by_the_rule_it_needs(fresh: Checkout) -> None:
     write(fresh.path)
-    said = fresh.snakemake(*TARGETS, more=["more.yaml"], options=("--dry-run", "--printshellcmds", "--cores", "1"))
+    options = ("--dry-run", "--printshellcmds", "--cores", "1", "--quiet", "host")
+    said = fresh.snakemake(*TARGETS, more=["more.yaml"], options=options)
     assert (said.jobs["embed_without_encoder"], said.jobs["train"], said.jobs["embed"]) == (len(RUNS), 0, 0)
     assert said.jobs["decode"] == said.jobs["evaluate"] == len(RUNS)
     commands = {line.split("--method ")[1].split()[0].strip("'"): line for line in said.text.splitlines()

@@ -5,7 +5,7 @@ rule bundle:
     input:
         **result("segments", "procedure", "diagnostics"),
         model=branch(
-            lambda w: family_of(w.method).trained,
+            one_line_errors(lambda w: family_of(w.method).trained),
             then="results/models/{method}/{dataset}/{task}/seed{seed}/model.pt",
         ),
         names=lambda w: pages.names_there(STUDY, w.dataset, w.task),

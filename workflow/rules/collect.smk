@@ -5,6 +5,8 @@
 rule first:
     input:
         one_line_errors(lambda w: pages.index_pages(STUDY)),
+    message:
+        "first: the pages of all tasks are there"
 
 
 rule demo:
@@ -20,3 +22,5 @@ rule demo:
 rule paper:
     input:
         one_line_errors(lambda w: tables.paper_files(STUDY)),
+    message:
+        "paper: tables and figures are there"

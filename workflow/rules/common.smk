@@ -1,6 +1,5 @@
 # Helpers of all rules. Facts and decisions are in the library (rgwot.study); input functions pass wildcards on to it.
 import shlex
-import sys
 from functools import wraps
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from rgwot.runtime.provenance import note_revision
 from rgwot.study import datasets, jobs, pages, tables
 from rgwot.study.shipped import tables_file
 from rgwot.study.study import Study, configuration_path, write_configuration
-from rgwot.study.targets import check_targets
 
 
 report: "../report/workflow.rst"
@@ -33,17 +31,35 @@ def one_line_errors(function):
 
 TABLES = str(tables_file())
 STUDY = one_line_errors(Study.of)(config, Path(TABLES))
-# Checked before any job runs: paths on the command line that name an unknown dataset, task, method or decoder.
-one_line_errors(check_targets)(STUDY, sys.argv[1:])
-# And the tables and figures themselves, whatever was asked for.
+# Checked whatever is asked for.
 one_line_errors(lambda: (tables.all_tables(STUDY), tables.all_figures(STUDY)))()
 
 GPUS = jobs.gpus(STUDY)
 # Which methods train an encoder, read no features at all, or embed in some other way.
-ENCODED, FEATURELESS = method_pattern("encoder"), method_pattern("none")
-OTHERWISE_EMBEDDED = method_pattern(*EMBEDDINGS.keys() - {"encoder", "none"})
-FEATURED = f"(?!{FEATURELESS}/)[^/]+"
+# A name that is none of them goes to the first, where `known` refuses it.
+FEATURELESS, OTHERWISE_EMBEDDED = method_pattern("none"), method_pattern(*EMBEDDINGS.keys() - {"encoder", "none"})
+ENCODED, FEATURED = f"(?!(?:{FEATURELESS}|{OTHERWISE_EMBEDDED})/)[^/]+", f"(?!{FEATURELESS}/)[^/]+"
+# Models and pages of this run, and what each is of: noted when Snakemake asks for the input of their rules.
+MODELS, PAGES = {}, {}
 IMPORTED = "|".join(sorted(name for name, entry in STUDY.config.datasets.items() if entry.imported))
+
+
+@one_line_errors
+def known(wildcards):
+    """An input function without files: refuse, before any job runs, what is unknown or not spelt in its one way."""
+    w = wildcards
+    tables.check_result(STUDY, w.dataset, w.task, w.method, w.get("decoder"))
+    return []
+
+
+def noted(asked, template):
+    """An input function without files, which notes the output that is asked for."""
+
+    def note(wildcards):
+        asked[template.format(**dict(wildcards.items()))] = wildcards
+        return []
+
+    return note
 
 
 def batch(function):
@@ -110,26 +126,12 @@ def doubled(**first):
     return {name: lambda wildcards, attempt, one=one: one * 2 ** (attempt - 1) for name, one in first.items()}
 
 
-def announce(workflow):
+def announce():
     """Say before the first job what may surprise: settings that methods replace, hours of training."""
-    trainings = [
-        (job.wildcards.method, job.wildcards.dataset)
-        for job in workflow.dag.needrun_jobs()
-        if job.rule.name.removeprefix("rgwot_") == "train"
-    ]
-    if {job.rule.name for job in workflow.dag.targetjobs} & {"all", "key_steps"}:
-        logger.warning(
-            "note: without a target, the key steps of page.methods are made; `rgwot run first` makes the page, too"
-        )
-    lines = [*jobs.replaced(STUDY, map(Path, workflow.configfiles)), jobs.long_trainings(STUDY, trainings)]
+    trainings = [(w.method, w.dataset) for model, w in MODELS.items() if not Path(model).exists()]
+    lines = [*jobs.replaced(STUDY, [Path("config.yaml")]), jobs.long_trainings(STUDY, trainings)]
     for line in filter(None, lines):
         logger.warning(f"note: {line}")
-
-
-def pages_of(workflow):
-    """The pages that were asked for, the last lines of a run."""
-    files = [str(file) for job in workflow.dag.targetjobs for file in (*job.output, *job.input)]
-    return [file for file in dict.fromkeys(files) if file.startswith("results/report/") and file.endswith(".html")]
 
 
 # Where jobs read the configuration of the run. What of it concerns a job is among its params.

@@ -3,6 +3,7 @@
 
 rule decode:
     input:
+        known,
         embeddings="results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
     output:
         **result(),
@@ -32,6 +33,7 @@ rule decode:
 
 use rule decode as decode_trivial with:
     input:
+        known,
         annotations=lambda w: ("results/annotations/{dataset}/{task}.csv" if jobs.reads_annotations(w.decoder) else []),
         manifest="results/manifest/{dataset}/{task}.csv",
     wildcard_constraints:

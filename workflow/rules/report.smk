@@ -56,6 +56,7 @@ rule view:
 
 rule page:
     input:
+        noted(PAGES, paths.PAGE),
         one_line_errors(lambda w: pages.page_files(STUDY, w.dataset, w.task)),
     output:
         page=report(

@@ -3,6 +3,8 @@
 
 rule train:
     input:
+        known,
+        noted(MODELS, paths.MODEL),
         index="results/features/{dataset}/{task}/index.csv",
     output:
         model="results/models/{method}/{dataset}/{task}/seed{seed}/model.pt",
@@ -34,6 +36,7 @@ rule train:
 
 rule embed:
     input:
+        known,
         index="results/features/{dataset}/{task}/index.csv",
         model="results/models/{method}/{dataset}/{task}/seed{seed}/model.pt",
     output:
@@ -63,6 +66,7 @@ rule embed:
 
 use rule embed as embed_without_encoder with:
     input:
+        known,
         index="results/features/{dataset}/{task}/index.csv",
     wildcard_constraints:
         method=OTHERWISE_EMBEDDED,
