@@ -87,7 +87,7 @@ def test_a_wrong_value_is_told_with_its_key(fresh: Checkout, words: tuple[str, .
 def test_a_name_in_utf_8_is_not_blamed_for_the_shell(fresh: Checkout) -> None:
     own_videos(fresh)
     (fresh.path / "videos/tea/a.mp4").rename(fresh.path / "videos/tea/na\u00efve.mp4")
-    words = ("-n", "--configfile", SMALL, ALL_TASKS, "own.yaml", "--", INDEX)
+    words = ("-n", "--quiet", "rules", "--configfile", SMALL, ALL_TASKS, "own.yaml", "--", INDEX)
     said = snakemake(fresh, *words, environment={"LC_ALL": "C", "PYTHONUTF8": "0"})
     assert "not UTF-8" not in said.mistake
     assert "is UTF-8, but this session reads names as ascii (LC_ALL=C, PYTHONUTF8=0)" in said.mistake
