@@ -40,7 +40,7 @@ help:
 	@echo "make test-long  from mock downloads of published features to one table and trainings; ten minutes"
 	@echo "make paper-small  every table and figure of the paper on synthetic clips, in a small setting"
 	@echo "make faults kills the demo at 30 random moments, damages it 120 times, fills disks; an hour"
-	@echo "make bench  the demo, the first answer, a table and a plan against the revision BEFORE"
+	@echo "make bench  the demo, its key steps, a table and a plan against the revision BEFORE"
 	@echo "make bench-answers  every recipe on every development task, for benchmarks/report/answers.md; 42 minutes on 2 cores"
 	@echo "make comparison  all methods on the same videos, for benchmarks/report/comparison.md"
 	@echo "make graphs  every learner of task graphs on twelve recipes; GRAPHS_OPTIONS=--pixels also from pixels"
@@ -110,7 +110,7 @@ faults: $(DEVELOPER)
 paper-small: $(READY)
 	tests/paper_small.sh results/paper-small $(CORES)
 
-# On a machine that does nothing else: wall and CPU time of the demo, `first`, a table and a plan, against BEFORE.
+# On a machine that does nothing else: wall and CPU time of the demo, its key steps, a table and a plan, against BEFORE.
 bench: $(DEVELOPER)
 	python benchmarks/speed.py --before $(BEFORE) --cores $(CORES)
 

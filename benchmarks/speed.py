@@ -3,14 +3,14 @@
 Both revisions are checked out, and take turns in every round, so that a drift of the machine reaches both:
 
 demo    the target `demo`, from empty results
-page    the target `first` for the demo, with its features there
+steps   the key steps of the demo that need no training, with its features there
 table   seven rows of the paper's first table on clips of 4 to 6 s, with the settings of the tests
 paper   a dry run of the target `paper` on the same clips
 
 Key steps and scores of both are compared line by line. CPU time is that of the machine, because jobs are no children of
 the command: run nothing else meanwhile.
 
-    python benchmarks/speed.py --before REVISION [--what demo page table paper] [--rounds 5] [--cores 2]
+    python benchmarks/speed.py --before REVISION [--what demo steps table paper] [--rounds 5] [--cores 2]
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ SMALL = ("--configfile", "tests/small.yaml", "tests/all_tasks.yaml")
 #: Options and targets of Snakemake.
 COMMANDS = {
     "demo": ("demo",),
-    "page": ("first",),
+    "steps": ("all",),
     "table": (*SMALL, "--", *(f"results/tables/egoprocel/{row}.csv" for row in ROWS)),
     "paper": ("--dry-run", *SMALL, "--", "paper"),
 }
@@ -127,10 +127,10 @@ def main() -> None:
             taken: dict[str, list[dict[str, float]]] = {name: [] for name in names}
             for _ in range(chosen.rounds):
                 for name, folder in folders.items():
-                    if what == "page" and not (folder / "results/features/demo").exists():
+                    if what == "steps" and not (folder / "results/features/demo").exists():
                         run(pythons[name], folder, chosen.cores, what)
                     for path in (folder / "results").iterdir():
-                        if path.is_dir() and not (what == "page" and path.name in CACHED):
+                        if path.is_dir() and not (what == "steps" and path.name in CACHED):
                             shutil.rmtree(path)
                     taken[name].append(run(pythons[name], folder, chosen.cores, what))
                     print(what, name, taken[name][-1], flush=True)

@@ -143,6 +143,18 @@ def test_links_lead_to_the_videos_from_where_the_page_lies(made: Task, tmp_path:
 
 
 @pytest.mark.usefixtures("without_curves")
+def test_scores_of_a_task_whose_annotations_are_gone_are_not_shown(made: Task, tmp_path: Path) -> None:
+    task = copied(made, tmp_path, [FIRST])
+    assert embedded_data(task.page())["scores"] is not None
+    annotations, manifest = task.tree.at(paths.ANNOTATIONS), task.tree.at(paths.MANIFEST)
+    annotations.write_text(annotations.read_text(encoding="utf-8").splitlines(keepends=True)[0], encoding="utf-8")
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace(",ok,", ",unscored,"), encoding="utf-8")
+    assert embedded_data(task.page())["scores"] is None
+    write_page_list([task.tree.at(paths.PAGE)], tmp_path / "index.html")
+    assert "<td>not scored</td>" in (tmp_path / "index.html").read_text()
+
+
+@pytest.mark.usefixtures("without_curves")
 def test_a_view_or_names_of_another_result_are_not_shown(made: Task, tmp_path: Path) -> None:
     task = copied(made, tmp_path / "page", [FIRST])
     names = tmp_path / "tea.yaml"
