@@ -39,7 +39,7 @@ help:
 	@echo "make test   environment, then every test"
 	@echo "make test-long  from mock downloads of published features to one table and trainings; ten minutes"
 	@echo "make paper-small  every table and figure of the paper on synthetic clips, in a small setting"
-	@echo "make faults kills the demo at 30 random moments, damages it 120 times, fills disks; an hour"
+	@echo "make faults kills the demo at 30 random moments, fills disks"
 	@echo "make bench  the demo, its key steps, a table and a plan against the revision BEFORE"
 	@echo "make bench-answers  every recipe on every development task, for benchmarks/report/answers.md; 42 minutes on 2 cores"
 	@echo "make comparison  all methods on the same videos, for benchmarks/report/comparison.md"
@@ -100,9 +100,8 @@ test: $(DEVELOPER)
 test-long: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -m long tests/workflow
 
-# RGWOT_KILLS=5 RGWOT_FAULTS=12 make faults is the short form; RGWOT_FAULT_SEED=1 draws other faults.
+# RGWOT_KILLS=5 make faults is the short form.
 faults: export RGWOT_KILLS ?= 30
-faults: export RGWOT_FAULTS ?= 120
 faults: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -s -m long tests/faults
 
