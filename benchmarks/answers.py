@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from bootstrap import DRAWS, compare, task_mean
 from pages import CONFIGS, HOUSE, REPORT, RESULTS, make, options_of, renew, table
 from similarity import background_yardsticks
 
 from rgwot.config.configuration import Config, load_config, read_files
 from rgwot.evaluation.background import Detection
-from rgwot.evaluation.bootstrap import DRAWS, compare, task_mean
 from rgwot.records import read_scores
 from rgwot.runtime.files import write_json
 

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from learners import likelihood, transitions
 from numpy.typing import ArrayLike
 from pages import HOUSE, REPORT, RESULTS, make, options_of, renew, table
 
@@ -30,7 +31,8 @@ from rgwot.evaluation.background import Detection
 from rgwot.evaluation.graphs import edge_scores, mean_distance, needs_of, restricted, set_scores, share_interval
 from rgwot.keysteps.ordering import order_of_segments
 from rgwot.procedure import FOUND, Event, Procedure, Recording, deviations, learn, recordings_from_segments
-from rgwot.procedure import LEARNERS as FUNCTIONS
+from rgwot.procedure import LEARNERS as OURS
+from rgwot.procedure.learners import Needs
 from rgwot.procedure.tally import tally
 from rgwot.records import read_annotations, read_manifest, read_orders, read_segments
 from rgwot.runtime.files import write_csv
@@ -39,6 +41,7 @@ DATA = HOUSE / "benchmarks" / "data"
 RECORD, PICTURE, PAGE = RESULTS / "graphs.csv", REPORT / "graph_reliability.png", REPORT / "graphs.md"
 CONFIGS = ("config.yaml", "benchmarks/graphs.yaml")
 
+FUNCTIONS: dict[str, Callable[..., Needs]] = {**OURS, "transitions": transitions, "likelihood": likelihood}
 #: Columns of the table: how they are called, learner, its settings.
 LEARNERS: tuple[tuple[str, str, dict[str, float]], ...] = (
     ("chain", "chain", {}),
@@ -157,7 +160,7 @@ def learner_scores(names: Sequence[int]) -> pd.DataFrame:
     rows = []
     for source, name, (label, learner, settings) in product(SOURCES, names, LEARNERS):
         recipe = recipes()[name]
-        found = learn(recipe.sources[source], learner=learner, **settings)
+        found = learn(recipe.sources[source], learner=FUNCTIONS[learner], **settings)
         scores = edge_scores(recipe.graph, edges_of(found))
         rows.append({"source": source, "recipe": name, "learner": label, **scores._asdict()})
     return pd.DataFrame(rows)
@@ -215,7 +218,7 @@ def deviation_scores(names: Sequence[int]) -> pd.DataFrame:
             true["recordings"] |= {video for video, _ in recipe.order_errors}
             true["missing"] |= recipe.missing
             if learner:
-                told = deviations(learn(videos, learner=learner, **settings), videos)
+                told = deviations(learn(videos, learner=FUNCTIONS[learner], **settings), videos)
                 order = {(one.video, one.key_step) for one in told if one.kind in ("too_early", "too_late")}
                 found["missing"] |= {(one.video, one.key_step) for one in told if one.kind == "missing"}
             else:

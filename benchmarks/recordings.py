@@ -27,6 +27,7 @@ import numpy as np
 import pandas as pd
 import signals
 from answers import DEVELOPMENT
+from bootstrap import compare
 from numpy.typing import NDArray
 from pages import CONFIGS, HOUSE, RESULTS, table
 from threadpoolctl import threadpool_limits
@@ -35,7 +36,6 @@ from rgwot.config.configuration import load_config, read_file, read_files
 from rgwot.config.experiments import Experiments, family_of, join_id, split_id
 from rgwot.config.methods import DECODERS, EMBEDDINGS
 from rgwot.config.settings import Settings, build
-from rgwot.evaluation.bootstrap import compare
 from rgwot.evaluation.order import order_distance
 from rgwot.evaluation.protocols import PROTOCOLS, score
 from rgwot.features.index import open_stores

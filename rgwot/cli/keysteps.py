@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from rgwot.cli import options
-from rgwot.cli.options import Folder, Job, SettingsCommand
+from rgwot.cli.options import Folder, SettingsCommand
 from rgwot.config.methods import CLUSTERING, DECODERS, LEARNERS, TRIVIAL
 from rgwot.config.registry import blocks
 from rgwot.runtime.errors import RgwotError
@@ -159,19 +159,3 @@ def evaluate(
     scoring = job.settings.evaluation
     run(*files, identity, annotated, stride=scoring.stride, more=more, also=scoring.also)
     return job.reads
-
-
-@click.command(cls=SettingsCommand, reads=("decode.K",), epilog="Try the number of annotated key steps, and one more.")
-@click.argument("output", type=Folder)
-@click.option("--index", required=True, type=Folder, help="Feature index of the task.")
-@click.option("--manifest", required=True, type=Folder, help="Manifest of the task.")
-@click.option("--annotations", required=True, type=Folder, help="Annotated segments of the task.")
-@options.dataset
-@options.task
-@options.config
-@options.job("yardsticks")
-def yardsticks(output: Path, index: Path, manifest: Path, annotations: Path, job: Job) -> None:
-    """Measure how hard a task is on its raw features, before any method: k-means and a supervised probe."""
-    from rgwot.evaluation.yardsticks import measure
-
-    measure(index, manifest, annotations, output, job.K)

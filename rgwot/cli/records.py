@@ -25,7 +25,7 @@ BESIDE: Mapping[str, tuple[str, ...]] = {
     "decode": tuple(map(name_of, KEYSTEPS[1:])),
     "table": ("{}.md", "{}.tex"),
     "report": ("{}.csv",),
-    **dict.fromkeys(("plot", "figure", "compare-groups", "plot-choices"), ("{}.pdf", "{}.png")),
+    **dict.fromkeys(("plot", "figure", "compare-groups"), ("{}.pdf", "{}.png")),
 }
 
 

@@ -72,22 +72,6 @@ def plot(
 
 @click.command()
 @click.argument("output", type=Folder)
-@click.argument("diagnostics", type=Folder)
-@click.option("--title", default="", help="Title: dataset, task, method, decoder, seed.")
-def plot_choices(output: Path, diagnostics: Path, title: str) -> None:
-    """Draw the choices that a result made without labels into OUTPUT (PDF, and PNG next to it).
-
-    DIAGNOSTICS is the diagnostics.json of a decoding with `decode.time: auto`: how much of the other videos labels
-    predict, over every share of time that was tried.
-    """
-    from rgwot.reporting.choices import choice_curves
-    from rgwot.reporting.figures.style import save
-
-    save(choice_curves(diagnostics, title), output)
-
-
-@click.command()
-@click.argument("output", type=Folder)
 @click.option("--tables", required=True, type=Folder, help="The file that defines figures (workflow/tables.yaml).")
 @options.config
 def figure(output: Path, tables: Path, configs: tuple[Path, ...]) -> None:
@@ -102,20 +86,17 @@ def figure(output: Path, tables: Path, configs: tuple[Path, ...]) -> None:
 @click.command()
 @click.argument("table", type=Folder)
 @click.option("--tables", type=Folder, help="The file that defines all tables. Default: that of the workflow.")
-@click.option("--yardsticks", type=Folder, help="Also print how difficult the clips are.")
 @click.option(
     "--procedures", type=Folder, help="Also print the procedure of a folder of key steps, by its procedures.csv."
 )
 @click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
-def show(
-    table: Path, tables: Path | None, yardsticks: Path | None, procedures: Path | None, names: Path | None
-) -> None:
-    """Print a TABLE or a row of one (CSV), then the difficulty of the clips and the procedure.
+def show(table: Path, tables: Path | None, procedures: Path | None, names: Path | None) -> None:
+    """Print a TABLE or a row of one (CSV), then the procedure.
 
     In place of a table, a folder of key steps prints its procedure.
     """
     from rgwot.paths import PROCEDURE, name_of
-    from rgwot.reporting.show import procedure_lines, yardstick_lines
+    from rgwot.reporting.show import procedure_lines
     from rgwot.reporting.tables.kinds import kind_of
     from rgwot.reporting.tables.spec import find_table, load_tables
     from rgwot.study.shipped import TABLES
@@ -129,7 +110,5 @@ def show(
     # A row lies in a folder of its table's name.
     spec = find_table(loaded, table.parent.name if table.parent.name in loaded else table.stem)
     click.echo(kind_of(spec).terminal(spec, table))
-    if yardsticks:
-        click.echo("\n".join(["", *yardstick_lines(yardsticks)]))
     if procedures:
         click.echo("\n".join(["", *procedure_lines(procedures.parent, names)]))

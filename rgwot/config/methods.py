@@ -263,8 +263,6 @@ LEARNERS: Mapping[str, str] = {
     "robust": "ours, for people who err and key steps that were found",
     "precedence": "before in most videos",
     "intersection": "before in all videos",
-    "likelihood": "direct optimisation",
-    "transitions": "what directly follows what",
     "chain": "one order",
 }
 #: The decoder that writes the annotations.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ OPTIONAL_BELOW = 0.8
 """Share of videos below which a key step is optional."""
 
 
-def learn(recordings: Sequence[Recording], learner: str = LEARNER, **settings: Any) -> Procedure:
+def learn(recordings: Sequence[Recording], learner: str | Callable[..., Needs] = LEARNER, **settings: Any) -> Procedure:
     """Learn the procedure that recordings follow.
 
     Parameters
@@ -33,7 +33,7 @@ def learn(recordings: Sequence[Recording], learner: str = LEARNER, **settings: A
     recordings
         One per video; names differ. Those without a key step are listed and otherwise left out.
     learner
-        A name of `LEARNERS`.
+        A name of `LEARNERS`, or such a function.
     settings
         Keyword arguments of the learner's function.
 
@@ -47,18 +47,20 @@ def learn(recordings: Sequence[Recording], learner: str = LEARNER, **settings: A
     >>> found.order, [(edge.before, edge.after) for edge in found.edges]
     ((1, 2, 3), [('START', 1), (1, 2), (2, 3), (3, 'END')])
     """
-    if learner not in LEARNERS:
+    if isinstance(learner, str) and learner not in LEARNERS:
         raise RgwotError(f"learner: found {learner!r}, {nearest(learner, LEARNERS)}")
-    defaults = {name: one.default for name, one in list(signature(LEARNERS[learner]).parameters.items())[1:]}
+    function = LEARNERS[learner] if isinstance(learner, str) else learner
+    name_of_learner = function.__name__
+    defaults = {name: one.default for name, one in list(signature(function).parameters.items())[1:]}
     for name in settings.keys() - defaults.keys():
-        raise RgwotError(f"learner {learner!r}: found the setting {name!r}, {nearest(name, defaults)}")
+        raise RgwotError(f"learner {name_of_learner!r}: found the setting {name!r}, {nearest(name, defaults)}")
     names = [recording.video for recording in recordings]
     twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if twice:
         raise RgwotError(f"recordings: found the video {twice[0]!r} more than once, expected one recording of each")
     shown = [recording for recording in recordings if recording.events]
     counted = tally(shown)
-    needs = LEARNERS[learner](counted, **settings)
+    needs = function(counted, **settings)
     relation = needs.relation
     order, exact = consensus(counted.agree.T.astype(np.float64), relation, counted.place)
     distances = _distances(counted, order)
@@ -66,7 +68,7 @@ def learn(recordings: Sequence[Recording], learner: str = LEARNER, **settings: A
     # Equal numbers in the same places give the same floats: without numpy's types.
     weight = dict(zip((recording.video for recording in shown), needs.weights.tolist(), strict=True))
     procedure = Procedure(
-        learner=learner,
+        learner=name_of_learner,
         settings={**defaults, **settings},
         n_videos=len(shown),
         nodes=_nodes(counted),

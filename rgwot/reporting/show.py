@@ -1,8 +1,7 @@
-"""Lines for a terminal: how hard the clips are, and the procedure that was found."""
+"""Lines for a terminal: the procedure that was found."""
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -13,28 +12,9 @@ from rgwot.procedure import Deviation, Procedure
 from rgwot.procedure.files import read_deviation_list, read_procedure
 from rgwot.procedure.words import call, deviations_in_words, layers, listed, repeats, sentence
 from rgwot.reporting.names import names_in, read_names
-from rgwot.runtime.errors import RgwotError
 
 #: Videos whose deviations are listed at most.
 MOST = 20
-
-YARDSTICKS = {
-    "kmeans_f1": "k-means on average-pooled features, not normalised: strict F1 without background",
-    "probe_accuracy": "supervised probe, leave one video out: accuracy on key-step frames",
-    "largest_step_share": "largest share of the key-step frames that one step holds",
-}
-
-
-def yardstick_lines(path: str | os.PathLike[str]) -> list[str]:
-    """Say what ``rgwot yardsticks`` measured."""
-    try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-        values = [(what, float(found[key])) for key, what in YARDSTICKS.items()]
-    except (ValueError, KeyError, TypeError) as error:
-        raise RgwotError(f"{path}: not what `rgwot yardsticks` writes ({error!r}); make it again") from None
-    return ["How hard the clips are, fixed before any method runs, in percent:"] + [
-        f"  {100 * value:5.1f}  {what}" for what, value in values
-    ]
 
 
 def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> list[str]:

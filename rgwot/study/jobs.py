@@ -28,7 +28,6 @@ READS = {
     "extract": ("features",),
     "train": EMBEDDINGS["encoder"].reads,
     "evaluate": ("evaluation",),
-    "yardsticks": ("decode.K",),
     "view": ("ot",),
 }
 

@@ -17,7 +17,6 @@ from rgwot.reporting.figures.kinds import Figures, load_figures
 from rgwot.reporting.figures.style import Drawn, styled
 from rgwot.reporting.tables.spec import (
     AnyTable,
-    ClaimsTable,
     RuntimeTable,
     SettingsTable,
     Table,
@@ -98,7 +97,7 @@ def table_caption(study: Study, table: str) -> list[str]:
 def table_labels(study: Study, table: str) -> dict[str, str]:
     """Return the labels by which a report filters tables."""
     spec = any_table(study, table)
-    places = spec.datasets.values() if isinstance(spec, (Table, ClaimsTable)) else ()
+    places = spec.datasets.values() if isinstance(spec, Table) else ()
     datasets = ", ".join(dict.fromkeys(place.dataset for place in places)) or getattr(spec, "dataset", "none")
     return {"table": spec.id, "kind": spec.kind, "datasets": datasets}
 
@@ -144,22 +143,15 @@ def row_inputs(study: Study, table: str, row: str) -> tuple[str, ...]:
     one = spec.row(row)
     if isinstance(spec, Table):
         templates, places = [paths.SCORES], _tasks_of(study, spec)
-    elif isinstance(spec, ClaimsTable):
-        templates, places = [paths.HISTORY if one.metric == "seconds" else paths.SCORES], _tasks_of(study, spec)
     elif isinstance(spec, RuntimeTable):
         templates = [paths.TRAINING_TIME, paths.HISTORY, paths.MACHINE]
         places = [(spec.dataset, spec.task)]
     else:
         return ()
-    shown = [spec.experiments[name] for name in one.experiments] if isinstance(spec, ClaimsTable) else [one]
     for dataset, task in places:
-        for experiment in shown:
-            check_task(study, dataset, task, experiment.method)
+        check_task(study, dataset, task, one.method)
     files = (
-        paths.at(
-            template, **experiment.model_dump(include={"method", "decoder"}), dataset=dataset, task=task, seed=seed
-        )
-        for experiment in shown
+        paths.at(template, **one.model_dump(include={"method", "decoder"}), dataset=dataset, task=task, seed=seed)
         for dataset, task in places
         for seed in study.config.seeds
         for template in templates
@@ -167,7 +159,7 @@ def row_inputs(study: Study, table: str, row: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(str, files)))
 
 
-def _tasks_of(study: Study, table: Table | ClaimsTable) -> list[tuple[str, str]]:
+def _tasks_of(study: Study, table: Table) -> list[tuple[str, str]]:
     """Return the tasks behind the columns of a table that the configuration has."""
     places = [place for place in table.datasets.values() if not place.mean]
     found = [

@@ -1,15 +1,11 @@
-"""Yardsticks and procedures as lines of a terminal."""
+"""Procedures as lines of a terminal."""
 
-import json
-
-import pytest
 from click.testing import CliRunner
 
 from rgwot.cli.reporting import show
 from rgwot.procedure import Event, Recording, deviations, learn
 from rgwot.procedure.files import write_procedure
-from rgwot.reporting.show import drawn, procedure_lines, yardstick_lines
-from rgwot.runtime.errors import RgwotError
+from rgwot.reporting.show import drawn, procedure_lines
 
 
 def recordings(*orders: tuple[int, ...]) -> list[Recording]:
@@ -53,18 +49,6 @@ def test_a_folder_of_key_steps_is_read(tmp_path):
     folder.mkdir(parents=True)
     write_procedure(folder, procedure, [])
     assert procedure_lines(folder) == ["Found by raw/kmeans/seed0.", *drawn(procedure, [])]
-
-
-def test_yardsticks(tmp_path):
-    path = tmp_path / "yardsticks.json"
-    path.write_text(json.dumps({"kmeans_f1": 0.256, "probe_accuracy": 0.96, "largest_step_share": 0.2, "K": 7}))
-    text = "\n".join(yardstick_lines(path))
-    assert "25.6  k-means" in text
-    assert "96.0  supervised probe" in text
-    for content in ("{", '{"kmeans_f1": null}'):
-        path.write_text(content)
-        with pytest.raises(RgwotError, match="not what `rgwot yardsticks` writes"):
-            yardstick_lines(path)
 
 
 def test_a_file_of_key_steps_is_shown_by_its_folder(tmp_path):

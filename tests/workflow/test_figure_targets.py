@@ -34,12 +34,6 @@ def test_a_figure_makes_what_it_shows_and_nothing_else(fresh: Checkout, configur
     assert jobs == {"synth": 1, "extract_video": 2, "figure": 1}
 
 
-def test_the_choices_of_a_result_are_a_figure_of_it(fresh: Checkout, configured: Callable[[str], str]) -> None:
-    target = "results/figures/choices/rgwot-plus/consensus/procel/tie_tie/seed1.png"
-    jobs = fresh.plan(target, more=[configured(WRITTEN)]).jobs
-    assert jobs == {"synth": 1, "extract": 1, "index": 1, "embed_without_encoder": 1, "decode": 1, "choice_curves": 1}
-
-
 def test_a_mistake_in_the_figures_ends_before_any_job(fresh: Checkout) -> None:
     tables = fresh.path / "workflow" / "tables.yaml"
     tables.write_text(tables.read_text(encoding="utf-8").replace("beside: collapse", "besides: collapse"))

@@ -13,7 +13,6 @@ rule demo:
     input:
         "results/tables/demo.csv",
         "results/figures/segments/demo/assembly/seed0.pdf",
-        "results/yardsticks/demo/assembly.json",
         "results/report/demo/assembly.html",
         # `make demo` prints it, and no job needs it where the page is finished.
         "results/keysteps/rgwot-plus/consensus/demo/assembly/seed0/procedures.csv",

@@ -29,27 +29,3 @@ rule evaluate:
         " --dataset {wildcards.dataset} --task {wildcards.task:q} --seed {wildcards.seed}"
         " --manifest {input.manifest:q} --annotations {input.annotations:q} --segments {input.segments:q}"
         " --diagnostics {input.diagnostics:q} --procedure {input.procedure:q} {params.graph} {output:q} 2> {log:q}"
-
-
-rule yardsticks:
-    input:
-        index="results/features/{dataset}/{task}/index.csv",
-        manifest="results/manifest/{dataset}/{task}.csv",
-        annotations=one_line_errors(lambda w: datasets.annotations_of(STUDY, w.dataset, w.task)),
-    output:
-        "results/yardsticks/{dataset}/{task}.json",
-    log:
-        "results/logs/yardsticks/{dataset}/{task}.log",
-    conda:
-        "../../envs/train.yaml"
-    resources:
-        **doubled(mem_mb=4000, runtime=60),
-    params:
-        config=CONFIGURATION,
-        settings=settings_of("yardsticks"),
-    message:
-        "yardsticks: how hard the clips of {wildcards.dataset}/{wildcards.task} are, before any method runs"
-    shell:
-        "rgwot yardsticks --config {params.config} --dataset {wildcards.dataset} --task {wildcards.task:q}"
-        " --index {input.index:q} --manifest {input.manifest:q} --annotations {input.annotations:q}"
-        " {output:q} 2> {log:q}"

@@ -33,34 +33,6 @@ rule segment_bars:
         " {output.vector:q} 2> {log:q}"
 
 
-rule choice_curves:
-    input:
-        "results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
-    output:
-        vector=report(
-            "results/figures/choices/{method}/{decoder}/{dataset}/{task}/seed{seed}.pdf",
-            caption="../report/choices.rst",
-            category="What was left to the data",
-            labels=result_labels(),
-        ),
-        picture="results/figures/choices/{method}/{decoder}/{dataset}/{task}/seed{seed}.png",
-    log:
-        "results/logs/choice_curves/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
-    wildcard_constraints:
-        method=FEATURED,
-    localrule: True
-    conda:
-        "../../envs/evaluate.yaml"
-    resources:
-        **doubled(mem_mb=1000, runtime=30),
-    message:
-        "figure: what {wildcards.method}/{wildcards.decoder} left to the data, {wildcards.dataset}/{wildcards.task}"
-    shell:
-        "rgwot plot-choices {output.vector:q} {input:q}"
-        " --title {wildcards.dataset}/{wildcards.task:q}': {wildcards.method}/{wildcards.decoder}, seed {wildcards.seed}'"
-        " 2> {log:q}"
-
-
 rule compare_groups:
     input:
         **result("segments", "deviations"),

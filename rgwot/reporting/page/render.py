@@ -26,7 +26,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from rgwot import paths
 from rgwot.paths import Run, Tree
 from rgwot.records import TERMS, read_manifest, read_scores
-from rgwot.reporting.choices import AGREEMENT, TRIED, Curve, draw_choice
 from rgwot.reporting.figures.style import DASHES, LINE_COLOURS, Drawn
 from rgwot.reporting.names import named_order
 from rgwot.reporting.page.content import Content, gather, link
@@ -81,11 +80,7 @@ def page_text(content: Content) -> str:
         "page.html.j2",
         script="".join(part(name) for name in SCRIPTS),
         title=f"{content.data['dataset']}/{content.data['task']}",
-        choices=[
-            (place, run.run, run.choices.why, [choice_picture(curve) for curve in run.choices.curves])
-            for place, run in enumerate(content.runs)
-            if run.choices
-        ],
+        times=[(place, run.run, run.time) for place, run in enumerate(content.runs) if run.time],
         pictures=content.pictures,
         most_lines=MOST_LINES,
         places=rules(content.pictures),
@@ -184,18 +179,6 @@ def _svg(figure: Drawn) -> str:
     with rc_context({"svg.hashsalt": "rgwot", "svg.fonttype": "path", "text.parse_math": False}):
         figure.savefig(written, format="svg", metadata={"Date": None})
     return base64.b64encode(written.getvalue()).decode()
-
-
-def choice_picture(curve: Curve) -> tuple[str, str, str]:
-    """Return what a choice says in words, its curve as SVG in base64, and the curve for those who do not see it."""
-    from matplotlib.figure import Figure
-
-    # The figure alone, without pyplot: nothing global is changed.
-    figure = Figure(figsize=(3.4, 2.5), layout="constrained")
-    draw_choice(figure.subplots(), curve)
-    values = ", ".join(f"{value:g}: {agreement:.3g}" for value, agreement in curve.found.items())
-    described = f"{AGREEMENT}, by {TRIED}: {values}; chosen: {curve.chosen:g}"
-    return curve.words, _svg(figure), described
 
 
 def curve_picture(curves: Sequence[Mapping[str, Any]]) -> str:

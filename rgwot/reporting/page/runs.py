@@ -18,10 +18,10 @@ from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Procedure
 from rgwot.procedure.files import read_deviation_list, read_procedure
 from rgwot.records import TERMS, read_diagnostics, read_history, read_orders, read_procedures, read_segments
-from rgwot.reporting.choices import ShownChoices, shown_choices
 from rgwot.reporting.figures.losses import smoothed
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import RunNames, names_of, result_id
+from rgwot.reporting.page.time_share import time_in_words
 from rgwot.runtime.errors import RgwotError
 
 #: Points of a training curve; nobody could distinguish more.
@@ -55,7 +55,7 @@ class ShownRun(NamedTuple):
     procedures: pd.DataFrame
     procedure: tuple[Procedure, Sequence[Deviation]] | None
     names: Mapping[int, str]
-    choices: ShownChoices
+    time: str
 
 
 def kind_of(run: Run) -> str:
@@ -112,9 +112,8 @@ def read_run(
         "warnings": [as_sentence(one) for one in warnings if not one.startswith("decode.")],
         "view": bool(view),
     }
-    choices = shown_choices(diagnostics)
     body = _body(own, orders, procedures, videos)
-    return ShownRun(run, facts, body, view, procedures, learned, known, choices)
+    return ShownRun(run, facts, body, view, procedures, learned, known, time_in_words(diagnostics))
 
 
 def _view(path: Path, result: str) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rgwot.reporting.tables import claims, forms, printed, runtime, scores, settings
-from rgwot.reporting.tables.spec import AnyTable, ClaimsTable, RuntimeTable, SettingsTable, Table
+from rgwot.reporting.tables import forms, printed, runtime, scores, settings
+from rgwot.reporting.tables.spec import AnyTable, RuntimeTable, SettingsTable, Table
 from rgwot.runtime.files import read_csv, write_csv
 
 
@@ -33,7 +33,6 @@ def _join_flat(table: AnyTable, rows: Iterable[Path], output: Path) -> None:
 
 KINDS = {
     Table.KIND: Kind(scores.make_row, scores.join_rows, printed.render_table, printed.terminal_table),
-    ClaimsTable.KIND: Kind(claims.make_row, _join_flat, claims.render_table),
     SettingsTable.KIND: Kind(settings.make_row, _join_flat, settings.render_table),
     RuntimeTable.KIND: Kind(runtime.make_row, _join_flat, runtime.render_table),
 }

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, StringConstraints, model_validator
 
 from rgwot.config.experiments import value_text
 from rgwot.config.settings import defaults, validated
@@ -114,32 +114,6 @@ class Block(Part):
 LEADING = (Block(protocol="macro_task", background="with"), Block(protocol="micro_video", background="with"))
 
 
-class Experiment(Spelled):
-    """A method and a decoder, whose scores a claim is about."""
-
-    method: str
-    decoder: str
-
-
-class Claim(AnyRow):
-    """A claim that of every pair of experiments the first is above the second, by more than ``-margin``.
-
-    ``metric`` is a metric of the scores where larger is better; ``degenerate``, the share of collapsed runs; or
-    ``seconds``, those of an iteration of training, compared by their ratio. ``blocks`` are other protocols than those
-    of the table.
-    """
-
-    pairs: tuple[tuple[str, str], ...]
-    metric: Literal["f1", "iou", "degenerate", "seconds"] = "f1"
-    margin: Annotated[float, Field(ge=0)] = 0.0
-    blocks: tuple[Block, ...] = ()
-
-    @property
-    def experiments(self) -> tuple[str, ...]:
-        """The experiments it compares, each once."""
-        return tuple(dict.fromkeys(name for pair in self.pairs for name in pair))
-
-
 class ReportedMethod(Part):
     """A reported row and how its numbers were made; ``unknown`` where no code shows it.
 
@@ -242,26 +216,6 @@ class SettingsTable(AnyTable):
     rows: Annotated[tuple[Setting, ...], AfterValidator(_once)]
 
 
-class ClaimsTable(AnyTable):
-    """A table of claims about ``experiments``, judged on all its datasets together and on ``groups`` of them."""
-
-    KIND = "claims"
-
-    datasets: dict[str, Place]
-    groups: Mapping[str, tuple[str, ...]] = {}
-    experiments: Mapping[str, Experiment]
-    blocks: tuple[Block, ...]
-    rows: Annotated[tuple[Claim, ...], AfterValidator(_once)]
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        for claim in self.rows:
-            _known(f"claim {claim.id!r}: experiment", claim.experiments, self.experiments)
-        for group, datasets in self.groups.items():
-            _known(f"group {group!r}: dataset", datasets, self.datasets)
-        return self
-
-
 class RuntimeTable(AnyTable):
     """A table of training times on one task, ``dataset`` and ``task``."""
 
@@ -272,7 +226,7 @@ class RuntimeTable(AnyTable):
     rows: Annotated[tuple[TimedRow, ...], AfterValidator(_once)]
 
 
-KINDS: Mapping[str, type[AnyTable]] = {table.KIND: table for table in (Table, ClaimsTable, SettingsTable, RuntimeTable)}
+KINDS: Mapping[str, type[AnyTable]] = {table.KIND: table for table in (Table, SettingsTable, RuntimeTable)}
 
 
 def load_tables(path: str | os.PathLike[str], canonical: Canonical | None = None) -> dict[str, AnyTable]:
@@ -302,7 +256,7 @@ def load_tables(path: str | os.PathLike[str], canonical: Canonical | None = None
             methods = [one if isinstance(one, dict) else {"method": one} for one in methods]
             made = content.made if kind == Table.KIND else {}
             entry["reported"] = {**reported, "methods": [{**made.get(one.get("method"), {}), **one} for one in methods]}
-        if kind in (Table.KIND, ClaimsTable.KIND):
+        if kind == Table.KIND:
             entry["datasets"] = dict(_places(entry.get("datasets"), content.datasets, where))
         tables[table_id] = validated(KINDS[kind], entry, where, context)
     return tables

@@ -60,7 +60,7 @@ function drawScores() {
 const shown = (value) => (100 * value).toFixed(1);
 
 function drawTraining() {
-  for (const part of document.querySelectorAll(".choices")) part.hidden = part.dataset.run !== String(state.run);
+  for (const part of document.querySelectorAll(".time-share")) part.hidden = part.dataset.run !== String(state.run);
   drawSoundness();
 }
 

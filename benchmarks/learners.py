@@ -1,4 +1,7 @@
-"""Maximum likelihood of a task graph by direct optimisation (Seminara, Farinella, Furnari, NeurIPS 2024)."""
+"""Learners of task graphs that the library does not have, beside its own in graphs.py.
+
+What follows directly, and maximum likelihood by direct optimisation (Seminara, Farinella, Furnari, NeurIPS 2024).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.procedure.learners.counted import surest
 from rgwot.procedure.learners.needs import Needs, circles, shares
 from rgwot.procedure.orders import surest_first
 from rgwot.procedure.tally import Tally
@@ -19,6 +23,20 @@ RATE = 0.1
 EPOCHS = 1000
 PATIENCE = 25
 SATISFIED = 0.95
+
+
+def transitions(tally: Tally) -> Needs:
+    """Let l need k where k comes directly before l in a share of at least 1 / K of the videos that have l.
+
+    K is the number of key steps. Transitions are those of the videos' orders, taken from the most frequent on,
+    none that closes a circle: the graph that process mining calls directly-follows, without its circles.
+    """
+    n = len(tally.steps)
+    follows = np.zeros((n, n))
+    for order in tally.orders():
+        follows[order[:-1], order[1:]] += 1
+    share = follows / np.maximum(tally.present.sum(axis=0), 1)
+    return surest(tally, share, (share >= 1 / max(n, 1)) & (follows > 0))
 
 
 def likelihood(tally: Tally) -> Needs:

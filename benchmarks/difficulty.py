@@ -1,11 +1,17 @@
 """Difficulty probes: how hard a set of videos is, measured on raw features before any method.
 
+    python benchmarks/difficulty.py DATASET TASK [--K 7]
+
+reads the features and annotations that the workflow made, and prints the two probes as JSON.
+
 K-means on pooled features measures what appearance alone reveals (low is fair); a supervised probe measures how much of
 the answer the features contain at all (high is fair).
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import logging
 import os
 from collections.abc import Iterable, Sequence
@@ -16,10 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.evaluation.metrics import contingency, f1, match, strict
-from rgwot.paths import STORE
+from rgwot.paths import ANNOTATIONS, INDEX, MANIFEST, STORE, at
 from rgwot.records import read_annotations, read_manifest
 from rgwot.runtime.errors import RgwotError, first_line
-from rgwot.runtime.files import write_json
 from rgwot.runtime.progress import counted
 from rgwot.timing import labels_at, parse_rate, truth_labels
 
@@ -39,13 +44,12 @@ def measure(
     index_csv: str | os.PathLike[str],
     manifest_csv: str | os.PathLike[str],
     annotations_csv: str | os.PathLike[str],
-    output_json: str | os.PathLike[str],
     K: int,
 ) -> dict[str, float | int]:
-    """Run both difficulty probes on the annotated videos of a task and write them as JSON: ``rgwot yardsticks``.
+    """Run both difficulty probes on the annotated videos of a task.
 
-    The stores are next to the feature index; only videos with status ``ok`` are used. ``output_json`` holds
-    ``kmeans_f1``, ``probe_accuracy``, ``largest_step_share``, ``K``, ``n_videos`` and ``n_frames``.
+    The stores are next to the feature index; only videos with status ``ok`` are used. Returns ``kmeans_f1``,
+    ``probe_accuracy``, ``largest_step_share``, ``K``, ``n_videos`` and ``n_frames``.
 
     Raises
     ------
@@ -84,7 +88,6 @@ def measure(
         }
     except ValueError as error:
         raise RgwotError(f"{annotations_csv}: {first_line(error)}") from error
-    write_json(found, output_json)
     return found
 
 
@@ -188,3 +191,18 @@ def max_pool(maps: Array, grid: int) -> NDArray[np.float32]:
     )
     pooled = [[maps[:, :, row, column].max(axis=(2, 3)) for column in columns] for row in rows]
     return np.ascontiguousarray(np.moveaxis(np.array(pooled, dtype=np.float32), (0, 1), (2, 3)))
+
+
+def main() -> None:
+    """Print the probes of a task."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dataset")
+    parser.add_argument("task")
+    parser.add_argument("--K", type=int, default=7, help="clusters of k-means")
+    options = parser.parse_args()
+    files = [at(path, dataset=options.dataset, task=options.task) for path in (INDEX, MANIFEST, ANNOTATIONS)]
+    print(json.dumps(measure(*files, options.K), indent=2))
+
+
+if __name__ == "__main__":
+    main()

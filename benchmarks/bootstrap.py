@@ -1,7 +1,7 @@
 """How far a comparison of two methods over tasks and seeds can be trusted: the paired bootstrap.
 
-And what it says of a claim: it holds, it does not hold, or nobody can tell (methods 6.7). All of it is a function of
-arrays.
+And what it says of a claim: it holds, it does not hold, or nobody can tell (report/claims.md). All of it is a function
+of arrays.
 """
 
 from __future__ import annotations

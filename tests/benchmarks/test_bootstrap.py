@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from rgwot.evaluation.bootstrap import FAILS, HOLDS, UNKNOWN, compare, judge, task_mean
+from bootstrap import FAILS, HOLDS, UNKNOWN, compare, judge, task_mean
 
 VALUES = [[0.5, 0.7, 0.6], [0.3, 0.2, 0.4], [0.9, 0.8, 0.7]]
 
