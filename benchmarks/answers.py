@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from bootstrap import DRAWS, compare, task_mean
+from human import task_of
 from pages import CONFIGS, HOUSE, REPORT, RESULTS, make, options_of, renew, table
 from similarity import background_yardsticks
 
@@ -128,8 +129,7 @@ Values = Mapping[str, Mapping[Task, Sequence[float]]]
 def split_tasks(config: Config, split: str) -> list[Task]:
     """Return the development tasks of a split, ``choose``, ``once`` or ``all``."""
     names = [name for part, names in DEVELOPMENT.items() if split in (part, "all") for name in names]
-    made = ((name, config.dataset(name).synth) for name in names)
-    return [Task(name, task) for name, synth in made if synth is not None for task in synth.tasks]
+    return [Task(name, task_of(config, name)) for name in names]
 
 
 def run(targets: Sequence[str], cores: int) -> dict[str, float]:

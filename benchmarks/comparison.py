@@ -28,7 +28,6 @@ from rgwot.runtime.files import write_text
 from rgwot.study.datasets import tasks
 from rgwot.study.study import Study
 
-PEERS = "benchmarks/peers/peers.yaml"
 LABELS = {"bench_made": "Made-up timelines", "bench_human": "Human timelines"}
 #: Id, label, method, decoder, and what the implementation follows. What counts native frames shrinks like the window of
 #: our own methods in the synthetic clips, ten times.
@@ -185,7 +184,7 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="+", default=list(LABELS), help="datasets of the configuration")
     parser.add_argument("--configfile", nargs="+", default=[], help="more configuration")
     options = parser.parse_args()
-    configs = [*CONFIGS, PEERS, *options.configfile]
+    configs = [*CONFIGS, *options.configfile]
     study = Study.read(tuple(HOUSE / config for config in configs))
     began = time.perf_counter()
     tables = [table_of(name, study, options.datasets) for name in ("methods", "methods_segments")]

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from human import rendered
 from learners import likelihood, transitions
 from numpy.typing import ArrayLike
 from pages import HOUSE, REPORT, RESULTS, make, options_of, renew, table
@@ -361,24 +362,22 @@ def pixel_scores(config: Config, names: Sequence[int], seeds: Sequence[int], ans
     video's own order from the annotated orders of the other videos, found key steps matched to annotated ones in both.
     """
     rows = []
-    steps = pd.read_csv(HOUSE / "rgwot" / "synthetic" / "data" / "captaincook4d_clips_map.csv")
+    steps = pd.read_csv(DATA / "captaincook4d_clips_map.csv")
     for name in names:
         dataset = f"graph_{name}"
-        synth = config.dataset(dataset).synth
-        assert synth is not None
-        task = synth.tasks[0]
+        task = rendered()[dataset].task
         of_recipe = steps[steps["activity_id"] == name]
-        rendered = dict(zip(of_recipe["step_id"].tolist(), of_recipe["label"].tolist(), strict=True))
+        labels_of_steps = dict(zip(of_recipe["step_id"].tolist(), of_recipe["label"].tolist(), strict=True))
         truth = {
-            (rendered.get(before, before), rendered.get(after, after))
-            for before, after in restricted(recipes()[name].graph, rendered)
+            (labels_of_steps.get(before, before), labels_of_steps.get(after, after))
+            for before, after in restricted(recipes()[name].graph, labels_of_steps)
         }
         videos = read_manifest(HOUSE / "results" / "manifest" / dataset / f"{task}.csv")
         annotations = read_annotations(HOUSE / "results" / "annotations" / dataset / f"{task}.csv")
         lengths = dict(zip(videos["video"], videos["duration_s"].astype(float), strict=True))
         annotated = recordings_from_segments(annotations, lengths)
         orders = {str(one): order_of_segments(own) for one, own in annotations.groupby("video", sort=False)}
-        known = {step: step for step in rendered.values()}
+        known = {step: step for step in labels_of_steps.values()}
         rows.append(
             {"recipe": name, "answer": "annotated", "seed": 0, **_scored(annotated, known, truth, orders, None)}
         )
@@ -457,14 +456,13 @@ def run(config: Config, names: Sequence[int], seeds: Sequence[int], answers: Seq
     """Render the recipes and find key steps through the workflow, as far as that is missing."""
     targets = []
     for name in names:
-        synth = config.dataset(f"graph_{name}").synth
-        assert synth is not None
+        task = rendered()[f"graph_{name}"].task
         targets += [
-            f"results/keysteps/{method}/{decoder}/graph_{name}/{synth.tasks[0]}/seed{seed}/segments.csv"
+            f"results/keysteps/{method}/{decoder}/graph_{name}/{task}/seed{seed}/segments.csv"
             for _, method, decoder in answers
             for seed in seeds
         ]
-        targets.append(f"results/annotations/graph_{name}/{synth.tasks[0]}.csv")
+        targets.append(f"results/annotations/graph_{name}/{task}.csv")
     if done := make(targets, cores, CONFIGS):
         sys.exit(done)
 

@@ -9,12 +9,14 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from human import render, rendered
+
 from rgwot.runtime.files import write_text
 
 HOUSE = Path(__file__).resolve().parents[1]
 RESULTS, REPORT = HOUSE / "benchmarks" / "results", HOUSE / "benchmarks" / "report"
-#: Configuration of the synthetic tasks.
-CONFIGS = ("config.yaml", "benchmarks/tasks.yaml")
+#: Configuration of the synthetic tasks, and the methods of other papers.
+CONFIGS = ("config.yaml", "benchmarks/tasks.yaml", "benchmarks/peers/peers.yaml")
 
 
 def options_of(description: str | None) -> argparse.ArgumentParser:
@@ -25,7 +27,12 @@ def options_of(description: str | None) -> argparse.ArgumentParser:
 
 
 def make(targets: Iterable[str], cores: int, configs: Sequence[str]) -> int:
-    """Make files through the workflow, as many as can be; return Snakemake's exit code."""
+    """Make files through the workflow, as many as can be; return Snakemake's exit code.
+
+    Clips that follow people are rendered first, where they are missing.
+    """
+    targets = list(targets)
+    render([name for name in rendered() if any(f"/{name}/" in target for target in targets)], cores)
     command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", *configs]
     # Relative paths alone, whatever the number of targets: a line that a shell takes.
     command += ["--quiet", "host", "reason", "--keep-going", "--", *targets]

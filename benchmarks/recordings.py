@@ -23,11 +23,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import human
 import numpy as np
 import pandas as pd
 import signals
 from answers import DEVELOPMENT
 from bootstrap import compare
+from human import task_of
 from numpy.typing import NDArray
 from pages import CONFIGS, HOUSE, RESULTS, table
 from threadpoolctl import threadpool_limits
@@ -277,14 +279,18 @@ def main() -> None:
     parser.add_argument("--split", choices=("choose", "once"), default="choose", help="which video tasks")
     parser.add_argument("--fps", action="append", default=[], metavar="DATASET=NUMBER", help="samples per second")
     parser.add_argument("--record", action="store_true", help=f"renew {RECORD.relative_to(HOUSE)}")
-    parser.add_argument("--targets", action="store_true", help="print the files that video tasks need, and stop")
+    parser.add_argument(
+        "--targets",
+        action="store_true",
+        help="print the files that video tasks need, and stop",
+    )
     options = parser.parse_args()
     once = HOUSE / "benchmarks" / "once.yaml"
     names = list(read_file(once)["datasets"]) if options.split == "once" else DEVELOPMENT["choose"]
     config = load_config(read_files([*(HOUSE / name for name in CONFIGS), once]))
-    datasets = [(name, config.dataset(name).synth) for name in names]
-    parts = [{"dataset": name, "task": task} for name, synth in datasets if synth for task in synth.tasks]
+    parts = [{"dataset": name, "task": task_of(config, name)} for name in names]
     if options.targets:
+        human.render(names)
         print(*(at(path, **part) for part in parts for path in (INDEX, ANNOTATIONS)))
         return
     root = os.environ.get("REAL_RECORDINGS")

@@ -20,8 +20,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.registry import tasks_of
-from rgwot.synthetic.ground_truth import read_recipe, recipes
+from rgwot.synthetic.timelines import parametric
 from rgwot.timing import truth_labels
 
 FASTER = 4
@@ -69,8 +70,8 @@ class Take:
         return truth_labels(start, end, step, np.arange(round(self.duration_s * fps)), Fraction(fps), "exact")
 
 
-def take(number: int, recipe: int = 1) -> Take:
-    clip = read_recipe(recipe)[number % 3]
+def take(number: int, task: int = 0) -> Take:
+    clip = parametric(7, SynthSettings(n_videos=3), np.random.default_rng(task))[number % 3]
     return Take(
         round(clip.duration_s / FASTER, 1),
         tuple((round(s.start_s / FASTER, 3), round(s.end_s / FASTER, 3), s.key_step) for s in clip.segments),
@@ -86,8 +87,8 @@ def vectors(labels: NDArray[np.int64], D: int, seed: int) -> NDArray[np.float32]
 def egoprocel_takes() -> dict[str, dict[str, Take]]:
     """Return the recordings of every task of EgoProceL by uid, the third-person ones of CMU-MMAC too."""
     found = {
-        task: {name: take(number, recipe) for number, name in enumerate(names)}
-        for recipe, (task, names) in zip(recipes(), EGOPROCEL.items(), strict=False)
+        task: {name: take(number, place) for number, name in enumerate(names)}
+        for place, (task, names) in enumerate(EGOPROCEL.items())
     }
     found["cmu_mmac/Brownie"] |= {name: take(number) for number, name in enumerate(THIRD_PERSON)}
     return found

@@ -16,11 +16,6 @@ from rgwot.cli.options import Folder
 @click.argument("root", type=Folder)
 @click.option("--videos", type=click.IntRange(1), help="Videos per task. Default: 10.")
 @click.option("--seconds", type=float, nargs=2, metavar="MIN MAX", help="Length of a clip, seconds. Default: 40 90.")
-@click.option(
-    "--recipe",
-    type=int,
-    help="The clips follow the human timelines of this CaptainCook4D recipe (1 to 29); try 8. Default: none.",
-)
 @click.option("--seed", type=click.IntRange(0), help="The same seed gives the same ground truth. Default: 0.")
 @click.option(
     "--set", "others", multiple=True, metavar="KEY=VALUE", help="Any other setting of a `synth` block; may be repeated."
@@ -51,8 +46,6 @@ def synth(
     given |= {key: yaml.safe_load(value) for key, _, value in (text.partition("=") for text in others)}
     if seconds:
         given |= {"min_s": seconds[0], "max_s": seconds[1]}
-    if "recipe" in given:
-        given["driver"] = "captaincook4d"
     configured = datasets.synth_settings(Study.read(configs), dataset).model_dump() if dataset else {}
     settings = validated(SynthSettings, configured | given, "synth")
     write_dataset(settings, root, jobs=jobs)

@@ -14,9 +14,6 @@ class SynthSettings(Block):
 
     layout: Literal["folder"] = Field("folder", description="folder: one folder per task")
     tasks: tuple[str, ...] = Field(("assembly",), min_length=1, description="tasks to write")
-    driver: Literal["parametric", "captaincook4d"] = Field(
-        "parametric", description="what happens when: drawn from statistics, or real human timelines"
-    )
     K: int = Field(7, ge=2, le=40, description="key steps of a task")
     n_videos: int = Field(10, ge=1, description="videos per task")
     min_s: float = Field(40.0, gt=1.0, description="shortest clip, seconds")
@@ -37,11 +34,6 @@ class SynthSettings(Block):
         le=1.0,
         description="largest share of a task's step time one step may hold (at least 1.1 / K)",
     )
-    recipe: int = Field(8, description="driver captaincook4d: activity_id of the recipe")
-    levels: Literal["published", "plain"] = Field(
-        "published",
-        description="driver captaincook4d: with gaps and repeats brought to the levels above, or as done",
-    )
     width: int = Field(320, ge=64, multiple_of=2, description="frame width, pixels")
     height: int = Field(240, ge=64, multiple_of=2, description="frame height, pixels")
     seed: int = Field(0, ge=0, description="one seed for the ground truth and the pictures")
@@ -52,6 +44,4 @@ class SynthSettings(Block):
             raise ValueError(f"max_s = {self.max_s:g} is below min_s = {self.min_s:g}")
         if len(set(self.tasks)) != len(self.tasks):
             raise ValueError(f"tasks are named twice: {', '.join(self.tasks)}")
-        if self.driver == "captaincook4d" and self.K != 7:
-            raise ValueError("driver captaincook4d has K = 7")
         return self

@@ -1,23 +1,12 @@
-"""Ground truth of clips: key-step segments, the grids their times lie on, and the timelines of real people.
-
-These did real recipes: CaptainCook4D, compressed to clips of 40 to 90 seconds. The data and their licence lie in
-``data/``; ``data/README.md`` says how they were made.
-"""
+"""Ground truth of clips: key-step segments, and the grids their times lie on."""
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import NamedTuple
-
-from rgwot.runtime.errors import RgwotError
 
 FPS = 30
 """Frames per second of clips, where a layout knows no other rate; clip lengths are whole numbers of these frames."""
-
-PEOPLE_K = 7
-"""Key steps of every recipe of real people."""
 
 
 class Segment(NamedTuple):
@@ -44,30 +33,3 @@ def whole_frames(seconds: float) -> float:
 def floor_ms(seconds: float) -> float:
     """Round down to milliseconds, the grid of the annotation files."""
     return int(seconds * 1000.0 + 1e-6) / 1000.0
-
-
-def recipes() -> list[int]:
-    """Return the ``activity_id`` of every recipe, ascending."""
-    return sorted({int(row["activity_id"]) for row in _rows()})
-
-
-def read_recipe(activity_id: int) -> list[Timeline]:
-    """Read the timelines of one recipe, one per recording, sorted by recording."""
-    lengths: dict[str, float] = {}
-    segments: dict[str, list[Segment]] = {}
-    for row in _rows():
-        if int(row["activity_id"]) == activity_id:
-            recording = row["recording_id"]
-            lengths[recording] = float(row["clip_s"])
-            segment = Segment(float(row["start_s"]), float(row["end_s"]), int(row["label"]))
-            segments.setdefault(recording, []).append(segment)
-    if not lengths:
-        known = ", ".join(str(recipe) for recipe in recipes())
-        raise RgwotError(f"synth.recipe: recipe {activity_id}: not in the CaptainCook4D timelines; known: {known}")
-    order = sorted(lengths, key=lambda recording: [int(part) for part in recording.split("_")])
-    return [Timeline(lengths[recording], tuple(sorted(segments[recording]))) for recording in order]
-
-
-def _rows() -> list[dict[str, str]]:
-    text = files("rgwot.synthetic").joinpath("data/captaincook4d_clips_k7.csv").read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from rgwot.config.synthetic import SynthSettings
-from rgwot.runtime.errors import RgwotError
-from rgwot.synthetic.ground_truth import PEOPLE_K, Timeline, read_recipe
+from rgwot.synthetic.ground_truth import Timeline
 from rgwot.synthetic.looks import step_names, task_look
-from rgwot.synthetic.timelines import from_human, parametric
+from rgwot.synthetic.timelines import parametric
 
 TIMELINES, LOOK, FIRST_VIDEO = 0, 1, 2
 """Streams of random numbers of a task; the n-th video, counted from 0, has stream ``FIRST_VIDEO + n``."""
@@ -51,34 +51,22 @@ def video_path(task: str, name: str) -> str:
     return f"{task}/{name}.mp4"
 
 
-def plan(settings: SynthSettings) -> list[VideoPlan]:
-    """Return the plan of a dataset, a function of its settings alone; RgwotError if they ask for what is not there."""
+Draw = Callable[[int, SynthSettings, np.random.Generator], list[Timeline]]
+"""K, settings and random numbers -> what happens in the videos of a task with K key steps."""
+
+
+def plan(settings: SynthSettings, draw: Draw = parametric) -> list[VideoPlan]:
+    """Return the plan of a dataset, a function of its settings alone; ``draw`` makes the timelines of a task."""
     videos = []
     for task, names in video_names(settings).items():
         look_seed = seed_of(settings.seed, task, LOOK)
         steps = tuple(step_names(task_look(settings.K, look_seed)))
-        for take, (name, timeline) in enumerate(zip(names, timelines_of(task, settings.K, settings), strict=True)):
+        timelines = draw(settings.K, settings, np.random.default_rng(seed_of(settings.seed, task, TIMELINES)))
+        for take, (name, timeline) in enumerate(zip(names, timelines, strict=True)):
             seed = seed_of(settings.seed, task, FIRST_VIDEO + take)
             paths = video_path(task, name), f"{task}/{name}.csv"
             videos.append(VideoPlan(task, *paths, timeline, steps, look_seed, seed))
     return videos
-
-
-def timelines_of(task: str, K: int, settings: SynthSettings) -> list[Timeline]:
-    """Return what happens in the videos of a task of K key steps, each video's in their order.
-
-    People's timelines have 7 key steps. Raises RgwotError if there are fewer of them than videos.
-    """
-    rng = np.random.default_rng(seed_of(settings.seed, task, TIMELINES))
-    if settings.driver == "parametric":
-        return parametric(K, settings, rng)
-    clips = read_recipe(settings.recipe)
-    if len(clips) < settings.n_videos:
-        raise RgwotError(
-            f"synth.n_videos: found {settings.n_videos}, but recipe {settings.recipe} has {len(clips)} "
-            "recordings; lower it or choose another recipe"
-        )
-    return from_human(clips, PEOPLE_K, settings, rng)
 
 
 def seed_of(seed: int, task: str, stream: int) -> int:

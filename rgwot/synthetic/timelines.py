@@ -1,8 +1,4 @@
-"""What happens when: step timelines of made-up procedures.
-
-Two drivers make the timelines of one task: `parametric` draws them, `from_human` starts from the timelines of
-real people (CaptainCook4D). Both end in the same composition, `rgwot.synthetic.composition`.
-"""
+"""What happens when: step timelines of made-up procedures, drawn from statistics."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ from numpy.typing import NDArray
 
 from rgwot.config.synthetic import SynthSettings
 from rgwot.synthetic.composition import Piece, compose
-from rgwot.synthetic.ground_truth import Segment, Timeline, floor_ms, whole_frames
+from rgwot.synthetic.ground_truth import Timeline
 
 STEP_SIGMA = 0.9
 
@@ -26,38 +22,13 @@ def parametric(K: int, settings: SynthSettings, rng: np.random.Generator) -> lis
     variation is nearest to the request), missing steps, log-normal durations, cuts, lead-in, tail and uneven
     gaps. Every label occurs in at least two videos when there are two.
     """
-    present = _present(np.ones((settings.n_videos, K), dtype=bool), settings.missing, rng)
-    orders = _orders(present, settings.order_distance, rng)
+    shown = present(np.ones((settings.n_videos, K), dtype=bool), settings.missing, rng)
+    orders = _orders(shown, settings.order_distance, rng)
     typical = rng.lognormal(0.0, 0.3, K)
     sequences = [
         [Piece(step, float(typical[step - 1] * rng.lognormal(0.0, STEP_SIGMA))) for step in order] for order in orders
     ]
     lengths = rng.uniform(settings.min_s, settings.max_s, settings.n_videos)
-    return compose(sequences, lengths, K, settings, rng)
-
-
-def from_human(clips: Sequence[Timeline], K: int, settings: SynthSettings, rng: np.random.Generator) -> list[Timeline]:
-    """Make the timelines of one task from those of real people, of recordings chosen at random.
-
-    The clips, with K key steps, are the recordings of one recipe, compressed to 40-90 s
-    (`rgwot.synthetic.ground_truth.read_recipe`), at least as many as videos. Lengths of 40 and 90 s are mapped to
-    ``min_s`` and ``max_s``; order, proportions and gaps stay. With ``levels: published`` background, missing and
-    repeated steps are brought to the levels of the settings and the order stays that of the person; ``plain`` leaves
-    the clips as they are.
-    """
-    chosen = [clips[index] for index in sorted(rng.permutation(len(clips))[: settings.n_videos])]
-    spread = settings.max_s - settings.min_s
-    lengths = np.array([settings.min_s + (clip.duration_s - 40.0) / 50.0 * spread for clip in chosen])
-    if settings.levels == "plain":
-        return [_scaled(clip, length) for clip, length in zip(chosen, lengths, strict=True)]
-    done = np.zeros((len(chosen), K), dtype=bool)
-    for row, clip in zip(done, chosen, strict=True):
-        row[[segment.key_step - 1 for segment in clip.segments]] = True
-    present = _present(done, settings.missing, rng)
-    sequences = [
-        [Piece(s.key_step, s.end_s - s.start_s) for s in clip.segments if kept[s.key_step - 1]]
-        for clip, kept in zip(chosen, present, strict=True)
-    ]
     return compose(sequences, lengths, K, settings, rng)
 
 
@@ -83,17 +54,7 @@ def mean_distance(orders: Sequence[Sequence[int]]) -> float:
     return float(distances.mean()) if distances.size else float("nan")
 
 
-def _scaled(clip: Timeline, length: float) -> Timeline:
-    duration = whole_frames(length)
-    factor = duration / clip.duration_s
-    segments = (
-        Segment(round(s.start_s * factor, 3), min(round(s.end_s * factor, 3), floor_ms(duration)), s.key_step)
-        for s in clip.segments
-    )
-    return Timeline(duration, tuple(segments))
-
-
-def _present(done: NDArray[np.bool_], missing: float, rng: np.random.Generator) -> NDArray[np.bool_]:
+def present(done: NDArray[np.bool_], missing: float, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Drop steps at random until the share of missing ones is met.
 
     Every label keeps at least two videos, and every video two steps.

@@ -53,10 +53,14 @@ def write_dataset(settings: SynthSettings, root: str | os.PathLike[str], jobs: i
     A new folder appears when it is whole; in one that is there files of the same name are replaced one by one, and
     others are left alone. As many videos as ``jobs`` are written at the same time, each by one process. Returns the
     videos in the order of the plan.
-
-    Raises RgwotError if the settings ask for what does not exist.
     """
-    videos = plan(settings)
+    return write_videos(plan(settings), settings, root, jobs)
+
+
+def write_videos(
+    videos: list[VideoPlan], settings: SynthSettings, root: str | os.PathLike[str], jobs: int = 1
+) -> list[Path]:
+    """Write planned videos as `write_dataset` does; of the settings only the size of the pictures is read."""
     with (
         nullcontext(Path(root)) if Path(root).exists() else replacing(root) as folder,
         Progress(log, f"synth {root}", len(videos), unit="video") as progress,

@@ -28,3 +28,10 @@ def peers() -> Iterator[None]:
         registry.update(content)
     extensions._FILES.clear()
     extensions._FILES.update(files)
+
+
+@pytest.fixture
+def house(peers: None, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder where benchmarks run, whose configuration names the methods of other papers."""
+    monkeypatch.chdir(PEERS.parents[1])
+    return Path.cwd()

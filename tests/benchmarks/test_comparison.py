@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from comparison import CONFIGS, LABELS, PEERS, Column, columns_of, printed, segments_of, table_of
+from comparison import CONFIGS, LABELS, Column, columns_of, printed, segments_of, table_of
 
 from rgwot.study.study import Study
 
@@ -14,9 +14,8 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def study(monkeypatch: pytest.MonkeyPatch, peers: None) -> Study:
-    monkeypatch.chdir(ROOT)
-    return Study.read((*map(Path, CONFIGS), Path(PEERS)))
+def study(house: Path) -> Study:
+    return Study.read(tuple(map(Path, CONFIGS)))
 
 
 def line(method: str, mean: float, spread: float, collapsed: int, metric: str = "f1") -> dict[str, object]:

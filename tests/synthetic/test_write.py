@@ -15,7 +15,6 @@ import pytest
 from pydantic import ValidationError
 
 from rgwot.config.synthetic import SynthSettings
-from rgwot.runtime.errors import RgwotError
 from rgwot.synthetic.ground_truth import Segment, Timeline
 from rgwot.synthetic.looks import task_look
 from rgwot.synthetic.plan import plan, video_names
@@ -104,21 +103,11 @@ def test_a_task_is_the_same_whatever_is_beside_it():
     assert beside[0].timeline != beside[2].timeline
 
 
-def test_human_driver_writes_recipes():
-    videos = plan(SynthSettings(driver="captaincook4d", recipe=17, n_videos=8))
-    assert len(videos) == 8
-    with pytest.raises(RgwotError, match=r"synth\.recipe: recipe 6"):
-        plan(SynthSettings(driver="captaincook4d", recipe=6))
-    with pytest.raises(RgwotError, match="recipe 10 has 12 recordings"):
-        plan(SynthSettings(driver="captaincook4d", recipe=10, n_videos=13))
-
-
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         ({"min_s": 50.0, "max_s": 40.0}, "max_s = 40"),
         ({"tasks": ("a", "a")}, "twice"),
-        ({"driver": "captaincook4d", "K": 9}, "K = 7"),
         ({"colour": "red"}, "colour"),
     ],
 )

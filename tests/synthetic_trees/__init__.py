@@ -11,12 +11,14 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from videos import write_scene
 
 from rgwot.synthetic.ground_truth import FPS, Segment, Timeline
 from rgwot.synthetic.looks import step_names, task_look
-from rgwot.synthetic.plan import FIRST_VIDEO, LOOK, seed_of, timelines_of
+from rgwot.synthetic.plan import FIRST_VIDEO, LOOK, TIMELINES, seed_of
 from rgwot.synthetic.scenes import Scene
+from rgwot.synthetic.timelines import parametric
 from synthetic_trees import crosstask, egoprocel, procel
 from synthetic_trees.base import TaskPlaces, TreeSettings, TreeVideo, three_column_files
 
@@ -42,7 +44,8 @@ def plan(settings: TreeSettings) -> list[TreeVideo]:
     """Return the plan of a tree, a function of its settings alone."""
     videos = []
     for task in task_places(settings):
-        timelines = timelines_of(task.task, len(task.step_ids), settings)
+        rng = np.random.default_rng(seed_of(settings.seed, task.task, TIMELINES))
+        timelines = parametric(len(task.step_ids), settings, rng)
         look_seed = seed_of(settings.seed, task.task, LOOK)
         called = tuple(step_names(task_look(len(task.step_ids), look_seed)))
         for place in task.places:
