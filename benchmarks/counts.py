@@ -1,6 +1,6 @@
 """How much there is to learn: methods, decoders, settings, formats, verbs, and lines, counted from the code itself.
 
-    python benchmarks/counts.py
+python benchmarks/counts.py
 """
 
 from __future__ import annotations
