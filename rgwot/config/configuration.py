@@ -209,11 +209,14 @@ def load_config(content: Mapping[str, Any], where: str = "config.yaml") -> Confi
     RgwotError
         One line naming the key, what was found and what was expected.
     """
-    files = content.get("extensions") or ()
-    if isinstance(files, str):
-        raise RgwotError(f"{where}: extensions: found {files!r}, expected a list of files, such as [{files}]")
+    files = content.get("extensions", ())
+    if not isinstance(files, list | tuple) or not all(isinstance(file, str) for file in files):
+        raise RgwotError(f"{where}: extensions: found {files!r}, expected a list of files, such as [mine.py]")
     # Before the rest is validated: they bring methods and settings.
-    load_extensions(files)
+    try:
+        load_extensions(files)
+    except RgwotError as error:
+        raise RgwotError(f"{where}: {error}") from None
     return validated(Config, dict(content), where)
 
 

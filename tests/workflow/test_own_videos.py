@@ -100,7 +100,7 @@ def test_the_first_answer_needs_no_training_and_training_adds_to_its_page(own: C
     page = (own.path / "results/report/mine/tea.html").read_text(encoding="utf-8")
     # What had been trained before is not asked for.
     assert "whitened/meanfield" in page
-    assert "rgwot/graphcut" not in page
+    assert "rgwot/graphcut/seed" not in page
     assert not own.plan("first", more=["first.yaml"]).jobs
     trained = text.replace("[mine]", "[mine], methods: [rgwot-plus/consensus, rgwot/graphcut]")
     (own.path / "trained.yaml").write_text(trained, encoding="utf-8")
