@@ -24,11 +24,10 @@ train: {iterations: 4, N: 4, threads: 1}
 decode: {K: 3}
 datasets:
   filmed_tc: {layout: folder, root: videos, imported: {folder: features/TC, axes: TC, fps: 2}}
-  filmed_tchw: {layout: folder, root: videos, imported: {folder: features/TCHW, axes: TCHW, fps: 2}}
   alone_tc: {layout: features, root: features/TC, imported: {axes: TC, fps: 2, native_fps: 30}}
   alone_tchw: {layout: features, root: features/TCHW, imported: {axes: TCHW, fps: 2}}
 """
-DATASETS = ("filmed_tc", "filmed_tchw", "alone_tc", "alone_tchw")
+DATASETS = ("filmed_tc", "alone_tc", "alone_tchw")
 # One run in every form, and an encoder of vectors; maps are what all other tests train on.
 SCORES = [
     *(f"results/scores/raw/kmeans/{dataset}/tea/seed0.csv" for dataset in DATASETS),
@@ -40,7 +39,7 @@ ENTRY = """
   any_features:
     title: Any features
     paper: false
-    datasets: [filmed_tc, filmed_tchw, alone_tc, alone_tchw]
+    datasets: [filmed_tc, alone_tc, alone_tchw]
     metrics: [f1]
     blocks: *every_protocol
     rows:

@@ -43,7 +43,7 @@ def test_a_mistake_in_the_figures_ends_before_any_job(fresh: Checkout) -> None:
 @pytest.mark.slow
 def test_figures_are_drawn_once_and_stand_in_the_report(fresh: Checkout, configured: Callable[[str], str]) -> None:
     more = [configured(WRITTEN)]
-    targets = [f"results/figures/{name}.pdf" for name in ("teaser", "transport_plan", "tsne_procel")]
+    targets = [f"results/figures/{name}.pdf" for name in ("teaser", "transport_plan")]
     made = fresh.snakemake(*targets, more=more)
     assert made.returncode == 0, made.text[-4000:]
     for target in targets:
@@ -69,17 +69,17 @@ def check_report(path: Path) -> None:
     with zipfile.ZipFile(path) as report:
         names = report.namelist()
         page = report.read(next(name for name in names if name.endswith("report.html"))).decode()
-    for figure in ("teaser", "transport_plan", "tsne_procel"):
+    for figure in ("teaser", "transport_plan"):
         for suffix in (".pdf", ".png"):
             assert any(name.endswith(f"{figure}{suffix}") for name in names), figure
     results = json.loads(re.search(r"var results = (\{.*?\});?\n", page, re.DOTALL)[1])  # type: ignore[index]
-    figures = [entry for entry in results.values() if entry["name"].startswith(("teaser", "transport", "tsne"))]
-    assert len(figures) == 6
+    figures = [entry for entry in results.values() if entry["name"].startswith(("teaser", "transport"))]
+    assert len(figures) == 4
     for entry in figures:
         labels = entry["labels"]
         assert set(labels) == {"figure", "data", "protocol", "seeds", "form"}
         assert labels["form"] in {"vector", "picture"}
-        assert labels["data"] in {"PC Assembly", "ProceL"}
+        assert labels["data"] == "PC Assembly"
         assert labels["data"] in entry["caption"]
         assert "seed" in entry["caption"]
         assert "random weights" in entry["caption"]
