@@ -402,13 +402,13 @@ def test_pictures_exports_and_comparisons(found: rgwot.Discovery, tmp_path: Path
     named.export("csv", tmp_path / "csv")
     coded = pd.read_csv(tmp_path / "csv/segments.csv")
     assert set(coded["name"]) == {"cut", "stir", "pour"}
-    named.export("graphml", tmp_path / "graph")
-    assert "cut" in (tmp_path / "graph/procedure.graphml").read_text()
-    named.export("praat", tmp_path / "praat")
-    same = found.compare(tmp_path / "praat/v 3.TextGrid")
+    named.export("dot", tmp_path / "graph")
+    assert "cut" in (tmp_path / "graph/procedure.dot").read_text()
+    named.export("elan", tmp_path / "elan")
+    same = found.compare(tmp_path / "elan/v 3.eaf")
     assert (same.common, same.agreement.kappa, same.agreement.segments_f1) == (("v%203",), 1, 1)
     assert {same.names[number] for number in same.agreement.matched.values()} == {"cut", "stir", "pour"}
-    everyone = found.compare(tmp_path / "praat")
+    everyone = found.compare(tmp_path / "elan")
     assert (len(everyone.common), everyone.agreement.kappa) == (10, 1)
     with pytest.raises(RgwotError, match="nowhere: no such file or folder"):
         found.compare(tmp_path / "nowhere")

@@ -56,14 +56,21 @@ def synth(
 @click.argument("dataset", type=Folder)
 @click.argument("output", type=Folder)
 @click.option("--camera", help="Video feature, such as observation.images.top. Default: the only one.")
-def import_lerobot(dataset: Path, output: Path, camera: str | None) -> None:
-    """Cut the episodes of a LeRobot v3 DATASET into OUTPUT, a folder of videos per task (`layout: folder`).
+@click.option(
+    "--on-bad-video",
+    default="fail",
+    show_default=True,
+    type=click.Choice(["fail", "skip"]),
+    help="skip leaves out episodes whose video file is missing.",
+)
+def import_lerobot(dataset: Path, output: Path, camera: str | None, on_bad_video: str) -> None:
+    """Make videos of the episodes of a LeRobot DATASET, v2.1 or v3, in OUTPUT: a folder per task (`layout: folder`).
 
     Subtasks become annotations. `rgwot export lerobot` with --root OUTPUT takes results back.
     """
     from rgwot.datasets.lerobot import import_episodes
 
-    number = import_episodes(dataset, output, camera)
+    number = import_episodes(dataset, output, camera, on_bad_video)
     click.echo(f"{output}: wrote {number} episodes of {dataset}; use it as root of a dataset with layout: folder")
 
 

@@ -139,13 +139,13 @@ def export(format_: str, keysteps: Path, output: Path, names: Path | None, root:
     type=click.FloatRange(0, 1, min_open=True),
     help="Intersection over union from which a segment of one is a segment of the other.",
 )
-@click.option("--tier", help="Tier of ELAN or Praat. Default: key steps, or the only one.")
+@click.option("--tier", help="Tier of ELAN. Default: key steps, or the only one.")
 @click.option("--fps", help="Frames per second, of formats that count frames, such as 25 or 30000/1001.")
 def compare(first: Path, second: Path, names: Path | None, overlap: float, tier: str | None, fps: str | None) -> None:
     """Say how far two results of a task agree, and which key steps were split or merged.
 
     FIRST and SECOND are folders such as results/keysteps/rgwot/graphcut/demo/assembly/seed0, or annotations of a second
-    coder in ELAN, BORIS, Praat and others: a file, or a folder with a file per video.
+    coder in ELAN, BORIS and others: a file, or a folder with a file per video.
     """
     from rgwot.reporting.compare import compare_results
 

@@ -61,13 +61,11 @@ class DatasetSettings(Block):
         description="only these videos; layout packed: those of this official_split, train or test; layout "
         "frame_labels: those that a list names, such as splits/test.split1.bundle",
     )
-    tier: str | None = Field(
-        None, description="annotations of ELAN and Praat: the tier with the steps, if not the only one"
-    )
+    tier: str | None = Field(None, description="annotations of ELAN: the tier with the steps, if not the only one")
     labels_fps: Rate | None = Field(
         None,
-        description="annotations that count frames, those of Label Studio and MS-TCN: frames per second; without it, "
-        ".json and .txt files are no annotations",
+        description="annotations that count frames, those of MS-TCN: frames per second; without it, .txt files are "
+        "no annotations",
     )
     imported: ImportedFeatures | None = Field(None, description="features made elsewhere take the place of extraction")
     videos: str | None = Field(

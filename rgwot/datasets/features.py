@@ -9,9 +9,9 @@ from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
 from rgwot.datasets import folder
+from rgwot.datasets.annotation_files.interface import suffix_of, suffixes
 from rgwot.datasets.arrays import OPENERS, TIMES
 from rgwot.datasets.base import Found, Options
-from rgwot.datasets.doors.interface import suffix_of, suffixes
 from rgwot.datasets.names import VIDEO_SUFFIXES
 from rgwot.datasets.pairing import own_tasks, parents, stem, walk
 

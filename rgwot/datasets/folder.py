@@ -1,13 +1,13 @@
-"""Anybody's own videos: ``root/<task>/*.mp4``, annotation optional, in a format of `rgwot.datasets.doors`."""
+"""Anybody's own videos: ``root/<task>/*.mp4``, each with or without an annotation (`annotation_files`)."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from rgwot.datasets import csv_files
+from rgwot.datasets.annotation_files import interface as annotation_files
 from rgwot.datasets.annotations import Annotation
 from rgwot.datasets.base import Found, Options, VideoEntry
-from rgwot.datasets.doors import interface as doors
 from rgwot.datasets.pairing import by_suffix, own_tasks, walk_videos
 from rgwot.datasets.registry import TaskFacts
 from rgwot.timing import VideoInfo
@@ -21,7 +21,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
 
     Annotations may lie anywhere below the task's folder. Videos without one are kept, for all but scoring.
     """
-    annotations = doors.suffixes(options.hints)
+    annotations = annotation_files.suffixes(options.hints)
     files = walk_videos(root, root, options, annotations)
     tasks, unassigned = own_tasks(root, files, lambda paths: by_suffix(paths, annotations), options)
     return Found(dataset, f"{root} ({EXPECTED})", tasks, unassigned)
@@ -32,6 +32,6 @@ def read_annotation(
 ) -> Annotation:
     """Read the annotation of a video, by its own name or from a file of many; EgoProceL's columns have step ids."""
     path = root / str(entry.annotation)
-    if doors.format_of(path) == "three_columns":
+    if annotation_files.format_of(path) == "three_columns":
         return csv_files.read_annotation(root, entry, facts, clock, options)
-    return doors.read_annotation(path, (entry.name, entry.video), options.hints, clock)
+    return annotation_files.read_annotation(path, (entry.name, entry.video), options.hints, clock)

@@ -1,4 +1,4 @@
-"""Datasets of LeRobot, version 3: one MP4 holds many episodes, which become videos of the layout `folder`."""
+"""Datasets of LeRobot, versions 2.1 and 3, whose episodes become videos of the layout `folder`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import groupby
 from pathlib import Path, PurePosixPath
+from shutil import copyfile
 from typing import TYPE_CHECKING, Any
 
-from rgwot.datasets.doors.others import BACKGROUND
+from rgwot.datasets.annotation_files.formats import BACKGROUND
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.files import write_json
 from rgwot.runtime.optional import optional
@@ -30,16 +31,21 @@ _LOG = logging.getLogger(__name__)
 #: Of a frame: the language that is in force, the same list on every frame of an episode; before version 0.6 of LeRobot
 #: the number of a row of ``meta/subtasks.parquet``.
 PERSISTENT, SUBTASK_INDEX = "language_persistent", "subtask_index"
-INFO, SUBTASKS = "meta/info.json", "meta/subtasks.parquet"
+INFO, SUBTASKS, EPISODES = "meta/info.json", "meta/subtasks.parquet", "meta/episodes.jsonl"
 #: Says of a folder of episodes which dataset they were cut from.
 ORIGIN = "lerobot.json"
 #: Constant rate factor of x264: what is cut is analysed, and should not be seen to have been encoded again.
 QUALITY = 12
+#: Codecs that browsers play, by PyAV's names of their decoders.
+PLAYED = ("h264", "vp9", "libvpx-vp9", "av1", "libdav1d", "libaom-av1")
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A dataset on disk: its folder, ``meta/info.json``, and a row per episode."""
+    """A dataset on disk: its folder, ``meta/info.json``, and a row per episode.
+
+    In version 3 files hold several episodes, whose rows say where; in version 2 every episode has files of its own.
+    """
 
     root: Path
     info: dict[str, Any]
@@ -50,17 +56,61 @@ class Dataset:
         """Frames per second of all episodes."""
         return parse_rate(self.info["fps"])
 
-    def file(self, template: str, **values: Any) -> Path:
-        """Return a file of the dataset; RgwotError where its name leads out of it."""
-        name = PurePosixPath(str(self.info[template]).format(**values))
-        if name.is_absolute() or ".." in name.parts:
-            raise RgwotError(f"{self.root / INFO}: {template} is {self.info[template]!r}; expected a path inside it")
-        return self.root / name
+    @property
+    def shared(self) -> bool:
+        """Whether a file holds several episodes."""
+        return str(self.info["codebase_version"]).startswith("v3")
+
+    @cached_property
+    def _files(self) -> list[Path]:
+        return sorted(path for path in self.root.rglob("*") if path.suffix in (".mp4", ".parquet"))
+
+    def video(self, episode: dict[Any, Any], camera: str) -> Path:
+        """Return the video file of an episode."""
+        return self._file("video_path", episode, f"videos/{camera}", ".mp4", camera)
+
+    def span(self, episode: dict[Any, Any], camera: str) -> tuple[float, float]:
+        """Return from when to when an episode is in its video, in seconds."""
+        if not self.shared:
+            return 0.0, float(int(episode["length"]) / self.fps)
+        start_s, end_s = (float(episode[f"videos/{camera}/{end}_timestamp"]) for end in ("from", "to"))
+        return start_s, end_s
 
     def data(self, episode: dict[Any, Any]) -> Path:
         """Return the file that holds the frames of an episode."""
-        numbers = {key: int(episode[f"data/{key}"]) for key in ("chunk_index", "file_index")}
-        return self.file("data_path", **numbers)
+        return self._file("data_path", episode, "data", ".parquet")
+
+    def _file(self, template: str, episode: dict[Any, Any], key: str, suffix: str, camera: str = "") -> Path:
+        """Return a file by its template; where that leads to none, the one of this name that lies anywhere else.
+
+        Raises RgwotError where the name leads out of the dataset, or there is no such file, or more than one.
+        """
+        number = int(episode["episode_index"])
+        if self.shared:
+            numbers = {one: int(episode[f"{key}/{one}"]) for one in ("chunk_index", "file_index")}
+            tail = "chunk-{chunk_index:03d}/file-{file_index:03d}".format(**numbers)
+        else:
+            chunk = number // int(self.info.get("chunks_size") or 1000)
+            numbers = {"episode_chunk": chunk, "chunk_index": chunk, "episode_index": number}
+            tail = name_of(number)
+        try:
+            name = PurePosixPath(str(self.info[template]).format(video_key=camera, **numbers))
+        except (LookupError, ValueError):
+            name = PurePosixPath(tail)
+        if name.is_absolute() or ".." in name.parts:
+            raise RgwotError(f"{self.root / INFO}: {template} is {self.info[template]!r}; expected a path inside it")
+        if (self.root / name).is_file():
+            return self.root / name
+        wanted = tuple(PurePosixPath(camera, f"{tail}{suffix}").parts)
+        found = [path for path in self._files if path.parts[-len(wanted) :] == wanted]
+        if len(found) != 1:
+            more = f", and {len(found)} files {'/'.join(wanted)}" if found else ""
+            raise MissingFile(f"{self.root / name}: no such file{more}; expected that of episode {number}; download it")
+        return found[0]
+
+
+class MissingFile(RgwotError):
+    """A file of an episode that is not there."""
 
 
 def name_of(episode: int) -> str:
@@ -91,7 +141,7 @@ _frames = lru_cache(maxsize=1)(read_table)
 
 
 def open_dataset(root: Path) -> Dataset:
-    """Read what a dataset says of itself; RgwotError unless it is one of version 3."""
+    """Read what a dataset says of itself; RgwotError unless it is one of version 2 or 3."""
     import pandas as pd
 
     path = root / INFO
@@ -100,22 +150,55 @@ def open_dataset(root: Path) -> Dataset:
         version = str(info["codebase_version"])
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise RgwotError(f"{path}: cannot be read ({first_line(error)[:100]}); expected a dataset of LeRobot") from None
-    if not version.startswith("v3"):
-        raise RgwotError(f"{path}: version {version}; expected v3.0; convert it with LeRobot's script for that")
-    tables = [read_table(one) for one in sorted((root / "meta/episodes").rglob("*.parquet"))]
-    if not tables:
-        raise RgwotError(f"{root / 'meta/episodes'}: found no table; expected the episodes of the dataset")
-    return Dataset(root, info, pd.concat(tables).sort_values("episode_index"))
+    if not version.startswith(("v2", "v3")):
+        raise RgwotError(f"{path}: version {version}; expected v2.1 or v3.0; convert it with LeRobot's script for that")
+    if version.startswith("v2"):
+        episodes = _lines(root / EPISODES)
+    else:
+        tables = [read_table(one) for one in sorted((root / "meta/episodes").rglob("*.parquet"))]
+        if not tables:
+            raise RgwotError(f"{root / 'meta/episodes'}: found no table; expected the episodes of the dataset")
+        episodes = pd.concat(tables)
+    return Dataset(root, info, episodes.sort_values("episode_index"))
 
 
-def import_episodes(root: Path, output: Path, camera: str | None = None) -> int:
-    """Cut the episodes of a dataset: ``output/<task>/episode_000000.mp4``, and ``.csv`` where they have subtasks.
+def _lines(path: Path) -> pd.DataFrame:
+    """Read the episodes of version 2, an object of JSON per line."""
+    import pandas as pd
 
-    ``camera`` is the key of a video feature, such as ``observation.images.top``, None where there is one. The folder
-    is a new one, or one of an import that nobody changed since. Returns the number of episodes.
+    try:
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        return pd.DataFrame(rows)[["episode_index", "tasks", "length"]]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise RgwotError(f"{path}: cannot be read ({first_line(error)[:100]}); expected an episode per line") from None
 
-    Raises RgwotError where the dataset is damaged, a file does not hold the frames that it should, or the folder has
-    anything else in it.
+
+def import_episodes(root: Path, output: Path, camera: str | None = None, on_bad_video: str = "fail") -> int:
+    """Make a video of every episode: ``output/<task>/episode_000000.mp4``, and ``.csv`` where it has subtasks.
+
+    A file of one episode that browsers play is copied, any other cut and encoded again.
+
+    Parameters
+    ----------
+    root
+        Folder of the dataset, version 2.1 or 3.
+    output
+        A new folder, or one of an import that nobody changed since.
+    camera
+        Key of a video feature, such as ``observation.images.top``; None where there is one.
+    on_bad_video
+        ``fail``, or ``skip``: episodes whose file is missing are left out, with a warning.
+
+    Returns
+    -------
+    int
+        Number of videos.
+
+    Raises
+    ------
+    RgwotError
+        Where the dataset is damaged, a file does not hold the frames that it should, or the folder has anything else
+        in it.
     """
     dataset = open_dataset(root)
     _frames.cache_clear()
@@ -123,32 +206,51 @@ def import_episodes(root: Path, output: Path, camera: str | None = None) -> int:
     camera = camera or (cameras[0] if len(cameras) == 1 else "")
     if camera not in cameras:
         raise RgwotError(f"{root}: camera {camera!r}; expected one with --camera; {nearest(camera, cameras)}")
-    episodes = dataset.episodes.to_dict("records")
+    episodes, missing = dataset.episodes.to_dict("records"), []
     with own_folder(output, "import-lerobot") as folder:
         for episode in counted(_LOG, f"cut {root}", episodes, "episode"):
-            _cut(dataset, episode, camera, folder)
+            try:
+                _cut(dataset, episode, camera, folder)
+            except MissingFile as error:
+                if on_bad_video == "fail":
+                    raise
+                missing.append(str(error))
+        if len(missing) == len(episodes):
+            raise RgwotError(f"{root}: found the file of no episode, such as {missing[0]}")
         write_json({"root": str(root.absolute()), "camera": camera}, folder / ORIGIN)
-    return len(episodes)
+    if missing:
+        _LOG.warning("%s: %d of %d episodes are left out, such as %s", root, len(missing), len(episodes), missing[0])
+    return len(episodes) - len(missing)
 
 
 def _cut(dataset: Dataset, episode: dict[Any, Any], camera: str, folder: Path) -> None:
+    import av
+
     from rgwot.video.cutting import cut
 
-    number, key, fps = int(episode["episode_index"]), f"videos/{camera}", dataset.fps
-    numbers = {one: int(episode[f"{key}/{one}"]) for one in ("chunk_index", "file_index")}
-    video = dataset.file("video_path", video_key=camera, **numbers)
-    if not video.is_file():
-        raise RgwotError(f"{video}: no such file; expected the video of episode {number}; download it")
+    number, fps, length = int(episode["episode_index"]), dataset.fps, int(episode["length"])
+    video = dataset.video(episode, camera)
     # Names of folders cannot have everything that the text of a task has.
     place = folder / (re.sub(r"[^A-Za-z0-9._]+", "_", str(next(iter(episode["tasks"]), ""))).strip("._")[:80] or "task")
     place.mkdir(parents=True, exist_ok=True)
-    # Half a frame earlier at both ends: a frame's time may be rounded either way.
-    start_s, end_s = (float(episode[f"{key}/{end}"]) - 0.5 / float(fps) for end in ("from_timestamp", "to_timestamp"))
-    found = cut(video, start_s, end_s, place / f"{name_of(number)}.mp4", fps, QUALITY)
-    if found != int(episode["length"]):
+    output = place / f"{name_of(number)}.mp4"
+    start_s, end_s = dataset.span(episode, camera)
+    found = None
+    if not dataset.shared:
+        with av.open(str(video)) as container:
+            stream = container.streams.video[0]
+            if stream.codec_context.name in PLAYED:
+                found = stream.frames
+    if found:
+        copyfile(video, output)
+    else:
+        # Half a frame earlier at both ends: a frame's time may be rounded either way.
+        half = 0.5 / float(fps)
+        found = cut(video, start_s - half, end_s - half, output, fps, QUALITY)
+    if found != length:
         raise RgwotError(
-            f"{video}: episode {number} has {found} frames from {start_s:.3f} to {end_s:.3f} s; expected "
-            f"{int(episode['length'])}; download it again"
+            f"{video}: episode {number} has {found} frames from {start_s:.3f} to {end_s:.3f} s; expected {length}; "
+            "download it again"
         )
     rows = list(read_subtasks(dataset, episode))
     if rows:

@@ -14,10 +14,10 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from rgwot.datasets.annotation_files.rows import records
 from rgwot.datasets.annotations import Annotation, Notes, Segment, checked
 from rgwot.datasets.arrays import holding_file, packed_name
 from rgwot.datasets.base import Found, Options, VideoEntry
-from rgwot.datasets.doors.rows import records
 from rgwot.datasets.egoprocel import place
 from rgwot.datasets.faults import DataFault, judged
 from rgwot.datasets.pairing import pair, walk

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from rgwot.datasets.doors import read_segments as read_coded
-from rgwot.datasets.doors.others import is_table
-from rgwot.datasets.doors.rows import columns_of
+from rgwot.datasets.annotation_files import read_segments as read_coded
+from rgwot.datasets.annotation_files.formats import is_table
+from rgwot.datasets.annotation_files.rows import columns_of
 from rgwot.datasets.names import stem_of, video_id
 from rgwot.datasets.text import read_lines
 from rgwot.evaluation.agreement import OVERLAP, Agreement, agreement
@@ -83,7 +83,7 @@ def coded(path: Path) -> bool:
 def read_coding(
     path: Path, tier: str | None = None, fps: str | None = None, known: Collection[str] = ()
 ) -> pd.DataFrame:
-    """Read what a person coded, a file or a folder of files (`rgwot.datasets.doors`), with videos by their ids.
+    """Read what a person coded, a file or a folder of files (`annotation_files`), with videos by their ids.
 
     A file may have a name or, as a table of ours, an id, which is one of those that are ``known``; of none known, what
     can be an id is one.
@@ -153,7 +153,7 @@ def compare_results(
 ) -> list[str]:
     """Say how far two results agree, or two people, or a result and a person, for a terminal.
 
-    Each is a folder of key steps, or annotations that `rgwot.datasets.doors` reads, in a file or a folder of files,
+    Each is a folder of key steps, or annotations (`rgwot.datasets.annotation_files`) in a file or a folder of files,
     where what is in no segment is background. Key steps are matched one to one, but those of two people go by their
     names.
 

@@ -1,10 +1,11 @@
-"""Datasets of LeRobot v3 in their real form: one MP4 of several episodes, cut by time stamps, and subtasks back."""
+"""Datasets of LeRobot in their real forms: v3 with one MP4 of several episodes, v2.1 with one each; subtasks back."""
 
 from __future__ import annotations
 
 import json
 import sys
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import av
@@ -13,7 +14,7 @@ import pandas as pd
 import pytest
 from videos import number, write_video
 
-from rgwot.datasets.doors import read_segments
+from rgwot.datasets.annotation_files import read_segments
 from rgwot.datasets.finding import find
 from rgwot.datasets.lerobot import import_episodes, read_table
 from rgwot.reporting.export.interface import Segment, Video, export
@@ -120,19 +121,142 @@ def copied_over(root: Path, made: Path) -> None:
 READ_BACK = [["episode_000000", 4 / FPS, 10 / FPS, "reach"], ["episode_000000", 12 / FPS, 40 / FPS, "grasp"]]
 
 
-@pytest.mark.parametrize("form", ["lerobot", "lerobot_index"])
-def test_subtasks_go_out_and_come_back(root: Path, tmp_path: Path, form: str) -> None:
-    import_episodes(root, tmp_path / "out")
-    said = export(form, results(tmp_path / "out"), tmp_path / "made")
-    assert "wrote data/chunk-000/file-000.parquet, data/chunk-000/file-001.parquet, meta/info.json" in said
-    copied_over(root, tmp_path / "made")
-    import_episodes(root, tmp_path / "again")
-    table = read_segments(tmp_path / "again/pick_up_cup/episode_000000.csv")
+def subtasks_read(folder: Path) -> None:
+    table = read_segments(folder / "pick_up_cup/episode_000000.csv")
     assert table[["video", "label"]].values.tolist() == [[row[0], row[3]] for row in READ_BACK]
     assert np.allclose(table[["start_s", "end_s"]], [row[1:3] for row in READ_BACK], atol=1e-6)
-    assert not (tmp_path / "again/pick_up_cup/episode_000002.csv").exists()
-    found = find("robot", "folder", tmp_path / "again").of("pick_up_cup")
+    assert not (folder / "pick_up_cup/episode_000002.csv").exists()
+    found = find("robot", "folder", folder).of("pick_up_cup")
     assert [one.annotation is None for one in found] == [False, False, True]
+
+
+def test_subtasks_go_out_and_come_back(root: Path, tmp_path: Path) -> None:
+    import_episodes(root, tmp_path / "out")
+    said = export("lerobot", results(tmp_path / "out"), tmp_path / "made")
+    assert "wrote data/chunk-000/file-000.parquet, data/chunk-000/file-001.parquet, meta/episodes" in said
+    copied_over(root, tmp_path / "made")
+    import_episodes(root, tmp_path / "again")
+    subtasks_read(tmp_path / "again")
+
+
+def test_subtasks_of_older_datasets_are_read(root: Path, tmp_path: Path) -> None:
+    names = pd.DataFrame({"subtask_index": range(3)}, index=pd.Index(["background", "reach", "grasp"], name="subtask"))
+    names.to_parquet(root / "meta/subtasks.parquet")
+    for file in (0, 1):
+        path = root / f"data/chunk-000/file-00{file}.parquet"
+        table = pd.read_parquet(path)
+        index = [0] * 4 + [1] * 6 + [0] * 2 + [2] * 28 + [2] * 35 if file == 0 else [0] * 50
+        table.assign(subtask_index=index).to_parquet(path, index=False)
+    info = json.loads((root / "meta/info.json").read_text())
+    info["features"]["subtask_index"] = {"dtype": "int64", "shape": [1], "names": None}
+    (root / "meta/info.json").write_text(json.dumps(info))
+    import_episodes(root, tmp_path / "out")
+    subtasks_read(tmp_path / "out")
+
+
+SARM = {
+    "sparse_subtask_names": ["reach", "grasp"],
+    "sparse_subtask_start_times": [4 / FPS, 12 / FPS],
+    "sparse_subtask_end_times": [10 / FPS, 40 / FPS],
+    "sparse_subtask_start_frames": [4, 12],
+    "sparse_subtask_end_frames": [10, 40],
+}
+
+
+def test_episodes_have_the_columns_of_sarm(root: Path, tmp_path: Path) -> None:
+    import_episodes(root, tmp_path / "out")
+    # What was there goes; of two runs the second replaces the first.
+    for _ in range(2):
+        export("lerobot", results(tmp_path / "out"), tmp_path / "made")
+        copied_over(root, tmp_path / "made")
+    before = pd.read_parquet(root / "meta/episodes")
+    for name, values in SARM.items():
+        assert before[name][0].tolist() == pytest.approx(values) if "names" not in name else values
+        assert before[name][2] is None
+    assert before["sparse_subtask_names"][1].tolist() == ["grasp"]
+    assert before["sparse_subtask_end_frames"][1].tolist() == [35]
+    shares = json.loads((root / "meta/temporal_proportions_sparse.json").read_text())
+    # 6 of 34 frames in the first episode, alone in none; 28 of 34 and all of 35.
+    reach, grasp = 6 / 34, (28 / 34 + 1) / 2
+    assert shares == pytest.approx({"reach": reach / (reach + grasp), "grasp": grasp / (reach + grasp)})
+
+
+def test_a_file_that_is_not_where_the_template_says_is_found(root: Path, tmp_path: Path) -> None:
+    (root / "videos").rename(root / "video")
+    assert import_episodes(root, tmp_path / "out") == 3
+    assert numbers(tmp_path / "out/pick_up_cup/episode_000001.mp4") == list(range(40, 75))
+    # Two of the name are one too many.
+    copytree(root / "video", root / "more")
+    with pytest.raises(RgwotError, match="no such file, and 2 files observation.images.top/chunk-000/file-000.mp4"):
+        import_episodes(root, tmp_path / "twice")
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """A dataset of version 2.1: a file per episode, episodes in chunks of two."""
+    pytest.importorskip("pyarrow")
+    root = tmp_path / "old"
+    features = {CAMERA: {"dtype": "video", "shape": [64, 96, 3], "names": None}}
+    info = {
+        "codebase_version": "v2.1", "fps": FPS, "features": features, "total_episodes": 3, "chunks_size": 2,
+        "data_path": "data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet",
+        "video_path": "videos/chunk-{episode_chunk:03d}/{video_key}/episode_{episode_index:06d}.mp4",
+    }  # fmt: skip
+    lines = []
+    for episode, length in enumerate(LENGTHS):
+        chunk, name = f"chunk-00{episode // 2}", f"episode_{episode:06d}"
+        (root / "data" / chunk).mkdir(parents=True, exist_ok=True)
+        (root / "videos" / chunk / CAMERA).mkdir(parents=True, exist_ok=True)
+        frames = pd.DataFrame({"timestamp": (np.arange(length) / FPS).astype(np.float32)})
+        frames = frames.assign(frame_index=np.arange(length), episode_index=episode)
+        frames.to_parquet(root / "data" / chunk / f"{name}.parquet", index=False)
+        write_video(root / "videos" / chunk / CAMERA / f"{name}.mp4", length, FPS)
+        lines.append(json.dumps({"episode_index": episode, "tasks": ["pick up: cup"], "length": length}))
+    (root / "meta").mkdir()
+    (root / "meta/info.json").write_text(json.dumps(info))
+    (root / "meta/episodes.jsonl").write_text("\n".join([*lines, ""]))
+    return root
+
+
+def test_version_2_has_a_file_per_episode(old: Path, tmp_path: Path) -> None:
+    assert import_episodes(old, tmp_path / "out") == 3
+    video = old / f"videos/chunk-001/{CAMERA}/episode_000002.mp4"
+    copy = tmp_path / "out/pick_up_cup/episode_000002.mp4"
+    # Browsers play it, so it is not encoded again.
+    assert copy.read_bytes() == video.read_bytes()
+    said = export("lerobot", results(tmp_path / "out"), tmp_path / "made")
+    assert "data/chunk-000/episode_000000.parquet" in said
+    copied_over(old, tmp_path / "made")
+    import_episodes(old, tmp_path / "again")
+    subtasks_read(tmp_path / "again")
+    first, _, last = (json.loads(line) for line in (old / "meta/episodes.jsonl").read_text().splitlines())
+    assert {name: first[name] for name in SARM} == {
+        name: values if "times" not in name else pytest.approx(values) for name, values in SARM.items()
+    }
+    assert last == {"episode_index": 2, "tasks": ["pick up: cup"], "length": 50}
+
+
+def test_episodes_without_a_file_are_told_or_left_out(
+    old: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (old / f"videos/chunk-000/{CAMERA}/episode_000001.mp4").unlink()
+    with pytest.raises(RgwotError, match="episode_000001.mp4: no such file; expected that of episode 1; download it"):
+        import_episodes(old, tmp_path / "out")
+    assert import_episodes(old, tmp_path / "out", on_bad_video="skip") == 2
+    assert "1 of 3 episodes are left out" in caplog.text
+    for video in old.rglob("*.mp4"):
+        video.unlink()
+    with pytest.raises(RgwotError, match="found the file of no episode"):
+        import_episodes(old, tmp_path / "none", on_bad_video="skip")
+
+
+def test_a_copy_with_other_frames_is_refused(old: Path, tmp_path: Path) -> None:
+    write_video(old / f"videos/chunk-000/{CAMERA}/episode_000001.mp4", 30, FPS)
+    with pytest.raises(RgwotError, match="episode 1 has 30 frames from 0.000 to 1.167 s; expected 35"):
+        import_episodes(old, tmp_path / "out")
+    (old / "meta/episodes.jsonl").write_text("{}\n")
+    with pytest.raises(RgwotError, match=r"episodes.jsonl: cannot be read .*; expected an episode per line"):
+        import_episodes(old, tmp_path / "out")
 
 
 def test_the_present_form(root: Path, tmp_path: Path) -> None:
@@ -168,15 +292,6 @@ def test_the_present_form(root: Path, tmp_path: Path) -> None:
     assert [row["content"] for row in rows] == ["tidy up", "background", "reach", "background", "grasp"]
 
 
-def test_the_old_form(root: Path, tmp_path: Path) -> None:
-    import_episodes(root, tmp_path / "out")
-    export("lerobot_index", results(tmp_path / "out"), tmp_path / "made")
-    names = pd.read_parquet(tmp_path / "made/meta/subtasks.parquet")
-    assert (names.index.tolist(), names["subtask_index"].tolist()) == (["background", "reach", "grasp"], [0, 1, 2])
-    frames = pd.read_parquet(tmp_path / "made/data")
-    assert frames["subtask_index"].tolist() == [0] * 4 + [1] * 6 + [0] * 2 + [2] * 28 + [2] * 35 + [0] * 50
-
-
 def test_what_cannot_be_meant_ends_in_one_line(root: Path, tmp_path: Path) -> None:
     def refused(clue: str, **told: Any) -> None:
         with pytest.raises(RgwotError, match=clue) as caught:
@@ -188,9 +303,8 @@ def test_what_cannot_be_meant_ends_in_one_line(root: Path, tmp_path: Path) -> No
     path = root / "meta/info.json"
     info = json.loads(path.read_text())
     for change, clue in (
-        ({"codebase_version": "v2.1"}, "version v2.1; expected v3.0"),
+        ({"codebase_version": "v1.6"}, "version v1.6; expected v2.1 or v3.0"),
         ({"video_path": "../{video_key}.mp4"}, "video_path is .*; expected a path inside it"),
-        ({"video_path": "videos/none.mp4"}, "none.mp4: no such file; expected the video of episode 0"),
     ):
         path.write_text(json.dumps(info | change))
         refused(clue)
@@ -198,7 +312,7 @@ def test_what_cannot_be_meant_ends_in_one_line(root: Path, tmp_path: Path) -> No
     refused("info.json: cannot be read .*; expected a dataset of LeRobot")
     path.write_text(json.dumps(info))
     write_video(root / f"videos/{CAMERA}/chunk-000/file-000.mp4", 60, FPS)
-    refused("episode 1 has 20 frames from 1.317 to 2.483 s; expected 35")
+    refused("episode 1 has 20 frames from 1.333 to 2.500 s; expected 35")
     (root / "meta/episodes/chunk-000/file-000.parquet").write_bytes(b"no table")
     refused("file-000.parquet: cannot be read .*; expected parquet of LeRobot")
     with pytest.raises(RgwotError, match=r"lerobot.json: no such file; expected --root FOLDER of episodes"):

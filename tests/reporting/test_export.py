@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
 from dataclasses import replace
 from pathlib import Path
-from xml.etree import ElementTree
 
 import av
 import numpy as np
@@ -18,14 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image
-from pympi import Eaf, TextGrid
+from pympi import Eaf
 from videos import write_video
 
-from rgwot.datasets.doors import read_segments
+from rgwot.datasets.annotation_files import read_segments
 from rgwot.datasets.names import video_id
 from rgwot.reporting.export import texts
 from rgwot.reporting.export.interface import Segment, Video, export, read_videos, videos_of
-from rgwot.reporting.export.texts import clock, transitions
+from rgwot.reporting.export.texts import clock
 from rgwot.reporting.names import as_named, names_text
 from rgwot.runtime.errors import RgwotError
 from rgwot.video.cutting import cut
@@ -65,13 +63,10 @@ def test_elan(tmp_path: Path) -> None:
     assert len(document.get_annotation_data_for_tier("key steps")) == 3
 
 
-@pytest.mark.parametrize("name", ["elan", "praat"])
-def test_without_their_writer_one_line_says_what_to_install(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_its_writer_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pympi", None)
-    with pytest.raises(RgwotError, match=f"format {name}: needs pympi, which is not installed; pip install pympi-ling"):
-        export(name, VIDEOS, tmp_path / "out")
+    with pytest.raises(RgwotError, match="format elan: needs pympi, which is not installed; pip install pympi-ling"):
+        export("elan", VIDEOS, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -84,21 +79,6 @@ def test_elan_links_videos_by_their_real_names_from_its_own_folder(tmp_path: Pat
     (media,) = Eaf(file).get_linked_files()
     assert media["MEDIA_URL"] == f"file://{named.path}"
     assert (file.parent / media["RELATIVE_MEDIA_URL"]).resolve() == named.path.resolve()
-
-
-def test_praat(tmp_path: Path) -> None:
-    export("praat", VIDEOS, tmp_path / "out")
-    grid = TextGrid(tmp_path / "out/a.TextGrid")
-    (tier,) = grid.get_tiers()
-    assert [(begin, end) for begin, end, label in tier.get_intervals() if label] == [
-        (0.5, 2.0),
-        (2.0, 3.25),
-        (4.0, 12.0004),
-    ]
-    # With the empty intervals of background it covers the whole video, as Praat wants it.
-    every = tier.get_all_intervals()
-    assert (every[0][:2], every[-1][1]) == ((0, 0.5), 12.0004)
-    assert all(first[1] == second[0] for first, second in zip(every, every[1:], strict=False))
 
 
 def test_boris(tmp_path: Path) -> None:
@@ -114,38 +94,7 @@ def test_boris(tmp_path: Path) -> None:
     assert project["observations"]["a"]["media_info"]["length"] == {"films/a.mp4": 12.0}
 
 
-def test_events_to_paste_into_boris(tmp_path: Path) -> None:
-    export("boris_events", VIDEOS, tmp_path / "out")
-    text = (tmp_path / "out/a.tsv").read_text(encoding="utf-8")
-    assert not text.endswith("\n")
-    lines = [line.split("\t") for line in text.split("\n")]
-    # Frames at 30 per second.
-    assert lines[:3] == [
-        ["0.5", "", NAME, "", "", "15"], ["2.0", "", NAME, "", "", "60"], ["2.0", "", "key step 2", "", "", "60"],
-    ]  # fmt: skip
-    assert [len(line) for line in lines] == [6] * 6
-    export("boris_events", [replace(VIDEOS[0], fps=math.nan)], tmp_path / "more")
-    assert (tmp_path / "more/a.tsv").read_text().split("\n")[0].endswith("\tNA")
-
-
-def test_label_studio(tmp_path: Path) -> None:
-    export("label_studio", VIDEOS, tmp_path / "out")
-    tasks = json.loads((tmp_path / "out/tasks.json").read_text(encoding="utf-8"))
-    results = tasks[0]["predictions"][0]["result"]
-    assert all({"id", "from_name", "to_name", "type", "value"} == set(result) for result in results)
-    assert {result["type"] for result in results} == {"timelinelabels"}
-    ranges = [result["value"]["ranges"] for result in results]
-    # At 30 per second the 16th frame is the first at 0.5 s, and the 60th the last before 2 s.
-    assert ranges == [[{"start": 16, "end": 60}], [{"start": 61, "end": 98}], [{"start": 121, "end": 361}]]
-    view = ElementTree.parse(tmp_path / "out/interface.xml")
-    assert [one.get("value") for one in view.iter("Label")] == [NAME, "key step 2"]
-    assert view.find("TimelineLabels").get("name") == results[0]["from_name"]
-    alone = replace(VIDEOS[0], path=Path("features/a.npy"), size=(math.nan, math.nan))
-    with pytest.raises(RgwotError, match=r"features/a.npy: found features without a video"):
-        export("label_studio", [alone], tmp_path / "more")
-
-
-@pytest.mark.parametrize("name", ["elan", "praat", "boris", "label_studio", "csv"])
+@pytest.mark.parametrize("name", ["elan", "boris", "csv"])
 @given(data=st.data())
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_written_is_read_back(name: str, data: st.DataObject, tmp_path: Path) -> None:
@@ -162,11 +111,6 @@ def test_what_is_written_is_read_back(name: str, data: st.DataObject, tmp_path: 
     video = Video(video_id("cup of tea"), tmp_path / "cup of tea.mp4", 20.0, 25.0, (64, 48), segments)
     export(name, [video], tmp_path / name)
     file = next(path for path in sorted((tmp_path / name).glob("[!.]*")) if path.suffix != ".xml")
-    if name == "label_studio":
-        # Somebody accepts the predictions.
-        (task,) = json.loads(file.read_text(encoding="utf-8"))
-        file = tmp_path / "accepted.json"
-        file.write_text(json.dumps([{"data": task["data"], "annotations": task["predictions"]}]), encoding="utf-8")
     table = read_segments(file)
     assert set(table["video"]) <= {"cup of tea", video.name}
     found = [tuple(row) for row in table[["start_s", "end_s", "label"]].itertuples(index=False)]
@@ -186,30 +130,13 @@ def test_a_table_of_segments_is_enough(tmp_path: Path) -> None:
 
 
 def test_labels_and_subtitles(tmp_path: Path) -> None:
-    for name in ("audacity", "webvtt", "srt", "csv"):
+    for name in ("webvtt", "csv"):
         export(name, VIDEOS, tmp_path / name)
-    lines = (tmp_path / "audacity/a.txt").read_text(encoding="utf-8").splitlines()
-    assert [line.count("\t") for line in lines] == [2, 2, 2]
-    assert lines[1] == "2.000000\t3.250000\tkey step 2"
     cues = (tmp_path / "webvtt/a.vtt").read_text(encoding="utf-8")
     assert cues.startswith("WEBVTT\n\n00:00:00.500 --> 00:00:02.000\npour &lt;b&gt;")
-    assert re.findall(r"^(\d+)\n\S+ --> (\S+)", (tmp_path / "srt/a.srt").read_text(encoding="utf-8"), re.MULTILINE) == [
-        ("1", "00:00:02,000"), ("2", "00:00:03,250"), ("3", "00:00:12,000"),
-    ]  # fmt: skip
     table = pd.read_csv(tmp_path / "csv/segments.csv")
     assert table[["video", "start_s", "key_step"]].values.tolist() == [["a", 0.5, 1], ["a", 2.0, 2], ["a", 4.0, 1]]
     assert clock(3600 * 25 + 61.0004) == "25:01:01.000"
-
-
-def test_transitions_count_what_follows_what(tmp_path: Path) -> None:
-    again = Video(
-        "c", Path("c.mp4"), 9.0, 30.0, (64, 48), (Segment(0, 2, 2, "x"), Segment(3, 5, 2, "x"), Segment(5, 6, 1, "y"))
-    )
-    assert transitions([again]) == {("start", "x"): 1, ("x", "y"): 1, ("y", "end"): 1}
-    export("transitions", [*VIDEOS, again], tmp_path / "out")
-    table = pd.read_csv(tmp_path / "out/transitions.csv").set_index(["from", "to"])
-    assert table.loc[("start", "x"), "share"] == 0.5
-    assert [path.name for path in (tmp_path / "out").glob("[!.]*")] == ["transitions.csv"]
 
 
 def grey(path: Path) -> list[NDArray[np.float64]]:
@@ -267,7 +194,7 @@ def test_clips_of_a_video_that_starts_late_count_from_its_first_frame(
     assert "no frame from 7 to 8 s" in caplog.text
 
 
-@pytest.mark.parametrize("name", ["elan", "praat", "audacity", "webvtt", "srt", "boris_events"])
+@pytest.mark.parametrize("name", ["elan", "webvtt"])
 def test_a_name_that_is_a_path_leads_nowhere_else(tmp_path: Path, name: str) -> None:
     export(name, [replace(VIDEOS[0], name="..%2Fa")], tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
@@ -361,9 +288,9 @@ def test_what_is_not_an_export_as_it_was_written_stays(tmp_path: Path, name: str
 def test_a_file_added_while_an_export_is_made_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "out"
     export("csv", VIDEOS, folder)
-    monkeypatch.setattr(texts, "export_srt", lambda videos, made: (folder / "thesis.txt").touch())
+    monkeypatch.setattr(texts, "export_webvtt", lambda videos, made: (folder / "thesis.txt").touch())
     with pytest.raises(RgwotError, match=r"found thesis\.txt"):
-        export("srt", VIDEOS, folder)
+        export("webvtt", VIDEOS, folder)
     assert (folder / "thesis.txt").exists()
     assert (folder / "segments.csv").exists()
 

@@ -7,11 +7,8 @@ import re
 import shutil
 import subprocess
 from datetime import datetime
-from itertools import pairwise
 from pathlib import Path
-from xml.etree import ElementTree
 
-import networkx as nx
 import pytest
 
 from rgwot.procedure import Event, Procedure, Recording, deviations, learn
@@ -59,19 +56,6 @@ def names(tmp_path: Path, keysteps: Path) -> Path:
     return path
 
 
-def test_graphml_is_read_back_by_networkx(tmp_path: Path, keysteps: Path, names: Path, procedure: Procedure) -> None:
-    export_keysteps("graphml", keysteps, tmp_path / "out", names=names)
-    found = nx.read_graphml(tmp_path / "out/procedure.graphml")
-    assert set(found.edges) == {(str(edge.before), str(edge.after)) for edge in procedure.edges}
-    assert {("START", "1"), ("1", "2"), ("2", "3"), ("3", "END")} <= set(found.edges)
-    assert {node: facts["label"] for node, facts in found.nodes(data=True)} == {
-        "START": "START", "END": "END", "1": "key step 1", "2": NAME, "3": "key step 3", "4": "key step 4",
-    }  # fmt: skip
-    assert [found.nodes[step]["optional"] for step in ("1", "4")] == [False, True]
-    assert (found.nodes["4"]["n_videos"], found.nodes["4"]["share"]) == (3, 3 / 8)
-    assert (found.edges["1", "2"]["agree"], found.edges["1", "2"]["both"]) == (8, 8)
-
-
 def test_dot_has_every_node_and_edge(tmp_path: Path, keysteps: Path, names: Path, procedure: Procedure) -> None:
     export_keysteps("dot", keysteps, tmp_path / "out", names=names)
     text = (tmp_path / "out/procedure.dot").read_text(encoding="utf-8")
@@ -92,23 +76,6 @@ def test_graphviz_reads_the_dot_file(tmp_path: Path, keysteps: Path, names: Path
     assert drawn == {(str(edge.before), str(edge.after)) for edge in procedure.edges}
 
 
-def test_mermaid_has_every_edge_and_no_letter_that_it_reads(
-    tmp_path: Path, keysteps: Path, names: Path, procedure: Procedure
-) -> None:
-    export_keysteps("mermaid", keysteps, tmp_path / "out", names=names)
-    lines = (tmp_path / "out/procedure.mmd").read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "flowchart LR"
-    edges = {found.groups() for line in lines if (found := re.fullmatch(r"  (\w+) -->(?:\|\"\d/\d\"\|)? (\w+)", line))}
-    short = {f"step{step}": str(step) for step in range(1, 5)}
-    assert {(short.get(a, a), short.get(b, b)) for a, b in edges} == {
-        (str(edge.before), str(edge.after)) for edge in procedure.edges
-    }
-    assert '  step2["pour #60;b#62;#34;oil#34;#60;#47;b#62; #38; stir#92;<br/>8 of 8 videos"]' in lines
-    assert [line for line in lines if line.endswith(":::optional")] == [
-        '  step4["key step 4<br/>3 of 8 videos"]:::optional'
-    ]
-
-
 VIDEOS = [
     Video("a", Path("a.mp4"), 12.0, 30.0, (64, 48), (Segment(0.5, 2.0, 1, NAME), Segment(2.0, 3.25, 2, "key step 2"))),
     Video("b", Path("b.mp4"), 5.0, 25.0, (64, 48), ()),
@@ -117,42 +84,6 @@ VIDEOS = [
 
 def seconds(date: str) -> float:
     return datetime.fromisoformat(date).timestamp()
-
-
-def test_xes_has_the_structure_of_ieee_1849(tmp_path: Path) -> None:
-    export("xes", VIDEOS, tmp_path / "out")
-    log = ElementTree.parse(tmp_path / "out/eventlog.xes").getroot()
-    space = "{http://www.xes-standard.org/}"
-    assert log.tag == f"{space}log"
-    # A decimal number, as the schema of the standard has it.
-    assert float(log.attrib["xes.version"]) == 1849.2016
-    # The schema's order: extensions, globals, classifiers, attributes, traces.
-    kinds = [child.tag.removeprefix(space) for child in log]
-    order = ["extension", "global", "classifier", "string", "trace"]
-    assert list(dict.fromkeys(kinds)) == order
-    assert all(order.index(a) <= order.index(b) for a, b in pairwise(kinds))
-    prefixes = {child.attrib["prefix"] for child in log.iter(f"{space}extension")}
-    scopes = {child.attrib["scope"]: child for child in log.iter(f"{space}global")}
-    assert set(scopes) == {"trace", "event"}
-    declared = {child.attrib["key"] for child in scopes["event"]}
-    for classifier in log.iter(f"{space}classifier"):
-        assert set(classifier.attrib["keys"].split()) <= declared
-    traces = log.findall(f"{space}trace")
-    assert [trace.find(f"{space}string").attrib for trace in traces] == [
-        {"key": "concept:name", "value": "a"},
-        {"key": "concept:name", "value": "b"},
-    ]
-    events = []
-    for event in traces[0].findall(f"{space}event"):
-        values = {child.attrib["key"]: child.attrib["value"] for child in event}
-        assert set(values) == declared
-        assert {key.split(":")[0] for key in values if ":" in key} <= prefixes
-        assert {child.attrib["key"]: child.tag.removeprefix(space) for child in event}["time:timestamp"] == "date"
-        events.append((values["concept:name"], values["lifecycle:transition"], seconds(values["time:timestamp"])))
-    assert events == [
-        (NAME, "start", 0.5), (NAME, "complete", 2.0), ("key step 2", "start", 2.0), ("key step 2", "complete", 3.25),
-    ]  # fmt: skip
-    assert not traces[1].findall(f"{space}event")
 
 
 def test_the_event_log_has_the_columns_of_process_mining(tmp_path: Path, keysteps: Path) -> None:
@@ -172,9 +103,9 @@ def test_the_event_log_has_the_columns_of_process_mining(tmp_path: Path, keystep
 
 def test_a_procedure_of_nothing_is_still_a_graph(tmp_path: Path) -> None:
     graph = learn([Recording("v", (), 5.0)]).graph
-    for format_ in ("dot", "mermaid", "graphml"):
-        export(format_, graph, tmp_path / format_)
-    assert set(nx.read_graphml(tmp_path / "graphml/procedure.graphml")) == {"START", "END"}
+    export("dot", graph, tmp_path / "dot")
+    text = (tmp_path / "dot/procedure.dot").read_text()
+    assert set(re.findall(r"^  (START|END|\d+) \[", text, re.M)) == {"START", "END"}
 
 
 def test_what_is_missing_is_said_in_one_line(tmp_path: Path, keysteps: Path) -> None:

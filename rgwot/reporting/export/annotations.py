@@ -1,4 +1,4 @@
-"""Annotations of ELAN, Praat and BORIS, and tasks of Label Studio."""
+"""Annotations of ELAN and BORIS."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
-from rgwot import __version__
-from rgwot.datasets.doors.rows import TIER
+from rgwot.datasets.annotation_files.rows import TIER
 from rgwot.reporting.export.interface import Video, key_steps_of
-from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_text
 from rgwot.runtime.optional import optional
-from rgwot.timing import frame_range, parse_rate
 
 
 def export_elan(videos: Sequence[Video], folder: Path) -> None:
@@ -58,19 +54,6 @@ def _addresses(path: Path, folder: Path) -> tuple[str, str]:
         return path.as_posix(), f"./{path.name}"
     between = Path(os.path.relpath(path, folder)).as_posix()
     return f"file://{'' if path.as_posix().startswith('/') else '/'}{path.as_posix()}", f"./{between}"
-
-
-def export_praat(videos: Sequence[Video], folder: Path) -> None:
-    """Write one file per video with one tier of intervals; background is an empty interval, as Praat has it."""
-    pympi = optional("pympi", "format praat", "pip install pympi-ling")
-    for video in videos:
-        end = max([video.duration_s, *(segment.end_s for segment in video.segments)])
-        grid = pympi.TextGrid(xmax=end)
-        tier = grid.add_tier(TIER)
-        for start_s, end_s, _, label in video.segments:
-            if end_s > start_s:
-                tier.add_interval(start_s, end_s, label)
-        grid.to_file(folder / f"{video.stem}.TextGrid")
 
 
 #: BORIS wants dates; of a video nothing is known.
@@ -144,52 +127,3 @@ def _events(video: Video) -> list[list[Any]]:
     )
     known = not math.isnan(video.fps)
     return [[time, "", label, "", "", round(time * video.fps) if known else "NA"] for time, _, label in moments]
-
-
-def export_boris_events(videos: Sequence[Video], folder: Path) -> None:
-    """Write one file per video, to be copied as a whole and pasted into its observation.
-
-    BORIS takes exactly six fields per line, no header and no line end at the end.
-    """
-    for video in videos:
-        lines = ["\t".join(map(str, event)) for event in _events(video)]
-        write_text("\n".join(lines), folder / f"{video.stem}.tsv")
-
-
-#: Names of the tags of the interface, which predictions refer to.
-LABELS, VIDEO = "key_steps", "video"
-
-
-def export_label_studio(videos: Sequence[Video], folder: Path) -> None:
-    """Write ``tasks.json`` and ``interface.xml``; Label Studio counts frames from 1 and includes the last of a range.
-
-    Raises
-    ------
-    RgwotError
-        For features without a video.
-    """
-    tasks = []
-    for video in videos:
-        if not video.filmed:
-            raise RgwotError(
-                f"{video.path}: found features without a video, expected videos, whose frames are labelled"
-            )
-        fps = parse_rate(video.fps)
-        tags = {"from_name": LABELS, "to_name": VIDEO, "type": "timelinelabels"}
-        results = []
-        for number, (start_s, end_s, _, label) in enumerate(video.segments):
-            first, stop = frame_range(start_s, end_s, fps, "exact")
-            if stop > first:
-                value = {"ranges": [{"start": first + 1, "end": stop}], "timelinelabels": [label]}
-                results.append({"id": f"s{number}", **tags, "value": value})
-        prediction = {"model_version": f"rgwot {__version__}", "result": results}
-        data = {"video": video.path.as_posix(), "fps": float(fps)}
-        tasks.append({"data": data, "predictions": [prediction]})
-    write_text(json.dumps(tasks, ensure_ascii=False, indent=1) + "\n", folder / "tasks.json")
-    view = ElementTree.Element("View")
-    ElementTree.SubElement(view, "Video", {"name": VIDEO, "value": "$video", "framerate": "$fps"})
-    labels = ElementTree.SubElement(view, "TimelineLabels", {"name": LABELS, "toName": VIDEO})
-    for label in key_steps_of(videos).values():
-        ElementTree.SubElement(labels, "Label", {"value": label})
-    ElementTree.indent(view)
-    ElementTree.ElementTree(view).write(folder / "interface.xml", encoding="utf-8")

@@ -43,23 +43,11 @@ class Format:
 FORMATS: Mapping[str, Format] = {
     "csv": Format("texts", "one table of all videos, segments.csv, with names of key steps"),
     "elan": Format("annotations", "annotations of ELAN, VIDEO.eaf, with the video linked if there is one", links=True),
-    "praat": Format("annotations", "TextGrids of Praat, VIDEO.TextGrid"),
-    "audacity": Format("texts", "text labels, VIDEO.txt, as Audacity imports them"),
     "webvtt": Format("texts", "subtitles, VIDEO.vtt, which browsers show"),
-    "srt": Format("texts", "subtitles, VIDEO.srt, which video players show"),
     "boris": Format("annotations", "a project of BORIS, project.boris, an observation per video", links=True),
-    "boris_events": Format("annotations", "events to copy and paste into an observation of BORIS, VIDEO.tsv"),
     "lerobot": Format("lerobot", "subtasks of the dataset of LeRobot that the episodes were cut from, to copy over it"),
-    "lerobot_index": Format("lerobot", "the same in the form before LeRobot 0.6, subtask_index"),
-    "label_studio": Format(
-        "annotations", "tasks of Label Studio with predictions, and its labelling interface", links=True
-    ),
     "clips": Format("clips", "a clip per segment, and a sheet of pictures per key step; needs --root"),
-    "transitions": Format("texts", "which key step follows which and how often, transitions.csv"),
     "dot": Format("graphs", "the procedure for Graphviz, procedure.dot", graph=True),
-    "mermaid": Format("graphs", "the procedure as a flowchart in Markdown, procedure.mmd", graph=True),
-    "graphml": Format("graphs", "the procedure as a graph, procedure.graphml, with all its numbers", graph=True),
-    "xes": Format("texts", "an event log for process mining, eventlog.xes (IEEE 1849)"),
     "eventlog": Format("texts", "an event log for process mining, eventlog.csv"),
 }
 

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from rgwot.datasets.lerobot import INFO, ORIGIN, PERSISTENT, SUBTASK_INDEX, SUBTASKS, Dataset, open_dataset
-from rgwot.reporting.export.interface import Segment, Video, key_steps_of
+from rgwot.datasets.lerobot import EPISODES, INFO, ORIGIN, PERSISTENT, SUBTASK_INDEX, Dataset, MissingFile, open_dataset
+from rgwot.reporting.export.interface import Segment, Video
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import write_json
+from rgwot.runtime.files import write_json, write_text
 
 #: Subtasks last until the next, so that background is one, too.
 BACKGROUND = "background"
 
 
 def export_lerobot(videos: Sequence[Video], folder: Path) -> None:
-    """Write ``data`` and ``meta/info.json`` with the column ``language_persistent``, to copy over the dataset.
+    """Write ``data`` and ``meta`` with the key steps as subtasks, to copy over the dataset.
 
-    Every frame has the list of the whole episode: when which subtask starts, at times of frames. Subtasks that were
-    there are replaced, in whichever form; other styles stay.
+    Every frame gets the column ``language_persistent``, the list of the whole episode: when which subtask starts, at
+    times of frames. Subtasks that were there are replaced, in whichever form; other styles stay. Every episode gets the
+    columns that LeRobot's SARM reads (``sparse_subtask_names`` and their times and frames), without background.
     """
     dataset, episodes = _episodes(videos)
 
@@ -47,21 +49,69 @@ def export_lerobot(videos: Sequence[Video], folder: Path) -> None:
             rows.sort(key=lambda row: float(row["timestamp"]))
         return [rows] * len(frames)
 
-    _write(dataset, episodes, folder, PERSISTENT, column)
+    _write_frames(dataset, episodes, folder, column)
+    sparse = {number: _sparse(segments, dataset.fps) for number, segments in episodes.items()}
+    (_write_tables if dataset.shared else _write_lines)(dataset, sparse, folder)
+    write_json(_proportions(sparse), folder / "meta/temporal_proportions_sparse.json")
 
 
-def export_lerobot_index(videos: Sequence[Video], folder: Path) -> None:
-    """Write the form before version 0.6: the column ``subtask_index``, and ``meta/subtasks.parquet``."""
-    dataset, episodes = _episodes(videos)
-    names = list(dict.fromkeys([BACKGROUND, *key_steps_of(videos).values()]))
+def _sparse(segments: Sequence[Segment], fps: Fraction) -> dict[str, list[Any]]:
+    """Return the subtasks of an episode in the columns of SARM; an end frame is that after the last."""
+    frames = [(_frame(start_s, fps), _frame(end_s, fps), label) for start_s, end_s, _, label in segments]
+    frames = [span for span in frames if span[1] > span[0]]
+    return {
+        "sparse_subtask_names": [label for _, _, label in frames],
+        "sparse_subtask_start_times": [float(start / fps) for start, _, _ in frames],
+        "sparse_subtask_end_times": [float(end / fps) for _, end, _ in frames],
+        "sparse_subtask_start_frames": [start for start, _, _ in frames],
+        "sparse_subtask_end_frames": [end for _, end, _ in frames],
+    }
 
-    def column(frames: Any) -> list[Any]:
-        segments = episodes.get(int(frames["episode_index"].iloc[0]), ())
-        return [names.index(label) for label in _labels(frames["timestamp"].to_numpy(), segments)]
 
-    _write(dataset, episodes, folder, SUBTASK_INDEX, column)
-    numbers = pd.DataFrame({SUBTASK_INDEX: range(len(names))}, index=pd.Index(names, name="subtask"))
-    numbers.to_parquet(folder / SUBTASKS)
+def _frame(time_s: float, fps: Fraction) -> int:
+    """Return the first frame at or after a time, which may be half a millisecond late by rounding."""
+    return math.ceil((time_s - 5e-4) * float(fps))
+
+
+def _proportions(sparse: Mapping[int, Mapping[str, list[Any]]]) -> dict[str, float]:
+    """Return the mean share of each subtask in the labelled time of an episode, those that have it."""
+    shares: dict[str, list[float]] = {}
+    for columns in sparse.values():
+        spans = list(zip(*(columns[f"sparse_subtask_{what}"] for what in ("names", "start_frames", "end_frames")),
+                         strict=True))  # fmt: skip
+        total = sum(end - start for _, start, end in spans)
+        for name in dict.fromkeys(name for name, _, _ in spans):
+            own = sum(end - start for other, start, end in spans if other == name)
+            shares.setdefault(name, []).append(own / total)
+    means = {name: float(np.mean(values)) for name, values in shares.items()}
+    return {name: mean / sum(means.values()) for name, mean in means.items()}
+
+
+def _write_lines(dataset: Dataset, sparse: Mapping[int, Mapping[str, list[Any]]], folder: Path) -> None:
+    """Write the episodes of version 2, each with its subtasks."""
+    rows = [json.loads(line) for line in (dataset.root / EPISODES).read_text(encoding="utf-8").splitlines() if line]
+    lines = [json.dumps({**row, **sparse.get(int(row["episode_index"]), {})}, ensure_ascii=False) for row in rows]
+    write_text("\n".join([*lines, ""]), folder / EPISODES)
+
+
+def _write_tables(dataset: Dataset, sparse: Mapping[int, Mapping[str, list[Any]]], folder: Path) -> None:
+    """Write the tables of episodes of version 3, each episode with its subtasks; those without any have none."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    kinds = {"names": pa.string(), "times": pa.float64(), "frames": pa.int64()}
+    for source in sorted((dataset.root / "meta/episodes").rglob("*.parquet")):
+        table = parquet.read_table(source)
+        numbers = table.column("episode_index").to_pylist()
+        for name in _sparse((), dataset.fps):
+            values = [sparse[number][name] if number in sparse else None for number in numbers]
+            column = pa.array(values, type=pa.list_(kinds[name.rpartition("_")[2]]))
+            if name in table.column_names:
+                table = table.drop_columns([name])
+            table = table.append_column(name, column)
+        place = folder / source.relative_to(dataset.root)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(table.replace_schema_metadata(None), place, compression="snappy")
 
 
 def _episodes(videos: Sequence[Video]) -> tuple[Dataset, dict[int, tuple[Segment, ...]]]:
@@ -86,8 +136,8 @@ def _labels(times: Any, segments: Sequence[Segment]) -> list[str]:
     return [str(label) for label in labels]
 
 
-def _write(dataset: Dataset, episodes: Any, folder: Path, name: str, column: Any) -> None:
-    """Write all files of frames, with a column instead of those of subtasks that were there, and what it is.
+def _write_frames(dataset: Dataset, episodes: Any, folder: Path, column: Any) -> None:
+    """Write all files of frames with the column `PERSISTENT`, without those of subtasks that were there, and its info.
 
     A row group is an episode.
     """
@@ -96,30 +146,36 @@ def _write(dataset: Dataset, episodes: Any, folder: Path, name: str, column: Any
 
     text = pa.string()
     fields = [("role", text), ("content", text), ("style", text), ("timestamp", pa.float32()), ("camera", text)]
-    standard = pa.list_(pa.struct([*fields, ("tool_calls", pa.list_(text))])) if name == PERSISTENT else pa.int64()
+    standard = pa.list_(pa.struct([*fields, ("tool_calls", pa.list_(text))]))
     rows = dataset.episodes.to_dict("records")
     unknown = set(episodes) - {int(row["episode_index"]) for row in rows}
     if unknown:
         raise RgwotError(f"{dataset.root}: has no episode {min(unknown)}; expected the dataset that it was cut from")
-    for source in dict.fromkeys(dataset.data(row) for row in rows):
+    sources: dict[Path, None] = {}
+    for row in rows:
+        try:
+            sources[dataset.data(row)] = None
+        except MissingFile:
+            # Of an episode that was left out there is nothing to write.
+            if int(row["episode_index"]) in episodes:
+                raise
+    for source in sources:
         plain = parquet.read_table(source)
         frames = plain.to_pandas(ignore_metadata=True)
         kind = standard
-        if PERSISTENT == name in plain.column_names:
+        if PERSISTENT in plain.column_names:
             # Rows of other styles keep their form, unless there is none.
-            there = plain.schema.field(name).type
+            there = plain.schema.field(PERSISTENT).type
             kind = there if pa.types.is_struct(there.value_type) else standard
         plain = plain.drop_columns([one for one in (PERSISTENT, SUBTASK_INDEX) if one in plain.column_names])
         place = folder / source.relative_to(dataset.root)
         place.parent.mkdir(parents=True, exist_ok=True)
-        schema = pa.schema([*plain.schema.remove_metadata(), pa.field(name, kind)])
+        schema = pa.schema([*plain.schema.remove_metadata(), pa.field(PERSISTENT, kind)])
         with parquet.ParquetWriter(place, schema, compression="snappy") as writer:
             for _, own in frames.groupby("episode_index", sort=False):
-                first = own.index[0]
                 values = pa.array(column(own), type=kind)
-                part = plain.slice(first, len(own)).replace_schema_metadata(None)
-                writer.write_table(part.append_column(pa.field(name, kind), values), row_group_size=len(own))
-    other = SUBTASK_INDEX if name == PERSISTENT else PERSISTENT
-    features = {key: value for key, value in dataset.info["features"].items() if key != other}
-    features[name] = {"dtype": "language" if name == PERSISTENT else "int64", "shape": [1], "names": None}
+                part = plain.slice(own.index[0], len(own)).replace_schema_metadata(None)
+                writer.write_table(part.append_column(pa.field(PERSISTENT, kind), values), row_group_size=len(own))
+    features = {key: value for key, value in dataset.info["features"].items() if key != SUBTASK_INDEX}
+    features[PERSISTENT] = {"dtype": "language", "shape": [1], "names": None}
     write_json({**dataset.info, "features": features}, folder / INFO)

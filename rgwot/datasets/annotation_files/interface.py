@@ -5,16 +5,15 @@ from __future__ import annotations
 import logging
 import math
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rgwot.datasets.annotation_files import boris, formats
+from rgwot.datasets.annotation_files.rows import Hints, Row
 from rgwot.datasets.annotations import Annotation, Notes, Segment, checked
-from rgwot.datasets.doors import boris, others
-from rgwot.datasets.doors.rows import Hints, Row
 from rgwot.datasets.faults import DataFault
 from rgwot.datasets.names import pairing_key
 from rgwot.datasets.text import read_bytes
@@ -32,63 +31,44 @@ def _has(*marks: str) -> Callable[[str], bool]:
     return lambda head: all(mark in head for mark in marks)
 
 
-def _tabs(number: int) -> Callable[[str], bool]:
-    """Return what fits a line of a time and so many tabs, and an empty file: that of a video without a segment."""
-    return lambda head: re.match(rf"\s*$|[\d.,]+(\t[^\t\n]*){{{number}}}", head) is not None
-
-
 @dataclass(frozen=True)
-class Format:
+class Reader:
     """A format of annotations."""
 
     read: Callable[[Path, Hints], Iterable[Row]]  #: whatever it raises on a damaged file becomes a `DataFault`
     suffixes: tuple[str, ...]  #: of its files, in lower case
     description: str
     fits: Callable[[str], bool] = _has()  #: whether a file that begins like this, with such a suffix, is of it
-    many: str = ""  #: what stands at the beginning of a file that may annotate many videos; empty: none may
+    many: tuple[str, ...] = ()  #: one of these stands at the beginning of a file that may annotate many videos
     counts: bool = False  #: whether it counts frames, so that `Hints.fps` is needed
 
 
 #: Of those with the suffix of a file, it is of the first that it fits. Rows hold no background.
-FORMATS: Mapping[str, Format] = {
-    "elan": Format(others.read_elan, (".eaf",), "a tier of ELAN", _has("ANNOTATION_DOCUMENT")),
-    "praat": Format(others.read_praat, (".textgrid",), "an interval tier of Praat", _has("TextGrid")),
-    "boris": Format(boris.read_project, (".boris", ".boris.gz"), "a project of BORIS", many="{"),
-    "boris_aggregated": Format(
-        boris.read_aggregated,
-        (".tsv", ".csv"),
-        "aggregated events of BORIS",
-        _has("Behavior", boris.START, boris.STOP),
-        many="Observation id",
+READERS: Mapping[str, Reader] = {
+    "elan": Reader(formats.read_elan, (".eaf",), "a tier of ELAN", _has("ANNOTATION_DOCUMENT")),
+    "boris": Reader(
+        boris.read_boris,
+        (".boris", ".boris.gz", ".tsv", ".csv"),
+        "a project or an exported table of BORIS",
+        boris.is_boris,
+        many=("{", boris.MANY),
     ),
-    "boris_tabular": Format(
-        boris.read_tabular,
-        (".tsv", ".csv"),
-        "tabular events of BORIS",
-        _has("Behavior", "Observation id", "Time"),
-        many="Observation id",
-    ),
-    "boris_events": Format(boris.read_events, (".tsv",), "events as BORIS copies them", _tabs(5)),
-    "label_studio": Format(
-        others.read_label_studio,
-        (".json",),
-        "timeline labels of Label Studio, exported as JSON",
-        many="{",
-        counts=True,
-    ),
-    "audacity": Format(others.read_audacity, (".txt",), "labels of Audacity", _tabs(2)),
-    "mstcn": Format(others.read_mstcn, (".txt",), "a label per line and frame, as MS-TCN has it", counts=True),
-    "table": Format(
-        others.read_table,
+    "mstcn": Reader(formats.read_mstcn, (".txt",), "a label per line and frame, as MS-TCN has it", counts=True),
+    "table": Reader(
+        formats.read_table,
         (".csv", ".tsv"),
         "columns start_s, end_s, label, and video if there are several",
-        others.is_table,
-        many="video",
+        formats.is_table,
+        many=("video",),
     ),
-    "three_columns": Format(
-        others.read_without_header, (".csv",), "start,end,<number> <name> without a header, as EgoProceL has it"
+    "three_columns": Reader(
+        formats.read_without_header, (".csv",), "start,end,<number> <name> without a header, as EgoProceL has it"
     ),
 }
+
+
+TEXTS = (".csv", ".tsv", ".txt")
+"""Suffixes of files that may be empty: that of a video without a segment."""
 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
@@ -100,31 +80,33 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
 def format_of(path: Path) -> str:
     """Return the format of a file; DataFault if its suffix or its content is of none."""
     suffix = suffix_of(path)
-    known = [name for name, about in FORMATS.items() if suffix in about.suffixes]
+    known = [name for name, about in READERS.items() if suffix in about.suffixes]
     if not known:
         every = suffixes(Hints(fps=Fraction(1)))
         raise DataFault("file", path, "", f"suffix {suffix!r}; expected an annotation: one of {', '.join(every)}")
     head = _head(path)
+    if suffix in TEXTS and not head.strip():
+        return known[-1]
     for name in known:
-        if FORMATS[name].fits(head):
+        if READERS[name].fits(head):
             return name
     raise DataFault(
-        "file", path, "", f"not recognised; expected {' or '.join(FORMATS[name].description for name in known)}"
+        "file", path, "", f"not recognised; expected {' or '.join(READERS[name].description for name in known)}"
     )
 
 
 def suffixes(hints: Hints) -> tuple[str, ...]:
     """Return the suffixes of annotations that can be read, whichever format of a suffix they have, with these hints."""
-    known = dict.fromkeys(suffix for about in FORMATS.values() for suffix in about.suffixes)
-    counting = {suffix for about in FORMATS.values() if about.counts for suffix in about.suffixes}
+    known = dict.fromkeys(suffix for about in READERS.values() for suffix in about.suffixes)
+    counting = {suffix for about in READERS.values() if about.counts for suffix in about.suffixes}
     return tuple(suffix for suffix in known if hints.fps is not None or suffix not in counting)
 
 
 def annotates_many(path: Path) -> bool:
     """Return whether an annotation may be of many videos, by its content; one that cannot be read is of none."""
     try:
-        many = FORMATS[format_of(path)].many
-        return bool(many) and (path.suffix.lower() == ".gz" or many in _head(path))
+        many = READERS[format_of(path)].many
+        return bool(many) and (path.suffix.lower() == ".gz" or any(mark in _head(path) for mark in many))
     except DataFault:
         return False
 
@@ -135,16 +117,16 @@ def read_segments(
     tier: str | None = None,
     fps: str | float | Fraction | None = None,
 ) -> pd.DataFrame:
-    """Read the segments of one file in any of the `FORMATS`, recognised by suffix and content.
+    """Read the segments of one file in any of the `READERS`, recognised by suffix and content.
 
     Parameters
     ----------
     path
         The file.
     tier
-        Of ELAN and Praat: the tier; without it the tier ``key steps``, or the only one.
+        Of ELAN: the tier; without it the tier ``key steps``, or the only one.
     fps
-        Of Label Studio and MS-TCN, which count frames: frames per second.
+        Of MS-TCN, which counts frames: frames per second.
 
     Returns
     -------
@@ -187,14 +169,16 @@ def read_annotation(path: Path, names: Iterable[str], hints: Hints, clock: Video
 
 def _rows(path: Path, hints: Hints) -> list[Row]:
     name = format_of(path)
+    if suffix_of(path) in TEXTS and not _head(path).strip():
+        return []
     try:
-        rows = [row._replace(label=" ".join(row.label.split())) for row in FORMATS[name].read(path, hints)]
+        rows = [row._replace(label=" ".join(row.label.split())) for row in READERS[name].read(path, hints)]
     except RgwotError:
         raise
     except Exception as error:  # noqa: BLE001 (parsers of other people raise anything on a damaged file)
         raise DataFault(
             "file", path, "", f"cannot be read ({type(error).__name__}: {first_line(error)[:100]}); expected "
-            f"{FORMATS[name].description}; export it again"
+            f"{READERS[name].description}; export it again"
         ) from error  # fmt: skip
     for row in rows:
         if not (math.isfinite(row.start_s) and math.isfinite(row.end_s) and 0 <= row.start_s <= row.end_s):
@@ -206,5 +190,4 @@ def _rows(path: Path, hints: Hints) -> list[Row]:
 
 
 def _head(path: Path) -> str:
-    # Praat writes UTF-16 where it needs it.
-    return read_bytes(path)[:_HEAD].decode("utf-8-sig", errors="replace").replace("\0", "")
+    return read_bytes(path)[:_HEAD].decode("utf-8-sig", errors="replace")

@@ -1,4 +1,4 @@
-"""Projects of BORIS (``.boris``, JSON, packed or not), its tables of events, and events that it copies and pastes.
+"""Projects of BORIS (``.boris``, JSON, packed or not), and the tables of events that it exports.
 
 State events come in pairs; what no pair covers is background. The video is the media file, or else the observation's
 name.
@@ -11,11 +11,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from rgwot.datasets.doors.rows import Hints, Row, media_stem, number, read_json, records
+from rgwot.datasets.annotation_files.rows import Hints, Row, media_stem, number, read_json, records
 from rgwot.datasets.faults import DataFault
-from rgwot.datasets.text import filled_lines
+from rgwot.datasets.text import read_lines
 
 START, STOP = "Start (s)", "Stop (s)"
+#: What a table of many observations has in its header.
+MANY = "Observation id"
+# Before version 8 a table begins with lines about its only observation.
+_HEADER_LINES = 40
 
 
 class Event(NamedTuple):
@@ -26,6 +30,19 @@ class Event(NamedTuple):
     subject: str
     code: str
     modifiers: str
+
+
+def is_boris(head: str) -> bool:
+    """Return whether a file begins as a project, packed or not, or as an exported table."""
+    return head.startswith("\x1f") or head.lstrip().startswith("{") or ("Behavior" in head and MANY in head)
+
+
+def read_boris(path: Path, hints: Hints) -> Iterator[Row]:
+    """Read a project, a table with an interval per row, or one with a start or a stop per row."""
+    if path.suffix.lower() in (".boris", ".gz"):
+        return read_project(path, hints)
+    header = "\n".join(line.text for line in read_lines(path)[:_HEADER_LINES])
+    return (read_aggregated if START in header and STOP in header else read_tabular)(path, hints)
 
 
 def read_project(path: Path, hints: Hints) -> Iterator[Row]:
@@ -71,15 +88,6 @@ def read_tabular(path: Path, hints: Hints) -> Iterator[Row]:
         events[video] += [event, event] if kind == "POINT" else [event]
     for video, own in events.items():
         yield from _paired(path, video, own)
-
-
-def read_events(path: Path, hints: Hints) -> Iterator[Row]:
-    """Read state events without a header, as an observation has them, of the video of the file's own name."""
-    events = []
-    for line in filled_lines(path):
-        where, (time, subject, code, modifiers, *_) = f"line {line.number}", line.text.split("\t")
-        events.append(Event(where, number(path, where, time), subject, code, modifiers))
-    yield from _paired(path, path.stem, events)
 
 
 def _paired(path: Path, video: str, events: Iterable[Event]) -> Iterator[Row]:

@@ -1,0 +1,5 @@
+"""Segments from the annotation files of other programs: one module per format, listed in `interface.READERS`."""
+
+from rgwot.datasets.annotation_files.interface import read_segments
+
+__all__ = ["read_segments"]
