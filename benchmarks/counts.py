@@ -23,7 +23,7 @@ def counts() -> dict[str, object]:
     from rgwot.cli import VERBS
     from rgwot.config.methods import DECODERS, FAMILIES
     from rgwot.config.settings import defaults
-    from rgwot.datasets.annotations import READERS
+    from rgwot.datasets.annotation_files.interface import READERS
     from rgwot.reporting.export.interface import FORMATS
 
     page = (LIBRARY / "reporting/page/parts/page.html.j2").read_text(encoding="utf-8")
@@ -36,7 +36,7 @@ def counts() -> dict[str, object]:
         "settings": len(defaults()),
         "export formats": len(FORMATS),
         "annotation readers": len(READERS),
-        "tabs": len(re.findall(r'role="tab"', page)),
+        "tabs": len(re.findall(r'role="tabpanel"', page)),
         "verbs": len(VERBS),
         "rules": len(bodies),
         "lines of the longest rule": max(len(body.strip().splitlines()) for body in bodies),

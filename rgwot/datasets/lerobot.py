@@ -71,10 +71,9 @@ class Dataset:
 
     def span(self, episode: dict[Any, Any], camera: str) -> tuple[float, float]:
         """Return from when to when an episode is in its video, in seconds."""
-        if not self.shared:
-            return 0.0, float(int(episode["length"]) / self.fps)
-        start_s, end_s = (float(episode[f"videos/{camera}/{end}_timestamp"]) for end in ("from", "to"))
-        return start_s, end_s
+        start_s = float(episode[f"videos/{camera}/from_timestamp"]) if self.shared else 0.0
+        # By the number of frames: where it ends is the time of its last frame in some datasets, and after it in others.
+        return start_s, start_s + float(int(episode["length"]) / self.fps)
 
     def data(self, episode: dict[Any, Any]) -> Path:
         """Return the file that holds the frames of an episode."""
@@ -235,18 +234,19 @@ def _cut(dataset: Dataset, episode: dict[Any, Any], camera: str, folder: Path) -
     place.mkdir(parents=True, exist_ok=True)
     output = place / f"{name_of(number)}.mp4"
     start_s, end_s = dataset.span(episode, camera)
-    found = None
-    if not dataset.shared:
-        with av.open(str(video)) as container:
-            stream = container.streams.video[0]
-            if stream.codec_context.name in PLAYED:
-                found = stream.frames
-    if found:
-        copyfile(video, output)
-    else:
-        # Half a frame earlier at both ends: a frame's time may be rounded either way.
-        half = 0.5 / float(fps)
-        found = cut(video, start_s - half, end_s - half, output, fps, QUALITY)
+    try:
+        found = 0 if dataset.shared else _frames_to_copy(video)
+        if found:
+            copyfile(video, output)
+        else:
+            # Half a frame earlier at both ends: a frame's time may be rounded either way.
+            half = 0.5 / float(fps)
+            found = cut(video, start_s - half, end_s - half, output, fps, QUALITY)
+    except av.error.FFmpegError as error:
+        raise RgwotError(
+            f"{video}: cannot be read ({first_line(error)[:100]}); expected the video of episode {number}; download it "
+            "again"
+        ) from None
     if found != length:
         raise RgwotError(
             f"{video}: episode {number} has {found} frames from {start_s:.3f} to {end_s:.3f} s; expected {length}; "
@@ -256,6 +256,15 @@ def _cut(dataset: Dataset, episode: dict[Any, Any], camera: str, folder: Path) -
     if rows:
         with (place / f"{name_of(number)}.csv").open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([("start_s", "end_s", "label"), *rows])
+
+
+def _frames_to_copy(video: Path) -> int:
+    """Return how many frames a video has that browsers play as it is; 0 where they do not, or it does not say."""
+    import av
+
+    with av.open(str(video)) as container:
+        stream = container.streams.video[0]
+        return int(stream.frames) if stream.codec_context.name in PLAYED else 0
 
 
 def read_subtasks(dataset: Dataset, episode: dict[Any, Any]) -> Iterator[tuple[float, float, str]]:

@@ -324,3 +324,12 @@ def test_without_pyarrow_one_line_says_what_to_install(tmp_path: Path, monkeypat
     (tmp_path / "a.parquet").write_bytes(b"")
     with pytest.raises(RgwotError, match=r"needs pyarrow, which is not installed; pip install 'rgwot\[lerobot\]'"):
         read_table(tmp_path / "a.parquet")
+
+
+def test_a_damaged_video_ends_in_one_line(root: Path, old: Path, tmp_path: Path) -> None:
+    for dataset in (root, old):
+        video = next(iter(sorted((dataset / "videos").rglob("*.mp4"))))
+        video.write_bytes(video.read_bytes()[:100])
+        with pytest.raises(RgwotError, match=r"\.mp4: cannot be read .*; expected the video of episode 0") as caught:
+            import_episodes(dataset, tmp_path / "out")
+        assert "\n" not in str(caught.value)
