@@ -14,7 +14,7 @@ from rgwot.records import SCORE_COLUMNS
 from rgwot.reporting.tables.scores import join_rows, make_row
 from rgwot.reporting.tables.spec import load_tables
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[1]
 
 SPEC = {
     "datasets": {
