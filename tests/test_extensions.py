@@ -156,6 +156,34 @@ print(tracked_settings(study, "embed", "x", "y", "rgwot@loss.alignment=timed")["
     assert own == "{'unit_s': 16.0}"
 
 
+def test_a_refused_extension_adds_nothing_and_a_path_may_have_dots(folder: Path) -> None:
+    code = """
+from pathlib import Path
+from dataclasses import replace
+import rgwot
+from rgwot.config.extensions import load_extensions
+from rgwot.config.methods import CLUSTERING, FAMILIES, LOSSES
+from rgwot.config.settings import ADDED_BLOCKS
+from mine import EXTENSION
+wrong = {"pieces": replace(EXTENSION.decoders["pieces"], reads=("decode.restart",))}
+try:
+    rgwot.extend(replace(EXTENSION, decoders=wrong))
+except rgwot.RgwotError as error:
+    print(error)
+print([name for name in ("pieces", "slow", "timed", "clock") for known in (CLUSTERING, FAMILIES, LOSSES, ADDED_BLOCKS)
+       if name in known])
+Path("sub").mkdir()
+load_extensions(["sub/../mine.py"])
+print("pieces" in CLUSTERING)
+"""
+    done = run(code, folder)
+    assert done.returncode == 0, done.stderr
+    refused, known, dots = done.stdout.splitlines()
+    assert "unknown key 'decode.restart'; did you mean 'decode.restarts'?" in refused
+    assert known == "[]"
+    assert dots == "True"
+
+
 def test_extensions_run_by_name(folder: Path) -> None:
     done = run(FOUND, folder)
     assert done.returncode == 0, done.stderr

@@ -93,12 +93,18 @@ def extend(extension: Extension, source: str = "extension") -> None:
             # Two files may share a block of settings.
             if owner != source and known.get(name) is not entries[name]:
                 raise RgwotError(f"{where}: {owner} has one of this name; rename it")
+    own = {
+        f"{name}.{field.alias or key}"
+        for name, block in extension.settings.items()
+        for key, field in block.model_fields.items()
+    }
+    keys = {*known_blocks(), *defaults(), *extension.settings, *own}
+    for name, entry in (*extension.losses.items(), *extension.embeddings.items(), *extension.decoders.items()):
+        _check_reads(f"{source}: {name}", entry, keys)
+    # Everything was checked: a refused extension adds nothing.
     for kind, entries, known in added:
         known |= entries
         _BROUGHT.update({(kind, name): source for name in entries})
-    keys = {*known_blocks(), *defaults()}
-    for name, entry in {**extension.losses, **extension.embeddings, **extension.decoders}.items():
-        _check_reads(f"{source}: {name}", entry, keys)
 
 
 def _check_reads(where: str, entry: Entry, keys: set[str]) -> None:
@@ -117,7 +123,7 @@ def load_extensions(paths: Iterable[str | Path]) -> None:
     RgwotError
         For a file that is missing, cannot be imported or defines no ``EXTENSION``, and as `extend`.
     """
-    for path in (Path(path).expanduser().absolute() for path in paths):
+    for path in (Path(path).expanduser().resolve() for path in paths):
         if path in _FILES:
             continue
         if not path.is_file():
@@ -131,7 +137,7 @@ def load_extensions(paths: Iterable[str | Path]) -> None:
             module = import_module(path.stem)
         except Exception as error:
             raise RgwotError(f"extensions: {path}: {type(error).__name__}: {first_line(error)}") from error
-        if Path(module.__file__ or "") != path:
+        if Path(module.__file__ or "").resolve() != path:
             raise RgwotError(f"extensions: {path}: there is another module named {path.stem}; rename the file")
         extension = getattr(module, "EXTENSION", None)
         if not isinstance(extension, Extension):

@@ -156,7 +156,7 @@ def _write_frames(dataset: Dataset, episodes: Any, folder: Path, column: Any) ->
         try:
             sources[dataset.data(row)] = None
         except MissingFile:
-            # Of an episode that was left out there is nothing to write.
+            # Episodes that were left out of the import have no frames here.
             if int(row["episode_index"]) in episodes:
                 raise
     for source in sources:
