@@ -1,5 +1,7 @@
 """How far a comparison of two methods over tasks and seeds can be trusted: the paired bootstrap.
 
+`scipy.stats.bootstrap` draws at one level; here tasks are drawn, and seeds within them.
+
 And what it says of a claim: it holds, it does not hold, or nobody can tell (report/claims.md). All of it is a function
 of arrays.
 """

@@ -161,7 +161,8 @@ def fit_whitening(videos: Sequence[NDArray[Any]], D: int, floor: float) -> White
     -----
     The D leading eigenpairs of the covariance (C, C), or of the samples' inner products (T, T) where there are fewer
     samples than channels: with X the centred samples, X X' u = mu u gives the component X' u / sqrt(mu), of variance
-    mu / T. A component is known up to its sign; here its largest entry is positive.
+    mu / T. A component is known up to its sign; here its largest entry is positive. scikit-learn's PCA wants all
+    samples in one array and has no floor; here the covariance grows video by video.
     """
     samples, channels = sum(len(video) for video in videos), videos[0].shape[1]
     mean = sum((video.sum(axis=0, dtype=np.float64) for video in videos), np.zeros(channels)) / samples

@@ -6,9 +6,13 @@ A relation is a boolean matrix (K, K): [k, l] says that k has to come before l.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import networkx
 
 Booleans = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -20,15 +24,14 @@ LONGEST_BLOCK = 8
 
 
 def closure(relation: Booleans) -> Booleans:
-    """Return the transitive closure of a relation (Warshall, one pass per key step).
+    """Return the transitive closure of a relation, which may have circles.
 
     >>> closure(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)).astype(int).tolist()
     [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
     """
-    closed = np.array(relation, dtype=bool)
-    for middle in range(len(closed)):
-        closed |= closed[:, middle, None] & closed[None, middle]
-    return closed
+    import networkx
+
+    return _matrix(networkx.transitive_closure(networkx.DiGraph(relation)))
 
 
 def reduction(relation: Booleans) -> Booleans:
@@ -37,8 +40,9 @@ def reduction(relation: Booleans) -> Booleans:
     >>> reduction(np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]], dtype=bool)).astype(int).tolist()
     [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
     """
-    closed = closure(relation)
-    return closed & ~((closed.astype(np.int64) @ closed.astype(np.int64)) > 0)
+    import networkx
+
+    return _matrix(networkx.transitive_reduction(networkx.DiGraph(relation)))
 
 
 def surest_first(strength: Floats, wanted: Booleans) -> Booleans:
@@ -181,3 +185,9 @@ def either_order(relation: Booleans, order: Sequence[int]) -> list[list[int]]:
             current = []
         current.append(step)
     return [group for group in [*groups, current] if len(group) > 1]
+
+
+def _matrix(graph: networkx.DiGraph[int]) -> Booleans:
+    import networkx
+
+    return np.asarray(networkx.to_numpy_array(graph, range(len(graph)), dtype=bool, weight=None))

@@ -106,3 +106,25 @@ def test_pot_with_the_square_loss(alpha: float, seed: int) -> None:
     value = objective(cost, alpha, epsilon, r)
     assert float(value(expected)) == pytest.approx(result.objective.item(), abs=1e-8)
     np.testing.assert_allclose(result.plan[0].numpy(), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.5])
+@pytest.mark.parametrize("epsilon", [0.1, 0.03])
+def test_a_proximal_step_of_pot_stays_at_the_plan(alpha: float, epsilon: float) -> None:
+    """POT's batched solver leaves the entropy out; its gradient at the plan, added to the cost, makes up for it."""
+    others = pytest.importorskip("ot.batch", reason="POT 0.9.7 or later")
+    batch, n, m, r = 3, 10, 8, 0.25
+    cost = torch.from_numpy(np.random.default_rng(2).uniform(0, 1, (batch, n, m)))
+    x = structure_matrix_x(n, r, dtype=torch.float64).expand(batch, n, n)
+    y = structure_matrix_y(m, r, dtype=torch.float64).expand(batch, m, m)
+    plan = solve(cost, alpha=alpha, epsilon=epsilon, r=r, tolerance=1e-12, max_iterations=5000).plan
+
+    def step(costs: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = others.solve_gromov_batch(
+            x, -y / 2, reg=0.05, M=costs, alpha=alpha, T_init=plan, symmetric=True, max_iter=1, max_iter_inner=10_000,
+            tol_inner=1e-14,
+        ).plan  # fmt: skip
+        return found
+
+    torch.testing.assert_close(step(cost + epsilon / (1 - alpha) * plan.log()), plan, rtol=0, atol=1e-6)
+    assert (step(cost) - plan).abs().max() > 1e-3
