@@ -21,7 +21,7 @@ import click
 from rgwot import __version__
 from rgwot.cli import bundles, data, features, keysteps, pages, reporting, study, training
 from rgwot.cli.records import recorded
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, one_line
 
 #: Every verb in the order of the stages: the command, and its help in one line.
 VERBS: dict[str, tuple[click.Command, str]] = {
@@ -61,20 +61,14 @@ def main() -> None:
     """Run the command line; a user's mistake ends in one line and exit code 1."""
     try:
         cli(prog_name="rgwot", standalone_mode=False)
-    except RgwotError as error:
-        click.echo(f"rgwot: {error}", err=True)
-        sys.exit(1)
     except click.exceptions.Abort:
         click.echo("rgwot: interrupted", err=True)
         sys.exit(130)
     except click.exceptions.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except OSError as error:
-        # A full disk or a forbidden folder is the user's to mend, not a bug to trace.
-        named = error.filename and error.strerror
-        line = f"{error.filename}: {error.strerror}" if named else " ".join(str(error).split())
-        click.echo(f"rgwot: {line}", err=True)
+    except (RgwotError, OSError) as error:
+        click.echo(f"rgwot: {one_line(error)}", err=True)
         sys.exit(1)
 
 

@@ -28,6 +28,13 @@ def escaped(text: str) -> str:
     return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
 
 
+def one_line(error: BaseException) -> str:
+    """Return what a mistake says in one line: a full disk or a forbidden folder is the user's to mend, too."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) if isinstance(error, OSError) else str(error)
+
+
 def first_line(error: BaseException) -> str:
     """Return the first line of what an exception says, or its kind where it says nothing."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]

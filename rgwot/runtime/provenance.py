@@ -131,6 +131,14 @@ def remake(output: Path, verb: str) -> str:
     )
 
 
+def write_record(output: Path, verb: str, others: Iterable[Path] = (), **content: Any) -> None:
+    """Write the record of an output: what it was made with, and the digests of its files and of others beside it."""
+    about = {"verb": verb, "output": below_results(output) or output.as_posix(), **content, **surroundings()}
+    # Paths and the like as texts.
+    plain = json.loads(json.dumps(about, default=str))
+    write_json({**plain, "digests": digests(output, others)}, record_path(output))
+
+
 def note_revision(code: Path) -> None:
     """Tell the jobs of a run the revision of the checkout that ``code`` is in, so that each need not ask git."""
     os.environ[REVISION] = revision(code)

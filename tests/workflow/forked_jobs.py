@@ -1,8 +1,8 @@
-"""`rgwot` for the jobs of a test's workflow: forks of one process that has imported what jobs import.
+"""A Python for the jobs of a test's workflow: forks of one process that has imported what jobs import.
 
-A job of a test takes less time than the imports at its start. So a folder has an `rgwot` that hands its arguments,
-folder, environment, umask and streams to a server, and ends as the job does. The server imports third-party packages
-only: the project's own code is imported by every job, in its own environment.
+A job of a test takes less time than the imports at its start. So a folder has a `python`, and an `rgwot`, that hand
+their arguments, folder, environment, umask and streams to a server, and end as the job does. The server imports
+third-party packages only: the project's own code is imported by every job, in its own environment.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import contextlib
 import gc
 import json
 import os
-import shlex
+import runpy
 import shutil
 import signal
 import socket
@@ -29,6 +29,9 @@ PRELOADED = (
 )  # fmt: skip
 CLIENT = """#!{python} -ISB
 import json, os, socket, sys
+# Scripts of the workflow alone; Snakemake itself may be run by the same Python.
+if not (sys.argv[0].endswith("/rgwot") or "/.snakemake/scripts/" in "".join(sys.argv[1:2])):
+    os.execv({python!r}, [{python!r}, *sys.argv[1:]])
 umask = os.umask(0)
 asked = json.dumps([sys.argv, os.getcwd(), dict(os.environ), umask]).encode(errors="surrogateescape")
 server = socket.socket(socket.AF_UNIX)
@@ -41,16 +44,12 @@ sys.exit(server.recv(1)[0])
 
 @cache
 def interpreter() -> str:
-    """Start the server, which ends with this process, and return a Python that has its `rgwot` beside it.
-
-    The workflow puts the folder of its own Python first in PATH.
-    """
+    """Start the server, which ends with this process, and return its Python, which has its `rgwot` beside it."""
     made = Path(tempfile.mkdtemp(prefix="rgwot-"))
     address, python = str(made / "socket"), made / "python"
-    (made / "rgwot").write_text(CLIENT.format(python=sys.executable, address=address), encoding="utf-8")
-    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
-    for script in (made / "rgwot", python):
-        script.chmod(0o755)
+    for command in (made / "rgwot", python):
+        command.write_text(CLIENT.format(python=sys.executable, address=address), encoding="utf-8")
+        command.chmod(0o755)
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)
     listener.listen(64)
@@ -97,7 +96,7 @@ def _end_job_with(client: socket.socket, job: int) -> None:
 
 
 def run(client: socket.socket) -> None:
-    """Fork the job that a client asks for, and say how it ends; in the job, run the command line."""
+    """Fork the job that a client asks for, and say how it ends; in the job, run the script or the command line."""
     size, streams, _, _ = socket.recv_fds(client, 8, 3)
     with client.makefile("rb") as said:
         sys.argv, folder, environment, umask = json.loads(said.read(int.from_bytes(size, "big")))
@@ -116,9 +115,13 @@ def run(client: socket.socket) -> None:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    from rgwot.__main__ import main
+    if sys.argv[0].endswith("/rgwot"):
+        from rgwot.__main__ import main
 
-    main()
+        main()
+    else:
+        sys.argv = sys.argv[1:]
+        runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 if __name__ == "__main__":

@@ -18,14 +18,9 @@ rule evaluate:
     resources:
         **doubled(mem_mb=2000, runtime=30),
     params:
-        config=CONFIGURATION,
         settings=settings_of("evaluate"),
         key_steps=one_line_errors(lambda w: datasets.key_steps(STUDY, w.dataset, w.task)),
-        graph=lambda w, input: options(graph=input.graph),
     message:
         "evaluate: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
-    shell:
-        "rgwot evaluate --config {params.config} --method {wildcards.method:q} --decoder {wildcards.decoder:q}"
-        " --dataset {wildcards.dataset} --task {wildcards.task:q} --seed {wildcards.seed}"
-        " --manifest {input.manifest:q} --annotations {input.annotations:q} --segments {input.segments:q}"
-        " --diagnostics {input.diagnostics:q} --procedure {input.procedure:q} {params.graph} {output:q} 2> {log:q}"
+    script:
+        "../scripts/evaluate.py"

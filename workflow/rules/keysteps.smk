@@ -18,30 +18,35 @@ rule decode:
     resources:
         **doubled(mem_mb=4000, runtime=120),
     params:
-        config=CONFIGURATION,
         settings=settings_of("decode"),
         # Where nothing is scored, nobody looks at the key steps of a video by itself; annotations, once there, ask for them.
-        scopes=one_line_errors(lambda w: "" if datasets.annotated(STUDY, w.dataset, w.task) else "--task-only"),
-        source=lambda w, input: options(embeddings=input.embeddings),
+        alone=one_line_errors(lambda w: datasets.annotated(STUDY, w.dataset, w.task)),
     message:
         "decode: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
-    shell:
-        "rgwot decode --config {params.config} --method {wildcards.method:q} --decoder {wildcards.decoder:q}"
-        " --dataset {wildcards.dataset} --task {wildcards.task:q} --seed {wildcards.seed}"
-        " {params.scopes} {params.source} {output.segments:q} 2> {log:q}"
+    script:
+        "../scripts/decode.py"
 
 
-use rule decode as decode_trivial with:
+rule decode_trivial:
     input:
         known,
         annotations=lambda w: ("results/annotations/{dataset}/{task}.csv" if jobs.reads_annotations(w.decoder) else []),
         manifest="results/manifest/{dataset}/{task}.csv",
+    output:
+        **result(),
+    log:
+        "results/logs/decode/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
         method=FEATURELESS,
+    group:
+        "after_training"
     conda:
         "../../envs/evaluate.yaml"
     resources:
         **doubled(mem_mb=1000, runtime=30),
     params:
-        scopes="",
-        source=lambda w, input: options(manifest=input.manifest, annotations=input.annotations),
+        settings=settings_of("decode"),
+    message:
+        "decode: {wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
+    script:
+        "../scripts/decode_trivial.py"

@@ -1,0 +1,130 @@
+"""What the scripts of the workflow share: a log, mistakes in one line, settings, and a record of what was written."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import logging
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stderr
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rgwot.runtime.errors import RgwotError, one_line
+
+if TYPE_CHECKING:
+    from rgwot.config.settings import Settings
+    from rgwot.study.study import Study
+
+
+class Stage:
+    """A job of the workflow: the `snakemake` of its script, and the settings that this stands for."""
+
+    def __init__(self, snakemake: Any, name: str) -> None:
+        self.snakemake, self.name = snakemake, name
+        #: Files that the job writes besides those that Snakemake knows of, for the record.
+        self.others: Iterable[Path] = ()
+
+    @cached_property
+    def study(self) -> Study:
+        """The study that the configuration of the run describes."""
+        from rgwot.study.study import Study
+
+        return Study.of(self.snakemake.config)
+
+    @cached_property
+    def blocks(self) -> dict[str, dict[str, Any]]:
+        """The settings that the stage reads, block by block."""
+        from rgwot.study.jobs import stage_settings
+
+        w = self.snakemake.wildcards
+        return stage_settings(
+            self.study, self.name, w.dataset, w.get("task", ""), w.get("method", "none"), w.get("decoder")
+        )
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The same as `Settings`; blocks that the stage does not read have their defaults."""
+        from rgwot.config.settings import Settings, validated
+
+        return validated(Settings, self.blocks, "settings")
+
+    @property
+    def seed(self) -> int:
+        """The seed of everything drawn at random."""
+        return int(self.snakemake.wildcards.seed)
+
+    def held_out(self, videos: Iterable[str]) -> tuple[str, ...]:
+        """Return the videos, of all those of the task, that the method must not see."""
+        from rgwot.study.jobs import held_out
+
+        w = self.snakemake.wildcards
+        return held_out(self.study, w.dataset, w.task, w.method, videos)
+
+    def record(self) -> None:
+        """Write the record of the output: what it was made from, and its digests."""
+        from rgwot.runtime.provenance import write_record
+
+        wildcards = dict(self.snakemake.wildcards.items())
+        content: dict[str, Any] = {"settings": self.blocks} if "blocks" in vars(self) else {}
+        if "seed" in wildcards:
+            content["seed"] = self.seed
+        if self.name in ("extract", "train", "embed"):
+            # A job that has not loaded this by now needed no GPU, and asking here would make it wait for one.
+            device = sys.modules.get("rgwot.runtime.device")
+            content["device"] = (device and device.hardware(device.used_device())["gpu"]) or "cpu"
+        content |= {"wildcards": wildcards, "input": list(self.snakemake.input)}
+        output, *beside = map(Path, self.snakemake.output)
+        write_record(output, self.name, [*beside, *self.others], **content)
+
+
+@contextmanager
+def stage(snakemake: Any, name: str) -> Iterator[Stage]:
+    """Run the body of a script as a stage, with its messages in the log of the rule and a record of its output.
+
+    A user's mistake ends the job with one line in the log, and anything else with a traceback there.
+    """
+    atexit.register(_leave)
+    with open(snakemake.log[0], "w", encoding="utf-8", buffering=1) as log, redirect_stderr(log):
+        stderr = os.dup(2)
+        # Libraries in C write there, too.
+        os.dup2(log.fileno(), 2)
+        try:
+            start_logging()
+            job = Stage(snakemake, name)
+            yield job
+            job.record()
+        except (RgwotError, OSError) as error:
+            log.write(f"rgwot: {one_line(error)}\n")
+            sys.exit(1)
+        except KeyboardInterrupt:
+            log.write("rgwot: interrupted\n")
+            sys.exit(130)
+        except Exception:  # noqa: BLE001 - a bug: its traceback belongs into the log
+            traceback.print_exc(file=log)
+            sys.exit(1)
+        finally:
+            os.dup2(stderr, 2)
+            os.close(stderr)
+
+
+def start_logging(level: int = logging.INFO) -> None:
+    """Print messages of the library to standard error, and of other libraries only what matters."""
+    logging.basicConfig(
+        level=level, format="%(asctime)s %(levelname)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr, force=True
+    )
+    for name in ("matplotlib", "fontTools", "PIL", "asyncio", "gensim", "smart_open"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    # Snakemake and the records of a run leave files of their own in a store.
+    warnings.filterwarnings("ignore", r"Object at \.\S+ is not recognized", category=UserWarning)
+
+
+def _leave() -> None:
+    """Spare the search for cycles in what was imported, a fifth of a short job; Triton would print what is left."""
+    if "triton" not in sys.modules:
+        gc.freeze()

@@ -1,0 +1,25 @@
+"""Score a prediction by every protocol."""
+
+from rgwot.study.script import stage
+
+with stage(snakemake, "evaluate") as job:
+    from functools import partial
+
+    from rgwot.evaluation.evaluate import evaluate
+    from rgwot.procedure.files import read_procedure
+    from rgwot.procedure.scoring import graph_table, read_task_graph
+
+    files, scoring = snakemake.input, job.settings.evaluation
+    graph = read_task_graph(files.graph) if files.graph else None
+    evaluate(
+        files.manifest,
+        files.annotations,
+        files.segments,
+        files.diagnostics,
+        snakemake.output[0],
+        {**snakemake.wildcards, "seed": job.seed},
+        snakemake.params.key_steps,
+        stride=scoring.stride,
+        more=partial(graph_table, found=read_procedure(files.procedure), graph=graph),
+        also=scoring.also,
+    )
