@@ -1,11 +1,14 @@
 """How much there is to learn: methods, decoders, settings, formats, verbs, and lines, counted from the code itself.
 
-python benchmarks/counts.py
+python benchmarks/counts.py [--names]
 """
 
 from __future__ import annotations
 
+import ast
 import re
+import sys
+from collections import defaultdict
 from pathlib import Path
 
 HOUSE = Path(__file__).resolve().parents[1]
@@ -16,6 +19,26 @@ def lines(pattern: str, below: Path) -> tuple[int, int]:
     """Return how many files match a pattern, and their lines."""
     files = [path for path in below.rglob(pattern) if "__pycache__" not in path.parts]
     return len(files), sum(len(path.read_bytes().splitlines()) for path in files)
+
+
+def doubled_names() -> dict[str, list[str]]:
+    """Return public names that two modules or more define, with these modules.
+
+    Functions, classes and constants at the level of a module count, methods and imports do not. A verb of the command
+    line is named as the function that it calls, and means the same.
+    """
+    modules: dict[str, set[str]] = defaultdict(set)
+    for path in LIBRARY.rglob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            names = [target.id for target in targets if isinstance(target, ast.Name)]
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                verb = any(".command(" in ast.unparse(decorator) for decorator in node.decorator_list)
+                names = [] if verb else [node.name]
+            for name in names:
+                if not name.startswith("_"):
+                    modules[name].add(path.relative_to(LIBRARY).as_posix())
+    return {name: sorted(where) for name, where in sorted(modules.items()) if len(where) > 1}
 
 
 def counts() -> dict[str, object]:
@@ -40,6 +63,7 @@ def counts() -> dict[str, object]:
         "verbs": len(VERBS),
         "rules": len(bodies),
         "lines of the longest rule": max(len(body.strip().splitlines()) for body in bodies),
+        "public names with two meanings": len(doubled_names()),
         "files of rgwot/": python[0],
         "lines of rgwot/": python[1],
         "lines of the page's parts": sum(count for _, count in web),
@@ -48,5 +72,9 @@ def counts() -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    for name, count in counts().items():
-        print(f"{count:>7}  {name}")
+    if sys.argv[1:] == ["--names"]:
+        for name, modules in doubled_names().items():
+            print(name, *modules)
+    else:
+        for name, count in counts().items():
+            print(f"{count:>7}  {name}")

@@ -1,13 +1,15 @@
 """Downloads of published features, from ``sources.csv`` or a mirror, into ``data/NAME``.
 
 Files are written beside their place under a hidden name, from where an interrupted download goes on, and nothing that
-is there is written over.
+is there is written over. `pooch` begins a download anew, of which one has 14 GB, and knows neither ``file://`` nor a
+limit of size.
 """
 
 from __future__ import annotations
 
 import csv
 import logging
+import re
 import shutil
 import urllib.error
 import urllib.request
@@ -35,6 +37,21 @@ BLOCK = 2**20
 
 TIMEOUT_S = 60.0
 """Seconds without a byte after which a download stops."""
+
+LARGEST_DOWNLOAD = 10**11
+"""Bytes of a download at most, where no size is published."""
+
+SIZE_MARGIN = 1.2
+"""How many times the published size, which is rounded, a download may have at most."""
+
+ZIP_RATIO = 100
+"""How many times its size an archive may take when it is unpacked; features shrink at most tenfold."""
+
+_UNSOUND = (
+    zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError,
+    # A member below the name of another that is a file.
+    FileExistsError, NotADirectoryError, IsADirectoryError,
+)  # fmt: skip
 
 _AGAIN = "run the same again, it goes on from there"
 
@@ -136,13 +153,15 @@ def _download(row: Source, target: Path) -> str:
     """Download one file to its place, and return its SHA-256."""
     part, note = (target.with_name(f".{target.name}.{end}") for end in ("part", "version"))
     target.parent.mkdir(parents=True, exist_ok=True)
-    expected = _published(row)
+    expected, most = _published(row), _limit(row.size)
     # The last byte is asked for again: from behind the end of a whole file nothing can be had.
     have = max(0, part.stat().st_size - 1) if part.exists() else 0
     try:
         begun = note.read_text(encoding="utf-8") if note.exists() else ""
         with _opened(row.address, have, begun) as (stream, start, total, version):
             note.write_text(version, encoding="utf-8")
+            if (total or 0) > most:
+                raise _too_large(row, most, part)
             with part.open("r+b" if start else "wb") as output:
                 output.seek(start)
                 steps = max(1, (total or 0) // BLOCK)
@@ -150,6 +169,8 @@ def _download(row: Source, target: Path) -> str:
                     while block := stream.read(BLOCK):
                         output.write(block)
                         progress.advance(len(block) // BLOCK)
+                        if output.tell() > most:
+                            raise _too_large(row, most, part)
                 size = output.tell()
     except (OSError, HTTPException, ValueError) as error:
         if isinstance(error, OSError) and not isinstance(error, urllib.error.URLError | TimeoutError | ConnectionError):
@@ -168,6 +189,24 @@ def _download(row: Source, target: Path) -> str:
         )
     part.rename(target)
     return digest
+
+
+def _limit(size: str) -> int:
+    """Return the bytes that a download may have, by its size as published, such as ``about 30 GB``.
+
+    >>> _limit("13.92 GB"), _limit("unknown")
+    (16704000000, 100000000000)
+    """
+    found = re.search(r"([\d.]+) GB", size)
+    return int(float(found[1]) * 1e9 * SIZE_MARGIN) if found else LARGEST_DOWNLOAD
+
+
+def _too_large(row: Source, most: int, part: Path) -> RgwotError:
+    part.unlink(missing_ok=True)
+    return RgwotError(
+        f"{row.address}: more than {most / 1e9:.3g} GB, expected {row.size or 'less'}; the download is removed; "
+        "look at the address in a browser"
+    )
 
 
 def _published(row: Source) -> str:
@@ -194,8 +233,16 @@ def _unpack(archive: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
     try:
         with zipfile.ZipFile(archive) as content:
+            size, most = sum(member.file_size for member in content.infolist()), ZIP_RATIO * archive.stat().st_size
+            if size > most:
+                raise zipfile.LargeZipFile(f"{size} bytes unpacked, expected at most {most}")
             for member in content.infolist():
                 there = folder / member.filename
+                file = next((path for path in there.parents if folder in path.parents and path.is_file()), None)
+                if file:
+                    raise RgwotError(
+                        f"{archive}: {file} is a file, expected a folder; nothing was unpacked; move it away"
+                    )
                 if not member.is_dir() and there.exists() and there.stat().st_size != member.file_size:
                     raise RgwotError(
                         f"{archive}: {member.filename!r} is there already, with another size; nothing was unpacked; "
@@ -204,7 +251,7 @@ def _unpack(archive: Path) -> None:
             # Names that lead elsewhere are made harmless, and links plain files.
             for member in content.infolist():
                 content.extract(member, aside)
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+    except _UNSOUND as error:
         archive.unlink()
         raise RgwotError(f"{archive}: not a sound zip ({error}); it is removed; fetch it again") from None
     else:

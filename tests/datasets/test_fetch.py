@@ -24,6 +24,7 @@ class Site:
 
     def __init__(self) -> None:
         self.content, self.tag, self.breaks_at = CONTENT, '"one"', 0
+        self.length = True
         self.asked: list[str | None] = []
         site = self
 
@@ -35,7 +36,8 @@ class Site:
                 if wanted and self.headers.get("If-Range") == site.tag:
                     start = int(wanted.removeprefix("bytes=").rstrip("-"))
                 self.send_response(206 if start else 200)
-                self.send_header("Content-Length", str(len(site.content) - start))
+                if site.length:
+                    self.send_header("Content-Length", str(len(site.content) - start))
                 self.send_header("ETag", site.tag)
                 self.end_headers()
                 until, site.breaks_at = site.breaks_at or len(site.content), 0
@@ -165,6 +167,37 @@ def test_a_damaged_zip_leaves_nothing(tmp_path: Path, damage: str) -> None:
     with pytest.raises(RgwotError, match="not a sound zip"):
         fetch([row(archive.as_uri(), "x.zip")], tmp_path / "data")
     assert not list((tmp_path / "data").rglob("*.npy")) + list((tmp_path / "data").rglob("*.zip"))
+
+
+@pytest.mark.parametrize("stated", [True, False])
+def test_a_download_beyond_its_size_is_stopped(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stated: bool
+) -> None:
+    monkeypatch.setattr("rgwot.datasets.fetch.BLOCK", 2**16)
+    large = Source("mine", "mine", "x.pt", site.address, "0.001 GB", "", "", "")
+    if not stated:
+        site.length = False
+    with pytest.raises(RgwotError, match=r"more than 0.0012 GB, expected 0.001 GB; the download is removed"):
+        fetch([large], tmp_path)
+    assert not list((tmp_path / "mine").glob("*.pt*.part"))
+
+
+def test_a_zip_that_grows_too_much_is_removed(tmp_path: Path) -> None:
+    archive = zipped(tmp_path / "x.zip", {"zeros.npy": bytes(10**7)})
+    with pytest.raises(RgwotError, match=r"not a sound zip \(10000000 bytes unpacked"):
+        fetch([row(archive.as_uri(), "x.zip")], tmp_path / "data")
+    assert {path.name for path in (tmp_path / "data/mine").iterdir()} <= {".x.zip.fetched"}
+
+
+def test_a_member_below_a_file_is_told(tmp_path: Path) -> None:
+    archive = zipped(tmp_path / "x.zip", {"a": b"1", "a/1.npy": b"2"})
+    with pytest.raises(RgwotError, match="not a sound zip"):
+        fetch([row(archive.as_uri(), "x.zip")], tmp_path / "data")
+    assert not list((tmp_path / "data/mine").glob("*"))
+    (tmp_path / "data/mine/b").write_bytes(b"own")
+    with pytest.raises(RgwotError, match="data/mine/b is a file, expected a folder"):
+        fetch([row(zipped(tmp_path / "y.zip", {"b/1.npy": b"2"}).as_uri(), "y.zip")], tmp_path / "data")
+    assert (tmp_path / "data/mine/b").read_bytes() == b"own"
 
 
 def test_a_zip_writes_over_nothing(tmp_path: Path) -> None:
