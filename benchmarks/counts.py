@@ -46,7 +46,7 @@ def counts() -> dict[str, object]:
     from rgwot.cli import VERBS
     from rgwot.config.methods import DECODERS, FAMILIES
     from rgwot.config.settings import defaults
-    from rgwot.datasets.annotation_files.interface import READERS
+    from rgwot.datasets.annotation_files.interface import ANNOTATION_READERS
     from rgwot.reporting.export.interface import FORMATS
 
     page = (LIBRARY / "reporting/page/parts/page.html.j2").read_text(encoding="utf-8")
@@ -58,7 +58,7 @@ def counts() -> dict[str, object]:
         "decoders": len(DECODERS),
         "settings": len(defaults()),
         "export formats": len(FORMATS),
-        "annotation readers": len(READERS),
+        "annotation readers": len(ANNOTATION_READERS),
         "tabs": len(re.findall(r'role="tabpanel"', page)),
         "verbs": len(VERBS),
         "rules": len(bodies),

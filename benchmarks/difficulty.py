@@ -25,7 +25,7 @@ from rgwot.evaluation.metrics import contingency, f1, match, strict
 from rgwot.paths import ANNOTATIONS, INDEX, MANIFEST, STORE, at
 from rgwot.records import read_annotations, read_manifest
 from rgwot.runtime.errors import RgwotError, first_line
-from rgwot.runtime.progress import counted
+from rgwot.runtime.progress import with_progress
 from rgwot.timing import labels_at, parse_rate, truth_labels
 
 log = logging.getLogger(__name__)
@@ -149,7 +149,7 @@ def supervised_probe(maps: Iterable[Array], labels: Sequence[Array]) -> float:
         raise ValueError(f"found {len(used)} videos with key steps; expected at least 2 to leave one out")
     right = total = 0
     folds = min(len(used), FOLDS)
-    for fold in counted(log, "probe", range(folds), "fit"):
+    for fold in with_progress(log, "probe", range(folds), "fit"):
         held = used[fold::folds]
         rest = [index for index in used if index not in held]
         train = np.concatenate([truth[index] for index in rest])

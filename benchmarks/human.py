@@ -22,7 +22,7 @@ from rgwot.config.configuration import Config
 from rgwot.config.synthetic import SynthSettings
 from rgwot.runtime.errors import RgwotError
 from rgwot.synthetic.composition import Piece, compose
-from rgwot.synthetic.ground_truth import Segment, Timeline, floor_ms, whole_frames
+from rgwot.synthetic.ground_truth import Timeline, TimelineSegment, floor_ms, whole_frames
 from rgwot.synthetic.plan import VideoPlan, plan
 from rgwot.synthetic.timelines import present
 from rgwot.synthetic.write import write_videos
@@ -59,12 +59,12 @@ def recipes() -> list[int]:
 def read_recipe(activity_id: int) -> list[Timeline]:
     """Read the timelines of one recipe, one per recording, sorted by recording."""
     lengths: dict[str, float] = {}
-    segments: dict[str, list[Segment]] = {}
+    segments: dict[str, list[TimelineSegment]] = {}
     for row in _rows():
         if int(row["activity_id"]) == activity_id:
             recording = row["recording_id"]
             lengths[recording] = float(row["clip_s"])
-            segment = Segment(float(row["start_s"]), float(row["end_s"]), int(row["label"]))
+            segment = TimelineSegment(float(row["start_s"]), float(row["end_s"]), int(row["label"]))
             segments.setdefault(recording, []).append(segment)
     if not lengths:
         known = ", ".join(str(recipe) for recipe in recipes())
@@ -108,7 +108,7 @@ def _scaled(clip: Timeline, length: float) -> Timeline:
     duration = whole_frames(length)
     factor = duration / clip.duration_s
     segments = (
-        Segment(round(s.start_s * factor, 3), min(round(s.end_s * factor, 3), floor_ms(duration)), s.key_step)
+        TimelineSegment(round(s.start_s * factor, 3), min(round(s.end_s * factor, 3), floor_ms(duration)), s.key_step)
         for s in clip.segments
     )
     return Timeline(duration, tuple(segments))

@@ -215,10 +215,10 @@ class Discovery:
         root
             Folder that the paths of videos start from; they have the names that were given.
         """
-        from rgwot.reporting.export.interface import FORMATS, export, labelled, videos_of
+        from rgwot.reporting.export.interface import FORMATS, export, videos_of, with_labels
 
         if name in FORMATS and FORMATS[name].graph:
-            return export(name, labelled(self.procedure.graph, self.names), folder)
+            return export(name, with_labels(self.procedure.graph, self.names), folder)
         task = self._by_id.segment_table.query("scope == 'task'")
         return export(name, videos_of(task, self._manifest(), self.names, None if root is None else Path(root)), folder)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rgwot.bundles.apply import label_videos, restore
+from rgwot.bundles.apply import label_each, restore
 from rgwot.bundles.file import MODEL, bundle_bytes, parse_bundle
 from rgwot.bundles.inputs import check_kind, import_form
 from rgwot.bundles.make import bundle_of, check_rule
@@ -145,7 +145,7 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         with threads_kept() if MODEL in bundle.parts else nullcontext():
             result = restore(bundle)
             videos = {store.video: embedded_video(store, result.embed) for store in shown}
-        steps, _ = label_videos(bundle, result, shown, videos)
+        steps, _ = label_each(bundle, result, shown, videos)
         empty = np.empty(0, dtype=np.int64)
         labels = [steps.get(store.video, empty) for store in stores]
         return dict(zip(X, labels, strict=True)) if isinstance(X, Mapping) else labels

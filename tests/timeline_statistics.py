@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from rgwot.config.synthetic import SynthSettings
-from rgwot.synthetic.ground_truth import FPS, Segment, Timeline
-from rgwot.synthetic.timelines import mean_distance
+from rgwot.synthetic.ground_truth import FPS, Timeline, TimelineSegment
+from rgwot.synthetic.timelines import mean_discordance
 
 
 def clips_of(n_videos: int, min_s: float, max_s: float, **changes: object) -> SynthSettings:
     return SynthSettings(n_videos=n_videos, min_s=min_s, max_s=max_s, **changes)
 
 
-def statistics(tables: Sequence[Sequence[Segment]], durations: Sequence[float], K: int) -> tuple[float, ...]:
+def statistics(tables: Sequence[Sequence[TimelineSegment]], durations: Sequence[float], K: int) -> tuple[float, ...]:
     """Return foreground F, missing M, repeated R and order variation tau of a task.
 
     With u distinct steps and g segments in a video: F is the mean share of a video that steps cover, M is
@@ -33,7 +33,7 @@ def statistics(tables: Sequence[Sequence[Segment]], durations: Sequence[float], 
         shares.append(covered / duration)
         orders.append(list(dict.fromkeys(segment.key_step for segment in table)))
     distinct, total = sum(map(len, orders)), sum(map(len, tables))
-    return np.mean(shares), 1 - distinct / (K * len(tables)), 1 - distinct / total, mean_distance(orders)
+    return np.mean(shares), 1 - distinct / (K * len(tables)), 1 - distinct / total, mean_discordance(orders)
 
 
 def measured(timelines: list[Timeline], K: int) -> tuple[float, ...]:

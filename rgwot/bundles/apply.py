@@ -95,7 +95,7 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
         facts = {"method": about.method, "seed": about.seed, "features_fps": about.features_fps}
         write_embeddings(embeddings, stores, result.embed, facts)
         videos = read_embeddings(embeddings).videos
-        steps, known = label_videos(bundle, result, stores, videos)
+        steps, known = label_each(bundle, result, stores, videos)
         empty = [store.video for store in inputs.values() if not len(store)]
         found = _write(bundle, procedure, tree, videos, steps, known, empty)
         _write_pictures(tree, about.run, result.settings)
@@ -116,7 +116,7 @@ class Restored:
     answers: Mapping[str, NDArray[Any]]
 
 
-def label_videos(
+def label_each(
     bundle: Bundle, result: Restored, stores: Sequence[FeatureStore], videos: Mapping[str, EmbeddedVideo]
 ) -> tuple[dict[str, NDArray[np.int64]], dict[str, str]]:
     """Label each video on its own, by its embedding; those of the result keep their labels.

@@ -32,11 +32,11 @@ FORMAT = 1
 """Version of the format; a reader takes this one alone."""
 
 SUFFIX = ".rgwot"
-MANIFEST = "manifest.json"
+MANIFEST_FILE = "manifest.json"
 #: The trained encoder, or what an embedding without one learned; what the decoder learned; the labels of known videos.
 MODEL, EMBEDDING, DECODER, ANSWERS = "model.pt", "embedding.npz", "decoder.npz", "answers.npz"
 #: The procedure that new videos are compared with, as the result has it.
-PROCEDURE = name_of(paths.PROCEDURE)
+PROCEDURE_FILE = name_of(paths.PROCEDURE)
 _SEAL = hashlib.sha256().digest_size * 2
 # Of the names of folders that `rgwot apply` makes.
 _Part = Annotated[str, Field(pattern=r"^[^/\\.\x00-\x1f][^/\\\x00-\x1f]*$", max_length=200)]
@@ -133,11 +133,11 @@ class Bundle:
     def procedure(self) -> Procedure:
         """Return the procedure that the result found."""
         try:
-            return Procedure.from_json(json.loads(self.parts[PROCEDURE]))
+            return Procedure.from_json(json.loads(self.parts[PROCEDURE_FILE]))
         except KeyError:
             raise self.wrong("has no procedure") from None
         except (ValueError, AttributeError, RgwotError) as error:
-            raise self.wrong(f"{PROCEDURE}: {first_line(error)}") from None
+            raise self.wrong(f"{PROCEDURE_FILE}: {first_line(error)}") from None
 
     def wrong(self, why: str) -> RgwotError:
         """Return the error for an intact bundle with unexpected content."""
@@ -161,7 +161,7 @@ def bundle_bytes(about: Mapping[str, Any], parts: Mapping[str, bytes]) -> bytes:
     manifest = About.model_validate({**versions, **about, "parts": digests}).model_dump_json(indent=1).encode()
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_STORED) as archive:
-        for name, part in {MANIFEST: manifest, **parts}.items():
+        for name, part in {MANIFEST_FILE: manifest, **parts}.items():
             # No times: they are nobody's business, and the same bundle would differ.
             archive.writestr(zipfile.ZipInfo(name), part)
         archive.comment = b"0" * _SEAL
@@ -195,13 +195,13 @@ def parse_bundle(content: bytes, path: Path) -> Bundle:
                     f"{path}: changed since it was written (SHA-256 {_digest(content[:-_SEAL])[:12]}, expected "
                     f"{seal[:12]}); get it again from where it came from"
                 )
-            about = About.model_validate_json(archive.read(MANIFEST))
+            about = About.model_validate_json(archive.read(MANIFEST_FILE))
             # A packed part could become of any size.
             if small := [one.filename for one in archive.infolist() if one.compress_type != zipfile.ZIP_STORED]:
                 raise RgwotError(f"{path}: {small[0]} in it is packed, expected as it is; have it made by rgwot bundle")
             parts = {name: archive.read(name) for name in about.parts}
     except ValidationError as error:
-        raise RgwotError(f"{path}: {MANIFEST}: {describe(error, About)}; ask whoever made it") from None
+        raise RgwotError(f"{path}: {MANIFEST_FILE}: {describe(error, About)}; ask whoever made it") from None
     except (zipfile.BadZipFile, KeyError, EOFError, ValueError, NotImplementedError) as error:
         raise RgwotError(
             f"{path}: cut off, changed or no bundle ({first_line(error)}); get it again from where it came from"
@@ -210,7 +210,7 @@ def parse_bundle(content: bytes, path: Path) -> Bundle:
 
 
 def _check_version(path: Path, archive: zipfile.ZipFile) -> None:
-    found = json.loads(archive.read(MANIFEST))
+    found = json.loads(archive.read(MANIFEST_FILE))
     found = found if isinstance(found, dict) else {}
     if (version := found.get("format_version")) != FORMAT:
         raise RgwotError(

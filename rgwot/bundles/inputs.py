@@ -15,7 +15,7 @@ from rgwot.config.importing import ImportSettings
 from rgwot.config.settings import FeatureSettings, validated
 from rgwot.datasets.arrays import OPENERS, check_columns
 from rgwot.datasets.names import video_id
-from rgwot.features.index import shared
+from rgwot.features.index import common_attributes
 from rgwot.features.store import IMPORTER, FeatureStore, open_store
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
@@ -85,7 +85,7 @@ def check_kind(bundle: Bundle, store: FeatureStore) -> None:
     # Of features that could not be imported nothing is known.
     if not len(store) and store.imported:
         return
-    for key, found in shared(store).items():
+    for key, found in common_attributes(store).items():
         # The name of a checkpoint's file may be another; its digest may not.
         if key != "weights" and found != kind.attributes.get(key, found):
             raise RgwotError(

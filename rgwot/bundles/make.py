@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, PROCEDURE, bundle_bytes, packed
+from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, PROCEDURE_FILE, bundle_bytes, packed
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import DECODERS
 from rgwot.config.registry import load
@@ -18,7 +18,7 @@ from rgwot.config.settings import Settings
 from rgwot.embedding.embed import fit_of
 from rgwot.embedding.interface import EmbedVideo, Fitted
 from rgwot.embedding.stored import EmbeddedTask, read_embeddings
-from rgwot.features.index import open_stores, shared
+from rgwot.features.index import common_attributes, open_stores
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps.decode import find_key_steps, labelled
 from rgwot.keysteps.extended import restored
@@ -38,7 +38,7 @@ HOW = ("seed", "fused", "decoder", "fps_exact", "start_s", "source_key", "source
 #: Settings by which features made elsewhere are imported in the same way; a bundle has them as ``source_every``.
 FORM = ("fps", "every", "window", "keypoints")
 #: Tolerance for embeddings made on another machine, whose length is about 1.
-ROUNDING = 1e-2
+EMBEDDING_TOLERANCE = 1e-2
 
 
 def make_bundle(
@@ -174,7 +174,7 @@ def bundle_of(
         again = {video: labelled([embedded.videos[video]], embedded.features_fps, K, rule).labels for video in labels}
     agreement = float(np.mean(np.concatenate([again[video] + 1 == labels[video] for video in again])))
     parts[DECODER] = packed(learned)
-    parts[PROCEDURE] = (json.dumps(found.procedure.to_json(), indent=1, allow_nan=False) + "\n").encode()
+    parts[PROCEDURE_FILE] = (json.dumps(found.procedure.to_json(), indent=1, allow_nan=False) + "\n").encode()
     digests = {store.video: store.attributes.get("source_sha256") for store in stores}
     parts[ANSWERS] = packed(
         {str(digests[video]): own.astype(np.int16) for video, own in labels.items() if digests[video]}
@@ -191,7 +191,7 @@ def bundle_of(
         "surplus": surplus,
         "settings": blocks,
         "features": {
-            "attributes": shared(first) | _form(first),
+            "attributes": common_attributes(first) | _form(first),
             "frame": first.shape[1:],
             "vectors": first.vectors,
         },
@@ -222,7 +222,7 @@ def _check_embedding(
     store = min(seen, key=len)
     video = store.video
     found, stored = embedding(store).embedding, embedded.videos[video].embedding
-    if found.shape != stored.shape or not np.allclose(found, stored, atol=ROUNDING):
+    if found.shape != stored.shape or not np.allclose(found, stored, atol=EMBEDDING_TOLERANCE):
         raise RgwotError(
             f"{embeddings_zarr}: video {video!r}: not what comes of its features by these settings and this rgwot; "
             f"{remake(embeddings_zarr, 'embed')}"

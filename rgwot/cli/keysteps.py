@@ -146,7 +146,7 @@ def evaluate(
     from rgwot.evaluation.evaluate import evaluate as run
     from rgwot.procedure.files import read_procedure
     from rgwot.procedure.scoring import graph_table, read_task_graph
-    from rgwot.study.datasets import key_steps
+    from rgwot.study.datasets import known_K
 
     more = None
     if procedure is not None:
@@ -154,7 +154,7 @@ def evaluate(
         more = partial(graph_table, found=read_procedure(procedure), graph=true)
     dataset, task = identity["dataset"], identity["task"]
     job = options.resolved(configs, "evaluate", dataset, task)
-    annotated = key_steps(job.study, dataset, task) if dataset in job.study.config.datasets else None
+    annotated = known_K(job.study, dataset, task) if dataset in job.study.config.datasets else None
     files = (manifest, annotations, segments, diagnostics, output)
     scoring = job.settings.evaluation
     run(*files, identity, annotated, stride=scoring.stride, more=more, also=scoring.also)

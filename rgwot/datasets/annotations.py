@@ -22,7 +22,7 @@ _DTYPES = {"start_s": "float64", "end_s": "float64", "step_id": "int64", "name":
 
 
 @dataclass(frozen=True)
-class Segment:
+class AnnotatedSegment:
     """One annotated interval ``[start_s, end_s)`` and the place it was read from, such as ``line 3``."""
 
     where: str
@@ -102,8 +102,8 @@ def id_ranges(ids: Iterable[int]) -> str:
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
-def checked(
-    path: Path, segments: Iterable[Segment], notes: Notes, clock: VideoInfo | None, *, overlap_is_normal: bool
+def build_annotation(
+    path: Path, segments: Iterable[AnnotatedSegment], notes: Notes, clock: VideoInfo | None, *, overlap_is_normal: bool
 ) -> Annotation:
     """Apply the rules that hold for every layout to segments in file order, and build the table.
 
@@ -140,7 +140,7 @@ def checked(
     return Annotation(table, notes.lines(), overlaps, overlap_s)
 
 
-def _clipped(segment: Segment, path: Path, clock: VideoInfo, notes: Notes) -> float:
+def _clipped(segment: AnnotatedSegment, path: Path, clock: VideoInfo, notes: Notes) -> float:
     """Return where a segment ends within its video."""
     beyond = segment.end_s - clock.duration_s
     if beyond > TOLERATED_S or segment.start_s > clock.duration_s:

@@ -28,7 +28,7 @@ from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.tensors import PICKLED, UnreadableTensors, load_tensors
 
 Slices = tuple[slice, ...]
-DAMAGE = (
+ARRAY_ERRORS = (
     OSError, RuntimeError, ValueError, LookupError, EOFError, pickle.UnpicklingError, zipfile.BadZipFile, zlib.error
 )  # fmt: skip
 """What readers raise on a file that is damaged or of another kind."""
@@ -122,7 +122,7 @@ def open_array(path: Path, key: str | None, times: str | None = None) -> Iterato
         except UnreadableTensors as error:
             raise RgwotError(f"{path}: cannot be read ({error.why}); expected a plain array of numbers") from None
         # PyTorch's TypeError: numbers that NumPy has no type for, such as bfloat16.
-        except (*DAMAGE, TypeError) as error:
+        except (*ARRAY_ERRORS, TypeError) as error:
             reason = first_line(error)[:150]
             if "pickle" in reason or "Python objects" in reason:
                 # Not NumPy's advice to allow them.

@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rgwot.datasets.annotations import Annotation, Notes, Segment, checked, id_ranges
+from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation, id_ranges
 from rgwot.datasets.faults import judged
-from rgwot.datasets.text import Row, excerpt, rows
+from rgwot.datasets.text import CsvRow, excerpt, rows
 from rgwot.timing import VideoInfo
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ def read_three_columns(path: Path, step_ids: Collection[int] | None, clock: Vide
     Raises DataFault that names the file, the line, the offending text and what was expected.
     """
 
-    def segment(row: Row, notes: Notes) -> Segment:
+    def segment(row: CsvRow, notes: Notes) -> AnnotatedSegment:
         start, end = (_seconds(row, field) for field in row.fields[:2])
         step, name = _label(row, step_ids, notes)
         if "\ufffd" in row.line.text:
             notes.add("encoding", row.where, "the name holds bytes that are not UTF-8; shown as U+FFFD")
-        return Segment(row.where, start, end, step, name)
+        return AnnotatedSegment(row.where, start, end, step, name)
 
     return _read(path, THREE_COLUMNS, segment, clock)
 
@@ -63,7 +63,7 @@ def read_step_first(
     the steps, so they come as an argument; all else is as in `read_three_columns`.
     """
 
-    def segment(row: Row, notes: Notes) -> Segment:
+    def segment(row: CsvRow, notes: Notes) -> AnnotatedSegment:
         match = _STEP.fullmatch(row.fields[0])
         if len(row.fields) != 3 or match is None:
             found = f"{len(row.fields)} fields" if match else f"step {excerpt(row.fields[0])}"
@@ -72,21 +72,23 @@ def read_step_first(
             notes.add("columns", row.where, "a step number with decimals; read as a whole number")
         start, end = (_seconds(row, field) for field in row.fields[1:])
         step = _step_id(row, match["step"], step_ids)
-        return Segment(row.where, start, end, step, (names or {}).get(step, ""))
+        return AnnotatedSegment(row.where, start, end, step, (names or {}).get(step, ""))
 
     return _read(path, STEP_FIRST, segment, clock)
 
 
-def _read(path: Path, columns: str, segment: Callable[[Row, Notes], Segment], clock: VideoInfo | None) -> Annotation:
+def _read(
+    path: Path, columns: str, segment: Callable[[CsvRow, Notes], AnnotatedSegment], clock: VideoInfo | None
+) -> Annotation:
     notes = Notes(path)
-    segments: list[Segment] = []
+    segments: list[AnnotatedSegment] = []
     for row in rows(path, columns):
         with judged():
             segments.append(segment(row, notes))
-    return checked(path, segments, notes, clock, overlap_is_normal=columns == STEP_FIRST)
+    return build_annotation(path, segments, notes, clock, overlap_is_normal=columns == STEP_FIRST)
 
 
-def _label(row: Row, step_ids: Collection[int] | None, notes: Notes) -> tuple[int, str]:
+def _label(row: CsvRow, step_ids: Collection[int] | None, notes: Notes) -> tuple[int, str]:
     text = ", ".join(row.fields[2:])
     if len(row.fields) > 3:
         notes.add("columns", row.where, "more than three fields; those from the third on are taken as the name")
@@ -104,7 +106,7 @@ def _label(row: Row, step_ids: Collection[int] | None, notes: Notes) -> tuple[in
     return _step_id(row, match["step"], step_ids), " ".join((match["name"] or "").split())
 
 
-def _seconds(row: Row, text: str) -> float:
+def _seconds(row: CsvRow, text: str) -> float:
     """Read a time: finite seconds from 0 with a decimal point."""
     value = float(text) if _NUMBER.fullmatch(text) else math.nan
     if math.isfinite(value) and value >= 0:
@@ -114,7 +116,7 @@ def _seconds(row: Row, text: str) -> float:
     )
 
 
-def _step_id(row: Row, digits: str, step_ids: Collection[int] | None) -> int:
+def _step_id(row: CsvRow, digits: str, step_ids: Collection[int] | None) -> int:
     """Read a step id and check it against those of the task; 0 means background and is never stored."""
     step = int(digits)
     if step < 1:

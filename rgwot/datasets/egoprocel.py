@@ -22,7 +22,7 @@ EXPECTED = "the folders annotations/ and videos/ of EgoProceL"
 
 _SUFFIX = ".egoprocel.ann"
 
-Place = tuple[str, str | None]
+TaskAndCamera = tuple[str, str | None]
 """Task and camera of a file; the task is empty when unknown."""
 
 read_annotation = csv_files.read_annotation
@@ -67,7 +67,7 @@ def annotated_stem(path: str) -> str:
     return name[: -len(_SUFFIX)] if name.lower().endswith(_SUFFIX) else name
 
 
-def _placed(paths: list[str], rows: tuple[TaskFacts, ...], mixed: bool) -> dict[str, Place]:
+def _placed(paths: list[str], rows: tuple[TaskFacts, ...], mixed: bool) -> dict[str, TaskAndCamera]:
     """Place the dataset's files, of a ``mixed`` tree those in a folder of its own further down.
 
     Without such a folder, what no dataset's names fit is of no task: it may be this one's.
@@ -86,7 +86,7 @@ def _placed(paths: list[str], rows: tuple[TaskFacts, ...], mixed: bool) -> dict[
     }
 
 
-def _by_name(path: str, rows: tuple[TaskFacts, ...]) -> Place | None:
+def _by_name(path: str, rows: tuple[TaskFacts, ...]) -> TaskAndCamera | None:
     """Recognise a file by its whole name, or by CnC's folder ``<task number>_<camera>``."""
     for row in rows:
         named = re.fullmatch(row.pattern, annotated_stem(path), re.IGNORECASE)
@@ -100,7 +100,7 @@ def _by_name(path: str, rows: tuple[TaskFacts, ...]) -> Place | None:
     return None
 
 
-def _task_and_camera(path: str, rows: tuple[TaskFacts, ...]) -> Place:
+def _task_and_camera(path: str, rows: tuple[TaskFacts, ...]) -> TaskAndCamera:
     """Return task and camera of a file in the dataset's own folder."""
     recognised = _by_name(path, rows)
     if recognised is not None:

@@ -33,7 +33,7 @@ _DIGITS = 3
 
 
 @dataclass(frozen=True)
-class Measured:
+class FileFacts:
     """What a file of features says of itself.
 
     Attributes
@@ -68,7 +68,7 @@ class Measured:
         return np.asarray(self.start_s + frame_times(np.arange(count), self.fps))
 
 
-def measure(path: Path, array: ArraySource, settings: ImportSettings) -> Measured:
+def measure(path: Path, array: ArraySource, settings: ImportSettings) -> FileFacts:
     """Compare an open array with what is stated of it.
 
     Raises RgwotError when its axes are not those stated, it is empty, has another number of channels than stated, or
@@ -98,7 +98,7 @@ def measure(path: Path, array: ArraySource, settings: ImportSettings) -> Measure
     else:
         fps, start_s = _rate(path, array.times, settings), 0.0
         end_s = float(array.times[-1]) + float(1 / fps)
-    return Measured(sizes, array.times, fps, start_s, VideoInfo(end_s, Fraction(settings.native_fps or fps)))
+    return FileFacts(sizes, array.times, fps, start_s, VideoInfo(end_s, Fraction(settings.native_fps or fps)))
 
 
 @contextmanager
@@ -127,13 +127,13 @@ def _thinned(array: ArraySource, settings: ImportSettings) -> ArraySource:
     return replace(array, shape=shape, read=read, times=times)
 
 
-def measure_file(path: Path, settings: ImportSettings) -> Measured:
+def measure_file(path: Path, settings: ImportSettings) -> FileFacts:
     """Open a file and measure it; see `measure`."""
     with open_features(path, settings) as array:
         return measure(path, array, settings)
 
 
-def in_place_of_video(path: Path, found: Measured) -> VideoInfo:
+def in_place_of_video(path: Path, found: FileFacts) -> VideoInfo:
     """Return what stands for the video of a recording that has none.
 
     Raises RgwotError where its times are of another clock: all before the first would become part of the first step.
@@ -149,7 +149,7 @@ def in_place_of_video(path: Path, found: Measured) -> VideoInfo:
     return found.footage
 
 
-def unlikely_times(found: Measured, settings: ImportSettings) -> str:
+def unlikely_times(found: FileFacts, settings: ImportSettings) -> str:
     """Return, in one line, why times are perhaps not seconds; empty where nothing says so, or a rate confirms them."""
     if found.times is None or settings.fps is not None:
         return ""
@@ -162,7 +162,7 @@ def unlikely_times(found: Measured, settings: ImportSettings) -> str:
     )
 
 
-def _of_windows(path: Path, sizes: Mapping[str, int], settings: ImportSettings, window: int) -> Measured:
+def _of_windows(path: Path, sizes: Mapping[str, int], settings: ImportSettings, window: int) -> FileFacts:
     """Measure features that stand for so many native frames each; what is left of a video has none."""
     rows = sizes["T"] * settings.every
     # The rest of a video that fills no window may be annotated; how long it is nobody says.
@@ -176,7 +176,7 @@ def _of_windows(path: Path, sizes: Mapping[str, int], settings: ImportSettings, 
     halves = np.arange(sizes["T"]) * (2 * settings.every * window) + window
     times = frame_times(halves, 2 * rate)
     footage = VideoInfo(float(frames / rate), rate)
-    return Measured(sizes, times, _short(rate / window / settings.every), 0.0, footage)
+    return FileFacts(sizes, times, _short(rate / window / settings.every), 0.0, footage)
 
 
 def native_frames(path: Path, settings: ImportSettings) -> tuple[Fraction, int] | None:

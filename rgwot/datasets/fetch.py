@@ -24,7 +24,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 from urllib.parse import quote, unquote, urlsplit
 
-from rgwot.datasets.registry import match
+from rgwot.datasets.registry import match_name
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import report_full_disk
 from rgwot.runtime.progress import Progress
@@ -32,10 +32,10 @@ from rgwot.runtime.provenance import sha256
 
 log = logging.getLogger(__name__)
 
-BLOCK = 2**20
+BYTES_AT_ONCE = 2**20
 """Bytes that are read at once."""
 
-TIMEOUT_S = 60.0
+SILENCE_S = 60.0
 """Seconds without a byte after which a download stops."""
 
 LARGEST_DOWNLOAD = 10**11
@@ -76,7 +76,7 @@ def sources(name: str | None = None) -> list[Source]:
     rows = [Source(**row) for row in csv.DictReader(text.splitlines())]
     if name is None:
         return rows
-    found = match(name, dict.fromkeys(row.name for row in rows), "download")
+    found = match_name(name, dict.fromkeys(row.name for row in rows), "download")
     return [row for row in rows if row.name == found]
 
 
@@ -139,7 +139,7 @@ def _opened(address: str, start: int = 0, version: str = "") -> Iterator[tuple[B
     headers = {"User-Agent": "rgwot", "Accept-Encoding": "identity"}
     if start and version:
         headers |= {"Range": f"bytes={start}-", "If-Range": version}
-    with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=TIMEOUT_S) as answer:
+    with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=SILENCE_S) as answer:
         # Files of this machine have no status, and come whole.
         start = start if answer.status == 206 else 0
         length = answer.headers.get("Content-Length")
@@ -164,11 +164,11 @@ def _download(row: Source, target: Path) -> str:
                 raise _too_large(row, most, part)
             with part.open("r+b" if start else "wb") as output:
                 output.seek(start)
-                steps = max(1, (total or 0) // BLOCK)
-                with Progress(log, target.name, steps, start // BLOCK, "MiB") as progress:
-                    while block := stream.read(BLOCK):
+                steps = max(1, (total or 0) // BYTES_AT_ONCE)
+                with Progress(log, target.name, steps, start // BYTES_AT_ONCE, "MiB") as progress:
+                    while block := stream.read(BYTES_AT_ONCE):
                         output.write(block)
-                        progress.advance(len(block) // BLOCK)
+                        progress.advance(len(block) // BYTES_AT_ONCE)
                         if output.tell() > most:
                             raise _too_large(row, most, part)
                 size = output.tell()

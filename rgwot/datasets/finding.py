@@ -13,7 +13,7 @@ from rgwot.datasets.arrays import OPENERS, open_array
 from rgwot.datasets.base import Found, FoundTask, Layout, Options
 from rgwot.datasets.names import VIDEO_SUFFIXES
 from rgwot.datasets.pairing import parents, walk
-from rgwot.datasets.registry import TaskFacts, facts, match, tasks_of
+from rgwot.datasets.registry import TaskFacts, facts, match_name, tasks_of
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.timing import parse_rate
 
@@ -23,7 +23,7 @@ _SHOWN = 3
 
 def layout_module(layout: str) -> Layout:
     """Return the module of a layout, its name matched without case and punctuation; RgwotError if there is none."""
-    name = match(layout, LAYOUTS, "layout")
+    name = match_name(layout, LAYOUTS, "layout")
     return cast(Layout, importlib.import_module(f"rgwot.datasets.{name}"))
 
 
@@ -129,7 +129,7 @@ def tasks_inside(found: FoundTask) -> Sequence[str]:
     return folders if len(folders) > 1 else ()
 
 
-def listed(names: Sequence[str]) -> str:
+def first_few(names: Sequence[str]) -> str:
     """Return a few names and how many more there are."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more

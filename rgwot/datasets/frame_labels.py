@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 
-from rgwot.datasets.annotations import Annotation, Notes, Segment, checked
+from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation
 from rgwot.datasets.base import Found, Options, VideoEntry
 from rgwot.datasets.egoprocel import place
 from rgwot.datasets.faults import DataFault, judged
@@ -77,7 +77,7 @@ def read_annotation(
     Lines past the last feature are left out; where the lines end first, ``labelled_s`` says it.
     """
     path = root / str(entry.annotation)
-    steps = read_mapping(path.parents[1], options)
+    steps = read_label_numbers(path.parents[1], options)
     lines = read_lines(path)
     while lines and not lines[-1].text.strip():
         lines.pop()
@@ -106,11 +106,11 @@ def read_annotation(
                 )
             if (step := steps[name]) is not None:
                 start, end = float(first[0] / rate), float((last[0] + 1) / rate)
-                segments.append(Segment(where, start, end, step, name.replace("_", " ")))
-    return replace(checked(path, segments, notes, clock, overlap_is_normal=False), labelled_s=labelled_s)
+                segments.append(AnnotatedSegment(where, start, end, step, name.replace("_", " ")))
+    return replace(build_annotation(path, segments, notes, clock, overlap_is_normal=False), labelled_s=labelled_s)
 
 
-def read_mapping(folder: Path, options: Options) -> dict[str, int | None]:
+def read_label_numbers(folder: Path, options: Options) -> dict[str, int | None]:
     """Return the step of every name, from 1, None for the background: the names of the entry, and number -1.
 
     Several names may share a number. Raises RgwotError if a line has another form or a name of the entry is not there.

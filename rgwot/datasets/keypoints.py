@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.datasets.arrays import DAMAGE, ArraySource
+from rgwot.datasets.arrays import ARRAY_ERRORS, ArraySource
 from rgwot.datasets.text import read_lines
 from rgwot.runtime.errors import RgwotError, first_line
 
@@ -39,7 +39,7 @@ def open_points(path: Path, form: Literal["image", "body"]) -> ArraySource:
     """
     try:
         bodies, names = (_from_hdf5(path), []) if path.suffix.lower() in (".h5", ".hdf5") else _from_csv(path)
-    except DAMAGE as error:
+    except ARRAY_ERRORS as error:
         raise RgwotError(f"{path}: cannot be read ({first_line(error)[:100]}); expected {_EXPECTED}") from None
     if not bodies or any(body.size == 0 for body in bodies):
         raise RgwotError(f"{path}: found no points; expected {_EXPECTED}")

@@ -15,11 +15,11 @@ from pathlib import Path, PurePosixPath
 from shutil import copyfile
 from typing import TYPE_CHECKING, Any
 
-from rgwot.datasets.annotation_files.formats import BACKGROUND
+from rgwot.datasets.annotation_files.formats import BACKGROUND_NAMES
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.files import write_json
 from rgwot.runtime.optional import optional
-from rgwot.runtime.progress import counted
+from rgwot.runtime.progress import with_progress
 from rgwot.runtime.provenance import own_folder
 from rgwot.timing import parse_rate
 
@@ -35,7 +35,7 @@ INFO, SUBTASKS, EPISODES = "meta/info.json", "meta/subtasks.parquet", "meta/epis
 #: Says of a folder of episodes which dataset they were cut from.
 ORIGIN = "lerobot.json"
 #: Constant rate factor of x264: what is cut is analysed, and should not be seen to have been encoded again.
-QUALITY = 12
+PICTURE_QUALITY = 12
 #: Codecs that browsers play, by PyAV's names of their decoders.
 PLAYED = ("h264", "vp9", "libvpx-vp9", "av1", "libdav1d", "libaom-av1")
 
@@ -91,7 +91,7 @@ class Dataset:
         else:
             chunk = number // int(self.info.get("chunks_size") or 1000)
             numbers = {"episode_chunk": chunk, "chunk_index": chunk, "episode_index": number}
-            tail = name_of(number)
+            tail = episode_name(number)
         try:
             name = PurePosixPath(str(self.info[template]).format(video_key=camera, **numbers))
         except (LookupError, ValueError):
@@ -112,16 +112,16 @@ class MissingFile(RgwotError):
     """A file of an episode that is not there."""
 
 
-def name_of(episode: int) -> str:
+def episode_name(episode: int) -> str:
     """Return the name of an episode's video.
 
-    >>> name_of(7)
+    >>> episode_name(7)
     'episode_000007'
     """
     return f"episode_{episode:06d}"
 
 
-def read_table(path: Path) -> pd.DataFrame:
+def read_parquet(path: Path) -> pd.DataFrame:
     """Read a table of parquet.
 
     Raises RgwotError where it is missing or damaged, or nothing is installed that reads it.
@@ -136,7 +136,7 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 # A file holds many episodes, which come one after the other.
-_frames = lru_cache(maxsize=1)(read_table)
+_frames = lru_cache(maxsize=1)(read_parquet)
 
 
 def open_dataset(root: Path) -> Dataset:
@@ -154,7 +154,7 @@ def open_dataset(root: Path) -> Dataset:
     if version.startswith("v2"):
         episodes = _lines(root / EPISODES)
     else:
-        tables = [read_table(one) for one in sorted((root / "meta/episodes").rglob("*.parquet"))]
+        tables = [read_parquet(one) for one in sorted((root / "meta/episodes").rglob("*.parquet"))]
         if not tables:
             raise RgwotError(f"{root / 'meta/episodes'}: found no table; expected the episodes of the dataset")
         episodes = pd.concat(tables)
@@ -207,7 +207,7 @@ def import_episodes(root: Path, output: Path, camera: str | None = None, on_bad_
         raise RgwotError(f"{root}: camera {camera!r}; expected one with --camera; {nearest(camera, cameras)}")
     episodes, missing = dataset.episodes.to_dict("records"), []
     with own_folder(output, "import-lerobot") as folder:
-        for episode in counted(_LOG, f"cut {root}", episodes, "episode"):
+        for episode in with_progress(_LOG, f"cut {root}", episodes, "episode"):
             try:
                 _cut(dataset, episode, camera, folder)
             except MissingFile as error:
@@ -232,7 +232,7 @@ def _cut(dataset: Dataset, episode: dict[Any, Any], camera: str, folder: Path) -
     # Names of folders cannot have everything that the text of a task has.
     place = folder / (re.sub(r"[^A-Za-z0-9._]+", "_", str(next(iter(episode["tasks"]), ""))).strip("._")[:80] or "task")
     place.mkdir(parents=True, exist_ok=True)
-    output = place / f"{name_of(number)}.mp4"
+    output = place / f"{episode_name(number)}.mp4"
     start_s, end_s = dataset.span(episode, camera)
     try:
         found = 0 if dataset.shared else _frames_to_copy(video)
@@ -241,7 +241,7 @@ def _cut(dataset: Dataset, episode: dict[Any, Any], camera: str, folder: Path) -
         else:
             # Half a frame earlier at both ends: a frame's time may be rounded either way.
             half = 0.5 / float(fps)
-            found = cut(video, start_s - half, end_s - half, output, fps, QUALITY)
+            found = cut(video, start_s - half, end_s - half, output, fps, PICTURE_QUALITY)
     except av.error.FFmpegError as error:
         raise RgwotError(
             f"{video}: cannot be read ({first_line(error)[:100]}); expected the video of episode {number}; download it "
@@ -254,7 +254,7 @@ def _cut(dataset: Dataset, episode: dict[Any, Any], camera: str, folder: Path) -
         )
     rows = list(read_subtasks(dataset, episode))
     if rows:
-        with (place / f"{name_of(number)}.csv").open("w", encoding="utf-8", newline="") as file:
+        with (place / f"{episode_name(number)}.csv").open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([("start_s", "end_s", "label"), *rows])
 
 
@@ -281,12 +281,12 @@ def read_subtasks(dataset: Dataset, episode: dict[Any, Any]) -> Iterator[tuple[f
             if row["style"] == "subtask"
         )
     elif SUBTASK_INDEX in frames:
-        names = read_table(dataset.root / SUBTASKS).index.tolist()
+        names = read_parquet(dataset.root / SUBTASKS).index.tolist()
         runs = groupby(frames[["timestamp", SUBTASK_INDEX]].itertuples(index=False), key=lambda frame: frame[1])
         said = [(float(next(run)[0]), names[int(index)] if index >= 0 else "background") for index, run in runs]
     else:
         return
     ends = [*(time for time, _ in said), end_s][1:]
     for (start_s, text), until in zip(said, ends, strict=True):
-        if text.strip().lower() not in BACKGROUND:
+        if text.strip().lower() not in BACKGROUND_NAMES:
             yield start_s, until, text

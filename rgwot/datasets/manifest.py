@@ -20,7 +20,7 @@ from rgwot.datasets.finding import find, layout_module, read_options, registered
 from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_csv
-from rgwot.runtime.progress import counted
+from rgwot.runtime.progress import with_progress
 from rgwot.timing import VideoInfo
 
 _LOG = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ def write_manifest(
     _warn_leftovers(f"{dataset}/{task}", found.tasks[task])
     rows: list[dict[str, Any]] = []
     annotations: dict[str, Annotation] = {}
-    for entry in counted(_LOG, f"manifest {dataset}/{task}", entries, "video"):
+    for entry in with_progress(_LOG, f"manifest {dataset}/{task}", entries, "video"):
         row, clock = _probed(folder, entry, on_bad_video, chosen.told_fps, form)
         rows.append(row)
         if clock is None or entry.annotation is None:

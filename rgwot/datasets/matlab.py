@@ -10,7 +10,7 @@ import numpy as np
 
 from rgwot.runtime.errors import RgwotError, first_line
 
-LARGEST = 512 * 2**20
+LARGEST_MATLAB = 512 * 2**20
 """Bytes; the released files are a few megabytes."""
 
 Cell: TypeAlias = "str | np.ndarray[Any, Any] | list[Cell]"
@@ -26,7 +26,7 @@ def read_cells(path: Path, wanted: Collection[str]) -> dict[str, Cell]:
 
     Raises RgwotError if the file is no MATLAB file, is damaged, far too large or nested too deeply.
     """
-    if is_version_73(path, LARGEST):
+    if is_version_73(path, LARGEST_MATLAB):
         return _whole(path, lambda: _read_version_73(path, wanted))
     return _whole(path, lambda: _read_version_5(path, wanted))
 
@@ -54,7 +54,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray[Any, Any] | str]:
 
     Raises RgwotError if the file is no MATLAB file, is damaged or far too large.
     """
-    is_version_73(path, LARGEST)
+    is_version_73(path, LARGEST_MATLAB)
     import scipy.io
 
     def read() -> dict[str, np.ndarray[Any, Any] | str]:
@@ -103,7 +103,7 @@ def _from_hdf5(file: Any, dataset: Any, depth: int) -> Cell:
     if depth > _DEEPEST:
         raise ValueError("nested too deeply")
     # A damaged size can ask for any amount of memory.
-    if dataset.size > LARGEST // 8:
+    if dataset.size > LARGEST_MATLAB // 8:
         raise ValueError(f"{dataset.name} holds {dataset.size} values")
     kind = dataset.attrs.get("MATLAB_class", b"double")
     if dataset.attrs.get("MATLAB_empty", 0):

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from rgwot.datasets.annotation_files.rows import records
-from rgwot.datasets.annotations import Annotation, Notes, Segment, checked
+from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation
 from rgwot.datasets.arrays import holding_file, packed_name
 from rgwot.datasets.base import Found, Options, VideoEntry
 from rgwot.datasets.egoprocel import place
@@ -71,8 +71,8 @@ def read_annotation(
                 found = f"{_START} {row[_START]}, {_END} {row[_END]}, {_STEP} {row[_STEP]}"
                 raise DataFault("time", path, where, f"{found}; expected seconds and a whole number from 0")
             if step:
-                segments.append(Segment(where, start, end, step, row[_NAME]))
-    return checked(path, segments, notes, clock, overlap_is_normal=False)
+                segments.append(AnnotatedSegment(where, start, end, step, row[_NAME]))
+    return build_annotation(path, segments, notes, clock, overlap_is_normal=False)
 
 
 def read_rows(path: Path) -> Rows:

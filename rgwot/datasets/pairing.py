@@ -16,7 +16,7 @@ from rgwot.datasets.base import FoundTask, Options, VideoEntry
 from rgwot.datasets.names import LONGEST_ID, VIDEO_SUFFIXES, VIDEO_TABLE, folded, pairing_key, video_id
 from rgwot.runtime.errors import RgwotError
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 _TASK = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
@@ -81,11 +81,11 @@ def walk_videos(root: Path, folder: Path, options: Options, also: Collection[str
         return [path for path in paths if not stem(path).endswith(TIMES)]
     if options.frames_fps is None:
         return walk(root, folder, {*VIDEO_SUFFIXES, *also})
-    from rgwot.video.probing import SUFFIXES, may_hold_frames
+    from rgwot.video.probing import H5_SUFFIXES, may_hold_frames
 
-    paths = walk(root, folder, {*SUFFIXES, *also})
+    paths = walk(root, folder, {*H5_SUFFIXES, *also})
     return [
-        path for path in paths if PurePosixPath(path).suffix.lower() not in SUFFIXES or may_hold_frames(root / path)
+        path for path in paths if PurePosixPath(path).suffix.lower() not in H5_SUFFIXES or may_hold_frames(root / path)
     ]
 
 
@@ -105,9 +105,9 @@ def parents(path: str) -> tuple[str, ...]:
     return PurePosixPath(path).parts[:-1]
 
 
-def by_task(items: Iterable[T], task: Callable[[T], str]) -> dict[str, list[T]]:
+def by_task(items: Iterable[_T], task: Callable[[_T], str]) -> dict[str, list[_T]]:
     """Return paths or videos by the task of each, in their order; asked for a task without any, an empty list."""
-    found: dict[str, list[T]] = defaultdict(list)
+    found: dict[str, list[_T]] = defaultdict(list)
     for item in items:
         found[task(item)].append(item)
     return found

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rgwot.datasets.annotations import Annotation, Notes, Segment, checked
+from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation
 from rgwot.datasets.base import Found, FoundTask, Options, VideoEntry
 from rgwot.datasets.faults import DataFault, judged
 from rgwot.datasets.matlab import Cell, read_cells
@@ -128,13 +128,13 @@ def read_annotation(
     superframes = content.get("superframe_time")
     if clock is not None and isinstance(superframes, list) and part < len(superframes):
         _check_trimmed(superframes[part], clock, data, where)
-    segments: list[Segment] = []
+    segments: list[AnnotatedSegment] = []
     for number, (step, intervals) in enumerate(zip(steps, cells, strict=True), start=1):
         place = f"{where}, step {number}"
         with judged():
             times = _intervals(intervals, data, place)
-            segments += [Segment(place, start, end, number, str(step).strip()) for start, end in times]
-    return checked(data, segments, Notes(data), clock, overlap_is_normal=True)
+            segments += [AnnotatedSegment(place, start, end, number, str(step).strip()) for start, end in times]
+    return build_annotation(data, segments, Notes(data), clock, overlap_is_normal=True)
 
 
 @lru_cache(maxsize=4)

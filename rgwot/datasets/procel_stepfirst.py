@@ -41,12 +41,12 @@ def read_annotation(
     """Read the annotation of a video that has one, with the step names of the task's ``mapping.txt``."""
     path = PurePosixPath(str(entry.annotation))
     task = next(folder for folder in path.parents if folder.name.casefold() == "annotations").parent
-    names = read_mapping(root / task / "mapping.txt")
+    names = read_step_names(root / task / "mapping.txt")
     step_ids = names.keys() if facts is None else facts.step_ids
     return read_step_first(root / path, step_ids, clock, names)
 
 
-def read_mapping(path: Path) -> dict[int, str]:
+def read_step_names(path: Path) -> dict[int, str]:
     """Read ``mapping.txt``, the names of the steps: ``<int> <name_with_underscores>`` per line.
 
     Raises RgwotError if a line has another form or a number occurs twice.

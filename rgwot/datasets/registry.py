@@ -62,7 +62,7 @@ def datasets(layout: str | None = None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row.dataset for row in _table() if layout in (None, row.layout)))
 
 
-def match(word: str, known: Iterable[str], what: str) -> str:
+def match_name(word: str, known: Iterable[str], what: str) -> str:
     """Return the known name that equals ``word`` without case and punctuation.
 
     Raises RgwotError if no name or more than one matches; the message starts with ``what`` the word stands for, names
@@ -88,10 +88,10 @@ def tasks_of(dataset: str) -> tuple[TaskFacts, ...]:
 def facts(dataset: str, task: str) -> TaskFacts | None:
     """Return what is known about a task, None of a user's own; RgwotError if a registered dataset has no such task."""
     rows = {row.task: row for row in tasks_of(dataset)}
-    return rows[match(task, rows, f"task of {dataset}")] if rows else None
+    return rows[match_name(task, rows, f"task of {dataset}")] if rows else None
 
 
-def key_steps(dataset: str, task: str) -> int | None:
+def reported_K(dataset: str, task: str) -> int | None:
     """Return K as reported for a task, None when the dataset is a user's own."""
     row = facts(dataset, task)
     return None if row is None else row.K
@@ -111,4 +111,4 @@ def camera(dataset: str, view: str | None) -> str | None:
         return None
     if view is None:
         return next(iter(views.values()))
-    return view if view.isdecimal() else views[match(view, views, f"view of {dataset}")]
+    return view if view.isdecimal() else views[match_name(view, views, f"view of {dataset}")]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rgwot.datasets.faults import DataFault, judged
 
-LARGEST = 64 * 2**20
+LARGEST_TEXT = 64 * 2**20
 """Bytes; an annotation is a few kilobytes, so anything larger is another file under its name."""
 
 
@@ -23,7 +23,7 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Row:
+class CsvRow:
     """A row of a comma-separated file: its first line, and its fields without blanks around them."""
 
     path: Path
@@ -49,9 +49,9 @@ def read_bytes(path: Path) -> bytes:
     """Read a file of text; DataFault if it cannot be read or is far too large."""
     try:
         size = path.stat().st_size
-        if size > LARGEST:
+        if size > LARGEST_TEXT:
             raise DataFault(
-                "file", path, "", f"{size} bytes; expected a text file of at most {LARGEST}; is it another file?"
+                "file", path, "", f"{size} bytes; expected a text file of at most {LARGEST_TEXT}; is it another file?"
             )
         return path.read_bytes()
     except OSError as error:
@@ -78,7 +78,7 @@ def filled_lines(path: Path) -> list[Line]:
     return [line for line in read_lines(path) if line.text.strip()]
 
 
-def rows(path: Path, columns: str) -> Iterator[Row]:
+def rows(path: Path, columns: str) -> Iterator[CsvRow]:
     """Yield the rows of a comma-separated file, blank lines left out; messages say what its ``columns`` should be.
 
     Raises DataFault if quotes are not closed or a row has fewer than three fields.
@@ -88,7 +88,7 @@ def rows(path: Path, columns: str) -> Iterator[Row]:
     while reader.line_num < len(lines):
         line = lines[reader.line_num]
         try:
-            row = Row(path, line, tuple(field.strip() for field in next(reader)))
+            row = CsvRow(path, line, tuple(field.strip() for field in next(reader)))
         except csv.Error as error:
             found = f"{excerpt(line.text)} is not comma-separated text ({error}); expected {columns}; check the quotes"
             raise DataFault("columns", path, f"line {line.number}", found) from error

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rgwot.features.scales import ROUNDING
+from rgwot.features.scales import TYPE_ROUNDING
 from rgwot.features.store import FeatureStore
 
 logger = logging.getLogger(__name__)
@@ -119,6 +119,6 @@ class FeatureBank:
             squares.append(total[1] / count)
         mean = torch.stack(means).mean(0)
         std = (torch.stack(squares).mean(0) - mean.square()).clamp_min(0).sqrt()
-        still = ROUNDING["float32"] * mean.abs() if self._wide else 1e-4 * mean.abs() + 1e-12
+        still = TYPE_ROUNDING["float32"] * mean.abs() if self._wide else 1e-4 * mean.abs() + 1e-12
         std = torch.where(std > still, std, torch.ones_like(std))
         return mean.float(), std.float()

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.files import replacing
 from rgwot.runtime.provenance import remake
-from rgwot.runtime.stores import DAMAGE, put, whole
+from rgwot.runtime.stores import STORE_ERRORS, put, whole
 from rgwot.timing import parse_rate
 
 #: Bytes of a chunk, about.
@@ -101,7 +101,7 @@ def read_embeddings(path: str | Path) -> EmbeddedTask:
         raise RgwotError(f"embeddings {store}: found nothing there; run `rgwot embed` first")
     try:
         return _read(store)
-    except DAMAGE as error:
+    except STORE_ERRORS as error:
         raise RgwotError(f"embeddings {store}: damaged ({first_line(error)}); {remake(store, 'embed')}") from None
 
 

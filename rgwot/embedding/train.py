@@ -23,7 +23,7 @@ from rgwot.embedding.loop import Record, Trainer, per_second
 from rgwot.embedding.model import embed_by_model
 from rgwot.embedding.resume import Checkpoint, stop_requested
 from rgwot.embedding.sampler import Stream, draw_videos, generator
-from rgwot.features.index import open_stores, shared
+from rgwot.features.index import common_attributes, open_stores
 from rgwot.features.store import FeatureStore
 from rgwot.paths import HISTORY, MACHINE, MODEL, name_of
 from rgwot.runtime.device import hardware, resolve_device
@@ -161,7 +161,7 @@ def fit_encoder(
             for block in _blocks_read(settings)
         },
         "seed": seed,
-        "features": shared(stores[0]),
+        "features": common_attributes(stores[0]),
         "videos": [store.video for store in stores],
         "held_out": sorted(held_out),
         "notes": notes,

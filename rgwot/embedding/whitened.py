@@ -46,8 +46,8 @@ def standardise(x: NDArray[Any], dtype: str = "float16") -> NDArray[np.float64]:
     """Scale the channels of one video (T, C) to mean 0 and standard deviation 1 over its samples.
 
     A channel is constant, and becomes 0, where its deviation is no more than the type that it was stored in makes by
-    rounding (`rgwot.features.scales.ROUNDING`): of float16 at most 2^-11 of the channel's root mean square, or 2^-22 of
-    the video's.
+    rounding (`rgwot.features.scales.TYPE_ROUNDING`): of float16 at most 2^-11 of the channel's root mean square, or
+    2^-22 of the video's.
     """
     values = np.asarray(x, dtype=np.float64)
     mean, squares = values.mean(axis=0), np.square(values).mean(axis=0)

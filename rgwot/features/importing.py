@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rgwot import __version__
 from rgwot.config.importing import IMPORTED, ImportSettings
-from rgwot.datasets.arrays import DAMAGE, OPENERS, ArraySource, check_times, holding_file
+from rgwot.datasets.arrays import ARRAY_ERRORS, OPENERS, ArraySource, check_times, holding_file
 from rgwot.datasets.feature_files import (
-    Measured,
+    FileFacts,
     in_place_of_video,
     measure,
     native_frames,
@@ -31,7 +31,7 @@ from rgwot.datasets.feature_files import (
 from rgwot.datasets.features import LOOKED_AT, sorted_out
 from rgwot.datasets.names import LONGEST_ID, VIDEO_SUFFIXES, video_id
 from rgwot.datasets.pairing import by_task, walk
-from rgwot.features.scales import LARGEST, Rounding, Spread
+from rgwot.features.scales import LARGEST_VALUE, Rounding, Spread
 from rgwot.features.store import (
     CHUNK,
     IMPORTER,
@@ -45,7 +45,7 @@ from rgwot.features.store import (
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.files import replacing
-from rgwot.runtime.progress import counted
+from rgwot.runtime.progress import with_progress
 from rgwot.timing import VideoInfo
 
 logger = logging.getLogger(__name__)
@@ -115,7 +115,7 @@ def import_folder(
     twice = [place for place, count in Counter(place for _, _, place in jobs).items() if count > 1]
     if twice:
         raise RgwotError(f"{twice[0]}: features of two files would go there; expected one file per video; rename one")
-    for video, path, place in counted(logger, str(output), jobs, "file"):
+    for video, path, place in with_progress(logger, str(output), jobs, "file"):
         import_video(video, path, place, settings, frames_fps=frames_fps)
 
 
@@ -180,7 +180,7 @@ def import_features(
             )
             # Not of maps: channels of a network that are hardly ever active are small, and no harm.
             spread = None if side else Spread(dtype)
-            for chunk in counted(logger, source.name, range(-(-count // CHUNK)), "chunk"):
+            for chunk in with_progress(logger, source.name, range(-(-count // CHUNK)), "chunk"):
                 start = chunk * CHUNK
                 maps = read_maps(source, array, settings.axes, start, min(start + CHUNK, count), dtype)
                 store.write(chunk, maps)
@@ -200,7 +200,7 @@ def _write_skipped(source: Path, output: Path, settings: ImportSettings, reason:
     write_skipped(output, (settings.channels or 1,), facts, reason)
 
 
-def count_kept(source: Path, measured: Measured, settings: ImportSettings, footage: VideoInfo) -> tuple[int, str]:
+def count_kept(source: Path, measured: FileFacts, settings: ImportSettings, footage: VideoInfo) -> tuple[int, str]:
     """Return how many features are kept, and why the video is partial (empty: it is whole).
 
     Raises RgwotError when they do not fit the video and are not to be trimmed.
@@ -258,18 +258,18 @@ def read_maps(
     """Return the features of some frames, ``(n, C, h, w)`` of a type; vectors have h = w = 1."""
     try:
         part = array.read(tuple(slice(start, end) if axis == "T" else slice(None) for axis in axes))
-    except DAMAGE as error:
+    except ARRAY_ERRORS as error:
         raise RgwotError(f"{source}: features {start} to {end - 1} cannot be read ({error}); copy it again") from error
     part = part.transpose([axes.index(axis) for axis in "TCHW" if axis in axes])
     part = part.reshape(part.shape + (1,) * (4 - part.ndim))
     with np.errstate(over="ignore"):
         maps = part.astype(dtype)
     # Not "greater than": what is no number is not.
-    wrong = ~(np.abs(maps) <= LARGEST[dtype])
+    wrong = ~(np.abs(maps) <= LARGEST_VALUE[dtype])
     if wrong.any():
         frame, channel, row, column = (int(index) for index in np.argwhere(wrong)[0])
         value = float(part[frame, channel, row, column])
-        limit = "finite numbers" if not math.isfinite(value) else f"at most {LARGEST[dtype]:g} ({dtype})"
+        limit = "finite numbers" if not math.isfinite(value) else f"at most {LARGEST_VALUE[dtype]:g} ({dtype})"
         raise RgwotError(
             f"{source}: {value:g} at sample {start + frame}, channel {channel}; expected {limit}; correct it or "
             "leave the sample out"
@@ -278,7 +278,7 @@ def read_maps(
 
 
 def described(
-    array: ArraySource, found: Measured, settings: ImportSettings, source: Mapping[str, Any]
+    array: ArraySource, found: FileFacts, settings: ImportSettings, source: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the attributes of a store of imported features, without those about its video.
 

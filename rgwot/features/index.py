@@ -16,14 +16,14 @@ from rgwot.features.store import FeatureStore, open_store
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_rows
-from rgwot.runtime.progress import counted
+from rgwot.runtime.progress import with_progress
 
 logger = logging.getLogger(__name__)
 
 _SHARED = ("backbone", "layer", "weights", "weights_sha256", "transform", "size", "fps", "precision")
 #: ``digest`` stands for what a store was made from: Snakemake compares an index by its content, and without it another
 #: video with as many frames would leave what was made before as it is.
-COLUMNS = ("video", "status", "reason", "frames", "digest")
+INDEX_COLUMNS = ("video", "status", "reason", "frames", "digest")
 #: A column of the parts of an index: `_size` of a store.
 SIZE = "size"
 
@@ -37,7 +37,7 @@ def write_part(made: Mapping[str, Callable[[Path], None]], output: Path) -> None
     Raises RgwotError for the videos that failed, after the last.
     """
     failed: list[RgwotError] = []
-    for video, make in counted(logger, str(output), list(made.items()), "video"):
+    for video, make in with_progress(logger, str(output), list(made.items()), "video"):
         try:
             make(output.with_name(f"{video}{STORE}"))
         except RgwotError as error:
@@ -47,11 +47,11 @@ def write_part(made: Mapping[str, Callable[[Path], None]], output: Path) -> None
         more = f" (and {len(failed) - 1} more of {len(made)} videos)" if len(failed) > 1 else ""
         raise RgwotError(f"{failed[0]}{more}") from failed[0]
     rows = [_row(output.with_name(f"{video}{STORE}")) for video in made]
-    write_rows((*COLUMNS, SIZE), [list(row.values()) for row in rows], output)
+    write_rows((*INDEX_COLUMNS, SIZE), [list(row.values()) for row in rows], output)
 
 
 def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathLike[str]) -> None:
-    """Check that every store of a task is complete and list them in a CSV with the columns `COLUMNS`.
+    """Check that every store of a task is complete and list them in a CSV with the columns `INDEX_COLUMNS`.
 
     ``listed`` are feature stores, or parts of an index (`write_part`), in the order of the rows.
 
@@ -70,13 +70,13 @@ def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathL
             place = Path(output).with_name(f"{row['video']}{STORE}")
             raise RgwotError(_other_size(place, row[SIZE], f"{first['video']}{STORE}", first[SIZE]))
     # Parts that an earlier version wrote have no digest.
-    write_rows(COLUMNS, [[row.get(column, "") for column in COLUMNS] for row in rows], output)
+    write_rows(INDEX_COLUMNS, [[row.get(column, "") for column in INDEX_COLUMNS] for row in rows], output)
 
 
 def _row(path: Path) -> dict[str, Any]:
     store = open_store(path)
     facts = (store.video, store.status, store.reason, len(store), _digest(store), _size(store))
-    return dict(zip((*COLUMNS, SIZE), facts, strict=True))
+    return dict(zip((*INDEX_COLUMNS, SIZE), facts, strict=True))
 
 
 def _digest(store: FeatureStore) -> str:
@@ -112,7 +112,7 @@ def open_stores(index_csv: str | Path, features_dir: str | Path, held_out: Colle
     indexed = indexed_videos(index_csv)
     for video in (video for video, frames in indexed.items() if frames > 0 and video not in held_out):
         path = Path(features_dir) / f"{video}{STORE}"
-        store = open_store(path, shared(stores[0]) if stores else {})
+        store = open_store(path, common_attributes(stores[0]) if stores else {})
         if len(store) == 0:
             raise RgwotError(f"{path}: no frames, but {index_csv} says there are; run rgwot index again")
         stores.append(store)
@@ -120,7 +120,7 @@ def open_stores(index_csv: str | Path, features_dir: str | Path, held_out: Colle
     return stores
 
 
-def shared(store: FeatureStore) -> dict[str, Any]:
+def common_attributes(store: FeatureStore) -> dict[str, Any]:
     """Return what all videos of a task must have in common for one encoder to read them.
 
     The precision of files made elsewhere is not: each store has its own.

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 SCALES = 1000.0
 """Ratio of the largest scale to the smallest from which on a warning is given."""
 
-ROUNDING: Mapping[str, float] = {"float16": 2.0**-11, "float32": 2.0**-20}
+TYPE_ROUNDING: Mapping[str, float] = {"float16": 2.0**-11, "float32": 2.0**-20}
 """A channel that varies by less, relative to its size, does not vary, by the type that features are stored in.
 
 Of float16 it is the rounding error, of float32 16 times that: what a few operations make of a constant.
 """
 
-LARGEST: Mapping[str, float] = {"float16": float(np.finfo(np.float16).max), "float32": 1e15}
+LARGEST_VALUE: Mapping[str, float] = {"float16": float(np.finfo(np.float16).max), "float32": 1e15}
 """Largest magnitude by type; squares of float32 are added up in float32."""
 
 SPOILT = 0.01
@@ -29,7 +29,7 @@ SPOILT = 0.01
 
 def resolution(squares: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
     """Return the standard deviation up to which channels are constant, by their mean squares (C,) in one video."""
-    rounding = ROUNDING[dtype]
+    rounding = TYPE_ROUNDING[dtype]
     return np.asarray(rounding * np.maximum(np.sqrt(squares), rounding * np.sqrt(squares.mean())))
 
 
@@ -37,7 +37,7 @@ class Spread:
     """Mean and standard deviation of every channel, from blocks of features (n, C, h, w) of a type."""
 
     def __init__(self, dtype: str = "float16") -> None:
-        self._rounding = ROUNDING[dtype]
+        self._rounding = TYPE_ROUNDING[dtype]
         self._count = 0
         self._sums: Any = 0.0
         self._squares: Any = 0.0

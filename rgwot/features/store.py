@@ -42,7 +42,7 @@ Codec = Literal["none", "lz4", "zstd"]
 #: Frames of a chunk; a shorter video is one chunk.
 CHUNK = 64
 #: Channels of the default network.
-CHANNELS = 1024
+DEFAULT_CHANNELS = 1024
 #: What the attribute ``decoder`` says of features made elsewhere.
 IMPORTER = "import"
 #: How frames are compressed, by ``features.codec``.
@@ -147,7 +147,7 @@ class FeatureStore:
             start = chunk * rows
             try:
                 read = np.asarray(self._array[start : min(start + rows, len(self))])
-            except stores.DAMAGE as error:
+            except stores.STORE_ERRORS as error:
                 raise damaged_store(self.path, f"frames {start} to {start + rows - 1}: {first_line(error)}") from None
             found[places] = read.reshape(-1, *self.shape[1:])[asked[places] - start]
         return found
@@ -162,7 +162,7 @@ def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = 
     path = Path(path)
     try:
         return _open(path, expect or {})
-    except stores.DAMAGE as error:
+    except stores.STORE_ERRORS as error:
         raise damaged_store(path, f"it cannot be opened ({first_line(error)})") from None
 
 
@@ -266,12 +266,12 @@ class StoreWriter:
         time_s: NDArray[np.float64],
         side: int | tuple[int, ...],
         codec: Codec = "none",
-        channels: int = CHANNELS,
+        channels: int = DEFAULT_CHANNELS,
         layer: str = CONV4C,
         dtype: str = "float16",
     ) -> None:
         space = (side, side) if isinstance(side, int) else side
-        name = CONV4C if layer == CONV4C and space and channels == CHANNELS else OTHER
+        name = CONV4C if layer == CONV4C and space and channels == DEFAULT_CHANNELS else OTHER
         shape = (len(time_s), channels, *space)
         self._time_s = np.asarray(time_s, dtype=np.float64)
         self._group = zarr.open_group(path, mode="a", zarr_format=3)

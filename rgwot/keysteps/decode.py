@@ -29,7 +29,7 @@ from rgwot.keysteps.ordering import Order, video_order
 from rgwot.keysteps.outputs import KeySteps, generator_for, procedure_of, write_keysteps
 from rgwot.keysteps.relative_time import choose_share
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.progress import counted
+from rgwot.runtime.progress import with_progress
 from rgwot.timing import label_segments
 
 log = logging.getLogger(__name__)
@@ -101,7 +101,7 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
         numbers = consensus_numbers(task, labels, K, settings.procedure.learner)
         labels = {name: renumbered(own, numbers) for name, own in labels.items()}
         learned = None if made is None else lambda: {**made(), NUMBERS: numbers}
-        each = counted(log, f"{decoder}: videos by themselves", task.videos.items(), "video") if alone else ()
+        each = with_progress(log, f"{decoder}: videos by themselves", task.videos.items(), "video") if alone else ()
         single = {name: labelled([video], task.features_fps, K, decoding(name)) for name, video in each}
     key_steps = {"task": {name: labels[name] + 1 for name in task.videos}}
     if alone:

@@ -24,7 +24,7 @@ BATCH = 1000
 #: Bootstrap samples of the interval of a mean, and the probability that it is meant to cover, of keypoint-moseq's bars.
 DRAWS, LEVEL = 1000, 0.68
 #: Videos of a group below which it is said that a test can hardly find anything.
-FEWEST = 5
+FEWEST_VIDEOS = 5
 UNIT = "video"
 
 Measure = Literal["share", "number", "duration", "place", "deviations", "transitions"]
@@ -36,7 +36,7 @@ MEASURES: Mapping[Measure, str] = {
     "deviations": "deviations per video",
     "transitions": "how often its usual successor follows, 0 to 1",
 }
-COLUMNS = (
+TEST_COLUMNS = (
     "key_step", "measure", "successor", "test", "unit", "group_a", "group_b", "statistic", "p", "p_adjusted", "star",
 )  # fmt: skip
 #: Columns per group, such as ``n_expert``.
@@ -117,7 +117,7 @@ def compare_groups(
     Returns
     -------
     pandas.DataFrame
-        `COLUMNS`, then `OF_GROUP` for every group. A row per key step and measure for all groups (Kruskal-Wallis,
+        `TEST_COLUMNS`, then `OF_GROUP` for every group. A row per key step and measure for all groups (Kruskal-Wallis,
         ``group_a`` and ``group_b`` empty), and of more than two groups one per pair (Dunn). ``successor`` is the usual
         one of `measured`, for transitions. ``p`` is NaN where all videos are the same, ``p_adjusted`` where no labels
         could have given a star. ``n`` are the videos that have a value, ``low`` and ``high`` a 68 % bootstrap interval
@@ -164,7 +164,7 @@ def compare_groups(
                     **numbers,
                 }
             )
-    columns = [*COLUMNS, *(f"{what}_{name}" for name in names for what in OF_GROUP)]
+    columns = [*TEST_COLUMNS, *(f"{what}_{name}" for name in names for what in OF_GROUP)]
     whole = {"successor": "Int64", **{f"n_{name}": "Int64" for name in names}}
     return pd.DataFrame(rows, columns=columns).astype(whole)
 
@@ -287,9 +287,9 @@ def possible(least: ArrayLike) -> NDArray[np.bool_]:
 
 
 def few_videos(sizes: Mapping[str, int]) -> str:
-    """Return a warning where a group has fewer than `FEWEST` videos, else nothing."""
-    few = ", ".join(f"{name} has {size}" for name, size in sizes.items() if size < FEWEST)
-    return f"fewer than {FEWEST} videos in a group can hardly show a difference: {few}" if few else ""
+    """Return a warning where a group has fewer than `FEWEST_VIDEOS` videos, else nothing."""
+    few = ", ".join(f"{name} has {size}" for name, size in sizes.items() if size < FEWEST_VIDEOS)
+    return f"fewer than {FEWEST_VIDEOS} videos in a group can hardly show a difference: {few}" if few else ""
 
 
 def _sizes(values: Floats, axis: int) -> Floats:

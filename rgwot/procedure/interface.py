@@ -24,7 +24,7 @@ Number = Annotated[
     BeforeValidator(lambda value: math.nan if value is None else value),
     PlainSerializer(lambda value: value if math.isfinite(value) else None),
 ]
-Kind = Literal["missing", "added", "repeated", "too_early", "too_late"]
+DeviationKind = Literal["missing", "added", "repeated", "too_early", "too_late"]
 
 
 class Event(NamedTuple):
@@ -221,7 +221,7 @@ class Deviation:
     """
 
     video: str
-    kind: Kind
+    kind: DeviationKind
     key_step: int
     start_s: float
     end_s: float

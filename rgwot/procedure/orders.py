@@ -9,13 +9,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rgwot.procedure.tally import Booleans, Floats
 
 if TYPE_CHECKING:
     import networkx
-
-Booleans = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 EXACT_STATES = 20_000
 """Sets of key steps done that the exact consensus may look at; 14 key steps without any need have 16,384."""

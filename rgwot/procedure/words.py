@@ -21,15 +21,15 @@ _NUMBERS = (
 #: The others are counted.
 CHAIN, SOME = 8, 4
 #: What is said of deviations.
-KINDS = {
+DEVIATION_WORDS = {
     "missing": "left out", "added": "added", "repeated": "again", "too_early": "too early", "too_late": "too late",
 }  # fmt: skip
 
 
-def number(count: int) -> str:
+def in_words(count: int) -> str:
     """Write a count as a word up to twelve.
 
-    >>> number(7), number(40)
+    >>> in_words(7), in_words(40)
     ('seven', '40')
     """
     return _NUMBERS[count] if 0 <= count < len(_NUMBERS) else str(count)
@@ -60,8 +60,8 @@ def of_videos(count: int, total: int) -> str:
     ('all ten videos', 'six of ten videos', 'the only video', 'both videos')
     """
     if count < total:
-        return f"{number(count)} of {number(total)} videos"
-    return {1: "the only video", 2: "both videos"}.get(total, f"all {number(total)} videos")
+        return f"{in_words(count)} of {in_words(total)} videos"
+    return {1: "the only video", 2: "both videos"}.get(total, f"all {in_words(total)} videos")
 
 
 def moment(seconds: float) -> str:
@@ -73,16 +73,16 @@ def moment(seconds: float) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
-def listed(parts: Sequence[str]) -> str:
+def join_words(parts: Sequence[str]) -> str:
     """Join parts as prose does.
 
-    >>> listed(["1", "2", "5"]), listed(["4"])
+    >>> join_words(["1", "2", "5"]), join_words(["4"])
     ('1, 2 and 5', '4')
     """
     return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
 
 
-def layers(procedure: Procedure) -> list[list[int]]:
+def need_layers(procedure: Procedure) -> list[list[int]]:
     """Return the key steps in layers, each in the consensus order: a step lies below all steps it needs.
 
     The layer of a step is the length of the longest chain of needs that leads to it. START and END are in none.
@@ -99,7 +99,7 @@ def repeats(node: Node) -> bool:
     return node.repeat_share >= 0.5
 
 
-def chain(procedure: Procedure) -> list[int]:
+def longest_chain(procedure: Procedure) -> list[int]:
     """Return the longest chain of key steps that are not optional, each needing the one before it.
 
     Of several, the one that more videos agree with. A step needs another also by way of optional ones, so all needs
@@ -127,7 +127,7 @@ def sentence(procedure: Procedure, names: Mapping[int, str] | None = None) -> st
     They have the number of key steps, the stages (`stages`), how many videos keep to this order, what is optional and
     what repeats, such as "Seven key steps. First 1, then 2, last 4. This order holds in all ten videos. Sometimes 6:
     six of ten videos." A step that another of a later stage does not need has the words "or later". Where that holds
-    for more than half of those that a later stage follows, stages would say little, and the longest chain (`chain`)
+    for more than half of those that a later stage follows, stages would say little, and `longest_chain`
     and the groups are said instead: "Six key steps: 1 before 3 before 4; 2 and 5 in either order."
     """
     if not procedure.nodes:
@@ -135,7 +135,7 @@ def sentence(procedure: Procedure, names: Mapping[int, str] | None = None) -> st
     # The consensus order is that of a reader, too.
     place = {step: at for at, step in enumerate(procedure.order)}
     nodes = sorted(procedure.nodes, key=lambda node: place[node.key_step])
-    count = f"{number(len(nodes))} key step{'s' if len(nodes) > 1 else ''}".capitalize()
+    count = f"{in_words(len(nodes))} key step{'s' if len(nodes) > 1 else ''}".capitalize()
     said = [*_order(procedure, count, names), *_optional(nodes, procedure.n_videos, names), *_repeated(nodes, names)]
     return " ".join(f"{one}." for one in said)
 
@@ -144,12 +144,12 @@ def stages(procedure: Procedure) -> tuple[list[list[int]], list[int], set[int]]:
     """Return usual key steps in layers, those without any need, and those that may come later than their layer says.
 
     The latter are not needed by every key step of the later layers. Where no two usual key steps need each other,
-    optional ones take part, as in `chain`.
+    optional ones take part, as in `longest_chain`.
     """
     steps = _told(procedure)
     pairs = {(need.before, need.after) for need in procedure.needs}
     free = steps - {step for pair in pairs for step in pair}
-    found = [[step for step in layer if step in steps - free] for layer in layers(procedure)]
+    found = [[step for step in layer if step in steps - free] for layer in need_layers(procedure)]
     found = [layer for layer in found if layer]
     later = {
         step
@@ -171,13 +171,13 @@ def deviations_in_words(deviations: Sequence[Deviation], names: Mapping[int, str
         for one in sorted(deviations, key=lambda one: (-one.surprise, one.start_s, one.key_step))
     ]
     rest = len(said) - SOME
-    return ", ".join([*said[:SOME], *([f"and {number(rest)} more"] if rest > 0 else [])]) or "as the procedure has it"
+    return ", ".join([*said[:SOME], *([f"and {in_words(rest)} more"] if rest > 0 else [])]) or "as the procedure has it"
 
 
 def deviation_in_words(deviation: Deviation, names: Mapping[int, str] | None = None) -> str:
     """Say what deviates, and when where it has a moment, such as "3 too early (0:12)"."""
     when = "" if deviation.kind == "missing" else f" ({moment(deviation.start_s)})"
-    return f"{call(deviation.key_step, names)} {KINDS[deviation.kind]}{when}"
+    return f"{call(deviation.key_step, names)} {DEVIATION_WORDS[deviation.kind]}{when}"
 
 
 def _order(procedure: Procedure, count: str, names: Mapping[int, str] | None) -> list[str]:
@@ -191,7 +191,7 @@ def _order(procedure: Procedure, count: str, names: Mapping[int, str] | None) ->
         steps = {step for layer in found for step in layer}
         said = [count, _stages(found, free, later, names)]
     else:
-        line = chain(procedure)
+        line = longest_chain(procedure)
         steps = set(line)
         groups = [_in_any_order(group, names) for group in procedure.groups]
         said = [f"{count}: {'; '.join([_chain(line, names), *_some(groups, 'group')])}"]
@@ -207,7 +207,7 @@ def _stages(
     said = [f"{'last' if at == len(parts) - 1 > 1 else 'then' if at else 'First'} {p}" for at, p in enumerate(parts)]
     if len(said) > CHAIN:
         between = sum(map(len, found[CHAIN // 2 : -CHAIN // 2]))
-        said = [*said[: CHAIN // 2], f"then {number(between)} more", *said[-CHAIN // 2 :]]
+        said = [*said[: CHAIN // 2], f"then {in_words(between)} more", *said[-CHAIN // 2 :]]
     said += [f"at any time {_named(free, names)}"] if free else []
     return (", " if all(len(layer) == 1 for layer in [*found, *([free] if free else [])]) else "; ").join(said)
 
@@ -220,7 +220,7 @@ def _in_any_order(steps: Sequence[int], names: Mapping[int, str] | None, later: 
 def _named(steps: Sequence[int], names: Mapping[int, str] | None, later: Collection[int] = ()) -> str:
     """Name steps, of many the first ones; those of ``later`` with the words "or later"."""
     said = [called(step, names) + (" (or later)" if step in later else "") for step in steps]
-    return listed(said if len(said) <= CHAIN else [*said[: CHAIN - 1], f"{number(len(said) - CHAIN + 1)} others"])
+    return join_words(said if len(said) <= CHAIN else [*said[: CHAIN - 1], f"{in_words(len(said) - CHAIN + 1)} others"])
 
 
 def _chain(steps: Sequence[int], names: Mapping[int, str] | None) -> str:
@@ -259,15 +259,17 @@ def _repeated(nodes: Sequence[Node], names: Mapping[int, str] | None) -> list[st
     if len(found) == 1:
         (one,) = found
         times = round(one.repeat_share * one.n_videos)
-        return [f"More than once: {called(one.key_step, names)}, in {number(times)} of {number(one.n_videos)} videos"]
+        return [
+            f"More than once: {called(one.key_step, names)}, in {in_words(times)} of {in_words(one.n_videos)} videos"
+        ]
     if len(found) == len(nodes):
         return ["All steps usually come more than once"]
     if len(found) > SOME:
-        return [f"{number(len(found))} of {number(len(nodes))} steps usually come more than once".capitalize()]
-    return [f"Usually more than once: {listed([called(node.key_step, names) for node in found])}"]
+        return [f"{in_words(len(found))} of {in_words(len(nodes))} steps usually come more than once".capitalize()]
+    return [f"Usually more than once: {join_words([called(node.key_step, names) for node in found])}"]
 
 
 def _some(parts: Sequence[str], kind: str) -> list[str]:
     """Return a few parts, and how many there are beyond them."""
     rest = len(parts) - SOME
-    return [*parts[:SOME], *([f"{number(rest)} more {kind}{'s' if rest > 1 else ''}"] if rest > 0 else [])]
+    return [*parts[:SOME], *([f"{in_words(rest)} more {kind}{'s' if rest > 1 else ''}"] if rest > 0 else [])]

@@ -13,7 +13,7 @@ import pandas as pd
 
 from rgwot.datasets.annotation_files import read_segments as read_coded
 from rgwot.datasets.annotation_files.formats import is_table
-from rgwot.datasets.annotation_files.rows import columns_of
+from rgwot.datasets.annotation_files.rows import header_columns
 from rgwot.datasets.names import stem_of, video_id
 from rgwot.datasets.text import read_lines
 from rgwot.evaluation.agreement import OVERLAP, Agreement, agreement
@@ -77,7 +77,7 @@ def coded(path: Path) -> bool:
         return path.exists()
     # An export as a table has the same name, and no scopes.
     header = read_lines(segments)[0].text
-    return is_table(header) and "scope" not in columns_of(header)
+    return is_table(header) and "scope" not in header_columns(header)
 
 
 def read_coding(

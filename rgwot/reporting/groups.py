@@ -12,8 +12,8 @@ from rgwot.datasets.video_table import read_groups
 from rgwot.paths import DEVIATIONS, SEGMENTS, name_of
 from rgwot.procedure import recordings_from_segments
 from rgwot.procedure.files import read_deviation_list
-from rgwot.procedure.groups import ALPHA, COLUMNS, LEVEL, MEASURES, PERMUTATIONS, UNIT, compare_groups, few_videos
-from rgwot.procedure.words import listed
+from rgwot.procedure.groups import ALPHA, LEVEL, MEASURES, PERMUTATIONS, TEST_COLUMNS, UNIT, compare_groups, few_videos
+from rgwot.procedure.words import join_words
 from rgwot.records import read_segments
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, PAGE, Drawn, sheet, short, styled, tell
 from rgwot.runtime.errors import RgwotError
@@ -35,7 +35,7 @@ def groups_of_result(keysteps: Path, videos_csv: Path, column: str, task: str | 
 
 def read_group_table(path: Path) -> pd.DataFrame:
     """Read what `rgwot compare-groups` writes: numbers are float64, empty ones NaN."""
-    table = read_csv(path, COLUMNS, {"key_step": "int64"})
+    table = read_csv(path, TEST_COLUMNS, {"key_step": "int64"})
     numbers = ["successor", "statistic", "p", "p_adjusted", *table.filter(regex="^(n|mean|low|high)_")]
     table[numbers] = table[numbers].apply(pd.to_numeric, errors="coerce").astype("float64")
     return table
@@ -61,7 +61,7 @@ def about(table: pd.DataFrame) -> str:
 def impossible(table: pd.DataFrame) -> str:
     """Say how many tests of all groups no labels could have made significant, nothing where there are none."""
     whole = table[table["group_a"] == ""]
-    counted = listed([str(size) for size in sizes(table).values()])
+    counted = join_words([str(size) for size in sizes(table).values()])
     return (
         f"With {counted} videos, {none} of {len(whole)} comparisons could not have been "
         "significant whatever the groups; an empty adjusted p means this"

@@ -10,7 +10,7 @@ from pathlib import Path
 from rgwot.paths import DEVIATIONS, PROCEDURE, Run, name_of
 from rgwot.procedure import Deviation, Procedure
 from rgwot.procedure.files import read_deviation_list, read_procedure
-from rgwot.procedure.words import call, deviations_in_words, layers, listed, repeats, sentence
+from rgwot.procedure.words import call, deviations_in_words, join_words, need_layers, repeats, sentence
 from rgwot.reporting.names import names_in, read_names
 
 #: Videos whose deviations are listed at most.
@@ -47,7 +47,7 @@ def _steps(procedure: Procedure, names: Mapping[int, str] | None) -> list[str]:
     nodes = {node.key_step: node for node in procedure.nodes}
     width = max(len(_titled(step, names)) for step in nodes)
     lines = []
-    for number, layer in enumerate(layers(procedure), 1):
+    for number, layer in enumerate(need_layers(procedure), 1):
         for step in layer:
             node = nodes[step]
             said = [f"{node.n_videos} of {procedure.n_videos}, {node.duration_s:.1f} s"]
@@ -57,10 +57,12 @@ def _steps(procedure: Procedure, names: Mapping[int, str] | None) -> list[str]:
                 for edge in procedure.edges
                 if edge.after == step and isinstance(edge.before, int)
             ]
-            said += [f"after {listed(needs)}"] if needs else []
+            said += [f"after {join_words(needs)}"] if needs else []
             partners = [call(one, names) for group in procedure.groups if step in group for one in group if one != step]
             said += (
-                [f"in {'either' if len(partners) == 1 else 'any'} order with {listed(partners)}"] if partners else []
+                [f"in {'either' if len(partners) == 1 else 'any'} order with {join_words(partners)}"]
+                if partners
+                else []
             )
             said += [f"{node.repeats:.1f} times"] if repeats(node) else []
             place = str(number) if step == layer[0] else ""

@@ -11,7 +11,7 @@ from typing import TypeVar
 from tqdm import tqdm
 
 EVERY_S = 10.0
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class Progress:
@@ -58,7 +58,7 @@ class Progress:
         )  # fmt: skip
 
 
-def counted(logger: logging.Logger, title: str, items: Collection[T], unit: str = "it") -> Iterator[T]:
+def with_progress(logger: logging.Logger, title: str, items: Collection[_T], unit: str = "it") -> Iterator[_T]:
     """Go through items and report the progress; parameters as of `Progress`."""
     with Progress(logger, title, len(items), unit=unit) as progress:
         for item in items:

@@ -14,7 +14,7 @@ from zarr.codecs import BloscCodec, Crc32cCodec
 #: How small arrays are compressed; Zarr compares the checksum of every chunk that it reads.
 CHECKED = (BloscCodec(cname="zstd", clevel=1, shuffle="bitshuffle"), Crc32cCodec())
 #: What Zarr, its codecs and JSON raise for a store that is cut short or changed.
-DAMAGE = (RuntimeError, ValueError, OSError, LookupError, TypeError, AttributeError)
+STORE_ERRORS = (RuntimeError, ValueError, OSError, LookupError, TypeError, AttributeError)
 
 
 def create(group: zarr.Group, name: str, shape: tuple[int, ...], chunk: int, **options: Any) -> zarr.Array[Any]:
@@ -60,7 +60,7 @@ def check_complete(array: zarr.Array[Any], path: Path) -> None:
 def whole(group: zarr.Group, name: str, path: Path) -> NDArray[Any]:
     """Return an array of the store at ``path`` as a whole.
 
-    Raises one of `DAMAGE` if there is none or it is damaged.
+    Raises one of `STORE_ERRORS` if there is none or it is damaged.
     """
     array = group[name]
     if not isinstance(array, zarr.Array):

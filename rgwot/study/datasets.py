@@ -136,7 +136,7 @@ def video_path(study: Study, dataset: str, task: str, video: str) -> str:
     if synthetic is None:
         return file
     names = {video_id(name): name for name in synthetic[task]}
-    return str(study.config.root_of(dataset) / plan.video_path(task, names[video]))
+    return str(study.config.root_of(dataset) / plan.clip_path(task, names[video]))
 
 
 def files(study: Study, dataset: str, task: str) -> list[str]:
@@ -288,21 +288,21 @@ def import_sources(study: Study, dataset: str, task: str, chosen: Iterable[str])
     return shlex.join(words)
 
 
-def key_steps(study: Study, dataset: str, task: str) -> int | None:
+def known_K(study: Study, dataset: str, task: str) -> int | None:
     """Return the number of annotated key steps, None if it takes reading the annotations to know."""
     entry = study.config.dataset(dataset)
     if entry.synth is not None and task in entry.synth.tasks:
         return entry.synth.K
-    return registry.key_steps(entry.subset or dataset, task)
+    return registry.reported_K(entry.subset or dataset, task)
 
 
 @cache
 def annotated_steps(study: Study, dataset: str, task: str) -> int | None:
-    """Return the number of `key_steps`, counted in the annotations where it is not known; None if there are none.
+    """Return the number of `known_K`, counted in the annotations where it is not known; None if there are none.
 
     Steps that occur are counted, as in the manifest, though also those of a video that turns out to be unusable.
     """
-    known, entries = key_steps(study, dataset, task), videos(study, dataset, task).values()
+    known, entries = known_K(study, dataset, task), videos(study, dataset, task).values()
     if known is not None or None in entries:
         return known
     settings, root = study.config.dataset(dataset), study.config.root_of(dataset)
@@ -330,7 +330,7 @@ def video_table(study: Study, dataset: str, task: str) -> Path | None:
 
 
 @cache
-def columns(study: Study, dataset: str, task: str) -> tuple[str, ...]:
+def group_columns(study: Study, dataset: str, task: str) -> tuple[str, ...]:
     """Return the columns by which the videos of a task can be grouped; none where there is no table."""
     path = video_table(study, dataset, task)
     return () if path is None else columns_of(read_video_table(path))
@@ -339,7 +339,7 @@ def columns(study: Study, dataset: str, task: str) -> tuple[str, ...]:
 def page_column(study: Study, dataset: str, task: str) -> str | None:
     """Return the column whose groups the page of a task compares; None where its table has no such column."""
     column = study.config.dataset(dataset).group
-    return column if column in columns(study, dataset, task) else None
+    return column if column in group_columns(study, dataset, task) else None
 
 
 def groups_file(study: Study, dataset: str, task: str, column: str) -> str:
@@ -348,7 +348,7 @@ def groups_file(study: Study, dataset: str, task: str, column: str) -> str:
     if path is None:
         expected = study.config.root_of(dataset) / task / VIDEO_TABLE
         raise RgwotError(f"{dataset}/{task}: no groups; expected {expected} with the columns video and {column}")
-    known = columns(study, dataset, task)
+    known = group_columns(study, dataset, task)
     if column not in known:
         raise RgwotError(f"{path}: no column {column!r}; {nearest(column, known)}")
     return plain_path(str(path))

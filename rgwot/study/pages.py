@@ -17,7 +17,7 @@ from rgwot.study.datasets import annotated, page_column, tasks
 from rgwot.study.study import Study
 from rgwot.study.tables import check_task
 
-RESULTS = Path(paths.RESULTS)
+RESULTS_FOLDER = Path(paths.RESULTS)
 
 
 @cache
@@ -65,7 +65,7 @@ def _runs_of(
 
 def page_files(study: Study, dataset: str, task: str) -> list[str]:
     """Return the files behind the page of a task, including names of key steps if there are any."""
-    tree, column = Tree(RESULTS, dataset, task), page_column(study, dataset, task)
+    tree, column = Tree(RESULTS_FOLDER, dataset, task), page_column(study, dataset, task)
     files: dict[Path, None] = dict.fromkeys(
         (tree.at(paths.MANIFEST), tree.at(paths.ANNOTATIONS), tree.at(paths.STRIPS))
     )
@@ -92,7 +92,7 @@ def page_options(study: Study, dataset: str, task: str) -> str:
 
 def _bars(study: Study, dataset: str, task: str, seed: int) -> dict[Run, str]:
     """Return the key steps that the bars of a task show: those of its page that look at the videos, with one seed."""
-    tree, runs = Tree(RESULTS, dataset, task), _page_runs(study, dataset, task, (seed,))
+    tree, runs = Tree(RESULTS_FOLDER, dataset, task), _page_runs(study, dataset, task, (seed,))
     return {run: str(tree.at(paths.SEGMENTS, run)) for run in runs if not _trivial(run.decoder)}
 
 
@@ -136,7 +136,7 @@ def key_step_tables(study: Study) -> list[str]:
     """
     templates = (paths.SEGMENTS, paths.ORDER, paths.PROCEDURES, paths.PROCEDURE, paths.DEVIATIONS)
     return [
-        str(Tree(RESULTS, dataset, task).at(template, run))
+        str(Tree(RESULTS_FOLDER, dataset, task).at(template, run))
         for dataset in study.config.page.datasets
         for task in tasks(study, dataset)
         for run in _runs_of(study, "page.methods", study.config.page.methods, dataset, task, study.config.seeds[:1])

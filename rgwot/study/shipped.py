@@ -26,7 +26,7 @@ DEFAULTS = ROOT / "config.yaml"
 TABLES = ROOT / "workflow" / "tables.yaml"
 PROFILE = ROOT / "profiles" / "default"
 #: What a new study is made from.
-START = ROOT / "workflow" / "start"
+STARTER = ROOT / "workflow" / "start"
 #: The files of a new study, and what they are made from.
 FILES = {"config.yaml": "config.yaml", "Snakefile": "Snakefile", ".gitignore": "gitignore"}
 
@@ -58,7 +58,7 @@ def start_study(folder: Path, videos: Path | None = None) -> dict[str, str]:
     tasks = _look(folder / "videos" if videos is None else videos)
     root = "videos" if videos is None else Path(os.path.relpath(videos, folder)).as_posix()
     for name, template in FILES.items():
-        text = (START / template).read_text(encoding="utf-8")
+        text = (STARTER / template).read_text(encoding="utf-8")
         # JSON's quotes are YAML's, too.
         write_text(text.replace("root: videos", f"root: {json.dumps(root, ensure_ascii=False)}"), folder / name)
     return tasks
@@ -107,7 +107,7 @@ def snakemake_command(arguments: Sequence[str]) -> list[str]:
                 f"{(given.directory / 'config.yaml').absolute()}: no such file; expected the configuration of a study; "
                 "make one with rgwot init, or go to its folder"
             )
-        own += ["--snakefile", str(START / "Snakefile")]
+        own += ["--snakefile", str(STARTER / "Snakefile")]
     if given.workflow_profile is None and not Path("profiles/default").is_dir():
         own += ["--workflow-profile", str(PROFILE)]
     return [sys.executable, "-m", "snakemake", *own, *arguments]

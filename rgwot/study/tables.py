@@ -24,7 +24,7 @@ from rgwot.reporting.tables.spec import (
     load_tables,
 )
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.study.datasets import MIN_VIDEOS, key_steps, tasks, videos
+from rgwot.study.datasets import MIN_VIDEOS, known_K, tasks, videos
 from rgwot.study.jobs import held_out
 from rgwot.study.study import Study
 
@@ -214,7 +214,7 @@ def figure_plan(study: Study, figure: str) -> Plan[Any]:
         study.experiments,
         tasks=partial(tasks, study),
         videos=partial(videos, study),
-        key_steps=partial(key_steps, study),
+        key_steps=partial(known_K, study),
         check_task=partial(check_task, study),
         table_with=partial(table_with, study),
         check_table=partial(check_table, study),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.config.synthetic import SynthSettings
-from rgwot.synthetic.ground_truth import Segment, Timeline, floor_ms, whole_frames
+from rgwot.synthetic.ground_truth import Timeline, TimelineSegment, floor_ms, whole_frames
 
 RESUME = 0.69  # share of repeats that resume the step just interrupted
 LEAD_MEAN, LEAD_CAP = 0.14, 0.40
@@ -181,4 +181,4 @@ def _place(sequence: list[Piece], piece_s: NDArray[np.float64], duration: float,
     # Milliseconds: the annotation files then say the same in a few digits.
     edges = np.minimum(np.round(edges, 3), floor_ms(duration))
     spans = zip(edges[0::2].tolist(), edges[1::2].tolist(), sequence, strict=True)
-    return Timeline(duration, tuple(Segment(start, end, piece.key_step) for start, end, piece in spans))
+    return Timeline(duration, tuple(TimelineSegment(start, end, piece.key_step) for start, end, piece in spans))

@@ -9,7 +9,7 @@ FPS = 30
 """Frames per second of clips, where a layout knows no other rate; clip lengths are whole numbers of these frames."""
 
 
-class Segment(NamedTuple):
+class TimelineSegment(NamedTuple):
     """One stretch ``[start_s, end_s)`` of key step 1..K; times in seconds."""
 
     start_s: float
@@ -22,7 +22,7 @@ class Timeline:
     """Ground truth of one clip: sorted segments without overlap in ``[0, duration_s)``, else background."""
 
     duration_s: float
-    segments: tuple[Segment, ...]
+    segments: tuple[TimelineSegment, ...]
 
 
 def whole_frames(seconds: float) -> float:

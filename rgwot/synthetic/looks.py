@@ -38,14 +38,14 @@ class Activity:
 
 
 @dataclass(frozen=True)
-class Look:
+class TaskLook:
     """What all videos of a task share: its key steps, and background activities that return between them."""
 
     steps: tuple[Activity, ...]
     shared: tuple[Activity, ...]
 
 
-def task_look(K: int, seed: int) -> Look:
+def task_look(K: int, seed: int) -> TaskLook:
     """Draw the look of a task: K key steps with hues spread around the colour circle, and shared activities."""
     rng = np.random.default_rng([_STREAM, seed])
     count = K + SHARED_ACTIVITIES
@@ -71,10 +71,10 @@ def task_look(K: int, seed: int) -> Look:
         )
         for i in range(count)
     )
-    return Look(activities[:K], activities[K:])
+    return TaskLook(activities[:K], activities[K:])
 
 
-def step_names(look: Look) -> list[str]:
+def step_names(look: TaskLook) -> list[str]:
     """Return a name for every key step of a task: what is done to which object."""
     hues = [COLOURS[round(step.hue * len(COLOURS)) % len(COLOURS)] for step in look.steps]
     return [f"{step.motion} the {hue} {step.shape}" for step, hue in zip(look.steps, hues, strict=True)]

@@ -46,16 +46,16 @@ def video_names(settings: SynthSettings) -> dict[str, list[str]]:
     }
 
 
-def video_path(task: str, name: str) -> str:
+def clip_path(task: str, name: str) -> str:
     """Return the path of a video below the root: a folder per task."""
     return f"{task}/{name}.mp4"
 
 
-Draw = Callable[[int, SynthSettings, np.random.Generator], list[Timeline]]
+DrawTimelines = Callable[[int, SynthSettings, np.random.Generator], list[Timeline]]
 """K, settings and random numbers -> what happens in the videos of a task with K key steps."""
 
 
-def plan(settings: SynthSettings, draw: Draw = parametric) -> list[VideoPlan]:
+def plan(settings: SynthSettings, draw: DrawTimelines = parametric) -> list[VideoPlan]:
     """Return the plan of a dataset, a function of its settings alone; ``draw`` makes the timelines of a task."""
     videos = []
     for task, names in video_names(settings).items():
@@ -64,7 +64,7 @@ def plan(settings: SynthSettings, draw: Draw = parametric) -> list[VideoPlan]:
         timelines = draw(settings.K, settings, np.random.default_rng(seed_of(settings.seed, task, TIMELINES)))
         for take, (name, timeline) in enumerate(zip(names, timelines, strict=True)):
             seed = seed_of(settings.seed, task, FIRST_VIDEO + take)
-            paths = video_path(task, name), f"{task}/{name}.csv"
+            paths = clip_path(task, name), f"{task}/{name}.csv"
             videos.append(VideoPlan(task, *paths, timeline, steps, look_seed, seed))
     return videos
 

@@ -20,7 +20,7 @@ from PIL import Image, ImageChops
 from rgwot.synthetic import sprites
 from rgwot.synthetic.footage import Bout, Camera, Pose, bouts_of
 from rgwot.synthetic.ground_truth import Timeline
-from rgwot.synthetic.looks import MOTIONS, Look, task_look, varied
+from rgwot.synthetic.looks import MOTIONS, TaskLook, task_look, varied
 from rgwot.synthetic.sprites import EXTENT, SPRITE, colour
 
 OWN_ACTIVITIES = 3
@@ -36,7 +36,7 @@ class Scene:
     The look is the task's, from `task_look`; seed and timeline are those of the video.
     """
 
-    def __init__(self, look: Look, timeline: Timeline, seed: int, width: int = 320, height: int = 240) -> None:
+    def __init__(self, look: TaskLook, timeline: Timeline, seed: int, width: int = 320, height: int = 240) -> None:
         self.timeline = timeline
         self.width, self.height = width, height
         rng = np.random.default_rng([_STREAM, seed])

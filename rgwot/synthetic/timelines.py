@@ -47,7 +47,7 @@ def discordance(first: Sequence[int], second: Sequence[int]) -> float:
     return sum(earlier > later for earlier, later in pairs) / len(pairs)
 
 
-def mean_distance(orders: Sequence[Sequence[int]]) -> float:
+def mean_discordance(orders: Sequence[Sequence[int]]) -> float:
     """Mean of `discordance` over pairs of orders that share two steps; NaN when there is none."""
     distances = np.array([discordance(a, b) for a, b in combinations(orders, 2)])
     distances = distances[~np.isnan(distances)]
@@ -79,7 +79,7 @@ def _orders(present: NDArray[np.bool_], distance: float, rng: np.random.Generato
     least = np.inf
     for _ in range(8):
         orders = _swapped(present, distance, rng)
-        error = abs(float(np.nan_to_num(mean_distance(orders))) - distance)
+        error = abs(float(np.nan_to_num(mean_discordance(orders))) - distance)
         if error < least:
             best, least = orders, error
         if least < 0.01:
@@ -107,5 +107,5 @@ def _swapped(present: NDArray[np.bool_], distance: float, rng: np.random.Generat
 
     rates = np.concatenate([[0.0], np.geomspace(0.25, 2.0 * K * K, 60)])
     candidates = [at(float(rate)) for rate in rates]
-    errors = [abs(np.nan_to_num(mean_distance(orders)) - distance) for orders in candidates]
+    errors = [abs(np.nan_to_num(mean_discordance(orders)) - distance) for orders in candidates]
     return candidates[int(np.argmin(errors))]

@@ -268,7 +268,7 @@ def own_output() -> BinaryIO:
     return output
 
 
-def main() -> None:
+def serve() -> None:
     """Serve the request on standard input."""
     line = sys.stdin.buffer.readline()
     output = own_output()
@@ -328,4 +328,4 @@ def _exit_with_parent() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve()

@@ -38,11 +38,11 @@ _MICROSECONDS = 1_000_000
 # Stamps of decoding only grow; by less than this they are merely sloppy.
 _STEP_BACK_S = 0.5
 #: Seconds that opening a file may take; one that states no rate or length is read to its end.
-TIMEOUT_S = 600.0
+PROBE_TIMEOUT_S = 600.0
 #: Bytes of address space of the child; libraries reserve more than they use.
 MEMORY = 8 * 2**30
-_COMMAND = [sys.executable, "-P", "-c", "from rgwot.video.probing import main; main()"]
-SUFFIXES = frozenset({".h5", ".hdf5"})
+_COMMAND = [sys.executable, "-P", "-c", "from rgwot.video.probing import probe_command; probe_command()"]
+H5_SUFFIXES = frozenset({".h5", ".hdf5"})
 _FPS = "fps"
 _FRAMES = f"expected the dataset {IMAGES!r}, (T, H, W, 3) uint8, blue first"
 
@@ -62,7 +62,7 @@ def probe(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> V
     ``frames_fps`` is the rate of stored frames whose file states none; a video states its own.
 
     Raises VideoError when the file is missing, empty, not a video, without pictures, its first frame does not decode,
-    or the decoder crashes, runs out of memory or takes longer than `TIMEOUT_S`.
+    or the decoder crashes, runs out of memory or takes longer than `PROBE_TIMEOUT_S`.
     """
     request = [os.path.abspath(path), "" if frames_fps is None else str(frames_fps)]
     try:
@@ -71,11 +71,11 @@ def probe(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> V
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=TIMEOUT_S,
+            timeout=PROBE_TIMEOUT_S,
             check=True,
         )
     except subprocess.TimeoutExpired:
-        raise VideoError(path, f"not opened within {TIMEOUT_S:g} s, given up; {REMEDY}") from None
+        raise VideoError(path, f"not opened within {PROBE_TIMEOUT_S:g} s, given up; {REMEDY}") from None
     except subprocess.CalledProcessError as error:
         raise VideoError(path, f"its decoder died (exit code {error.returncode}); {REMEDY}") from None
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -101,7 +101,7 @@ def probe_here(path: Path, frames_fps: Fraction | None = None) -> VideoInfo:
         raise VideoError(path, f"not a readable video ({decode.plain(error)}); {REMEDY}") from error
 
 
-def main() -> None:
+def probe_command() -> None:
     """Probe the file named on the command line, and write its facts, or why there are none, as JSON."""
     output = decode.own_output()
     limit_memory(MEMORY)
@@ -210,7 +210,7 @@ def _duration(container: InputContainer, stream: VideoStream, shown: Sequence[in
 
 def is_stored(path: Path) -> bool:
     """Return whether a path names a file of frames instead of a video, by its suffix."""
-    return path.suffix.lower() in SUFFIXES
+    return path.suffix.lower() in H5_SUFFIXES
 
 
 def may_hold_frames(path: Path) -> bool:

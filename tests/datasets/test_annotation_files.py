@@ -16,7 +16,7 @@ from scipy.io import savemat
 from videos import write_video
 
 from rgwot.datasets.annotation_files import read_segments
-from rgwot.datasets.annotation_files.interface import READERS
+from rgwot.datasets.annotation_files.interface import ANNOTATION_READERS
 from rgwot.datasets.base import Options
 from rgwot.datasets.finding import find, layout_module
 from rgwot.datasets.manifest import write_manifest
@@ -313,7 +313,10 @@ def test_a_table_annotates_features_that_are_no_tables(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", sorted({f"a{suffix}" for about in READERS.values() for suffix in about.suffixes} | {"a.doc", "gone.eaf"})
+    "name",
+    sorted(
+        {f"a{suffix}" for about in ANNOTATION_READERS.values() for suffix in about.suffixes} | {"a.doc", "gone.eaf"}
+    ),
 )
 @pytest.mark.parametrize("content", [b"", b"\x00\x01\x02\xff", b"[1]", "é".encode("latin-1")])
 def test_files_of_nothing_end_in_one_line(tmp_path: Path, name: str, content: bytes) -> None:

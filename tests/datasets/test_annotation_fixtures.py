@@ -16,7 +16,7 @@ from rgwot.datasets.base import Options, VideoEntry
 from rgwot.datasets.crosstask import read_tasks
 from rgwot.datasets.csv_files import read_step_first, read_three_columns
 from rgwot.datasets.procel import read_annotation, read_video_names
-from rgwot.datasets.procel_stepfirst import read_mapping
+from rgwot.datasets.procel_stepfirst import read_step_names
 from rgwot.datasets.registry import tasks_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import VideoInfo, truth_labels
@@ -65,7 +65,7 @@ def outcome_of(case: dict[str, str]) -> tuple[str, list[str]]:
         read_tasks(path)
         return "ok", []
     if case["kind"] == "mapping":
-        read_mapping(path)
+        read_step_names(path)
         return "ok", []
     annotations = read_case(case)
     warnings = [warning for annotation in annotations for warning in annotation.warnings]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rgwot.config.layouts import LAYOUTS
 from rgwot.datasets.names import folded, pairing_key, stem_of, video_id
-from rgwot.datasets.registry import camera, datasets, facts, key_steps, match, tasks_of
+from rgwot.datasets.registry import camera, datasets, facts, match_name, reported_K, tasks_of
 from rgwot.runtime.errors import RgwotError
 
 
@@ -37,8 +37,8 @@ def test_every_row_is_consistent() -> None:
     ],
 )
 def test_key_steps_without_case_and_punctuation(dataset: str, task: str, K: int) -> None:
-    assert key_steps(dataset, task) == K
-    assert key_steps("mine", task) is None
+    assert reported_K(dataset, task) == K
+    assert reported_K("mine", task) is None
 
 
 def test_unknown_task_lists_the_known_ones() -> None:
@@ -47,9 +47,9 @@ def test_unknown_task_lists_the_known_ones() -> None:
 
 
 def test_match_refuses_what_could_be_two() -> None:
-    assert match("a_b", ["a_b", "a-b"], "task") == "a_b"
+    assert match_name("a_b", ["a_b", "a-b"], "task") == "a_b"
     with pytest.raises(RgwotError, match="known"):
-        match("A.B", ["a_b", "a-b"], "task")
+        match_name("A.B", ["a_b", "a-b"], "task")
 
 
 def test_a_view_is_a_name_of_the_registry_or_a_number() -> None:

@@ -173,7 +173,7 @@ def test_a_damaged_zip_leaves_nothing(tmp_path: Path, damage: str) -> None:
 def test_a_download_beyond_its_size_is_stopped(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stated: bool
 ) -> None:
-    monkeypatch.setattr("rgwot.datasets.fetch.BLOCK", 2**16)
+    monkeypatch.setattr("rgwot.datasets.fetch.BYTES_AT_ONCE", 2**16)
     large = Source("mine", "mine", "x.pt", site.address, "0.001 GB", "", "", "")
     if not stated:
         site.length = False

@@ -16,8 +16,8 @@ from videos import number, write_video
 
 from rgwot.datasets.annotation_files import read_segments
 from rgwot.datasets.finding import find
-from rgwot.datasets.lerobot import import_episodes, read_table
-from rgwot.reporting.export.interface import Segment, Video, export
+from rgwot.datasets.lerobot import import_episodes, read_parquet
+from rgwot.reporting.export.interface import LabelledSegment, LabelledVideo, export
 from rgwot.runtime.errors import RgwotError
 
 FPS, CAMERA = 30, "observation.images.top"
@@ -100,14 +100,14 @@ def test_only_episodes_as_they_were_cut_are_replaced(root: Path, tmp_path: Path)
     assert coded.read_text() == "mine"
 
 
-def results(out: Path) -> list[Video]:
+def results(out: Path) -> list[LabelledVideo]:
     """Two key steps in the first episode, background before and between; one in the second; the third is without."""
     segments = (
-        (Segment(4 / FPS, 10 / FPS, 1, "reach"), Segment(12 / FPS, 40 / FPS, 2, "grasp")),
-        (Segment(0, 35 / FPS, 2, "grasp"),),
+        (LabelledSegment(4 / FPS, 10 / FPS, 1, "reach"), LabelledSegment(12 / FPS, 40 / FPS, 2, "grasp")),
+        (LabelledSegment(0, 35 / FPS, 2, "grasp"),),
     )
     return [
-        Video(f"episode_00000{at}", out / f"pick_up_cup/episode_00000{at}.mp4", 1.0, FPS, (96, 64), own)
+        LabelledVideo(f"episode_00000{at}", out / f"pick_up_cup/episode_00000{at}.mp4", 1.0, FPS, (96, 64), own)
         for at, own in enumerate(segments)
     ]
 
@@ -323,7 +323,7 @@ def test_without_pyarrow_one_line_says_what_to_install(tmp_path: Path, monkeypat
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "a.parquet").write_bytes(b"")
     with pytest.raises(RgwotError, match=r"needs pyarrow, which is not installed; pip install 'rgwot\[lerobot\]'"):
-        read_table(tmp_path / "a.parquet")
+        read_parquet(tmp_path / "a.parquet")
 
 
 def test_a_damaged_video_ends_in_one_line(root: Path, old: Path, tmp_path: Path) -> None:

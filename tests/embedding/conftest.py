@@ -12,7 +12,7 @@ import torch
 from phases import finish, write_video
 
 from rgwot.config.settings import Settings, build
-from rgwot.features.store import CHANNELS, IMPORTER, FeatureStore, StoreWriter, open_store
+from rgwot.features.store import DEFAULT_CHANNELS, IMPORTER, FeatureStore, StoreWriter, open_store
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -69,7 +69,7 @@ def write_stores(tmp_path: Path) -> Callable[..., list[FeatureStore]]:
         stores = []
         for name, x in videos.items():
             path = tmp_path / f"{name}.zarr"
-            maps = np.zeros((len(x), CHANNELS, 2, 2))
+            maps = np.zeros((len(x), DEFAULT_CHANNELS, 2, 2))
             # The four places of a map differ; their mean is what was asked for.
             maps[:, : x.shape[1]] = x[:, :, None, None] + np.array([[1.0, -1.0], [-0.5, 0.5]])
             writer = StoreWriter(path, np.arange(len(x)) / fps, 2)

@@ -104,20 +104,20 @@ import os, time
 from rgwot.video import probing
 real = probing.probe_here
 probing.probe_here = lambda path, fps: {behaviour} if path.name == "bad.mp4" else real(path, fps)
-probing.main()
+probing.probe_command()
 """
     good = write_video(tmp_path / "good.mp4", 24, 24)
     bad = write_video(tmp_path / "bad.mp4", 24, 24)
     monkeypatch.setattr(probing, "_COMMAND", [sys.executable, "-P", "-c", code])
-    monkeypatch.setattr(probing, "TIMEOUT_S", 20.0)
+    monkeypatch.setattr(probing, "PROBE_TIMEOUT_S", 20.0)
     assert probe(good).fps == 24
     if "sleep" in behaviour:
-        monkeypatch.setattr(probing, "TIMEOUT_S", 1.0)
+        monkeypatch.setattr(probing, "PROBE_TIMEOUT_S", 1.0)
     refused(bad, lambda: probe(bad))
     output = tmp_path / "bad.zarr"
     extract(bad, output, SETTINGS, on_bad_video="skip", device="cpu", backbone=backbone)
     assert said in open_store(output).reason
-    monkeypatch.setattr(probing, "TIMEOUT_S", 20.0)
+    monkeypatch.setattr(probing, "PROBE_TIMEOUT_S", 20.0)
     assert probe(good).fps == 24
 
 

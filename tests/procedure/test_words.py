@@ -9,7 +9,7 @@ import pytest
 
 from rgwot.procedure.interface import Deviation, Edge, Node, Procedure
 from rgwot.procedure.orders import closure
-from rgwot.procedure.words import chain, deviations_in_words, layers, sentence, stages
+from rgwot.procedure.words import deviations_in_words, longest_chain, need_layers, sentence, stages
 
 
 def edge(before: int | str, after: int | str, agree: int = 10, both: int = 10) -> Edge:
@@ -146,7 +146,7 @@ def test_short_procedures(nodes: list[Node], needs: list[Edge], said: str) -> No
 def test_a_chain_passes_by_optional_steps() -> None:
     """1 needs nothing, 2 is optional, 3 needs 2 and so 1: only 1 before 3 is a chain of usual steps."""
     found = procedure([node(1), node(2, 4), node(3)], [edge(1, 2, 4, 4), edge(2, 3, 4, 4), edge(1, 3)], (1, 2, 3))
-    assert chain(found) == [1, 3]
+    assert longest_chain(found) == [1, 3]
     assert sentence(found) == (
         "Three key steps. First 1, then 3. This order holds in all ten videos. Sometimes 2: four of ten videos."
     )
@@ -154,7 +154,7 @@ def test_a_chain_passes_by_optional_steps() -> None:
 
 def test_of_two_chains_the_one_with_more_agreement() -> None:
     found = procedure([node(step) for step in (1, 2, 3)], [edge(1, 2, 8), edge(1, 3, 9)], (1, 2, 3))
-    assert chain(found) == [1, 3]
+    assert longest_chain(found) == [1, 3]
 
 
 def test_forty_steps_stay_a_few_sentences() -> None:
@@ -182,7 +182,7 @@ def test_forty_steps_stay_a_few_sentences() -> None:
 
 
 def test_layers_lie_below_all_they_need() -> None:
-    assert layers(ISSUE) == [[1, 6, 7], [2], [4, 3, 5]]
+    assert need_layers(ISSUE) == [[1, 6, 7], [2], [4, 3, 5]]
 
 
 def test_deviations_are_said_with_their_moment_the_most_surprising_first() -> None:

@@ -22,7 +22,7 @@ from videos import write_video
 from rgwot.datasets.annotation_files import read_segments
 from rgwot.datasets.names import video_id
 from rgwot.reporting.export import texts
-from rgwot.reporting.export.interface import Segment, Video, export, read_videos, videos_of
+from rgwot.reporting.export.interface import LabelledSegment, LabelledVideo, export, read_videos, videos_of
 from rgwot.reporting.export.texts import clock
 from rgwot.reporting.names import as_named, names_text
 from rgwot.runtime.errors import RgwotError
@@ -30,15 +30,19 @@ from rgwot.video.cutting import cut
 
 NAME = 'pour <b>"oil"</b> & stir'
 VIDEOS = [
-    Video(
+    LabelledVideo(
         "a",
         Path("films/a.mp4"),
         12.0,
         30.0,
         (64, 48),
-        (Segment(0.5, 2.0, 1, NAME), Segment(2.0, 3.25, 2, "key step 2"), Segment(4.0, 12.0004, 1, NAME)),
+        (
+            LabelledSegment(0.5, 2.0, 1, NAME),
+            LabelledSegment(2.0, 3.25, 2, "key step 2"),
+            LabelledSegment(4.0, 12.0004, 1, NAME),
+        ),
     ),
-    Video("b", Path("films/b.mp4"), 5.0, 25.0, (64, 48), ()),
+    LabelledVideo("b", Path("films/b.mp4"), 5.0, 25.0, (64, 48), ()),
 ]
 
 
@@ -104,11 +108,11 @@ def test_what_is_written_is_read_back(name: str, data: st.DataObject, tmp_path: 
     gaps = data.draw(st.lists(st.booleans(), min_size=9, max_size=9))
     numbers = {label: number for number, label in enumerate(sorted(set(labels)), 1)}
     segments = tuple(
-        Segment(start / 25, end / 25, numbers[label], label)
+        LabelledSegment(start / 25, end / 25, numbers[label], label)
         for start, end, label, gap in zip(frames, frames[1:], labels, gaps, strict=False)
         if not gap
     )
-    video = Video(video_id("cup of tea"), tmp_path / "cup of tea.mp4", 20.0, 25.0, (64, 48), segments)
+    video = LabelledVideo(video_id("cup of tea"), tmp_path / "cup of tea.mp4", 20.0, 25.0, (64, 48), segments)
     export(name, [video], tmp_path / name)
     file = next(path for path in sorted((tmp_path / name).glob("[!.]*")) if path.suffix != ".xml")
     table = read_segments(file)
@@ -123,9 +127,9 @@ def test_a_table_of_segments_is_enough(tmp_path: Path) -> None:
     )
     first, second = videos_of(table, names={2: "stir"})
     assert (first.path, first.duration_s, first.filmed, first.segments) == (
-        Path("a"), 2.0, False, (Segment(1.0, 2.0, 1, "key step 1"),),
+        Path("a"), 2.0, False, (LabelledSegment(1.0, 2.0, 1, "key step 1"),),
     )  # fmt: skip
-    assert second.segments == (Segment(2.0, 3.0, 2, "stir"),)
+    assert second.segments == (LabelledSegment(2.0, 3.0, 2, "stir"),)
     assert "wrote a.eaf, b.eaf" in export("elan", [first, second], tmp_path / "out")
 
 
@@ -147,8 +151,13 @@ def grey(path: Path) -> list[NDArray[np.float64]]:
 
 def test_clips_are_those_frames_and_every_step_has_a_sheet(tmp_path: Path) -> None:
     write_video(tmp_path / "a.mp4", 150)
-    video = Video(
-        "a", tmp_path / "a.mp4", 5.0, 30.0, (64, 48), (Segment(1.0, 2.0, 1, "one"), Segment(2.0, 5.0, 2, "two"))
+    video = LabelledVideo(
+        "a",
+        tmp_path / "a.mp4",
+        5.0,
+        30.0,
+        (64, 48),
+        (LabelledSegment(1.0, 2.0, 1, "one"), LabelledSegment(2.0, 5.0, 2, "two")),
     )
     export("clips", [video], tmp_path / "out")
     (clip,) = (tmp_path / "out/key_step_01").iterdir()
@@ -188,8 +197,8 @@ def test_clips_of_a_video_that_starts_late_count_from_its_first_frame(
     assert error < 3 < other
     assert cut(tmp_path / "late.mkv", 7.0, 8.0, tmp_path / "none.mp4") == 0
     assert not (tmp_path / "none.mp4").exists()
-    segments = (Segment(3.0, 4.0, 1, "one"), Segment(7.0, 8.0, 1, "one"))
-    export("clips", [Video("a", tmp_path / "late.mkv", 9.0, 30.0, (64, 48), segments)], tmp_path / "out")
+    segments = (LabelledSegment(3.0, 4.0, 1, "one"), LabelledSegment(7.0, 8.0, 1, "one"))
+    export("clips", [LabelledVideo("a", tmp_path / "late.mkv", 9.0, 30.0, (64, 48), segments)], tmp_path / "out")
     assert [clip.name for clip in (tmp_path / "out/key_step_01").iterdir()] == ["a_0003.000.mp4"]
     assert "no frame from 7 to 8 s" in caplog.text
 

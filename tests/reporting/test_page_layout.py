@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rgwot.procedure.interface import END, START
-from rgwot.reporting.page.layout import Box, Drawing, arranged, crossings, draw, joined, layers
-from rgwot.reporting.page.procedure import WIDTHS
+from rgwot.reporting.page.layout import Box, Drawing, arrange_layers, arranged, crossings, lay_out, merge_arrows
+from rgwot.reporting.page.procedure import PAGE_WIDTHS
 
 Task = tuple[list[int], list[tuple[object, object]], list[list[int]]]
 
@@ -73,13 +73,13 @@ def forwards(drawing: Drawing, before: Box, after: Box) -> bool:
     return before.x + before.width <= after.x or before.y + before.height <= after.y
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", PAGE_WIDTHS)
 @given(TASKS, st.booleans())
 @example(task(27, 2.0, 855), False)  # with arrows beyond the next band
 @settings(max_examples=30, deadline=None)
 def test_nothing_overlaps_points_backwards_or_crosses_a_card(width: int, made: Task, pictures: bool) -> None:
     order, edges, groups = made
-    drawing = draw(order, edges, groups, order if pictures else [], width, pictures)  # type: ignore[arg-type]
+    drawing = lay_out(order, edges, groups, order if pictures else [], width, pictures)  # type: ignore[arg-type]
     cards = drawing.cards
     assert sorted(cards) == sorted(order)
     assert not any(overlap(one, other, 0) for one, other in itertools.combinations(cards.values(), 2))
@@ -105,21 +105,21 @@ def test_nothing_overlaps_points_backwards_or_crosses_a_card(width: int, made: T
 
 def test_a_group_that_is_reached_and_left_as_a_whole_has_one_arrow_either_way() -> None:
     edges = [(START, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, END)]
-    drawing = draw([1, 2, 3, 4], edges, [[2, 3]], [], 1216, pictures=True)
+    drawing = lay_out([1, 2, 3, 4], edges, [[2, 3]], [], 1216, pictures=True)
     assert [(arrow.before, arrow.after) for arrow in drawing.arrows] == [
         ((1,), (2, 3)), ((2, 3), (4,)), (("START",), (1,)), ((4,), ("END",)),
     ]  # fmt: skip
     # Side by side, where the flow is rightwards one above the other.
     assert drawing.cards[2].x == drawing.cards[3].x
-    narrow = draw([1, 2, 3, 4], edges, [[2, 3]], [], 352, pictures=True)
+    narrow = lay_out([1, 2, 3, 4], edges, [[2, 3]], [], 352, pictures=True)
     assert narrow.cards[2].y == narrow.cards[3].y
-    assert joined([(1, 2), (2, 4), (3, 4)], [(1,), (2, 3), (4,)]) == [((1,), (2,)), ((2, 3), (4,))]
+    assert merge_arrows([(1, 2), (2, 4), (3, 4)], [(1,), (2, 3), (4,)]) == [((1,), (2,)), ((2, 3), (4,))]
 
 
 def test_an_arrow_of_one_key_step_leaves_its_group_between_the_cards() -> None:
     # All four are needed, but for different steps: they stay one frame, two by two.
     edges = [(1, 5), (2, 5), (3, 6), (4, 6)]
-    drawing = draw([1, 2, 3, 4, 5, 6], edges, [[1, 2, 3, 4], [5, 6]], [], 1216, pictures=True)
+    drawing = lay_out([1, 2, 3, 4, 5, 6], edges, [[1, 2, 3, 4], [5, 6]], [], 1216, pictures=True)
     assert set(drawing.frames) == {(1, 2, 3, 4), (5, 6)}
     assert len({drawing.cards[step].x for step in (1, 2, 3, 4)}) == 2
     assert len({drawing.cards[step].y for step in (1, 2, 3, 4)}) == 2
@@ -130,9 +130,9 @@ def test_layers_by_hand() -> None:
     # 5 needs nothing and nothing needs it: it goes where the consensus has it, beside 3.
     units = [(1,), (2,), (3,), (5,), (4,)]
     needs = [((1,), (2,)), ((2,), (3,)), ((3,), (4,))]
-    assert layers(units, needs, 2) == [[(1,)], [(2,)], [(3,), (5,)], [(4,)]]
-    assert layers(units, [], 2) == [[(1,), (2,)], [(3,), (5,)], [(4,)]]
-    assert layers([(1, 2, 3), (4,)], [], 2) == [[(1, 2, 3)], [(4,)]]
+    assert arrange_layers(units, needs, 2) == [[(1,)], [(2,)], [(3,), (5,)], [(4,)]]
+    assert arrange_layers(units, [], 2) == [[(1,), (2,)], [(3,), (5,)], [(4,)]]
+    assert arrange_layers([(1, 2, 3), (4,)], [], 2) == [[(1, 2, 3)], [(4,)]]
 
 
 def test_crossings_are_avoided() -> None:
@@ -146,7 +146,7 @@ def test_a_short_task_fills_a_screen_and_a_long_one_stays_readable() -> None:
     for n, bands in ((3, 1), (7, 1), (40, 6)):
         order = list(range(1, n + 1))
         edges = [(START, 1), *itertools.pairwise(order), (n, END)]
-        drawing = draw(order, edges, [], [], 1216, pictures=True)  # type: ignore[arg-type]
+        drawing = lay_out(order, edges, [], [], 1216, pictures=True)  # type: ignore[arg-type]
         tops = sorted({box.y for box in drawing.cards.values()})
         assert len(tops) == bands
         # As in a text, and with lines of nearly the same length.
@@ -155,5 +155,5 @@ def test_a_short_task_fills_a_screen_and_a_long_one_stays_readable() -> None:
         assert sorted(order, key=lambda step: (drawing.cards[step].y, drawing.cards[step].x)) == order
         assert {box.width for box in drawing.cards.values()} == {min(196, drawing.cards[1].width)}
         assert all(116 <= box.width <= 196 and box.height < box.width + 60 for box in drawing.cards.values())
-    assert draw([1], [], [], [], 1216, pictures=True).cards[1].width == 196
-    assert draw([], [], [], [], 1216, pictures=True).cards == {}
+    assert lay_out([1], [], [], [], 1216, pictures=True).cards[1].width == 196
+    assert lay_out([], [], [], [], 1216, pictures=True).cards == {}

@@ -19,7 +19,7 @@ from rgwot.config.settings import TransportSettings
 from rgwot.embedding.stored import EmbeddedVideo
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import named_order, names_in, names_of, read_names, result_id
-from rgwot.reporting.page.pictures import FRAMES, STRIP_HEIGHT, strip_times, write_strips
+from rgwot.reporting.page.pictures import STRIP_FRAMES, STRIP_HEIGHT, strip_times, write_strips
 from rgwot.reporting.page.render import embedded, policy, style_sheet
 from rgwot.reporting.page.view import (
     APART_S,
@@ -120,7 +120,9 @@ def test_plans_are_those_of_the_loss_to_a_255th(virtual: str) -> None:
             nearest = [np.abs(video.time_s - t).argmin() for t in strip_times(video.duration_s)]
             sides.append(torch.from_numpy(video.embedding[nearest])[None])
         exact = align_frames(*sides, r=0.1, virtual=virtual)
-        plan = np.frombuffer(base64.b64decode(pair["plan"]), np.uint8).reshape(FRAMES, FRAMES) * pair["unit"]
+        plan = (
+            np.frombuffer(base64.b64decode(pair["plan"]), np.uint8).reshape(STRIP_FRAMES, STRIP_FRAMES) * pair["unit"]
+        )
         weights = exact.weights[0].numpy()
         np.testing.assert_allclose(plan, weights, atol=weights.max() / 255)
         if virtual == "cost":
@@ -250,8 +252,8 @@ def test_strips_show_the_frames_of_their_times_and_bad_videos_none(tmp_path: Pat
     assert [path.name for path in (tmp_path / "strips").glob("[!.]*")] == ["wide.jpg"]
     content = (tmp_path / "strips/wide.jpg").read_bytes()
     strip = np.asarray(Image.open(io.BytesIO(content)))
-    assert strip.shape == (STRIP_HEIGHT, FRAMES * 2 * STRIP_HEIGHT, 3)
-    shown = [number(part) for part in np.split(strip, FRAMES, axis=1)]
+    assert strip.shape == (STRIP_HEIGHT, STRIP_FRAMES * 2 * STRIP_HEIGHT, 3)
+    shown = [number(part) for part in np.split(strip, STRIP_FRAMES, axis=1)]
     assert shown == [int(time * 30) for time in strip_times(4.0)]
 
 

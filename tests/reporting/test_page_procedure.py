@@ -15,7 +15,7 @@ from procedure_tree import CASES, EACH_S, FOUND, RUN, given_page, make_page, mak
 
 from rgwot import paths
 from rgwot.paths import Run
-from rgwot.reporting.page.procedure import MOST_DEVIATIONS, MOST_LINES, WIDTHS, seeds_agree
+from rgwot.reporting.page.procedure import MOST_DEVIATIONS, MOST_LINES, PAGE_WIDTHS, seeds_agree
 from rgwot.reporting.page.render import write_page
 
 VOID = {"meta", "link", "input", "img", "br", "source", "circle", "rect", "path", "line", "polyline"}
@@ -108,7 +108,7 @@ def test_cards_are_the_key_steps_of_the_file_in_the_order_of_the_consensus(given
 
 def test_arrows_are_the_edges_of_the_file_at_every_width(given: Element) -> None:
     drawings = given.all("edges")
-    assert len(drawings) == len(WIDTHS)
+    assert len(drawings) == len(PAGE_WIDTHS)
     needs = [("1", "2"), ("1", "3"), ("2", "4"), ("3", "4")]
     for drawing in drawings:
         found = pairs(drawing)

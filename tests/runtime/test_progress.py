@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from rgwot.runtime import progress
-from rgwot.runtime.progress import Progress, counted
+from rgwot.runtime.progress import Progress, with_progress
 
 LOG = logging.getLogger("loop")
 
@@ -49,7 +49,7 @@ def test_a_log_gets_a_line_every_ten_seconds_and_at_the_end(clock: Clock, caplog
 def test_items_are_counted_as_they_are_done(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     seen = []
-    for item in counted(LOG, "manifest", ["a", "b"], "video"):
+    for item in with_progress(LOG, "manifest", ["a", "b"], "video"):
         seen.append(item)
         clock.now += 20
     assert seen == ["a", "b"]

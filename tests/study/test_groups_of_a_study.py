@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.datasets import columns, groups_file, page_column, video_table
+from rgwot.study.datasets import group_columns, groups_file, page_column, video_table
 from rgwot.study.study import Study
 
 
@@ -18,7 +18,7 @@ def study(tmp_path: Path, **entry: str) -> Study:
 
 def test_the_table_of_the_configuration_takes_the_place_of_the_folders_own(tmp_path: Path) -> None:
     assert video_table(study(tmp_path), "mine", "tea") is None
-    assert columns(study(tmp_path), "mine", "tea") == ()
+    assert group_columns(study(tmp_path), "mine", "tea") == ()
     with pytest.raises(RgwotError, match=r"mine/tea: no groups; expected .*videos/tea/videos.csv"):
         groups_file(study(tmp_path), "mine", "tea", "group")
     own, other = tmp_path / "videos/tea/videos.csv", tmp_path / "people.csv"
@@ -26,7 +26,7 @@ def test_the_table_of_the_configuration_takes_the_place_of_the_folders_own(tmp_p
     assert groups_file(study(tmp_path), "mine", "tea", "group") == str(own)
     other.write_text("task,video,surgeon\ntea,monday,Ann\n")
     named = study(tmp_path, videos=str(other))
-    assert columns(named, "mine", "tea") == ("surgeon",)
+    assert group_columns(named, "mine", "tea") == ("surgeon",)
     assert groups_file(named, "mine", "tea", "surgeon") == str(other)
     with pytest.raises(RgwotError, match="no column 'group'"):
         groups_file(named, "mine", "tea", "group")

@@ -9,7 +9,7 @@ import pytest
 from rgwot.config.configuration import read_file
 from rgwot.config.settings import Settings, flatten
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.datasets import annotated_steps, key_steps
+from rgwot.study.datasets import annotated_steps, known_K
 from rgwot.study.jobs import replaced, stage_settings, tracked, tracked_settings
 from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study
@@ -89,7 +89,7 @@ def test_annotated_steps_of_a_task_nobody_registered_are_counted(tmp_path: Path)
         RgwotError, match=r"mine/other: K=gt is the number .* no video of the task is annotated; give K"
     ):
         number("other", "graphcut@K=gt")
-    assert key_steps(study, "mine", "tea") is None
+    assert known_K(study, "mine", "tea") is None
     (tmp_path / "tea" / "two.csv").write_text("0,1,pour\n")
     with pytest.raises(RgwotError, match=r"two\.csv: line 1"):
         annotated_steps(Study.of(content), "mine", "tea")

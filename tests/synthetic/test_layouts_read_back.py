@@ -15,7 +15,7 @@ from synthetic_trees.crosstask import annotated_rows
 from rgwot.datasets import finding
 from rgwot.datasets.annotations import Annotation
 from rgwot.datasets.registry import datasets
-from rgwot.synthetic.ground_truth import FPS, Segment
+from rgwot.synthetic.ground_truth import FPS, TimelineSegment
 from rgwot.timing import RULES, VideoInfo, truth_labels
 
 SHORT: dict[str, Any] = {"n_videos": 6, "min_s": 4.0, "max_s": 6.0, "seed": 5}
@@ -55,7 +55,7 @@ def read(root: Path, layout: str, dataset: str, options: dict[str, Any]) -> dict
     }
 
 
-def planned_rows(video: TreeVideo, segments: Sequence[Segment]) -> list[tuple[float, float, int]]:
+def planned_rows(video: TreeVideo, segments: Sequence[TimelineSegment]) -> list[tuple[float, float, int]]:
     return [(round(start, 3), round(end, 3), video.step_ids[step - 1]) for start, end, step in segments]
 
 

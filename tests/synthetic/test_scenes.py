@@ -5,12 +5,20 @@ from dataclasses import replace
 import numpy as np
 
 from rgwot.synthetic.footage import bouts_of
-from rgwot.synthetic.ground_truth import Segment, Timeline
+from rgwot.synthetic.ground_truth import Timeline, TimelineSegment
 from rgwot.synthetic.looks import HUE_JITTER, step_names, task_look, varied
 from rgwot.synthetic.scenes import Scene
 from rgwot.synthetic.sprites import EXTENT, SHAPES, TEXTURES, colour, draw_object
 
-TIMELINE = Timeline(12.0, (Segment(1.0, 3.0, 1), Segment(3.0, 5.0, 2), Segment(7.0, 8.0, 1), Segment(9.0, 11.0, 3)))
+TIMELINE = Timeline(
+    12.0,
+    (
+        TimelineSegment(1.0, 3.0, 1),
+        TimelineSegment(3.0, 5.0, 2),
+        TimelineSegment(7.0, 8.0, 1),
+        TimelineSegment(9.0, 11.0, 3),
+    ),
+)
 
 
 def test_a_frame_is_a_pure_function():
@@ -41,8 +49,8 @@ def test_steps_of_a_task_differ_in_hue_and_videos_differ_little():
 
 
 def test_the_object_of_a_step_is_large_and_moves():
-    look, timeline = task_look(3, 5), Timeline(12.0, (Segment(0.0, 12.0, 1),))
-    empty = Timeline(12.0, (Segment(11.9, 12.0, 1),))
+    look, timeline = task_look(3, 5), Timeline(12.0, (TimelineSegment(0.0, 12.0, 1),))
+    empty = Timeline(12.0, (TimelineSegment(11.9, 12.0, 1),))
     scene = Scene(look, timeline, 1)
     first, later = (scene.frame(0, t).astype(int) for t in (1.0, 1.3))
     assert np.abs(first - later).max(axis=2).mean() > 3.0
@@ -53,7 +61,9 @@ def test_the_object_of_a_step_is_large_and_moves():
 
 def test_bouts_follow_the_timeline_and_background_varies():
     rng = np.random.default_rng(0)
-    timeline = Timeline(100.0, (Segment(30.0, 40.0, 2), Segment(40.0, 45.0, 1), Segment(70.0, 80.0, 2)))
+    timeline = Timeline(
+        100.0, (TimelineSegment(30.0, 40.0, 2), TimelineSegment(40.0, 45.0, 1), TimelineSegment(70.0, 80.0, 2))
+    )
     bouts = bouts_of(timeline, 3, 4, 2, rng)
     starts = [bout.start_s for bout in bouts]
     assert starts == sorted(starts)

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from timeline_statistics import assert_sound, clips_of, measured, statistics, step_seconds
 
-from rgwot.synthetic.ground_truth import FPS, Segment
+from rgwot.synthetic.ground_truth import FPS, TimelineSegment
 from rgwot.synthetic.timelines import discordance, parametric
 
 
 def test_statistics_of_a_case_worked_by_hand():
     tables = [
-        [Segment(0.0, 2.0, 1), Segment(4.0, 6.0, 2), Segment(7.0, 8.0, 1)],
-        [Segment(10.0, 15.0, 1), Segment(0.0, 5.0, 2), Segment(4.0, 6.0, 3)],
+        [TimelineSegment(0.0, 2.0, 1), TimelineSegment(4.0, 6.0, 2), TimelineSegment(7.0, 8.0, 1)],
+        [TimelineSegment(10.0, 15.0, 1), TimelineSegment(0.0, 5.0, 2), TimelineSegment(4.0, 6.0, 3)],
     ]
     expected = ((5 / 10 + 11 / 20) / 2, 1 - 5 / 8, 1 - 5 / 6, 1.0)
     assert statistics(tables, [10.0, 20.0], K=4) == pytest.approx(expected)

@@ -15,7 +15,7 @@ import pytest
 from pydantic import ValidationError
 
 from rgwot.config.synthetic import SynthSettings
-from rgwot.synthetic.ground_truth import Segment, Timeline
+from rgwot.synthetic.ground_truth import Timeline, TimelineSegment
 from rgwot.synthetic.looks import task_look
 from rgwot.synthetic.plan import plan, video_names
 from rgwot.synthetic.scenes import Scene
@@ -24,9 +24,9 @@ from rgwot.synthetic.write import write_dataset, write_video
 SMALL = SynthSettings(n_videos=2, min_s=2.0, max_s=3.0, K=4, seed=3)
 
 
-def read(text: str) -> list[Segment]:
+def read(text: str) -> list[TimelineSegment]:
     return [
-        Segment(float(start), float(end), int(label.split(" ")[0].rstrip(".")))
+        TimelineSegment(float(start), float(end), int(label.split(" ")[0].rstrip(".")))
         for start, end, label in csv.reader(text.splitlines())
     ]
 
@@ -81,7 +81,7 @@ def test_killed_it_leaves_no_dataset_and_no_process(tmp_path):
 
 
 def test_videos_have_thirty_frames_per_second_and_the_right_times(tmp_path):
-    scene = Scene(task_look(3, 0), Timeline(2.5, (Segment(0.5, 1.5, 2),)), 0)
+    scene = Scene(task_look(3, 0), Timeline(2.5, (TimelineSegment(0.5, 1.5, 2),)), 0)
     write_video(tmp_path / "clip.mp4", scene)
     with av.open(str(tmp_path / "clip.mp4")) as container:
         stream = container.streams.video[0]

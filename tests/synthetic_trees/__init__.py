@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from videos import write_scene
 
-from rgwot.synthetic.ground_truth import FPS, Segment, Timeline
+from rgwot.synthetic.ground_truth import FPS, Timeline, TimelineSegment
 from rgwot.synthetic.looks import step_names, task_look
 from rgwot.synthetic.plan import FIRST_VIDEO, LOOK, TIMELINES, seed_of
 from rgwot.synthetic.scenes import Scene
@@ -62,7 +62,10 @@ def _led_in(timeline: Timeline, frames: int) -> Timeline:
     if not frames:
         return timeline
     lead_s = frames / FPS
-    later = (Segment(round(start + lead_s, 3), round(end + lead_s, 3), step) for start, end, step in timeline.segments)
+    later = (
+        TimelineSegment(round(start + lead_s, 3), round(end + lead_s, 3), step)
+        for start, end, step in timeline.segments
+    )
     return Timeline(timeline.duration_s + lead_s, tuple(later))
 
 

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from rgwot.config.synthetic import SynthSettings
-from rgwot.synthetic.ground_truth import FPS, Segment, Timeline
+from rgwot.synthetic.ground_truth import FPS, Timeline, TimelineSegment
 
 Content: TypeAlias = "str | bytes"
 
@@ -81,7 +81,7 @@ def three_columns(video: TreeVideo) -> str:
     )
 
 
-def step_first(video: TreeVideo, segments: Sequence[Segment] | None = None) -> str:
+def step_first(video: TreeVideo, segments: Sequence[TimelineSegment] | None = None) -> str:
     """Spell segments, those of the video where none are given, as ``step,start,end``, seconds, in their order."""
     rows = video.timeline.segments if segments is None else segments
     return _lines((video.step_ids[step - 1], round(start, 3), round(end, 3)) for start, end, step in rows)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from rgwot.datasets.pairing import by_task
 from rgwot.datasets.registry import tasks_of
-from rgwot.synthetic.ground_truth import Segment
+from rgwot.synthetic.ground_truth import TimelineSegment
 from synthetic_trees.base import Content, Place, TaskPlaces, TreeSettings, TreeVideo, step_first
 
 _RELEASE = "crosstask_release"
@@ -69,7 +69,7 @@ def _block(task: str, title: str, steps: str) -> str:
     return f"{task}\n{title}\n{address}\n{steps.count(',') + 1}\n{steps}\n\n"
 
 
-def annotated_rows(video: TreeVideo) -> list[Segment]:
+def annotated_rows(video: TreeVideo) -> list[TimelineSegment]:
     """Return the rows of a video's file, in the order of the file.
 
     In every fourth file some rows overlap and one is out of order, such that painting them in the order of
@@ -83,10 +83,10 @@ def annotated_rows(video: TreeVideo) -> list[Segment]:
     length = longest.end_s - longest.start_s
     middle, overlap = longest.start_s + length / 2, min(_OVERLAP_S, length / 4)
     halves = [
-        Segment(longest.start_s, middle + overlap, longest.key_step),
-        Segment(middle - overlap, longest.end_s, longest.key_step),
+        TimelineSegment(longest.start_s, middle + overlap, longest.key_step),
+        TimelineSegment(middle - overlap, longest.end_s, longest.key_step),
     ]
     other = next((segment.key_step for segment in segments if segment.key_step != longest.key_step), None)
     # A row inside the longest segment, but of another step; the later rows win, and would not if rows were sorted.
-    hidden = [] if other is None else [Segment(middle - overlap / 2, middle + overlap, other)]
+    hidden = [] if other is None else [TimelineSegment(middle - overlap / 2, middle + overlap, other)]
     return [*segments[:place], *hidden, *halves, *segments[place + 1 :]]

@@ -19,7 +19,7 @@ rule evaluate:
         **doubled(mem_mb=2000, runtime=30),
     params:
         settings=settings_of("evaluate"),
-        key_steps=one_line_errors(lambda w: datasets.key_steps(STUDY, w.dataset, w.task)),
+        key_steps=one_line_errors(lambda w: datasets.known_K(STUDY, w.dataset, w.task)),
     message:
         "evaluate: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:

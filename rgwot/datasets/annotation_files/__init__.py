@@ -1,4 +1,4 @@
-"""Segments from the annotation files of other programs: one module per format, listed in `interface.READERS`."""
+"""Segments from the annotation files of other programs: one module per format, all in `ANNOTATION_READERS`."""
 
 from rgwot.datasets.annotation_files.interface import read_segments
 

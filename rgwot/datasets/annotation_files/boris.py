@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from rgwot.datasets.annotation_files.rows import Hints, Row, media_stem, number, read_json, records
+from rgwot.datasets.annotation_files.rows import Hints, SegmentRow, media_stem, read_json, read_seconds, records
 from rgwot.datasets.faults import DataFault
 from rgwot.datasets.text import read_lines
 
@@ -22,7 +22,7 @@ MANY = "Observation id"
 _HEADER_LINES = 40
 
 
-class Event(NamedTuple):
+class StateEvent(NamedTuple):
     """A state event: where it is, when, of which subject, behaviour and modifiers."""
 
     where: str
@@ -37,7 +37,7 @@ def is_boris(head: str) -> bool:
     return head.startswith("\x1f") or head.lstrip().startswith("{") or ("Behavior" in head and MANY in head)
 
 
-def read_boris(path: Path, hints: Hints) -> Iterator[Row]:
+def read_boris(path: Path, hints: Hints) -> Iterator[SegmentRow]:
     """Read a project, a table with an interval per row, or one with a start or a stop per row."""
     if path.suffix.lower() in (".boris", ".gz"):
         return read_project(path, hints)
@@ -45,7 +45,7 @@ def read_boris(path: Path, hints: Hints) -> Iterator[Row]:
     return (read_aggregated if START in header and STOP in header else read_tabular)(path, hints)
 
 
-def read_project(path: Path, hints: Hints) -> Iterator[Row]:
+def read_project(path: Path, hints: Hints) -> Iterator[SegmentRow]:
     """Read all observations; the video is the file in the first player."""
     project = read_json(path)
     points = {one["code"] for one in project["behaviors_conf"].values() if one["type"].startswith("Point")}
@@ -65,41 +65,41 @@ def read_project(path: Path, hints: Hints) -> Iterator[Row]:
             )
         events = []
         for time, subject, code, modifiers, *_ in observation["events"]:
-            event = Event(f"{where} at {time} s", float(time), subject, code, modifiers)
+            event = StateEvent(f"{where} at {time} s", float(time), subject, code, modifiers)
             # A point event has no length.
             events += [event, event] if code in points else [event]
         yield from _paired(path, video, events)
 
 
-def read_aggregated(path: Path, hints: Hints) -> Iterator[Row]:
+def read_aggregated(path: Path, hints: Hints) -> Iterator[SegmentRow]:
     """Read a table with an interval per row, points too."""
     for where, row, video in _of_videos(path):
-        start_s, stop_s = (number(path, where, row[column]) for column in (START, STOP))
-        yield Row(video, start_s, stop_s, row["Behavior"], where)
+        start_s, stop_s = (read_seconds(path, where, row[column]) for column in (START, STOP))
+        yield SegmentRow(video, start_s, stop_s, row["Behavior"], where)
 
 
-def read_tabular(path: Path, hints: Hints) -> Iterator[Row]:
+def read_tabular(path: Path, hints: Hints) -> Iterator[SegmentRow]:
     """Read a table with a start or a stop per row."""
-    events: dict[str, list[Event]] = defaultdict(list)
+    events: dict[str, list[StateEvent]] = defaultdict(list)
     for where, row, video in _of_videos(path):
         kind = row.get("Behavior type") or row["Status"]
         modifiers = "|".join(row[column] for column in row if column.startswith("Modifier"))
-        event = Event(where, number(path, where, row["Time"]), row["Subject"], row["Behavior"], modifiers)
+        event = StateEvent(where, read_seconds(path, where, row["Time"]), row["Subject"], row["Behavior"], modifiers)
         events[video] += [event, event] if kind == "POINT" else [event]
     for video, own in events.items():
         yield from _paired(path, video, own)
 
 
-def _paired(path: Path, video: str, events: Iterable[Event]) -> Iterator[Row]:
+def _paired(path: Path, video: str, events: Iterable[StateEvent]) -> Iterator[SegmentRow]:
     """Yield the segments of state events: of a subject, behaviour and modifiers the first starts, the second stops."""
-    running: dict[tuple[str, str, str], Event] = {}
-    segments: list[Row] = []
+    running: dict[tuple[str, str, str], StateEvent] = {}
+    segments: list[SegmentRow] = []
     for event in sorted(events, key=lambda event: event.time_s):
         start = running.pop(event[2:], None)
         if start is None:
             running[event[2:]] = event
         else:
-            segments.append(Row(video, start.time_s, event.time_s, event.code, start.where))
+            segments.append(SegmentRow(video, start.time_s, event.time_s, event.code, start.where))
     for event in running.values():
         raise DataFault(
             "pairing", path, event.where, f"{event.code!r} starts and never stops; expected a second event; add it"

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rgwot.datasets.annotation_files import boris, formats
-from rgwot.datasets.annotation_files.rows import Hints, Row
-from rgwot.datasets.annotations import Annotation, Notes, Segment, checked
+from rgwot.datasets.annotation_files.rows import Hints, SegmentRow
+from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation
 from rgwot.datasets.faults import DataFault
 from rgwot.datasets.names import pairing_key
 from rgwot.datasets.text import read_bytes
@@ -35,7 +35,7 @@ def _has(*marks: str) -> Callable[[str], bool]:
 class Reader:
     """A format of annotations."""
 
-    read: Callable[[Path, Hints], Iterable[Row]]  #: whatever it raises on a damaged file becomes a `DataFault`
+    read: Callable[[Path, Hints], Iterable[SegmentRow]]  #: whatever it raises on a damaged file becomes a `DataFault`
     suffixes: tuple[str, ...]  #: of its files, in lower case
     description: str
     fits: Callable[[str], bool] = _has()  #: whether a file that begins like this, with such a suffix, is of it
@@ -44,7 +44,7 @@ class Reader:
 
 
 #: Of those with the suffix of a file, it is of the first that it fits. Rows hold no background.
-READERS: Mapping[str, Reader] = {
+ANNOTATION_READERS: Mapping[str, Reader] = {
     "elan": Reader(formats.read_elan, (".eaf",), "a tier of ELAN", _has("ANNOTATION_DOCUMENT")),
     "boris": Reader(
         boris.read_boris,
@@ -55,7 +55,7 @@ READERS: Mapping[str, Reader] = {
     ),
     "mstcn": Reader(formats.read_mstcn, (".txt",), "a label per line and frame, as MS-TCN has it", counts=True),
     "table": Reader(
-        formats.read_table,
+        formats.read_table_rows,
         (".csv", ".tsv"),
         "columns start_s, end_s, label, and video if there are several",
         formats.is_table,
@@ -80,7 +80,7 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
 def format_of(path: Path) -> str:
     """Return the format of a file; DataFault if its suffix or its content is of none."""
     suffix = suffix_of(path)
-    known = [name for name, about in READERS.items() if suffix in about.suffixes]
+    known = [name for name, about in ANNOTATION_READERS.items() if suffix in about.suffixes]
     if not known:
         every = suffixes(Hints(fps=Fraction(1)))
         raise DataFault("file", path, "", f"suffix {suffix!r}; expected an annotation: one of {', '.join(every)}")
@@ -88,24 +88,27 @@ def format_of(path: Path) -> str:
     if suffix in TEXTS and not head.strip():
         return known[-1]
     for name in known:
-        if READERS[name].fits(head):
+        if ANNOTATION_READERS[name].fits(head):
             return name
     raise DataFault(
-        "file", path, "", f"not recognised; expected {' or '.join(READERS[name].description for name in known)}"
+        "file",
+        path,
+        "",
+        f"not recognised; expected {' or '.join(ANNOTATION_READERS[name].description for name in known)}",
     )
 
 
 def suffixes(hints: Hints) -> tuple[str, ...]:
     """Return the suffixes of annotations that can be read, whichever format of a suffix they have, with these hints."""
-    known = dict.fromkeys(suffix for about in READERS.values() for suffix in about.suffixes)
-    counting = {suffix for about in READERS.values() if about.counts for suffix in about.suffixes}
+    known = dict.fromkeys(suffix for about in ANNOTATION_READERS.values() for suffix in about.suffixes)
+    counting = {suffix for about in ANNOTATION_READERS.values() if about.counts for suffix in about.suffixes}
     return tuple(suffix for suffix in known if hints.fps is not None or suffix not in counting)
 
 
 def annotates_many(path: Path) -> bool:
     """Return whether an annotation may be of many videos, by its content; one that cannot be read is of none."""
     try:
-        many = READERS[format_of(path)].many
+        many = ANNOTATION_READERS[format_of(path)].many
         return bool(many) and (path.suffix.lower() == ".gz" or any(mark in _head(path) for mark in many))
     except DataFault:
         return False
@@ -117,7 +120,7 @@ def read_segments(
     tier: str | None = None,
     fps: str | float | Fraction | None = None,
 ) -> pd.DataFrame:
-    """Read the segments of one file in any of the `READERS`, recognised by suffix and content.
+    """Read the segments of one file in any of the `ANNOTATION_READERS`, recognised by suffix and content.
 
     Parameters
     ----------
@@ -146,7 +149,9 @@ def read_segments(
     kept = [row for row in rows if row.end_s > row.start_s]
     if len(kept) < len(rows):
         _LOG.warning("%s: %d events without length are left out", path, len(rows) - len(kept))
-    table = pd.DataFrame(kept, columns=list(Row._fields), dtype=object).astype({"start_s": float, "end_s": float})
+    table = pd.DataFrame(kept, columns=list(SegmentRow._fields), dtype=object).astype(
+        {"start_s": float, "end_s": float}
+    )
     return table[["video", "start_s", "end_s", "label"]]
 
 
@@ -163,22 +168,24 @@ def read_annotation(path: Path, names: Iterable[str], hints: Hints, clock: Video
     for row in rows:
         if row.start_s == row.end_s:
             notes.add("short", row.where, "no length; left out")
-    segments = (Segment(row.where, row.start_s, row.end_s, 0, row.label) for row in rows if row.end_s > row.start_s)
-    return checked(path, segments, notes, clock, overlap_is_normal=False)
+    segments = (
+        AnnotatedSegment(row.where, row.start_s, row.end_s, 0, row.label) for row in rows if row.end_s > row.start_s
+    )
+    return build_annotation(path, segments, notes, clock, overlap_is_normal=False)
 
 
-def _rows(path: Path, hints: Hints) -> list[Row]:
+def _rows(path: Path, hints: Hints) -> list[SegmentRow]:
     name = format_of(path)
     if suffix_of(path) in TEXTS and not _head(path).strip():
         return []
     try:
-        rows = [row._replace(label=" ".join(row.label.split())) for row in READERS[name].read(path, hints)]
+        rows = [row._replace(label=" ".join(row.label.split())) for row in ANNOTATION_READERS[name].read(path, hints)]
     except RgwotError:
         raise
     except Exception as error:  # noqa: BLE001 (parsers of other people raise anything on a damaged file)
         raise DataFault(
             "file", path, "", f"cannot be read ({type(error).__name__}: {first_line(error)[:100]}); expected "
-            f"{READERS[name].description}; export it again"
+            f"{ANNOTATION_READERS[name].description}; export it again"
         ) from error  # fmt: skip
     for row in rows:
         if not (math.isfinite(row.start_s) and math.isfinite(row.end_s) and 0 <= row.start_s <= row.end_s):

@@ -13,14 +13,14 @@ from pathlib import Path, PureWindowsPath
 from typing import Any, NamedTuple
 
 from rgwot.datasets.faults import DataFault
-from rgwot.datasets.text import LARGEST, excerpt, read_bytes, read_lines
+from rgwot.datasets.text import LARGEST_TEXT, excerpt, read_bytes, read_lines
 from rgwot.runtime.files import text_of
 
 #: The tier that exports write and readers prefer, where a format has several.
 TIER = "key steps"
 
 
-class Row(NamedTuple):
+class SegmentRow(NamedTuple):
     """A segment as a file has it: ``video`` is the stem of the video's file, ``where`` the place, like ``line 3``."""
 
     video: str
@@ -60,9 +60,9 @@ def read_json(path: Path) -> Any:
     content = read_bytes(path)
     if path.suffix.lower() == ".gz":
         with gzip.open(path) as file:
-            content = file.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise ValueError(f"unpacks to more than {LARGEST} bytes")
+            content = file.read(LARGEST_TEXT + 1)
+    if len(content) > LARGEST_TEXT:
+        raise ValueError(f"unpacks to more than {LARGEST_TEXT} bytes")
     return json.loads(content)
 
 
@@ -72,7 +72,7 @@ def records(path: Path, column: str = "") -> Iterator[tuple[str, dict[str, str]]
     The header is the first line that has the ``column``, or the first of all.
     """
     lines = read_lines(path)
-    at = next((at for at, line in enumerate(lines) if not column or column.lower() in columns_of(line.text)), 0)
+    at = next((at for at, line in enumerate(lines) if not column or column.lower() in header_columns(line.text)), 0)
     header, lines = lines[at].text, lines[at:]
     names = [name.strip() for name in next(csv.reader([header], delimiter=divider(header)))]
     reader = csv.reader((line.text + "\n" for line in lines[1:]), delimiter=divider(header), strict=True)
@@ -85,7 +85,7 @@ def records(path: Path, column: str = "") -> Iterator[tuple[str, dict[str, str]]
         yield where, {name: text_of(field.strip()) for name, field in zip(names, fields, strict=True)}
 
 
-def columns_of(header: str) -> list[str]:
+def header_columns(header: str) -> list[str]:
     """Return the names of the columns of a table in lower case."""
     return [name.strip().strip('"').lower() for name in header.split(divider(header))]
 
@@ -95,7 +95,7 @@ def divider(header: str) -> str:
     return next((sign for sign in "\t;" if sign in header), ",")
 
 
-def number(path: Path, where: str, text: str) -> float:
+def read_seconds(path: Path, where: str, text: str) -> float:
     """Read a time in seconds."""
     try:
         value = float(text)

@@ -16,7 +16,7 @@ from rgwot.features.extractors.wrapped import randomise
 
 __all__ = ["network", "randomise"]
 
-BLOCKS = (
+BLOCK_SHAPES = (
     (1, 3, 1, 32, 16), (6, 3, 2, 16, 24), (6, 3, 1, 24, 24), (6, 5, 2, 24, 40), (6, 5, 1, 40, 40), (6, 3, 2, 40, 80),
     (6, 3, 1, 80, 80), (6, 3, 1, 80, 80), (6, 5, 1, 80, 112), (6, 5, 1, 112, 112), (6, 5, 1, 112, 112),
 )  # fmt: skip
@@ -55,14 +55,14 @@ class InvertedResidual(nn.Module):
         return y + x if self.shortcut else y
 
 
-class Network(nn.Module):
+class EfficientNetStem(nn.Module):
     """The stem and the first blocks, from standardised frames (B, 3, H, W) to (B, 112, ceil(H / 16), ceil(W / 16))."""
 
     def __init__(self) -> None:
         super().__init__()
         self._conv_stem = nn.Conv2d(3, 32, 3, 2, bias=False)
         self._bn0 = nn.BatchNorm2d(32, EPS)
-        self._blocks = nn.ModuleList(InvertedResidual(*block) for block in BLOCKS)
+        self._blocks = nn.ModuleList(InvertedResidual(*block) for block in BLOCK_SHAPES)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map frames (B, 3, H, W) to (B, 112, ceil(H / 16), ceil(W / 16))."""
@@ -72,4 +72,4 @@ class Network(nn.Module):
         return y
 
 
-network = Network
+network = EfficientNetStem

@@ -13,7 +13,7 @@ from torch import nn
 
 from rgwot.features.extractors.wrapped import randomise as draw
 
-BLOCKS = 3
+LAYER3_BLOCKS = 3
 """Bottlenecks of ``layer3`` that belong to it."""
 
 #: Weight of the last batch norm of every block when the weights are random. A small residual branch lets more
@@ -28,7 +28,7 @@ def network() -> nn.Sequential:
 
     whole = resnet50(weights=None)
     parts = {name: getattr(whole, name) for name in ("conv1", "bn1", "relu", "maxpool", "layer1", "layer2")}
-    return nn.Sequential(OrderedDict(**parts, layer3=whole.layer3[:BLOCKS]))
+    return nn.Sequential(OrderedDict(**parts, layer3=whole.layer3[:LAYER3_BLOCKS]))
 
 
 def randomise(network: nn.Module, generator: torch.Generator) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rgwot.procedure.learners.needs import Needs, circles, shares
-from rgwot.procedure.orders import Booleans, Floats, consensus, surest_first
-from rgwot.procedure.tally import Tally
+from rgwot.procedure.orders import consensus, surest_first
+from rgwot.procedure.tally import Booleans, Floats, Tally
 
 ABOVE = 0.8
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from rgwot.reporting.export.interface import Video, key_steps_of
+from rgwot.reporting.export.interface import LabelledVideo, key_steps_of
 from rgwot.reporting.page.pictures import as_jpeg, read_pictures
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.progress import counted
+from rgwot.runtime.progress import with_progress
 from rgwot.video.cutting import cut
 from rgwot.video.probing import is_stored
 
@@ -21,10 +21,10 @@ log = logging.getLogger(__name__)
 
 #: Pictures of a key step on its sheet at most, a column of them, and their height in pixels.
 PICTURES, COLUMNS, HEIGHT = 40, 8, 120
-QUALITY = 85
+CLIP_QUALITY = 85
 
 
-def export_clips(videos: Sequence[Video], folder: Path) -> None:
+def export_clips(videos: Sequence[LabelledVideo], folder: Path) -> None:
     """Write ``key_step_03/VIDEO_0012.300.mp4`` for every segment, and ``key_step_03.jpg``.
 
     Raises
@@ -40,7 +40,7 @@ def export_clips(videos: Sequence[Video], folder: Path) -> None:
         if not filmed or is_stored(path):
             what = "frames stored one by one" if filmed else "features without a video"
             raise RgwotError(f"{path}: found {what}, expected videos to cut clips from")
-    for video in counted(log, "cut clips", videos, "video"):
+    for video in with_progress(log, "cut clips", videos, "video"):
         for start_s, end_s, key_step, _ in video.segments:
             place = folder / f"key_step_{key_step:02d}"
             place.mkdir(exist_ok=True)
@@ -50,7 +50,7 @@ def export_clips(videos: Sequence[Video], folder: Path) -> None:
         _sheet(videos, key_step, folder / f"key_step_{key_step:02d}.jpg")
 
 
-def _sheet(videos: Sequence[Video], key_step: int, output: Path) -> None:
+def _sheet(videos: Sequence[LabelledVideo], key_step: int, output: Path) -> None:
     """Write the middles of the segments of a key step as one picture, evenly chosen where there are many."""
     middles = [
         (video, (segment.start_s + segment.end_s) / 2)
@@ -71,4 +71,4 @@ def _sheet(videos: Sequence[Video], key_step: int, output: Path) -> None:
     sheet = Image.new("RGB", (min(len(pictures), COLUMNS) * width, rows * HEIGHT), "white")
     for at, picture in enumerate(pictures):
         sheet.paste(picture, (at % COLUMNS * width, at // COLUMNS * HEIGHT))
-    output.write_bytes(as_jpeg(sheet, QUALITY))
+    output.write_bytes(as_jpeg(sheet, CLIP_QUALITY))

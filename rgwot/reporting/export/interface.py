@@ -52,7 +52,7 @@ FORMATS: Mapping[str, Format] = {
 }
 
 
-class Segment(NamedTuple):
+class LabelledSegment(NamedTuple):
     """A segment of a key step, in seconds; ``label`` is the name of the step, or "key step 3" where it has none."""
 
     start_s: float
@@ -62,7 +62,7 @@ class Segment(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Video:
+class LabelledVideo:
     """A video with its segments in order of time; background is in none.
 
     Attributes
@@ -81,7 +81,7 @@ class Video:
     duration_s: float
     fps: float
     size: tuple[float, ...]
-    segments: tuple[Segment, ...]
+    segments: tuple[LabelledSegment, ...]
 
     @property
     def stem(self) -> str:
@@ -95,12 +95,12 @@ class Video:
         return not math.isnan(self.size[0])
 
 
-def key_steps_of(videos: Iterable[Video]) -> dict[int, str]:
+def key_steps_of(videos: Iterable[LabelledVideo]) -> dict[int, str]:
     """Return the labels of the key steps that occur, by key step, ascending."""
     return dict(sorted({segment.key_step: segment.label for video in videos for segment in video.segments}.items()))
 
 
-def read_videos(keysteps: Path, names: Path | None = None, root: Path | None = None) -> list[Video]:
+def read_videos(keysteps: Path, names: Path | None = None, root: Path | None = None) -> list[LabelledVideo]:
     """Read the result in a folder of key steps, such as ``RESULTS/keysteps/METHOD/DECODER/DATASET/TASK/seedN``.
 
     Its key steps are those of scope ``task``, which mean the same in all videos.
@@ -138,7 +138,7 @@ def videos_of(
     media: pd.DataFrame | None = None,
     names: Mapping[int, str] | None = None,
     root: Path | None = None,
-) -> list[Video]:
+) -> list[LabelledVideo]:
     """Return a table of segments as what formats are given.
 
     Parameters
@@ -166,11 +166,11 @@ def videos_of(
     for row, size in zip(media.to_dict("records"), sides.itertuples(index=False, name=None), strict=True):
         own = segments[segments["video"] == row["video"]].sort_values("start_s")
         found = tuple(
-            Segment(start_s, end_s, key_step, called.get(key_step, f"key step {key_step}"))
+            LabelledSegment(start_s, end_s, key_step, called.get(key_step, f"key step {key_step}"))
             for start_s, end_s, key_step in own[["start_s", "end_s", "key_step"]].itertuples(index=False)
         )
         path = Path(row["path"]) if root is None else (root / row["path"]).absolute()
-        videos.append(Video(str(row["video"]), path, float(row["duration_s"]), float(row["fps"]), size, found))
+        videos.append(LabelledVideo(str(row["video"]), path, float(row["duration_s"]), float(row["fps"]), size, found))
     return videos
 
 
@@ -186,10 +186,10 @@ def read_graph(keysteps: Path, names: Path | None = None) -> DiGraph[Any]:
     """
     folder = _folder(keysteps)
     graph = read_procedure(folder / paths.name_of(paths.PROCEDURE)).graph
-    return labelled(graph, names_in(folder, read_names(names)))
+    return with_labels(graph, names_in(folder, read_names(names)))
 
 
-def labelled(graph: DiGraph[Any], names: Mapping[int, str]) -> DiGraph[Any]:
+def with_labels(graph: DiGraph[Any], names: Mapping[int, str]) -> DiGraph[Any]:
     """Give every node of a task graph its ``label``, and return the graph."""
     for node, facts in graph.nodes(data=True):
         facts["label"] = node if isinstance(node, str) else names.get(node, f"key step {node}")
@@ -215,7 +215,7 @@ def export_keysteps(
     return export(name, read_videos(keysteps, names, root), output)
 
 
-def export(name: str, content: Sequence[Video] | DiGraph[Any], output: str | os.PathLike[str]) -> str:
+def export(name: str, content: Sequence[LabelledVideo] | DiGraph[Any], output: str | os.PathLike[str]) -> str:
     """Write videos, or a graph for a graph format, into a new folder, or over an export that nobody changed.
 
     Returns a line that says what was written and where.

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from rgwot.datasets.lerobot import EPISODES, INFO, ORIGIN, PERSISTENT, SUBTASK_INDEX, Dataset, MissingFile, open_dataset
-from rgwot.reporting.export.interface import Segment, Video
+from rgwot.reporting.export.interface import LabelledSegment, LabelledVideo
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_json, write_text
 
 #: Subtasks last until the next, so that background is one, too.
-BACKGROUND = "background"
+BACKGROUND_SUBTASK = "background"
 
 
-def export_lerobot(videos: Sequence[Video], folder: Path) -> None:
+def export_lerobot(videos: Sequence[LabelledVideo], folder: Path) -> None:
     """Write ``data`` and ``meta`` with the key steps as subtasks, to copy over the dataset.
 
     Every frame gets the column ``language_persistent``, the list of the whole episode: when which subtask starts, at
@@ -55,7 +55,7 @@ def export_lerobot(videos: Sequence[Video], folder: Path) -> None:
     write_json(_proportions(sparse), folder / "meta/temporal_proportions_sparse.json")
 
 
-def _sparse(segments: Sequence[Segment], fps: Fraction) -> dict[str, list[Any]]:
+def _sparse(segments: Sequence[LabelledSegment], fps: Fraction) -> dict[str, list[Any]]:
     """Return the subtasks of an episode in the columns of SARM; an end frame is that after the last."""
     frames = [(_frame(start_s, fps), _frame(end_s, fps), label) for start_s, end_s, _, label in segments]
     frames = [span for span in frames if span[1] > span[0]]
@@ -114,7 +114,7 @@ def _write_tables(dataset: Dataset, sparse: Mapping[int, Mapping[str, list[Any]]
         parquet.write_table(table.replace_schema_metadata(None), place, compression="snappy")
 
 
-def _episodes(videos: Sequence[Video]) -> tuple[Dataset, dict[int, tuple[Segment, ...]]]:
+def _episodes(videos: Sequence[LabelledVideo]) -> tuple[Dataset, dict[int, tuple[LabelledSegment, ...]]]:
     """Return the dataset that the videos were cut from, and the segments by episode."""
     origin = videos[0].path.parent.parent / ORIGIN
     if not origin.is_file():
@@ -128,9 +128,9 @@ def _episodes(videos: Sequence[Video]) -> tuple[Dataset, dict[int, tuple[Segment
     return open_dataset(Path(json.loads(origin.read_text(encoding="utf-8"))["root"])), episodes
 
 
-def _labels(times: Any, segments: Sequence[Segment]) -> list[str]:
+def _labels(times: Any, segments: Sequence[LabelledSegment]) -> list[str]:
     """Return the label of every frame; times are rounded to single precision, so half a millisecond is none."""
-    labels = np.full(len(times), BACKGROUND, dtype=object)
+    labels = np.full(len(times), BACKGROUND_SUBTASK, dtype=object)
     for start_s, end_s, _, label in segments:
         labels[(times >= start_s - 5e-4) & (times < end_s - 5e-4)] = label
     return [str(label) for label in labels]

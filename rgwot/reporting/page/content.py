@@ -27,17 +27,17 @@ from rgwot.records import CELL, read_annotations, read_manifest, read_scores
 from rgwot.reporting.compare import RATE, Answer, Comparison, compare, compare_pairs, parts, read_answer
 from rgwot.reporting.groups import about, impossible, read_group_table, sizes
 from rgwot.reporting.names import read_names
-from rgwot.reporting.page.pictures import FRAMES, has_pictures, shown_aspect
+from rgwot.reporting.page.pictures import STRIP_FRAMES, has_pictures, shown_aspect
 from rgwot.reporting.page.procedure import Picture, picture, seeds_agree
 from rgwot.reporting.page.ranking import ranking
-from rgwot.reporting.page.runs import ShownRun, kind_of, listed, read_curves, read_run
+from rgwot.reporting.page.runs import ShownRun, answer_kind, ranked_orders, read_curves, read_run
 from rgwot.reporting.palette import STEP_COLOURS
 from rgwot.reporting.tables.metrics import metrics_of
 from rgwot.reporting.tables.scores import summarise
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import RULES, allowed_loss
 
-METRICS = metrics_of("macro_task")
+SHOWN_METRICS = metrics_of("macro_task")
 #: Stored frames are no film that a browser could play.
 _NOT_PLAYABLE = {".h5", ".hdf5"}
 
@@ -108,12 +108,12 @@ def gather(
         "dataset": tree.dataset,
         "task": tree.task,
         "version": __version__,
-        "frames": FRAMES,
+        "frames": STRIP_FRAMES,
         "colours": len(STEP_COLOURS),
         "videos": videos,
         "steps": {str(row["key_step"]): str(row["name"]) for row in annotations.to_dict("records")},
         "truth": _truth(manifest, annotations),
-        "true_procedures": listed(rank_procedures(orders)) if orders else [],
+        "true_procedures": ranked_orders(rank_procedures(orders)) if orders else [],
         "runs": facts,
         "notices": [
             *_cut_short(shown, videos),
@@ -196,7 +196,7 @@ def _seeds_compared(
     found = {}
     for one, other in combinations(range(len(shown)), 2):
         first, second = shown[one].run, shown[other].run
-        if (first.method, first.decoder) == (second.method, second.decoder) and kind_of(first) != "trivial":
+        if (first.method, first.decoder) == (second.method, second.decoder) and answer_kind(first) != "trivial":
             found[one, other] = agreements.get((one, other)) or compare(answers[one], answers[other])
     return {pair: comparison for pair, comparison in found.items() if comparison is not None}
 
@@ -287,7 +287,7 @@ def read_task_scores(tree: Tree, runs: Sequence[Run]) -> dict[str, Any] | None:
     if not scored:
         return None
     table = read_scores([tree.at(paths.SCORES, run) for run in scored])
-    table = table[table["metric"].isin(METRICS)].copy()
+    table = table[table["metric"].isin(SHOWN_METRICS)].copy()
     table["key"] = table[[*CELL, "metric"]].agg(" ".join, axis=1)
     rows = []
     for method, decoder in dict.fromkeys((run.method, run.decoder) for run in scored):
@@ -299,14 +299,14 @@ def read_task_scores(tree: Tree, runs: Sequence[Run]) -> dict[str, Any] | None:
             {
                 "method": method,
                 "decoder": decoder,
-                "kind": kind_of(seeds[0]),
+                "kind": answer_kind(seeds[0]),
                 "n": len(seeds),
                 "mean": _finite({name: mean for name, (mean, _) in over_seeds.items()}),
                 "sd": _finite({name: spread for name, (_, spread) in over_seeds.items()}),
                 "seeds": [{"seed": run.seed, "value": _finite(by_seed.get(run.seed, {}))} for run in seeds],
             }
         )
-    axes = {"protocols": PROTOCOLS, "backgrounds": BACKGROUNDS, "rules": RULES, "metrics": METRICS}
+    axes = {"protocols": PROTOCOLS, "backgrounds": BACKGROUNDS, "rules": RULES, "metrics": SHOWN_METRICS}
     return {**{name: list(values) for name, values in axes.items()}, "rows": rows}
 
 

@@ -18,12 +18,12 @@ from networkx import DiGraph
 
 from rgwot.procedure.interface import END, START
 
-Node = int | Literal["START", "END"]
-Unit = tuple[Node, ...]
+NodeId = int | Literal["START", "END"]
+NodeGroup = tuple[NodeId, ...]
 """A key step, START or END by itself, or the key steps of a group."""
 Flow = Literal["right", "down"]
 #: A letter of an SVG path, and its points along and across the flow.
-Piece = tuple[str, list[tuple[float, float]]]
+PathPiece = tuple[str, list[tuple[float, float]]]
 
 #: Widths from which layers are columns.
 WIDE = 600
@@ -34,7 +34,7 @@ GAP, SPACE = 22, 38
 #: Of a lane to the cards, and between lanes.
 CLEAR, LANE = 20, 9
 #: Outside of the cards: room for start and end, and for lanes.
-MARGIN = {"right": 60, "down": 34}
+OUTER_MARGIN = {"right": 60, "down": 34}
 #: Width of a card where layers are columns: at least, for two lines of text, at most.
 NARROWEST, ROOMY, WIDEST = 116, 150, 196
 #: Diameter of the marks of start and end.
@@ -55,8 +55,8 @@ class Box(NamedTuple):
 class Arrow(NamedTuple):
     """An arrow, from every node in ``before`` to every one in ``after``: the SVG paths of its line and its head."""
 
-    before: Unit
-    after: Unit
+    before: NodeGroup
+    after: NodeGroup
     line: str
     head: str
 
@@ -74,13 +74,13 @@ class Drawing(NamedTuple):
     cards: Mapping[int, Box]
     marks: Mapping[Literal["START", "END"], Box]
     arrows: Sequence[Arrow]
-    frames: Mapping[Unit, Box]
+    frames: Mapping[NodeGroup, Box]
     loops: Mapping[int, tuple[str, str]]
 
 
-def draw(
+def lay_out(
     order: Sequence[int],
-    edges: Iterable[tuple[Node, Node]],
+    edges: Iterable[tuple[NodeId, NodeId]],
     groups: Iterable[Sequence[int]],
     loops: Collection[int],
     width: float,
@@ -104,7 +104,7 @@ def draw(
         Whether cards have room for frames.
     """
     flow: Flow = "right" if width >= WIDE else "down"
-    place: dict[Node, int] = {START: -1, **{step: at for at, step in enumerate(order)}, END: len(order)}
+    place: dict[NodeId, int] = {START: -1, **{step: at for at, step in enumerate(order)}, END: len(order)}
     drawn = [pair for pair in edges if place[pair[0]] < place[pair[1]]]
     sheets = [_Sheet(order, drawn, groups, width, flow, pictures, most, bool(loops)) for most in TRIED[flow]]
     best = min(sheets, key=lambda sheet: sheet.height)
@@ -114,20 +114,24 @@ def draw(
     return Drawing(width, best.height, flow, cards, marks, best.arrows(), best.frames, repeated)
 
 
-def joined(edges: Sequence[tuple[Node, Node]], units: Iterable[Unit]) -> list[tuple[Unit, Unit]]:
+def merge_arrows(
+    edges: Sequence[tuple[NodeId, NodeId]], units: Iterable[NodeGroup]
+) -> list[tuple[NodeGroup, NodeGroup]]:
     """Return arrows between units: one for all pairs of two units where every pair is an edge, else one per edge."""
     unit = {node: own for own in units for node in own}
-    between: dict[tuple[Unit, Unit], list[tuple[Node, Node]]] = {}
+    between: dict[tuple[NodeGroup, NodeGroup], list[tuple[NodeId, NodeId]]] = {}
     for before, after in edges:
         between.setdefault((unit.get(before, (before,)), unit.get(after, (after,))), []).append((before, after))
-    found: list[tuple[Unit, Unit]] = []
+    found: list[tuple[NodeGroup, NodeGroup]] = []
     for (one, other), own in between.items():
         whole = len(own) == len(one) * len(other)
         found += [(one, other)] if whole else [((before,), (after,)) for before, after in own]
     return found
 
 
-def layers(units: Sequence[Unit], needs: Iterable[tuple[Unit, Unit]], most: int) -> list[list[Unit]]:
+def arrange_layers(
+    units: Sequence[NodeGroup], needs: Iterable[tuple[NodeGroup, NodeGroup]], most: int
+) -> list[list[NodeGroup]]:
     """Return units in layers, each after all that it needs.
 
     ``units`` are in an order that agrees with ``needs`` (before, after). A layer holds at most ``most`` nodes, or one
@@ -136,7 +140,7 @@ def layers(units: Sequence[Unit], needs: Iterable[tuple[Unit, Unit]], most: int)
     sizes = {unit: min(len(unit), most) for unit in units}
     place = {unit: at for at, unit in enumerate(units)}
     graph = _graph(units, needs)
-    level: dict[Unit, int] = {}
+    level: dict[NodeGroup, int] = {}
     held: Counter[int] = Counter()
     for unit in units:
         at = max((level[other] + 1 for other in graph.pred[unit]), default=0)
@@ -150,7 +154,7 @@ def layers(units: Sequence[Unit], needs: Iterable[tuple[Unit, Unit]], most: int)
         final = min((level[other] - 1 for other in graph.succ[unit]), default=last)
         free = [at for at in range(first, final + 1) if at == level[unit] or held[at] + sizes[unit] <= most]
 
-        def away(at: int, unit: Unit = unit) -> float:
+        def away(at: int, unit: NodeGroup = unit) -> float:
             others = [place[other] for other, own in level.items() if own == at and other != unit]
             return abs(sum(others) / len(others) - place[unit]) if others else 0.0
 
@@ -160,7 +164,9 @@ def layers(units: Sequence[Unit], needs: Iterable[tuple[Unit, Unit]], most: int)
     return [[unit for unit in units if level[unit] == at] for at in sorted(set(level.values()))]
 
 
-def arranged(rows: Sequence[Sequence[Unit]], needs: Sequence[tuple[Unit, Unit]]) -> list[list[Unit]]:
+def arranged(
+    rows: Sequence[Sequence[NodeGroup]], needs: Sequence[tuple[NodeGroup, NodeGroup]]
+) -> list[list[NodeGroup]]:
     """Order every layer by the means of its neighbours (barycentres), as long as fewer arrows cross."""
     graph = _graph([unit for row in rows for unit in row], needs)
     best = now = [list(row) for row in rows]
@@ -177,7 +183,7 @@ def arranged(rows: Sequence[Sequence[Unit]], needs: Sequence[tuple[Unit, Unit]])
     return best
 
 
-def crossings(rows: Sequence[Sequence[Unit]], needs: Iterable[tuple[Unit, Unit]]) -> int:
+def crossings(rows: Sequence[Sequence[NodeGroup]], needs: Iterable[tuple[NodeGroup, NodeGroup]]) -> int:
     """Count the crossings of arrows between layers that follow each other."""
     level = {unit: at for at, row in enumerate(rows) for unit in row}
     at = _centred(rows)
@@ -190,8 +196,8 @@ def crossings(rows: Sequence[Sequence[Unit]], needs: Iterable[tuple[Unit, Unit]]
     )
 
 
-def _graph(units: Iterable[Unit], needs: Iterable[tuple[Unit, Unit]]) -> DiGraph[Unit]:
-    graph: DiGraph[Unit] = DiGraph()
+def _graph(units: Iterable[NodeGroup], needs: Iterable[tuple[NodeGroup, NodeGroup]]) -> DiGraph[NodeGroup]:
+    graph: DiGraph[NodeGroup] = DiGraph()
     graph.add_nodes_from(units)
     graph.add_edges_from(needs)
     return graph
@@ -211,7 +217,7 @@ class _Sheet:
     def __init__(
         self,
         order: Sequence[int],
-        edges: Sequence[tuple[Node, Node]],
+        edges: Sequence[tuple[NodeId, NodeId]],
         groups: Iterable[Sequence[int]],
         width: float,
         flow: Flow,
@@ -221,14 +227,14 @@ class _Sheet:
     ) -> None:
         self.width, self.flow, self.pictures, self.most = float(width), flow, pictures, most
         self.repeated = repeated
-        self.inner = self.width - 2 * MARGIN[flow]
+        self.inner = self.width - 2 * OUTER_MARGIN[flow]
         self.pairs, rows = self._layers(order, edges, groups)
         # Of every layer the lines of cards, one behind the other along the flow.
         self.lines = [
             self.split[row[0]] if len(row) == 1 else [[step for unit in row for step in unit]] for row in rows
         ]
-        self.band: dict[Node, int] = {}
-        self.layer: dict[Node, int] = {}
+        self.band: dict[NodeId, int] = {}
+        self.layer: dict[NodeId, int] = {}
         self.bands, self.card_width = self._bands()
         for band, own in enumerate(self.bands):
             for at, layer in enumerate(own):
@@ -239,7 +245,7 @@ class _Sheet:
         self.marked = {START, END} & {node for pair in self.pairs for unit in pair for node in unit}
         self.at = {START: 0.0, END: 0.0, **_centred(sum(self.lines, []))}
         self.lanes = self._lanes()
-        self.boxes: dict[Node, Box] = {}
+        self.boxes: dict[NodeId, Box] = {}
         self.edge: dict[tuple[int, int], float] = {}
         self.apart, self.height = float(LANE), 0.0
         self._place()
@@ -248,27 +254,27 @@ class _Sheet:
         }
 
     def _layers(
-        self, order: Sequence[int], edges: Sequence[tuple[Node, Node]], groups: Iterable[Sequence[int]]
-    ) -> tuple[list[tuple[Unit, Unit]], list[list[Unit]]]:
+        self, order: Sequence[int], edges: Sequence[tuple[NodeId, NodeId]], groups: Iterable[Sequence[int]]
+    ) -> tuple[list[tuple[NodeGroup, NodeGroup]], list[list[NodeGroup]]]:
         """Return arrows, and units in layers; a group that does not fit falls apart."""
         fits = self.most * int((self.inner + GAP) // (NARROWEST + GAP)) if self.flow == "right" else len(order)
         own = {step: tuple(sorted(group, key=order.index)) for group in groups if len(group) <= fits for step in group}
         inside = [(a, b) for a, b in edges if isinstance(a, int) and isinstance(b, int)]
-        units: list[Unit] = list(dict.fromkeys(own.get(step, (step,)) for step in order))
-        pairs = joined(inside, units)
+        units: list[NodeGroup] = list(dict.fromkeys(own.get(step, (step,)) for step in order))
+        pairs = merge_arrows(inside, units)
         reached, left = {b[0] for _, b in pairs if len(b) == 1}, {a[0] for a, _ in pairs if len(a) == 1}
         # The cards of a unit in lines: first what is reached by arrows of its own, last what they leave.
-        self.split: dict[Unit, list[list[Node]]] = {}
+        self.split: dict[NodeGroup, list[list[NodeId]]] = {}
         for unit in units:
             late = sorted(unit, key=lambda step: (step in left) - (step in reached))
             steps = late if len(unit) > self.most else list(unit)
             self.split[unit] = [steps[at : at + self.most] for at in range(0, len(steps), self.most)]
         member = {step: unit for unit in units for step in unit}
         needs = list(dict.fromkeys((member[before[0]], member[after[0]]) for before, after in pairs))
-        rows = arranged(layers(units, needs, self.most), needs)
+        rows = arranged(arrange_layers(units, needs, self.most), needs)
         # Beyond the first and the last layer arrows from start and to end would say nothing that is not seen.
         first, last = (rows[0], rows[-1]) if rows else ([], [])
-        ends: list[tuple[Unit, Unit]] = [
+        ends: list[tuple[NodeGroup, NodeGroup]] = [
             ((START,), unit) for unit in first if all((START, one) in edges for one in unit)
         ]
         ends += [(unit, (END,)) for unit in last if all((one, END) in edges for one in unit)]
@@ -314,14 +320,14 @@ class _Sheet:
         height = (94 + 0.5 * width if self.pictures else 106) + (16 if width < ROOMY else 0) + lines
         return (width, height) if right else (height, width)
 
-    def _lanes(self) -> dict[tuple[Unit, Unit], list[tuple[tuple[int, int], int]]]:
+    def _lanes(self) -> dict[tuple[NodeGroup, NodeGroup], list[tuple[tuple[int, int], int]]]:
         """Give every arrow that does not lead to the next layer a lane: band, side (-1 or 1), and track outwards.
 
         One that leads beyond the next band has two, below its own band and above the other: in between it runs in the
         margin, for the cards of the bands that it passes may be anywhere.
         """
         taken: dict[tuple[int, int], list[list[tuple[float, float]]]] = {}
-        found: dict[tuple[Unit, Unit], list[tuple[tuple[int, int], int]]] = {}
+        found: dict[tuple[NodeGroup, NodeGroup], list[tuple[tuple[int, int], int]]] = {}
 
         def lane(side: tuple[int, int], one: float, other: float) -> tuple[tuple[int, int], int]:
             low, high = sorted((one, other))
@@ -332,7 +338,7 @@ class _Sheet:
             tracks[track].append((low, high))
             return side, track
 
-        def reach(pair: tuple[Unit, Unit]) -> tuple[int, int]:
+        def reach(pair: tuple[NodeGroup, NodeGroup]) -> tuple[int, int]:
             before, after = pair[0][0], pair[1][0]
             return self.band[after] - self.band[before], self.layer[after] - self.layer[before]
 
@@ -355,7 +361,7 @@ class _Sheet:
         for side, track in sum(self.lanes.values(), []):
             tracks[side] = max(tracks.get(side, 0), track + 1)
         if self.flow == "down" and tracks:
-            self.apart = min(self.apart, (MARGIN["down"] - 14) / max(tracks.values()))
+            self.apart = min(self.apart, (OUTER_MARGIN["down"] - 14) / max(tracks.values()))
         v = PAD + 8.0
         for band, own in enumerate(self.bands):
             # Lines of one layer are as wide as its first, so that the space between their cards goes through.
@@ -366,14 +372,17 @@ class _Sheet:
             above, below = (tracks.get((band, side), 0) for side in (-1, 1))
             if self.flow == "right":
                 # Bands begin below one another; a single one is in the middle.
-                u = (self.width - along) / 2 if len(self.bands) == 1 else float(MARGIN["right"])
+                u = (self.width - along) / 2 if len(self.bands) == 1 else float(OUTER_MARGIN["right"])
                 v += CLEAR + (above - 1) * self.apart if above else 0.0
                 middle = v + across / 2
                 self.edge[band, -1], self.edge[band, 1] = v - CLEAR, v + across + CLEAR
                 v += across + (CLEAR + (below - 1) * self.apart if below else 0.0) + CLEAR
             else:
                 u, middle = 12.0 + (MARK + SPACE if START in self.marked else 0.0), self.width / 2
-                self.edge[band, -1], self.edge[band, 1] = MARGIN["down"] - 8.0, self.width - MARGIN["down"] + 8.0
+                self.edge[band, -1], self.edge[band, 1] = (
+                    OUTER_MARGIN["down"] - 8.0,
+                    self.width - OUTER_MARGIN["down"] + 8.0,
+                )
             if START in self.marked and band == 0:
                 self.boxes[START] = self._box(u - SPACE - MARK, middle - MARK / 2, MARK, MARK)
             for lines, length, breadth in rows:
@@ -417,7 +426,7 @@ class _Sheet:
             found.append(Arrow(*pair, self._written(path), self._written(head) + "Z"))
         return found
 
-    def _way(self, unit: Unit, out: bool) -> list[tuple[float, float]]:
+    def _way(self, unit: NodeGroup, out: bool) -> list[tuple[float, float]]:
         """Return the way of an arrow out of a card or a frame, or into it: along and across, from where it comes."""
         u, v, length, breadth = self._sides(self.boxes[unit[0]] if len(unit) == 1 else self.frames[unit])
         port = (u + (length if out else 0), v + breadth / 2)
@@ -443,7 +452,7 @@ class _Sheet:
     def _box(self, u: float, v: float, length: float, breadth: float) -> Box:
         return Box(u, v, length, breadth) if self.flow == "right" else Box(v, u, breadth, length)
 
-    def _written(self, pieces: Sequence[Piece]) -> str:
+    def _written(self, pieces: Sequence[PathPiece]) -> str:
         turn = (0, 1) if self.flow == "right" else (1, 0)
         return "".join(
             letter + " ".join(f"{_number(point[turn[0]])} {_number(point[turn[1]])}" for point in points)
@@ -451,14 +460,14 @@ class _Sheet:
         )
 
 
-def _curve(start: tuple[float, float], end: tuple[float, float]) -> Piece:
+def _curve(start: tuple[float, float], end: tuple[float, float]) -> PathPiece:
     half = (start[0] + end[0]) / 2
     return ("L", [end]) if start[1] == end[1] else ("C", [(half, start[1]), (half, end[1]), end])
 
 
-def _rounded(corners: Sequence[tuple[float, float]]) -> list[Piece]:
+def _rounded(corners: Sequence[tuple[float, float]]) -> list[PathPiece]:
     """Return a line with right angles, its corners rounded; of a single point, where it is."""
-    path: list[Piece] = [("M", [corners[0]])]
+    path: list[PathPiece] = [("M", [corners[0]])]
     if len(corners) == 1:
         return path
     for before, corner, after in zip(corners, corners[1:], corners[2:], strict=False):

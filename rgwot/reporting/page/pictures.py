@@ -17,13 +17,13 @@ from PIL import Image
 
 from rgwot.records import read_manifest
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.progress import counted
+from rgwot.runtime.progress import with_progress
 from rgwot.runtime.provenance import own_folder
 
 log = logging.getLogger(__name__)
 
 #: Pictures of a strip; as many as frames of an alignment, so that both show the same.
-FRAMES = 32
+STRIP_FRAMES = 32
 STRIP_HEIGHT = 72
 STRIP_QUALITY = 60
 FRAME_HEIGHT = 120
@@ -34,7 +34,7 @@ _ASPECTS = (0.5, 2.4)
 
 def strip_times(duration_s: float) -> NDArray[np.float64]:
     """Return the times (32,) of a strip's pictures in seconds: the middles of 32 equal parts."""
-    return (np.arange(FRAMES) + 0.5) / FRAMES * duration_s
+    return (np.arange(STRIP_FRAMES) + 0.5) / STRIP_FRAMES * duration_s
 
 
 def has_pictures(width: Any) -> bool:
@@ -87,7 +87,7 @@ def write_strips(
         log.info("%s: %d of %d videos have pictures", output_dir, len(videos), len(manifest))
     with own_folder(output_dir, "strips") as folder, ThreadPoolExecutor(max(1, jobs)) as pool:
         pending = [pool.submit(_write_strip, folder, Path(root), row) for row in videos.to_dict("records")]
-        for done in counted(log, f"strips {output_dir}", pending, unit="video"):
+        for done in with_progress(log, f"strips {output_dir}", pending, unit="video"):
             done.result()
 
 
@@ -99,7 +99,7 @@ def _write_strip(folder: Path, root: Path, row: Mapping[Any, Any]) -> None:
         return
     width = pictures[0].width
     # What did not decode stays grey.
-    strip = Image.new("RGB", (FRAMES * width, STRIP_HEIGHT), (128, 128, 128))
+    strip = Image.new("RGB", (STRIP_FRAMES * width, STRIP_HEIGHT), (128, 128, 128))
     for place, picture in enumerate(pictures):
         strip.paste(picture, (place * width, 0))
     (folder / f"{row['video']}.jpg").write_bytes(as_jpeg(strip, STRIP_QUALITY))

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from rgwot.paths import Run
 from rgwot.procedure import Deviation, Edge, Node, Procedure
 from rgwot.procedure.interface import END, START
-from rgwot.procedure.words import KINDS, listed, moment, number, repeats, sentence
-from rgwot.reporting.page.layout import Drawing, Unit, draw
+from rgwot.procedure.words import DEVIATION_WORDS, in_words, join_words, moment, repeats, sentence
+from rgwot.reporting.page.layout import Drawing, NodeGroup, lay_out
 from rgwot.reporting.page.runs import as_sentence
 
 #: Widths that a procedure is laid out for, in CSS pixels: those of telephones, of a printed page, and of a screen.
-WIDTHS = (300, 338, 660, 1216)
+PAGE_WIDTHS = (300, 338, 660, 1216)
 #: Lines of videos that are in sight at once; of each, deviations, the most surprising ones.
 MOST_LINES, MOST_DEVIATIONS = 30, 6
 #: Confidence from which an arrow is thick, and from which it is not dashed.
@@ -39,7 +39,7 @@ class Picture(NamedTuple):
     legend: str
     cards: Sequence[Mapping[str, Any]]
     drawings: Sequence[Drawing]
-    arrows: Mapping[tuple[Unit, Unit], Mapping[str, str]]
+    arrows: Mapping[tuple[NodeGroup, NodeGroup], Mapping[str, str]]
     lines: Sequence[Mapping[str, Any]]
 
 
@@ -69,7 +69,7 @@ def picture(
         ("A loop: usually done more than once.", bool(loops)),
         ("A thin or dashed arrow is less sure.", any(edge.confidence < SURE for edge in arrows)),
     )
-    drawings = [draw(procedure.order, shown, procedure.groups, loops, width, pictures) for width in WIDTHS]
+    drawings = [lay_out(procedure.order, shown, procedure.groups, loops, width, pictures) for width in PAGE_WIDTHS]
     text = sentence(procedure, {step: f"{_STEP}{step}{_STEP}" for step in procedure.order})
     return Picture(
         place,
@@ -97,7 +97,7 @@ def _card(node: Node, procedure: Procedure) -> dict[str, Any]:
         "facts": (share, f"{length} in all" if often else f"about {length}"),
         "needs": needs,
         # For those who do not see the arrows.
-        "unseen": f"needs: {listed([str(edge.before) for edge in needs])}" if needs else "needs nothing",
+        "unseen": f"needs: {join_words([str(edge.before) for edge in needs])}" if needs else "needs nothing",
         "repeated": f"{node.repeats:.1f}".removesuffix(".0") + " times per video" if often else "",
     }
 
@@ -126,7 +126,7 @@ def held(edges: Sequence[Edge]) -> dict[str, str]:
 def _lines(
     procedure: Procedure, deviations: Sequence[Deviation], videos: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    lines, said = [], KINDS | {"missing": "left out, due about"}
+    lines, said = [], DEVIATION_WORDS | {"missing": "left out, due about"}
     for place, video in enumerate(videos):
         if video["status"] == "skipped":
             continue
@@ -156,13 +156,13 @@ def seeds_agree(run: Run, runs: Sequence[Run], agreed: Callable[[int, int], floa
     if not shares:
         return None
     share, mean = sum(shares) / len(shares), "" if len(shares) == 1 else ", on average over pairs"
-    return share, f"{number(len(own))} seeds agree on {100 * share:.0f} % of the frames{mean}.".capitalize()
+    return share, f"{in_words(len(own))} seeds agree on {100 * share:.0f} % of the frames{mean}.".capitalize()
 
 
 def rules(pictures: Sequence[Picture]) -> str:
     """Return the style rules that place the cards of pictures, for every width."""
     found = []
-    for at, width in enumerate(WIDTHS):
+    for at, width in enumerate(PAGE_WIDTHS):
         own = [f".v{at}{{display:block}}"]
         if at:
             own.append(f".v{at - 1}{{display:none}}")

@@ -8,7 +8,7 @@ from typing import Any
 from rgwot.config.experiments import split_id
 from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.paths import Run
-from rgwot.procedure.words import listed
+from rgwot.procedure.words import join_words
 from rgwot.reporting.tables.printed import PRINTED_RULE
 
 #: What trivial baselines are called in a sentence.
@@ -52,7 +52,7 @@ def ranking(run: Run, scores: Mapping[str, Any] | None, annotated: bool) -> tupl
             continue
         better = [f"{name} {100 * other:.1f}" for name, other in others if other >= value]
         if better:
-            below.append(f"{protocol} ({100 * value:.1f} against {listed(better)})")
+            below.append(f"{protocol} ({100 * value:.1f} against {join_words(better)})")
         else:
             above.append(protocol)
     if not below and not above:
@@ -61,10 +61,10 @@ def ranking(run: Run, scores: Mapping[str, Any] | None, annotated: bool) -> tupl
         ]
     how = f"{len(above) or 'none'} of {len(above) + len(below)} scores" if below else "all scores"
     order = _order(values, trivial)
-    said = [f"No better than a trivial baseline under {listed(below)}."] if below else []
+    said = [f"No better than a trivial baseline under {join_words(below)}."] if below else []
     if above:
-        names = listed(list(dict.fromkeys(_name(row) for row in trivial)))
-        said.append(f"Better than {names} under {listed(above)}.")
+        names = join_words(list(dict.fromkeys(_name(row) for row in trivial)))
+        said.append(f"Better than {names} under {join_words(above)}.")
     short = f"Better than trivial baselines by {how}{', ' + order if order else ''}."
     return short, [*said, "F1 in percent, with background.", PROTOCOLS_IN_WORDS, _lenient(values, trivial)]
 

@@ -43,7 +43,7 @@ SCRIPTS = (
 _INK = "#222222"
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 #: Score that the list of pages shows of the method shown first, mean over its seeds: what tables lead with.
-LEADING = "protocol == 'macro_task' and background == 'with' and label_rule == 'exact' and metric == 'f1'"
+LEADING_SCORES = "protocol == 'macro_task' and background == 'with' and label_rule == 'exact' and metric == 'f1'"
 
 
 def write_page(
@@ -108,7 +108,7 @@ def _row(page: Path, folder: Path) -> dict[str, Any]:
     method, decoder, _ = runs.iloc[0]
     first = runs[(runs["method"] == method) & (runs["decoder"] == decoder)]
     scores = [path for run in first.itertuples(index=False) if (path := tree.at(paths.SCORES, Run(*run))).exists()]
-    values = read_scores(scores).query(LEADING)["value"].tolist() if scores and (status == "ok").any() else []
+    values = read_scores(scores).query(LEADING_SCORES)["value"].tolist() if scores and (status == "ok").any() else []
     return {
         "dataset": tree.dataset,
         "task": tree.task,

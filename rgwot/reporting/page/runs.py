@@ -58,7 +58,7 @@ class ShownRun(NamedTuple):
     time: str
 
 
-def kind_of(run: Run) -> str:
+def answer_kind(run: Run) -> str:
     """Say what kind of answer a run is: ``annotated`` (the truth itself), ``trivial``, ``untrained`` or ``trained``."""
     decoder, family = split_id(run.decoder)[0], FAMILIES.get(split_id(run.method)[0])
     if decoder in TRIVIAL:
@@ -86,7 +86,7 @@ def read_run(
     result = result_id(segments)
     typed = names.get(str(run))
     known = names_of(names, str(run), segments)
-    view, kind = _view(tree.at(paths.VIEW, run), result) if viewed else "", kind_of(run)
+    view, kind = _view(tree.at(paths.VIEW, run), result) if viewed else "", answer_kind(run)
     warnings = diagnostics.get("warnings", [])
     learned = None
     if kind != "trivial":
@@ -144,11 +144,11 @@ def _body(
     return {
         "segments": found,
         "orders": {place[video]: _steps(order) for video, order in zip(shown["video"], shown["order"], strict=True)},
-        "procedures": listed(procedures),
+        "procedures": ranked_orders(procedures),
     }
 
 
-def listed(procedures: pd.DataFrame) -> list[dict[str, Any]]:
+def ranked_orders(procedures: pd.DataFrame) -> list[dict[str, Any]]:
     """Return ranked procedures as ``order`` (key steps) and ``n`` (videos)."""
     return [{"order": _steps(row["order"]), "n": int(row["n_videos"])} for row in procedures.to_dict("records")]
 
@@ -159,7 +159,7 @@ def _steps(order: str) -> list[int]:
 
 def read_curves(tree: Tree, runs: Sequence[Run]) -> list[dict[str, Any]]:
     """Return the losses of every training behind the runs, averaged over `CURVE_POINTS` equal parts of it."""
-    trainings = {(run.method, run.seed): tree.at(paths.HISTORY, run) for run in runs if kind_of(run) == "trained"}
+    trainings = {(run.method, run.seed): tree.at(paths.HISTORY, run) for run in runs if answer_kind(run) == "trained"}
     curves = []
     for (method, seed), path in trainings.items():
         if path.exists():

@@ -29,7 +29,7 @@ from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, 
 from rgwot.reporting.tree import tree_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_text
-from rgwot.runtime.progress import counted
+from rgwot.runtime.progress import with_progress
 from rgwot.timing import predicted_labels
 
 #: Frames shown of every key step.
@@ -40,7 +40,7 @@ APART_S = 2.0
 MAX_POINTS = 600
 #: Of t-SNE: half of scikit-learn's, after which the divergence on the demo is within 3 % of that after all of them.
 ITERATIONS = 500
-FEWEST = 10
+FEWEST_POINTS = 10
 #: Videos of a task whose pairs are aligned: 276 plans, about 400 kB.
 MAX_VIDEOS = 24
 _AT_ONCE = 64
@@ -145,7 +145,7 @@ def _with_pictures(
     for frame in chain.from_iterable(typical.values()):
         times.setdefault(frame.video, set()).add(frame.time_s)
     pictures: dict[tuple[str, float], str] = {}
-    for video, wanted in counted(log, "view: typical frames", times.items(), unit="video"):
+    for video, wanted in with_progress(log, "view: typical frames", times.items(), unit="video"):
         row = rows.get(video)
         if row is None or row["status"] == "skipped" or not has_pictures(row["width"]):
             continue
@@ -195,8 +195,8 @@ def tsne(x: NDArray[Any], seed: int) -> NDArray[np.float64] | str:
 
     The same seed gives the same picture on the same machine.
     """
-    if len(x) < FEWEST:
-        return f"only {len(x)} frames; t-SNE needs {FEWEST} or more"
+    if len(x) < FEWEST_POINTS:
+        return f"only {len(x)} frames; t-SNE needs {FEWEST_POINTS} or more"
     values = np.asarray(x, dtype=np.float64)
     offsets = values - values.mean(axis=0)
     if np.square(offsets).sum(axis=1).mean() <= 1e-12 * np.square(values).sum(axis=1).mean():

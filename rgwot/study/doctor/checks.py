@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 #: Frames decoded per video, from the first to as near the end as the tolerance allows.
 SAMPLES = 5
 #: Seconds for all samples of a video by one reader, and for each of them by PyAV.
-TIMEOUT_S = 30.0
+SAMPLING_TIMEOUT_S = 30.0
 #: Features read at once.
-FRAMES = 64
+FRAMES_PER_READ = 64
 _SIDE = 64
 _LISTED = 3
 
@@ -34,8 +34,8 @@ def check_video(
 ) -> tuple[VideoFacts | None, list[Finding]]:
     """Examine one video file, ``path`` below ``root``; its directory entry alone if ``quick``.
 
-    It is read as the settings of extraction say, but at most `TIMEOUT_S` is waited; ``frames_fps`` is the rate of
-    stored frames whose file states none. Returns the facts, None where the later stages cannot open the video, and
+    It is read as the settings of extraction say, but at most `SAMPLING_TIMEOUT_S` is waited; ``frames_fps`` is the rate
+    of stored frames whose file states none. Returns the facts, None where the later stages cannot open the video, and
     what is wrong.
     """
     try:
@@ -90,7 +90,7 @@ def _sampled(
                 times[wanted],
                 _SIDE,
                 reader,
-                min(settings.timeout_s, TIMEOUT_S),
+                min(settings.timeout_s, SAMPLING_TIMEOUT_S),
                 batch=len(wanted),
                 threads=1,
                 frames_fps=frames_fps,
@@ -141,8 +141,8 @@ def check_features(
                     line = reason or f"{dropped} of {found.count} features lie beyond the video and are dropped"
                     findings.append(Finding("warning", "features", line, task, below(path, root)))
             dtype = "float16" if "H" in settings.axes else "float32"
-            for start in range(0, kept, FRAMES):
-                read_maps(path, array, settings.axes, start, min(start + FRAMES, kept), dtype)
+            for start in range(0, kept, FRAMES_PER_READ):
+                read_maps(path, array, settings.axes, start, min(start + FRAMES_PER_READ, kept), dtype)
     except (RgwotError, OSError) as error:
         return None, None, [*findings, of_error(error, root, below(path, root), "features", task)]
     sizes = found.sizes
@@ -152,7 +152,7 @@ def check_features(
     return facts, VideoFacts(found.footage.duration_s, found.footage.fps), findings
 
 
-def compare(task: str, files: Mapping[str, FeatureFacts]) -> Iterator[Finding]:
+def check_task_features(task: str, files: Mapping[str, FeatureFacts]) -> Iterator[Finding]:
     """Yield what is wrong with the features of a task together, ``files`` by their paths: one size, rate and order."""
     space = {
         path: "" if one.height == one.width == 1 else f" x {one.height} x {one.width}" for path, one in files.items()

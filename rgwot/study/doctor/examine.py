@@ -14,14 +14,14 @@ from rgwot.datasets.annotations import id_ranges
 from rgwot.datasets.arrays import feature_file
 from rgwot.datasets.base import Found, FoundTask, VideoEntry, too_few_videos
 from rgwot.datasets.faults import collecting
-from rgwot.datasets.finding import NoTaskFound, layout_module, listed, read_options, registered_facts, tasks_inside
-from rgwot.datasets.registry import TaskFacts, match
+from rgwot.datasets.finding import NoTaskFound, first_few, layout_module, read_options, registered_facts, tasks_inside
+from rgwot.datasets.registry import TaskFacts, match_name
 from rgwot.datasets.video_table import columns_of, groups_in, read_video_table
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
 from rgwot.study import datasets
 from rgwot.study.datasets import MIN_VIDEOS
-from rgwot.study.doctor.checks import check_features, check_video, compare
+from rgwot.study.doctor.checks import check_features, check_task_features, check_video
 from rgwot.study.doctor.machine import lacking
 from rgwot.study.doctor.report import (
     Finding,
@@ -57,7 +57,7 @@ def examine(
     Raises RgwotError if the configuration, dataset or task is unknown, or the folder does not exist.
     """
     study = Study(load_config(content, where))
-    dataset = match(dataset, study.config.datasets, f"{where}: dataset")
+    dataset = match_name(dataset, study.config.datasets, f"{where}: dataset")
     entry, root = study.config.dataset(dataset), study.config.root_of(dataset)
     options = read_options(dataset, entry.layout, entry.options())
     if entry.synth is not None and not root.is_dir():
@@ -75,7 +75,7 @@ def examine(
             raise
         told = of_error(error, root, None, "task" if none else "release", None)
         return Report(dataset, entry.layout, root, found, quick, (), (told,))
-    wanted = tuple(dict.fromkeys(match(task, known, f"task of {dataset}") for task in tasks)) or known
+    wanted = tuple(dict.fromkeys(match_name(task, known, f"task of {dataset}") for task in tasks)) or known
     pairs = [(task, one) for task in wanted for one in found.tasks.get(task, FoundTask()).videos]
     videos: list[VideoReport] = []
     # Threads suffice, because decoding happens in other processes.
@@ -92,7 +92,7 @@ def examine(
         findings.append(Finding("warning", "unassigned", line))
     for task in wanted:
         own = tuple(video for video in videos if video.task == task)
-        K, facts = datasets.key_steps(study, dataset, task), registered_facts(dataset, task, options)
+        K, facts = datasets.known_K(study, dataset, task), registered_facts(dataset, task, options)
         summaries.append(TaskReport(task, found.tasks.get(task, FoundTask()), own, K))
         about = [*_of_task(found, task, facts, K, own), *(one for video in own for one in video.findings)]
         findings += dict.fromkeys(about)
@@ -176,11 +176,13 @@ def _of_task(
         ):
             if left:
                 yield Finding("warning", "pairing", f"{len(left)} {what}: like {left[0]}", task)
-    yield from compare(task, {video.entry.path: video.features for video in videos if video.features is not None})
+    yield from check_task_features(
+        task, {video.entry.path: video.features for video in videos if video.features is not None}
+    )
     if registered is None and (inner := tasks_inside(entry)):
         line = (
-            f"all videos lie in folders of its folder ({listed(inner)}), which looks like a root one level too high; "
-            f"expected the folder of the tasks: if they are tasks, set root to its folder {task}"
+            f"all videos lie in folders of its folder ({first_few(inner)}), which looks like a root one level too "
+            f"high; expected the folder of the tasks: if they are tasks, set root to its folder {task}"
         )
         yield Finding("warning", "task", line, task)
     if registered is not None and registered.n_videos not in (None, pairs):
