@@ -26,7 +26,7 @@ from torch.nn.functional import normalize
 from rgwot.config.settings import Settings, build
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.loop import Trainer
-from rgwot.embedding.train import build_encoder
+from rgwot.embedding.train import build_encoder, recipe_of
 from rgwot.features.backbone import load_backbone
 from rgwot.features.chunks import conv4c
 from rgwot.features.extract import extract
@@ -83,8 +83,8 @@ def random_stores() -> list[FeatureStore]:
 def training(stores: list[FeatureStore], device: torch.device, settings: Settings, steps: int) -> dict[str, float]:
     """Milliseconds per iteration, of all of it and of the encoder's forward and backward pass alone."""
     bank = FeatureBank(stores, settings.train.memory_gb, device)
-    encoder, _ = build_encoder(settings, 0, bank, "")
-    trainer = Trainer(encoder.to(device), bank, settings, 0)
+    encoder, _ = build_encoder(settings.encoder, settings.train.precision, 0, bank, "")
+    trainer = Trainer(encoder.to(device), bank, recipe_of(settings), 0)
     pairs = trainer.pairs_at_once
 
     def run() -> None:

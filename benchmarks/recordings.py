@@ -178,20 +178,20 @@ def embed_and_decode(
     task: Task, method: str, decoder: str, settings: Settings, seed: int
 ) -> tuple[NDArray[np.int64], float]:
     """Label the samples of a task as the workflow does: labels (T,), and the share of time."""
-    embed = EMBEDDINGS[family_of(method).embedding].load()(task.stores, settings, seed)
+    embed = EMBEDDINGS[family_of(method).embedding].bound(settings)(task.stores, seed)
     x = np.concatenate([embed(store).embedding for store in task.stores]).astype(np.float64)
     lengths, block = tuple(len(store) for store in task.stores), settings.decode
     share = block.time
     if share == "auto":
         share, _ = choose_share(x, lengths, block.K, settings.meanfield, seed)
-    run = extended(DECODERS[split_id(decoder)[0]].load(), share, block.surplus)
-    return run(Frames(x, lengths, task.fps), block.K, settings, generator_for(seed)).labels, share
+    run = extended(DECODERS[split_id(decoder)[0]].bound(settings), share, block.surplus)
+    return run(Frames(x, lengths, task.fps), block.K, generator_for(seed)).labels, share
 
 
 def first_before(task: Task, seed: int) -> NDArray[np.int64]:
     """Label by whitened features and the mean field as they were, from mini-batches where a task is long."""
     settings = build({**PLAIN, "decode.K": task.K}, BEFORE)
-    embed = EMBEDDINGS["whitened"].load()(task.stores, settings, seed)
+    embed = EMBEDDINGS["whitened"].bound(settings)(task.stores, seed)
     x = np.concatenate([embed(store).embedding for store in task.stores]).astype(np.float64)
     lengths, generator = [len(store) for store in task.stores], generator_for(seed)
     if len(x) <= FULL_BATCH_LIMIT:

@@ -42,7 +42,7 @@ def main() -> None:
     for name, task in tasks:
         K = task.K
         plus = build(FAMILIES["rgwot-plus"].overrides, "rgwot-plus")
-        embed = EMBEDDINGS["whitened"].load()(task.stores, plus, 0)
+        embed = EMBEDDINGS["whitened"].bound(plus)(task.stores, 0)
         x = np.concatenate([embed(store).embedding for store in task.stores]).astype(np.float64)
         kept, lengths, _ = thinned([len(store) for store in task.stores], MOST_SAMPLES)
         made, borders = Frames(x[kept], lengths, task.fps), np.cumsum(lengths)[:-1]

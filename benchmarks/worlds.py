@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pages import table
 from recordings import SIGNALS, Task, find, rates_of
 
-from rgwot.config.settings import WhitenSettings
+from rgwot.embedding.settings import WhitenSettings
 from rgwot.embedding.whitened import condition, fit_whitening, speed, standardise
 from rgwot.evaluation.order import kendall_distance, mean_positions
 from rgwot.keysteps.relative_time import agreement

@@ -23,7 +23,7 @@ from rgwot.config.configuration import load_config
 from rgwot.config.experiments import Experiments, family_of, replaced_settings, split_id
 from rgwot.config.importing import ImportSettings
 from rgwot.config.methods import DECODERS, EMBEDDINGS
-from rgwot.config.settings import Settings, flatten, known_blocks, resolved_K, validated
+from rgwot.config.settings import Settings, flatten, known_blocks, validated
 from rgwot.datasets.arrays import check_no_clock, column_names
 from rgwot.datasets.names import stem_of
 from rgwot.datasets.split import split_videos, subjects_of
@@ -35,6 +35,7 @@ from rgwot.features.store import FeatureStore, open_store
 from rgwot.keysteps.decode import check_number, embedded_task, find_key_steps
 from rgwot.keysteps.ordering import Order, rank_procedures
 from rgwot.keysteps.outputs import KeySteps, write_keysteps
+from rgwot.keysteps.settings import resolved_K
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
 from rgwot.paths import MANIFEST, NAMES, STORE, Run, Tree, name_of
 from rgwot.procedure import Procedure, recordings_from_segments

@@ -20,7 +20,7 @@ from pydantic import Field
 
 from rgwot import Extension
 from rgwot.config.methods import Decoder, Embedding, Family, Loss
-from rgwot.config.settings import Block, Positive
+from rgwot.blocks import Block, Positive
 from rgwot.embedding.interface import Embedded
 from rgwot.keysteps.interface import Decoded
 

@@ -14,10 +14,10 @@ from videos import number, picture
 
 from rgwot.config.configuration import load_config
 from rgwot.config.layouts import LAYOUTS
-from rgwot.config.settings import FeatureSettings
 from rgwot.datasets.finding import find, layout_module
 from rgwot.datasets.manifest import write_manifest
 from rgwot.features.extract import extract
+from rgwot.features.settings import FeatureSettings
 from rgwot.features.store import open_store
 from rgwot.records import read_manifest
 from rgwot.runtime.errors import RgwotError

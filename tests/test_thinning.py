@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rgwot.config.settings import MeanfieldSettings, build
+from rgwot.config.settings import build
 from rgwot.evaluation.metrics import adjusted_rand_score
 from rgwot.keysteps import consensus, relative_time, tree
 from rgwot.keysteps.consensus import decode_consensus
 from rgwot.keysteps.interface import Frames
 from rgwot.keysteps.relative_time import choose_share
+from rgwot.keysteps.settings import MeanfieldSettings
 from rgwot.keysteps.tree import grow
 from rgwot.timing import thinned
 

@@ -11,17 +11,12 @@ from torch import Tensor
 from rgwot import transport
 from rgwot.baselines.kantorovich import SoftMatching
 from rgwot.baselines.kantorovich import kantorovich_match as match
-from rgwot.config.settings import (
-    DecodeSettings,
-    EncoderSettings,
-    FeatureSettings,
-    LossSettings,
-    TrainSettings,
-    TransportSettings,
-)
+from rgwot.config.methods import DecodeSettings, LossSettings, TransportSettings
 from rgwot.embedding.encoder import Encoder, seeded
+from rgwot.embedding.settings import EncoderSettings, TrainSettings
 from rgwot.features import backbone
 from rgwot.features.backbone import Backbone
+from rgwot.features.settings import FeatureSettings
 from rgwot.keysteps import fuzzy_cmeans as fuzzy
 from rgwot.keysteps.fuzzy_cmeans import FuzzyCMeans
 from rgwot.transport import FrameAlignment, TransportResult

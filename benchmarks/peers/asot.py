@@ -30,10 +30,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from rgwot.baselines.regression import standardised, weights_of, with_weights
+from rgwot.blocks import Block, Count, Fraction01, NonNegative, Positive
 from rgwot.config.extensions import Extension
 from rgwot.config.methods import Decoder
 from rgwot.config.radius import structure_radius
-from rgwot.config.settings import Block, Count, Fraction01, NonNegative, Positive, Settings
 from rgwot.embedding.encoder import seeded
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.kmeans import kmeans
@@ -49,6 +49,8 @@ RELEASED: Mapping[str, Any] = {"asot.pad": True, "asot.by_root": True, "asot.cap
 
 class AsotSettings(Block):
     """Segmentation learned from transport plans, the decoders `asot` and `vasot`; as for Breakfast (peers 2)."""
+
+    BLOCK = "asot"
 
     rho: NonNegative = Field(0.2, description="weight of the prior on relative time; YouTube 0.15")
     r: Annotated[float, Field(gt=0, le=1)] = Field(
@@ -308,16 +310,14 @@ def learn(
     return Segmenter(network.eval(), centres.detach(), block), losses
 
 
-def decode_asot(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+def decode_asot(frames: Frames, K: int, generator: np.random.Generator, settings: AsotSettings) -> Decoded:
     """Learn an embedding and centres, and label every frame by its plan: the decoder ``asot``."""
     with one_thread():
-        learned, losses = learn(frames, K, settings.asot, generator)
-    return labelled(learned, losses, frames, K, settings, "asot")
+        learned, losses = learn(frames, K, settings, generator)
+    return labelled(learned, losses, frames, K, "asot", settings)
 
 
-def labelled(
-    learned: Segmenter, losses: Sequence[float], frames: Frames, K: int, settings: Settings, name: str
-) -> Decoded:
+def labelled(learned: Segmenter, losses: Sequence[float], frames: Frames, K: int, name: str, *blocks: Block) -> Decoded:
     """Label the frames of videos by what was learned, and record it under a decoder's name."""
     memberships, residual = learned.memberships(frames)
     facts = {
@@ -330,12 +330,12 @@ def labelled(
     }
     made = decoded(memberships, K, {name: facts})
     kept = {**weights_of(learned.network), "centres": learned.centres.numpy()}
-    return made.inductive(restore_asot, lambda: kept, K, settings)
+    return made.inductive(restore_asot, lambda: kept, K, *blocks)
 
 
-def restore_asot(learned: Learned, K: int, settings: Settings) -> Predict:
+def restore_asot(learned: Learned, K: int, block: AsotSettings, *others: Block) -> Predict:
     """Label other videos by plans of the same network and centres."""
-    block, width = settings.asot, learned["0.weight"].shape[1]
+    width = learned["0.weight"].shape[1]
     network = with_weights(seeded(0, lambda: network_of(width, block)), learned)
     segmenter = Segmenter(network, torch.from_numpy(learned["centres"]), block)
     return lambda others: decoded(segmenter.memberships(others)[0], K)
@@ -480,17 +480,16 @@ EXTENSION = Extension(
             decode_asot,
             "an embedding and centres learned from transport plans between frames and key steps; the stronger reading",
             "ASOT, Xu and Gould, CVPR 2024",
-            ("asot",),
+            (AsotSettings,),
             restore_asot,
         ),
         "asot-released": Decoder(
             decode_asot,
             "ASOT with what its code does to videos: features over the root of their number, short videos padded",
             "ASOT, Xu and Gould, CVPR 2024",
-            ("asot",),
+            (AsotSettings,),
             restore_asot,
             overrides=RELEASED,
         ),
     },
-    settings={"asot": AsotSettings},
 )

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from rgwot.baselines.regression import weights_of, with_weights
+from rgwot.blocks import Block, Count, NonNegative, Positive
 from rgwot.config.extensions import Extension
 from rgwot.config.methods import Decoder
-from rgwot.config.settings import Block, Count, NonNegative, Positive, Settings
 from rgwot.embedding.encoder import seeded
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.runtime.threads import one_thread
@@ -24,6 +24,8 @@ from rgwot.runtime.threads import one_thread
 
 class HvqSettings(Block):
     """Hierarchical vector quantisation, the decoder `hvq` (peers 4)."""
+
+    BLOCK = "hvq"
 
     epochs: Count = Field(20, description="passes over the videos; HVQ")
     lr: Positive = Field(1e-3, description="learning rate of AdamW; HVQ")
@@ -190,10 +192,10 @@ def learn(frames: Frames, K: int, block: HvqSettings, generator: np.random.Gener
     return Quantiser(encoder.eval(), fine, coarse), losses
 
 
-def decode_hvq(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+def decode_hvq(frames: Frames, K: int, generator: np.random.Generator, settings: HvqSettings) -> Decoded:
     """Learn codes at two levels and label every frame by that of the second: the decoder ``hvq``."""
     with one_thread():
-        learned, losses = learn(frames, K, settings.hvq, generator)
+        learned, losses = learn(frames, K, settings, generator)
     facts = {
         "codes": [len(learned.fine.codes), len(learned.coarse.codes)],
         "replaced": [learned.fine.replaced, learned.coarse.replaced],
@@ -206,9 +208,9 @@ def decode_hvq(frames: Frames, K: int, settings: Settings, generator: np.random.
     return Decoded(learned.label(frames), facts={"hvq": facts}).inductive(restore_hvq, lambda: kept, K, settings)
 
 
-def restore_hvq(learned: Learned, K: int, settings: Settings) -> Predict:
+def restore_hvq(learned: Learned, K: int, block: HvqSettings) -> Predict:
     """Label other videos by the same codes."""
-    block, width = settings.hvq, learned["first.0.weight"].shape[1]
+    width = learned["first.0.weight"].shape[1]
     made = seeded(0, lambda: Convolutions(width, block.hidden, block.layers, block.stages))
     encoder = with_weights(made, learned)
     levels = (torch.from_numpy(learned[level]) for level in ("fine", "coarse"))
@@ -232,9 +234,8 @@ EXTENSION = Extension(
             decode_hvq,
             "vector quantisation at two levels, behind a temporal encoder",
             "HVQ, AAAI 2025",
-            ("hvq",),
+            (HvqSettings,),
             restore_hvq,
         )
     },
-    settings={"hvq": HvqSettings},
 )

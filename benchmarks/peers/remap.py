@@ -27,9 +27,9 @@ from pydantic import Field
 from torch import Tensor
 
 from rgwot.baselines.kantorovich import inter_video_loss
+from rgwot.blocks import Block, NonNegative, Positive
 from rgwot.config.extensions import Extension
-from rgwot.config.methods import PLAN, Family, Loss
-from rgwot.config.settings import Block, NonNegative, Positive, Settings, TransportSettings
+from rgwot.config.methods import Family, Loss, PairPlanSettings
 from rgwot.losses.interface import PairBatch, accurate
 from rgwot.transport.costs import cosine_cost
 from rgwot.transport.fused_gromov_wasserstein import where_state
@@ -38,6 +38,8 @@ from rgwot.transport.matching import alignment_cost, real_frames
 
 class PartialSettings(Block):
     """Fused partial transport and contrast between videos, the loss `partial`; all defaults are ours."""
+
+    BLOCK = "partial"
 
     tau_m: Positive = Field(0.5, description="weight of the marginals")
     lambda_s: NonNegative = Field(1.0, description="weight of the smoothness along both videos")
@@ -102,7 +104,7 @@ def chain_laplacian(n: int, *, virtual: bool = False, device: torch.device | Non
     return torch.nn.functional.pad(step.T @ step, (1, 0, 1, 0)) if virtual else step.T @ step
 
 
-def solve_partial(cost: Tensor, ot: TransportSettings, partial: PartialSettings) -> PartialResult:
+def solve_partial(cost: Tensor, ot: PairPlanSettings, partial: PartialSettings) -> PartialResult:
     r"""Find a stationary point of F (module docstring) for uniform p and q, from T = p q^T.
 
     Mirror descent: each step takes the quadratic terms as linear and adds s KL(T || T_k), which leaves an unbalanced
@@ -233,7 +235,7 @@ def _descend(problem: _PartialProblem, max_iterations: int, limit: float) -> Par
 def align_frames_partially(
     x: Tensor,
     y: Tensor,
-    ot: TransportSettings,
+    ot: PairPlanSettings,
     partial: PartialSettings,
     x_positions: Tensor | None = None,
     y_positions: Tensor | None = None,
@@ -248,11 +250,10 @@ def align_frames_partially(
         return real_frames(solve_partial(cost, ot, partial).plan, ot.virtual, ot.zeta, x.dtype)[0]
 
 
-def align_partial(batch: PairBatch, settings: Settings) -> Tensor:
+def align_partial(batch: PairBatch, ot: PairPlanSettings, partial: PartialSettings) -> Tensor:
     """Fused partial transport and contrast between videos (REMAP, our reconstruction; peers 1), (P,)."""
-    positions = batch.prior_positions(settings)
-    partial: PartialSettings = settings.partial  # type: ignore[attr-defined]
-    weights = align_frames_partially(batch.x.detach(), batch.y.detach(), settings.ot, partial, *positions)
+    positions = batch.prior_positions(ot.prior_time)
+    weights = align_frames_partially(batch.x.detach(), batch.y.detach(), ot, partial, *positions)
     return remap_loss(batch.x, batch.y, weights, lambda_c=partial.lambda_c)
 
 
@@ -292,7 +293,7 @@ EXTENSION = Extension(
             align_partial,
             "fused partial transport and contrast between the videos",
             "REMAP; our reconstruction",
-            (*PLAN, "partial"),
+            (PairPlanSettings, PartialSettings),
         )
     },
     methods=(
@@ -302,5 +303,4 @@ EXTENSION = Extension(
             overrides={"loss.alignment": "partial"},
         ),
     ),
-    settings={"partial": PartialSettings},
 )

@@ -13,7 +13,6 @@ from scipy.stats import poisson
 
 from rgwot.config.extensions import Extension
 from rgwot.config.methods import Decoder
-from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.timing import runs
@@ -149,7 +148,7 @@ def _follow(model: SemiMarkov, x: Array, lengths: Sequence[int]) -> list[NDArray
     ]
 
 
-def decode_semimarkov(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+def decode_semimarkov(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
     """Fit a hidden semi-Markov model and label every video by its most likely segmentation: the decoder ``semimarkov``.
 
     From the k-means clusters of the directions x / |x|, segmentation of all videos and estimation of the model take
@@ -172,10 +171,10 @@ def decode_semimarkov(frames: Frames, K: int, settings: Settings, generator: np.
     }
     made = Decoded(np.concatenate(videos), facts={"semimarkov": facts})
     learned = {name: np.asarray(value) for name, value in vars(model).items()}
-    return made.inductive(restore_semimarkov, lambda: learned, K, settings)
+    return made.inductive(restore_semimarkov, lambda: learned, K)
 
 
-def restore_semimarkov(learned: Learned, K: int, settings: Settings) -> Predict:
+def restore_semimarkov(learned: Learned, K: int) -> Predict:
     """Label other videos by their most likely segmentation under the same model."""
     model = SemiMarkov(**{**learned, "variance": float(learned["variance"])})  # type: ignore[arg-type]
     return lambda others: Decoded(np.concatenate(_follow(model, directions(others.x), others.lengths)))

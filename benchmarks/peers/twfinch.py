@@ -12,7 +12,6 @@ from scipy.sparse.csgraph import connected_components
 from rgwot.baselines.graph import means_of
 from rgwot.config.extensions import Extension
 from rgwot.config.methods import Decoder
-from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.kmeans import kmeans, nearest_centre
 
@@ -111,7 +110,7 @@ def merged(
     return labels
 
 
-def decode_twfinch(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+def decode_twfinch(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
     """Segment every video by itself, then cluster the segments' means over all videos: the decoder ``twfinch``.
 
     The method labels single videos, and labels of two videos have nothing to do with each other. For several, the means
@@ -125,10 +124,10 @@ def decode_twfinch(frames: Frames, K: int, settings: Settings, generator: np.ran
     clusters = kmeans(means, K, generator)
     facts = {"segments": len(means), "inertia": clusters.inertia}
     made = Decoded(clusters.labels[labels], facts={"twfinch": facts})
-    return made.inductive(restore_twfinch, lambda: {"centres": clusters.centres}, K, settings)
+    return made.inductive(restore_twfinch, lambda: {"centres": clusters.centres}, K)
 
 
-def restore_twfinch(learned: Learned, K: int, settings: Settings) -> Predict:
+def restore_twfinch(learned: Learned, K: int) -> Predict:
     """Segment every other video by itself, and label its segments by the nearest mean."""
 
     def predict(others: Frames) -> Decoded:

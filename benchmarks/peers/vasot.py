@@ -12,9 +12,9 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional as F
 
+from rgwot.blocks import Block, NonNegative
 from rgwot.config.extensions import Extension
 from rgwot.config.methods import Decoder
-from rgwot.config.settings import Block, NonNegative, Settings
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.losses.cross_entropy import alignment_loss
 from rgwot.runtime.threads import one_thread
@@ -33,6 +33,8 @@ PUBLISHED: Mapping[str, Any] = {
 
 class VasotSettings(Block):
     """Settings of `vasot` in addition to those of `asot` (peers 3)."""
+
+    BLOCK = "vasot"
 
     beta: NonNegative = Field(1.0, description="weight of the alignment loss; VASOT")
     column: Literal["first", "last"] = Field(
@@ -72,19 +74,20 @@ def align(x: Tensor, y: Tensor, block: AsotSettings, column: str) -> Tensor:
     return alignment_loss(x[None], y[None], weights, TEMPERATURE, symmetric=False).sum() * (len(x) / counted[0])
 
 
-def decode_vasot(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+def decode_vasot(
+    frames: Frames, K: int, generator: np.random.Generator, block: AsotSettings, own: VasotSettings
+) -> Decoded:
     """Learn an embedding and centres from segmentation and alignment, and label as ASOT: the decoder ``vasot``.
 
     A single video has nothing to be aligned with, and is segmented as by ``asot``.
     """
-    block, own = settings.asot, settings.vasot
 
     def alignment(x: Tensor, y: Tensor) -> Tensor:
         return own.beta * align(x, y, block, own.column)
 
     with one_thread():
         learned, losses = learn(frames, K, block, generator, alignment if own.beta else None)
-    return labelled(learned, losses, frames, K, settings, "vasot")
+    return labelled(learned, losses, frames, K, "vasot", block, own)
 
 
 EXTENSION = Extension(
@@ -93,7 +96,7 @@ EXTENSION = Extension(
             decode_vasot,
             "ASOT, with the alignment loss of pairs of videos added",
             "VASOT, ICCV 2025",
-            ("asot", "vasot"),
+            (AsotSettings, VasotSettings),
             restore_asot,
             overrides=PUBLISHED,
         ),
@@ -101,10 +104,9 @@ EXTENSION = Extension(
             decode_vasot,
             "VASOT with a slip of its code, the wrong column dropped, and what that does to videos",
             "VASOT, ICCV 2025",
-            ("asot", "vasot"),
+            (AsotSettings, VasotSettings),
             restore_asot,
             overrides={**PUBLISHED, **RELEASED, "asot.start": "random", "vasot.column": "last"},
         ),
     },
-    settings={"asot": AsotSettings, "vasot": VasotSettings},
 )

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from rgwot.config.settings import GraphSettings, Settings
+from rgwot.baselines.settings import GraphSettings
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
 from rgwot.embedding.pooled import spatial_means, unit
 from rgwot.features.store import FeatureStore
@@ -167,7 +167,7 @@ def node_embeddings(
     return unit(node_vectors(paths, settings.D, settings.window, settings.epochs, number))
 
 
-def fit_graph(stores: Sequence[FeatureStore], settings: Settings, seed: int) -> EmbedVideo:
+def fit_graph(stores: Sequence[FeatureStore], seed: int, settings: GraphSettings) -> EmbedVideo:
     """Build the graph of the videos given; all samples of a clip get the embedding of its node.
 
     A graph knows its own nodes only. A clip of another video, one that was held out, is put next to the clips it would
@@ -186,14 +186,13 @@ def fit_graph(stores: Sequence[FeatureStore], settings: Settings, seed: int) -> 
         raise RgwotError(f"graph: found {len(stores)} video with features to build it from, expected at least 2")
     from threadpoolctl import threadpool_limits
 
-    block = settings.graph
     with threadpool_limits(limits=1):
-        clips = {store.video: _clips(store, block.clip_s) for store in stores}
+        clips = {store.video: _clips(store, settings.clip_s) for store in stores}
         known = np.concatenate([video.features for video in clips.values()])
-        graph = unity_graph([video.features for video in clips.values()], block.neighbours)
-        nodes = node_embeddings(known, graph, block, seed)
+        graph = unity_graph([video.features for video in clips.values()], settings.neighbours)
+        nodes = node_embeddings(known, graph, settings, seed)
     logger.info("graph of %d clips of %d videos, %d edges", len(known), len(clips), graph.edges.nnz // 2)
-    limit = np.quantile(graph.similarity, block.background) if block.background else -np.inf
+    limit = np.quantile(graph.similarity, settings.background) if settings.background else -np.inf
     ends = np.cumsum([len(video.features) for video in clips.values()])
     own = {name: slice(end - len(video.features), end) for (name, video), end in zip(clips.items(), ends, strict=True)}
 
@@ -201,33 +200,31 @@ def fit_graph(stores: Sequence[FeatureStore], settings: Settings, seed: int) -> 
         if store.video not in clips:
             return beside(store)
         rows = own[store.video]
-        return _of_samples(clips[store.video], nodes[rows], graph.similarity[rows], limit, block)
+        return _of_samples(clips[store.video], nodes[rows], graph.similarity[rows], limit, settings)
 
     learned = {"clips": known, "nodes": nodes, "limit": np.asarray(limit)}
     beside = restore_graph(learned, settings)
     return Fitted(embed, lambda: learned)
 
 
-def restore_graph(learned: Learned, settings: Settings) -> EmbedVideo:
+def restore_graph(learned: Learned, settings: GraphSettings) -> EmbedVideo:
     """Put the clips of other videos next to those of the graph."""
     from threadpoolctl import threadpool_limits
 
-    block = settings.graph
-
     def embed(store: FeatureStore) -> Embedded:
-        video = _clips(store, block.clip_s)
+        video = _clips(store, settings.clip_s)
         with threadpool_limits(limits=1):
-            embedding, similarity = _beside(video.features, learned["clips"], learned["nodes"], block)
-        return _of_samples(video, embedding, similarity, learned["limit"], block)
+            embedding, similarity = _beside(video.features, learned["clips"], learned["nodes"], settings)
+        return _of_samples(video, embedding, similarity, learned["limit"], settings)
 
     return embed
 
 
 def _of_samples(
-    video: Clips, embedding: NDArray[np.float32], similarity: NDArray[np.float64], limit: Any, block: GraphSettings
+    video: Clips, embedding: NDArray[np.float32], similarity: NDArray[np.float64], limit: Any, settings: GraphSettings
 ) -> Embedded:
     """Give every sample the embedding of its clip (C, D); below the limit of similarity (C,) it is background."""
-    background = (similarity < limit)[video.of_sample] if block.background else None
+    background = (similarity < limit)[video.of_sample] if settings.background else None
     return Embedded(np.ascontiguousarray(embedding[video.of_sample]), background)
 
 

@@ -28,7 +28,7 @@ import torch
 from torch import Tensor, nn
 
 from rgwot.baselines.lbfgs import minimise
-from rgwot.config.settings import LossSettings, Settings
+from rgwot.baselines.settings import GtccSettings
 from rgwot.losses.interface import PairBatch, accurate
 
 # Frames of a video that are asked for a cycle in one step, and epochs of a training: constants of the public code.
@@ -56,16 +56,16 @@ class Mixtures(NamedTuple):
     weights: Tensor
 
 
-def align_gtcc(batch: PairBatch, settings: Settings) -> Tensor:
+def align_gtcc(batch: PairBatch, settings: GtccSettings) -> Tensor:
     """Cycle consistency with several neighbours and dropped frames (GTCC; methods 4.2), (P,)."""
-    loss, score = settings.loss, batch.learned
+    score = batch.learned
     if score is None or batch.chance is None:
         raise ValueError("learned, chance: found None, expected the drop function and random numbers of a training")
     # One generator per pair, which both its videos draw from in turn.
     generators = [batch.chance(iteration) for iteration in batch.iterations.tolist()]
     x_draw, y_draw = (draw(video.shape[1], generators, video.device) for video in (batch.x, batch.y))
     epoch = EPOCHS * batch.iterations // batch.planned
-    least = (loss.keep ** (epoch + 1).double())[:, None]
+    least = (settings.keep ** (epoch + 1).double())[:, None]
     return gtcc_loss(
         batch.x,
         batch.y,
@@ -73,7 +73,7 @@ def align_gtcc(batch: PairBatch, settings: Settings) -> Tensor:
         y_draw,
         least + (1 - least) * score(batch.x, batch.y).sigmoid(),
         least + (1 - least) * score(batch.y, batch.x).sigmoid(),
-        loss,
+        settings,
     )
 
 
@@ -85,7 +85,7 @@ def draw(n: int, generators: list[np.random.Generator], device: torch.device) ->
 
 
 def gtcc_loss(
-    x: Tensor, y: Tensor, x_draw: Draw, y_draw: Draw, x_kept: Tensor, y_kept: Tensor, settings: LossSettings
+    x: Tensor, y: Tensor, x_draw: Draw, y_draw: Draw, x_kept: Tensor, y_kept: Tensor, settings: GtccSettings
 ) -> Tensor:
     """Sum over the anchors of both videos of B l + (1 - B) / l (module docstring).
 
@@ -263,6 +263,6 @@ class DropFunction(nn.Module):
             return offsets / variance.clamp_min(torch.finfo(variance.dtype).tiny).sqrt()
 
 
-def learned_gtcc(settings: Settings) -> nn.Module:
+def learned_gtcc(D: int) -> nn.Module:
     """Make the drop function."""
-    return DropFunction(settings.encoder.D)
+    return DropFunction(D)

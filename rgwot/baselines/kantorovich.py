@@ -26,7 +26,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from rgwot.config.settings import LossSettings, Settings, TransportSettings
+from rgwot.baselines.settings import KantorovichLossSettings, KantorovichTransportSettings
 from rgwot.losses.interface import PairBatch, accurate
 from rgwot.transport.costs import add_virtual_frame, squared_distance
 
@@ -122,7 +122,9 @@ def match_prior(nearest: Tensor, m: int, phi: Tensor, *, density: Density) -> tu
     return prior, mixed(1 / (temporal**2 + 1), 1 / (optimal**2 + 1))
 
 
-def kantorovich_match(x: Tensor, y: Tensor, phi: Tensor, ot: TransportSettings, loss: LossSettings) -> SoftMatching:
+def kantorovich_match(
+    x: Tensor, y: Tensor, phi: Tensor, ot: KantorovichTransportSettings, loss: KantorovichLossSettings
+) -> SoftMatching:
     r"""Match the frames of pairs of videos by Kantorovich transport with priors (module docstring).
 
     The cost is :math:`D_{ij} = |x_i - y_j|^2`, with zeta for the virtual frame. In float64 and the log domain.
@@ -189,15 +191,14 @@ def _density(u: Tensor, density: Density) -> Tensor:
     return torch.exp(-u / PRIOR_SCALE) / (2 * PRIOR_SCALE)
 
 
-def align_kantorovich(batch: PairBatch, settings: Settings) -> Tensor:
+def align_kantorovich(batch: PairBatch, ot: KantorovichTransportSettings, loss: KantorovichLossSettings) -> Tensor:
     """Transport with a prior on the matches, and contrast within and between videos (VAVA, OPEL; methods 4.5), (P,)."""
-    ot, loss = settings.ot, settings.loss
     phi = temporal_share(batch.iterations + loss.count_from, loss.phi_rate)
     matching = kantorovich_match(batch.x.detach(), batch.y.detach(), phi, ot, loss)
     return vava_loss(batch.x, batch.y, matching, ot.zeta, loss)
 
 
-def vava_loss(x: Tensor, y: Tensor, matching: SoftMatching, zeta: float, settings: LossSettings) -> Tensor:
+def vava_loss(x: Tensor, y: Tensor, matching: SoftMatching, zeta: float, settings: KantorovichLossSettings) -> Tensor:
     r"""Loss of VAVA, and with weighted negatives of OPEL, for every pair of videos.
 
     .. math:: L = \tfrac12 (C(X) + C(Y)) + \frac{\langle T, D\rangle}{N' M' \cdot N M} + \lambda_c L_{inter}

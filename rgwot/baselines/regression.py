@@ -14,11 +14,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from rgwot.config.settings import RegressionSettings, Settings
+from rgwot.baselines.settings import RegressionSettings
 from rgwot.embedding.encoder import Network, seeded
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
 from rgwot.embedding.pooled import spatial_means
 from rgwot.embedding.sampler import draw_videos
+from rgwot.embedding.settings import DrawnVideosSettings
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
@@ -104,13 +105,15 @@ def train_regressor(x: Tensor, times: Tensor, settings: RegressionSettings, seed
     return model.eval()
 
 
-def fit_regression(stores: Sequence[FeatureStore], settings: Settings, seed: int) -> EmbedVideo:
+def fit_regression(
+    stores: Sequence[FeatureStore], seed: int, settings: RegressionSettings, drawn: DrawnVideosSettings
+) -> EmbedVideo:
     """Train on the videos given (on ``data.n_train`` of them, drawn from the seed); embed any video by itself.
 
     Frames are as they are, or standardised within their video (``regression.standardise``). Runs in one thread, because
     threads change rounding.
     """
-    wanted = settings.data.n_train
+    wanted = drawn.n_train
     if wanted is not None and wanted > len(stores):
         raise RgwotError(f"data.n_train: found {wanted}, expected at most the {len(stores)} videos with features")
     if wanted is not None:
@@ -118,17 +121,17 @@ def fit_regression(stores: Sequence[FeatureStore], settings: Settings, seed: int
     x = np.concatenate([_read(store, settings) for store in stores])
     times = np.concatenate([np.arange(len(store), dtype=np.float32) / len(store) for store in stores])
     with one_thread():
-        model = train_regressor(torch.from_numpy(x), torch.from_numpy(times), settings.regression, seed)
+        model = train_regressor(torch.from_numpy(x), torch.from_numpy(times), settings, seed)
     return Fitted(_embedded_by(model, settings), lambda: weights_of(model))
 
 
-def restore_regression(learned: Learned, settings: Settings) -> EmbedVideo:
+def restore_regression(learned: Learned, settings: RegressionSettings, drawn: DrawnVideosSettings) -> EmbedVideo:
     """Embed videos by the network of the task."""
-    model = seeded(0, lambda: TimeRegressor(learned["first.weight"].shape[1], settings.regression.E, seed=0))
+    model = seeded(0, lambda: TimeRegressor(learned["first.weight"].shape[1], settings.E, seed=0))
     return _embedded_by(with_weights(model, learned), settings)
 
 
-def _embedded_by(model: TimeRegressor, settings: Settings) -> EmbedVideo:
+def _embedded_by(model: TimeRegressor, settings: RegressionSettings) -> EmbedVideo:
     def embed(store: FeatureStore) -> Embedded:
         with one_thread(), torch.inference_mode():
             return Embedded(model.embed(torch.from_numpy(_read(store, settings))).numpy())
@@ -136,6 +139,6 @@ def _embedded_by(model: TimeRegressor, settings: Settings) -> EmbedVideo:
     return embed
 
 
-def _read(store: FeatureStore, settings: Settings) -> NDArray[np.float32]:
+def _read(store: FeatureStore, settings: RegressionSettings) -> NDArray[np.float32]:
     means = spatial_means(store)
-    return standardised(means) if settings.regression.standardise else means
+    return standardised(means) if settings.standardise else means

@@ -9,14 +9,14 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from rgwot.config.settings import Settings
+from rgwot.baselines.settings import SoftDtwSettings
 from rgwot.losses.interface import PairBatch, accurate
 from rgwot.transport.costs import squared_distance
 
 
-def align_soft_dtw(batch: PairBatch, settings: Settings) -> Tensor:
+def align_soft_dtw(batch: PairBatch, settings: SoftDtwSettings) -> Tensor:
     """Soft dynamic time warping (LAV; methods 4.3), (P,)."""
-    return soft_dtw_loss(batch.x, batch.y, gamma=settings.loss.gamma)
+    return soft_dtw_loss(batch.x, batch.y, gamma=settings.gamma)
 
 
 def soft_dtw_loss(x: Tensor, y: Tensor, *, gamma: float) -> Tensor:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.config.settings import Settings
 from rgwot.keysteps.fuzzifier import centred
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.kmeans import decode_kmeans, kmeans, nearest_centre, restore_kmeans
@@ -74,7 +73,7 @@ def spectral_map(landmarks: NDArray[Any], K: int, seed: int) -> SpectralMap:
     return SpectralMap(np.asarray(landmarks, dtype=np.float64), psi, eigenvalues)
 
 
-def decode_spectral(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+def decode_spectral(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
     """Cluster a graph of all samples: the decoder ``spectral``, which has no settings but K.
 
     k-means in the K leading eigenvectors of the affinity. The matrix has T^2 entries, so above 2,000 samples as many
@@ -84,7 +83,7 @@ def decode_spectral(frames: Frames, K: int, settings: Settings, generator: np.ra
     """
     x = frames.x
     if K < 2 or len(x) <= K + 1 or not centred(x)[0].any():
-        return decode_kmeans(frames, K, settings, generator)
+        return decode_kmeans(frames, K, generator)
     chosen = np.unique(np.linspace(0, len(x) - 1, min(len(x), LANDMARKS)).round().astype(np.int64))
     made = spectral_map(x[chosen], K, int(generator.integers(2**31 - 1)))
     clusters = kmeans(made.coordinates, K, generator)
@@ -94,12 +93,12 @@ def decode_spectral(frames: Frames, K: int, settings: Settings, generator: np.ra
     labels[rest] = nearest_centre(made.place(x[rest]), clusters.centres)
     facts = {"landmarks": len(chosen), "eigenvalues": made.eigenvalues.tolist()}
     learned = {**vars(made), "centres": clusters.centres}
-    return Decoded(labels, facts={"spectral": facts}).inductive(restore_spectral, lambda: learned, K, settings)
+    return Decoded(labels, facts={"spectral": facts}).inductive(restore_spectral, lambda: learned, K)
 
 
-def restore_spectral(learned: Learned, K: int, settings: Settings) -> Predict:
+def restore_spectral(learned: Learned, K: int) -> Predict:
     """Place samples of other videos among the landmarks, and label them by the nearest mean there."""
     if "landmarks" not in learned:
-        return restore_kmeans(learned, K, settings)
+        return restore_kmeans(learned, K)
     made = SpectralMap(learned["landmarks"], learned["coordinates"], learned["eigenvalues"])
     return lambda others: Decoded(nearest_centre(made.place(others.x), learned["centres"]))

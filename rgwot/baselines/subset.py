@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from rgwot.config.settings import Settings
+from rgwot.baselines.settings import SubsetSettings
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.kmeans import kmeans, nearest_centre
 from rgwot.runtime.errors import RgwotError
@@ -46,7 +46,7 @@ def select(similarity: NDArray[Any], R: int) -> list[int]:
     return chosen
 
 
-def decode_subset(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+def decode_subset(frames: Frames, K: int, generator: np.random.Generator, settings: SubsetSettings) -> Decoded:
     """Label every sample by the best of K representatives chosen among M centres: the decoder ``subset``.
 
     The centres are those of k-means with M = ``decode.centres`` clusters; the similarity of centre and sample is
@@ -59,10 +59,10 @@ def decode_subset(frames: Frames, K: int, settings: Settings, generator: np.rand
     RgwotError
         For fewer centres than K.
     """
-    M = settings.decode.centres or K
+    M = settings.centres or K
     if M < K:
         raise RgwotError(f"decode.centres: found {M}, expected at least K = {K}, from which K are selected")
-    centres = kmeans(frames.x, M, generator, restarts=settings.decode.restarts).centres
+    centres = kmeans(frames.x, M, generator, restarts=settings.restarts).centres
     # Numbered as k-means numbers its clusters, so that nothing changes where all are chosen.
     chosen = sorted(select(-cdist(centres, frames.x), K))
     representatives = centres[chosen]
@@ -77,6 +77,6 @@ def decode_subset(frames: Frames, K: int, settings: Settings, generator: np.rand
     return made.inductive(restore_subset, lambda: {"representatives": representatives}, K, settings)
 
 
-def restore_subset(learned: Learned, K: int, settings: Settings) -> Predict:
+def restore_subset(learned: Learned, K: int, settings: SubsetSettings) -> Predict:
     """Label samples of other videos by the nearest representative."""
     return lambda others: Decoded(nearest_centre(others.x, learned["representatives"]))

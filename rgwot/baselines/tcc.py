@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from rgwot.config.settings import LossSettings, Settings
+from rgwot.baselines.settings import TccSettings
 from rgwot.losses.interface import PairBatch, accurate
 
 # A cycle that comes back to one frame alone has no variance: the ratio below would be 0/0. Below a thousandth of the
@@ -13,12 +13,12 @@ from rgwot.losses.interface import PairBatch, accurate
 VARIANCE_FLOOR = 1e-6
 
 
-def align_tcc(batch: PairBatch, settings: Settings) -> Tensor:
+def align_tcc(batch: PairBatch, settings: TccSettings) -> Tensor:
     """Temporal cycle consistency (TCC, CnC; methods 4.2), (P,)."""
-    return tcc_loss(batch.x, batch.y, *batch.shares, settings.loss)
+    return tcc_loss(batch.x, batch.y, *batch.shares, settings)
 
 
-def tcc_loss(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, settings: LossSettings) -> Tensor:
+def tcc_loss(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, settings: TccSettings) -> Tensor:
     r"""Regress the time at which every frame's cycle through the other video comes back.
 
     For frame i of U with embedding u_i and time s_i, against the frames v_j of V:
@@ -61,7 +61,7 @@ def tcc_loss(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, settings: L
         return (directions[0] + directions[1]) / 2
 
 
-def matches(u: Tensor, v: Tensor, settings: LossSettings) -> Tensor:
+def matches(u: Tensor, v: Tensor, settings: TccSettings) -> Tensor:
     """Soft neighbours a of every u_i among the v_j: (P, N, D), (P, M, D) to (P, N, M), rows of sum 1.
 
     a is the softmax over j of -|u_i - v_j|^2 / (D tau), which does not see |u_i|^2; or with another distance.
@@ -94,7 +94,7 @@ def elementwise_distance(u: Tensor, v: Tensor) -> Tensor:
     return (norms[:, None, :] - 2 * u @ v.transpose(1, 2)).clamp_min(0)
 
 
-def cycle_error(neighbours: Tensor, u: Tensor, times: Tensor, settings: LossSettings) -> Tensor:
+def cycle_error(neighbours: Tensor, u: Tensor, times: Tensor, settings: TccSettings) -> Tensor:
     """Variance-aware squared error (P, N) of the time at which the soft neighbour of every frame comes back to it.
 
     ``neighbours`` and ``u`` (P, N, D), ``times`` (P, N) those of u.

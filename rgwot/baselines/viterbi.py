@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
-from rgwot.config.settings import Settings
+from rgwot.baselines.settings import ViterbiSettings
 from rgwot.keysteps.interface import NO_CLUSTER, Decoded, Frames, Learned, Predict
 from rgwot.keysteps.kmeans import kmeans
 
@@ -107,7 +107,7 @@ def ordered_path(log_likelihoods: NDArray[Any]) -> NDArray[np.int64]:
     return labels
 
 
-def decode_viterbi(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+def decode_viterbi(frames: Frames, K: int, generator: np.random.Generator, settings: ViterbiSettings) -> Decoded:
     """Cluster, order the clusters in time, and force every video through them: the decoder ``viterbi``.
 
     k-means over the samples; the clusters are numbered by the mean relative time of their samples and become one
@@ -119,7 +119,7 @@ def decode_viterbi(frames: Frames, K: int, settings: Settings, generator: np.ran
     floor(q T / 100), counted from 0, is the cluster's limit; a sample below the limits of all clusters is background,
     and the path goes through the others.
     """
-    percentage, stride = settings.decode.background, settings.decode.stride
+    percentage, stride = settings.background, settings.stride
     seen = np.ones(len(frames.x), dtype=np.bool_)
     if percentage is not None:
         seen = np.concatenate([np.arange(length) % stride == 0 for length in frames.lengths])
@@ -135,7 +135,7 @@ def decode_viterbi(frames: Frames, K: int, settings: Settings, generator: np.ran
     return Decoded(labels, facts={"viterbi": facts}).inductive(restore_viterbi, lambda: learned, K, settings)
 
 
-def restore_viterbi(learned: Learned, K: int, settings: Settings) -> Predict:
+def restore_viterbi(learned: Learned, K: int, settings: ViterbiSettings) -> Predict:
     """Force other videos through the same clusters in the same order."""
     gaussians = Gaussians(learned["means"], learned["factors"], learned["times"])
     return lambda others: Decoded(_follow(gaussians.log_likelihoods(others.x), others.lengths, learned["limits"]))

@@ -17,7 +17,6 @@ from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, Bundle, read_
 from rgwot.bundles.inputs import How, read_inputs
 from rgwot.config.experiments import family_of, split_id
 from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES
-from rgwot.config.registry import load
 from rgwot.config.settings import Settings, validated
 from rgwot.datasets.names import stem_of
 from rgwot.embedding.embed import write_embeddings
@@ -153,9 +152,11 @@ def restore(bundle: Bundle) -> Restored:
         if MODEL in bundle.parts:
             embed = _model(bundle)
         else:
-            embed = load(EMBEDDINGS[family_of(about.method).embedding].restore)(bundle.arrays(EMBEDDING), settings)
-        decoder = load(DECODERS[split_id(about.decoder)[0]].restore)
-        rule = restored(decoder, bundle.arrays(DECODER), about.K, settings, about.time, about.surplus)
+            entry = EMBEDDINGS[family_of(about.method).embedding]
+            embed = entry.bound(settings, entry.restore)(bundle.arrays(EMBEDDING))
+        decoder = DECODERS[split_id(about.decoder)[0]]
+        restore_decoder = decoder.bound(settings, decoder.restore)
+        rule = restored(restore_decoder, bundle.arrays(DECODER), about.K, about.time, about.surplus)
         return Restored(settings, embed, rule, bundle.arrays(ANSWERS))
     except (KeyError, ValueError, TypeError, IndexError, AttributeError, RuntimeError) as error:
         raise bundle.wrong(f"does not hold what {about.run} needs ({first_line(error)})") from None

@@ -12,10 +12,11 @@ from typing import Any, Literal
 from rgwot.bundles.file import Bundle
 from rgwot.config.extractors import extractor
 from rgwot.config.importing import ImportSettings
-from rgwot.config.settings import FeatureSettings, validated
+from rgwot.config.settings import validated
 from rgwot.datasets.arrays import OPENERS, check_columns
 from rgwot.datasets.names import video_id
 from rgwot.features.index import common_attributes
+from rgwot.features.settings import FeatureSettings
 from rgwot.features.store import IMPORTER, FeatureStore, open_store
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError

@@ -13,7 +13,6 @@ import numpy as np
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, PROCEDURE_FILE, bundle_bytes, packed
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import DECODERS
-from rgwot.config.registry import load
 from rgwot.config.settings import Settings
 from rgwot.embedding.embed import fit_of
 from rgwot.embedding.interface import EmbedVideo, Fitted
@@ -76,7 +75,7 @@ def make_bundle(
     segments = read_segments(segments_csv)
     seen = [stores[video] for video in embedded.part(held_out=False)]
     if model_path is None:
-        embedding = fit_of(run.method)(seen, settings, run.seed)
+        embedding = fit_of(run.method, settings)(seen, run.seed)
     else:
         from rgwot.embedding.model import embed_by_model, load_model
 
@@ -170,7 +169,8 @@ def bundle_of(
         own = found.segments["task"][video]
         labels[video] = predicted_labels(own["start_s"], own["end_s"], own["key_step"], shown.time_s)
     with threadpool_limits(limits=1):
-        rule = restored(load(DECODERS[name].restore), learned, K, settings, time, surplus)
+        restore = DECODERS[name].bound(settings, DECODERS[name].restore)
+        rule = restored(restore, learned, K, time, surplus)
         again = {video: labelled([embedded.videos[video]], embedded.features_fps, K, rule).labels for video in labels}
     agreement = float(np.mean(np.concatenate([again[video] + 1 == labels[video] for video in again])))
     parts[DECODER] = packed(learned)

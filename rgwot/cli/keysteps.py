@@ -9,8 +9,9 @@ import click
 
 from rgwot.cli import options
 from rgwot.cli.options import Folder, SettingsCommand
-from rgwot.config.methods import CLUSTERING, DECODERS, LEARNERS, TRIVIAL
+from rgwot.config.methods import CLUSTERING, DECODERS, TRIVIAL
 from rgwot.config.registry import blocks
+from rgwot.keysteps.settings import LEARNERS
 from rgwot.runtime.errors import RgwotError
 
 

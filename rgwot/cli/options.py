@@ -100,7 +100,7 @@ class Job:
     @property
     def K(self) -> int:  # noqa: N802
         """The number of key steps."""
-        from rgwot.config.settings import resolved_K
+        from rgwot.keysteps.settings import resolved_K
 
         return resolved_K(self.settings.decode.K)
 

@@ -15,7 +15,7 @@ from rgwot.config.registry import blocks
 
 @click.command(
     cls=SettingsCommand,
-    reads=EMBEDDINGS["encoder"].reads,
+    reads=blocks([EMBEDDINGS["encoder"]]),
     epilog="Try a larger cidm.beta if embeddings collapse, a cidm.sigma near the length of a key step, and fewer "
     "train.iterations with a larger train.lr for a first look.",
 )

@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PlainSerializer, field_validator, model_validator
 
+from rgwot.blocks import Block
 from rgwot.config.extensions import load_extensions
 from rgwot.config.importing import ImportedFeatures
 from rgwot.config.layouts import EITHER, FEATURES_ALONE, LAYOUTS
-from rgwot.config.settings import Block, Rate, Settings, flatten, validated
+from rgwot.config.settings import Rate, Settings, flatten, validated
 from rgwot.config.synthetic import SynthSettings
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.yaml_text import read_yaml

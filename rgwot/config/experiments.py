@@ -233,7 +233,7 @@ def _refuse_unread(text: str, written: Mapping[str, Any], meant: Sequence[Mappin
     alignments = list(dict.fromkeys(settings["loss.alignment"] for settings in meant))
     for key in written:
         if all(without_effect(key, alignment) for alignment in alignments):
-            read = dict.fromkeys(key for alignment in alignments for key in LOSSES[alignment].reads)
+            read = dict.fromkeys(key for alignment in alignments for key in LOSSES[alignment].dotted())
             raise RgwotError(
                 f"experiment {text!r}: {key} has no effect with loss.alignment {' or '.join(alignments)}; expected "
                 f"keys it reads ({', '.join(read) or 'none of ot and loss'}); leave it out"

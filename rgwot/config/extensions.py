@@ -5,9 +5,13 @@ Such a file defines ``EXTENSION``, an `Extension` with entries as in `rgwot.conf
     from rgwot.config.extensions import Extension
     from rgwot.config.methods import Decoder
 
-    def decode_pieces(frames, K, settings, generator): ...
+    class PiecesSettings(Block):
+        BLOCK = "pieces"
+        jitter: float = Field(0.0, description="share of a piece by which its borders move")
 
-    EXTENSION = Extension(decoders={"pieces": Decoder(decode_pieces, "K equal pieces")})
+    def decode_pieces(frames, K, generator, settings): ...
+
+    EXTENSION = Extension(decoders={"pieces": Decoder(decode_pieces, "K pieces", settings=(PiecesSettings,))})
 
 It runs as code of the package, and may import modules that lie beside it.
 """
@@ -21,6 +25,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from rgwot.blocks import Block
 from rgwot.config.methods import (
     CLUSTERING,
     EMBEDDINGS,
@@ -31,25 +36,24 @@ from rgwot.config.methods import (
     Embedding,
     Family,
     Loss,
-    reading_embeddings,
 )
-from rgwot.config.registry import NAME, Entry
-from rgwot.config.settings import ADDED_BLOCKS, BLOCKS, Block, defaults, known_blocks
+from rgwot.config.registry import NAME
+from rgwot.config.settings import ADDED_BLOCKS, BLOCKS, defaults
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 
 
 @dataclass(frozen=True)
 class Extension:
-    """Losses, embeddings, decoders and blocks of settings by name, and methods, which have theirs.
+    """Losses, embeddings and decoders by name, and methods, which have theirs.
 
-    An embedding that no method has becomes a method of its name.
+    An embedding that no method has becomes a method of its name. A block of settings that an entry takes and the
+    library has not becomes a block of ``config.yaml``.
     """
 
     losses: Mapping[str, Loss] = field(default_factory=dict)
     embeddings: Mapping[str, Embedding] = field(default_factory=dict)
     decoders: Mapping[str, Decoder] = field(default_factory=dict)
     methods: Iterable[Family] = ()
-    settings: Mapping[str, type[Block]] = field(default_factory=dict)
 
 
 # What the library has itself, and which extension brought the rest.
@@ -78,10 +82,10 @@ def extend(extension: Extension, source: str = "extension") -> None:
         if name not in embedded:
             methods[name] = Family(name, about.description, embedding=name)
     added: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = [
-        ("settings", extension.settings, ADDED_BLOCKS),
+        ("settings", _blocks_of(extension, source), ADDED_BLOCKS),
         ("losses", extension.losses, LOSSES),
         ("methods", extension.embeddings, EMBEDDINGS),
-        ("decoders", {name: reading_embeddings(entry) for name, entry in extension.decoders.items()}, CLUSTERING),
+        ("decoders", extension.decoders, CLUSTERING),
         ("methods", methods, FAMILIES),
     ]
     for kind, entries, known in added:
@@ -93,26 +97,30 @@ def extend(extension: Extension, source: str = "extension") -> None:
             # Two files may share a block of settings.
             if owner != source and known.get(name) is not entries[name]:
                 raise RgwotError(f"{where}: {owner} has one of this name; rename it")
-    own = {
-        f"{name}.{field.alias or key}"
-        for name, block in extension.settings.items()
-        for key, field in block.model_fields.items()
-    }
-    keys = {*known_blocks(), *defaults(), *extension.settings, *own}
-    for name, entry in (*extension.losses.items(), *extension.embeddings.items(), *extension.decoders.items()):
-        _check_reads(f"{source}: {name}", entry, keys)
     # Everything was checked: a refused extension adds nothing.
     for kind, entries, known in added:
         known |= entries
         _BROUGHT.update({(kind, name): source for name in entries})
 
 
-def _check_reads(where: str, entry: Entry, keys: set[str]) -> None:
-    if isinstance(entry.reads, str):
-        raise RgwotError(f"{where}: reads: found {entry.reads!r}, expected a tuple, such as ({entry.reads!r},)")
-    for key in entry.reads:
-        if key not in keys:
-            raise RgwotError(f"{where}: reads: unknown key {key!r}; {nearest(key, keys)}")
+def _blocks_of(extension: Extension, source: str) -> dict[str, type[Block]]:
+    """Return the blocks of settings that the entries of an extension take and the library has not."""
+    found: dict[str, type[Block]] = {}
+    for name, entry in (*extension.losses.items(), *extension.embeddings.items(), *extension.decoders.items()):
+        where = f"{source}: {name}: settings"
+        if not isinstance(entry.settings, tuple) or not all(
+            isinstance(part, type) and issubclass(part, Block) and part.BLOCK for part in entry.settings
+        ):
+            raise RgwotError(f"{where}: found {entry.settings!r}, expected a tuple of subclasses of Block with BLOCK")
+        for part in entry.settings:
+            if part.BLOCK not in BLOCKS:
+                if not issubclass(part, found.get(part.BLOCK, part)):
+                    raise RgwotError(f"{where}: two blocks are called {part.BLOCK!r}; rename one")
+                found[part.BLOCK] = part
+            for key in part.dotted() if part.BLOCK in BLOCKS else ():
+                if key not in (known := defaults()):
+                    raise RgwotError(f"{where}: unknown key {key!r}; {nearest(key, known)}")
+    return found
 
 
 def load_extensions(paths: Iterable[str | Path]) -> None:

@@ -6,7 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from rgwot.config.settings import Block, Rate
+from rgwot.blocks import Block
+from rgwot.config.settings import Rate
 
 IMPORTED = "imported"
 

@@ -1,17 +1,43 @@
 """Losses, embeddings, decoders and methods by name, as data.
 
-An entry names its function and the settings that affect it (`rgwot.config.registry`). A method is a family of settings:
-changes to the defaults of `rgwot.config.settings`, and the embedding they belong to.
+An entry names its function and the blocks of settings that this takes (`rgwot.config.registry`). A method is a family
+of settings: changes to the defaults of `rgwot.config.settings`, and the embedding they belong to.
 """
 
 from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
+from pydantic import AfterValidator, Field
+
+from rgwot.baselines.settings import (
+    GraphSettings,
+    GtccSettings,
+    KantorovichLossSettings,
+    KantorovichTransportSettings,
+    RegressionSettings,
+    SoftDtwSettings,
+    SubsetSettings,
+    TccSettings,
+    ViterbiSettings,
+)
+from rgwot.blocks import Block
 from rgwot.config.registry import Entry, Place
+from rgwot.embedding.settings import DataSettings, DrawnVideosSettings, EncoderSettings, TrainSettings, WhitenSettings
+from rgwot.keysteps.settings import (
+    ConsensusSettings,
+    FuzzySettings,
+    GraphcutSettings,
+    KeyStepSettings,
+    MeanfieldSettings,
+    NumberSettings,
+    ProcedureSettings,
+)
+from rgwot.losses.settings import CidmSettings, CrossEntropySettings, FusedGromovWassersteinSettings
+from rgwot.runtime.errors import nearest
 
 
 @dataclass(frozen=True)
@@ -44,42 +70,67 @@ class Decoder(Entry):
     trivial: bool = False
     overrides: Mapping[str, Any] = field(default_factory=dict)
 
+    def dotted(self) -> tuple[str, ...]:
+        """Return the dotted keys that its function takes, and those that act on what every decoder is given and gives.
 
-PLAN = ("ot.alpha", "ot.epsilon", "ot.rho", "ot.zeta", "ot.virtual", "ot.prior_time", "ot.max_iterations",
-        "ot.tolerance")  # fmt: skip
-"""Settings of every plan between the frames of two videos."""
-_RGWOT = (*PLAN, "ot.r", "ot.solver", "loss.tau", "loss.symmetric")
+        The annotations have as many key steps as they have.
+        """
+        number = () if self is TRIVIAL[ANNOTATED] else NumberSettings.dotted()
+        common = number if self.trivial else KeyStepSettings.dotted()
+        return (*common, *ProcedureSettings.dotted(), *super().dotted())
+
 
 LOSSES: dict[str, Loss] = {
     "gromov_wasserstein": Loss(
         "rgwot.losses.gromov_wasserstein:align_gromov_wasserstein",
         "cross-entropy with a regularised fused Gromov-Wasserstein plan",
         "RGWOT, WACV 2026",
-        _RGWOT,
+        (FusedGromovWassersteinSettings, CrossEntropySettings),
     ),
     "tcc": Loss(
         "rgwot.baselines.tcc:align_tcc",
         "temporal cycle consistency",
         "TCC",
-        ("loss.tau", "loss.lambda_v", "loss.distance"),
+        (TccSettings,),
     ),
     "gtcc": Loss(
         "rgwot.baselines.gtcc:align_gtcc",
         "several cycles per frame and frames that may be dropped",
         "GTCC, CVPR 2024",
-        ("loss.tau", "loss.mixture", "loss.delta", "loss.keep"),
+        (GtccSettings,),
         learned="rgwot.baselines.gtcc:learned_gtcc",
     ),
-    "soft_dtw": Loss("rgwot.baselines.soft_dtw:align_soft_dtw", "soft dynamic time warping", "LAV", ("loss.gamma",)),
+    "soft_dtw": Loss("rgwot.baselines.soft_dtw:align_soft_dtw", "soft dynamic time warping", "LAV", (SoftDtwSettings,)),
     "kantorovich": Loss(
         "rgwot.baselines.kantorovich:align_kantorovich",
         "transport with a prior on the matches, contrast within and between videos",
         "VAVA, OPEL",
-        ("ot.zeta", "ot.sinkhorn", "ot.last", "loss.prior", "loss.phi_rate", "loss.count_from", "loss.lambda1",
-         "loss.lambda2", "loss.window", "loss.weighted_negatives", "loss.lambda_c"),
+        (KantorovichTransportSettings, KantorovichLossSettings),
     ),
     "none": Loss("rgwot.losses.interface:align_none", "none, C-IDM trains alone"),
 }  # fmt: skip
+
+
+class TransportSettings(KantorovichTransportSettings, FusedGromovWassersteinSettings):
+    """Transport between the frames of two videos (methods 3.3 to 3.5, 4.5 to 4.7)."""
+
+
+def _known_loss(name: str) -> str:
+    if name not in LOSSES:
+        raise ValueError(f"not known; {nearest(name, LOSSES)}")
+    return name
+
+
+class LossSettings(KantorovichLossSettings, GtccSettings, SoftDtwSettings, TccSettings, CrossEntropySettings):
+    """Alignment loss (methods 3.6, 4.2 to 4.7)."""
+
+    alignment: Annotated[str, AfterValidator(_known_loss), Field(json_schema_extra={"enum": [*LOSSES]})] = Field(
+        "gromov_wasserstein", description="which alignment loss; none trains C-IDM alone"
+    )
+
+
+class DecodeSettings(ViterbiSettings, SubsetSettings, FuzzySettings, KeyStepSettings):
+    """Clustering of embeddings (methods 5)."""
 
 
 @dataclass(frozen=True)
@@ -225,7 +276,7 @@ EMBEDDINGS: dict[str, Embedding] = {
     "encoder": Embedding(
         "",
         "an encoder trained on pairs of videos",
-        reads=("ot", "loss", "cidm", "encoder", "train", "data"),
+        settings=(TransportSettings, LossSettings, CidmSettings, EncoderSettings, TrainSettings, DataSettings),
         several=True,
     ),
     "pooled": Embedding(
@@ -237,98 +288,75 @@ EMBEDDINGS: dict[str, Embedding] = {
         "rgwot.embedding.whitened:fit_whitened",
         "features conditioned per video and whitened; nothing is trained",
         "ours",
-        ("whiten",),
+        (WhitenSettings,),
         restore="rgwot.embedding.whitened:restore_whitened",
     ),
     "regression": Embedding(
         "rgwot.baselines.regression:fit_regression",
         "a network that tells the relative time of a frame",
         "Kukleva et al., CVPR 2019",
-        ("regression", "data.n_train"),
+        (RegressionSettings, DrawnVideosSettings),
         restore="rgwot.baselines.regression:restore_regression",
     ),
     "graph": Embedding(
         "rgwot.baselines.graph:fit_graph",
         "a graph of the clips of all videos",
         "Bansal et al., WACV 2024; our reading of the abstract",
-        ("graph",),
+        (GraphSettings,),
         restore="rgwot.baselines.graph:restore_graph",
         several=True,
     ),
     "none": Embedding("", "no features at all"),
 }
 FAMILIES: dict[str, Family] = {family.name: family for family in _LISTED}
-#: Ways to learn the procedure (`rgwot.procedure.LEARNERS`) in a few words, the default first.
-LEARNERS: Mapping[str, str] = {
-    "robust": "ours, for people who err and key steps that were found",
-    "precedence": "before in most videos",
-    "intersection": "before in all videos",
-    "chain": "one order",
-}
 #: The decoder that writes the annotations.
 ANNOTATED = "annotated"
-# Keys of every decoder that reads embeddings, which act on its input and output.
-_ANY = ("decode.K", "decode.time", "decode.surplus", "procedure")
-_TRIVIAL = ("decode.K", "procedure")
 
 
-def _clustering(
-    place: str,
-    description: str,
-    source: str = "",
-    reads: tuple[str, ...] = (),
-) -> Decoder:
+def _clustering(place: str, description: str, source: str = "", settings: tuple[type[Block], ...] = ()) -> Decoder:
     """Return the entry of the decoder ``package.name``, that is `decode_name` and `restore_name` of its module."""
     module, name = f"rgwot.{place}", place.rpartition(".")[2]
-    return Decoder(f"{module}:decode_{name}", description, source, reads, f"{module}:restore_{name}")
-
-
-def reading_embeddings(decoder: Decoder) -> Decoder:
-    """Return the entry of a decoder with the keys that act on the input and output of all that read embeddings."""
-    return replace(decoder, reads=_ANY + decoder.reads)
+    return Decoder(f"{module}:decode_{name}", description, source, settings, f"{module}:restore_{name}")
 
 
 #: Decoders that read none.
 TRIVIAL: dict[str, Decoder] = {
-    "one_label": Decoder("", "one key step everywhere", reads=_TRIVIAL, trivial=True),
-    "uniform": Decoder("", "K equal segments", reads=_TRIVIAL, trivial=True),
-    "random": Decoder("", "an independent uniform label per scored frame", reads=_TRIVIAL, trivial=True),
+    "one_label": Decoder("", "one key step everywhere", trivial=True),
+    "uniform": Decoder("", "K equal segments", trivial=True),
+    "random": Decoder("", "an independent uniform label per scored frame", trivial=True),
     # Not a prediction: what predictions are compared with, in the same files.
-    ANNOTATED: Decoder("", "the annotated key steps themselves", reads=("procedure",), trivial=True),
+    ANNOTATED: Decoder("", "the annotated key steps themselves", trivial=True),
 }
-_DESCRIBED = {
+#: Decoders that read embeddings.
+CLUSTERING: dict[str, Decoder] = {
     "graphcut": _clustering(
         "keysteps.graphcut",
         "fuzzy C-means, then a graph cut on the temporal chain",
         "RGWOT, WACV 2026",
-        ("decode.m", "decode.start", "decode.restarts", "decode.max_iterations", "decode.tolerance", "graphcut"),
+        (FuzzySettings, GraphcutSettings),
     ),
     "kmeans": _clustering("keysteps.kmeans", "k-means, no smoothing"),
-    "subset": _clustering(
-        "baselines.subset", "K representatives among k-means centres", reads=("decode.centres", "decode.restarts")
-    ),
+    "subset": _clustering("baselines.subset", "K representatives among k-means centres", settings=(SubsetSettings,)),
     "spectral": _clustering("baselines.spectral", "spectral clustering, affinity of HiERO", "HiERO"),
     "viterbi": _clustering(
         "baselines.viterbi",
         "clusters in one order for all videos, as CTE",
         "Kukleva et al., CVPR 2019",
-        ("decode.background", "decode.stride"),
+        (ViterbiSettings,),
     ),
     "meanfield": _clustering(
         "keysteps.meanfield",
         "a mean-field chain with re-estimated centres and even shares",
         "ours; after ASOT (Xu and Gould, CVPR 2024)",
-        ("meanfield",),
+        (MeanfieldSettings,),
     ),
     "consensus": _clustering(
         "keysteps.consensus",
         "a mean-field segmentation of what many others agree on, refined by classifiers of the other videos",
         "ours",
-        ("meanfield", "consensus"),
+        (MeanfieldSettings, ConsensusSettings),
     ),
 }
-#: Decoders that read embeddings.
-CLUSTERING: dict[str, Decoder] = {name: reading_embeddings(entry) for name, entry in _DESCRIBED.items()}
 DECODERS: Mapping[str, Decoder] = ChainMap(TRIVIAL, CLUSTERING)
 
 

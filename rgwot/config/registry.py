@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from rgwot.blocks import Block
+
 #: Names as they may stand in an experiment id.
 NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
@@ -29,22 +31,31 @@ class Entry:
         The function or its place; empty where nothing is called.
     description, source
         What it does and where it comes from, in a few words.
-    reads
-        Blocks of the settings, or single dotted keys, that affect it.
+    settings
+        Blocks of settings, or parts of blocks, that the function takes as its last arguments, in this order.
     """
 
     function: Place
     description: str
     source: str = ""
-    reads: tuple[str, ...] = ()
+    settings: tuple[type[Block], ...] = ()
+
+    def dotted(self) -> tuple[str, ...]:
+        """Return the dotted keys that its function takes."""
+        return tuple(dict.fromkeys(key for part in self.settings for key in part.dotted()))
 
     def takes(self, key: str) -> bool:
-        """Return whether it reads a dotted key."""
-        return key in self.reads or key.split(".")[0] in self.reads
+        """Return whether a dotted key affects it."""
+        return key in self.dotted()
 
     def load(self) -> Any:
         """Import the function."""
         return load(self.function)
+
+    def bound(self, settings: Any, place: Place = "") -> Callable[..., Any]:
+        """Return the function, or another of its functions, with its blocks of all ``settings`` as last arguments."""
+        function, blocks = load(place or self.function), [getattr(settings, part.BLOCK) for part in self.settings]
+        return lambda *given: function(*given, *blocks)
 
 
 def load(place: Place) -> Any:
@@ -60,5 +71,5 @@ def load(place: Place) -> Any:
 
 
 def blocks(entries: Iterable[Entry]) -> tuple[str, ...]:
-    """Return the blocks of settings that any of the entries reads as a whole."""
-    return tuple(dict.fromkeys(key for entry in entries for key in entry.reads if "." not in key))
+    """Return the names of the blocks of settings that any of the entries takes."""
+    return tuple(dict.fromkeys(part.BLOCK for entry in entries for part in entry.settings))

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from rgwot.config.settings import Block
+from rgwot.blocks import Block
 
 
 class SynthSettings(Block):

@@ -127,7 +127,7 @@ def embedder(
     if model is None:
         name, number, notes = method or "raw", seed or 0, []
         training = [store for store in stores if store.video not in held_out]
-        embed_one = fit_of(name)(training, settings, number)
+        embed_one = fit_of(name, settings)(training, number)
         # Of embeddings without an encoder, the one that does not depend on the scales of the channels.
         standardised = FAMILIES[split_id(name)[0]].embedding == "whitened"
     else:
@@ -186,8 +186,8 @@ def checked(found: Embedded, store: FeatureStore) -> Embedded:
     return found
 
 
-def fit_of(method: str) -> Fit:
-    """Return how a method without an encoder embeds."""
+def fit_of(method: str, settings: Settings) -> Fit:
+    """Return how a method without an encoder embeds, with its settings."""
     base = split_id(method)[0]
     entry = EMBEDDINGS[FAMILIES[base].embedding]
     if not entry.function:
@@ -195,5 +195,4 @@ def fit_of(method: str) -> Fit:
         raise RgwotError(
             f"method {method!r}: found no model; name it (--model), or take a method that needs none: {', '.join(able)}"
         )
-    fit: Fit = entry.load()
-    return fit
+    return entry.bound(settings)

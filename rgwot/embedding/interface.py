@@ -1,7 +1,8 @@
 """What an embedding without an encoder is given and what it gives back.
 
-Embeddings are entries of `rgwot.config.methods.EMBEDDINGS`: a `Fit`, and a `Restore` where other videos can be embedded
-later, from a bundle (`rgwot.bundles`).
+Embeddings are entries of `rgwot.config.methods.EMBEDDINGS`: a function of videos, a seed, from which all randomness
+comes, and the blocks of settings that the entry names, and a `Restore` where other videos can be embedded later, from a
+bundle (`rgwot.bundles`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.config.settings import Settings
 from rgwot.features.store import FeatureStore
 
 
@@ -39,8 +39,8 @@ EmbedVideo = Callable[[FeatureStore], Embedded]
 Learned = Mapping[str, NDArray[Any]]
 """What was learned from the videos that may be learned from, as arrays that can be kept."""
 
-Restore = Callable[[Learned, Settings], EmbedVideo]
-"""What was learned, settings -> how videos are embedded by it."""
+Restore = Callable[..., EmbedVideo]
+"""What was learned, and the blocks of the embedding -> how videos are embedded by it."""
 
 
 @dataclass(frozen=True)
@@ -55,5 +55,5 @@ class Fitted:
         return self.embed(store)
 
 
-Fit = Callable[[Sequence[FeatureStore], Settings, int], EmbedVideo]
-"""The videos that may be learned from, settings, seed -> how every video is embedded. No other randomness."""
+Fit = Callable[[Sequence[FeatureStore], int], EmbedVideo]
+"""Videos that may be learned from, seed -> how every video is embedded, by a method with its settings."""

@@ -14,15 +14,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from rgwot.config.methods import LOSSES
-from rgwot.config.registry import load
-from rgwot.config.settings import Settings
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, dropout_masks, seeded
 from rgwot.embedding.sampler import Pair, Stream, context_offsets, draw_pair, generator, with_context
+from rgwot.embedding.settings import DataSettings, EncoderSettings, TrainSettings
 from rgwot.features.store import FeatureStore
 from rgwot.losses.cidm import cidm_loss
-from rgwot.losses.interface import PairBatch
+from rgwot.losses.interface import Alignment, PairBatch
+from rgwot.losses.settings import CidmSettings
 from rgwot.runtime.errors import RgwotError
 
 logger = logging.getLogger(__name__)
@@ -50,15 +49,14 @@ class Terms(NamedTuple):
     cidm: Tensor
 
 
-def objective(batch: PairBatch, settings: Settings) -> Terms:
+def objective(batch: PairBatch, align: Alignment, cidm: CidmSettings) -> Terms:
     """Loss of every pair: L = L_align + beta (I(X) + I(Y)) (RGWOT's total loss; methods 3.6).
 
     With ``cidm.reduction = sum`` the total is divided by N where C-IDM is part of it, as in the public code; with
     ``video_mean`` C-IDM counts half, the mean over the two videos, as in CnC. Without ``cidm.gradient`` C-IDM is a
     constant.
     """
-    cidm = settings.cidm
-    align = LOSSES[settings.loss.alignment].load()(batch, settings)
+    aligned = align(batch)
     embedded = torch.cat([batch.x, batch.y])
     contrast = cidm_loss(
         embedded if cidm.gradient else embedded.detach(),
@@ -72,16 +70,31 @@ def objective(batch: PairBatch, settings: Settings) -> Terms:
         reduction="mean" if cidm.reduction == "mean" else "sum",
     )
     contrast = contrast.view(2, -1).sum(0)
-    loss = align + cidm.beta * (contrast / 2 if cidm.reduction == "video_mean" else contrast)
+    loss = aligned + cidm.beta * (contrast / 2 if cidm.reduction == "video_mean" else contrast)
     if cidm.reduction == "sum" and cidm.beta:
         loss = loss / batch.x.shape[1]
-    return Terms(loss, align, contrast)
+    return Terms(loss, aligned, contrast)
 
 
-def learned_by(settings: Settings, seed: int) -> nn.Module | None:
-    """Make what the alignment loss learns beside the encoder, its initial weights from ``seed``; None for most."""
-    make = LOSSES[settings.loss.alignment].learned
-    return seeded(seed, lambda: load(make)(settings)) if make else None
+class Recipe(NamedTuple):
+    """How an encoder is trained.
+
+    Attributes
+    ----------
+    align
+        The alignment loss, with its settings.
+    cidm, encoder, train, data
+        Blocks of settings.
+    learned
+        From D, what the alignment loss learns beside the encoder; None for most.
+    """
+
+    align: Alignment
+    cidm: CidmSettings
+    encoder: EncoderSettings
+    train: TrainSettings
+    data: DataSettings
+    learned: Callable[[int], nn.Module] | None = None
 
 
 @dataclass
@@ -90,8 +103,8 @@ class Trainer:
 
     Attributes
     ----------
-    encoder, bank
-        The model, and the features of the training videos.
+    encoder, bank, recipe
+        The model, the features of the training videos, and how it is trained.
     seed
         Seed of every draw; see `rgwot.embedding.sampler`.
     step, seconds
@@ -106,17 +119,20 @@ class Trainer:
 
     encoder: Encoder
     bank: FeatureBank
-    settings: Settings
+    recipe: Recipe
     seed: int
     step: int = 0
     seconds: float = 0.0
     history: list[Record] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        train, data = self.settings.train, self.settings.data
+        train, data = self.recipe.train, self.recipe.data
         fps = float(self.bank.stores[0].attributes["fps"])
-        self.offsets = context_offsets(self.settings.encoder.c, data.context_s, fps, data.context_side)
-        self.learned = learned_by(self.settings, int(generator(self.seed, Stream.ALIGNMENT).integers(2**31)))
+        self.offsets = context_offsets(self.recipe.encoder.c, data.context_s, fps, data.context_side)
+        self.learned = None
+        if (make := self.recipe.learned) is not None:
+            start = int(generator(self.seed, Stream.ALIGNMENT).integers(2**31))
+            self.learned = seeded(start, lambda: make(self.recipe.encoder.D))
         self.parameters = list(self.encoder.parameters())
         if self.learned is not None:
             # Where the encoder is, and in its precision.
@@ -125,7 +141,7 @@ class Trainer:
         self.pairs_at_once = 1
         if self.bank.device.type != "cpu":
             _, _, height, width = self.bank.stores[0].shape
-            encoder = self.settings.encoder
+            encoder = self.recipe.encoder
             pair = 2 * train.N * encoder.c * height * width * (encoder.channels + self.bank.stores[0].shape[1]) * 4
             self.pairs_at_once = int(max(1, min(train.accumulation, FORWARD_BYTES // pair)))
 
@@ -141,10 +157,10 @@ class Trainer:
             When an embedding, a loss or in the end a weight is not finite, naming the iteration and the term.
         """
         self.encoder.train()
-        total = self.settings.train.iterations
+        total = self.recipe.train.iterations
         while self.step < total:
             began = time.perf_counter()
-            end = min(self.step + self.settings.train.accumulation, total)
+            end = min(self.step + self.recipe.train.accumulation, total)
             self.optimiser.zero_grad()
             values = np.concatenate([
                 self._accumulate(range(first, min(first + self.pairs_at_once, end)))
@@ -153,8 +169,8 @@ class Trainer:
             for iteration, (loss, align, cidm) in enumerate(values, self.step + 1):
                 if not np.isfinite(loss):
                     raise _not_finite(iteration, f"loss is {loss} (alignment {align}, C-IDM {cidm})")
-            if self.settings.train.clip is not None:
-                torch.nn.utils.clip_grad_norm_(self.parameters, self.settings.train.clip)
+            if self.recipe.train.clip is not None:
+                torch.nn.utils.clip_grad_norm_(self.parameters, self.recipe.train.clip)
             self.optimiser.step()
             self.seconds += time.perf_counter() - began
             records = [
@@ -198,7 +214,7 @@ class Trainer:
 
     def _accumulate(self, iterations: range) -> NDArray[np.float64]:
         """Add the gradients of some iterations in one forward pass; return (iterations, 3) losses."""
-        train, encoder = self.settings.train, self.settings.encoder
+        train, encoder = self.recipe.train, self.recipe.encoder
         lengths = self.bank.lengths
         pairs = [draw_pair(lengths, train.N, generator(self.seed, Stream.PAIRS, i)) for i in iterations]
         drawn = [video for pair in pairs for video in zip(pair.videos, pair.frames, strict=True)]
@@ -214,17 +230,17 @@ class Trainer:
         finite = embedded.detach().view(len(pairs), -1).isfinite().all(1)
         if not bool(finite.all()):
             raise _not_finite(iterations[int(finite.int().argmin())] + 1, "an embedding is not finite")
-        terms = objective(self._batch(embedded, pairs, iterations), self.settings)
+        terms = objective(self._batch(embedded, pairs, iterations), self.recipe.align, self.recipe.cidm)
         torch.autograd.backward(terms.loss.sum() / train.accumulation)
         values: NDArray[np.float64] = torch.stack(list(terms), dim=1).detach().to("cpu", torch.float64).numpy()
         return values
 
     def _batch(self, embedded: Tensor, pairs: Sequence[Pair], iterations: range) -> PairBatch:
-        x, y = embedded.view(len(pairs), 2, self.settings.train.N, -1).unbind(1)
+        x, y = embedded.view(len(pairs), 2, self.recipe.train.N, -1).unbind(1)
         sides = []
         for side in (0, 1):
             stores = [self.bank.stores[pair.videos[side]] for pair in pairs]
-            units = [per_second(store, self.settings.cidm.unit) for store in stores]
+            units = [per_second(store, self.recipe.cidm.unit) for store in stores]
             times = np.stack([
                 store.time_s[pair.frames[side]] * unit
                 for store, pair, unit in zip(stores, pairs, units, strict=True)
@@ -232,7 +248,7 @@ class Trainer:
             lengths = np.array([store.duration_s * unit for store, unit in zip(stores, units, strict=True)])
             sides += [torch.from_numpy(times).to(x.device), torch.from_numpy(lengths).to(x.device)]
         x_times, x_lengths, y_times, y_lengths = sides
-        steps, planned = torch.tensor(iterations, device=x.device), self.settings.train.iterations
+        steps, planned = torch.tensor(iterations, device=x.device), self.recipe.train.iterations
         chance = partial(generator, self.seed, Stream.LOSS)
         return PairBatch(x, y, x_times, x_lengths, y_times, y_lengths, steps, self.learned, planned, chance)
 

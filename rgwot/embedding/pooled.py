@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.config.settings import Settings
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
 from rgwot.features.store import FeatureStore
 
@@ -29,11 +28,11 @@ def unit(x: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(np.divide(x, norms, out=np.zeros_like(x), where=norms > 0), dtype=np.float32)
 
 
-def fit_pooled(stores: Sequence[FeatureStore], settings: Settings, seed: int) -> EmbedVideo:
+def fit_pooled(stores: Sequence[FeatureStore], seed: int) -> EmbedVideo:
     """Fit nothing: every video is its spatial means, scaled to norm 1 (D = C)."""
-    return Fitted(restore_pooled({}, settings), dict)
+    return Fitted(restore_pooled({}), dict)
 
 
-def restore_pooled(learned: Learned, settings: Settings) -> EmbedVideo:
+def restore_pooled(learned: Learned) -> EmbedVideo:
     """Return the embedding, which learns nothing."""
     return lambda store: Embedded(unit(spatial_means(store)))

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from rgwot.config.settings import WhitenSettings
 from rgwot.embedding.interface import Embedded, EmbedVideo
 from rgwot.embedding.pooled import unit
+from rgwot.embedding.settings import WhitenSettings
 from rgwot.embedding.whitened import Whitening, conditioned, fit_whitening, log_speed
 from rgwot.features.store import FeatureStore
 

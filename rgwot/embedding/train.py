@@ -15,14 +15,15 @@ import torch
 
 from rgwot.config.methods import EMBEDDINGS, LOSSES
 from rgwot.config.radius import structure_radius
-from rgwot.config.registry import blocks
+from rgwot.config.registry import blocks, load
 from rgwot.config.settings import EXECUTION, Settings
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, seeded
-from rgwot.embedding.loop import Record, Trainer, per_second
+from rgwot.embedding.loop import Recipe, Record, Trainer, per_second
 from rgwot.embedding.model import embed_by_model
 from rgwot.embedding.resume import Checkpoint, stop_requested
 from rgwot.embedding.sampler import Stream, draw_videos, generator
+from rgwot.embedding.settings import EncoderSettings
 from rgwot.features.index import common_attributes, open_stores
 from rgwot.features.store import FeatureStore
 from rgwot.paths import HISTORY, MACHINE, MODEL, name_of
@@ -186,8 +187,8 @@ def fit_encoder(
         )
     bank = FeatureBank(stores, settings.train.memory_gb, place, settings.train.gpu_memory_gb)
     weights = str(stores[0].attributes.get("weights"))
-    encoder, architecture = build_encoder(settings, seed, bank, weights)
-    trainer = Trainer(encoder.to(place), bank, settings, seed)
+    encoder, architecture = build_encoder(settings.encoder, settings.train.precision, seed, bank, weights)
+    trainer = Trainer(encoder.to(place), bank, recipe_of(settings), seed)
     saved = checkpoint.load() if checkpoint else None
     if saved is not None:
         trainer.restore(saved)
@@ -207,6 +208,13 @@ def fit_encoder(
     return Trained(model, trainer.history, checkpoint)
 
 
+def recipe_of(settings: Settings) -> Recipe:
+    """Return how an encoder is trained with these settings."""
+    loss = LOSSES[settings.loss.alignment]
+    learned = load(loss.learned) if loss.learned else None
+    return Recipe(loss.bound(settings), settings.cidm, settings.encoder, settings.train, settings.data, learned)
+
+
 def _blocks_read(settings: Settings) -> tuple[str, ...]:
     """Return the blocks of settings that a training reads; a loss of an extension may have one of its own."""
     return blocks([EMBEDDINGS["encoder"], LOSSES[settings.loss.alignment]])
@@ -218,7 +226,7 @@ def inactive_prior(settings: Settings) -> str | None:
     The plan then depends on alpha only through the temperature epsilon / (1 - alpha) (methods 3.4).
     """
     ot, frames = settings.ot, settings.train.N + (settings.ot.virtual == "cost")
-    unread = "ot.r" not in LOSSES[settings.loss.alignment].reads
+    unread = not LOSSES[settings.loss.alignment].takes("ot.r")
     if unread or ot.alpha == 0 or structure_radius(frames, ot.r) > 0:
         return None
     return (
@@ -265,7 +273,9 @@ def resolve_precision(name: str, device: torch.device) -> str:
     return "bfloat16" if fast else "float32"
 
 
-def build_encoder(settings: Settings, seed: int, bank: FeatureBank, weights: str) -> tuple[Encoder, dict[str, Any]]:
+def build_encoder(
+    block: EncoderSettings, precision: str, seed: int, bank: FeatureBank, weights: str
+) -> tuple[Encoder, dict[str, Any]]:
     """Make the encoder to train, on the CPU, and the arguments it was made with.
 
     Vectors go through fully connected layers.
@@ -273,7 +283,6 @@ def build_encoder(settings: Settings, seed: int, bank: FeatureBank, weights: str
     Maps of untrained weights are nearly parallel, so ``encoder.input_norm = auto`` standardises those; vectors were
     whitened before (`rgwot.embedding.projection`).
     """
-    block = settings.encoder
     vectors = all(store.vectors for store in bank.stores)
     unlearnt = weights == RANDOM_WEIGHTS and not vectors
     standardise = block.input_norm == "channel" or (block.input_norm == "auto" and unlearnt)
@@ -281,7 +290,7 @@ def build_encoder(settings: Settings, seed: int, bank: FeatureBank, weights: str
         **block.model_dump(exclude={"input_norm", "speed", "beside"}),
         "input_norm": standardise,
         "features": bank.stores[0].shape[1],
-        "precision": resolve_precision(settings.train.precision, bank.device),
+        "precision": resolve_precision(precision, bank.device),
     }
     # Only where it is true: models of features that are maps keep the arguments that they had.
     if vectors:
@@ -296,7 +305,7 @@ def build_encoder(settings: Settings, seed: int, bank: FeatureBank, weights: str
 
 def _run(trainer: Trainer, checkpoint: Checkpoint | None, label: str) -> None:
     """Run the loop with progress; with a checkpoint, also with periodic saving and stopping on a signal."""
-    total = trainer.settings.train.iterations
+    total = trainer.recipe.train.iterations
     saved = time.monotonic()
     with (
         stop_requested() if checkpoint else nullcontext(lambda: 0) as signalled,
@@ -307,7 +316,7 @@ def _run(trainer: Trainer, checkpoint: Checkpoint | None, label: str) -> None:
             nonlocal saved
             loss, align, cidm = (sum(column) / len(records) for column in list(zip(*records, strict=True))[1:4])
             progress.advance(len(records), f"loss {loss:.4g} (alignment {align:.4g}, C-IDM {cidm:.4g})")
-            if checkpoint and time.monotonic() - saved >= trainer.settings.train.save_every_s:
+            if checkpoint and time.monotonic() - saved >= trainer.recipe.train.save_every_s:
                 checkpoint.save(trainer.state())
                 saved = time.monotonic()
             return not signalled()

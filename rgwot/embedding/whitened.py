@@ -13,9 +13,9 @@ from scipy.ndimage import uniform_filter1d
 from scipy.sparse.linalg import eigsh
 from threadpoolctl import threadpool_limits
 
-from rgwot.config.settings import Settings, WhitenSettings
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
 from rgwot.embedding.pooled import FRAMES_AT_ONCE, unit
+from rgwot.embedding.settings import WhitenSettings
 from rgwot.features.scales import resolution
 from rgwot.features.store import FeatureStore
 
@@ -202,31 +202,30 @@ def fit_blocks(videos: Sequence[NDArray[Any]], settings: WhitenSettings) -> Whit
     return Whitening(whole.mean, basis, blocks=2)
 
 
-def fit_whitened(stores: Sequence[FeatureStore], settings: Settings, seed: int) -> EmbedVideo:
+def fit_whitened(stores: Sequence[FeatureStore], seed: int, settings: WhitenSettings) -> EmbedVideo:
     """Fit the whitening to the training videos: the embedding of the method ``whitened``. Nothing is left to chance."""
-    block = settings.whiten
     # Sums over threads depend on their number; one thread gives the same files everywhere.
     with threadpool_limits(limits=1):
-        videos = conditioned(stores, block)
-        whitening = fit_blocks(videos, block)
+        videos = conditioned(stores, settings)
+        whitening = fit_blocks(videos, settings)
         known = {store.path: Embedded(whitening.apply(video)) for store, video in zip(stores, videos, strict=True)}
 
     def embed(store: FeatureStore) -> Embedded:
         if store.path in known:
             return known[store.path]
         with threadpool_limits(limits=1):
-            return Embedded(whitening.apply(conditioned([store], block)[0]))
+            return Embedded(whitening.apply(conditioned([store], settings)[0]))
 
     return Fitted(embed, lambda: {"mean": whitening.mean, "basis": whitening.basis})
 
 
-def restore_whitened(learned: Learned, settings: Settings) -> EmbedVideo:
+def restore_whitened(learned: Learned, settings: WhitenSettings) -> EmbedVideo:
     """Embed videos, with maps of the same size, by the whitening of the task."""
-    whitening = Whitening(learned["mean"], learned["basis"], 2 if settings.whiten.variability == "apart" else 1)
+    whitening = Whitening(learned["mean"], learned["basis"], 2 if settings.variability == "apart" else 1)
 
     def embed(store: FeatureStore) -> Embedded:
         with threadpool_limits(limits=1):
-            return Embedded(whitening.apply(conditioned([store], settings.whiten)[0]))
+            return Embedded(whitening.apply(conditioned([store], settings)[0]))
 
     return embed
 

@@ -39,7 +39,7 @@ from rgwot.video import FrameReader, VideoError, VideoInfo
 from rgwot.video.probing import REMEDY
 
 if TYPE_CHECKING:
-    from rgwot.config.settings import FeatureSettings
+    from rgwot.features.settings import FeatureSettings
 
 logger = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from rgwot.runtime.files import report_full_disk
 from rgwot.video import VideoError, decord_package, probe, readers_of
 
 if TYPE_CHECKING:
-    from rgwot.config.settings import FeatureSettings
+    from rgwot.features.settings import FeatureSettings
 
 logger = logging.getLogger(__name__)
 

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.config.settings import Settings
 from rgwot.embedding.whitened import Whitening, fit_whitening
 from rgwot.keysteps.crossvideo import Classifier, in_context, refine, together
 from rgwot.keysteps.interface import MOST_SAMPLES, Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.meanfield import MeanField, decoded, label, segment
 from rgwot.keysteps.ordering import order_information
+from rgwot.keysteps.settings import ConsensusSettings, MeanfieldSettings
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import thinned
 
@@ -31,7 +31,9 @@ RARE = 1e-3
 """Share of the samples below which being rare gives a cluster no more weight."""
 
 
-def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+def decode_consensus(
+    frames: Frames, K: int, generator: np.random.Generator, chain: MeanfieldSettings, consensus: ConsensusSettings
+) -> Decoded:
     """Segment the memberships of many segmentations and refine the result: the decoder ``consensus``.
 
     Every single segmentation is a local minimum that merges some key steps and splits others, differently for every
@@ -54,11 +56,11 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
     number, most = (POOLS, PER_VIDEO * len(lengths)) if len(lengths) > 1 else (1, MOST_SAMPLES)
     few, counts, following = thinned(lengths, most)
     coarse = replace(frames, x=frames.x[few], lengths=counts)
-    pools = [_pool(coarse, K, settings, generator) for _ in range(number)]
+    pools = [_pool(coarse, K, generator, chain, consensus) for _ in range(number)]
     width = max(pool.x.shape[1] for pool in pools)
     seen = [_widened(pool.x, width) for pool in pools]
-    best = _best(seen, K, counts, settings, settings.consensus.starts, generator)
-    found, classifier = refine(frames, best.memberships[following], settings.consensus.refinements)
+    best = _best(seen, K, counts, generator, chain, consensus, consensus.starts)
+    found, classifier = refine(frames, best.memberships[following], consensus.refinements)
 
     def learned() -> Learned:
         # One pool is enough to label other videos: that in which the key steps are clearest.
@@ -84,33 +86,34 @@ def decode_consensus(frames: Frames, K: int, settings: Settings, generator: np.r
         "energy": float(best.energies[-1]),
         "order_information": order_information(best.labels, counts),
     }
-    made = decoded(found[nearest], K, {"consensus": facts}).inductive(restore_consensus, learned, K, settings)
+    made = decoded(found[nearest], K, {"consensus": facts}).inductive(restore_consensus, learned, K, chain, consensus)
     if len(pools) == 1:
         return made
     # To see whether two answers are alike a third of the starts will do.
-    starts = -(-settings.consensus.starts // 3)
-    one, other = (_best([x], K, counts, settings, starts, generator).labels[following[nearest]] for x in seen[:2])
+    starts = -(-consensus.starts // 3)
+    one, other = (
+        _best([x], K, counts, generator, chain, consensus, starts).labels[following[nearest]] for x in seen[:2]
+    )
     return replace(made, twice=(one, other))
 
 
-def restore_consensus(learned: Learned, K: int, settings: Settings) -> Predict:
+def restore_consensus(learned: Learned, K: int, chain: MeanfieldSettings, consensus: ConsensusSettings) -> Predict:
     """Label samples of other videos by every segmentation, by the last one, and by the classifier."""
-    block, borders = settings.consensus, np.cumsum(learned["clusters"])[:-1]
-    chain = settings.meanfield
+    borders = np.cumsum(learned["clusters"])[:-1]
     centres, shares = (np.split(learned[name], borders) for name in ("member_centres", "member_shares"))
     whitening = Whitening(learned["whitening_mean"], learned["whitening_basis"])
     classifier = Classifier(learned["weights"], learned["offsets"])
-    quick = chain.model_copy(update={"epsilon": block.epsilon})
+    quick = chain.model_copy(update={"epsilon": consensus.epsilon})
 
     def predict(others: Frames) -> Decoded:
-        views = blocks_of(others, block.blocks)
+        views = blocks_of(others, consensus.blocks)
         members = [
             label(views[i % len(views)], others.lengths, *member, quick)
             for i, member in enumerate(zip(centres, shares, strict=True))
         ]
         seen = whitening.apply(_side_by_side(members, shares))
         found = label(seen, others.lengths, learned["centres"], learned["shares"], chain)
-        if block.refinements:
+        if consensus.refinements:
             found = together(found, classifier.probabilities(in_context(others)), others.lengths)
         return decoded(found, K)
 
@@ -145,17 +148,18 @@ class _Pool(NamedTuple):
     x: NDArray[Any]
 
 
-def _pool(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> _Pool:
+def _pool(
+    frames: Frames, K: int, generator: np.random.Generator, chain: MeanfieldSettings, consensus: ConsensusSettings
+) -> _Pool:
     """Segment the samples from many starts, the blocks of the embedding in turn."""
-    block = settings.consensus
     # A single segmentation need not be good, nor finished.
-    changes = {"restarts": 1, "max_iterations": block.rounds, "epsilon": block.epsilon}
-    quick = settings.meanfield.model_copy(update=changes)
-    views = blocks_of(frames, block.blocks)
-    members = [segment(views[i % len(views)], frames.lengths, K, quick, generator) for i in range(block.partitions)]
+    changes = {"restarts": 1, "max_iterations": consensus.rounds, "epsilon": consensus.epsilon}
+    quick = chain.model_copy(update=changes)
+    views = blocks_of(frames, consensus.blocks)
+    members = [segment(views[i % len(views)], frames.lengths, K, quick, generator) for i in range(consensus.partitions)]
     shares = [member.shares for member in members]
     memberships = _side_by_side([member.memberships for member in members], shares)
-    whitening = fit_whitening([memberships], block.D, FLOOR)
+    whitening = fit_whitening([memberships], consensus.D, FLOOR)
     return _Pool([member.centres for member in members], shares, whitening, whitening.apply(memberships))
 
 
@@ -163,16 +167,17 @@ def _best(
     pools: Sequence[NDArray[Any]],
     K: int,
     lengths: Sequence[int],
-    settings: Settings,
-    starts: int,
     generator: np.random.Generator,
+    chain: MeanfieldSettings,
+    consensus: ConsensusSettings,
+    starts: int,
 ) -> MeanField:
     """Segment the samples of pools (T, D) side by side from several starts; return the segmentation of least cost."""
     x = np.concatenate(pools, axis=1)
-    single = settings.meanfield.model_copy(update={"restarts": 1})
+    single = chain.model_copy(update={"restarts": 1})
 
     def cost(made: MeanField) -> float:
-        return float(made.energies[-1]) / len(x) - settings.consensus.order * order_information(made.labels, lengths)
+        return float(made.energies[-1]) / len(x) - consensus.order * order_information(made.labels, lengths)
 
     return min((segment(x, lengths, K, single, generator) for _ in range(starts)), key=cost)
 

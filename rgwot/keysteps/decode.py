@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.config.methods import CLUSTERING
-from rgwot.config.settings import Settings, resolved_K
+from rgwot.config.settings import Settings
 from rgwot.embedding.embed import Embedder, checked
 from rgwot.embedding.interface import EmbedVideo
 from rgwot.embedding.stored import EmbeddedTask, EmbeddedVideo, check_finite, read_embeddings, with_both_parts
@@ -28,6 +28,7 @@ from rgwot.keysteps.interface import NO_CLUSTER, Decoded, Frames, Learned, Predi
 from rgwot.keysteps.ordering import Order, video_order
 from rgwot.keysteps.outputs import KeySteps, generator_for, procedure_of, write_keysteps
 from rgwot.keysteps.relative_time import choose_share
+from rgwot.keysteps.settings import resolved_K
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.progress import with_progress
 from rgwot.timing import label_segments
@@ -88,15 +89,15 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
     # Sums over threads depend on their number; one thread gives the same files everywhere.
     with threadpool_limits(limits=1):
         time, choices = _time(task, K, settings, seed)
-        run = extended(CLUSTERING[decoder].load(), time, surplus)
+        run = extended(CLUSTERING[decoder].bound(settings), time, surplus)
 
         def decoding(video: str | None) -> Predict:
-            return lambda frames: run(frames, K, settings, generator_for(seed, video))
+            return lambda frames: run(frames, K, generator_for(seed, video))
 
         # Neither that of the task nor that of a video, of any seed.
         other = np.random.default_rng([seed, 2])
         labels, joint, facts, made = _cluster_task(
-            task, decoder, K, decoding(None), lambda frames: run(frames, K, settings, other)
+            task, decoder, K, decoding(None), lambda frames: run(frames, K, other)
         )
         numbers = consensus_numbers(task, labels, K, settings.procedure.learner)
         labels = {name: renumbered(own, numbers) for name, own in labels.items()}

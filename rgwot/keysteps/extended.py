@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.config.settings import Settings
 from rgwot.keysteps.background import keep_clusters, key_step_clusters
-from rgwot.keysteps.interface import Decoded, Decoder, Frames, Learned, Predict, Restore
+from rgwot.keysteps.interface import Decode, Decoded, Frames, Learned, Predict, Restore
 from rgwot.keysteps.relative_time import with_time
 
 KEPT = "key_step_clusters"
@@ -19,7 +18,7 @@ NUMBERS = "numbers"
 """Among what was learned, the numbers of the clusters."""
 
 
-def extended(decoder: Decoder, time: float, surplus: int) -> Decoder:
+def extended(decoder: Decode, time: float, surplus: int) -> Decode:
     """Return a decoder whose embeddings have a share ``time`` of relative time, and which makes ``surplus`` clusters
     more than K, of which those least like key steps are background.
 
@@ -28,8 +27,8 @@ def extended(decoder: Decoder, time: float, surplus: int) -> Decoder:
     if not time and not surplus:
         return decoder
 
-    def decode(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
-        made = decoder(_timed(frames, time), K + surplus, settings, generator)
+    def decode(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
+        made = decoder(_timed(frames, time), K + surplus, generator)
         clusters = key_step_clusters(made.labels, frames.lengths, K + surplus, K) if surplus else None
         predict, learned = made.predict, made.learned
         return replace(
@@ -41,10 +40,13 @@ def extended(decoder: Decoder, time: float, surplus: int) -> Decoder:
     return decode
 
 
-def restored(restore: Restore, learned: Learned, K: int, settings: Settings, time: float, surplus: int) -> Predict:
-    """Return how other videos are labelled by what an `extended` decoder learned with the same time and surplus."""
+def restored(restore: Restore, learned: Learned, K: int, time: float, surplus: int) -> Predict:
+    """Return how other videos are labelled by what an `extended` decoder learned with the same time and surplus.
+
+    ``restore`` is that of the decoder, with its settings.
+    """
     own = {name: value for name, value in learned.items() if name not in (KEPT, NUMBERS)}
-    predict = _extended_rule(restore(own, K + surplus, settings), time, learned[KEPT] if surplus else None)
+    predict = _extended_rule(restore(own, K + surplus), time, learned[KEPT] if surplus else None)
     if NUMBERS not in learned:
         return predict
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.config.settings import Settings
 from rgwot.keysteps.chain import (
     Metric,
     edge_weights,
@@ -21,6 +20,7 @@ from rgwot.keysteps.chain import (
 from rgwot.keysteps.fuzzifier import auto_fuzzifier, direction_eigenvalue
 from rgwot.keysteps.fuzzy_cmeans import frame_of, fuzzy_cmeans, memberships_in
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
+from rgwot.keysteps.settings import FuzzySettings, GraphcutSettings
 
 # The library aborts the process above 1e7 in any single term; a tenth leaves room for its sums in 32 bits.
 LARGEST_TERM = 1_000_000
@@ -76,46 +76,47 @@ def expand(unary: NDArray[Any], weights: NDArray[Any], metric: Metric) -> NDArra
         graph.destroy_graph()
 
 
-def decode_graphcut(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+def decode_graphcut(
+    frames: Frames, K: int, generator: np.random.Generator, fuzzy: FuzzySettings, cut: GraphcutSettings
+) -> Decoded:
     """Cluster softly, then cut: the decoder ``graphcut`` (see `rgwot.keysteps.interface.Decoder`).
 
     The exact minimum is always computed as well, in O(T K); the relative gap of the chosen solver goes to the
     facts.
     """
-    block = settings.decode
     lambda_1 = direction_eigenvalue(frames.x)
-    m = auto_fuzzifier(lambda_1) if block.m == "auto" else float(block.m)
+    m = auto_fuzzifier(lambda_1) if fuzzy.m == "auto" else float(fuzzy.m)
     clusters = fuzzy_cmeans(
-        frames.x, K, m, generator, block.max_iterations, block.tolerance, block.restarts, block.start
+        frames.x, K, m, generator, fuzzy.max_iterations, fuzzy.tolerance, fuzzy.restarts, fuzzy.start
     )
 
     def learned() -> Learned:
         mean, floor = frame_of(frames.x)
         return {"centres": clusters.centres, "mean": mean, "floor": np.asarray(floor), "m": np.asarray(m)}
 
-    labels, facts = _cut(frames, clusters.memberships, settings)
+    labels, facts = _cut(frames, clusters.memberships, cut)
     kept = ("objective", "iterations", "converged", "collapsed", "distinct_centres")
     found = {"m": m, "fuzzy_c_means": {name: getattr(clusters, name) for name in kept}, "graph_cut": facts}
-    return Decoded(labels, clusters.memberships, found).inductive(restore_graphcut, learned, K, settings)
+    return Decoded(labels, clusters.memberships, found).inductive(restore_graphcut, learned, K, fuzzy, cut)
 
 
-def restore_graphcut(learned: Learned, K: int, settings: Settings) -> Predict:
+def restore_graphcut(learned: Learned, K: int, fuzzy: FuzzySettings, cut: GraphcutSettings) -> Predict:
     """Give samples of other videos their memberships of the centres, then cut."""
     mean, floor, m = learned["mean"], float(learned["floor"]), float(learned["m"])
 
     def predict(others: Frames) -> Decoded:
         u = memberships_in(others.x, learned["centres"], mean, floor, m)
-        labels, facts = _cut(others, u, settings)
+        labels, facts = _cut(others, u, cut)
         return Decoded(labels, u, {"graph_cut": facts})
 
     return predict
 
 
 def _cut(
-    frames: Frames, memberships: NDArray[np.float64], settings: Settings
+    frames: Frames, memberships: NDArray[np.float64], cut: GraphcutSettings
 ) -> tuple[NDArray[np.int64], dict[str, Any]]:
     """Return the labels (T,) of memberships (T, K) after smoothing, and what is worth knowing about the cut."""
-    cut, K = settings.graphcut, memberships.shape[1]
+    K = memberships.shape[1]
     per_video = [unary_weight(cut.unary, cut.unary_per, frames.features_fps, rate) for rate in frames.native_fps]
     unary = np.repeat(per_video, frames.lengths)[:, None] * (1 - np.asarray(memberships, dtype=np.float64))
     weights = edge_weights(frames.lengths, cut.pairwise / K, cut.joined)

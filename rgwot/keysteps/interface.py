@@ -1,7 +1,7 @@
 """What a decoder is given and what it gives back.
 
-Decoders are entries of `rgwot.config.methods.DECODERS`: a `Decoder`, and a `Restore` where other videos can be labelled
-later, from a bundle (`rgwot.bundles`).
+Decoders are entries of `rgwot.config.methods.DECODERS`: a function of frames, K, a generator and the blocks of settings
+that the entry names, and a `Restore` where other videos can be labelled later, from a bundle (`rgwot.bundles`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.config.settings import Settings
+from rgwot.blocks import Block
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ Predict = Callable[[Frames], "Decoded"]
 Learned = Mapping[str, NDArray[Any]]
 """What a clustering learned from its samples, as arrays that can be kept."""
 
-Restore = Callable[[Learned, int, Settings], Predict]
-"""What was learned, K, settings -> how other videos are labelled by it."""
+Restore = Callable[..., Predict]
+"""What was learned, K, and the blocks of the decoder -> how other videos are labelled by it."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,13 @@ class Decoded:
     learned: Callable[[], Learned] | None = None
     twice: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
 
-    def inductive(self, restore: Restore, learned: Callable[[], Learned], K: int, settings: Settings) -> Decoded:
+    def inductive(self, restore: Restore, learned: Callable[[], Learned], K: int, *blocks: Block) -> Decoded:
         """Return the same, able to label other videos by what was learned, today as from a bundle."""
-        return replace(self, predict=lambda others: restore(learned(), K, settings)(others), learned=learned)
+        return replace(self, predict=lambda others: restore(learned(), K, *blocks)(others), learned=learned)
 
 
-Decoder = Callable[[Frames, int, Settings, np.random.Generator], Decoded]
-"""frames, K, settings, generator -> labels. The generator is the only source of randomness."""
+Decode = Callable[[Frames, int, np.random.Generator], Decoded]
+"""frames, K, generator -> labels, by a decoder with its settings. The generator is the only source of randomness."""
 
 
 def first_samples(lengths: Sequence[int]) -> NDArray[np.int64]:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from rgwot.config.settings import Settings
 from rgwot.keysteps.fuzzifier import centred
 from rgwot.keysteps.fuzzy_cmeans import squared_distances
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
@@ -72,16 +71,16 @@ def nearest_centre(x: NDArray[Any], centres: NDArray[Any]) -> NDArray[np.int64]:
     return np.asarray(cdist(x, centres).argmin(axis=1), dtype=np.int64)
 
 
-def decode_kmeans(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+def decode_kmeans(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
     """Label every sample by its nearest of K means: the decoder ``kmeans``, which has no settings but K."""
     clusters = kmeans(frames.x, K, generator)
     facts = {"k_means": {"inertia": clusters.inertia, "iterations": clusters.iterations}}
     made = Decoded(clusters.labels, facts=facts)
     learned = {"centres": clusters.centres, "mean": frames.x.mean(axis=0)}
-    return made.inductive(restore_kmeans, lambda: learned, K, settings)
+    return made.inductive(restore_kmeans, lambda: learned, K)
 
 
-def restore_kmeans(learned: Learned, K: int, settings: Settings) -> Predict:
+def restore_kmeans(learned: Learned, K: int) -> Predict:
     """Label samples of other videos by the nearest of the means."""
     centres, mean = learned["centres"], learned["mean"]
     # Sums of squares cancel when all embeddings point almost the same way, so distances are taken from the mean.

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.config.settings import MeanfieldSettings, Settings
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions, first_samples
 from rgwot.keysteps.kmeans import kmeans
+from rgwot.keysteps.settings import MeanfieldSettings
 
 SMALLEST = 1e-12
 """Memberships to start from are at least this: an update multiplies, so a 0 would stay one."""
@@ -188,28 +188,27 @@ def label(x: NDArray[Any], lengths: Sequence[int], centres: Array, shares: Array
     return np.concatenate(found)
 
 
-def decode_meanfield(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+def decode_meanfield(frames: Frames, K: int, generator: np.random.Generator, settings: MeanfieldSettings) -> Decoded:
     """Label every sample by its largest membership: the decoder ``meanfield``.
 
     Where there are fewer different directions than K, the other key steps have no member.
     """
-    block = settings.meanfield
-    made = segment(frames.x, frames.lengths, K, block, generator)
-    rounds = (len(made.energies) - 1) // (block.inner + 1)
+    made = segment(frames.x, frames.lengths, K, settings, generator)
+    rounds = (len(made.energies) - 1) // (settings.inner + 1)
     facts = {
         "energy": float(made.energies[-1]),
         "energy_at_start": float(made.energies[0]),
         "rounds": rounds,
-        "converged": rounds < block.max_iterations,
+        "converged": rounds < settings.max_iterations,
         "shares": made.shares.tolist(),
     }
     learned = {"centres": made.centres, "shares": made.shares}
     return decoded(made.memberships, K, {"meanfield": facts}).inductive(restore_meanfield, lambda: learned, K, settings)
 
 
-def restore_meanfield(learned: Learned, K: int, settings: Settings) -> Predict:
+def restore_meanfield(learned: Learned, K: int, settings: MeanfieldSettings) -> Predict:
     """Label samples of other videos by centres and shares that stay (`label`)."""
-    made = learned["centres"], learned["shares"], settings.meanfield
+    made = learned["centres"], learned["shares"], settings
     return lambda others: decoded(label(others.x, others.lengths, *made), K)
 
 

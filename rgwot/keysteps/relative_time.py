@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.config.settings import MeanfieldSettings
 from rgwot.keysteps.interface import directions, middle_times
 from rgwot.keysteps.ordering import concordance
+from rgwot.keysteps.settings import MeanfieldSettings
 from rgwot.timing import thinned
 
 SHARES = (0.0, 0.03, 0.08, 0.15, 0.4)

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from rgwot.config.settings import MeanfieldSettings
 from rgwot.keysteps.consensus import RARE
 from rgwot.keysteps.interface import MOST_SAMPLES, directions, middle_times
 from rgwot.keysteps.meanfield import segment
 from rgwot.keysteps.relative_time import HINT, with_time
+from rgwot.keysteps.settings import MeanfieldSettings
 from rgwot.timing import thinned
 
 LEAVES = 16

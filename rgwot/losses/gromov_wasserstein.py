@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from rgwot.config.settings import Settings
 from rgwot.losses.cross_entropy import alignment_loss
 from rgwot.losses.interface import PairBatch
+from rgwot.losses.settings import CrossEntropySettings, FusedGromovWassersteinSettings
 from rgwot.transport import align_frames
 
 
-def plan_weights(batch: PairBatch, settings: Settings) -> Tensor:
+def plan_weights(batch: PairBatch, ot: FusedGromovWassersteinSettings) -> Tensor:
     """Return the weights (P, N, N) with which RGWOT's plan matches the frames of x with those of y (methods 3.5)."""
-    ot = settings.ot
-    x_positions, y_positions = batch.prior_positions(settings)
+    x_positions, y_positions = batch.prior_positions(ot.prior_time)
     return align_frames(
         batch.x.detach(),
         batch.y.detach(),
@@ -31,7 +30,8 @@ def plan_weights(batch: PairBatch, settings: Settings) -> Tensor:
     ).weights
 
 
-def align_gromov_wasserstein(batch: PairBatch, settings: Settings) -> Tensor:
+def align_gromov_wasserstein(
+    batch: PairBatch, ot: FusedGromovWassersteinSettings, loss: CrossEntropySettings
+) -> Tensor:
     """Cross-entropy with the regularised fused Gromov-Wasserstein plan (RGWOT; methods 3.3 to 3.6), (P,)."""
-    weights = plan_weights(batch, settings)
-    return alignment_loss(batch.x, batch.y, weights, settings.loss.tau, settings.loss.symmetric)
+    return alignment_loss(batch.x, batch.y, plan_weights(batch, ot), loss.tau, loss.symmetric)

@@ -1,7 +1,8 @@
 """What an alignment loss is given and what it gives back.
 
-Losses are entries of `rgwot.config.methods.LOSSES`: an `Alignment` and, where the loss itself learns, a function of
-settings that returns a module, made from the seed, trained and resumed with the encoder, and no part of the model.
+Losses are entries of `rgwot.config.methods.LOSSES`: a function of pairs and the blocks of settings that the entry names
+and, where the loss itself learns, a function of D that returns a module, made from the seed, trained and resumed with
+the encoder, and no part of the model.
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor, nn
-
-from rgwot.config.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -52,13 +51,13 @@ class PairBatch:
         """Times of the frames of x and of y as shares of their video, t / L, (P, N) each."""
         return self.x_times / self.x_lengths[:, None], self.y_times / self.y_lengths[:, None]
 
-    def prior_positions(self, settings: Settings) -> tuple[Tensor, Tensor] | tuple[None, None]:
-        """Positions of the frames for the temporal prior; None for the sampled ones."""
-        return self.shares if settings.ot.prior_time == "times" else (None, None)
+    def prior_positions(self, prior_time: str) -> tuple[Tensor, Tensor] | tuple[None, None]:
+        """Positions of the frames for the temporal prior, as ``ot.prior_time`` says; None for the sampled ones."""
+        return self.shares if prior_time == "times" else (None, None)
 
 
-Alignment = Callable[[PairBatch, Settings], Tensor]
-"""Pairs, settings -> one value per pair, (P,)."""
+Alignment = Callable[[PairBatch], Tensor]
+"""Pairs -> one value per pair, (P,), by a loss with its settings."""
 
 
 def accurate(x: Tensor, y: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
@@ -67,6 +66,6 @@ def accurate(x: Tensor, y: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
     return tuple(tensor.to(dtype) for tensor in (x, y, *others))
 
 
-def align_none(batch: PairBatch, settings: Settings) -> Tensor:
+def align_none(batch: PairBatch) -> Tensor:
     """Nothing: the encoder learns from the contrastive term alone, (P,)."""
     return batch.x.new_zeros(batch.x.shape[0])

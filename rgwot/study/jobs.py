@@ -12,10 +12,13 @@ from typing import Any
 from rgwot.config.configuration import load_config, read_files
 from rgwot.config.experiments import family_of, replaced_settings, split_id
 from rgwot.config.extractors import extractor, missing_checkpoint
-from rgwot.config.methods import ANNOTATED, DECODERS, EMBEDDINGS, LOSSES
-from rgwot.config.settings import EXECUTION, flatten, known_blocks, resolved_K
+from rgwot.config.methods import ANNOTATED, DECODERS, EMBEDDINGS, LOSSES, TransportSettings
+from rgwot.config.settings import EXECUTION, flatten, known_blocks
 from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
+from rgwot.evaluation.settings import EvaluationSettings
+from rgwot.features.settings import FeatureSettings
+from rgwot.keysteps.settings import resolved_K
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import annotated_steps, plain_path
 from rgwot.study.shipped import DEFAULTS
@@ -23,12 +26,12 @@ from rgwot.study.study import Study
 
 #: Folder of true task graphs, {dataset}/{task}.csv, in the folder of a study.
 GRAPHS = "graphs"
-#: Blocks of settings, or single keys, that a stage reads, whatever the method and the decoder.
-READS = {
-    "extract": ("features",),
-    "train": EMBEDDINGS["encoder"].reads,
-    "evaluate": ("evaluation",),
-    "view": ("ot",),
+#: Settings that a stage takes, by dotted key, whatever the method and the decoder.
+KEYS = {
+    "extract": FeatureSettings.dotted(),
+    "train": EMBEDDINGS["encoder"].dotted(),
+    "evaluate": EvaluationSettings.dotted(),
+    "view": TransportSettings.dotted(),
 }
 
 
@@ -58,22 +61,22 @@ def gpus(study: Study) -> int:
     return int(wanted == "cuda" or (wanted == "auto" and gpu_there()))
 
 
-def reads_of(stage: str, method: str = "none", decoder: str | None = None) -> tuple[str, ...]:
-    """Return the blocks of settings, or single keys, that a stage reads.
+def keys_of(stage: str, method: str = "none", decoder: str | None = None) -> tuple[str, ...]:
+    """Return the dotted keys of the settings that a stage takes.
 
-    >>> reads_of("extract"), reads_of("embed", "whitened")
-    (('features',), ('whiten',))
+    >>> keys_of("evaluate"), keys_of("embed", "raw")
+    (('evaluation.stride', 'evaluation.also'), ())
     """
     if stage == "embed":
-        return EMBEDDINGS[family_of(method).embedding].reads
+        return EMBEDDINGS[family_of(method).embedding].dotted()
     if stage == "decode" and decoder is not None:
         entry = DECODERS[split_id(decoder)[0]]
-        return (*entry.reads, "evaluation.stride") if entry.trivial else entry.reads
+        return (*entry.dotted(), "evaluation.stride") if entry.trivial else entry.dotted()
     if stage == "bundle":
-        embedding = () if family_of(method).trained else reads_of("embed", method)
+        embedding = () if family_of(method).trained else keys_of("embed", method)
         # The page shows alignments, as that of the study does.
-        return (*reads_of("decode", method, decoder), *embedding, "ot")
-    return READS[stage]
+        return (*keys_of("decode", method, decoder), *embedding, *TransportSettings.dotted())
+    return KEYS[stage]
 
 
 def stage_settings(
@@ -84,15 +87,15 @@ def stage_settings(
     ``K: gt`` is replaced by a number. Raises RgwotError if nobody annotated the task.
     """
     settings = study.experiments.settings(method, decoder, dataset)
-    wanted = reads_of(stage, method, decoder)
+    wanted = keys_of(stage, method, decoder)
     if stage in ("train", "embed") and family_of(method).trained:
         # A loss of an extension may have a block of its own.
-        wanted += LOSSES[settings.loss.alignment].reads
+        wanted += LOSSES[settings.loss.alignment].dotted()
     values = flatten(settings.model_dump(by_alias=True))
     blocks: dict[str, dict[str, Any]] = {}
     for key, value in values.items():
         block, name = key.split(".", 1)
-        if key in wanted or block in wanted:
+        if key in wanted:
             blocks.setdefault(block, {})[name] = value
     K = blocks.get("decode", {}).get("K")
     if K in ("gt", "gt+1"):

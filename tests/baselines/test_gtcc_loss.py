@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from rgwot.baselines import gtcc
 from rgwot.baselines.gtcc import Draw, DropFunction, Mixtures, align_gtcc, cycle_errors, draw, fit_mixtures, windows
-from rgwot.config.methods import FAMILIES
-from rgwot.config.settings import LossSettings, build
+from rgwot.config.methods import FAMILIES, LossSettings
+from rgwot.config.settings import build
 from rgwot.losses.interface import PairBatch
 
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from rgwot.baselines.subset import decode_subset, select
-from rgwot.config.settings import DecodeSettings, Settings
+from rgwot.config.methods import DecodeSettings
+from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Frames
 from rgwot.keysteps.kmeans import decode_kmeans, kmeans
 from rgwot.runtime.errors import RgwotError

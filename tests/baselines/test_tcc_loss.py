@@ -11,7 +11,7 @@ from torch import Tensor
 
 from rgwot.baselines import tcc
 from rgwot.baselines.tcc import VARIANCE_FLOOR, elementwise_distance
-from rgwot.config.settings import LossSettings
+from rgwot.config.methods import LossSettings
 
 Pair = tuple[Tensor, Tensor, Tensor, Tensor]
 

@@ -12,8 +12,8 @@ from with_defaults import kantorovich_match
 
 from rgwot.baselines import kantorovich
 from rgwot.baselines.kantorovich import inter_video_loss, intra_video_loss, temporal_share
-from rgwot.config.methods import FAMILIES, LOSSES
-from rgwot.config.settings import LossSettings, build
+from rgwot.config.methods import FAMILIES, LOSSES, LossSettings
+from rgwot.config.settings import build
 from rgwot.losses.cidm import cidm_loss
 from rgwot.losses.interface import PairBatch
 

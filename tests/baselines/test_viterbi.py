@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
 from rgwot.baselines.viterbi import RIDGE, decode_viterbi, ordered_gaussians, ordered_path, relative_times
-from rgwot.config.settings import DecodeSettings, Settings
+from rgwot.config.methods import DecodeSettings
+from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import NO_CLUSTER, Frames
 from rgwot.keysteps.kmeans import kmeans
 

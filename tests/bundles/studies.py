@@ -9,9 +9,10 @@ from typing import Any
 
 from rgwot.bundles.make import make_bundle
 from rgwot.config.methods import FAMILIES
-from rgwot.config.settings import FeatureSettings, build, flatten
+from rgwot.config.settings import build, flatten
 from rgwot.embedding.embed import embed
 from rgwot.embedding.train import train
+from rgwot.features.settings import FeatureSettings
 from rgwot.keysteps.decode import decode
 from rgwot.paths import EMBEDDINGS, SEGMENTS, Run, Tree
 from rgwot.records import read_segments

@@ -7,7 +7,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from rgwot.baselines.graph import clips_of, fit_graph, most_similar, node_vectors, random_walks, unity_graph
-from rgwot.config.settings import GraphSettings, Settings
+from rgwot.baselines.settings import GraphSettings
+from rgwot.config.settings import Settings
 from rgwot.embedding.pooled import spatial_means, unit
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError

@@ -16,10 +16,11 @@ import torch
 from torch import Tensor
 
 from rgwot.config.methods import FAMILIES, LOSSES
-from rgwot.config.settings import EncoderSettings, Settings
+from rgwot.config.settings import Settings
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.loop import Terms, Trainer, learned_by, objective
 from rgwot.embedding.model import encoder_of, load_model
+from rgwot.embedding.settings import EncoderSettings
 from rgwot.embedding.train import build_encoder, train
 from rgwot.features.index import open_stores
 from rgwot.losses.cidm import cidm_loss

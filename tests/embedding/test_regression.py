@@ -7,8 +7,10 @@ import pytest
 import torch
 
 from rgwot.baselines.regression import TimeRegressor, fit_regression, standardised, train_regressor
-from rgwot.config.settings import DataSettings, RegressionSettings, Settings
+from rgwot.baselines.settings import RegressionSettings
+from rgwot.config.settings import Settings
 from rgwot.embedding.pooled import spatial_means
+from rgwot.embedding.settings import DataSettings
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rgwot.config.settings import Settings, WhitenSettings
+from rgwot.config.settings import Settings
 from rgwot.embedding import whitened
 from rgwot.embedding.pooled import spatial_means
+from rgwot.embedding.settings import WhitenSettings
 from rgwot.embedding.whitened import (
     cell_means,
     condition,

@@ -17,10 +17,10 @@ from machine import resident_mib
 from videos import write_video
 from with_defaults import load_backbone
 
-from rgwot.config.settings import FeatureSettings
 from rgwot.datasets.manifest import write_manifest
 from rgwot.features.backbone import Backbone
 from rgwot.features.extract import extract
+from rgwot.features.settings import FeatureSettings
 from rgwot.features.store import open_store
 from rgwot.video import VideoError, probe, probing
 

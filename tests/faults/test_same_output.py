@@ -13,9 +13,10 @@ import pytest
 from configured import config
 from videos import write_video
 
-from rgwot.config.settings import FeatureSettings, build, flatten
+from rgwot.config.settings import build, flatten
 from rgwot.embedding.train import train
 from rgwot.features.extract import extract
+from rgwot.features.settings import FeatureSettings
 from rgwot.features.store import StoreWriter, open_store
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing

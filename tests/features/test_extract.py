@@ -13,11 +13,11 @@ import torch
 from videos import truncate, write_video
 from with_defaults import load_backbone
 
-from rgwot.config.settings import FeatureSettings
 from rgwot.features import chunks
 from rgwot.features.backbone import Backbone, weights_digest
 from rgwot.features.chunks import Extraction, side_folders
 from rgwot.features.extract import extract, identity
+from rgwot.features.settings import FeatureSettings
 from rgwot.features.store import CHUNK, StoreWriter, open_store
 from rgwot.timing import sample_times
 from rgwot.video import FrameReader, VideoError

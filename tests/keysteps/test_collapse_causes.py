@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 from embedded import write_store
 
-from rgwot.config.methods import CLUSTERING
-from rgwot.config.settings import DecodeSettings, GraphcutSettings, Settings, build
+from rgwot.config.methods import CLUSTERING, DecodeSettings
+from rgwot.config.settings import Settings, build
 from rgwot.evaluation.evaluate import evaluate
 from rgwot.keysteps.decode import decode
+from rgwot.keysteps.settings import GraphcutSettings
 
 MANIFEST = "video,name,path,annotation,duration_s,fps,width,height,status,reason"
 FPS, K = 2.0, 7

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from embedded import write_store
 
-from rgwot.config.methods import CLUSTERING
-from rgwot.config.settings import DecodeSettings, Settings, build
+from rgwot.config.methods import CLUSTERING, DecodeSettings
+from rgwot.config.settings import Settings, build
 from rgwot.keysteps.decode import decode
 from rgwot.runtime.errors import RgwotError
 

@@ -7,11 +7,13 @@ import sys
 import numpy as np
 import pytest
 
-from rgwot.config.settings import DecodeSettings, GraphcutSettings, Settings
+from rgwot.config.methods import DecodeSettings
+from rgwot.config.settings import Settings
 from rgwot.keysteps import graphcut
 from rgwot.keysteps.chain import Metric, edge_weights, energy, label_distance, minimise_chain
 from rgwot.keysteps.graphcut import decode_graphcut, expand
 from rgwot.keysteps.interface import Decoded, Frames
+from rgwot.keysteps.settings import GraphcutSettings
 
 METRICS: list[Metric] = ["potts", "linear"]
 has_library = pytest.mark.skipif(not graphcut.has_library(), reason="gco-wrapper is not installed")

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rgwot.config.settings import MeanfieldSettings, Settings
+from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Frames
 from rgwot.keysteps.meanfield import MeanField, Windows, _Chain, _unary, decode_meanfield, label, minimise
+from rgwot.keysteps.settings import MeanfieldSettings
 
 
 def block(**keys: Any) -> MeanfieldSettings:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rgwot.config.settings import MeanfieldSettings
 from rgwot.keysteps import relative_time
 from rgwot.keysteps.relative_time import (
     HINT,
@@ -17,6 +16,7 @@ from rgwot.keysteps.relative_time import (
     largest_share,
     with_time,
 )
+from rgwot.keysteps.settings import MeanfieldSettings
 
 
 def test_is_the_inner_product_with_the_means_of_the_other_videos() -> None:

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from planted import recordings
 
 from rgwot.cli import cli
-from rgwot.config.methods import LEARNERS as NAMES
 from rgwot.config.settings import Settings
+from rgwot.keysteps.settings import LEARNERS as NAMES
 from rgwot.procedure import FOUND, LEARNERS, Event, deviations, learn
 from rgwot.procedure.files import read_deviation_list, read_procedure, read_recordings, write_procedure
 from rgwot.procedure.learning import LEARNER

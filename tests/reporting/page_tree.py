@@ -12,7 +12,8 @@ import pandas as pd
 from videos import write_video
 
 from rgwot import paths
-from rgwot.config.settings import DecodeSettings, Settings
+from rgwot.config.methods import DecodeSettings
+from rgwot.config.settings import Settings
 from rgwot.datasets.manifest import write_manifest
 from rgwot.embedding.stored import EmbeddedVideo, write_embedded
 from rgwot.evaluation.evaluate import evaluate

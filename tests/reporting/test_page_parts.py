@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from videos import number, write_video
 
-from rgwot.config.settings import TransportSettings
+from rgwot.config.methods import TransportSettings
 from rgwot.embedding.stored import EmbeddedVideo
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import named_order, names_in, names_of, read_names, result_id

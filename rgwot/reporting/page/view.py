@@ -19,7 +19,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rgwot.config.settings import Settings, TransportSettings
+from rgwot.config.methods import TransportSettings
+from rgwot.config.settings import Settings
 from rgwot.embedding.stored import EmbeddedVideo, read_embeddings
 from rgwot.records import read_manifest, read_segments
 from rgwot.reporting.figures.tsne import embed_2d

@@ -17,7 +17,7 @@ from rgwot.timing import VideoInfo, allowed_loss
 
 if TYPE_CHECKING:
     from rgwot.config.importing import ImportSettings
-    from rgwot.config.settings import FeatureSettings
+    from rgwot.features.settings import FeatureSettings
 
 #: Frames decoded per video, from the first to as near the end as the tolerance allows.
 SAMPLES = 5

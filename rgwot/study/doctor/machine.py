@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rgwot.config.extractors import extractor, missing_checkpoint
 from rgwot.config.registry import load
-from rgwot.config.settings import FeatureSettings
+from rgwot.features.settings import FeatureSettings
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.doctor.report import Finding
 

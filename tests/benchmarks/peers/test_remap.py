@@ -15,8 +15,8 @@ from remap import PartialResult, PartialSettings, chain_laplacian, laplace_kerne
 from torch import Tensor
 from with_defaults import OT
 
-from rgwot.config.methods import FAMILIES, LOSSES
-from rgwot.config.settings import TransportSettings, build
+from rgwot.config.methods import FAMILIES, LOSSES, TransportSettings
+from rgwot.config.settings import build
 
 Array = NDArray[np.float64]
 SETTINGS: dict[str, Any] = {

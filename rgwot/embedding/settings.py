@@ -1,0 +1,112 @@
+"""Settings of the encoder, its training, and the videos that it learns from; of whitened features."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from rgwot.blocks import Block, Count, NonNegative, Positive
+
+
+class EncoderSettings(Block):
+    """3-D convolutional embedder (methods 3.1)."""
+
+    BLOCK: ClassVar[str] = "encoder"
+
+    c: Count = Field(2, description="frames stacked per sample, itself included; paper")
+    D: Count = Field(128, description="dimensions of the embedding; paper")
+    channels: Count = Field(512, description="channels of both 3-D convolutions; public code")
+    hidden: Count = Field(512, description="units of both fully connected layers; public code")
+    dropout: Annotated[float, Field(ge=0, lt=1)] = Field(0.1, description="dropout before both layers; public code")
+    batch_norm: Literal["joint", "per_video"] = Field(
+        "joint", description="statistics over the pair, or per video as two GPUs under DataParallel give"
+    )
+    input_norm: Literal["auto", "channel", "whitened", "none"] = Field(
+        "auto",
+        description="standardise features per channel; whitened: per video, then projected onto whitened ones, at most "
+        "64 of maps and 32 of vectors; auto: whitened for vectors, channel for maps of random weights, else none",
+    )
+    speed: bool = Field(False, description="every whitened feature is accompanied by its speed")
+    unit_norm: bool = Field(True, description="embeddings of length 1; TCC, CnC, VAVA and OPEL train without")
+    beside: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.0,
+        description="share of whitened features in the squared length of an embedding; 0: the learned one alone",
+    )
+
+
+class TrainSettings(Block):
+    """Optimisation (methods 3.2, 3.7)."""
+
+    BLOCK: ClassVar[str] = "train"
+
+    N: Annotated[int, Field(ge=2)] = Field(32, description="frames sampled per video and step; paper")
+    iterations: Count = Field(10_000, description="iterations of one video pair; the paper's 'epochs'")
+    accumulation: Count = Field(4, description="iterations per optimiser step; public code")
+    lr: Positive = Field(1e-4, description="learning rate of Adam; paper")
+    weight_decay: NonNegative = Field(1e-5, description="coupled L2 weight decay; paper")
+    clip: Positive | None = Field(None, description="norm of the gradient of a step at most; null: any (gtcc: 1)")
+    precision: Literal["float32", "bfloat16", "auto"] = Field(
+        "float32",
+        description="arithmetic of convolutions (float32 on a GPU: TF32); auto: bfloat16 where the processor has it",
+    )
+    threads: Count = Field(4, description="CPU threads of one training; fixed, because they change rounding")
+    memory_gb: Positive = Field(
+        8.0, description="features held in memory when they fit, else read per step; whitened maps always are"
+    )
+    gpu_memory_gb: NonNegative | None = Field(
+        None, description="features held on the GPU when they fit; null: half of what is free when training starts"
+    )
+    save_every_s: NonNegative = Field(60.0, description="seconds between side checkpoints, the most that a kill loses")
+
+
+class DrawnVideosSettings(Block):
+    """How many videos are learned from."""
+
+    BLOCK: ClassVar[str] = "data"
+
+    n_train: Annotated[int, Field(ge=2)] | None = Field(
+        None, description="train on n videos drawn from the seed, of the training part under `split: holdout`"
+    )
+
+
+class DataSettings(DrawnVideosSettings):
+    """Which frames and videos are trained on (methods 3.2)."""
+
+    context_s: Positive = Field(0.5, description="seconds between context frames; 15 frames at 30 fps")
+    context_side: Literal["after", "before", "both"] = Field("after", description="side of the context frames")
+    split: Literal["all", "holdout"] = Field(
+        "all",
+        description="all: every video trains and is scored, as prior work does; holdout: only videos that neither "
+        "encoder nor clustering saw are scored",
+    )
+    holdout: Annotated[float, Field(gt=0, lt=1)] = Field(
+        0.35, description="share of videos held out under `split: holdout`; GTCC trains on 65 %"
+    )
+    split_by: Literal["subject", "video"] = Field(
+        "subject", description="a subject's videos stay on one side; a video whose name has no subject is its own"
+    )
+    split_seed: Annotated[int, Field(ge=0)] = Field(
+        0, description="seed of the split; all `seeds` are scored on the same videos"
+    )
+
+
+class WhitenSettings(Block):
+    """Whitened features, `whitened` (methods 4.12)."""
+
+    BLOCK: ClassVar[str] = "whiten"
+
+    smooth: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.02, description="moving average of the features, share of a video's length"
+    )
+    D: Count = Field(32, description="principal components kept at most")
+    floor: Annotated[float, Field(gt=0, lt=1)] = Field(
+        1e-4, description="components below this share of the largest variance are dropped"
+    )
+    grid: Count = Field(1, description="cells per side that maps are averaged over; 1: the whole map, as raw")
+    speed: bool = Field(False, description="add the logarithm of every channel's speed")
+    variability: bool | Literal["apart"] = Field(
+        False,
+        description="add the logarithm of every channel's standard deviation over the window of smooth; apart: "
+        "in a second block of the embedding, with D components of its own",
+    )

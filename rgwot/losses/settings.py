@@ -1,0 +1,86 @@
+"""Settings of the transport between the frames of two videos, of RGWOT's alignment loss and of C-IDM."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from rgwot.blocks import Block, Count, NonNegative, Positive
+
+
+class VirtualFrameSettings(Block):
+    """The virtual frame (methods 3.5)."""
+
+    BLOCK: ClassVar[str] = "ot"
+
+    zeta: NonNegative = Field(0.5, description="cost (or threshold) of the virtual frame; paper")
+
+
+class PairPlanSettings(VirtualFrameSettings):
+    """A plan between the frames of two videos (methods 3.3 to 3.5)."""
+
+    alpha: Annotated[float, Field(ge=0, lt=1)] = Field(0.3, description="weight of the structural term; paper")
+    epsilon: Positive = Field(0.07, description="weight of the entropy; paper")
+    rho: NonNegative = Field(0.35, description="weight of the temporal prior; paper")
+    virtual: Literal["cost", "threshold", "none"] = Field(
+        "cost",
+        description="virtual frame as a row and column of constant cost, as a threshold on the plan, or none",
+    )
+    max_iterations: Count = Field(100, description="outer iterations of the converged solver at most")
+    tolerance: Positive = Field(1e-6, description="marginal error of the converged plan, relative")
+    prior_time: Literal["positions", "times"] = Field(
+        "positions", description="temporal prior on sampled positions (paper) or on true relative times"
+    )
+
+
+class FusedGromovWassersteinSettings(PairPlanSettings):
+    """Regularised fused Gromov-Wasserstein transport (methods 3.3 to 3.5)."""
+
+    r: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.02, description="radius of the structural prior, share of N; paper"
+    )
+    solver: Literal["converged", "parity"] = Field(
+        "converged",
+        description="converged: log domain, 2 alpha gradient; parity: the public code's 25 x 1 passes",
+    )
+
+
+class SoftmaxSettings(Block):
+    """The softmax over the frames of the other video (methods 3.6)."""
+
+    BLOCK: ClassVar[str] = "loss"
+
+    tau: Positive = Field(0.1, description="softmax temperature; public code")
+
+
+class CrossEntropySettings(SoftmaxSettings):
+    """Cross-entropy with a plan (methods 3.6)."""
+
+    symmetric: bool = Field(False, description="average of X to Y and Y to X instead of X to Y alone")
+
+
+class CidmSettings(Block):
+    """Contrastive inverse difference moment, C-IDM (methods 3.6)."""
+
+    BLOCK: ClassVar[str] = "cidm"
+
+    beta: NonNegative = Field(1.0, description="weight of C-IDM; paper (printed there as ξ)")
+    lambda_: Positive = Field(2.0, alias="lambda", description="margin; paper")
+    sigma: Positive = Field(10.0, description="temporal window in `unit`; the paper's 300 frames at 30 fps")
+    unit: Literal["seconds", "native_frames", "share"] = Field(
+        "seconds", description="unit of sigma; share: of the video's length"
+    )
+    distance: Literal["squared", "euclidean"] = Field("squared", description="squared: as the public code")
+    weight: Literal["relative_time", "none"] = Field(
+        "relative_time", description="weight of far pairs: ((t_i - t_j) / L)^2 + 1, or 1"
+    )
+    positives: Literal["plain", "weighted"] = Field(
+        "plain", description="near pairs: d (public code), or d divided by the weight (paper)"
+    )
+    reduction: Literal["mean", "sum", "video_mean"] = Field(
+        "mean",
+        description="mean over rows, as the alignment loss; sum, and the total over N (RGWOT's code); or video_mean: "
+        "sum, averaged over the two videos (CnC)",
+    )
+    gradient: bool = Field(True, description="whether C-IDM trains the encoder; in CnC's released code it does not")
