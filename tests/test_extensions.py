@@ -7,12 +7,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
+from rgwot.blocks import Block
 from rgwot.config.methods import CLUSTERING, EMBEDDINGS, LOSSES
 from rgwot.config.registry import load
-from rgwot.config.settings import BLOCKS, defaults
+from rgwot.config.settings import defaults
 
 MINE = """
 import numpy as np
@@ -20,42 +22,46 @@ from pydantic import Field
 
 from rgwot import Extension
 from rgwot.config.methods import Decoder, Embedding, Family, Loss
+from rgwot.baselines.settings import RegressionSettings, SoftDtwSettings
 from rgwot.blocks import Block, Positive
 from rgwot.embedding.interface import Embedded
 from rgwot.keysteps.interface import Decoded
+from rgwot.keysteps.settings import ConsensusSettings, RestartSettings
+from rgwot.losses.settings import VirtualFrameSettings
 
 
 class ClockSettings(Block):
     "Nothing but time."
 
+    BLOCK = "clock"
+
     unit_s: Positive = Field(16.0, description="seconds")
 
 
-def align_position(batch, settings):
-    return settings.loss.gamma * ((batch.x - batch.y) ** 2).sum(2).mean(1)
+def align_position(batch, loss, frame):
+    return loss.gamma * ((batch.x - batch.y) ** 2).sum(2).mean(1)
 
 
-def align_clock(batch, settings):
-    return settings.clock.unit_s * ((batch.x - batch.y) ** 2).sum(2).mean(1)
+def align_clock(batch, clock):
+    return clock.unit_s * ((batch.x - batch.y) ** 2).sum(2).mean(1)
 
 
-def fit_clock(stores, settings, seed):
-    return lambda store: Embedded((store.time_s[:, None] / settings.clock.unit_s).astype(np.float32))
+def fit_clock(videos, seed, clock, regression):
+    return lambda video: Embedded((video.time_s[:, None] / clock.unit_s).astype(np.float32))
 
 
-def decode_pieces(frames, K, settings, generator):
+def decode_pieces(frames, K, generator, starts, consensus):
     return Decoded(np.concatenate([np.arange(length) * K // length for length in frames.lengths]))
 
 
 EXTENSION = Extension(
     losses={
-        "position": Loss(align_position, "distance at the same position", reads=("loss.gamma", "ot.zeta")),
-        "timed": Loss(align_clock, "the same, scaled", reads=("clock",)),
+        "position": Loss(align_position, "distance at the same position", settings=(SoftDtwSettings, VirtualFrameSettings)),
+        "timed": Loss(align_clock, "the same, scaled", settings=(ClockSettings,)),
     },
-    embeddings={"clock": Embedding(fit_clock, "nothing but time", reads=("clock", "regression"))},
-    decoders={"pieces": Decoder(decode_pieces, "equal pieces", reads=("decode.restarts", "consensus"))},
+    embeddings={"clock": Embedding(fit_clock, "nothing but time", settings=(ClockSettings, RegressionSettings))},
+    decoders={"pieces": Decoder(decode_pieces, "equal pieces", settings=(RestartSettings, ConsensusSettings))},
     methods=(Family("slow", "a slow clock", {"clock.unit_s": 32.0}, "clock"),),
-    settings={"clock": ClockSettings},
 )
 """
 PLANNED = """
@@ -164,8 +170,11 @@ import rgwot
 from rgwot.config.extensions import load_extensions
 from rgwot.config.methods import CLUSTERING, FAMILIES, LOSSES
 from rgwot.config.settings import ADDED_BLOCKS
-from mine import EXTENSION
-wrong = {"pieces": replace(EXTENSION.decoders["pieces"], reads=("decode.restart",))}
+from mine import EXTENSION, Block
+class Wrong(Block):
+    BLOCK = "decode"
+    restart: int = 1
+wrong = {"pieces": replace(EXTENSION.decoders["pieces"], settings=(Wrong,))}
 try:
     rgwot.extend(replace(EXTENSION, decoders=wrong))
 except rgwot.RgwotError as error:
@@ -198,9 +207,13 @@ def test_extensions_run_by_name(folder: Path) -> None:
         ('"clock": Embedding', '"lav": Embedding', "methods: lav: the library has one of this name"),
         ('Family("slow"', 'Family("vaot"', "methods: vaot: the library has one of this name"),
         ('"pieces": Decoder', '"uniform": Decoder', "decoders: uniform: the library has one of this name"),
-        ('settings={"clock"', 'settings={"ot"', "settings: ot: the library has one of this name"),
-        ('reads=("loss.gamma", "ot.zeta")', 'reads="ot.zeta"', "position: reads: found 'ot.zeta', expected a tuple"),
-        ('"regression")', '"regresion")', "clock: reads: unknown key 'regresion'; did you mean 'regression'"),
+        ('BLOCK = "clock"', 'BLOCK = "ot"', "timed: settings: unknown key 'ot.unit_s'"),
+        (
+            "settings=(SoftDtwSettings, VirtualFrameSettings)",
+            'settings="ot"',
+            "position: settings: found 'ot', expected",
+        ),
+        ('BLOCK = "clock"', 'BLOCK = ""', "expected a tuple of subclasses of Block with BLOCK"),
         ('"distance at', 'read=1, description="distance at', "unexpected keyword argument 'read'"),
         ("EXTENSION =", "OTHER =", "mine.py: expected EXTENSION"),
         ("import numpy as np", "import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
@@ -232,11 +245,11 @@ def test_mistakes_are_reported_in_one_line(folder: Path, right: str | None, wron
     ("right", "wrong", "message"),
     [
         (
-            "store.time_s[:, None]",
-            "store.time_s[1:, None]",
+            "video.time_s[:, None]",
+            "video.time_s[1:, None]",
             r"embedding of 0: found shape \(11, 1\), expected \(12, D\)",
         ),
-        ("store.time_s[:, None]", "store.read()", r"embedding of 0: found shape \(12, 4, 1, 1\), expected \(12, D\)"),
+        ("video.time_s[:, None]", "video.read()", r"embedding of 0: found shape \(12, 4, 1, 1\), expected \(12, D\)"),
         ("length) * K", "length) * (K + 1)", "decoder: found labels from 0 to 3, expected 24 .* from -1 to 2"),
         ("length) * K", "length - 1) * K", r"decoder: found labels of shape \(22,\) and type int64, expected 24 whole"),
     ],
@@ -250,6 +263,11 @@ def test_what_an_extension_makes_is_checked(folder: Path, right: str, wrong: str
 def test_entries_are_true() -> None:
     for entry in (*LOSSES.values(), *EMBEDDINGS.values(), *CLUSTERING.values()):
         assert entry.description
-        assert set(entry.reads) <= {*BLOCKS, *defaults()}
-        places = [entry.function, getattr(entry, "restore", ""), getattr(entry, "learned", "")]
-        assert all(callable(load(place)) for place in places if place)
+        assert set(entry.dotted()) <= set(defaults())
+        places = [entry.function, getattr(entry, "restore", "")]
+        for function in (load(place) for place in places if place):
+            # What planning knows of a function is what its signature says.
+            taken = list(get_type_hints(function).values())
+            blocks = [kind for kind in taken if isinstance(kind, type) and issubclass(kind, Block)]
+            assert blocks == list(entry.settings), function
+        assert callable(load(getattr(entry, "learned", "") or print))

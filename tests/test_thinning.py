@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from with_defaults import decode_by
 
 from rgwot.config.settings import build
 from rgwot.evaluation.metrics import adjusted_rand_score
 from rgwot.keysteps import consensus, relative_time, tree
-from rgwot.keysteps.consensus import decode_consensus
 from rgwot.keysteps.interface import Frames
 from rgwot.keysteps.relative_time import choose_share
 from rgwot.keysteps.settings import MeanfieldSettings
@@ -44,11 +44,11 @@ def test_the_consensus_and_the_tree_of_every_third_sample(monkeypatch: pytest.Mo
     x, settings = steps(), build({"consensus.partitions": 4, "consensus.starts": 2}, "test")
     chosen, counts, nearest = thinned(LENGTHS, 70)
     assert counts == (20, 21, 20, 1)
-    few = decode_consensus(Frames(x[chosen], counts, 2.0), 4, settings, np.random.default_rng(0))
+    few = decode_by("consensus", Frames(x[chosen], counts, 2.0), 4, settings, np.random.default_rng(0))
     branches = grow(x[chosen], counts, np.random.default_rng(1))
     for module in (consensus, tree):
         monkeypatch.setattr(module, "MOST_SAMPLES", 70)
-    made = decode_consensus(Frames(x, LENGTHS, 2.0), 4, settings, np.random.default_rng(0))
+    made = decode_by("consensus", Frames(x, LENGTHS, 2.0), 4, settings, np.random.default_rng(0))
     assert made.memberships is not None
     assert made.memberships.shape == (len(x), 4)
     assert made.labels.tolist() == few.labels[nearest].tolist()
@@ -68,9 +68,9 @@ def test_the_consensus_segments_fewer_samples_and_refines_all(monkeypatch: pytes
     for refinements in (0, 2):
         keys = {"consensus.partitions": 4, "consensus.starts": 2, "consensus.refinements": refinements}
         wanted = build(keys, "test")
-        labels[refinements] = decode_consensus(frames, 4, wanted, np.random.default_rng(0)).labels
+        labels[refinements] = decode_by("consensus", frames, 4, wanted, np.random.default_rng(0)).labels
         if not refinements:
-            few = decode_consensus(Frames(x[chosen], counts, 2.0), 4, wanted, np.random.default_rng(0))
+            few = decode_by("consensus", Frames(x[chosen], counts, 2.0), 4, wanted, np.random.default_rng(0))
             assert labels[0].tolist() == few.labels[nearest].tolist()
     # Every border where it is, and not only where samples were segmented.
     truth = np.concatenate([np.arange(n) * 4 // n for n in LENGTHS])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,18 @@ from torch import Tensor
 from rgwot import transport
 from rgwot.baselines.kantorovich import SoftMatching
 from rgwot.baselines.kantorovich import kantorovich_match as match
-from rgwot.config.methods import DecodeSettings, LossSettings, TransportSettings
+from rgwot.config.methods import DECODERS, EMBEDDINGS, DecodeSettings, LossSettings, TransportSettings
+from rgwot.config.settings import Settings
 from rgwot.embedding.encoder import Encoder, seeded
+from rgwot.embedding.interface import EmbedVideo
 from rgwot.embedding.settings import EncoderSettings, TrainSettings
 from rgwot.features import backbone
 from rgwot.features.backbone import Backbone
 from rgwot.features.settings import FeatureSettings
+from rgwot.features.store import FeatureStore
 from rgwot.keysteps import fuzzy_cmeans as fuzzy
 from rgwot.keysteps.fuzzy_cmeans import FuzzyCMeans
+from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.transport import FrameAlignment, TransportResult
 
 OT, LOSS, FEATURES, DECODE, TRAIN = (
@@ -57,3 +62,13 @@ def kantorovich_match(x: Tensor, y: Tensor, phi: Tensor, **changes: Any) -> Soft
     """Settings of the blocks ``loss`` (prior, lambda1, lambda2) and ``ot`` (zeta, sinkhorn, last)."""
     loss = {key: changes.pop(key) for key in ("prior", "lambda1", "lambda2") if key in changes}
     return match(x, y, phi, OT.model_copy(update=changes), LOSS.model_copy(update=loss))
+
+
+def decode_by(name: str, frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+    decoded: Decoded = DECODERS[name].bound(settings)(frames, K, generator)
+    return decoded
+
+
+def fit_by(name: str, stores: Sequence[FeatureStore], settings: Settings, seed: int) -> EmbedVideo:
+    embed: EmbedVideo = EMBEDDINGS[name].bound(settings)(stores, seed)
+    return embed

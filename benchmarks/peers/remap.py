@@ -29,8 +29,9 @@ from torch import Tensor
 from rgwot.baselines.kantorovich import inter_video_loss
 from rgwot.blocks import Block, NonNegative, Positive
 from rgwot.config.extensions import Extension
-from rgwot.config.methods import Family, Loss, PairPlanSettings
+from rgwot.config.methods import Family, Loss
 from rgwot.losses.interface import PairBatch, accurate
+from rgwot.losses.settings import PairPlanSettings
 from rgwot.transport.costs import cosine_cost
 from rgwot.transport.fused_gromov_wasserstein import where_state
 from rgwot.transport.matching import alignment_cost, real_frames

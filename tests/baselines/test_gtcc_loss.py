@@ -269,7 +269,7 @@ def batch_of(x: Tensor, y: Tensor, seed: int = 0, iteration: int = 0, planned: i
     )  # fmt: skip
 
 
-SETTINGS = build(FAMILIES["gtcc"].overrides, "test")
+SETTINGS = build(FAMILIES["gtcc"].overrides, "test").loss
 
 
 @pytest.mark.parametrize(("iteration", "epoch"), [(0, 0), (199, 0), (200, 1), (9_999, 49)])
@@ -285,7 +285,7 @@ def test_a_fiftieth_of_the_training_is_an_epoch(iteration: int, epoch: int) -> N
 
 def test_nothing_is_dropped_where_all_of_a_frame_is_kept() -> None:
     x, y = walk(12, 1, 24), walk(13, 1, 24)
-    everything = build({**FAMILIES["gtcc"].overrides, "loss.keep": 1.0}, "test")
+    everything = build({**FAMILIES["gtcc"].overrides, "loss.keep": 1.0}, "test").loss
     batch = batch_of(x, y)
     loss = align_gtcc(batch, everything)
     for value in batch.learned.parameters():

@@ -5,12 +5,13 @@ import math
 
 import numpy as np
 import pytest
+from with_defaults import decode_by
 
-from rgwot.baselines.subset import decode_subset, select
+from rgwot.baselines.subset import select
 from rgwot.config.methods import DecodeSettings
 from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Frames
-from rgwot.keysteps.kmeans import decode_kmeans, kmeans
+from rgwot.keysteps.kmeans import kmeans
 from rgwot.runtime.errors import RgwotError
 
 
@@ -61,8 +62,8 @@ def test_it_ends_where_nothing_is_gained() -> None:
 @pytest.mark.parametrize("centres", [None, 7])
 def test_with_as_many_centres_as_key_steps_it_is_k_means(centres: int | None) -> None:
     frames, others = walk(300), walk(80, seed=1)
-    subset = decode_subset(frames, 7, settings(centres=centres), np.random.default_rng(4))
-    plain = decode_kmeans(frames, 7, Settings(), np.random.default_rng(4))
+    subset = decode_by("subset", frames, 7, settings(centres=centres), np.random.default_rng(4))
+    plain = decode_by("kmeans", frames, 7, Settings(), np.random.default_rng(4))
     np.testing.assert_array_equal(subset.labels, plain.labels)
     assert subset.predict is not None
     assert plain.predict is not None
@@ -73,7 +74,7 @@ def test_with_as_many_centres_as_key_steps_it_is_k_means(centres: int | None) ->
 def test_the_original_configuration() -> None:
     frames = walk(200)
     block = settings(K=15, centres=30, restarts=6)
-    made = decode_subset(frames, 15, block, np.random.default_rng(2))
+    made = decode_by("subset", frames, 15, block, np.random.default_rng(2))
     centres = kmeans(frames.x, 30, np.random.default_rng(2), restarts=6).centres
     distances = np.linalg.norm(frames.x[:, None] - centres[None], axis=2)
     chosen = sorted(select(-distances.T, 15))
@@ -85,17 +86,17 @@ def test_the_original_configuration() -> None:
         "mean_distance": pytest.approx(distances[:, chosen].min(axis=1).mean()),
     }
     # Chosen among 30, they are not the 15 means.
-    assert not np.array_equal(made.labels, decode_kmeans(frames, 15, Settings(), np.random.default_rng(2)).labels)
+    assert not np.array_equal(made.labels, decode_by("kmeans", frames, 15, Settings(), np.random.default_rng(2)).labels)
 
 
 def test_fewer_centres_than_key_steps_are_refused() -> None:
     with pytest.raises(RgwotError, match=r"decode\.centres: found 5, expected at least K = 7"):
-        decode_subset(walk(30), 7, settings(centres=5), np.random.default_rng(0))
+        decode_by("subset", walk(30), 7, settings(centres=5), np.random.default_rng(0))
 
 
 def test_few_samples() -> None:
     two = Frames(np.repeat(np.eye(2), 4, axis=0), (8,), 2.0)
-    made = decode_subset(two, 7, Settings(), np.random.default_rng(0))
+    made = decode_by("subset", two, 7, Settings(), np.random.default_rng(0))
     assert made.facts["subset"]["representatives"] == 2
     assert len(set(made.labels[:4])) == len(set(made.labels[4:])) == 1
     assert made.labels[0] != made.labels[4]

@@ -110,7 +110,7 @@ def test_gradient_of_the_transported_cost() -> None:
 
 def of_family(name: str, batch: PairBatch, **changes: object) -> Tensor:
     settings = build({**FAMILIES[name].overrides, "loss.window": 2, **changes}, "test")
-    return LOSSES[settings.loss.alignment].load()(batch, settings)
+    return LOSSES[settings.loss.alignment].bound(settings)(batch)
 
 
 def test_families_differ_as_described() -> None:

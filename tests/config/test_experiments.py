@@ -186,7 +186,7 @@ def test_canonical_decoder(written, method, canonical):
         ("rgwot@K=3", "unknown key"),
         ("raw@alpha=0.5", "no keys but data.split"),
         ("none@data.n_train=3", "no keys but data.split"),
-        ("cte@graph.D=3", "no keys but data.split.*data.n_train.*regression.E"),
+        ("cte@graph.D=3", "no keys but data.n_train.*data.split.*regression.E"),
         ("gpl@data.n_train=3", "no keys but data.split.*graph.clip_s"),
         ("rgwot@regression.E=3", "unknown key 'regression.E'"),
         ("gpl@graph.background=1", "graph.background: .*less than 1"),

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from with_defaults import fit_by
 
 from rgwot.config.settings import Settings
 from rgwot.embedding.embed import embed
 from rgwot.embedding.pooled import unit
 from rgwot.embedding.stored import read_embeddings
 from rgwot.embedding.train import train
-from rgwot.embedding.whitened import fit_whitened
 from rgwot.features.index import open_stores
 
 SHARE = 0.7
@@ -41,7 +41,7 @@ def test_both_parts_are_what_they_are_alone(
     both = embedded(index, tmp_path / "both", settings(data__split=split, encoder__beside=SHARE), held_out)
     stores = open_stores(index, index.parent)
     seen = [store for store in stores if store.video not in held_out]
-    white = fit_whitened(seen, Settings(), 0)
+    white = fit_by("whitened", seen, Settings(), 0)
     centre = np.concatenate([alone[store.video] for store in seen]).mean(axis=0)
     for store in stores:
         found, learned = both[store.video], alone[store.video]

@@ -13,15 +13,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from rgwot.config.methods import FAMILIES, LOSSES
 from rgwot.config.settings import Settings
 from rgwot.embedding.bank import FeatureBank
-from rgwot.embedding.loop import Terms, Trainer, learned_by, objective
+from rgwot.embedding.encoder import seeded
+from rgwot.embedding.loop import Recipe, Terms, Trainer, objective
 from rgwot.embedding.model import encoder_of, load_model
-from rgwot.embedding.settings import EncoderSettings
-from rgwot.embedding.train import build_encoder, train
+from rgwot.embedding.train import build_encoder, recipe_of, train
 from rgwot.features.index import open_stores
 from rgwot.losses.cidm import cidm_loss
 from rgwot.losses.interface import PairBatch
@@ -100,26 +100,34 @@ class Recorder:
         return getattr(self.values, key)
 
 
+def learned_by(recipe: Recipe) -> nn.Module | None:
+    make = recipe.learned
+    return seeded(0, lambda: make(5)) if make else None
+
+
+def losses(batch: PairBatch, settings: Settings) -> Terms:
+    recipe = recipe_of(settings)
+    return objective(batch, recipe.align, recipe.cidm)
+
+
 @pytest.mark.parametrize("name", LOSSES)
 def test_the_keys_an_alignment_is_said_to_read_are_those_it_reads(name: str) -> None:
     read: set[str] = set()
     settings = Settings.model_validate({"loss": {"alignment": name}})
     recording = SimpleNamespace(ot=Recorder("ot", settings.ot, read), loss=Recorder("loss", settings.loss, read))
-    batch = replace(
-        random_batch(), learned=learned_by(settings.model_copy(update={"encoder": EncoderSettings(D=5)}), 0)
-    )
+    batch = replace(random_batch(), learned=learned_by(recipe_of(settings)))
     if batch.learned is not None:
         batch.learned.double()
-    LOSSES[name].load()(batch, recording)  # type: ignore[arg-type]
-    assert read == set(LOSSES[name].reads)
+    LOSSES[name].bound(recording)(batch)
+    assert read == set(LOSSES[name].dotted())
 
 
 def aligned(name: str, batch: PairBatch) -> Terms:
     """Losses with an alignment and its defaults; what that learns begins from one seed."""
     settings = Settings.model_validate({"loss": {"alignment": name, "window": 2}, "encoder": {"D": 5}})
-    learned = learned_by(settings, 0)
+    learned = learned_by(recipe_of(settings))
     learned = learned.to(batch.x.dtype) if learned is not None and batch.x.dtype == torch.float64 else learned
-    return objective(replace(batch, learned=learned), settings)
+    return losses(replace(batch, learned=learned), settings)
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -145,7 +153,7 @@ def test_autocast_does_not_lower_the_precision(name: str) -> None:
 
 def test_every_key_of_the_two_blocks_is_read_by_some_alignment() -> None:
     every = {f"{block}.{key}" for block in ("ot", "loss") for key in getattr(Settings(), block).model_dump()}
-    assert {key for about in LOSSES.values() for key in about.reads} == every - {"loss.alignment"}
+    assert {key for about in LOSSES.values() for key in about.dotted()} == every - {"loss.alignment"}
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -167,7 +175,7 @@ def test_what_the_total_is(trained: Path) -> None:
 def test_cnc_adds_the_mean_over_videos_of_the_sum_over_pairs(of_family: Make) -> None:
     batch = random_batch()
     chosen = of_family("cnc", cidm__sigma=7.0, cidm__unit="seconds")
-    total, align, cidm = objective(batch, chosen)
+    total, align, cidm = losses(batch, chosen)
     sums = [
         summed(video, times, duration=lengths, distance="euclidean", positives="weighted")
         for video, times, lengths in (
@@ -176,7 +184,7 @@ def test_cnc_adds_the_mean_over_videos_of_the_sum_over_pairs(of_family: Make) ->
         )
     ]
     torch.testing.assert_close(cidm, sums[0] + sums[1])
-    torch.testing.assert_close(align, objective(batch, of_family("tcc")).loss)
+    torch.testing.assert_close(align, losses(batch, of_family("tcc")).loss)
     torch.testing.assert_close(total, align + (sums[0] + sums[1]) / 2)
 
 
@@ -199,18 +207,18 @@ def test_gtcc_asks_about_the_frames_of_either_video(of_family: Make) -> None:
     """With all of the few frames drawn and windows on one side, either video may come first."""
     chosen = of_family("gtcc", encoder__D=5)
     always = SimpleNamespace(choice=lambda n, size, replace: np.arange(n), integers=lambda n: 0)
-    batch = replace(random_batch(2), learned=learned_by(chosen, 0), chance=lambda iteration: always)
+    batch = replace(random_batch(2), learned=learned_by(recipe_of(chosen)), chance=lambda iteration: always)
     swapped = replace(
         batch,
         x=batch.y, x_times=batch.y_times, x_lengths=batch.y_lengths,
         y=batch.x, y_times=batch.x_times, y_lengths=batch.x_lengths,
     )  # fmt: skip
-    torch.testing.assert_close(objective(swapped, chosen).loss, objective(batch, chosen).loss)
+    torch.testing.assert_close(losses(swapped, chosen).loss, losses(batch, chosen).loss)
 
 
 def test_lav_is_soft_dtw_and_half_the_contrast_over_the_frames(of_family: Make) -> None:
     batch = random_batch(1)
-    total, align, cidm = objective(batch, of_family("lav", cidm__sigma=7.0, cidm__unit="seconds"))
+    total, align, cidm = losses(batch, of_family("lav", cidm__sigma=7.0, cidm__unit="seconds"))
     for p in range(3):
         cost = torch.cdist(batch.x[p], batch.y[p]) ** 2
         before = torch.full((5, 5), torch.inf, dtype=torch.float64)
@@ -262,11 +270,16 @@ def test_the_alignment_falls_on_a_planted_problem(task: Path, of_family: Make, t
     assert align[-steps // 4 :].mean() < 0.95 * align[: steps // 4].mean()
 
 
+def trainer_of(settings: Settings, bank: FeatureBank, seed: int, double: bool = False) -> Trainer:
+    encoder = build_encoder(settings.encoder, settings.train.precision, seed, bank, "random")[0]
+    return Trainer(encoder.double() if double else encoder, bank, recipe_of(settings), seed)
+
+
 def test_what_a_loss_learns_is_trained_and_comes_from_the_seed(task: Path, of_family: Make) -> None:
     bank = FeatureBank(open_stores(task, task.parent), 1.0)
     chosen = of_family("gtcc", train__iterations=4)
     before = torch.random.get_rng_state()
-    trainers = [Trainer(build_encoder(chosen, seed, bank, "random")[0], bank, chosen, seed) for seed in (0, 0, 1)]
+    trainers = [trainer_of(chosen, bank, seed) for seed in (0, 0, 1)]
     assert torch.equal(torch.random.get_rng_state(), before)
     first, same, other = ([value.clone() for value in trainer.learned.parameters()] for trainer in trainers)
     assert all(torch.equal(a, b) for a, b in zip(first, same, strict=True))
@@ -278,7 +291,7 @@ def test_what_a_loss_learns_is_trained_and_comes_from_the_seed(task: Path, of_fa
     with pytest.raises(RgwotError, match="iteration 1: loss is nan"):
         trainers[1].run(lambda records: True)
     plain = of_family("tcc")
-    assert Trainer(build_encoder(plain, 0, bank, "random")[0], bank, plain, 0).learned is None
+    assert trainer_of(plain, bank, 0).learned is None
 
 
 @pytest.mark.parametrize("batch_norm", ["joint", "per_video"])
@@ -291,7 +304,7 @@ def test_pairs_in_one_forward_pass_equal_pairs_one_by_one(
     histories = []
     # In float32 Adam makes much of the rounding of tiny gradients.
     for pairs_at_once in (1, 3, 4):
-        trainer = Trainer(build_encoder(chosen, 0, bank, "random")[0].double(), bank, chosen, 0)
+        trainer = trainer_of(chosen, bank, 0, double=True)
         trainer.pairs_at_once = pairs_at_once
         trainer.run(lambda records: True)
         histories.append([record[1:4] for record in trainer.history])

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from with_defaults import fit_by
 
 from rgwot.config.settings import Settings, build
 from rgwot.embedding import projection as projected
@@ -15,7 +16,7 @@ from rgwot.embedding.embed import embed
 from rgwot.embedding.projection import fit_projection, moments
 from rgwot.embedding.stored import read_embeddings
 from rgwot.embedding.train import long_window, train
-from rgwot.embedding.whitened import fit_whitened, speed
+from rgwot.embedding.whitened import speed
 from rgwot.features.index import open_stores
 from rgwot.runtime.errors import RgwotError
 
@@ -82,7 +83,10 @@ def test_vectors_are_accompanied_by_their_speed_as_those_of_the_method_whitened(
 ) -> None:
     index = write_vectors([sensors(0), sensors(1, 40)])
     stores = open_stores(index, index.parent)
-    project, embed_one = fit_projection(stores, speed=True), fit_whitened(stores, build({"whiten.speed": True}, "t"), 0)
+    project, embed_one = (
+        fit_projection(stores, speed=True),
+        fit_by("whitened", stores, build({"whiten.speed": True}, "t"), 0),
+    )
     for store in stores:
         x = project(store).read()[:, :, 0, 0].astype(np.float64)
         np.testing.assert_allclose(x / np.linalg.norm(x, axis=1, keepdims=True), embed_one(store).embedding, atol=2e-3)
@@ -116,7 +120,7 @@ def test_vectors_are_white_as_the_method_whitened_has_them(write_vectors: Callab
     x = [store.read()[:, :, 0, 0].astype(np.float64) for store in made]
     assert [one.shape for one in x] == [(50, 6), (40, 6)]
     assert np.cov(np.concatenate(x).T, bias=True) == pytest.approx(np.eye(6), abs=0.01)
-    embed_one = fit_whitened(stores, Settings(), seed=0)
+    embed_one = fit_by("whitened", stores, Settings(), seed=0)
     for store, one in zip(stores, x, strict=True):
         lengths = np.linalg.norm(one, axis=1, keepdims=True)
         np.testing.assert_allclose(one / lengths, embed_one(store).embedding, atol=2e-3)

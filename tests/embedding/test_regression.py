@@ -5,8 +5,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from with_defaults import fit_by
 
-from rgwot.baselines.regression import TimeRegressor, fit_regression, standardised, train_regressor
+from rgwot.baselines.regression import TimeRegressor, standardised, train_regressor
 from rgwot.baselines.settings import RegressionSettings
 from rgwot.config.settings import Settings
 from rgwot.embedding.pooled import spatial_means
@@ -76,7 +77,7 @@ def test_training_against_adam_by_hand() -> None:
 def test_it_learns_when_a_frame_is_and_new_videos_follow(write_stores: Callable[..., list[FeatureStore]]) -> None:
     stores = write_stores({name: drifting(60, seed) for seed, name in enumerate("abcd")})
     settings = Settings(regression=RegressionSettings(E=5, epochs=60, lr=0.01, batch=32, standardise=True))
-    embed = fit_regression(stores[:3], settings, seed=0)
+    embed = fit_by("regression", stores[:3], settings, seed=0)
     early, late = (embed(stores[3]).embedding[rows].mean(axis=0) for rows in (slice(0, 15), slice(45, 60)))
     spread = embed(stores[3]).embedding.std(axis=0).max()
     assert np.abs(early - late).max() > 1.5 * spread
@@ -94,7 +95,7 @@ def test_the_seed_decides_and_threads_do_not(write_stores: Callable[..., list[Fe
     made = []
     for threads, seed in ((1, 0), (3, 0), (1, 1)):
         torch.set_num_threads(threads)
-        made.append(fit_regression(stores, settings, seed)(stores[0]).embedding)
+        made.append(fit_by("regression", stores, settings, seed)(stores[0]).embedding)
         assert torch.get_num_threads() == threads
     torch.set_num_threads(before)
     np.testing.assert_array_equal(made[0], made[1])
@@ -114,22 +115,24 @@ def test_features_are_standardised_within_their_video_only_where_that_is_asked_f
     times = torch.from_numpy(np.tile(np.arange(30, dtype=np.float32) / 30, 2))
     model = train_regressor(torch.from_numpy(np.concatenate(read)), times, chosen, 0)
     expected = model.embed(torch.from_numpy(read[1])).detach().numpy()
-    found = fit_regression(stores, Settings(regression=chosen), 0)(stores[1]).embedding
+    found = fit_by("regression", stores, Settings(regression=chosen), 0)(stores[1]).embedding
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_only_the_drawn_videos_train(write_stores: Callable[..., list[FeatureStore]]) -> None:
     stores = write_stores({name: drifting(20, seed) for seed, name in enumerate("abcd")})
     few = Settings(regression=SMALL, data=DataSettings(n_train=2))
-    found = fit_regression(stores, few, seed=0)(stores[0]).embedding
+    found = fit_by("regression", stores, few, seed=0)(stores[0]).embedding
     alike = [
-        np.array_equal(found, fit_regression([one, other], Settings(regression=SMALL), seed=0)(stores[0]).embedding)
+        np.array_equal(
+            found, fit_by("regression", [one, other], Settings(regression=SMALL), seed=0)(stores[0]).embedding
+        )
         for i, one in enumerate(stores)
         for other in stores[i + 1 :]
     ]
     assert sum(alike) == 1
     with pytest.raises(RgwotError, match=r"data\.n_train: found 5, expected at most the 4 videos"):
-        fit_regression(stores, Settings(data=DataSettings(n_train=5)), seed=0)
+        fit_by("regression", stores, Settings(data=DataSettings(n_train=5)), seed=0)
 
 
 def test_a_diverging_training_is_one_line() -> None:

@@ -21,7 +21,7 @@ from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder
 from rgwot.embedding.loop import Record, Trainer, objective
 from rgwot.embedding.resume import Checkpoint
-from rgwot.embedding.train import build_encoder, inactive_prior, train
+from rgwot.embedding.train import build_encoder, inactive_prior, recipe_of, train
 from rgwot.features.index import open_stores
 from rgwot.losses.interface import PairBatch
 from rgwot.runtime.errors import RgwotError
@@ -71,7 +71,7 @@ def test_input_norm_follows_the_weights(make_task: Callable[..., Path], settings
         ("auto", "imagenet1k_v1", False), ("auto", "random", True), ("channel", "imagenet1k_v1", True),
         ("none", "random", False),
     ]:  # fmt: skip
-        encoder, architecture = build_encoder(settings(encoder__input_norm=key), 0, bank, weights)
+        encoder, architecture = build_encoder(settings(encoder__input_norm=key).encoder, "float32", 0, bank, weights)
         assert encoder.input_norm is architecture["input_norm"] is expected
 
 
@@ -81,7 +81,8 @@ def test_only_a_total_with_the_contrast_is_divided_by_the_frames(beta: float) ->
     frames = torch.eye(2, dtype=torch.float64)[None]
     times, length = torch.tensor([[0.0, 100.0]], dtype=torch.float64), torch.tensor([1000.0], dtype=torch.float64)
     batch = PairBatch(frames, frames, times, length, times, length, torch.tensor([0]))
-    loss, align, contrast = objective(batch, build({**FAMILIES["rgwot-parity"].overrides, "cidm.beta": beta}, "test"))
+    recipe = recipe_of(build({**FAMILIES["rgwot-parity"].overrides, "cidm.beta": beta}, "test"))
+    loss, align, contrast = objective(batch, recipe.align, recipe.cidm)
     # Virtual frame first; the others 0 or 1 apart, and half a video apart beside the diagonal.
     cost = np.array([[0.5, 0.5, 0.5], [0.5, 0, 1 + 0.35 / 2], [0.5, 1 + 0.35 / 2, 0]])
     kernel = np.exp(-0.7 * cost / 0.07)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from embedded import write_store
-from with_defaults import fuzzy_cmeans
+from with_defaults import decode_by, fuzzy_cmeans
 
 from rgwot.config.methods import CLUSTERING
 from rgwot.config.settings import Settings, build
@@ -22,7 +22,6 @@ from rgwot.keysteps import decode as stage
 from rgwot.keysteps.decode import decode
 from rgwot.keysteps.fuzzy_cmeans import frame_of, memberships_in
 from rgwot.keysteps.interface import Decoded, Frames
-from rgwot.keysteps.kmeans import decode_kmeans
 from rgwot.keysteps.trivial import decode_trivial
 from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.runtime.errors import RgwotError
@@ -102,7 +101,7 @@ def test_without_any_difference_in_training_new_samples_belong_to_all_clusters_a
 def test_each_old_sample_is_labelled_as_it_was(decoder: str) -> None:
     x = walk([0, 1, 2, 3], 5, noise=0.5)
     frames = Frames(x, (16, 16), FPS)
-    made = CLUSTERING[decoder].load()(frames, 4, Settings(), np.random.default_rng(1))
+    made = decode_by(decoder, frames, 4, Settings(), np.random.default_rng(1))
     assert made.predict is not None
     if decoder == "consensus":
         # Classifiers of the other videos label a study; other videos are labelled by one of all of them.
@@ -113,7 +112,7 @@ def test_each_old_sample_is_labelled_as_it_was(decoder: str) -> None:
 
 def test_k_means_takes_the_nearest_mean() -> None:
     x = np.array([[0.0], [0.2], [10.0], [10.4]])
-    made = decode_kmeans(Frames(x, (4,), FPS), 2, Settings(), np.random.default_rng(0))
+    made = decode_by("kmeans", Frames(x, (4,), FPS), 2, Settings(), np.random.default_rng(0))
     assert made.predict is not None
     # Means 0.1 and 10.2: the border lies at 5.15.
     labels = made.predict(Frames(np.array([[-50.0], [5.1], [5.2], [99.0]]), (4,), FPS)).labels
@@ -134,11 +133,11 @@ def test_a_collapse_on_the_videos_held_out_is_told(tmp_path: Path) -> None:
 def test_a_decoder_that_cannot_label_new_videos_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = []
 
-    def blind(frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
+    def blind(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
         shown.append(frames.lengths)
         return Decoded(np.arange(len(frames.x)) % K)
 
-    monkeypatch.setattr(stage, "CLUSTERING", {"blind": SimpleNamespace(load=lambda: blind)})
+    monkeypatch.setattr(stage, "CLUSTERING", {"blind": SimpleNamespace(bound=lambda settings: blind)})
     with pytest.raises(RgwotError, match="'blind': cannot label videos held out"):
         run(tmp_path / "e.zarr", videos(), "blind", ["d"])
     assert shown == [(24, 24, 24)]

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
+from with_defaults import decode_by
 
 from rgwot.config.settings import Settings, build
 from rgwot.keysteps import consensus
-from rgwot.keysteps.consensus import blocks_of, decode_consensus
+from rgwot.keysteps.consensus import blocks_of
 from rgwot.keysteps.interface import Frames, directions
 from rgwot.keysteps.ordering import order_information
 from rgwot.keysteps.relative_time import with_time
@@ -27,8 +28,8 @@ def videos(noise: float, seed: int = 0, V: int = 8) -> tuple[Frames, np.ndarray]
 
 def test_finds_the_steps_and_the_same_ones_again() -> None:
     frames, truth = videos(noise=1.0)
-    made = decode_consensus(frames, 5, Settings(), np.random.default_rng(0))
-    again = decode_consensus(frames, 5, Settings(), np.random.default_rng(0))
+    made = decode_by("consensus", frames, 5, Settings(), np.random.default_rng(0))
+    again = decode_by("consensus", frames, 5, Settings(), np.random.default_rng(0))
     assert adjusted_rand_score(truth, made.labels) > 0.95
     assert (made.labels == again.labels).all()
     assert made.memberships is not None
@@ -43,7 +44,7 @@ def test_is_better_than_a_single_segmentation_on_average(monkeypatch: pytest.Mon
         scores = []
         for seed in range(4):
             frames, truth = videos(noise=2.2, seed=seed)
-            made = decode_consensus(frames, 5, settings, np.random.default_rng(seed))
+            made = decode_by("consensus", frames, 5, settings, np.random.default_rng(seed))
             scores.append(adjusted_rand_score(truth, made.labels))
         found[partitions] = float(np.mean(scores))
     assert found[12] > found[1]
@@ -62,7 +63,7 @@ def test_a_pool_that_went_wrong_is_outvoted(spoiled: int, monkeypatch: pytest.Mo
         return pool._replace(x=np.eye(K)[thirds]) if next(made_before) == spoiled else pool
 
     monkeypatch.setattr(consensus, "_pool", spoil)
-    made = decode_consensus(frames, 5, settings, np.random.default_rng(0))
+    made = decode_by("consensus", frames, 5, settings, np.random.default_rng(0))
     assert adjusted_rand_score(truth, made.labels) > 0.95
     # Nor is it the one that other videos are labelled by.
     assert made.predict is not None
@@ -75,7 +76,7 @@ def test_a_pool_that_went_wrong_is_outvoted(spoiled: int, monkeypatch: pytest.Mo
 
 def test_a_single_video_is_segmented_from_one_pool() -> None:
     frames, _ = videos(noise=1.0, V=1)
-    made = decode_consensus(frames, 5, build({"consensus.partitions": 6}, "test"), np.random.default_rng(0))
+    made = decode_by("consensus", frames, 5, build({"consensus.partitions": 6}, "test"), np.random.default_rng(0))
     assert made.twice is None
     assert made.facts["consensus"]["partitions"] == 6
 
@@ -86,7 +87,7 @@ def test_other_videos_are_labelled_by_the_same_clusters(blocks: int, refinements
     half = Frames(frames.x[:240], (60,) * 4, 2.0)
     keys = {"consensus.blocks": blocks, "consensus.partitions": 12, "consensus.refinements": refinements}
     wanted = build(keys, "test")
-    made = decode_consensus(half, 5, wanted, np.random.default_rng(0))
+    made = decode_by("consensus", half, 5, wanted, np.random.default_rng(0))
     assert made.predict is not None
     new = made.predict(Frames(frames.x[240:], (60,) * 4, 2.0)).labels
     assert adjusted_rand_score(truth, np.concatenate([made.labels, new])) > 0.9
@@ -95,7 +96,7 @@ def test_other_videos_are_labelled_by_the_same_clusters(blocks: int, refinements
 
 def test_fewer_different_samples_than_key_steps() -> None:
     frames = Frames(np.repeat(np.eye(2), 5, axis=0), (5, 5), 2.0)
-    made = decode_consensus(frames, 4, Settings(), np.random.default_rng(0))
+    made = decode_by("consensus", frames, 4, Settings(), np.random.default_rng(0))
     assert len(np.unique(made.labels[:5])) == 1
     assert made.labels[0] != made.labels[-1]
 
@@ -128,7 +129,7 @@ def test_the_start_of_least_energy_is_the_answer_unless_another_has_more_order()
     facts = []
     for order in (0.0, 0.3, 1e6):
         wanted = build({"consensus.partitions": 4, "consensus.refinements": 0, "consensus.order": order}, "test")
-        made = decode_consensus(frames, 5, wanted, np.random.default_rng(0))
+        made = decode_by("consensus", frames, 5, wanted, np.random.default_rng(0))
         facts.append(made.facts["consensus"])
         assert facts[-1]["order_information"] == pytest.approx(order_information(made.labels, frames.lengths))
     # Of the same thirty: the more order weighs, the more there is, and the higher the energy.

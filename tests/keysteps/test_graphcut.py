@@ -6,12 +6,13 @@ import sys
 
 import numpy as np
 import pytest
+from with_defaults import decode_by
 
 from rgwot.config.methods import DecodeSettings
 from rgwot.config.settings import Settings
 from rgwot.keysteps import graphcut
 from rgwot.keysteps.chain import Metric, edge_weights, energy, label_distance, minimise_chain
-from rgwot.keysteps.graphcut import decode_graphcut, expand
+from rgwot.keysteps.graphcut import expand
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.keysteps.settings import GraphcutSettings
 
@@ -134,9 +135,9 @@ def path_frames() -> Frames:
 @pytest.mark.parametrize("solver", ["expansion", "exact"])
 def test_decoder_finds_planted_steps_and_reports_the_gap(solver: str) -> None:
     settings = Settings(decode=DecodeSettings(K=4), graphcut=GraphcutSettings.model_validate({"solver": solver}))
-    decoded = decode_graphcut(path_frames(), 4, settings, np.random.default_rng(0))
+    decoded = decode_by("graphcut", path_frames(), 4, settings, np.random.default_rng(0))
     given = settings.model_copy(update={"decode": DecodeSettings(K=4, m=1.3)})
-    assert decode_graphcut(path_frames(), 4, given, np.random.default_rng(0)).facts["m"] == 1.3
+    assert decode_by("graphcut", path_frames(), 4, given, np.random.default_rng(0)).facts["m"] == 1.3
     runs = np.flatnonzero(np.diff(decoded.labels)) + 1
     np.testing.assert_array_equal(runs, [30, 60, 90, 120, 150, 180, 210])
     assert decoded.labels[0] == decoded.labels[150]
@@ -150,7 +151,7 @@ def test_decoder_finds_planted_steps_and_reports_the_gap(solver: str) -> None:
 def test_without_the_library_the_exact_solver_takes_its_place_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     def cut(solver: str) -> Decoded:
         settings = Settings(decode=DecodeSettings(K=4), graphcut=GraphcutSettings.model_validate({"solver": solver}))
-        return decode_graphcut(path_frames(), 4, settings, np.random.default_rng(0))
+        return decode_by("graphcut", path_frames(), 4, settings, np.random.default_rng(0))
 
     exact = cut("exact")
     monkeypatch.setattr(graphcut, "has_library", lambda: False)
@@ -173,7 +174,7 @@ def test_smoothing_per_native_frames_does_not_depend_on_the_sampling() -> None:
         frames = Frames(x, (len(truth),), float(samples_per_s), (30.0,))
         block = {"unary": 0.2, "unary_per": per, "solver": "exact"}
         settings = Settings(decode=DecodeSettings(m=1.2), graphcut=GraphcutSettings.model_validate(block))
-        labels = decode_graphcut(frames, 7, settings, np.random.default_rng(0)).labels
+        labels = decode_by("graphcut", frames, 7, settings, np.random.default_rng(0)).labels
         return int((np.diff(labels) != 0).sum()) + 1
 
     assert segments_found(2, "sample") < 23
@@ -190,7 +191,7 @@ def test_videos_may_be_joined_as_the_public_code_does() -> None:
     for joined in (False, True):
         block = {"unary": 1.0, "pairwise": 0.6, "joined": joined}
         settings = Settings(decode=DecodeSettings(m=1.5), graphcut=GraphcutSettings.model_validate(block))
-        made = decode_graphcut(clusters, 2, settings, np.random.default_rng(0))
+        made = decode_by("graphcut", clusters, 2, settings, np.random.default_rng(0))
         assert made.predict is not None
         labels = made.predict(frames).labels
         found[joined] = labels == labels[0]

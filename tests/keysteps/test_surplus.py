@@ -61,8 +61,8 @@ def test_every_decoder_can_say_background(name: str) -> None:
     labels = np.concatenate([np.repeat([0, 3 + video, 1, 3 + video, 2], 8) for video in range(3)])
     x = looks[labels] + generator.normal(scale=0.1, size=(120, 6))
     frames = Frames(x, (40, 40, 40), 2.0)
-    decoder = extended(CLUSTERING[name].load(), time=0.0, surplus=3)
-    made = decoder(frames, 3, Settings(), np.random.default_rng(0))
+    decoder = extended(CLUSTERING[name].bound(Settings()), time=0.0, surplus=3)
+    made = decoder(frames, 3, np.random.default_rng(0))
     assert set(made.labels.tolist()) <= {NO_CLUSTER, 0, 1, 2}
     if name == "viterbi":
         return  # A fixed order has no place for what is in one video alone.

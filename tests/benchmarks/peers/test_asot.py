@@ -24,10 +24,10 @@ from asot import (
 )
 from decoder_task import task
 from vasot import VasotSettings, align
+from with_defaults import decode_by
 
 from rgwot.config.configuration import Config
 from rgwot.config.experiments import Experiments
-from rgwot.config.methods import DECODERS
 from rgwot.config.settings import Settings, build
 from rgwot.keysteps.interface import Frames
 from rgwot.runtime.errors import RgwotError
@@ -48,7 +48,7 @@ def same_partition(one: np.ndarray, other: np.ndarray) -> bool:
 @pytest.mark.parametrize("name", LEARNED)
 def test_steps_in_any_order_are_found_together_and_in_new_videos(name: str) -> None:
     frames, truth = task(noise=0.1 if name == "hvq" else 0.5)
-    made = DECODERS[name].load()(frames, 4, Settings(), np.random.default_rng(name == "hvq"))
+    made = decode_by(name, frames, 4, Settings(), np.random.default_rng(name == "hvq"))
     assert same_partition(truth, made.labels)
     facts = made.facts[name]
     # The alignment loss may rise: its plans sharpen with the embedding.
@@ -116,7 +116,7 @@ def test_a_generator_decides_everything_whatever_the_number_of_threads(name: str
     found = []
     for number, seed in ((1, 0), (2, 0), (1, 1)):
         torch.set_num_threads(number)
-        found.append(DECODERS[name].load()(frames, 4, quick(), np.random.default_rng(seed)))
+        found.append(decode_by(name, frames, 4, quick(), np.random.default_rng(seed)))
         assert torch.get_num_threads() == number
     torch.set_num_threads(threads)
     assert torch.equal(torch.random.get_rng_state(), state)
@@ -129,14 +129,14 @@ def test_a_generator_decides_everything_whatever_the_number_of_threads(name: str
 def test_a_single_video_has_nothing_to_be_aligned_with() -> None:
     frames, _ = task(noise=1.5)
     one = Frames(frames.x[:48], (48,), 2.0)
-    asot, vasot = (DECODERS[name].load()(one, 4, quick(), np.random.default_rng(3)) for name in BOTH)
+    asot, vasot = (decode_by(name, one, 4, quick(), np.random.default_rng(3)) for name in BOTH)
     assert asot.facts["asot"] == vasot.facts["vasot"]
     np.testing.assert_array_equal(asot.labels, vasot.labels)
     # Nor without a weight; and with one, the other videos do count.
     none = quick().model_copy(update={"vasot": VasotSettings(beta=0.0)})
-    asot, vasot = (DECODERS[name].load()(frames, 4, none, np.random.default_rng(3)) for name in BOTH)
+    asot, vasot = (decode_by(name, frames, 4, none, np.random.default_rng(3)) for name in BOTH)
     assert asot.facts["asot"] == vasot.facts["vasot"]
-    aligned = DECODERS["vasot"].load()(frames, 4, quick(), np.random.default_rng(3))
+    aligned = decode_by("vasot", frames, 4, quick(), np.random.default_rng(3))
     assert aligned.facts["vasot"] != vasot.facts["vasot"]
 
 
@@ -273,7 +273,7 @@ def test_variants_are_data() -> None:
     frames, _ = task()
     for name, settings in (("asot-released", asot), ("vasot-released", slip)):
         shorter = settings.model_copy(update={"asot": settings.asot.model_copy(update={"epochs": 2})})
-        found = DECODERS[name].load()(frames, 4, shorter, np.random.default_rng(0))
+        found = decode_by(name, frames, 4, shorter, np.random.default_rng(0))
         assert set(found.labels.tolist()) <= set(range(4))
 
 
@@ -287,7 +287,7 @@ def test_variants_are_data() -> None:
 def test_awkward_videos_are_labelled(name: str, K: int, x: np.ndarray) -> None:
     for lengths in ((len(x),), (len(x), len(x))):
         frames = Frames(np.tile(x, (len(lengths), 1)), lengths, 2.0)
-        made = DECODERS[name].load()(frames, K, quick(), np.random.default_rng(0))
+        made = decode_by(name, frames, K, quick(), np.random.default_rng(0))
         assert 0 <= made.labels.min() <= made.labels.max() < K
         assert all(math.isfinite(made.facts[name].get(key, 0)) for key in ("loss_first", "loss_last", "residual"))
         if name in BOTH:
@@ -302,4 +302,4 @@ def test_awkward_videos_are_labelled(name: str, K: int, x: np.ndarray) -> None:
 def test_training_that_diverges_is_told(name: str) -> None:
     frames, _ = task()
     with pytest.raises(RgwotError, match=f"{name}: found embeddings that are not finite.*smaller {name}.lr"):
-        DECODERS[name].load()(frames, 4, build({f"{name}.lr": 1e38}, "test"), np.random.default_rng(0))
+        decode_by(name, frames, 4, build({f"{name}.lr": 1e38}, "test"), np.random.default_rng(0))

@@ -292,7 +292,7 @@ def test_the_method_is_the_loss_of_its_plan(changes: dict[str, Any]) -> None:
     batch = batch_of(12)
     batch.x.requires_grad_()
     settings = build({**FAMILIES["remap"].overrides, **changes}, "test")
-    found = LOSSES[settings.loss.alignment].load()(batch, settings)
+    found = LOSSES[settings.loss.alignment].bound(settings)(batch)
     timed = {"x_positions": batch.x_times / 10, "y_positions": batch.y_times / 10}
     weights = align_frames_partially(batch.x.detach(), batch.y, **(timed if "ot.prior_time" in changes else {}))
     expected = remap_loss(batch.x, batch.y, weights, lambda_c=changes.get("partial.lambda_c", 1.0))
