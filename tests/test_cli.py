@@ -15,7 +15,7 @@ from rgwot.cli import VERBS, cli, main
 from rgwot.cli.options import SettingsCommand
 from rgwot.config.settings import defaults
 
-HEAVY = ("torch", "numpy", "pandas", "scipy", "sklearn", "zarr", "matplotlib", "pydantic", "snakemake", "av", "decord")
+HEAVY = ("torch", "numpy", "pandas", "scipy", "sklearn", "zarr", "matplotlib", "snakemake", "av", "decord")
 COMMANDS = {name: cli.commands[name] for name in VERBS}
 READERS = sorted(name for name, command in COMMANDS.items() if isinstance(command, SettingsCommand))
 TABLES = {

@@ -56,7 +56,7 @@ def decode_pieces(frames, K, generator, starts, consensus):
 
 EXTENSION = Extension(
     losses={
-        "position": Loss(align_position, "distance at the same position", settings=(SoftDtwSettings, VirtualFrameSettings)),
+        "position": Loss(align_position, "distance, same place", settings=(SoftDtwSettings, VirtualFrameSettings)),
         "timed": Loss(align_clock, "the same, scaled", settings=(ClockSettings,)),
     },
     embeddings={"clock": Embedding(fit_clock, "nothing but time", settings=(ClockSettings, RegressionSettings))},
@@ -211,10 +211,10 @@ def test_extensions_run_by_name(folder: Path) -> None:
         (
             "settings=(SoftDtwSettings, VirtualFrameSettings)",
             'settings="ot"',
-            "position: settings: found 'ot', expected",
+            "settings: found 'ot', expected",
         ),
         ('BLOCK = "clock"', 'BLOCK = ""', "expected a tuple of subclasses of Block with BLOCK"),
-        ('"distance at', 'read=1, description="distance at', "unexpected keyword argument 'read'"),
+        ('"distance, same', 'read=1, description="distance, same', "unexpected keyword argument 'read'"),
         ("EXTENSION =", "OTHER =", "mine.py: expected EXTENSION"),
         ("import numpy as np", "import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
         (None, "other.py", "no such file; expected a Python file that defines EXTENSION"),
