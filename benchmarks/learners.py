@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.procedure.learners.counted import surest
-from rgwot.procedure.learners.needs import Needs, circles, shares
+from rgwot.procedure.learners.needs import Needs, circles, shares_before
 from rgwot.procedure.orders import surest_first
 from rgwot.procedure.tally import Tally
 
@@ -56,7 +56,7 @@ def likelihood(tally: Tally) -> Needs:
         return Needs(np.zeros((n, n), dtype=bool), np.zeros((n, n)), weights)
     found = _adjacency(orders, n)
     wanted = (found >= 1 / (n + 2)).T[:n, :n]
-    return Needs(surest_first(found.T[:n, :n], wanted), shares(tally), weights, circles(tally, wanted))
+    return Needs(surest_first(found.T[:n, :n], wanted), shares_before(tally), weights, circles(tally, wanted))
 
 
 def _adjacency(orders: list[tuple[int, ...]], n: int) -> NDArray[np.float64]:

@@ -25,7 +25,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
 from rgwot.runtime.threads import one_thread
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 DECAY, DECAY_EPOCHS = 0.1, 30
 INITIAL_STD = 0.01
@@ -87,7 +87,7 @@ def train_regressor(x: Tensor, times: Tensor, settings: RegressionSettings, seed
     model = seeded(seed, lambda: TimeRegressor(x.shape[1], settings.E, seed))
     optimiser = torch.optim.Adam(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True)
     generator = torch.Generator().manual_seed(seed)
-    with Progress(logger, "regress relative time", settings.epochs, unit="epoch") as progress:
+    with Progress(log, "regress relative time", settings.epochs, unit="epoch") as progress:
         for epoch in range(settings.epochs):
             optimiser.param_groups[0]["lr"] = settings.lr * DECAY ** (epoch // DECAY_EPOCHS)
             total = 0.0

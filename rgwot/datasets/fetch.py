@@ -57,7 +57,7 @@ _AGAIN = "run the same again, it goes on from there"
 
 
 @dataclass(frozen=True)
-class Source:
+class DownloadFile:
     """One file of a download: a row of ``sources.csv``."""
 
     name: str
@@ -70,17 +70,17 @@ class Source:
     by_hand: str  #: what no address gives
 
 
-def sources(name: str | None = None) -> list[Source]:
+def sources(name: str | None = None) -> list[DownloadFile]:
     """Return the files of a download, or of all; RgwotError for a name that is not known."""
     text = files("rgwot.datasets").joinpath("sources.csv").read_text(encoding="utf-8")
-    rows = [Source(**row) for row in csv.DictReader(text.splitlines())]
+    rows = [DownloadFile(**row) for row in csv.DictReader(text.splitlines())]
     if name is None:
         return rows
     found = match_name(name, dict.fromkeys(row.name for row in rows), "download")
     return [row for row in rows if row.name == found]
 
 
-def fetch(rows: list[Source], data: Path, mirror: str = "") -> list[Path]:
+def fetch(rows: list[DownloadFile], data: Path, mirror: str = "") -> list[Path]:
     """Download the files of ``rows`` below ``data`` and return them.
 
     Zips are unpacked where they lie, also one that a browser put there. With a ``mirror``, an address of folders named
@@ -112,7 +112,7 @@ def fetch(rows: list[Source], data: Path, mirror: str = "") -> list[Path]:
     return made
 
 
-def _mirrored(rows: list[Source], mirror: str) -> Iterator[Source]:
+def _mirrored(rows: list[DownloadFile], mirror: str) -> Iterator[DownloadFile]:
     base, known = mirror.rstrip("/"), {row.file: row.sha256 for row in rows if row.file}
     name, folder = rows[0].name, rows[0].folder
     wanted, sums = list(known), ""
@@ -126,7 +126,7 @@ def _mirrored(rows: list[Source], mirror: str) -> Iterator[Source]:
         digest = known.get(file, "")
         # Where the checksums are a list of the site, that of the mirror stands for it.
         digest = sums if digest.startswith("http") else digest
-        yield Source(name, folder, file, f"{base}/{quote(folder)}/{quote(file)}", "", digest, "", "")
+        yield DownloadFile(name, folder, file, f"{base}/{quote(folder)}/{quote(file)}", "", digest, "", "")
 
 
 @contextmanager
@@ -149,7 +149,7 @@ def _opened(address: str, start: int = 0, version: str = "") -> Iterator[tuple[B
         yield answer, start, None if length is None else start + int(length), found
 
 
-def _download(row: Source, target: Path) -> str:
+def _download(row: DownloadFile, target: Path) -> str:
     """Download one file to its place, and return its SHA-256."""
     part, note = (target.with_name(f".{target.name}.{end}") for end in ("part", "version"))
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -201,7 +201,7 @@ def _limit(size: str) -> int:
     return int(float(found[1]) * 1e9 * SIZE_MARGIN) if found else LARGEST_DOWNLOAD
 
 
-def _too_large(row: Source, most: int, part: Path) -> RgwotError:
+def _too_large(row: DownloadFile, most: int, part: Path) -> RgwotError:
     part.unlink(missing_ok=True)
     return RgwotError(
         f"{row.address}: more than {most / 1e9:.3g} GB, expected {row.size or 'less'}; the download is removed; "
@@ -209,7 +209,7 @@ def _too_large(row: Source, most: int, part: Path) -> RgwotError:
     )
 
 
-def _published(row: Source) -> str:
+def _published(row: DownloadFile) -> str:
     """Return the published SHA-256 of a file, empty where there is none."""
     if ":" not in row.sha256:
         return row.sha256

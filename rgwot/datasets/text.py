@@ -15,7 +15,7 @@ LARGEST_TEXT = 64 * 2**20
 """Bytes; an annotation is a few kilobytes, so anything larger is another file under its name."""
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """A line of a text file, numbered from 1; bytes that are not UTF-8 are replaced by U+FFFD."""
 
     number: int
@@ -27,7 +27,7 @@ class CsvRow:
     """A row of a comma-separated file: its first line, and its fields without blanks around them."""
 
     path: Path
-    line: Line
+    line: TextLine
     fields: tuple[str, ...]
 
     @property
@@ -58,7 +58,7 @@ def read_bytes(path: Path) -> bytes:
         raise DataFault("file", path, "", f"cannot be read ({error.strerror}); expected a text file") from error
 
 
-def read_lines(path: Path) -> list[Line]:
+def read_lines(path: Path) -> list[TextLine]:
     """Read UTF-8 text with or without a byte order mark and with LF, CRLF or CR line ends.
 
     Raises DataFault if the file cannot be read, is far too large, or is UTF-16 or binary.
@@ -70,10 +70,10 @@ def read_lines(path: Path) -> list[Line]:
         raise DataFault("encoding", path, "", f"{found}; expected UTF-8 text; save the file as UTF-8")
     data = data.removeprefix(BOM_UTF8).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     lines = data.decode("utf-8", errors="replace").split("\n")
-    return [Line(number, line) for number, line in enumerate(lines, start=1)]
+    return [TextLine(number, line) for number, line in enumerate(lines, start=1)]
 
 
-def filled_lines(path: Path) -> list[Line]:
+def filled_lines(path: Path) -> list[TextLine]:
     """Return what `read_lines` does, without blank lines."""
     return [line for line in read_lines(path) if line.text.strip()]
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from rgwot.features.scales import TYPE_ROUNDING
 from rgwot.features.store import FeatureStore
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 # Frames per video that the input statistics are estimated from, evenly spaced.
 STATISTICS_FRAMES = 512
@@ -62,7 +62,7 @@ class FeatureBank:
         if self.tier != "disk":
             self._maps = self._loaded()
         else:
-            logger.info(
+            log.info(
                 "features take %.1f GB, above train.memory_gb = %g: read at every step", size / GIGABYTE, memory_gb
             )
 

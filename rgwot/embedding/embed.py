@@ -20,7 +20,7 @@ from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 def embed(
@@ -159,7 +159,7 @@ def write_embeddings(
     """Embed videos and write the store that `embed` describes; ``facts`` are its attributes."""
     videos: dict[str, EmbeddedVideo] = {}
     frames = sum(len(store) for store in stores)
-    with Progress(logger, f"embed {output_zarr}", frames, unit="frame") as progress:
+    with Progress(log, f"embed {output_zarr}", frames, unit="frame") as progress:
         for store in stores:
             found = checked(embed_one(store), store)
             videos[store.video] = EmbeddedVideo(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -23,8 +22,6 @@ from rgwot.losses.cidm import cidm_loss
 from rgwot.losses.interface import Alignment, PairBatch
 from rgwot.losses.settings import CidmSettings
 from rgwot.runtime.errors import RgwotError
-
-logger = logging.getLogger(__name__)
 
 # On an accelerator as many pairs go through the encoder together as keep its largest intermediate below this.
 # On the CPU a pair already fills the cores: measured, several at once are not faster and take more memory.

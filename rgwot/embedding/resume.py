@@ -14,7 +14,7 @@ from typing import Any
 from rgwot.runtime.files import write_tensors
 from rgwot.runtime.tensors import UnreadableTensors, load_tensors
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 class Checkpoint:
@@ -35,7 +35,7 @@ class Checkpoint:
         try:
             state: dict[str, Any] = load_tensors(self.path)
         except UnreadableTensors as error:
-            logger.warning("%s; starting again", error)
+            log.warning("%s; starting again", error)
             return None
         return state
 

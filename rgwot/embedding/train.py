@@ -32,7 +32,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_json, write_rows, write_tensors
 from rgwot.runtime.progress import Progress
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 RANDOM_WEIGHTS = "random"
 LONG = 0.05
@@ -151,7 +151,7 @@ def fit_encoder(
         stores = [stores[index] for index in draw_videos(len(stores), wanted, seed)]
     notes = [note for note in (inactive_prior(settings), long_window(settings, stores)) if note]
     for note in notes:
-        logger.info(note)
+        log.info(note)
     known = {
         "settings": {
             block: {
@@ -192,7 +192,7 @@ def fit_encoder(
     saved = checkpoint.load() if checkpoint else None
     if saved is not None:
         trainer.restore(saved)
-        logger.info("%s: going on after iteration %d", resume, trainer.step)
+        log.info("%s: going on after iteration %d", resume, trainer.step)
     _run(trainer, checkpoint, f"train {resume or ''}".strip())
 
     state = {name: tensor.cpu() for name, tensor in encoder.state_dict().items()}
@@ -253,7 +253,7 @@ def _set_threads(threads: int) -> None:
     """Give PyTorch as many threads as the settings say, on every machine, and say where they are more than cores."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if threads > cores:
-        logger.warning(
+        log.warning(
             "train.threads: found %d on %d core%s, which wait for each other and can take many times as long; "
             "set train.threads to %d for all runs that are to be compared",
             threads, cores, "" if cores == 1 else "s", cores,
@@ -309,7 +309,7 @@ def _run(trainer: Trainer, checkpoint: Checkpoint | None, label: str) -> None:
     saved = time.monotonic()
     with (
         stop_requested() if checkpoint else nullcontext(lambda: 0) as signalled,
-        Progress(logger, label, total, trainer.step) as progress,
+        Progress(log, label, total, trainer.step) as progress,
     ):
 
         def keep_going(records: Sequence[Record]) -> bool:
@@ -324,5 +324,5 @@ def _run(trainer: Trainer, checkpoint: Checkpoint | None, label: str) -> None:
         trainer.run(keep_going)
         if checkpoint and trainer.step < total:
             checkpoint.save(trainer.state())
-            logger.info("%s: stopped after iteration %d of %d; start again to go on", label, trainer.step, total)
+            log.info("%s: stopped after iteration %d of %d; start again to go on", label, trainer.step, total)
             raise SystemExit(128 + signalled())

@@ -41,7 +41,7 @@ from rgwot.video.probing import REMEDY
 if TYPE_CHECKING:
     from rgwot.features.settings import FeatureSettings
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 _WORKERS = 3
 
@@ -99,7 +99,7 @@ class Extraction:
             # Outermost, so that closing the reader ends a task that waits for frames.
             ThreadPoolExecutor(_WORKERS) as pool,
             frames as reader,
-            Progress(logger, self._video.name, len(self._times), len(self._times) - len(wanted), "frame") as progress,
+            Progress(log, self._video.name, len(self._times), len(self._times) - len(wanted), "frame") as progress,
         ):
             self._reader, self._progress = reader, progress.advance
             self._frames = (frame for _, frames in reader for frame in frames)
@@ -126,7 +126,7 @@ class Extraction:
             reason = f"only the first {end_s:.1f} of {self._info.duration_s:.1f} s decode ({clauses})"
             if on_bad_video == "fail":
                 raise VideoError(self._video, f"{reason}; {REMEDY}, or keep what decodes: on_bad_video: skip")
-            logger.warning("%s: %s", self._video, reason)
+            log.warning("%s: %s", self._video, reason)
         decoders = {name: version for mark in marks for name, version in mark["decoders"].items()}
         self._store.finish(
             frames,

@@ -26,7 +26,7 @@ from rgwot.video import VideoError, decord_package, probe, readers_of
 if TYPE_CHECKING:
     from rgwot.features.settings import FeatureSettings
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 _EXECUTION = {key.removeprefix("features.") for key in EXECUTION}
 
@@ -86,7 +86,7 @@ def extract(
     }
     with report_full_disk(output):
         if video.is_file() and is_current(output, video, attributes, on_bad_video):
-            logger.info("%s: made from this video with these settings before; kept", output)
+            log.info("%s: made from this video with these settings before; kept", output)
             return
         attributes["rgwot_version"] = __version__
         try:
@@ -98,7 +98,7 @@ def extract(
         except VideoError as error:
             if on_bad_video == "fail":
                 raise
-            logger.warning("%s, skipped", error)
+            log.warning("%s, skipped", error)
             _write_skipped(video, output, backbone.frame_shape(settings.size), attributes, error.reason)
 
 
@@ -106,7 +106,7 @@ def extract(
 def _prepared(backbone: Backbone, fused: bool) -> tuple[str, Backbone]:
     """Return the digest of a frozen network and the form of it that is run, once for all videos of a process."""
     if decord_package() != "decord":
-        logger.info("videos are read by %s: decord is not installed", " and ".join(readers_of(Path(), "auto")))
+        log.info("videos are read by %s: decord is not installed", " and ".join(readers_of(Path(), "auto")))
     return weights_digest(backbone), backbone.fused() if fused else backbone
 
 

@@ -48,7 +48,7 @@ from rgwot.runtime.files import replacing
 from rgwot.runtime.progress import with_progress
 from rgwot.timing import VideoInfo
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 def import_video(
@@ -72,7 +72,7 @@ def import_video(
         except RgwotError as error:
             if on_bad_video == "fail" or not holding_file(Path(source)).is_file():
                 raise
-            logger.warning("%s; left out", error)
+            log.warning("%s; left out", error)
             _write_skipped(Path(source), Path(output), settings, str(error))
         return
     from rgwot.video import VideoError, probe
@@ -115,7 +115,7 @@ def import_folder(
     twice = [place for place, count in Counter(place for _, _, place in jobs).items() if count > 1]
     if twice:
         raise RgwotError(f"{twice[0]}: features of two files would go there; expected one file per video; rename one")
-    for video, path, place in with_progress(logger, str(output), jobs, "file"):
+    for video, path, place in with_progress(log, str(output), jobs, "file"):
         import_video(video, path, place, settings, frames_fps=frames_fps)
 
 
@@ -158,19 +158,19 @@ def import_features(
     if known := native_frames(source, settings):
         expect["source_frames"] = [str(known[0]), known[1]]
     if holding_file(source).is_file() and is_current(output, source, expect, "skip" if skipped else "fail"):
-        logger.info("%s: made from this file with these settings before; kept", output)
+        log.info("%s: made from this file with these settings before; kept", output)
         return
     with open_features(source, settings) as array:
         found = measure(source, array, settings)
         for note in filter(None, (array.note, unlikely_times(found, settings))):
-            logger.warning("%s: %s", source, note)
+            log.warning("%s: %s", source, note)
         count, status = 0, "skipped"
         if not skipped:
             footage = footage or in_place_of_video(source, found)
             count, reason = count_kept(source, found, settings, footage)
             status = "partial" if reason else "ok"
         if reason:
-            logger.warning("%s: %s", source, reason)
+            log.warning("%s: %s", source, reason)
         sizes = found.sizes
         side = tuple(sizes[axis] for axis in "HW" if axis in settings.axes)
         dtype = stored_type(source, array, settings.axes, count)
@@ -180,7 +180,7 @@ def import_features(
             )
             # Not of maps: channels of a network that are hardly ever active are small, and no harm.
             spread = None if side else Spread(dtype)
-            for chunk in with_progress(logger, source.name, range(-(-count // CHUNK)), "chunk"):
+            for chunk in with_progress(log, source.name, range(-(-count // CHUNK)), "chunk"):
                 start = chunk * CHUNK
                 maps = read_maps(source, array, settings.axes, start, min(start + CHUNK, count), dtype)
                 store.write(chunk, maps)
@@ -231,7 +231,7 @@ def count_kept(source: Path, measured: FileFacts, settings: ImportSettings, foot
     if settings.on_mismatch == "error" or not expected:
         raise RgwotError(f"{source}: {clause}; {wanted} or set on_mismatch to trim")
     if surplus:
-        logger.warning("%s: %s; the last %d are dropped", source, clause, found - expected)
+        log.warning("%s: %s; the last %d are dropped", source, clause, found - expected)
         return expected, ""
     return found, clause
 
@@ -352,7 +352,7 @@ def store_of_array(
     found = measure(shown, source, settings)
     footage = in_place_of_video(shown, found)
     if doubt := unlikely_times(found, settings):
-        logger.warning("%s: %s", shown, doubt)
+        log.warning("%s: %s", shown, doubt)
     dtype = stored_type(shown, source, settings.axes, found.count)
     maps = np.empty((found.count, *(found.sizes[axis] for axis in "CHW")), dtype=dtype)
     spread = Spread(dtype)

@@ -18,7 +18,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_rows
 from rgwot.runtime.progress import with_progress
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 _SHARED = ("backbone", "layer", "weights", "weights_sha256", "transform", "size", "fps", "precision")
 #: ``digest`` stands for what a store was made from: Snakemake compares an index by its content, and without it another
@@ -37,11 +37,11 @@ def write_part(made: Mapping[str, Callable[[Path], None]], output: Path) -> None
     Raises RgwotError for the videos that failed, after the last.
     """
     failed: list[RgwotError] = []
-    for video, make in with_progress(logger, str(output), list(made.items()), "video"):
+    for video, make in with_progress(log, str(output), list(made.items()), "video"):
         try:
             make(output.with_name(f"{video}{STORE}"))
         except RgwotError as error:
-            logger.error("%s", error)
+            log.error("%s", error)
             failed.append(error)
     if failed:
         more = f" (and {len(failed) - 1} more of {len(made)} videos)" if len(failed) > 1 else ""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from rgwot.datasets.annotation_files import read_segments as read_coded
+from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.datasets.annotation_files.formats import is_table
 from rgwot.datasets.annotation_files.rows import header_columns
 from rgwot.datasets.names import stem_of, video_id
@@ -27,7 +27,7 @@ from rgwot.timing import labels_at, predicted_labels, sample_times
 #: Times per second at which key steps are compared.
 RATE = 10
 #: Share of a key step from which its part in the other result is named.
-NAMED = 0.05
+NAMED_SHARE = 0.05
 #: Results of which every two are compared on a page; that is 66 pairs.
 MOST_RESULTS = 12
 
@@ -91,7 +91,7 @@ def read_coding(
     files = [path] if path.is_file() else sorted(one for one in path.iterdir() if one.is_file() and one.name[0] != ".")
     if not files:
         raise RgwotError(f"{path}: found no file, expected annotations or a folder of key steps")
-    table = pd.concat([read_coded(one, tier=tier, fps=fps) for one in files])
+    table = pd.concat([read_annotation_file(one, tier=tier, fps=fps) for one in files])
     ids = known or {name for name in table["video"] if video_id(stem_of(name)) == name}
     return table.assign(video=[name if name in ids else video_id(name) for name in table["video"]])
 
@@ -196,10 +196,10 @@ def _numbers(coded: pd.DataFrame) -> dict[str, int]:
     return {str(label): at for at, label in enumerate(coded["label"].unique(), start=1)}
 
 
-class Part(NamedTuple):
+class StepComparison(NamedTuple):
     """What a key step of the first answer is in the second.
 
-    Seconds, the shares of others from `NAMED` on, Cohen's kappa, and F1 of segments (NaN for background).
+    Seconds, the shares of others from `NAMED_SHARE` on, Cohen's kappa, and F1 of segments (NaN for background).
     """
 
     key_step: int
@@ -209,15 +209,15 @@ class Part(NamedTuple):
     segments_f1: float
 
 
-def parts(found: Agreement) -> list[Part]:
+def parts(found: Agreement) -> list[StepComparison]:
     """Say of every key step of the first answer what it is in the second, the largest share first."""
     pieces = []
     for step, overlap in zip(found.steps[0], found.overlap, strict=True):
         shares = overlap / overlap.sum()
-        largest = [at for at in np.argsort(-shares, kind="stable") if shares[at] >= NAMED]
+        largest = [at for at in np.argsort(-shares, kind="stable") if shares[at] >= NAMED_SHARE]
         named = {int(found.steps[1][at]): float(shares[at]) for at in largest}
         scores = found.kappas[int(step)], found.segments_f1s.get(int(step), float("nan"))
-        pieces.append(Part(int(step), int(overlap.sum()) / RATE, named, *scores))
+        pieces.append(StepComparison(int(step), int(overlap.sum()) / RATE, named, *scores))
     return pieces
 
 

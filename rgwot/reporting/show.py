@@ -14,7 +14,7 @@ from rgwot.procedure.words import call, deviations_in_words, join_words, need_la
 from rgwot.reporting.names import names_in, read_names
 
 #: Videos whose deviations are listed at most.
-MOST = 20
+MOST_VIDEOS = 20
 
 
 def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> list[str]:
@@ -82,7 +82,7 @@ def _videos(procedure: Procedure, found: Sequence[Deviation], names: Mapping[int
     empty = {video.video for video in procedure.videos if math.isnan(video.score)}
     videos = list(dict.fromkeys([*(video.video for video in procedure.videos), *of_video]))
     bits = {video: sum(one.surprise for one in of_video.get(video, ())) for video in videos}
-    shown = videos if len(videos) <= MOST else sorted(videos, key=lambda video: -bits[video])[:MOST]
+    shown = videos if len(videos) <= MOST_VIDEOS else sorted(videos, key=lambda video: -bits[video])[:MOST_VIDEOS]
     width = max(map(len, shown))
     lines = [
         f"  {video:<{width}}  {bits[video]:5.1f}  "
@@ -90,4 +90,4 @@ def _videos(procedure: Procedure, found: Sequence[Deviation], names: Mapping[int
         + (" (most typical)" if video == procedure.typical_video and len(videos) > 1 else "")
         for video in shown
     ]
-    return lines + ([f"  ... and {len(videos) - MOST} more videos"] if len(videos) > MOST else [])
+    return lines + ([f"  ... and {len(videos) - MOST_VIDEOS} more videos"] if len(videos) > MOST_VIDEOS else [])

@@ -15,7 +15,7 @@ from pympi import Eaf
 from scipy.io import savemat
 from videos import write_video
 
-from rgwot.datasets.annotation_files import read_segments
+from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.datasets.annotation_files.interface import ANNOTATION_READERS
 from rgwot.datasets.base import Options
 from rgwot.datasets.finding import find, layout_module
@@ -26,7 +26,7 @@ Rows = list[list[Any]]
 
 
 def rows(path: Path, **hints: Any) -> Rows:
-    table = read_segments(path, **hints)
+    table = read_annotation_file(path, **hints)
     assert list(table.columns) == ["video", "start_s", "end_s", "label"]
     return table.values.tolist()
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from rgwot.cli import cli
-from rgwot.datasets.fetch import Source, fetch, sources
+from rgwot.datasets.fetch import DownloadFile, fetch, sources
 from rgwot.runtime.errors import RgwotError
 
 CONTENT = bytes(range(256)) * 20_000  # 5 MB, several blocks
@@ -60,8 +60,8 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     made.server.server_close()
 
 
-def row(address: str, file: str = "x.pt", sha256: str = "") -> Source:
-    return Source("mine", "mine", file, address, "", sha256, "", "")
+def row(address: str, file: str = "x.pt", sha256: str = "") -> DownloadFile:
+    return DownloadFile("mine", "mine", file, address, "", sha256, "", "")
 
 
 def test_an_interrupted_download_goes_on_where_it_stopped(site: Site, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_download_beyond_its_size_is_stopped(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stated: bool
 ) -> None:
     monkeypatch.setattr("rgwot.datasets.fetch.BYTES_AT_ONCE", 2**16)
-    large = Source("mine", "mine", "x.pt", site.address, "0.001 GB", "", "", "")
+    large = DownloadFile("mine", "mine", "x.pt", site.address, "0.001 GB", "", "", "")
     if not stated:
         site.length = False
     with pytest.raises(RgwotError, match=r"more than 0.0012 GB, expected 0.001 GB; the download is removed"):

@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 from videos import number, write_video
 
-from rgwot.datasets.annotation_files import read_segments
+from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.datasets.finding import find
 from rgwot.datasets.lerobot import import_episodes, read_parquet
-from rgwot.reporting.export.interface import LabelledSegment, LabelledVideo, export
+from rgwot.reporting.export.interface import ExportedVideo, LabelledSegment, export
 from rgwot.runtime.errors import RgwotError
 
 FPS, CAMERA = 30, "observation.images.top"
@@ -100,14 +100,14 @@ def test_only_episodes_as_they_were_cut_are_replaced(root: Path, tmp_path: Path)
     assert coded.read_text() == "mine"
 
 
-def results(out: Path) -> list[LabelledVideo]:
+def results(out: Path) -> list[ExportedVideo]:
     """Two key steps in the first episode, background before and between; one in the second; the third is without."""
     segments = (
         (LabelledSegment(4 / FPS, 10 / FPS, 1, "reach"), LabelledSegment(12 / FPS, 40 / FPS, 2, "grasp")),
         (LabelledSegment(0, 35 / FPS, 2, "grasp"),),
     )
     return [
-        LabelledVideo(f"episode_00000{at}", out / f"pick_up_cup/episode_00000{at}.mp4", 1.0, FPS, (96, 64), own)
+        ExportedVideo(f"episode_00000{at}", out / f"pick_up_cup/episode_00000{at}.mp4", 1.0, FPS, (96, 64), own)
         for at, own in enumerate(segments)
     ]
 
@@ -122,7 +122,7 @@ READ_BACK = [["episode_000000", 4 / FPS, 10 / FPS, "reach"], ["episode_000000", 
 
 
 def subtasks_read(folder: Path) -> None:
-    table = read_segments(folder / "pick_up_cup/episode_000000.csv")
+    table = read_annotation_file(folder / "pick_up_cup/episode_000000.csv")
     assert table[["video", "label"]].values.tolist() == [[row[0], row[3]] for row in READ_BACK]
     assert np.allclose(table[["start_s", "end_s"]], [row[1:3] for row in READ_BACK], atol=1e-6)
     assert not (folder / "pick_up_cup/episode_000002.csv").exists()

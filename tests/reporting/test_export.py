@@ -19,10 +19,10 @@ from PIL import Image
 from pympi import Eaf
 from videos import write_video
 
-from rgwot.datasets.annotation_files import read_segments
+from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.datasets.names import video_id
 from rgwot.reporting.export import texts
-from rgwot.reporting.export.interface import LabelledSegment, LabelledVideo, export, read_videos, videos_of
+from rgwot.reporting.export.interface import ExportedVideo, LabelledSegment, export, read_videos, videos_of
 from rgwot.reporting.export.texts import clock
 from rgwot.reporting.names import as_named, names_text
 from rgwot.runtime.errors import RgwotError
@@ -30,7 +30,7 @@ from rgwot.video.cutting import cut
 
 NAME = 'pour <b>"oil"</b> & stir'
 VIDEOS = [
-    LabelledVideo(
+    ExportedVideo(
         "a",
         Path("films/a.mp4"),
         12.0,
@@ -42,7 +42,7 @@ VIDEOS = [
             LabelledSegment(4.0, 12.0004, 1, NAME),
         ),
     ),
-    LabelledVideo("b", Path("films/b.mp4"), 5.0, 25.0, (64, 48), ()),
+    ExportedVideo("b", Path("films/b.mp4"), 5.0, 25.0, (64, 48), ()),
 ]
 
 
@@ -112,10 +112,10 @@ def test_what_is_written_is_read_back(name: str, data: st.DataObject, tmp_path: 
         for start, end, label, gap in zip(frames, frames[1:], labels, gaps, strict=False)
         if not gap
     )
-    video = LabelledVideo(video_id("cup of tea"), tmp_path / "cup of tea.mp4", 20.0, 25.0, (64, 48), segments)
+    video = ExportedVideo(video_id("cup of tea"), tmp_path / "cup of tea.mp4", 20.0, 25.0, (64, 48), segments)
     export(name, [video], tmp_path / name)
     file = next(path for path in sorted((tmp_path / name).glob("[!.]*")) if path.suffix != ".xml")
-    table = read_segments(file)
+    table = read_annotation_file(file)
     assert set(table["video"]) <= {"cup of tea", video.name}
     found = [tuple(row) for row in table[["start_s", "end_s", "label"]].itertuples(index=False)]
     assert found == [(start_s, end_s, label) for start_s, end_s, _, label in segments]
@@ -151,7 +151,7 @@ def grey(path: Path) -> list[NDArray[np.float64]]:
 
 def test_clips_are_those_frames_and_every_step_has_a_sheet(tmp_path: Path) -> None:
     write_video(tmp_path / "a.mp4", 150)
-    video = LabelledVideo(
+    video = ExportedVideo(
         "a",
         tmp_path / "a.mp4",
         5.0,
@@ -198,7 +198,7 @@ def test_clips_of_a_video_that_starts_late_count_from_its_first_frame(
     assert cut(tmp_path / "late.mkv", 7.0, 8.0, tmp_path / "none.mp4") == 0
     assert not (tmp_path / "none.mp4").exists()
     segments = (LabelledSegment(3.0, 4.0, 1, "one"), LabelledSegment(7.0, 8.0, 1, "one"))
-    export("clips", [LabelledVideo("a", tmp_path / "late.mkv", 9.0, 30.0, (64, 48), segments)], tmp_path / "out")
+    export("clips", [ExportedVideo("a", tmp_path / "late.mkv", 9.0, 30.0, (64, 48), segments)], tmp_path / "out")
     assert [clip.name for clip in (tmp_path / "out/key_step_01").iterdir()] == ["a_0003.000.mp4"]
     assert "no frame from 7 to 8 s" in caplog.text
 

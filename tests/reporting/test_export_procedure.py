@@ -13,7 +13,7 @@ import pytest
 
 from rgwot.procedure import Event, Procedure, Recording, deviations, learn
 from rgwot.procedure.files import write_procedure
-from rgwot.reporting.export.interface import LabelledSegment, LabelledVideo, export, export_keysteps, read_graph
+from rgwot.reporting.export.interface import ExportedVideo, LabelledSegment, export, export_keysteps, read_graph
 from rgwot.runtime.errors import RgwotError
 
 NAME = 'pour <b>"oil"</b> & stir\\'
@@ -77,7 +77,7 @@ def test_graphviz_reads_the_dot_file(tmp_path: Path, keysteps: Path, names: Path
 
 
 VIDEOS = [
-    LabelledVideo(
+    ExportedVideo(
         "a",
         Path("a.mp4"),
         12.0,
@@ -85,7 +85,7 @@ VIDEOS = [
         (64, 48),
         (LabelledSegment(0.5, 2.0, 1, NAME), LabelledSegment(2.0, 3.25, 2, "key step 2")),
     ),
-    LabelledVideo("b", Path("b.mp4"), 5.0, 25.0, (64, 48), ()),
+    ExportedVideo("b", Path("b.mp4"), 5.0, 25.0, (64, 48), ()),
 ]
 
 

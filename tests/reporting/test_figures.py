@@ -8,7 +8,7 @@ import pytest
 
 from rgwot.reporting.figures.segments import segment_bars
 from rgwot.reporting.figures.style import save
-from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS
+from rgwot.reporting.palette import BACKGROUND_COLOUR, STEP_COLOURS
 from rgwot.runtime.errors import RgwotError
 
 SEGMENT = ["video", "start_s", "end_s", "key_step"]
@@ -43,8 +43,8 @@ def test_bars_lie_where_the_segments_are_in_the_colour_of_their_step(tmp_path):
     one, two = STEP_COLOURS[0].upper(), STEP_COLOURS[1].upper()
     assert first[0, 2.0, 4.0] == first[1, 2.0, 4.0] == one
     assert first[0, 5.0, 9.0] == first[1, 5.0, 9.0] == two
-    assert first[1, 0.0, 2.0] == BACKGROUND
-    assert first[1, 9.0, 10.0] not in (one, two, BACKGROUND)
+    assert first[1, 0.0, 2.0] == BACKGROUND_COLOUR
+    assert first[1, 9.0, 10.0] not in (one, two, BACKGROUND_COLOUR)
     save(figure, tmp_path / "bars.pdf")
     assert (tmp_path / "bars.pdf").read_bytes().startswith(b"%PDF")
     assert (tmp_path / "bars.png").exists()

@@ -31,7 +31,7 @@ from rgwot.reporting.page.view import (
     tsne,
     typical_frames,
 )
-from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS, UNMATCHED, ink_on
+from rgwot.reporting.palette import BACKGROUND_COLOUR, STEP_COLOURS, UNMATCHED, ink_on
 from rgwot.runtime.errors import RgwotError
 
 
@@ -161,7 +161,7 @@ def contrast(first: str, second: str) -> float:
 
 
 def test_colours_of_steps_are_read_with_their_ink() -> None:
-    for colour in (*STEP_COLOURS, BACKGROUND, UNMATCHED):
+    for colour in (*STEP_COLOURS, BACKGROUND_COLOUR, UNMATCHED):
         assert contrast(colour, ink_on(colour)) >= 4.5
         assert ink_on(colour) == max(("#000000", "#FFFFFF"), key=lambda ink: contrast(ink, colour))
     assert all(f"background-color:{colour}" in style_sheet() for colour in STEP_COLOURS)

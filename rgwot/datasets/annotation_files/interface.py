@@ -114,7 +114,7 @@ def annotates_many(path: Path) -> bool:
         return False
 
 
-def read_segments(
+def read_annotation_file(
     path: str | os.PathLike[str],
     *,
     tier: str | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rgwot.procedure.learners.needs import Needs, circles, shares
+from rgwot.procedure.learners.needs import Needs, circles, shares_before
 from rgwot.procedure.orders import consensus, surest_first
 from rgwot.procedure.tally import Booleans, Floats, Tally
 
@@ -17,7 +17,7 @@ def chain(tally: Tally) -> Needs:
     order, _ = consensus(tally.agree.T.astype(np.float64), np.zeros((n, n), dtype=bool), tally.place)
     rank = np.empty(n, dtype=np.int64)
     rank[order] = np.arange(n)
-    return Needs(rank[:, None] < rank[None], shares(tally), np.ones(len(tally.present)))
+    return Needs(rank[:, None] < rank[None], shares_before(tally), np.ones(len(tally.present)))
 
 
 def intersection(tally: Tally) -> Needs:
@@ -34,10 +34,12 @@ def precedence(tally: Tally, above: float = ABOVE) -> Needs:
 
     Relations are taken from the largest share on, none that closes a circle.
     """
-    share = shares(tally)
+    share = shares_before(tally)
     return surest(tally, share, share > above)
 
 
 def surest(tally: Tally, strength: Floats, wanted: Booleans) -> Needs:
     """Return wanted needs (K, K), the strongest first, with the shares of videos for confidence."""
-    return Needs(surest_first(strength, wanted), shares(tally), np.ones(len(tally.present)), circles(tally, wanted))
+    return Needs(
+        surest_first(strength, wanted), shares_before(tally), np.ones(len(tally.present)), circles(tally, wanted)
+    )

@@ -32,7 +32,7 @@ class Needs(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def shares(tally: Tally) -> NDArray[np.float64]:
+def shares_before(tally: Tally) -> NDArray[np.float64]:
     """(K, K) share of videos with both key steps in which [k] comes before [l]; 0 where no video has both."""
     return tally.agree / np.maximum(tally.both, 1)
 

@@ -15,7 +15,7 @@ ERROR, ERROR_WORTH = 0.005, 40.2
 """Share of needs that a video breaks, a priori, and the number of needs that this is worth (Beta 0.2, 40)."""
 FIRST_ERROR = 0.05
 """Share of needs that each video breaks, to begin with."""
-ROUNDS = 8
+REWEIGHTINGS = 8
 """Of weighing; nothing moves after about five."""
 BROKEN = 3.5
 """Needs that a video may break before it counts half, where no key step is free."""
@@ -80,7 +80,7 @@ def _broken(tally: Tally, needed: float) -> tuple[Floats, float]:
     agree, against = first.sum(axis=0), second.sum(axis=0)
     free = np.log1p(-needed) + betaln(agree + 1, against + 1)
     need = np.zeros(n * n)
-    for _ in range(ROUNDS):
+    for _ in range(REWEIGHTINGS):
         forward = np.log(needed / 2) + np.log1p(-errors) @ first + np.log(errors) @ second
         backward = forward.reshape(n, n).T.ravel()
         need = np.exp(forward - np.logaddexp(np.logaddexp(forward, backward), free))

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from rgwot.datasets.annotation_files.rows import TIER
-from rgwot.reporting.export.interface import LabelledVideo, key_steps_of
+from rgwot.reporting.export.interface import ExportedVideo, key_steps_of
 from rgwot.runtime.files import write_text
 from rgwot.runtime.optional import optional
 
 
-def export_elan(videos: Sequence[LabelledVideo], folder: Path) -> None:
+def export_elan(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write one file per video with a tier of key steps, times in whole milliseconds as ELAN has them.
 
     The names of all key steps are the tier's controlled vocabulary, so that ELAN offers them for a correction.
@@ -60,7 +60,7 @@ def _addresses(path: Path, folder: Path) -> tuple[str, str]:
 DATE = "1970-01-01T00:00:00"
 
 
-def export_boris(videos: Sequence[LabelledVideo], folder: Path) -> None:
+def export_boris(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write one project: key steps are state events, a segment a start and a stop, and every video an observation."""
     behaviours = {
         str(number): {
@@ -94,7 +94,7 @@ def export_boris(videos: Sequence[LabelledVideo], folder: Path) -> None:
     write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", folder / "project.boris")
 
 
-def _observation(video: LabelledVideo) -> dict[str, Any]:
+def _observation(video: ExportedVideo) -> dict[str, Any]:
     media = video.path.as_posix()
     return {
         "file": {str(player): [media] if player == 1 else [] for player in range(1, 9)},
@@ -115,7 +115,7 @@ def _observation(video: LabelledVideo) -> dict[str, Any]:
     }
 
 
-def _events(video: LabelledVideo) -> list[list[Any]]:
+def _events(video: ExportedVideo) -> list[list[Any]]:
     """Return what starts and stops in order of time: time, subject, behaviour, modifiers, comment and frame.
 
     Where a step ends when the next begins, it ends first.

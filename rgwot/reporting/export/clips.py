@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from rgwot.reporting.export.interface import LabelledVideo, key_steps_of
+from rgwot.reporting.export.interface import ExportedVideo, key_steps_of
 from rgwot.reporting.page.pictures import as_jpeg, read_pictures
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import with_progress
@@ -24,7 +24,7 @@ PICTURES, COLUMNS, HEIGHT = 40, 8, 120
 CLIP_QUALITY = 85
 
 
-def export_clips(videos: Sequence[LabelledVideo], folder: Path) -> None:
+def export_clips(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write ``key_step_03/VIDEO_0012.300.mp4`` for every segment, and ``key_step_03.jpg``.
 
     Raises
@@ -50,7 +50,7 @@ def export_clips(videos: Sequence[LabelledVideo], folder: Path) -> None:
         _sheet(videos, key_step, folder / f"key_step_{key_step:02d}.jpg")
 
 
-def _sheet(videos: Sequence[LabelledVideo], key_step: int, output: Path) -> None:
+def _sheet(videos: Sequence[ExportedVideo], key_step: int, output: Path) -> None:
     """Write the middles of the segments of a key step as one picture, evenly chosen where there are many."""
     middles = [
         (video, (segment.start_s + segment.end_s) / 2)

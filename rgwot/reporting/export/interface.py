@@ -62,7 +62,7 @@ class LabelledSegment(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LabelledVideo:
+class ExportedVideo:
     """A video with its segments in order of time; background is in none.
 
     Attributes
@@ -95,12 +95,12 @@ class LabelledVideo:
         return not math.isnan(self.size[0])
 
 
-def key_steps_of(videos: Iterable[LabelledVideo]) -> dict[int, str]:
+def key_steps_of(videos: Iterable[ExportedVideo]) -> dict[int, str]:
     """Return the labels of the key steps that occur, by key step, ascending."""
     return dict(sorted({segment.key_step: segment.label for video in videos for segment in video.segments}.items()))
 
 
-def read_videos(keysteps: Path, names: Path | None = None, root: Path | None = None) -> list[LabelledVideo]:
+def read_videos(keysteps: Path, names: Path | None = None, root: Path | None = None) -> list[ExportedVideo]:
     """Read the result in a folder of key steps, such as ``RESULTS/keysteps/METHOD/DECODER/DATASET/TASK/seedN``.
 
     Its key steps are those of scope ``task``, which mean the same in all videos.
@@ -138,7 +138,7 @@ def videos_of(
     media: pd.DataFrame | None = None,
     names: Mapping[int, str] | None = None,
     root: Path | None = None,
-) -> list[LabelledVideo]:
+) -> list[ExportedVideo]:
     """Return a table of segments as what formats are given.
 
     Parameters
@@ -170,7 +170,7 @@ def videos_of(
             for start_s, end_s, key_step in own[["start_s", "end_s", "key_step"]].itertuples(index=False)
         )
         path = Path(row["path"]) if root is None else (root / row["path"]).absolute()
-        videos.append(LabelledVideo(str(row["video"]), path, float(row["duration_s"]), float(row["fps"]), size, found))
+        videos.append(ExportedVideo(str(row["video"]), path, float(row["duration_s"]), float(row["fps"]), size, found))
     return videos
 
 
@@ -215,7 +215,7 @@ def export_keysteps(
     return export(name, read_videos(keysteps, names, root), output)
 
 
-def export(name: str, content: Sequence[LabelledVideo] | DiGraph[Any], output: str | os.PathLike[str]) -> str:
+def export(name: str, content: Sequence[ExportedVideo] | DiGraph[Any], output: str | os.PathLike[str]) -> str:
     """Write videos, or a graph for a graph format, into a new folder, or over an export that nobody changed.
 
     Returns a line that says what was written and where.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rgwot.datasets.lerobot import EPISODES, INFO, ORIGIN, PERSISTENT, SUBTASK_INDEX, Dataset, MissingFile, open_dataset
-from rgwot.reporting.export.interface import LabelledSegment, LabelledVideo
+from rgwot.reporting.export.interface import ExportedVideo, LabelledSegment
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_json, write_text
 
@@ -21,7 +21,7 @@ from rgwot.runtime.files import write_json, write_text
 BACKGROUND_SUBTASK = "background"
 
 
-def export_lerobot(videos: Sequence[LabelledVideo], folder: Path) -> None:
+def export_lerobot(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write ``data`` and ``meta`` with the key steps as subtasks, to copy over the dataset.
 
     Every frame gets the column ``language_persistent``, the list of the whole episode: when which subtask starts, at
@@ -114,7 +114,7 @@ def _write_tables(dataset: Dataset, sparse: Mapping[int, Mapping[str, list[Any]]
         parquet.write_table(table.replace_schema_metadata(None), place, compression="snappy")
 
 
-def _episodes(videos: Sequence[LabelledVideo]) -> tuple[Dataset, dict[int, tuple[LabelledSegment, ...]]]:
+def _episodes(videos: Sequence[ExportedVideo]) -> tuple[Dataset, dict[int, tuple[LabelledSegment, ...]]]:
     """Return the dataset that the videos were cut from, and the segments by episode."""
     origin = videos[0].path.parent.parent / ORIGIN
     if not origin.is_file():

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from rgwot.reporting.export.interface import LabelledVideo
+from rgwot.reporting.export.interface import ExportedVideo
 from rgwot.runtime.files import write_rows, write_text
 
 
@@ -21,13 +21,13 @@ def clock(seconds: float) -> str:
     return f"{ms // 3_600_000:02d}:{ms // 60_000 % 60:02d}:{ms // 1000 % 60:02d}.{ms % 1000:03d}"
 
 
-def export_csv(videos: Sequence[LabelledVideo], folder: Path) -> None:
+def export_csv(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write ``segments.csv`` with the columns ``video``, ``start_s``, ``end_s``, ``key_step`` and ``name``."""
     rows = [(video.name, *segment) for video in videos for segment in video.segments]
     write_rows(("video", "start_s", "end_s", "key_step", "name"), rows, folder / "segments.csv")
 
 
-def export_webvtt(videos: Sequence[LabelledVideo], folder: Path) -> None:
+def export_webvtt(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write one file per video, a cue per segment; ``&``, ``<`` and ``>`` in names are escaped."""
     for video in videos:
         cues = [
@@ -37,7 +37,7 @@ def export_webvtt(videos: Sequence[LabelledVideo], folder: Path) -> None:
         write_text("WEBVTT\n" + "".join(cues), folder / f"{video.stem}.vtt")
 
 
-def export_eventlog(videos: Sequence[LabelledVideo], folder: Path) -> None:
+def export_eventlog(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write ``eventlog.csv``: a case is a video, an event a segment of a key step, with its begin and its end."""
     rows = [
         (video.name, label, timestamp(start_s), timestamp(end_s), key_step)

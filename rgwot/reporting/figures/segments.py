@@ -8,7 +8,7 @@ import pandas as pd
 
 from rgwot.reporting.figures.style import Drawn, sheet, step_legend, step_style, styled
 from rgwot.reporting.matching import match_to_steps
-from rgwot.reporting.palette import BACKGROUND
+from rgwot.reporting.palette import BACKGROUND_COLOUR
 from rgwot.runtime.errors import RgwotError
 
 
@@ -46,7 +46,7 @@ def segment_bars(
         figure, axes = sheet(len(shown), height=height)
         for axis, (_, video) in zip(axes[:, 0], shown.iterrows(), strict=True):
             for position, table in enumerate(rows.values()):
-                axis.broken_barh([(0, video.duration_s)], (position - 0.4, 0.8), facecolor=BACKGROUND)
+                axis.broken_barh([(0, video.duration_s)], (position - 0.4, 0.8), facecolor=BACKGROUND_COLOUR)
                 for segment in table[table.video == video.video].itertuples():
                     stretch = (segment.start_s, segment.end_s - segment.start_s)
                     axis.broken_barh([stretch], (position - 0.4, 0.8), **step_style(segment.key_step))

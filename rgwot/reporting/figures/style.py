@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS, UNMATCHED, ink_on
+from rgwot.reporting.palette import BACKGROUND_COLOUR, STEP_COLOURS, UNMATCHED, ink_on
 from rgwot.runtime.files import replacing
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def short(name: str, most: int) -> str:
 def step_style(step: int) -> dict[str, Any]:
     """Colour and hatch of a step; 0 is background, negative steps are clusters without a partner."""
     if step == 0:
-        return {"facecolor": BACKGROUND}
+        return {"facecolor": BACKGROUND_COLOUR}
     if step < 0:
         return {"facecolor": UNMATCHED, "edgecolor": "#777777", "hatch": "////", "linewidth": 0.0}
     colour = STEP_COLOURS[(step - 1) % len(STEP_COLOURS)]
@@ -144,7 +144,7 @@ def step_legend(
 
     called = {step: f"step {step}: {name}" for step, name in (names or {}).items()}
     handles = [Patch(label=called.get(step, f"step {step}"), **step_style(step)) for step in steps if step > 0]
-    handles.append(Patch(label="background", facecolor=BACKGROUND))
+    handles.append(Patch(label="background", facecolor=BACKGROUND_COLOUR))
     if unmatched:
         handles.append(Patch(label="matched to no step", **step_style(-1)))
     # Rows of about equal length.

@@ -30,7 +30,7 @@ from rgwot.reporting.figures.style import DASHES, LINE_COLOURS, Drawn
 from rgwot.reporting.names import named_order
 from rgwot.reporting.page.content import Content, gather, link
 from rgwot.reporting.page.procedure import MOST_LINES, rules
-from rgwot.reporting.palette import BACKGROUND, STEP_COLOURS, UNMATCHED, ink_on
+from rgwot.reporting.palette import BACKGROUND_COLOUR, STEP_COLOURS, UNMATCHED, ink_on
 from rgwot.runtime.files import write_csv, write_text
 
 #: The script of a page, in the order in which its parts build on each other.
@@ -156,7 +156,7 @@ def part(name: str) -> str:
 
 def style_sheet() -> str:
     """Return the style sheet, with a class per colour and pattern of key steps."""
-    colours = {"s0": BACKGROUND, "none": UNMATCHED} | {f"s{at}": one for at, one in enumerate(STEP_COLOURS, 1)}
+    colours = {"s0": BACKGROUND_COLOUR, "none": UNMATCHED} | {f"s{at}": one for at, one in enumerate(STEP_COLOURS, 1)}
     rules = [f".step.{name}{{background-color:{one};color:{ink_on(one)}}}\n" for name, one in colours.items()]
     return part("page.css") + "".join(rules)
 
