@@ -36,14 +36,14 @@ from threadpoolctl import threadpool_limits
 
 from rgwot.config.configuration import load_config, read_file, read_files
 from rgwot.config.experiments import Experiments, family_of, join_id, split_id
-from rgwot.config.methods import DECODERS, EMBEDDINGS
+from rgwot.config.methods import DECODERS, EMBEDDING_KINDS
 from rgwot.config.settings import Settings, build
 from rgwot.evaluation.order import order_distance
 from rgwot.evaluation.protocols import PROTOCOLS, score
 from rgwot.features.index import open_stores
 from rgwot.keysteps.extended import extended
 from rgwot.keysteps.interface import Frames, directions
-from rgwot.keysteps.meanfield import minimise, segment
+from rgwot.keysteps.meanfield import minimise_energy, segment
 from rgwot.keysteps.outputs import generator_for
 from rgwot.keysteps.relative_time import choose_share
 from rgwot.paths import ANNOTATIONS, INDEX, at
@@ -178,7 +178,7 @@ def embed_and_decode(
     task: Task, method: str, decoder: str, settings: Settings, seed: int
 ) -> tuple[NDArray[np.int64], float]:
     """Label the samples of a task as the workflow does: labels (T,), and the share of time."""
-    embed = EMBEDDINGS[family_of(method).embedding].bound(settings)(task.stores, seed)
+    embed = EMBEDDING_KINDS[family_of(method).embedding].bound(settings)(task.stores, seed)
     x = np.concatenate([embed(store).embedding for store in task.stores]).astype(np.float64)
     lengths, block = tuple(len(store) for store in task.stores), settings.decode
     share = block.time
@@ -191,7 +191,7 @@ def embed_and_decode(
 def first_before(task: Task, seed: int) -> NDArray[np.int64]:
     """Label by whitened features and the mean field as they were, from mini-batches where a task is long."""
     settings = build({**PLAIN, "decode.K": task.K}, BEFORE)
-    embed = EMBEDDINGS["whitened"].bound(settings)(task.stores, seed)
+    embed = EMBEDDING_KINDS["whitened"].bound(settings)(task.stores, seed)
     x = np.concatenate([embed(store).embedding for store in task.stores]).astype(np.float64)
     lengths, generator = [len(store) for store in task.stores], generator_for(seed)
     if len(x) <= FULL_BATCH_LIMIT:
@@ -202,7 +202,7 @@ def first_before(task: Task, seed: int) -> NDArray[np.int64]:
     unit = directions(x)
     restarts, random = settings.meanfield.restarts, int(generator.integers(2**31 - 1))
     start = MiniBatchKMeans(task.K, n_init=restarts, random_state=random).fit(unit - unit.mean(axis=0)).labels_
-    return minimise(x, lengths, np.eye(task.K)[start], settings.meanfield).labels
+    return minimise_energy(x, lengths, np.eye(task.K)[start], settings.meanfield).labels
 
 
 def answer(task: Task, recipe: str, seed: int, experiments: Experiments) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.embedding.pooled import spatial_means, unit
+from rgwot.embedding.pooled import spatial_means, unit_rows
 from rgwot.evaluation.background import Detection, detection
 from rgwot.features.store import open_store
 from rgwot.records import read_annotations, read_manifest
@@ -68,7 +68,7 @@ def background_yardsticks(of: tuple[str, str], root: Path) -> dict[str, Detectio
             continue
         own = segments[segments.video == video]
         rate, frames = parse_rate(store.attributes["fps"]), np.arange(len(store), dtype=np.int64)
-        videos.append(unit(spatial_means(store)))
+        videos.append(unit_rows(spatial_means(store)))
         first_s = store.time_s[0]
         labels.append(truth_labels(own.start_s - first_s, own.end_s - first_s, own.key_step, frames, rate, "exact"))
     background = np.concatenate(labels) == 0

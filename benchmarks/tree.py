@@ -14,7 +14,7 @@ import numpy as np
 from recordings import recorded_tasks
 from threadpoolctl import threadpool_limits
 
-from rgwot.config.methods import EMBEDDINGS, FAMILIES
+from rgwot.config.methods import EMBEDDING_KINDS, FAMILIES
 from rgwot.config.settings import build
 from rgwot.evaluation.protocols import PROTOCOLS, score
 from rgwot.keysteps.interface import Frames
@@ -42,7 +42,7 @@ def main() -> None:
     for name, task in tasks:
         K = task.K
         plus = build(FAMILIES["rgwot-plus"].overrides, "rgwot-plus")
-        embed = EMBEDDINGS["whitened"].bound(plus)(task.stores, 0)
+        embed = EMBEDDING_KINDS["whitened"].bound(plus)(task.stores, 0)
         x = np.concatenate([embed(store).embedding for store in task.stores]).astype(np.float64)
         kept, lengths, _ = thinned([len(store) for store in task.stores], MOST_SAMPLES)
         made, borders = Frames(x[kept], lengths, task.fps), np.cumsum(lengths)[:-1]

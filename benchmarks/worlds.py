@@ -20,7 +20,7 @@ from recordings import SIGNALS, Task, find, rates_of
 from rgwot.embedding.settings import WhitenSettings
 from rgwot.embedding.whitened import condition, fit_whitening, speed, standardise
 from rgwot.evaluation.order import kendall_distance, mean_positions
-from rgwot.keysteps.relative_time import agreement
+from rgwot.keysteps.relative_time import explained_share
 
 Array = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ def statistics(task: Task) -> dict[str, Sequence[float]]:
         conditioned = [condition(one, block) for one in x]
         whitening = fit_whitening(conditioned, block.D, block.floor)
         white = np.concatenate([whitening.apply(one) for one in conditioned])
-        truths.append(100 * agreement(white, labels, [len(one) for one in x]))
+        truths.append(100 * explained_share(white, labels, [len(one) for one in x]))
     return {
         "recordings": [len(x)],
         "samples of a recording, median": [np.median([len(one) for one in x])],

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from rgwot.config.configuration import load_config
 from rgwot.config.experiments import Experiments, family_of, replaced_settings, split_id
 from rgwot.config.importing import ImportSettings
-from rgwot.config.methods import DECODERS, EMBEDDINGS
+from rgwot.config.methods import DECODERS, EMBEDDING_KINDS
 from rgwot.config.settings import Settings, flatten, known_blocks, validated
 from rgwot.datasets.arrays import check_no_clock, column_names
 from rgwot.datasets.names import stem_of
@@ -415,7 +415,7 @@ def find(
     rate = None if times is not None else str(settings.features.fps if fps is None else fps)
     when = {"times": "times"} if rate is None else {"fps": rate}
     every = stores_of(features, times, lambda axes: validated(ImportSettings, {"axes": axes, **when}, "features"))
-    if EMBEDDINGS[family.embedding].several and len(every) < 2:
+    if EMBEDDING_KINDS[family.embedding].several and len(every) < 2:
         raise RgwotError(f"features: found {len(every)} video, expected at least 2 for the method {run.method!r}")
     check_stores(every)
     # In the order of their ids, as the workflow lists them; which pairs of videos are drawn depends on it.

@@ -21,7 +21,7 @@ from sklearn.exceptions import NotFittedError
 
 import rgwot
 from rgwot.cli import cli
-from rgwot.config.methods import EMBEDDINGS, FAMILIES
+from rgwot.config.methods import EMBEDDING_KINDS, FAMILIES
 from rgwot.records import read_segments
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import predicted_labels
@@ -118,7 +118,7 @@ def test_stores_of_the_workflow_stand_for_arrays(tmp_path: Path) -> None:
     assert list(rgwot.discover({"a b": stores[0]}, method="raw", decoder="kmeans", K=3).labels) == ["a b"]
 
 
-@pytest.mark.parametrize("method", [name for name, about in EMBEDDINGS.items() if about.function] + ["none"])
+@pytest.mark.parametrize("method", [name for name, about in EMBEDDING_KINDS.items() if about.function] + ["none"])
 def test_every_embedding_can_be_asked_for(method: str) -> None:
     method = next(family.name for family in FAMILIES.values() if family.embedding == method)
     decoder = "uniform" if method == "none" else "kmeans"

@@ -12,7 +12,7 @@ from typing import get_type_hints
 import pytest
 
 from rgwot.blocks import Block
-from rgwot.config.methods import CLUSTERING, EMBEDDINGS, LOSSES
+from rgwot.config.methods import CLUSTERING, EMBEDDING_KINDS, LOSSES
 from rgwot.config.registry import load
 from rgwot.config.settings import defaults
 
@@ -261,7 +261,7 @@ def test_what_an_extension_makes_is_checked(folder: Path, right: str, wrong: str
 
 
 def test_entries_are_true() -> None:
-    for entry in (*LOSSES.values(), *EMBEDDINGS.values(), *CLUSTERING.values()):
+    for entry in (*LOSSES.values(), *EMBEDDING_KINDS.values(), *CLUSTERING.values()):
         assert entry.description
         assert set(entry.dotted()) <= set(defaults())
         places = [entry.function, getattr(entry, "restore", "")]

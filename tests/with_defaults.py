@@ -12,7 +12,7 @@ from torch import Tensor
 from rgwot import transport
 from rgwot.baselines.kantorovich import SoftMatching
 from rgwot.baselines.kantorovich import kantorovich_match as match
-from rgwot.config.methods import DECODERS, EMBEDDINGS, DecodeSettings, LossSettings, TransportSettings
+from rgwot.config.methods import DECODERS, EMBEDDING_KINDS, DecodeSettings, LossSettings, TransportSettings
 from rgwot.config.settings import Settings
 from rgwot.embedding.encoder import Encoder, seeded
 from rgwot.embedding.interface import EmbedVideo
@@ -70,5 +70,5 @@ def decode_by(name: str, frames: Frames, K: int, settings: Settings, generator: 
 
 
 def fit_by(name: str, stores: Sequence[FeatureStore], settings: Settings, seed: int) -> EmbedVideo:
-    embed: EmbedVideo = EMBEDDINGS[name].bound(settings)(stores, seed)
+    embed: EmbedVideo = EMBEDDING_KINDS[name].bound(settings)(stores, seed)
     return embed

@@ -18,14 +18,14 @@ from scipy.sparse import coo_array, csr_array
 
 from rgwot.baselines.settings import GraphSettings
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
-from rgwot.embedding.pooled import spatial_means, unit
+from rgwot.embedding.pooled import spatial_means, unit_rows
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.optional import optional
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
-BLOCK = 1024
+CLIPS_AT_ONCE = 1024
 NEGATIVE = 5
 
 
@@ -53,7 +53,7 @@ def clips_of(times: NDArray[np.float64], means: NDArray[np.float32], clip_s: flo
     # The small term keeps a sample on a border from falling to either side by rounding.
     number = np.floor(times / clip_s + 1e-9).astype(np.int64)
     of_sample = np.unique(number, return_inverse=True)[1].astype(np.int64)
-    return Clips(unit(means_of(means, of_sample).astype(np.float32)), of_sample)
+    return Clips(unit_rows(means_of(means, of_sample).astype(np.float32)), of_sample)
 
 
 def most_similar(
@@ -65,8 +65,8 @@ def most_similar(
     """
     n = min(n, len(others))
     nearest, score = np.empty((len(x), n), dtype=np.int64), np.empty(len(x))
-    for start in range(0, len(x), BLOCK):
-        block = slice(start, start + BLOCK)
+    for start in range(0, len(x), CLIPS_AT_ONCE):
+        block = slice(start, start + CLIPS_AT_ONCE)
         cosines = x[block] @ others.T
         nearest[block] = np.argpartition(cosines, len(others) - n, axis=1)[:, len(others) - n :]
         score[block] = np.take_along_axis(cosines, nearest[block], axis=1).mean(axis=1)
@@ -160,11 +160,11 @@ def node_embeddings(
     Both are scaled to norm 1.
     """
     if settings.update == "mean":
-        return unit((x + graph.edges @ x).astype(np.float32))
+        return unit_rows((x + graph.edges @ x).astype(np.float32))
     generator = np.random.default_rng([seed])
     paths = random_walks(graph.edges, settings.walks, settings.walk_length, generator)
     number = int(generator.integers(1, 2**31 - 1))
-    return unit(node_vectors(paths, settings.D, settings.window, settings.epochs, number))
+    return unit_rows(node_vectors(paths, settings.D, settings.window, settings.epochs, number))
 
 
 def fit_graph(stores: Sequence[FeatureStore], seed: int, settings: GraphSettings) -> EmbedVideo:
@@ -191,7 +191,7 @@ def fit_graph(stores: Sequence[FeatureStore], seed: int, settings: GraphSettings
         known = np.concatenate([video.features for video in clips.values()])
         graph = unity_graph([video.features for video in clips.values()], settings.neighbours)
         nodes = node_embeddings(known, graph, settings, seed)
-    logger.info("graph of %d clips of %d videos, %d edges", len(known), len(clips), graph.edges.nnz // 2)
+    log.info("graph of %d clips of %d videos, %d edges", len(known), len(clips), graph.edges.nnz // 2)
     limit = np.quantile(graph.similarity, settings.background) if settings.background else -np.inf
     ends = np.cumsum([len(video.features) for video in clips.values()])
     own = {name: slice(end - len(video.features), end) for (name, video), end in zip(clips.items(), ends, strict=True)}
@@ -238,8 +238,8 @@ def _beside(
     """Return embeddings of the clips x (C, F) of a new video, and their mean cosine to the clips next to them."""
     nearest, similarity = most_similar(x, known, settings.neighbours)
     if settings.update == "node2vec":
-        return unit(nodes[nearest].mean(axis=1)), similarity
+        return unit_rows(nodes[nearest].mean(axis=1)), similarity
     total = x + known[nearest].sum(axis=1)
     total[1:] += x[:-1]
     total[:-1] += x[1:]
-    return unit(total), similarity
+    return unit_rows(total), similarity

@@ -33,8 +33,8 @@ from rgwot.transport.costs import add_virtual_frame, squared_distance
 # Of both methods, in units of the distance averaged over dimensions.
 MARGIN, TEMPERATURE = 2.0, 0.5
 Density = Literal["gaussian", "laplace"]
-Solver = Literal["pot", "batched"]
-Side = Literal["rows", "columns"]
+SinkhornSolver = Literal["pot", "batched"]
+MarginalSide = Literal["rows", "columns"]
 
 # Bounds of phi, base of its decay, and the range that the kernel is clamped to: constants of the public code.
 PHI_RANGE = (0.001, 0.999)
@@ -150,7 +150,7 @@ def kantorovich_match(
         return SoftMatching(plan, (log_kernel.exp() * cost)[:, 1:, 1:])
 
 
-def kantorovich_plan(log_kernel: Tensor, solver: Solver, last: Side) -> Tensor:
+def kantorovich_plan(log_kernel: Tensor, solver: SinkhornSolver, last: MarginalSide) -> Tensor:
     """Scale a kernel to uniform marginals by POT's ``ot.sinkhorn`` in the log domain, pair after pair.
 
     A pass scales the columns, then the rows. Both public codes end 20 of them with the columns once more; VAVA's then

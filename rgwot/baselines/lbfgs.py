@@ -21,7 +21,7 @@ from rgwot.transport.fused_gromov_wasserstein import where_state
 Objective = Callable[[Tensor], tuple[Tensor, Tensor]]
 """Points (R, n), one per problem -> values (R,) and gradients (R, n)."""
 
-HISTORY = 10
+KEPT_MOVES = 10
 # Conditions of Wolfe: sufficient decrease, and slope.
 DECREASE, SLOPE = 1e-4, 0.9
 TRIALS = 26
@@ -41,8 +41,8 @@ class _History:
     """The last moves and changes of the gradient of every problem, for the inverse Hessian; empty places count 0."""
 
     def __init__(self, x: Tensor) -> None:
-        self.moves, self.changes = (x.new_zeros(HISTORY, *x.shape) for _ in range(2))
-        self.inverse, self.scale = x.new_zeros(HISTORY, len(x)), x.new_ones(len(x))
+        self.moves, self.changes = (x.new_zeros(KEPT_MOVES, *x.shape) for _ in range(2))
+        self.inverse, self.scale = x.new_zeros(KEPT_MOVES, len(x)), x.new_ones(len(x))
 
     def add(self, move: Tensor, change: Tensor) -> None:
         """Keep the moves (R, n) along which the slope rose; others are no information."""
@@ -57,11 +57,11 @@ class _History:
     def direction(self, gradient: Tensor) -> Tensor:
         """Return minus the inverse Hessian times the gradient, (R, n)."""
         q, shares = -gradient, []
-        for k in reversed(range(HISTORY)):
+        for k in reversed(range(KEPT_MOVES)):
             shares.append(self.inverse[k] * (self.moves[k] * q).sum(1))
             q = q - shares[-1][:, None] * self.changes[k]
         q = q * self.scale[:, None]
-        for k in range(HISTORY):
+        for k in range(KEPT_MOVES):
             share = shares.pop() - self.inverse[k] * (self.changes[k] * q).sum(1)
             q = q + share[:, None] * self.moves[k]
         return q

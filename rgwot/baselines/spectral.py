@@ -18,8 +18,8 @@ SCALE = 0.5
 LANDMARKS = 2000
 """Of more samples than these, this many are landmarks of the affinity: a matrix of 32 MB, a second of work."""
 
-SAME = float(np.exp(1 / SCALE)) * (1 - 1e-12)
-BLOCK = 8192
+SAME_POINT = float(np.exp(1 / SCALE)) * (1 - 1e-12)
+SAMPLES_AT_ONCE = 8192
 
 
 def affinity(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
@@ -46,11 +46,11 @@ class SpectralMap:
         """
         scale = np.where(self.eigenvalues > 1e-12, self.eigenvalues, np.inf)
         parts = []
-        for start in range(0, len(x), BLOCK):
-            walk = affinity(x[start : start + BLOCK], self.landmarks)
+        for start in range(0, len(x), SAMPLES_AT_ONCE):
+            walk = affinity(x[start : start + SAMPLES_AT_ONCE], self.landmarks)
             # What points as a landmark does is placed where that is, whose walks do not stay there either.
             rows, nearest = np.arange(len(walk)), walk.argmax(axis=1)
-            same = walk[rows, nearest] > SAME
+            same = walk[rows, nearest] > SAME_POINT
             walk[rows[same], nearest[same]] = 0
             parts.append(walk @ self.coordinates / walk.sum(axis=1, keepdims=True) / scale)
         return np.concatenate(parts) if parts else np.zeros((0, self.coordinates.shape[1]))

@@ -18,7 +18,7 @@ from rgwot.keysteps.kmeans import kmeans
 RIDGE = 1e-4
 """Added to the diagonal of every covariance; public code."""
 
-BLOCK = 4096
+SAMPLES_PER_BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Gaussians:
         found = np.empty((T, len(self.means)))
         for k, (mean, factor) in enumerate(zip(self.means, self.factors, strict=True)):
             constant = 2 * np.log(np.diagonal(factor)).sum() + D * np.log(2 * np.pi)
-            for start in range(0, T, BLOCK):
-                white = solve_triangular(factor, (x[start : start + BLOCK] - mean).T, lower=True)
-                found[start : start + BLOCK, k] = -0.5 * (np.einsum("dt,dt->t", white, white) + constant)
+            for start in range(0, T, SAMPLES_PER_BLOCK):
+                white = solve_triangular(factor, (x[start : start + SAMPLES_PER_BLOCK] - mean).T, lower=True)
+                found[start : start + SAMPLES_PER_BLOCK, k] = -0.5 * (np.einsum("dt,dt->t", white, white) + constant)
         return found
 
 

@@ -16,7 +16,7 @@ from rgwot import __version__, paths
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, Bundle, read_bundle
 from rgwot.bundles.inputs import How, read_inputs
 from rgwot.config.experiments import family_of, split_id
-from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES
+from rgwot.config.methods import DECODERS, EMBEDDING_KINDS, FAMILIES
 from rgwot.config.settings import Settings, validated
 from rgwot.datasets.names import stem_of
 from rgwot.embedding.embed import write_embeddings
@@ -152,7 +152,7 @@ def restore(bundle: Bundle) -> Restored:
         if MODEL in bundle.parts:
             embed = _model(bundle)
         else:
-            entry = EMBEDDINGS[family_of(about.method).embedding]
+            entry = EMBEDDING_KINDS[family_of(about.method).embedding]
             embed = entry.bound(settings, entry.restore)(bundle.arrays(EMBEDDING))
         decoder = DECODERS[split_id(about.decoder)[0]]
         restore_decoder = decoder.bound(settings, decoder.restore)

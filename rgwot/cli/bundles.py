@@ -9,13 +9,13 @@ import click
 
 from rgwot.cli import options
 from rgwot.cli.options import Folder, Job, SettingsCommand
-from rgwot.config.methods import DECODERS, EMBEDDINGS
+from rgwot.config.methods import DECODERS, EMBEDDING_KINDS
 from rgwot.config.registry import blocks
 
 
 @click.command(
     cls=SettingsCommand,
-    reads=blocks([*(entry for entry in EMBEDDINGS.values() if entry.function), *DECODERS.values()]),
+    reads=blocks([*(entry for entry in EMBEDDING_KINDS.values() if entry.function), *DECODERS.values()]),
     epilog="Give the settings of the result; a different result is refused.",
 )
 @click.argument("output", type=Folder)

@@ -11,7 +11,7 @@ from rgwot.cli import options
 from rgwot.cli.options import Folder, SettingsCommand
 from rgwot.config.methods import CLUSTERING, DECODERS, TRIVIAL
 from rgwot.config.registry import blocks
-from rgwot.keysteps.settings import LEARNERS
+from rgwot.keysteps.settings import LEARNER_NAMES
 from rgwot.runtime.errors import RgwotError
 
 
@@ -88,10 +88,10 @@ def decode(
 @click.option("--output", "folder", required=True, type=Folder, help="Folder for procedure.json and deviations.csv.")
 @click.option(
     "--learner",
-    default=next(iter(LEARNERS)),
+    default=next(iter(LEARNER_NAMES)),
     show_default=True,
-    type=click.Choice(list(LEARNERS)),
-    help="; ".join(f"{name}: {what}" for name, what in LEARNERS.items()) + ".",
+    type=click.Choice(list(LEARNER_NAMES)),
+    help="; ".join(f"{name}: {what}" for name, what in LEARNER_NAMES.items()) + ".",
 )
 @click.option("--found", is_flag=True, help="A decoder found the key steps, so that every video has errors.")
 def procedure(segments: Path, folder: Path, learner: str, found: bool) -> None:

@@ -9,13 +9,13 @@ import click
 
 from rgwot.cli import options
 from rgwot.cli.options import Folder, Job, SettingsCommand
-from rgwot.config.methods import EMBEDDINGS
+from rgwot.config.methods import EMBEDDING_KINDS
 from rgwot.config.registry import blocks
 
 
 @click.command(
     cls=SettingsCommand,
-    reads=blocks([EMBEDDINGS["encoder"]]),
+    reads=blocks([EMBEDDING_KINDS["encoder"]]),
     epilog="Try a larger cidm.beta if embeddings collapse, a cidm.sigma near the length of a key step, and fewer "
     "train.iterations with a larger train.lr for a first look.",
 )
@@ -38,7 +38,7 @@ def train(output: Path, index: Path, job: Job, seed: int) -> None:
 
 @click.command(
     cls=SettingsCommand,
-    reads=blocks(entry for entry in EMBEDDINGS.values() if entry.function),
+    reads=blocks(entry for entry in EMBEDDING_KINDS.values() if entry.function),
     epilog="The settings matter only without --model; --method raw has none.",
 )
 @click.argument("output", type=Folder)

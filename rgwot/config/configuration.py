@@ -18,7 +18,7 @@ from rgwot.config.synthetic import SynthSettings
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.yaml_text import read_yaml
 
-OPTIONS = {
+LAYOUT_OPTIONS = {
     "view", "subset", "strict", "unannotated", "drop_rows", "frames_fps", "tier", "labels_fps", "pattern", "background",
     "mapping", "split",
 }  # fmt: skip
@@ -122,7 +122,7 @@ class DatasetSettings(Block):
 
     def options(self) -> dict[str, Any]:
         """Return the options of the layout as plain values."""
-        found = self.model_dump(include=OPTIONS, exclude_defaults=True, mode="json")
+        found = self.model_dump(include=LAYOUT_OPTIONS, exclude_defaults=True, mode="json")
         return found | ({"features_alone": True} if self.features_alone and self._layout in EITHER else {})
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from rgwot.config.configuration import Config
 from rgwot.config.methods import DECODERS, FAMILIES, LOSSES, Family, without_effect
-from rgwot.config.registry import NAME
+from rgwot.config.registry import NAME_PATTERN
 from rgwot.config.settings import EXECUTION, Settings, build, defaults, flatten, known_blocks
 from rgwot.runtime.errors import RgwotError, nearest
 
@@ -38,7 +38,7 @@ SHORT: Mapping[str, str] = {dotted: symbol for symbol, dotted in SYMBOLS.items()
 # Keys of every method, even without training: which videos are scored, and which a clustering may see.
 SPLIT = "data.split"
 SPLIT_KEYS = (SPLIT, "data.holdout", "data.split_by", "data.split_seed")
-ID = re.compile(rf"(?P<base>{NAME.pattern})(@(?P<keys>[^/]+))?")
+ID = re.compile(rf"(?P<base>{NAME_PATTERN.pattern})(@(?P<keys>[^/]+))?")
 VALUE = re.compile(r"[A-Za-z0-9_.+-]+")
 
 

@@ -28,7 +28,7 @@ from typing import Any
 from rgwot.blocks import Block
 from rgwot.config.methods import (
     CLUSTERING,
-    EMBEDDINGS,
+    EMBEDDING_KINDS,
     FAMILIES,
     LOSSES,
     TRIVIAL,
@@ -37,7 +37,7 @@ from rgwot.config.methods import (
     Family,
     Loss,
 )
-from rgwot.config.registry import NAME
+from rgwot.config.registry import NAME_PATTERN
 from rgwot.config.settings import ADDED_BLOCKS, BLOCKS, defaults
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 
@@ -59,7 +59,7 @@ class Extension:
 # What the library has itself, and which extension brought the rest.
 _LIBRARY: Mapping[str, frozenset[str]] = {
     "losses": frozenset(LOSSES),
-    "methods": frozenset({**FAMILIES, **EMBEDDINGS}),
+    "methods": frozenset({**FAMILIES, **EMBEDDING_KINDS}),
     "decoders": frozenset({**CLUSTERING, **TRIVIAL}),
     "settings": frozenset(BLOCKS),
 }
@@ -84,14 +84,14 @@ def extend(extension: Extension, source: str = "extension") -> None:
     added: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = [
         ("settings", _blocks_of(extension, source), ADDED_BLOCKS),
         ("losses", extension.losses, LOSSES),
-        ("methods", extension.embeddings, EMBEDDINGS),
+        ("methods", extension.embeddings, EMBEDDING_KINDS),
         ("decoders", extension.decoders, CLUSTERING),
         ("methods", methods, FAMILIES),
     ]
     for kind, entries, known in added:
         for name in entries:
             where = f"{source}: {kind}: {name}"
-            if not NAME.fullmatch(str(name)):
+            if not NAME_PATTERN.fullmatch(str(name)):
                 raise RgwotError(f"{where}: expected a name of a-z 0-9 _ - that begins with a letter; rename it")
             owner = "the library" if name in _LIBRARY[kind] else _BROUGHT.get((kind, name), source)
             # Two files may share a block of settings.

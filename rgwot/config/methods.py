@@ -25,7 +25,7 @@ from rgwot.baselines.settings import (
     ViterbiSettings,
 )
 from rgwot.blocks import Block
-from rgwot.config.registry import Entry, Place
+from rgwot.config.registry import Entry, FunctionOrPath
 from rgwot.embedding.settings import DataSettings, DrawnVideosSettings, EncoderSettings, TrainSettings, WhitenSettings
 from rgwot.keysteps.settings import (
     ConsensusSettings,
@@ -44,7 +44,7 @@ from rgwot.runtime.errors import nearest
 class Loss(Entry):
     """An alignment loss (`rgwot.losses.interface.Alignment`); ``learned`` makes what else it learns."""
 
-    learned: Place = ""
+    learned: FunctionOrPath = ""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Embedding(Entry):
     takes two at least.
     """
 
-    restore: Place = ""
+    restore: FunctionOrPath = ""
     several: bool = False
 
 
@@ -66,7 +66,7 @@ class Decoder(Entry):
     ``restore`` labels other videos by what was learned; ``overrides`` are its changes to the defaults.
     """
 
-    restore: Place = ""
+    restore: FunctionOrPath = ""
     trivial: bool = False
     overrides: Mapping[str, Any] = field(default_factory=dict)
 
@@ -135,7 +135,7 @@ class DecodeSettings(ViterbiSettings, SubsetSettings, FuzzySettings, KeyStepSett
 
 @dataclass(frozen=True)
 class Family:
-    """A named method: its changes to the defaults, and one of `EMBEDDINGS`."""
+    """A named method: its changes to the defaults, and one of `EMBEDDING_KINDS`."""
 
     name: str
     description: str
@@ -150,7 +150,7 @@ class Family:
     def takes(self, key: str) -> bool:
         """Return whether its embedding reads a dotted key, or any alignment loss that an encoder may be trained by."""
         losses = LOSSES.values() if self.trained else ()
-        return EMBEDDINGS[self.embedding].takes(key) or any(loss.takes(key) for loss in losses)
+        return EMBEDDING_KINDS[self.embedding].takes(key) or any(loss.takes(key) for loss in losses)
 
 
 def without_effect(key: str, alignment: str) -> bool:
@@ -272,7 +272,7 @@ _LISTED = (
     ),
     Family("none", "no features at all, for the trivial answers", embedding="none"),
 )
-EMBEDDINGS: dict[str, Embedding] = {
+EMBEDDING_KINDS: dict[str, Embedding] = {
     "encoder": Embedding(
         "",
         "an encoder trained on pairs of videos",

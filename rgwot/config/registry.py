@@ -15,9 +15,9 @@ from typing import Any
 from rgwot.blocks import Block
 
 #: Names as they may stand in an experiment id.
-NAME = re.compile(r"[a-z][a-z0-9_-]*")
+NAME_PATTERN = re.compile(r"[a-z][a-z0-9_-]*")
 
-Place = str | Callable[..., Any]
+FunctionOrPath = str | Callable[..., Any]
 """A function, or ``module:name``, which is imported when it is needed."""
 
 
@@ -35,7 +35,7 @@ class Entry:
         Blocks of settings, or parts of blocks, that the function takes as its last arguments, in this order.
     """
 
-    function: Place
+    function: FunctionOrPath
     description: str
     source: str = ""
     settings: tuple[type[Block], ...] = ()
@@ -52,13 +52,13 @@ class Entry:
         """Import the function."""
         return load(self.function)
 
-    def bound(self, settings: Any, place: Place = "") -> Callable[..., Any]:
+    def bound(self, settings: Any, place: FunctionOrPath = "") -> Callable[..., Any]:
         """Return the function, or another of its functions, with its blocks of all ``settings`` as last arguments."""
         function, blocks = load(place or self.function), [getattr(settings, part.BLOCK) for part in self.settings]
         return lambda *given: function(*given, *blocks)
 
 
-def load(place: Place) -> Any:
+def load(place: FunctionOrPath) -> Any:
     """Import ``module:name``; return a function as it is.
 
     >>> load("math:gcd")(12, 18)

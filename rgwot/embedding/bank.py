@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 # Frames per video that the input statistics are estimated from, evenly spaced.
 STATISTICS_FRAMES = 512
-BLOCK = 256
+BANK_BLOCK = 256
 GIGABYTE = 1e9
 
 
@@ -94,8 +94,8 @@ class FeatureBank:
             device=self.device if self.tier == "gpu" else "cpu",
         )
         for store, start in zip(self.stores, self._starts, strict=True):
-            for block in range(0, len(store), BLOCK):
-                frames = torch.from_numpy(store.frames(np.arange(block, min(block + BLOCK, len(store)))))
+            for block in range(0, len(store), BANK_BLOCK):
+                frames = torch.from_numpy(store.frames(np.arange(block, min(block + BANK_BLOCK, len(store)))))
                 place = int(start) + block
                 maps[place : place + len(frames)] = frames.to(maps.device).movedim(1, -1)
         return maps
@@ -110,7 +110,7 @@ class FeatureBank:
         for video, store in enumerate(self.stores):
             frames = np.unique(np.linspace(0, len(store) - 1, min(len(store), STATISTICS_FRAMES)).astype(np.int64))
             total = torch.zeros(2, store.shape[1], dtype=torch.float64)
-            for block in np.array_split(frames, -(-len(frames) // BLOCK)):
+            for block in np.array_split(frames, -(-len(frames) // BANK_BLOCK)):
                 maps = self.clips([video], [block[:, None]]).movedim(2, -1).reshape(-1, store.shape[1])
                 exact = maps.to("cpu", torch.float64)
                 total += torch.stack([exact.sum(0), exact.square().sum(0)])

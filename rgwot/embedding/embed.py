@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rgwot.config.experiments import split_id
-from rgwot.config.methods import EMBEDDINGS, FAMILIES
+from rgwot.config.methods import EMBEDDING_KINDS, FAMILIES
 from rgwot.config.settings import Settings
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fit
 from rgwot.embedding.stored import EmbeddedVideo, write_embedded
@@ -55,7 +55,7 @@ def embed(
     method
         Id to record; by default ``raw`` without a model, else ``trained``. Without a model it also says how to embed.
     settings
-        The blocks that the embedding without an encoder reads (`rgwot.config.methods.EMBEDDINGS`); left out, the
+        The blocks that the embedding without an encoder reads (`rgwot.config.methods.EMBEDDING_KINDS`); left out, the
         defaults.
     seed
         Seed to fit with and to record; by default that of the model, or 0 without one.
@@ -189,9 +189,9 @@ def checked(found: Embedded, store: FeatureStore) -> Embedded:
 def fit_of(method: str, settings: Settings) -> Fit:
     """Return how a method without an encoder embeds, with its settings."""
     base = split_id(method)[0]
-    entry = EMBEDDINGS[FAMILIES[base].embedding]
+    entry = EMBEDDING_KINDS[FAMILIES[base].embedding]
     if not entry.function:
-        able = [family.name for family in FAMILIES.values() if EMBEDDINGS[family.embedding].function]
+        able = [family.name for family in FAMILIES.values() if EMBEDDING_KINDS[family.embedding].function]
         raise RgwotError(
             f"method {method!r}: found no model; name it (--model), or take a method that needs none: {', '.join(able)}"
         )

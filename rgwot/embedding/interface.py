@@ -1,8 +1,8 @@
 """What an embedding without an encoder is given and what it gives back.
 
-Embeddings are entries of `rgwot.config.methods.EMBEDDINGS`: a function of videos, a seed, from which all randomness
-comes, and the blocks of settings that the entry names, and a `Restore` where other videos can be embedded later, from a
-bundle (`rgwot.bundles`).
+Embeddings are entries of `rgwot.config.methods.EMBEDDING_KINDS`: a function of videos, a seed, from which all
+randomness comes, and the blocks of settings that the entry names, and a `Restore` where other videos can be embedded
+later, from a bundle (`rgwot.bundles`).
 """
 
 from __future__ import annotations

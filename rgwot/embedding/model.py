@@ -20,7 +20,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import remake
 from rgwot.runtime.tensors import UnreadableTensors, load_tensors
 
-FRAMES_AT_ONCE = 64
+FRAMES_PER_BATCH = 64
 
 
 def load_model(path: Path) -> dict[str, Any]:
@@ -105,8 +105,8 @@ def embed_video(
     """
     parts = []
     with torch.inference_mode():
-        for start in range(0, len(store), FRAMES_AT_ONCE):
-            stacks = with_context(np.arange(start, min(start + FRAMES_AT_ONCE, len(store))), offsets, len(store))
+        for start in range(0, len(store), FRAMES_PER_BATCH):
+            stacks = with_context(np.arange(start, min(start + FRAMES_PER_BATCH, len(store))), offsets, len(store))
             # Context frames are mostly sampled frames of the same block: every frame is read once.
             needed, rows = np.unique(stacks, return_inverse=True)
             maps = torch.from_numpy(store.frames(needed)).to(device)

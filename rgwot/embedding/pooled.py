@@ -22,7 +22,7 @@ def spatial_means(store: FeatureStore) -> NDArray[np.float32]:
     return means
 
 
-def unit(x: NDArray[np.float32]) -> NDArray[np.float32]:
+def unit_rows(x: NDArray[np.float32]) -> NDArray[np.float32]:
     """Scale rows (n, D) to norm 1; a row of zeros stays."""
     norms = np.linalg.norm(x, axis=1, keepdims=True)
     return np.asarray(np.divide(x, norms, out=np.zeros_like(x), where=norms > 0), dtype=np.float32)
@@ -35,4 +35,4 @@ def fit_pooled(stores: Sequence[FeatureStore], seed: int) -> EmbedVideo:
 
 def restore_pooled(learned: Learned) -> EmbedVideo:
     """Return the embedding, which learns nothing."""
-    return lambda store: Embedded(unit(spatial_means(store)))
+    return lambda store: Embedded(unit_rows(spatial_means(store)))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from rgwot.embedding.interface import Embedded, EmbedVideo
-from rgwot.embedding.pooled import unit
+from rgwot.embedding.pooled import unit_rows
 from rgwot.embedding.settings import WhitenSettings
 from rgwot.embedding.whitened import Whitening, conditioned, fit_whitening, log_speed
 from rgwot.features.store import FeatureStore
@@ -170,7 +170,7 @@ def with_beside(learned: EmbedVideo, arrays: Mapping[str, NDArray[Any]], share: 
         offsets = learned(store).embedding - arrays["centre"]
         with threadpool_limits(limits=1):
             white = whitening.apply(conditioned([store], VECTORS)[0])
-        parts = [np.sqrt(share) * white, np.sqrt(1 - share) * unit(offsets)]
+        parts = [np.sqrt(share) * white, np.sqrt(1 - share) * unit_rows(offsets)]
         return Embedded(np.concatenate(parts, axis=1).astype(np.float32))
 
     return embed

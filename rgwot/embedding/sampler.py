@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Side = Literal["after", "before", "both"]
+ContextSide = Literal["after", "before", "both"]
 
 
 class Stream(IntEnum):
@@ -69,7 +69,7 @@ def draw_videos(available: int, n_train: int, seed: int) -> NDArray[np.int64]:
     return np.sort(generator(seed, Stream.VIDEOS).permutation(available)[:n_train])
 
 
-def context_offsets(c: int, context_s: float, fps: float, side: Side) -> NDArray[np.int64]:
+def context_offsets(c: int, context_s: float, fps: float, side: ContextSide) -> NDArray[np.int64]:
     """Return the offsets, in frames and in order of time, of a stack of ``c`` frames, the sampled one included.
 
     Neighbours are ``context_s`` seconds apart: the k-th context frame is round(k context_s fps) frames of the features

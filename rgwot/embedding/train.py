@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from rgwot.config.methods import EMBEDDINGS, LOSSES
+from rgwot.config.methods import EMBEDDING_KINDS, LOSSES
 from rgwot.config.radius import structure_radius
 from rgwot.config.registry import blocks, load
 from rgwot.config.settings import EXECUTION, Settings
@@ -217,7 +217,7 @@ def recipe_of(settings: Settings) -> Recipe:
 
 def _blocks_read(settings: Settings) -> tuple[str, ...]:
     """Return the blocks of settings that a training reads; a loss of an extension may have one of its own."""
-    return blocks([EMBEDDINGS["encoder"], LOSSES[settings.loss.alignment]])
+    return blocks([EMBEDDING_KINDS["encoder"], LOSSES[settings.loss.alignment]])
 
 
 def inactive_prior(settings: Settings) -> str | None:

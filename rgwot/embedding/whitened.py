@@ -14,7 +14,7 @@ from scipy.sparse.linalg import eigsh
 from threadpoolctl import threadpool_limits
 
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
-from rgwot.embedding.pooled import FRAMES_AT_ONCE, unit
+from rgwot.embedding.pooled import FRAMES_AT_ONCE, unit_rows
 from rgwot.embedding.settings import WhitenSettings
 from rgwot.features.scales import resolution
 from rgwot.features.store import FeatureStore
@@ -134,9 +134,9 @@ class Whitening:
         """Whiten samples (T, C) and scale them to unit length, (T, D); a sample at the mean is 0."""
         white = np.asarray(x, dtype=np.float64) @ self.basis - self.mean @ self.basis
         if self.blocks == 1:
-            return unit(white.astype(np.float32))
+            return unit_rows(white.astype(np.float32))
         parts = np.split(white.astype(np.float32), self.blocks, axis=1)
-        return np.concatenate([unit(part) / np.float32(np.sqrt(self.blocks)) for part in parts], axis=1)
+        return np.concatenate([unit_rows(part) / np.float32(np.sqrt(self.blocks)) for part in parts], axis=1)
 
 
 def fit_whitening(videos: Sequence[NDArray[Any]], D: int, floor: float) -> Whitening:

@@ -17,7 +17,7 @@ from rgwot.keysteps.interface import NO_CLUSTER, middle_times
 SHARE = 0.01
 """Added to the share of a cluster in a video before the logarithm: one absent counts as one of a hundredth."""
 
-SMALLEST = 1e-9
+EQUAL_SPREAD = 1e-9
 """Clusters that differ less than this are equal."""
 
 
@@ -57,7 +57,7 @@ def likeness(labels: NDArray[np.int64], lengths: Sequence[int], K: int) -> NDArr
 
     def z(values: NDArray[np.float64]) -> NDArray[np.float64]:
         used = values[videos > 0]
-        return np.asarray((values - used.mean()) / max(used.std(), SMALLEST))
+        return np.asarray((values - used.mean()) / max(used.std(), EQUAL_SPREAD))
 
     within = over_videos(spreads)
     between = np.sqrt(over_videos(np.square(means - over_videos(means))))

@@ -16,12 +16,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Metric = Literal["potts", "linear"]
+LabelMetric = Literal["potts", "linear"]
 UnaryPer = Literal["second", "sample", "frame_pair"]
 Floats = NDArray[np.float64]
 
 
-def label_distance(K: int, metric: Metric) -> NDArray[np.int64]:
+def label_distance(K: int, metric: LabelMetric) -> NDArray[np.int64]:
     """Return d (K, K) as whole numbers: [a != b] for ``potts``, |a - b| for ``linear``."""
     steps = np.abs(np.subtract.outer(np.arange(K), np.arange(K)))
     return (steps > 0 if metric == "potts" else steps).astype(np.int64)
@@ -64,7 +64,7 @@ def energy(labels: NDArray[Any], unary: NDArray[Any], weights: NDArray[Any], dis
     return float(data + (weights * distance[labels[:-1], labels[1:]]).sum())
 
 
-def minimise_chain(unary: NDArray[Any], weights: NDArray[Any], metric: Metric) -> NDArray[np.int64]:
+def minimise_chain(unary: NDArray[Any], weights: NDArray[Any], metric: LabelMetric) -> NDArray[np.int64]:
     """Return labels (T,) of smallest energy sum_t unary[t, l_t] + sum_t weights[t] d(l_t, l_{t+1}).
 
     M_0 = unary_0, M_t[a] = unary_t[a] + min_b (M_{t-1}[b] + w_{t-1} d(b, a)), then back from the best last

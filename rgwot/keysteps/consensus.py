@@ -24,7 +24,7 @@ POOLS = 7
 PER_VIDEO = 150
 """Samples per video, in the mean, that are segmented of several videos: a window of the mean field then has seven."""
 
-FLOOR = 0.2
+MEMBERSHIP_FLOOR = 0.2
 """Components of the memberships below this share of the largest variance are dropped: what few segmentations say."""
 
 RARE = 1e-3
@@ -159,7 +159,7 @@ def _pool(
     members = [segment(views[i % len(views)], frames.lengths, K, quick, generator) for i in range(consensus.partitions)]
     shares = [member.shares for member in members]
     memberships = _side_by_side([member.memberships for member in members], shares)
-    whitening = fit_whitening([memberships], consensus.D, FLOOR)
+    whitening = fit_whitening([memberships], consensus.D, MEMBERSHIP_FLOOR)
     return _Pool([member.centres for member in members], shares, whitening, whitening.apply(memberships))
 
 

@@ -21,10 +21,10 @@ from rgwot.keysteps.interface import Frames, middle_times
 CONTEXT = (-0.05, -0.02, 0.0, 0.02, 0.05)
 """Where a classifier looks, in shares of a video's length before (-) and after (+) a sample."""
 
-COMPONENTS = 96
+CONTEXT_COMPONENTS = 96
 """Principal components of a sample with its context, at most; with more, a classifier learns single videos."""
 
-FLOOR = 1e-4
+CONTEXT_FLOOR = 1e-4
 """Components below this share of the largest variance are dropped."""
 
 FOLDS = 10
@@ -36,7 +36,7 @@ SAY = 0.6
 WINDOW = 0.01
 """Window over which log probabilities are averaged, as a share of a video's length."""
 
-SMALLEST = 1e-6
+LEAST_PROBABILITY = 1e-6
 """Probabilities below this count as this much."""
 
 Array = NDArray[np.float64]
@@ -111,7 +111,7 @@ def together(own: Array, others: Array, lengths: Sequence[int]) -> Array:
 
     with s = `SAY` and W_i the window of `WINDOW` around sample i, inside its video.
     """
-    mixed = sum(w * np.log(np.maximum(p, SMALLEST)) for w, p in ((1 - SAY, own), (SAY, others)))
+    mixed = sum(w * np.log(np.maximum(p, LEAST_PROBABILITY)) for w, p in ((1 - SAY, own), (SAY, others)))
     videos = np.split(np.asarray(mixed), np.cumsum(lengths)[:-1])
     means = np.concatenate([smooth(video, WINDOW) for video in videos])
     means = np.exp(means - means.max(axis=1, keepdims=True))
@@ -141,7 +141,7 @@ def refine(frames: Frames, memberships: Array, rounds: int) -> tuple[Array, Clas
     seen = in_context(frames)
     # Relative time is taken as it is.
     timed = int(frames.place > 0)
-    whitening = fit_whitening([seen[:, : seen.shape[1] - timed]], COMPONENTS, FLOOR)
+    whitening = fit_whitening([seen[:, : seen.shape[1] - timed]], CONTEXT_COMPONENTS, CONTEXT_FLOOR)
     basis = block_diag(whitening.basis, np.eye(timed))
     mean = np.concatenate([whitening.mean, np.zeros(timed)])
     z = (seen - mean) @ basis

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.keysteps.chain import (
-    Metric,
+    LabelMetric,
     edge_weights,
     energy,
     label_distance,
@@ -31,7 +31,7 @@ INSTEAD = (
 )
 
 
-def expand(unary: NDArray[Any], weights: NDArray[Any], metric: Metric) -> NDArray[np.int64]:
+def expand_labels(unary: NDArray[Any], weights: NDArray[Any], metric: LabelMetric) -> NDArray[np.int64]:
     """Return labels (T,) that no alpha-expansion move improves.
 
     Starts from the cheapest label of every sample and minimises sum_t unary[t, l_t] + sum_t weights[t] d(l_t,
@@ -123,7 +123,7 @@ def _cut(
     distance = label_distance(K, cut.metric)
     exact = minimise_chain(unary, weights, cut.metric)
     solver = cut.solver if has_library() else "exact"
-    labels = exact if solver == "exact" else expand(unary, weights, cut.metric)
+    labels = exact if solver == "exact" else expand_labels(unary, weights, cut.metric)
     minimum, reached = (energy(found, unary, weights, distance) for found in (exact, labels))
     return labels, {
         "solver": solver,

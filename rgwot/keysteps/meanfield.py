@@ -13,7 +13,7 @@ from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directio
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.settings import MeanfieldSettings
 
-SMALLEST = 1e-12
+LEAST_MEMBERSHIP = 1e-12
 """Memberships to start from are at least this: an update multiplies, so a 0 would stay one."""
 
 Array = NDArray[np.float64]
@@ -139,7 +139,7 @@ class _Chain:
         return MeanField(np.ascontiguousarray(p.T), centres, p.mean(axis=1), np.array(energies))
 
 
-def minimise(x: NDArray[Any], lengths: Sequence[int], p: NDArray[Any], settings: MeanfieldSettings) -> MeanField:
+def minimise_energy(x: NDArray[Any], lengths: Sequence[int], p: NDArray[Any], settings: MeanfieldSettings) -> MeanField:
     """Minimise the energy F over memberships and centres, from given memberships (methods 5.4).
 
     Parameters
@@ -154,7 +154,7 @@ def minimise(x: NDArray[Any], lengths: Sequence[int], p: NDArray[Any], settings:
         Every key but ``restarts`` is read.
     """
     x = directions(x)
-    start = np.maximum(np.asarray(p, dtype=np.float64).T, SMALLEST)
+    start = np.maximum(np.asarray(p, dtype=np.float64).T, LEAST_MEMBERSHIP)
     start = np.ascontiguousarray(start / start.sum(axis=0))
     centres = _centres(x, start, np.zeros((len(start), x.shape[1])))
     return _Chain(lengths, settings).run(np.log(start), start, x, centres, fixed=False)
@@ -165,11 +165,11 @@ def segment(
 ) -> MeanField:
     """Minimise the energy from the best k-means partition of the directions x / |x|.
 
-    Parameters are those of `minimise`. Where fewer than K directions differ there are so many key steps.
+    Parameters are those of `minimise_energy`. Where fewer than K directions differ there are so many key steps.
     """
     start = kmeans(directions(x).astype(np.float32), K, generator, restarts=settings.restarts).labels
     used, start = np.unique(start, return_inverse=True)
-    return minimise(x, lengths, np.eye(len(used))[start], settings)
+    return minimise_energy(x, lengths, np.eye(len(used))[start], settings)
 
 
 def label(x: NDArray[Any], lengths: Sequence[int], centres: Array, shares: Array, settings: MeanfieldSettings) -> Array:
@@ -233,7 +233,7 @@ def _centres(x: Array, p: Array, centres: Array) -> Array:
     """Return the centres (K, D) of least energy; one without members, or whose members cancel, stays."""
     sums = p @ x
     norms = np.linalg.norm(sums, axis=1, keepdims=True)
-    return np.asarray(np.divide(sums, norms, out=centres.copy(), where=norms > SMALLEST * len(x)))
+    return np.asarray(np.divide(sums, norms, out=centres.copy(), where=norms > LEAST_MEMBERSHIP * len(x)))
 
 
 def _log(x: Array) -> Array:

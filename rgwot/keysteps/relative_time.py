@@ -45,7 +45,7 @@ MOST_TRIED = 20_000
 
 
 class Measured(NamedTuple):
-    """How much of the samples labels explain across videos (`agreement`), and the `concordance` of videos."""
+    """How much of the samples labels explain across videos (`explained_share`), and the `concordance` of videos."""
 
     J: float
     concordance: float
@@ -122,7 +122,7 @@ def _measured(
     timed, found = with_time(x, lengths, share), []
     for start in range(STARTS):
         labels = segment(timed, lengths, K, settings, np.random.default_rng([seed, 2, start])).labels
-        found.append((agreement(x, labels, lengths), concordance(labels, lengths)))
+        found.append((explained_share(x, labels, lengths), concordance(labels, lengths)))
     return Measured(*np.mean(found, axis=0).tolist())
 
 
@@ -148,7 +148,7 @@ def largest_share(found: Mapping[float, float], same_order: float) -> float:
     return max([hint, *kept]) if same_order >= SAME_ORDER else hint
 
 
-def agreement(x: NDArray[Any], labels: NDArray[np.int64], lengths: Sequence[int]) -> float:
+def explained_share(x: NDArray[Any], labels: NDArray[np.int64], lengths: Sequence[int]) -> float:
     r"""Return how much of the samples a labelling predicts in videos that it was not averaged over.
 
     .. math:: J = \frac{\sum_v \sum_{i \in v} x_i \cdot \mu_{-v}(l_i)}{\sum_i |x_i|^2}

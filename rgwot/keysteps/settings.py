@@ -11,7 +11,7 @@ from rgwot.blocks import Block, Count, NonNegative, Positive
 from rgwot.runtime.errors import RgwotError
 
 #: Ways to learn the procedure (`rgwot.procedure.LEARNERS`) in a few words, the default first.
-LEARNERS: Mapping[str, str] = {
+LEARNER_NAMES: Mapping[str, str] = {
     "robust": "ours, for people who err and key steps that were found",
     "precedence": "before in most videos",
     "intersection": "before in all videos",
@@ -20,7 +20,7 @@ LEARNERS: Mapping[str, str] = {
 if TYPE_CHECKING:
     Learner = str
 else:  # known at run time
-    Learner = Literal[tuple(LEARNERS)]
+    Learner = Literal[tuple(LEARNER_NAMES)]
 
 
 class NumberSettings(Block):
@@ -126,7 +126,7 @@ class ProcedureSettings(Block):
 
     BLOCK: ClassVar[str] = "procedure"
 
-    learner: Learner = Field("robust", description="; ".join(f"{name}: {what}" for name, what in LEARNERS.items()))
+    learner: Learner = Field("robust", description="; ".join(f"{name}: {what}" for name, what in LEARNER_NAMES.items()))
 
 
 def resolved_K(K: int | str, annotated: int | None = None) -> int:

@@ -29,7 +29,7 @@ LEAVES = 16
 GUIDES = range(3, 13)
 """Numbers of key steps of the segmentations whose memberships make the space."""
 
-COMPONENTS = 24
+MEMBERSHIP_COMPONENTS = 24
 """Principal components that make up that space, at most. Not whitened: what few segmentations say would count as much
 as what most of them do, and planted steps are then torn apart."""
 
@@ -122,7 +122,7 @@ def _leading(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the first principal components of samples (T, D)."""
     offsets = x - x.mean(axis=0)
     axes = eigh(offsets.T @ offsets)[1][:, ::-1]
-    return np.asarray(offsets @ axes[:, :COMPONENTS])
+    return np.asarray(offsets @ axes[:, :MEMBERSHIP_COMPONENTS])
 
 
 def _drawn(parts: NDArray[np.int64], merges: Merges, times: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -43,7 +43,7 @@ def random(duration_s: float, fps: Fraction, stride: int, K: int, generator: np.
     return label_segments(times, generator.integers(1, K + 1, size=len(times)), duration_s)
 
 
-TRIVIAL: Mapping[str, Trivial] = {"one_label": one_label, "uniform": uniform, "random": random}
+TRIVIAL_LABELS: Mapping[str, Trivial] = {"one_label": one_label, "uniform": uniform, "random": random}
 
 
 def decode_trivial(
@@ -93,12 +93,12 @@ def trivial_segments(
 
     Raises RgwotError if K is not a number from 1, or for ``annotated``, which needs annotations.
     """
-    if decoder not in TRIVIAL:
-        raise RgwotError(f"decoder {decoder!r}: found no annotations, expected one of {', '.join(TRIVIAL)}")
+    if decoder not in TRIVIAL_LABELS:
+        raise RgwotError(f"decoder {decoder!r}: found no annotations, expected one of {', '.join(TRIVIAL_LABELS)}")
     if not isinstance(K, int) or K < 1:
         raise RgwotError(f"decoder {decoder!r}: found K = {K!r}, expected a whole number from 1")
     return {
-        video: TRIVIAL[decoder](duration_s, fps, stride, K, generator_for(seed, video))
+        video: TRIVIAL_LABELS[decoder](duration_s, fps, stride, K, generator_for(seed, video))
         for video, duration_s, fps in videos
     }
 

@@ -12,7 +12,7 @@ from typing import Any
 from rgwot.config.configuration import load_config, read_files
 from rgwot.config.experiments import family_of, replaced_settings, split_id
 from rgwot.config.extractors import extractor, missing_checkpoint
-from rgwot.config.methods import ANNOTATED, DECODERS, EMBEDDINGS, LOSSES, TransportSettings
+from rgwot.config.methods import ANNOTATED, DECODERS, EMBEDDING_KINDS, LOSSES, TransportSettings
 from rgwot.config.settings import EXECUTION, flatten, known_blocks
 from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
@@ -29,7 +29,7 @@ GRAPHS = "graphs"
 #: Settings that a stage takes, by dotted key, whatever the method and the decoder.
 KEYS = {
     "extract": FeatureSettings.dotted(),
-    "train": EMBEDDINGS["encoder"].dotted(),
+    "train": EMBEDDING_KINDS["encoder"].dotted(),
     "evaluate": EvaluationSettings.dotted(),
     "view": TransportSettings.dotted(),
 }
@@ -68,7 +68,7 @@ def keys_of(stage: str, method: str = "none", decoder: str | None = None) -> tup
     (('evaluation.stride', 'evaluation.also'), ())
     """
     if stage == "embed":
-        return EMBEDDINGS[family_of(method).embedding].dotted()
+        return EMBEDDING_KINDS[family_of(method).embedding].dotted()
     if stage == "decode" and decoder is not None:
         entry = DECODERS[split_id(decoder)[0]]
         return (*entry.dotted(), "evaluation.stride") if entry.trivial else entry.dotted()

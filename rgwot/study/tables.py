@@ -9,7 +9,7 @@ from typing import Any
 
 from rgwot import paths
 from rgwot.config.experiments import family_of, value_text
-from rgwot.config.methods import EMBEDDINGS
+from rgwot.config.methods import EMBEDDING_KINDS
 from rgwot.datasets.base import too_few_videos
 from rgwot.reporting.figures import interface
 from rgwot.reporting.figures.interface import Plan
@@ -176,7 +176,7 @@ def _tasks_of(study: Study, table: Table) -> list[tuple[str, str]]:
 def check_task(study: Study, dataset: str, task: str, method: str) -> None:
     """Raise if a task has too few videos for a method, to compare them or to hold some out."""
     known = videos(study, dataset, task)
-    if EMBEDDINGS[family_of(method).embedding].several and len(known) < MIN_VIDEOS:
+    if EMBEDDING_KINDS[family_of(method).embedding].several and len(known) < MIN_VIDEOS:
         raise RgwotError(too_few_videos(dataset, task, len(known), MIN_VIDEOS, str(study.config.root_of(dataset))))
     held_out(study, dataset, task, method, known)
 

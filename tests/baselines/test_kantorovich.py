@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from with_defaults import kantorovich_match
 
-from rgwot.baselines.kantorovich import Density, Side, kantorovich_plan, match_prior, temporal_share
+from rgwot.baselines.kantorovich import Density, MarginalSide, kantorovich_plan, match_prior, temporal_share
 from rgwot.transport import sinkhorn
 
 Array = NDArray[np.float64]
@@ -84,7 +84,7 @@ def test_share_of_the_temporal_prior() -> None:
 
 @pytest.mark.parametrize("last", ["rows", "columns"])
 @pytest.mark.parametrize("density", ["gaussian", "laplace"])
-def test_kernel_and_plan_by_a_double_loop(density: Density, last: Side) -> None:
+def test_kernel_and_plan_by_a_double_loop(density: Density, last: MarginalSide) -> None:
     x, y = embeddings(1, 3, 6, 5)
     phi, zeta = torch.tensor([0.999, 0.6, 0.001]), 0.7
     match = kantorovich_match(x, y, phi, prior=density, zeta=zeta, lambda1=0.8, lambda2=0.3, last=last)

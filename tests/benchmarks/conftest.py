@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rgwot.config import extensions
-from rgwot.config.methods import CLUSTERING, EMBEDDINGS, FAMILIES, LOSSES
+from rgwot.config.methods import CLUSTERING, EMBEDDING_KINDS, FAMILIES, LOSSES
 from rgwot.config.settings import ADDED_BLOCKS
 
 # Benchmarks are scripts beside each other, not a package, and so are extensions.
@@ -18,7 +18,7 @@ sys.path[:0] = [str(PEERS.parent), str(PEERS)]
 @pytest.fixture(scope="module")
 def peers() -> Iterator[None]:
     """Every method of the folder, for the tests of a file; other tests see the library alone."""
-    registries = (LOSSES, EMBEDDINGS, CLUSTERING, FAMILIES, ADDED_BLOCKS, extensions._BROUGHT)
+    registries = (LOSSES, EMBEDDING_KINDS, CLUSTERING, FAMILIES, ADDED_BLOCKS, extensions._BROUGHT)
     before = [dict(registry) for registry in registries]
     files = set(extensions._FILES)
     extensions.load_extensions(sorted(PEERS.glob("*.py")))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rgwot.config.configuration import load_config, read_files
 from rgwot.config.experiments import Experiments, join_id, split_id, value_text
-from rgwot.config.methods import DECODERS, EMBEDDINGS, FAMILIES, without_effect
+from rgwot.config.methods import DECODERS, EMBEDDING_KINDS, FAMILIES, without_effect
 from rgwot.config.settings import flatten
 from rgwot.runtime.errors import RgwotError
 
@@ -120,7 +120,7 @@ def meaning(experiments, method):
 def test_a_family_is_one_path_whichever_of_its_own_keys_is_spelt_out(name):
     family = FAMILIES[name]
     for key, value in family.overrides.items():
-        if EMBEDDINGS[family.embedding].takes(key):
+        if EMBEDDING_KINDS[family.embedding].takes(key):
             assert SHIPPED.method(f"{name}@{key}={value_text(value)}") == name
         for base, decoder in DECODERS.items():
             if decoder.takes(key) and decoder.trivial == (name == "none"):
@@ -131,7 +131,7 @@ def test_a_family_is_one_path_whichever_of_its_own_keys_is_spelt_out(name):
 VALUES = {"cidm.sigma": {1.0}, "encoder.channels": {64, 512}, "train.lr": {1e-3, 1e-4}, "encoder.unit_norm": {True}}
 for _family in FAMILIES.values():
     for _key, _value in _family.overrides.items():
-        if EMBEDDINGS["encoder"].takes(_key):
+        if EMBEDDING_KINDS["encoder"].takes(_key):
             VALUES.setdefault(_key, set()).add(_value)
 IDS = st.tuples(
     st.sampled_from([name for name, family in FAMILIES.items() if family.trained]),

@@ -11,7 +11,7 @@ from with_defaults import fit_by
 
 from rgwot.config.settings import Settings
 from rgwot.embedding.embed import embed
-from rgwot.embedding.pooled import unit
+from rgwot.embedding.pooled import unit_rows
 from rgwot.embedding.stored import read_embeddings
 from rgwot.embedding.train import train
 from rgwot.features.index import open_stores
@@ -47,5 +47,5 @@ def test_both_parts_are_what_they_are_alone(
         found, learned = both[store.video], alone[store.video]
         D = found.shape[1] - learned.shape[1]
         np.testing.assert_allclose(found[:, :D], np.sqrt(SHARE) * white(store).embedding, atol=1e-6)
-        np.testing.assert_allclose(found[:, D:], np.sqrt(1 - SHARE) * unit(learned - centre), atol=1e-4)
+        np.testing.assert_allclose(found[:, D:], np.sqrt(1 - SHARE) * unit_rows(learned - centre), atol=1e-4)
         np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)

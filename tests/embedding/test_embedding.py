@@ -43,7 +43,7 @@ def test_embeddings_are_the_model_applied_by_hand(
 ) -> None:
     train(task, task.parent, tmp_path / "model", tiny(side), 5, device="cpu")
     path = tmp_path / "model" / "model.pt"
-    monkeypatch.setattr(model, "FRAMES_AT_ONCE", 7)
+    monkeypatch.setattr(model, "FRAMES_PER_BATCH", 7)
     embed(task, task.parent, path, tmp_path / "seed5.zarr", method="rgwot", device="cpu", threads=1)
 
     root = zarr.open_group(tmp_path / "seed5.zarr", mode="r")

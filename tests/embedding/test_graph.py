@@ -10,7 +10,7 @@ from with_defaults import fit_by
 from rgwot.baselines.graph import clips_of, most_similar, node_vectors, random_walks, unity_graph
 from rgwot.baselines.settings import GraphSettings
 from rgwot.config.settings import Settings
-from rgwot.embedding.pooled import spatial_means, unit
+from rgwot.embedding.pooled import spatial_means, unit_rows
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
 
@@ -47,9 +47,9 @@ def test_edges_by_hand() -> None:
 
 
 def test_most_similar_against_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rgwot.baselines.graph.BLOCK", 4)
+    monkeypatch.setattr("rgwot.baselines.graph.CLIPS_AT_ONCE", 4)
     rng = np.random.default_rng(0)
-    x, others = (unit(rng.normal(size=(n, 5)).astype(np.float32)) for n in (10, 30))
+    x, others = (unit_rows(rng.normal(size=(n, 5)).astype(np.float32)) for n in (10, 30))
     nearest, score = most_similar(x, others, 3)
     cosines = x @ others.T
     for row in range(10):
@@ -78,7 +78,7 @@ def test_node_vectors_tell_cliques_apart_and_follow_from_the_seed() -> None:
     paths = random_walks(csr_array(A), 20, 10, np.random.default_rng(0))
     vectors = node_vectors(paths, 16, 3, 5, seed=1)
     assert (vectors.shape, vectors.dtype) == ((16, 16), np.float32)
-    cosines = unit(vectors) @ unit(vectors).T
+    cosines = unit_rows(vectors) @ unit_rows(vectors).T
     inside, between = cosines[:8, :8][~np.eye(8, dtype=bool)], cosines[:8, 8:]
     assert inside.mean() > between.mean() + 0.3
     np.testing.assert_array_equal(node_vectors(paths, 16, 3, 5, seed=1), vectors)
@@ -126,7 +126,7 @@ def test_a_video_held_out_is_put_beside_its_nearest_nodes(write_stores: Callable
     nodes = np.concatenate([embed(store).embedding[::2] for store in stores[:3]])
     features = np.concatenate([clips.features for clips in known[:3]])
     nearest = np.argsort(-(known[3].features @ features.T), axis=1)[:, :5]
-    expected = unit(nodes[nearest].mean(axis=1))[known[3].of_sample]
+    expected = unit_rows(nodes[nearest].mean(axis=1))[known[3].of_sample]
     np.testing.assert_allclose(embed(stores[3]).embedding, expected, atol=1e-6)
     # A node's own embedding does not move when another video is asked for.
     alone = fit_by("graph", stores[:3], settings(), seed=0)
@@ -142,14 +142,14 @@ def test_without_node2vec_a_node_is_the_mean_of_its_neighbourhood(
     clips = [clips_of(store.time_s, spatial_means(store), 1.0).features for store in stores]
     known = np.concatenate(clips[:3])
     edges = unity_graph(clips[:3], 2).edges.toarray()
-    expected = unit(((edges + np.eye(len(edges))) @ known).astype(np.float32))
+    expected = unit_rows(((edges + np.eye(len(edges))) @ known).astype(np.float32))
     np.testing.assert_allclose(embed(stores[0]).embedding[::2], expected[: len(clips[0])], atol=1e-6)
     new = clips[3]
     rows = []
     for i in range(len(new)):
         nearest = np.argsort(-(known @ new[i]))[:2]
         rows.append(new[max(i - 1, 0) : i + 2].sum(axis=0) + known[nearest].sum(axis=0))
-    np.testing.assert_allclose(embed(stores[3]).embedding[::2], unit(np.array(rows, dtype=np.float32)), atol=1e-6)
+    np.testing.assert_allclose(embed(stores[3]).embedding[::2], unit_rows(np.array(rows, dtype=np.float32)), atol=1e-6)
 
 
 def test_what_no_other_video_shows_is_background(write_stores: Callable[..., list[FeatureStore]]) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rgwot.keysteps.chain import (
-    Metric,
+    LabelMetric,
     edge_weights,
     energy,
     label_distance,
@@ -19,12 +19,12 @@ from rgwot.keysteps.chain import (
 )
 
 Array = NDArray[Any]
-METRICS: list[Metric] = ["potts", "linear"]
+METRICS: list[LabelMetric] = ["potts", "linear"]
 
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize(("T", "K"), [(1, 3), (2, 4), (5, 3), (6, 2), (7, 3), (4, 5)])
-def test_against_every_labelling(metric: Metric, T: int, K: int) -> None:
+def test_against_every_labelling(metric: LabelMetric, T: int, K: int) -> None:
     distance = label_distance(K, metric)
     for seed in range(6):
         generator = np.random.default_rng(seed)
@@ -36,7 +36,7 @@ def test_against_every_labelling(metric: Metric, T: int, K: int) -> None:
         assert found == pytest.approx(smallest, rel=1e-12)
 
 
-def by_definition(unary: Array, weights: Array, metric: Metric) -> Array:
+def by_definition(unary: Array, weights: Array, metric: LabelMetric) -> Array:
     """The recursion of the minimum as it is written down, O(T K^2)."""
     distance = label_distance(unary.shape[1], metric)
     best = [unary[0]]
@@ -51,7 +51,7 @@ def by_definition(unary: Array, weights: Array, metric: Metric) -> Array:
 
 @settings(max_examples=60, deadline=None)
 @given(T=st.integers(1, 40), K=st.integers(1, 9), seed=st.integers(0, 999), metric=st.sampled_from(METRICS))
-def test_the_energy_is_that_of_the_recursion(T: int, K: int, seed: int, metric: Metric) -> None:
+def test_the_energy_is_that_of_the_recursion(T: int, K: int, seed: int, metric: LabelMetric) -> None:
     generator = np.random.default_rng(seed)
     unary, weights = generator.random((T, K)), generator.random(T - 1)
     distance = label_distance(K, metric)
@@ -62,7 +62,7 @@ def test_the_energy_is_that_of_the_recursion(T: int, K: int, seed: int, metric: 
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_ties_go_as_in_the_recursion(metric: Metric) -> None:
+def test_ties_go_as_in_the_recursion(metric: LabelMetric) -> None:
     for seed in range(60):
         generator = np.random.default_rng(seed)
         T, K = int(generator.integers(1, 60)), int(generator.integers(1, 9))
@@ -84,7 +84,7 @@ def test_ties_do_not_make_segments() -> None:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_videos_of_one_chain_are_not_coupled(metric: Metric) -> None:
+def test_videos_of_one_chain_are_not_coupled(metric: LabelMetric) -> None:
     generator = np.random.default_rng(7)
     lengths = [4, 1, 9, 6]
     unary = generator.random((sum(lengths), 5))

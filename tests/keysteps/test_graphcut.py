@@ -11,12 +11,12 @@ from with_defaults import decode_by
 from rgwot.config.methods import DecodeSettings
 from rgwot.config.settings import Settings
 from rgwot.keysteps import graphcut
-from rgwot.keysteps.chain import Metric, edge_weights, energy, label_distance, minimise_chain
-from rgwot.keysteps.graphcut import expand
+from rgwot.keysteps.chain import LabelMetric, edge_weights, energy, label_distance, minimise_chain
+from rgwot.keysteps.graphcut import expand_labels
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.keysteps.settings import GraphcutSettings
 
-METRICS: list[Metric] = ["potts", "linear"]
+METRICS: list[LabelMetric] = ["potts", "linear"]
 has_library = pytest.mark.skipif(not graphcut.has_library(), reason="gco-wrapper is not installed")
 
 
@@ -31,12 +31,12 @@ def problem(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 @has_library
 @pytest.mark.parametrize("metric", METRICS)
-def test_200_random_problems_stay_at_or_above_the_minimum(metric: Metric) -> None:
+def test_200_random_problems_stay_at_or_above_the_minimum(metric: LabelMetric) -> None:
     gaps = []
     for seed in range(200):
         unary, weights = problem(seed)
         distance = label_distance(unary.shape[1], metric)
-        labels = expand(unary, weights, metric)
+        labels = expand_labels(unary, weights, metric)
         assert labels.shape == (len(unary),)
         assert 0 <= labels.min() <= labels.max() < unary.shape[1]
         reached = energy(labels, unary, weights, distance)
@@ -54,7 +54,7 @@ def test_two_labels_are_exact() -> None:
         generator = np.random.default_rng(seed)
         unary, weights = generator.random((50, 2)), edge_weights([20, 30], generator.random(), joined=False)
         distance = label_distance(2, "potts")
-        reached = energy(expand(unary, weights, "potts"), unary, weights, distance)
+        reached = energy(expand_labels(unary, weights, "potts"), unary, weights, distance)
         minimum = energy(minimise_chain(unary, weights, "potts"), unary, weights, distance)
         # Whole-number costs are met to 1e-5 of a switch.
         assert reached == pytest.approx(minimum, rel=1e-4)
@@ -62,12 +62,12 @@ def test_two_labels_are_exact() -> None:
 
 @has_library
 @pytest.mark.parametrize("metric", METRICS)
-def test_no_expansion_move_improves_the_result(metric: Metric) -> None:
+def test_no_expansion_move_improves_the_result(metric: LabelMetric) -> None:
     for seed in range(5):
         generator = np.random.default_rng(seed)
         unary, weights = generator.random((8, 4)), np.full(7, 0.3)
         distance = label_distance(4, metric)
-        labels = expand(unary, weights, metric)
+        labels = expand_labels(unary, weights, metric)
         reached = energy(labels, unary, weights, distance)
         for alpha, moved in itertools.product(range(4), itertools.product([False, True], repeat=8)):
             move = np.where(moved, alpha, labels)
@@ -76,17 +76,21 @@ def test_no_expansion_move_improves_the_result(metric: Metric) -> None:
 
 @has_library
 @pytest.mark.parametrize("metric", METRICS)
-def test_videos_of_one_graph_are_not_coupled(metric: Metric) -> None:
+def test_videos_of_one_graph_are_not_coupled(metric: LabelMetric) -> None:
     generator = np.random.default_rng(5)
     lengths = [7, 1, 12]
     unary = generator.random((20, 5))
-    together = expand(unary, edge_weights(lengths, 0.4, joined=False), metric)
+    together = expand_labels(unary, edge_weights(lengths, 0.4, joined=False), metric)
     # The other videos say the opposite; the first must not care.
     changed = unary.copy()
     changed[7:] = 1 - changed[7:]
-    np.testing.assert_array_equal(expand(changed, edge_weights(lengths, 0.4, joined=False), metric)[:7], together[:7])
-    coupled = expand(np.repeat([[0.0, 0.1], [0.1, 0.0]], [9, 1], axis=0), np.full(9, 1.0), "potts")
-    free = expand(np.repeat([[0.0, 0.1], [0.1, 0.0]], [9, 1], axis=0), edge_weights([9, 1], 1.0, joined=False), "potts")
+    np.testing.assert_array_equal(
+        expand_labels(changed, edge_weights(lengths, 0.4, joined=False), metric)[:7], together[:7]
+    )
+    coupled = expand_labels(np.repeat([[0.0, 0.1], [0.1, 0.0]], [9, 1], axis=0), np.full(9, 1.0), "potts")
+    free = expand_labels(
+        np.repeat([[0.0, 0.1], [0.1, 0.0]], [9, 1], axis=0), edge_weights([9, 1], 1.0, joined=False), "potts"
+    )
     assert coupled[-1] == 0
     assert free[-1] == 1
 
@@ -97,16 +101,16 @@ def test_potts_does_not_depend_on_how_clusters_are_numbered() -> None:
     truth = np.repeat([0, 3, 1, 2, 4], 12)
     unary = generator.random((60, 5)) + 0.8 * (np.arange(5) != truth[:, None])
     weights, permutation = np.full(59, 0.7), generator.permutation(5)
-    renamed = expand(unary[:, permutation], weights, "potts")
-    np.testing.assert_array_equal(permutation[renamed], expand(unary, weights, "potts"))
+    renamed = expand_labels(unary[:, permutation], weights, "potts")
+    np.testing.assert_array_equal(permutation[renamed], expand_labels(unary, weights, "potts"))
 
 
 @has_library
 def test_no_edge_or_one_label_needs_no_cut() -> None:
     unary = np.array([[0.3, 0.1], [0.2, 0.4]])
-    np.testing.assert_array_equal(expand(unary, np.zeros(1), "potts"), [1, 0])
-    np.testing.assert_array_equal(expand(unary[:1], np.zeros(0), "linear"), [1])
-    np.testing.assert_array_equal(expand(unary[:, :1], np.ones(1), "potts"), [0, 0])
+    np.testing.assert_array_equal(expand_labels(unary, np.zeros(1), "potts"), [1, 0])
+    np.testing.assert_array_equal(expand_labels(unary[:1], np.zeros(0), "linear"), [1])
+    np.testing.assert_array_equal(expand_labels(unary[:, :1], np.ones(1), "potts"), [0, 0])
 
 
 @has_library
@@ -114,11 +118,11 @@ def test_the_library_leaves_no_alias_in_numpy() -> None:
     script = (
         "import numpy as np, rgwot.keysteps.graphcut as g\n"
         "before = set(vars(np))\n"
-        "g.expand(np.eye(3), np.ones(2), 'potts')\n"
+        "g.expand_labels(np.eye(3), np.ones(2), 'potts')\n"
         "assert 'gco' in __import__('sys').modules\n"
         "assert not {'int', 'float'} & (set(vars(np)) - before), 'aliases left'\n"
         "assert np.bool is np.bool_\n"
-        "g.expand(np.eye(3), np.ones(2), 'linear')\n"
+        "g.expand_labels(np.eye(3), np.ones(2), 'linear')\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -12,7 +12,7 @@ from with_defaults import decode_by
 
 from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Frames
-from rgwot.keysteps.meanfield import MeanField, Windows, _Chain, _unary, label, minimise
+from rgwot.keysteps.meanfield import MeanField, Windows, _Chain, _unary, label, minimise_energy
 from rgwot.keysteps.settings import MeanfieldSettings
 
 
@@ -117,7 +117,7 @@ def test_no_update_of_either_kind_raises_the_energy(
     )
     x, p = directions(T, 5, seed), memberships(T, K, seed)
     p = np.eye(K)[p.argmax(axis=1)] if hard else p
-    made = minimise(x, lengths, p, s)
+    made = minimise_energy(x, lengths, p, s)
     scale = T * (1 + epsilon + pull + video)
     assert np.isfinite(made.memberships).all()
     assert np.diff(made.energies).max(initial=0.0) <= 1e-12 * scale
@@ -187,7 +187,7 @@ def test_shares_of_key_steps_become_more_even_with_their_weight() -> None:
     x, p = directions(90, 4, 5), memberships(90, 4, 6)
 
     def unevenness(**keys: float) -> tuple[float, float]:
-        made = minimise(x, [30, 60], p, block(**{"lambda": 0.0, "lambda_video": 0.0, **keys}, tolerance=0.0))
+        made = minimise_energy(x, [30, 60], p, block(**{"lambda": 0.0, "lambda_video": 0.0, **keys}, tolerance=0.0))
         own = [made.memberships[:30].mean(axis=0), made.memberships[30:].mean(axis=0)]
         return float(np.ptp(made.shares)), float(np.mean([np.ptp(m) for m in own]))
 
@@ -219,7 +219,7 @@ def test_videos_of_one_sample() -> None:
 def test_videos_seen_in_training_are_labelled_as_they_were() -> None:
     frames, _ = two_steps()
     s = MeanfieldSettings()
-    made: MeanField = minimise(frames.x, frames.lengths, np.eye(2)[np.arange(140) % 2], s)
+    made: MeanField = minimise_energy(frames.x, frames.lengths, np.eye(2)[np.arange(140) % 2], s)
     np.testing.assert_allclose(
         label(frames.x, frames.lengths, made.centres, made.shares, s), made.memberships, atol=0.01
     )
@@ -234,8 +234,8 @@ def test_videos_seen_in_training_are_labelled_as_they_were() -> None:
 def test_the_order_of_the_videos_does_not_matter() -> None:
     frames, _ = two_steps()
     p, s = memberships(140, 3, 2), MeanfieldSettings()
-    made = minimise(frames.x, frames.lengths, p, s)
+    made = minimise_energy(frames.x, frames.lengths, p, s)
     order = np.concatenate([np.arange(110, 140), np.arange(60), np.arange(60, 110)])
-    moved = minimise(frames.x[order], (30, 60, 50), p[order], s)
+    moved = minimise_energy(frames.x[order], (30, 60, 50), p[order], s)
     np.testing.assert_allclose(moved.memberships, made.memberships[order], atol=1e-8)
     np.testing.assert_allclose(moved.energies, made.energies, rtol=1e-10)

@@ -11,8 +11,8 @@ from rgwot.keysteps.relative_time import (
     KEEPS,
     SAME_ORDER,
     SHARES,
-    agreement,
     choose_share,
+    explained_share,
     largest_share,
     with_time,
 )
@@ -24,18 +24,18 @@ def test_is_the_inner_product_with_the_means_of_the_other_videos() -> None:
     labels = np.array([0, 1, 0, 1])
     # Two videos of two samples: the other video has one sample per label, shrunk by two: a third of it.
     expected = (1 * 3 / 3 + 2 * 1 / 3 + 3 * 1 / 3 + 1 * 2 / 3) / (1 + 4 + 9 + 1)
-    assert agreement(x, labels, (2, 2)) == pytest.approx(expected, rel=1e-12)
+    assert explained_share(x, labels, (2, 2)) == pytest.approx(expected, rel=1e-12)
 
 
 def test_what_one_video_has_alone_counts_for_nothing() -> None:
     x = np.array([[5.0], [0.0], [0.0], [0.0]])
-    assert agreement(x, np.array([0, 1, 1, 1]), (2, 2)) == 0.0
+    assert explained_share(x, np.array([0, 1, 1, 1]), (2, 2)) == 0.0
 
 
 def test_expects_nothing_of_labels_without_relation() -> None:
     generator = np.random.default_rng(0)
     x, labels = generator.normal(size=(6000, 8)), generator.integers(0, 7, 6000)
-    assert abs(agreement(x, labels, (1000,) * 6)) < 0.005
+    assert abs(explained_share(x, labels, (1000,) * 6)) < 0.005
 
 
 def test_numbering_and_order_of_videos_change_nothing() -> None:
@@ -43,13 +43,13 @@ def test_numbering_and_order_of_videos_change_nothing() -> None:
     x, labels = generator.normal(size=(30, 3)), generator.integers(-1, 3, 30)
     swapped = np.r_[10:30, 0:10]
     renamed = np.array([2, 0, 1, 5])[labels]
-    assert agreement(x, labels, (10, 20)) == pytest.approx(agreement(x, renamed, (10, 20)))
-    assert agreement(x, labels, (10, 20)) == pytest.approx(agreement(x[swapped], labels[swapped], (20, 10)))
+    assert explained_share(x, labels, (10, 20)) == pytest.approx(explained_share(x, renamed, (10, 20)))
+    assert explained_share(x, labels, (10, 20)) == pytest.approx(explained_share(x[swapped], labels[swapped], (20, 10)))
 
 
 def test_a_single_video_or_samples_of_zeros_say_nothing() -> None:
-    assert agreement(np.ones((3, 2)), np.zeros(3, dtype=int), (3,)) == 0.0
-    assert agreement(np.zeros((4, 2)), np.zeros(4, dtype=int), (2, 2)) == 0.0
+    assert explained_share(np.ones((3, 2)), np.zeros(3, dtype=int), (3,)) == 0.0
+    assert explained_share(np.zeros((4, 2)), np.zeros(4, dtype=int), (2, 2)) == 0.0
 
 
 def test_features_that_never_change_leave_nothing_to_choose() -> None:

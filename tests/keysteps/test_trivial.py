@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rgwot.keysteps.trivial import TRIVIAL, decode_trivial, random, uniform
+from rgwot.keysteps.trivial import TRIVIAL_LABELS, decode_trivial, random, uniform
 from rgwot.procedure import FOUND
 from rgwot.procedure.files import read_procedure
 from rgwot.procedure.learners.robust import SLIP
@@ -43,7 +43,7 @@ def check_cover(segments: pd.DataFrame) -> None:
         assert (np.diff(borders) > 0).all()
 
 
-@pytest.mark.parametrize("decoder", sorted(TRIVIAL))
+@pytest.mark.parametrize("decoder", sorted(TRIVIAL_LABELS))
 def test_every_usable_video_is_covered_in_both_scopes(tmp_path: Path, decoder: str) -> None:
     facts = decode_trivial(manifest(tmp_path), tmp_path / "out", decoder, 7, 0, 2)
     segments = pd.read_csv(tmp_path / "out/segments.csv", dtype={"video": str})

@@ -11,7 +11,7 @@ from planted import recordings
 
 from rgwot.cli import cli
 from rgwot.config.settings import Settings
-from rgwot.keysteps.settings import LEARNERS as NAMES
+from rgwot.keysteps.settings import LEARNER_NAMES as NAMES
 from rgwot.procedure import FOUND, LEARNERS, Event, deviations, learn
 from rgwot.procedure.files import read_deviation_list, read_procedure, read_recordings, write_procedure
 from rgwot.procedure.learning import LEARNER

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rgwot import paths
 from rgwot.config.experiments import family_of
-from rgwot.config.methods import EMBEDDINGS, method_pattern
+from rgwot.config.methods import EMBEDDING_KINDS, method_pattern
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import note_revision
 from rgwot.study import datasets, jobs, pages, tables
@@ -37,7 +37,7 @@ one_line_errors(lambda: (tables.all_tables(STUDY), tables.all_figures(STUDY)))()
 GPUS = jobs.gpus(STUDY)
 # Which methods train an encoder, read no features at all, or embed in some other way.
 # A name that is none of them goes to the first, where `known` refuses it.
-FEATURELESS, OTHERWISE_EMBEDDED = method_pattern("none"), method_pattern(*EMBEDDINGS.keys() - {"encoder", "none"})
+FEATURELESS, OTHERWISE_EMBEDDED = method_pattern("none"), method_pattern(*EMBEDDING_KINDS.keys() - {"encoder", "none"})
 ENCODED, FEATURED = f"(?!(?:{FEATURELESS}|{OTHERWISE_EMBEDDED})/)[^/]+", f"(?!{FEATURELESS}/)[^/]+"
 # Models and pages of this run, and what each is of: noted when Snakemake asks for the input of their rules.
 MODELS, PAGES = {}, {}

@@ -6,7 +6,7 @@ from rgwot.study.script import stage
 
 with stage(snakemake, "decode") as job:
     from rgwot.config.experiments import split_id
-    from rgwot.config.settings import resolved_K
+    from rgwot.keysteps.settings import resolved_K
     from rgwot.keysteps.trivial import decode_trivial
     from rgwot.records import read_manifest
 
