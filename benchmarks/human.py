@@ -21,10 +21,8 @@ import numpy as np
 from rgwot.config.configuration import Config
 from rgwot.config.synthetic import SynthSettings
 from rgwot.runtime.errors import RgwotError
-from rgwot.synthetic.composition import Piece, compose
-from rgwot.synthetic.ground_truth import Timeline, TimelineSegment, floor_ms, whole_frames
 from rgwot.synthetic.plan import VideoPlan, plan
-from rgwot.synthetic.timelines import present
+from rgwot.synthetic.timelines import Piece, Timeline, TimelineSegment, compose, floor_ms, present, whole_frames
 from rgwot.synthetic.write import write_videos
 
 HOUSE = Path(__file__).resolve().parents[1]

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.procedure.learners.counted import surest
-from rgwot.procedure.learners.needs import Needs, circles, shares_before
+from rgwot.procedure.learners import Needs, circles, shares_before, surest
 from rgwot.procedure.orders import surest_first
 from rgwot.procedure.tally import Tally
 

@@ -45,7 +45,7 @@ from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.reporting.names import names_text
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.files import write_csv, write_text
-from rgwot.runtime.threads import threads_kept
+from rgwot.runtime.limits import threads_kept
 from rgwot.timing import predicted_labels
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from rgwot.bundles.make import bundle_of, check_rule
 from rgwot.discovery import Findings, Times, Videos, find, stores_of
 from rgwot.keysteps.decode import embedded_video
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.threads import threads_kept
+from rgwot.runtime.limits import threads_kept
 
 Labels = dict[str, NDArray[np.int64]] | list[NDArray[np.int64]]
 """The key step (T,) of every feature, by video where the videos have names, else in the order of the videos."""

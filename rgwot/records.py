@@ -15,8 +15,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import read_csv
-from rgwot.runtime.yaml_text import read_yaml
+from rgwot.runtime.files import read_csv, read_yaml
 from rgwot.timing import parse_rate
 
 MANIFEST_COLUMNS = ("video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason")

@@ -17,7 +17,7 @@ FLOORS = {
     # The mathematics: arrays in, arrays out.
     "core": (
         "baselines", "blocks", "embedding", "evaluation", "keysteps", "losses", "procedure", "runtime.errors",
-        "runtime.limits", "runtime.optional", "runtime.progress", "runtime.threads", "timing", "transport",
+        "runtime.limits", "runtime.progress", "timing", "transport",
     ),
     # Videos, features, data sets, settings, and the stages that read and write them.
     "files": ("config", "datasets", "features", "paths", "records", "runtime", "stages", "video"),

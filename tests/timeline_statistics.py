@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from rgwot.config.synthetic import SynthSettings
-from rgwot.synthetic.ground_truth import FPS, Timeline, TimelineSegment
-from rgwot.synthetic.timelines import mean_discordance
+from rgwot.synthetic.timelines import FPS, Timeline, TimelineSegment, mean_discordance
 
 
 def clips_of(n_videos: int, min_s: float, max_s: float, **changes: object) -> SynthSettings:

@@ -39,7 +39,7 @@ from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.meanfield import decoded
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.threads import one_thread
+from rgwot.runtime.limits import one_thread
 from rgwot.transport.costs import relative_positions
 from rgwot.transport.structure import neighbour_sum
 

@@ -19,7 +19,7 @@ from rgwot.config.extensions import Extension
 from rgwot.config.methods import Decoder
 from rgwot.embedding.encoder import seeded
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
-from rgwot.runtime.threads import one_thread
+from rgwot.runtime.limits import one_thread
 
 
 class HvqSettings(Block):

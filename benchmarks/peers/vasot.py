@@ -17,7 +17,7 @@ from rgwot.config.extensions import Extension
 from rgwot.config.methods import Decoder
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.losses.cross_entropy import alignment_loss
-from rgwot.runtime.threads import one_thread
+from rgwot.runtime.limits import one_thread
 from rgwot.transport.costs import cosine_cost, temporal_prior
 from rgwot.transport.fused_gromov_wasserstein import solve
 

@@ -20,8 +20,7 @@ from rgwot.baselines.settings import GraphSettings
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
 from rgwot.embedding.pooled import spatial_means, unit_rows
 from rgwot.features.store import FeatureStore
-from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.optional import optional
+from rgwot.runtime.errors import RgwotError, optional
 
 log = logging.getLogger(__name__)
 

@@ -22,8 +22,8 @@ from rgwot.embedding.sampler import draw_videos
 from rgwot.embedding.settings import DrawnVideosSettings
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.limits import one_thread
 from rgwot.runtime.progress import Progress
-from rgwot.runtime.threads import one_thread
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from rgwot.config.layouts import EITHER, FEATURES_ALONE, LAYOUTS
 from rgwot.config.settings import Rate, Settings, flatten, validated
 from rgwot.config.synthetic import SynthSettings
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.yaml_text import read_yaml
+from rgwot.runtime.files import read_yaml
 
 LAYOUT_OPTIONS = {
     "view", "subset", "strict", "unannotated", "drop_rows", "frames_fps", "tier", "labels_fps", "pattern", "background",

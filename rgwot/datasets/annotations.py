@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rgwot.datasets.faults import DataFault, judged, remark
+from rgwot.datasets.text import DataFault, judged, remark
 from rgwot.timing import VideoInfo
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation, id_ranges
-from rgwot.datasets.faults import judged
-from rgwot.datasets.text import CsvRow, excerpt, rows
+from rgwot.datasets.text import CsvRow, excerpt, judged, rows
 from rgwot.timing import VideoInfo
 
 if TYPE_CHECKING:

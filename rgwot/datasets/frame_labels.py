@@ -16,10 +16,9 @@ from pathlib import Path, PurePosixPath
 from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation
 from rgwot.datasets.base import Found, Options, VideoEntry
 from rgwot.datasets.egoprocel import place
-from rgwot.datasets.faults import DataFault, judged
 from rgwot.datasets.pairing import pair, parents, stem, walk
 from rgwot.datasets.registry import TaskFacts
-from rgwot.datasets.text import excerpt, filled_lines, read_lines
+from rgwot.datasets.text import DataFault, excerpt, filled_lines, judged, read_lines
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.timing import VideoInfo
 

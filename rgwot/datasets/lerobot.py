@@ -16,9 +16,8 @@ from shutil import copyfile
 from typing import TYPE_CHECKING, Any
 
 from rgwot.datasets.annotation_files.formats import BACKGROUND_NAMES
-from rgwot.runtime.errors import RgwotError, first_line, nearest
+from rgwot.runtime.errors import RgwotError, first_line, nearest, optional
 from rgwot.runtime.files import write_json
-from rgwot.runtime.optional import optional
 from rgwot.runtime.progress import with_progress
 from rgwot.runtime.provenance import own_folder
 from rgwot.timing import parse_rate

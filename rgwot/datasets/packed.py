@@ -14,15 +14,14 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from rgwot.datasets.annotation_files.rows import records
+from rgwot.datasets.annotation_files.formats import records
 from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation
 from rgwot.datasets.arrays import holding_file, packed_name
 from rgwot.datasets.base import Found, Options, VideoEntry
 from rgwot.datasets.egoprocel import place
-from rgwot.datasets.faults import DataFault, judged
 from rgwot.datasets.pairing import pair, walk
 from rgwot.datasets.registry import TaskFacts
-from rgwot.datasets.text import excerpt
+from rgwot.datasets.text import DataFault, excerpt, judged
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.timing import VideoInfo
 

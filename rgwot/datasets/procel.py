@@ -15,12 +15,11 @@ import numpy as np
 
 from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation
 from rgwot.datasets.base import Found, FoundTask, Options, VideoEntry
-from rgwot.datasets.faults import DataFault, judged
 from rgwot.datasets.matlab import Cell, read_cells
 from rgwot.datasets.names import folded
 from rgwot.datasets.pairing import by_task, pair, parents, stem, walk_videos
 from rgwot.datasets.registry import TaskFacts, tasks_of
-from rgwot.datasets.text import excerpt, filled_lines
+from rgwot.datasets.text import DataFault, excerpt, filled_lines, judged
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import VideoInfo
 

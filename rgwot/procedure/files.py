@@ -13,8 +13,7 @@ from rgwot.procedure.interface import Deviation, Procedure, Recording
 from rgwot.procedure.learning import recordings_from_segments
 from rgwot.records import DEVIATION_COLUMNS, read_deviations
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import read_csv, write_csv, write_json
-from rgwot.runtime.yaml_text import read_yaml
+from rgwot.runtime.files import read_csv, read_yaml, write_csv, write_json
 
 
 def write_procedure(folder: Path, procedure: Procedure, found: Sequence[Deviation]) -> None:

@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from rgwot.config.settings import validated
-from rgwot.runtime.yaml_text import read_yaml
+from rgwot.runtime.files import read_yaml
 
 Canonical = Callable[[str, str | None], tuple[str, str | None]]
 """From method and decoder of an entry (None: it has none) to their one spelling."""

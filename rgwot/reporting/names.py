@@ -26,7 +26,7 @@ import yaml
 from rgwot.paths import NAMES, SEGMENTS, Run, name_of
 from rgwot.records import read_segments
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.yaml_text import read_yaml
+from rgwot.runtime.files import read_yaml
 from rgwot.timing import BACKGROUND
 
 #: Characters of a name at most.

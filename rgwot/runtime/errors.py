@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 from collections.abc import Iterable
+from typing import Any
 
 
 class RgwotError(Exception):
@@ -54,3 +56,12 @@ def nearest(word: str, known: Iterable[str]) -> str:
         return "known: none"
     more = f" and {len(words) - 16} more" if len(words) > 16 else ""
     return f"known: {', '.join(words[:16])}{more}"
+
+
+def optional(module: str, needed_by: object, remedy: str) -> Any:
+    """Import a module; RgwotError, with what needs it and the remedy, where its package is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        raise RgwotError(f"{needed_by}: needs {package}, which is not installed; {remedy}") from None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import colorsys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from rgwot.synthetic.sprites import SHAPES, TEXTURES
 
 RADIUS = 0.23  # of an object, in frame heights: large enough for untrained features
 HUE_JITTER = 0.02
@@ -137,3 +137,176 @@ MOTIONS: dict[str, Callable[[float, float, float], Motion]] = {
     "sprinkle": lambda s, c, phase: Motion(0.35 * c, -0.6 + 0.12 * float(np.sin(3.0 * phase)), 2.4),
     "fold": lambda s, c, phase: Motion(0.5, 0.3 * c, 0.8, squash=0.85 + 0.12 * s),
 }
+
+
+Image8 = NDArray[np.uint8]
+Field = NDArray[np.float64]
+
+SPRITE = 144
+"""Side of a sprite in pixels; its object has radius 1 on a plane that spans [-1.15, 1.15]."""
+EXTENT = 1.15
+
+
+def _plane() -> tuple[Field, Field]:
+    axis = (np.arange(SPRITE) + 0.5) / SPRITE * 2.0 * EXTENT - EXTENT
+    x, y = np.meshgrid(axis, axis)
+    return x, y
+
+
+def _polygon(x: Field, y: Field, corners: int, turn: float = 0.0) -> Field:
+    angle = np.arctan2(y, x) + turn
+    sector = 2.0 * np.pi / corners
+    folded = np.abs((angle + sector / 2.0) % sector - sector / 2.0)
+    result: Field = np.hypot(x, y) * np.cos(folded) / np.cos(sector / 2.0) - 0.98
+    return result
+
+
+def _lobes(x: Field, y: Field, lobes: int, depth: float) -> Field:
+    result: Field = np.hypot(x, y) - (1.0 - depth * (0.5 + 0.5 * np.cos(lobes * np.arctan2(y, x))))
+    return result
+
+
+#: Signed distances (negative inside) of the outlines an object can have, radius about 1.
+SHAPES: dict[str, Callable[[Field, Field], Field]] = {
+    "disc": lambda x, y: np.hypot(x, y) - 0.97,
+    "square": lambda x, y: np.maximum(np.abs(x), np.abs(y)) - 0.86,
+    "ring": lambda x, y: np.abs(np.hypot(x, y) - 0.72) - 0.26,
+    "cross": lambda x, y: np.minimum(
+        np.maximum(np.abs(x) - 0.34, np.abs(y) - 0.98), np.maximum(np.abs(y) - 0.34, np.abs(x) - 0.98)
+    ),
+    "star": lambda x, y: _lobes(x, y, 5, 0.5),
+    "bar": lambda x, y: np.maximum(np.abs(y) - 0.52, np.abs(x) - 1.0),
+    "triangle": lambda x, y: _polygon(x, y, 3, np.pi / 6.0),
+    "crescent": lambda x, y: np.maximum(np.hypot(x, y) - 0.97, 0.62 - np.hypot(x - 0.5, y)),
+    "gear": lambda x, y: _lobes(x, y, 12, 0.22),
+    "oval": lambda x, y: np.hypot(x, y * 1.7) - 0.98,
+    "diamond": lambda x, y: np.abs(x) + np.abs(y) - 0.98,
+    "bow": lambda x, y: np.maximum(np.abs(x) - 0.4 - 0.5 * np.abs(y), np.abs(y) - 0.92),
+    "clover": lambda x, y: _lobes(x, y, 3, 0.45),
+    "pair": lambda x, y: np.minimum(np.hypot(x + 0.5, y), np.hypot(x - 0.5, y)) - 0.49,
+}
+
+#: Patterns in about [-1, 1] an object can carry; ``f``: periods across the radius, ``p``: phase.
+TEXTURES: tuple[Callable[[Field, Field, float, float], NDArray[np.floating[Any]]], ...] = (
+    lambda x, y, f, p: np.sin(2 * np.pi * (f * x + p)),
+    lambda x, y, f, p: np.sign(np.sin(np.pi * 1.6 * f * x + p)) * np.sign(np.sin(np.pi * 1.6 * f * y)),
+    lambda x, y, f, p: np.cos(2 * np.pi * (f * np.hypot(x, y) + p)),
+    lambda x, y, f, p: np.sin(np.round(4 * f) * np.arctan2(y, x) + 2 * np.pi * p),
+    lambda x, y, f, p: 1.6 * (np.cos(2 * np.pi * f * x + p) + np.cos(2 * np.pi * f * y)) - 0.8,
+    lambda x, y, f, p: np.sin(2 * np.pi * (f * y + p)),
+    lambda x, y, f, p: np.sin(2 * np.pi * (0.9 * f * (x + y) * 0.7 + p)),
+    lambda x, y, f, p: np.sin(2 * np.pi * (f * y + 0.35 * np.sin(2 * np.pi * 0.8 * f * x + p))),
+    lambda x, y, f, p: 1.0 - 2.0 * (np.hypot(x, y) > 0.55),
+    lambda x, y, f, p: np.maximum(np.cos(2 * np.pi * f * x + p), np.cos(2 * np.pi * f * y)) * 2.0 - 1.2,
+    lambda x, y, f, p: np.sign(x),
+    lambda x, y, f, p: np.sin(2 * np.pi * (0.45 * f * np.hypot(x, y) * 1.4) + 3 * np.arctan2(y, x) + p),
+)
+
+
+def colour(hue: float, saturation: float, value: float) -> Field:
+    """RGB in [0, 1] of a hue that wraps around at 1."""
+    rgb: Field = np.array(colorsys.hsv_to_rgb(hue % 1.0, min(max(saturation, 0.0), 1.0), min(max(value, 0.0), 1.0)))
+    return rgb
+
+
+def draw_object(shape: str, texture: int, first: Field, second: Field, periods: float, phase: float) -> Image8:
+    """Draw one object: its outline, a two-coloured pattern, a dark rim and a little relief.
+
+    Its shape is a name in `SHAPES` and its texture a number in `TEXTURES`; the two colours are RGB in [0, 1], and
+    ``periods`` and ``phase`` scale and shift the pattern. Returns RGBA, ``(SPRITE, SPRITE, 4)`` uint8.
+    """
+    x, y = _plane()
+    distance = SHAPES[shape](x, y)
+    pattern = TEXTURES[texture](x, y, periods, phase)
+    share = np.clip(0.5 + 1.2 * pattern, 0.0, 1.0)[..., None]
+    rgb = share * first + (1.0 - share) * second
+    rim = np.clip(1.0 + distance / 0.07, 0.0, 1.0)[..., None]
+    rgb = rgb * (1.0 - 0.65 * rim) * (1.0 - 0.12 * (x + y)[..., None])
+    return _outlined(rgb, distance)
+
+
+def draw_tool(kind: int, handle: Field, head: Field) -> Image8:
+    """Draw one of six tools, tip at the centre of the plane, handle pointing down; as `draw_object`."""
+    x, y = _plane()
+    stick = np.maximum(np.abs(x) - 0.09, np.abs(y - 0.65) - 0.5)
+    heads = (
+        np.maximum(np.abs(x + 0.05) - 0.13, np.abs(y + 0.1) - 0.45),
+        np.hypot(x, y * 0.8) - 0.26,
+        np.maximum(np.abs(x) - 0.42, np.abs(y) - 0.17),
+        np.abs(np.hypot(x, y) - 0.25) - 0.08,
+        np.maximum(np.abs(x) - 0.3 + 0.35 * (y + 0.3), np.abs(y) - 0.34),
+        np.minimum(np.hypot(x - 0.2, y), np.hypot(x + 0.2, y)) - 0.16,
+    )
+    tip = heads[kind]
+    distance = np.minimum(stick, tip)
+    rgb = np.where((tip < stick)[..., None], head, handle) * (1.0 - 0.15 * x[..., None])
+    rgb = rgb * (1.0 - 0.5 * np.clip(1.0 + distance / 0.05, 0.0, 1.0)[..., None])
+    return _outlined(rgb, distance)
+
+
+def draw_hand(skin: Field, sleeve: Field) -> Image8:
+    """Draw a fist at the centre of the plane, the forearm running down; as `draw_object`."""
+    x, y = _plane()
+    fist = np.hypot(x, y * 1.15) - 0.3
+    fingers = np.min([np.hypot(x - dx, y + 0.24) - 0.1 for dx in (-0.2, -0.07, 0.07, 0.2)], axis=0)
+    arm = np.maximum(np.abs(x) - 0.19 - 0.06 * y, -y)
+    distance = np.minimum(np.minimum(fist, fingers), arm)
+    rgb = np.where((y > 0.62)[..., None], sleeve, skin) * (1.0 - 0.2 * x[..., None])
+    rgb = rgb * (1.0 - 0.35 * np.clip(1.0 + distance / 0.05, 0.0, 1.0)[..., None])
+    return _outlined(rgb, distance)
+
+
+def draw_table(width: int, height: int, scale: float, light: Field, rng: np.random.Generator) -> Image8:
+    """Draw the surroundings of one video: a table of one random material, with clutter, under uneven light.
+
+    RGB ``(height, width, 3)`` uint8, with ``scale`` pixels per unit of the work surface and the RGB gains of the light.
+    """
+    x, y = np.meshgrid((np.arange(width) - width / 2.0) / scale, (np.arange(height) - height / 2.0) / scale)
+    hue = rng.random()
+    base = colour(hue, rng.uniform(0.08, 0.5), rng.uniform(0.22, 0.85))
+    other = colour(hue + rng.uniform(-0.08, 0.08), rng.uniform(0.05, 0.5), rng.uniform(0.2, 0.9))
+    turn = rng.uniform(0.0, np.pi)
+    u, v = np.cos(turn) * x + np.sin(turn) * y, -np.sin(turn) * x + np.cos(turn) * y
+    f, p = rng.uniform(2.0, 6.0), rng.random()
+    kind = int(rng.integers(5))
+    if kind == 0:  # wood
+        pattern = np.sin(2 * np.pi * (f * u + 0.25 * np.sin(2.5 * v + p) + 0.1 * np.sin(9.0 * v)))
+    elif kind == 1:  # tiles
+        pattern = 1.0 - 2.0 * ((np.abs(((f * u + p) % 1.0) - 0.5) > 0.45) | (np.abs(((f * v) % 1.0) - 0.5) > 0.45))
+    elif kind == 2:  # cloth
+        pattern = np.sin(2 * np.pi * f * u) * np.sin(2 * np.pi * f * v)
+    elif kind == 3:  # stone
+        waves = (rng.normal(0, f) * x + rng.normal(0, f) * y + rng.random() for _ in range(6))
+        pattern = sum(np.sin(2 * np.pi * wave) for wave in waves) / 2.0
+    else:  # mat
+        pattern = np.sin(2 * np.pi * f * 1.5 * u) * 0.5 + np.sin(2 * np.pi * f * 0.3 * v + p)
+    share = np.clip(0.5 + 0.5 * pattern, 0.0, 1.0)[..., None] * rng.uniform(0.4, 1.0)
+    rgb = base * (1.0 - share) + other * share
+    for _ in range(int(rng.integers(3, 8))):
+        centre, radius = rng.uniform([-1.3, -1.0], [1.3, 1.0]), rng.uniform(0.04, 0.12)
+        shape = list(SHAPES.values())[rng.integers(len(SHAPES))]
+        rows, columns = (
+            slice(max(0, int((c - radius) * scale + side / 2.0)), max(0, int((c + radius) * scale + side / 2.0) + 1))
+            for c, side in ((centre[1], height), (centre[0], width))
+        )
+        inside = shape((x[rows, columns] - centre[0]) / radius, (y[rows, columns] - centre[1]) / radius) < 0.0
+        rgb[rows, columns][inside] = colour(rng.random(), rng.uniform(0.2, 0.8), rng.uniform(0.3, 0.9))
+    slope = rng.normal(0.0, 0.12, 2)
+    return _bytes(rgb * light * (1.0 + slope[0] * x + slope[1] * y)[..., None])
+
+
+def lit(sprite: Image8, light: Field) -> Image8:
+    """Multiply the colours of an RGBA sprite by the RGB gains of the light."""
+    result = sprite.copy()
+    result[..., :3] = np.clip(sprite[..., :3] * light, 0.0, 255.0).astype(np.uint8)
+    return result
+
+
+def _outlined(rgb: Field, distance: Field) -> Image8:
+    """RGBA of colours inside an outline, with a soft edge."""
+    alpha = np.clip(0.5 - distance * SPRITE / (2.0 * EXTENT) / 1.5, 0.0, 1.0)
+    return _bytes(np.dstack([rgb, alpha]))
+
+
+def _bytes(values: Field) -> Image8:
+    return (np.clip(values, 0.0, 1.0) * 255.0 + 0.5).astype(np.uint8)

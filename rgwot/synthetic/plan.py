@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rgwot.config.synthetic import SynthSettings
-from rgwot.synthetic.ground_truth import Timeline
 from rgwot.synthetic.looks import step_names, task_look
-from rgwot.synthetic.timelines import parametric
+from rgwot.synthetic.timelines import Timeline, parametric
 
 TIMELINES, LOOK, FIRST_VIDEO = 0, 1, 2
 """Streams of random numbers of a task; the n-th video, counted from 0, has stream ``FIRST_VIDEO + n``."""

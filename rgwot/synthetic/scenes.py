@@ -9,6 +9,7 @@ video, and sometimes the camera looks away.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
@@ -17,11 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageChops
 
-from rgwot.synthetic import sprites
-from rgwot.synthetic.footage import Bout, Camera, Pose, bouts_of
-from rgwot.synthetic.ground_truth import Timeline
-from rgwot.synthetic.looks import MOTIONS, TaskLook, task_look, varied
-from rgwot.synthetic.sprites import EXTENT, SPRITE, colour
+from rgwot.synthetic import looks
+from rgwot.synthetic.looks import EXTENT, MOTIONS, SPRITE, TaskLook, colour, task_look, varied
+from rgwot.synthetic.timelines import Timeline
 
 OWN_ACTIVITIES = 3
 TABLE_SCALE = 1.5  # table pixels per frame pixel at rest
@@ -77,7 +76,7 @@ class Scene:
         width = int(scale * (self.width / self.height + 2 * AROUND))
         height = int(scale * (1.0 + 2 * AROUND))
         rng = np.random.default_rng(self._table_seed)
-        return Image.fromarray(sprites.draw_table(width, height, scale, self._gain, rng))
+        return Image.fromarray(looks.draw_table(width, height, scale, self._gain, rng))
 
     @cached_property
     def _noise(self) -> Image.Image:
@@ -89,10 +88,10 @@ class Scene:
 
     @cached_property
     def _hand(self) -> Image.Image:
-        return self._lit(sprites.draw_hand(self._skin, self._sleeve))
+        return self._lit(looks.draw_hand(self._skin, self._sleeve))
 
-    def _lit(self, sprite: sprites.Image8) -> Image.Image:
-        return Image.fromarray(sprites.lit(sprite, self._gain))
+    def _lit(self, sprite: looks.Image8) -> Image.Image:
+        return Image.fromarray(looks.lit(sprite, self._gain))
 
     def _sprite(self, number: int) -> tuple[Image.Image, Image.Image]:
         if number not in self._sprites:
@@ -100,9 +99,9 @@ class Scene:
             first = colour(activity.hue, 0.85, 0.95)
             second = colour(activity.hue + 0.04, 0.8, activity.contrast)
             phase = float(self._pattern_phases[number])
-            thing = sprites.draw_object(activity.shape, activity.texture, first, second, activity.periods, phase)
+            thing = looks.draw_object(activity.shape, activity.texture, first, second, activity.periods, phase)
             head = colour(activity.tool_hue, 0.3, 0.75)
-            tool = sprites.draw_tool(activity.tool, colour(activity.tool_hue + 0.3, 0.6, 0.4), head)
+            tool = looks.draw_tool(activity.tool, colour(activity.tool_hue + 0.3, 0.6, 0.4), head)
             self._sprites[number] = self._lit(thing), self._lit(tool)
         return self._sprites[number]
 
@@ -178,3 +177,73 @@ class Scene:
         depth, rate = self._exposure
         level = -128 + round(255.0 * 0.5 * depth * np.sin(2.0 * np.pi * rate * time_s))
         return ImageChops.add(picture, grain, 1.0, level)
+
+
+BOUT_S = (1.2, 4.0)  # length of one background activity
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Where the camera looks on the work surface (frame heights), its roll (radians) and its zoom."""
+
+    x: float
+    y: float
+    roll: float
+    zoom: float
+
+
+class Camera:
+    """A head that moves and tilts: slow sums of sines around a resting pose, different in every video."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rest = rng.normal(0.0, [0.04, 0.03, 0.08, 0.05])
+        self._sizes = np.array([0.09, 0.07, 0.14, 0.08]) * rng.uniform(0.6, 1.2, 4)
+        self._rates = rng.uniform(0.08, 0.7, (4, 3))
+        self._phases = rng.uniform(0.0, 2.0 * np.pi, (4, 3))
+
+    def at(self, time_s: float, away: tuple[float, float]) -> Pose:
+        """Return the pose at a time, shifted where the camera looks away from the work."""
+        waves = np.sin(2.0 * np.pi * self._rates * time_s + self._phases)
+        x, y, roll, zoom = self._rest + self._sizes * (waves @ (0.6, 0.35, 0.25))
+        return Pose(float(x) + away[0], float(y) + away[1], float(roll), float(1.0 + zoom))
+
+
+@dataclass(frozen=True)
+class Bout:
+    """One stretch of the clip with one activity, until the next one."""
+
+    start_s: float
+    activity: int | None  #: its number; None: resting hands, or nothing where the camera looks away
+    phase: float  #: where in its motion the activity starts, in [0, 1)
+    away: tuple[float, float] = (0.0, 0.0)  #: shift of the camera, in frame heights
+
+
+def bouts_of(timeline: Timeline, n_steps: int, n_shared: int, n_own: int, rng: np.random.Generator) -> list[Bout]:
+    """Fill the background with bouts of activities; key steps are bouts of their own. In order of time, the first at 0.
+
+    Activities are numbered: key steps, background activities of the task, those of this video alone.
+    """
+    bouts: list[Bout] = []
+    reached = 0.0
+
+    def background(start: float, end: float) -> None:
+        while start < end - 1e-6:
+            kind = rng.random()
+            activity: int | None = None
+            away = (0.0, 0.0)
+            if kind < 0.45:
+                activity = n_steps + int(rng.integers(n_shared))
+            elif kind < 0.75:
+                activity = n_steps + n_shared + int(rng.integers(n_own))
+            elif kind < 0.88:
+                away = (float(rng.choice([-0.4, 0.4])), float(rng.uniform(-0.4, 0.1)))
+            bouts.append(Bout(start, activity, float(rng.random()), away))
+            length = float(rng.uniform(*BOUT_S))
+            start = end if end - start < 1.5 * length else start + length
+
+    for segment in timeline.segments:
+        background(reached, segment.start_s)
+        bouts.append(Bout(segment.start_s, segment.key_step - 1, float(rng.random())))
+        reached = segment.end_s
+    background(reached, timeline.duration_s)
+    return bouts

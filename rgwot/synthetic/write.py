@@ -17,10 +17,10 @@ import av
 from rgwot.config.synthetic import SynthSettings
 from rgwot.runtime.files import replacing, write_text
 from rgwot.runtime.progress import Progress
-from rgwot.synthetic.ground_truth import FPS
 from rgwot.synthetic.looks import task_look
 from rgwot.synthetic.plan import VideoPlan, plan
 from rgwot.synthetic.scenes import Scene
+from rgwot.synthetic.timelines import FPS
 
 log = logging.getLogger(__name__)
 

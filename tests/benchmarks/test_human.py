@@ -8,7 +8,7 @@ from human import Rendered, from_human, read_recipe, recipes, rendered, videos_o
 from timeline_statistics import assert_sound, clips_of, measured, step_seconds
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.synthetic.ground_truth import FPS
+from rgwot.synthetic.timelines import FPS
 
 
 def test_human_clips_have_the_published_statistics():

@@ -11,7 +11,7 @@ import pytest
 from rgwot.keysteps.trivial import TRIVIAL_LABELS, decode_trivial, random, uniform
 from rgwot.procedure import FOUND
 from rgwot.procedure.files import read_procedure
-from rgwot.procedure.learners.robust import SLIP
+from rgwot.procedure.learners import SLIP
 from rgwot.records import MANIFEST_COLUMNS, read_deviations
 from rgwot.runtime.errors import RgwotError
 

@@ -7,7 +7,7 @@ import pytest
 from planted import planted, recording
 
 from rgwot.procedure import FOUND, LEARNERS, Event, Recording, learn
-from rgwot.procedure.learners.robust import robust
+from rgwot.procedure.learners import robust
 from rgwot.procedure.orders import closure
 from rgwot.procedure.tally import tally
 from rgwot.runtime.errors import RgwotError

@@ -15,7 +15,7 @@ from synthetic_trees.crosstask import annotated_rows
 from rgwot.datasets import finding
 from rgwot.datasets.annotations import Annotation
 from rgwot.datasets.registry import datasets
-from rgwot.synthetic.ground_truth import FPS, TimelineSegment
+from rgwot.synthetic.timelines import FPS, TimelineSegment
 from rgwot.timing import RULES, VideoInfo, truth_labels
 
 SHORT: dict[str, Any] = {"n_videos": 6, "min_s": 4.0, "max_s": 6.0, "seed": 5}

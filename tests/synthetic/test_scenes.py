@@ -4,11 +4,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from rgwot.synthetic.footage import bouts_of
-from rgwot.synthetic.ground_truth import Timeline, TimelineSegment
-from rgwot.synthetic.looks import HUE_JITTER, step_names, task_look, varied
-from rgwot.synthetic.scenes import Scene
-from rgwot.synthetic.sprites import EXTENT, SHAPES, TEXTURES, colour, draw_object
+from rgwot.synthetic.looks import (
+    EXTENT,
+    HUE_JITTER,
+    SHAPES,
+    TEXTURES,
+    colour,
+    draw_object,
+    step_names,
+    task_look,
+    varied,
+)
+from rgwot.synthetic.scenes import Scene, bouts_of
+from rgwot.synthetic.timelines import Timeline, TimelineSegment
 
 TIMELINE = Timeline(
     12.0,

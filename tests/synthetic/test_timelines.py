@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from timeline_statistics import assert_sound, clips_of, measured, statistics, step_seconds
 
-from rgwot.synthetic.ground_truth import FPS, TimelineSegment
-from rgwot.synthetic.timelines import discordance, parametric
+from rgwot.synthetic.timelines import FPS, TimelineSegment, discordance, parametric
 
 
 def test_statistics_of_a_case_worked_by_hand():

@@ -15,10 +15,10 @@ import pytest
 from pydantic import ValidationError
 
 from rgwot.config.synthetic import SynthSettings
-from rgwot.synthetic.ground_truth import Timeline, TimelineSegment
 from rgwot.synthetic.looks import task_look
 from rgwot.synthetic.plan import plan, video_names
 from rgwot.synthetic.scenes import Scene
+from rgwot.synthetic.timelines import Timeline, TimelineSegment
 from rgwot.synthetic.write import write_dataset, write_video
 
 SMALL = SynthSettings(n_videos=2, min_s=2.0, max_s=3.0, K=4, seed=3)

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from rgwot.config.synthetic import SynthSettings
-from rgwot.synthetic.ground_truth import FPS, Timeline, TimelineSegment
+from rgwot.synthetic.timelines import FPS, Timeline, TimelineSegment
 
 Content: TypeAlias = "str | bytes"
 

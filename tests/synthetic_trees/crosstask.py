@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from rgwot.datasets.pairing import by_task
 from rgwot.datasets.registry import tasks_of
-from rgwot.synthetic.ground_truth import TimelineSegment
+from rgwot.synthetic.timelines import TimelineSegment
 from synthetic_trees.base import Content, Place, TaskPlaces, TreeSettings, TreeVideo, step_first
 
 _RELEASE = "crosstask_release"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from rgwot.datasets.registry import datasets, numbers, tasks_of
-from rgwot.synthetic.ground_truth import FPS
+from rgwot.synthetic.timelines import FPS
 from synthetic_trees.base import Place, TaskPlaces, TreeSettings
 
 # Cameras of a take start at different times: each this many frames before the one listed before it.

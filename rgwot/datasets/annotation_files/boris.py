@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from rgwot.datasets.annotation_files.rows import Hints, SegmentRow, media_stem, read_json, read_seconds, records
-from rgwot.datasets.faults import DataFault
-from rgwot.datasets.text import read_lines
+from rgwot.datasets.annotation_files.formats import Hints, SegmentRow, media_stem, read_json, read_seconds, records
+from rgwot.datasets.text import DataFault, read_lines
 
 START, STOP = "Start (s)", "Stop (s)"
 #: What a table of many observations has in its header.

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rgwot.datasets.annotation_files import boris, formats
-from rgwot.datasets.annotation_files.rows import Hints, SegmentRow
+from rgwot.datasets.annotation_files.formats import Hints, SegmentRow
 from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation
-from rgwot.datasets.faults import DataFault
 from rgwot.datasets.names import pairing_key
-from rgwot.datasets.text import read_bytes
+from rgwot.datasets.text import DataFault, read_bytes
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.timing import VideoInfo, parse_rate
 

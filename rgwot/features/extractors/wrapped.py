@@ -9,8 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.optional import optional
+from rgwot.runtime.errors import RgwotError, optional
 
 RANDOM_STD = 0.02
 """Of random parameters that are no weights of a layer, such as the positions of tokens."""

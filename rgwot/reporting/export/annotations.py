@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rgwot.datasets.annotation_files.rows import TIER
+from rgwot.datasets.annotation_files.formats import TIER
 from rgwot.reporting.export.interface import ExportedVideo, key_steps_of
+from rgwot.runtime.errors import optional
 from rgwot.runtime.files import write_text
-from rgwot.runtime.optional import optional
 
 
 def export_elan(videos: Sequence[ExportedVideo], folder: Path) -> None:

@@ -47,7 +47,7 @@ FORMATS: Mapping[str, Format] = {
     "boris": Format("annotations", "a project of BORIS, project.boris, an observation per video", links=True),
     "lerobot": Format("lerobot", "subtasks of the dataset of LeRobot that the episodes were cut from, to copy over it"),
     "clips": Format("clips", "a clip per segment, and a sheet of pictures per key step; needs --root"),
-    "dot": Format("graphs", "the procedure for Graphviz, procedure.dot", graph=True),
+    "dot": Format("texts", "the procedure for Graphviz, procedure.dot", graph=True),
     "eventlog": Format("texts", "an event log for process mining, eventlog.csv"),
 }
 

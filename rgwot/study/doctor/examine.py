@@ -13,9 +13,9 @@ from rgwot.config.configuration import load_config
 from rgwot.datasets.annotations import id_ranges
 from rgwot.datasets.arrays import feature_file
 from rgwot.datasets.base import Found, FoundTask, VideoEntry, too_few_videos
-from rgwot.datasets.faults import collecting
 from rgwot.datasets.finding import NoTaskFound, first_few, layout_module, read_options, registered_facts, tasks_inside
 from rgwot.datasets.registry import TaskFacts, match_name
+from rgwot.datasets.text import collecting
 from rgwot.datasets.video_table import columns_of, groups_in, read_video_table
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from rgwot import __version__
 from rgwot.datasets.annotations import Annotation, in_order, steps_of
 from rgwot.datasets.base import Found, FoundTask, VideoEntry
-from rgwot.datasets.faults import Complaint, DataFault
+from rgwot.datasets.text import Complaint, DataFault
 from rgwot.runtime.errors import RgwotError, escaped
 
 Severity = Literal["error", "warning", "note"]

@@ -1,13 +1,92 @@
-"""Needs from people who err and from key steps that were found: videos that contradict the rest count less."""
+"""Learners of task graphs: functions of a `Tally` that return `Needs`.
+
+`chain`, `intersection` and `precedence` count: one order for everybody, what holds in every video, or in most. `robust`
+is for people who err and key steps that were found: videos that contradict the rest count less.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import betaln, expit
 
-from rgwot.procedure.learners.needs import Needs, circles
-from rgwot.procedure.orders import surest_first
+from rgwot.procedure.orders import closure, consensus, surest_first
 from rgwot.procedure.tally import Booleans, Floats, Tally
+
+
+class Needs(NamedTuple):
+    """A strict partial order of K key steps with how sure it is.
+
+    Attributes
+    ----------
+    relation
+        (K, K) [k, l]: k has to come before l; transitively closed, no circle.
+    confidence
+        (K, K) estimated probability of every need, in the relation or not, 0 to 1.
+    weights
+        (V,) weight of every video in learning, 0 to 1.
+    notes
+        Words on what the data does not support.
+    """
+
+    relation: NDArray[np.bool_]
+    confidence: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    notes: tuple[str, ...] = ()
+
+
+def shares_before(tally: Tally) -> NDArray[np.float64]:
+    """(K, K) share of videos with both key steps in which [k] comes before [l]; 0 where no video has both."""
+    return tally.agree / np.maximum(tally.both, 1)
+
+
+def circles(tally: Tally, wanted: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Return a note where wanted relations run in a circle."""
+    found = [str(step) for step in tally.steps[np.diagonal(closure(wanted))]]
+    if not found:
+        return ()
+    return (f"key steps {', '.join(found)} come before each other in a circle; its weakest needs are dropped",)
+
+
+ABOVE = 0.8
+
+
+def chain(tally: Tally) -> Needs:
+    """Let every key step need all that come before it in the Kemeny consensus of the videos' orders."""
+    n = len(tally.steps)
+    order, _ = consensus(tally.agree.T.astype(np.float64), np.zeros((n, n), dtype=bool), tally.place)
+    rank = np.empty(n, dtype=np.int64)
+    rank[order] = np.arange(n)
+    return Needs(rank[:, None] < rank[None], shares_before(tally), np.ones(len(tally.present)))
+
+
+def intersection(tally: Tally) -> Needs:
+    """Let l need k where k comes before l in every video that has both, and at least one has.
+
+    Where no video has a pair, such needs may run in a circle; they are taken by the number of videos that have both,
+    none that closes one.
+    """
+    return surest(tally, tally.both.astype(np.float64), (tally.both > 0) & (tally.agree == tally.both))
+
+
+def precedence(tally: Tally, above: float = ABOVE) -> Needs:
+    """Let l need k where k comes before l in more than a share ``above`` of the videos that have both.
+
+    Relations are taken from the largest share on, none that closes a circle.
+    """
+    share = shares_before(tally)
+    return surest(tally, share, share > above)
+
+
+def surest(tally: Tally, strength: Floats, wanted: Booleans) -> Needs:
+    """Return wanted needs (K, K), the strongest first, with the shares of videos for confidence."""
+    return Needs(
+        surest_first(strength, wanted), shares_before(tally), np.ones(len(tally.present)), circles(tally, wanted)
+    )
+
 
 NEEDED = 0.85
 """Share of pairs of key steps that are ordered, a priori, while videos are weighed."""
@@ -100,3 +179,12 @@ def _confidence(relation: Booleans, odds: Floats) -> Floats:
     constant, per_step, per_odds = CALIBRATION
     found: Floats = expit(constant + per_step * np.minimum(between, BETWEEN) + per_odds * np.minimum(odds, ODDS))
     return found
+
+
+#: By name; the settings of a learner are the keyword arguments of its function.
+LEARNERS: Mapping[str, Callable[..., Needs]] = {
+    learner.__name__: learner for learner in (chain, intersection, precedence, robust)
+}
+
+#: Settings for key steps that a decoder found, of the learners that have any: `learn(recordings, **FOUND["robust"])`.
+FOUND: Mapping[str, Mapping[str, float]] = {"robust": {"slip": SLIP_FOUND}}
