@@ -28,11 +28,12 @@ INDEX_COLUMNS = ("video", "status", "reason", "frames", "digest")
 SIZE = "size"
 
 
-def write_part(made: Mapping[str, Callable[[Path], None]], output: Path) -> None:
+def write_part(made: Mapping[str, Callable[[Path], None]], output: Path) -> list[Path]:
     """Make the stores of a batch of videos in the folder of ``output``, and list them there as a part of an index.
 
     ``made`` has, by the id of a video, what makes its store at a path, or keeps it where it is current. A video that
     fails leaves the others to go on. The part has the columns of an index and `SIZE`, what all videos must share.
+    Returns the stores.
 
     Raises RgwotError for the videos that failed, after the last.
     """
@@ -46,8 +47,9 @@ def write_part(made: Mapping[str, Callable[[Path], None]], output: Path) -> None
     if failed:
         more = f" (and {len(failed) - 1} more of {len(made)} videos)" if len(failed) > 1 else ""
         raise RgwotError(f"{failed[0]}{more}") from failed[0]
-    rows = [_row(output.with_name(f"{video}{STORE}")) for video in made]
-    write_rows((*INDEX_COLUMNS, SIZE), [list(row.values()) for row in rows], output)
+    stores = [output.with_name(f"{video}{STORE}") for video in made]
+    write_rows((*INDEX_COLUMNS, SIZE), [list(_row(store).values()) for store in stores], output)
+    return stores
 
 
 def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathLike[str]) -> None:

@@ -6,7 +6,6 @@ The folder of a dataset is walked once, when it is asked for, and no video is op
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -33,8 +32,6 @@ MIN_VIDEOS = 2
 BATCH, BATCH_BYTES = 32, 10**9
 #: Videos whose features one job imports, in hundredths of a second each.
 IMPORT_BATCH = 300
-#: Bytes of their paths: every path stands in the job's command twice, and Linux takes at most 128 KiB.
-PATH_BYTES = 40_000
 
 
 def plain_path(path: str) -> str:
@@ -187,13 +184,15 @@ def manifest_entry(study: Study, dataset: str) -> dict[str, Any]:
     return found
 
 
-def import_options(study: Study, dataset: str) -> str:
-    """Return the options of ``rgwot import-features`` for a dataset, quoted for a shell."""
-    options = imported(study, dataset).model_dump(exclude_defaults=True, exclude={"folder"})
+def import_settings(study: Study, dataset: str) -> dict[str, Any]:
+    """Return the settings, by which the features of a dataset are imported, that are not the defaults."""
+    return imported(study, dataset).model_dump(exclude_defaults=True, exclude={"folder"})
+
+
+def frames_fps(study: Study, dataset: str) -> str | None:
+    """Return the rate of the frames that a dataset stores as pictures; None where its files state it."""
     rate = study.config.dataset(dataset).frames_fps
-    if rate not in (None, "file"):
-        options["frames_fps"] = rate
-    return shlex.join(f"--{key.replace('_', '-')}={value}" for key, value in options.items())
+    return None if rate in (None, "file") else str(rate)
 
 
 def task_stamp(study: Study, dataset: str, task: str) -> str:
@@ -211,20 +210,19 @@ def batches(study: Study, dataset: str, task: str) -> list[list[str]]:
     """Return the videos of a task in the batches whose features one job makes.
 
     A batch has at most `BATCH` videos, or `IMPORT_BATCH` whose features are imported, and about `BATCH_BYTES` of files,
-    so that a job takes at most about ten minutes, and its command is not too long.
+    so that a job takes at most about ten minutes.
     """
     most = IMPORT_BATCH if study.config.dataset(dataset).imported else BATCH
     divided: list[list[str]] = []
-    left = room = 0
+    left = 0
     for video in videos(study, dataset, task):
         path = video_file(study, dataset, task, video)
         size = os.stat(path).st_size if os.path.isfile(path) else 0
-        words = len(os.fsencode(path))
-        if not divided or len(divided[-1]) == most or size > left or words > room:
+        if not divided or len(divided[-1]) == most or size > left:
             divided.append([])
-            left, room = BATCH_BYTES, PATH_BYTES
+            left = BATCH_BYTES
         divided[-1].append(video)
-        left, room = left - size, room - words
+        left -= size
     return divided
 
 
@@ -273,19 +271,16 @@ def stamp_of(study: Study, dataset: str, task: str, chosen: Sequence[str]) -> st
     return "" if entry.synth else stamp([*footage_of(study, dataset, task, chosen), *features])
 
 
-def extract_options(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> str:
-    """Return the options of ``rgwot extract`` that name videos, quoted for a shell."""
-    named = ((video, video_path(study, dataset, task, video)) for video in chosen)
-    return shlex.join(word for video, path in named for word in ("--video", video, "--source", path))
+def video_paths(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> dict[str, str]:
+    """Return the paths of videos by their ids."""
+    return {video: video_path(study, dataset, task, video) for video in chosen}
 
 
-def import_sources(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> str:
-    """Return the options of ``rgwot import-features`` that name videos and their features, quoted for a shell."""
-    words: list[str] = []
-    for video in chosen:
-        features, footage = imported_file(study, dataset, task, video), video_path(study, dataset, task, video)
-        words += ("--video", video, "--source", features, "--footage", footage)
-    return shlex.join(words)
+def import_paths(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return the paths of videos, and of the files with their imported features, by the ids of the videos."""
+    return {
+        video: (video_path(study, dataset, task, video), imported_file(study, dataset, task, video)) for video in chosen
+    }
 
 
 def known_K(study: Study, dataset: str, task: str) -> int | None:

@@ -83,13 +83,6 @@ def page_files(study: Study, dataset: str, task: str) -> list[str]:
     return [str(path) for path in files] + names_there(study, dataset, task)
 
 
-def page_options(study: Study, dataset: str, task: str) -> str:
-    """Return what ``rgwot report`` shows of a task, as options quoted for a shell."""
-    column = page_column(study, dataset, task)
-    grouped = [] if column is None else ["--groups", column]
-    return shlex.join([*(part for run in page_runs(study, dataset, task) for part in ("--run", str(run))), *grouped])
-
-
 def _bars(study: Study, dataset: str, task: str, seed: int) -> dict[Run, str]:
     """Return the key steps that the bars of a task show: those of its page that look at the videos, with one seed."""
     tree, runs = Tree(RESULTS_FOLDER, dataset, task), _page_runs(study, dataset, task, (seed,))

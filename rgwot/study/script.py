@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rgwot.runtime.errors import RgwotError, one_line
 
@@ -27,7 +27,7 @@ class Stage:
 
     def __init__(self, snakemake: Any, name: str) -> None:
         self.snakemake, self.name = snakemake, name
-        #: Files that the job writes besides those that Snakemake knows of, for the record.
+        #: Files and folders that the job writes besides those that Snakemake knows of, for the record.
         self.others: Iterable[Path] = ()
 
     @cached_property
@@ -71,7 +71,8 @@ class Stage:
         from rgwot.runtime.provenance import write_record
 
         wildcards = dict(self.snakemake.wildcards.items())
-        content: dict[str, Any] = {"settings": self.blocks} if "blocks" in vars(self) else {}
+        settings = self.blocks if "blocks" in vars(self) else self.snakemake.params.get("settings")
+        content: dict[str, Any] = {} if settings is None else {"settings": settings}
         if "seed" in wildcards:
             content["seed"] = self.seed
         if self.name in ("extract", "train", "embed"):
@@ -79,8 +80,10 @@ class Stage:
             device = sys.modules.get("rgwot.runtime.device")
             content["device"] = (device and device.hardware(device.used_device())["gpu"]) or "cpu"
         content |= {"wildcards": wildcards, "input": list(self.snakemake.input)}
-        output, *beside = map(Path, self.snakemake.output)
-        write_record(output, self.name, [*beside, *self.others], **content)
+        output, *others = map(Path, self.snakemake.output)
+        for path in self.others:
+            others += [path] if path.is_file() else (file for file in sorted(path.rglob("*")) if file.is_file())
+        write_record(output, self.name, others, **content)
 
 
 @contextmanager
@@ -95,10 +98,10 @@ def stage(snakemake: Any, name: str) -> Iterator[Stage]:
         # Libraries in C write there, too.
         os.dup2(log.fileno(), 2)
         try:
-            start_logging()
-            job = Stage(snakemake, name)
-            yield job
-            job.record()
+            with messages(log):
+                job = Stage(snakemake, name)
+                yield job
+                job.record()
         except (RgwotError, OSError) as error:
             log.write(f"rgwot: {one_line(error)}\n")
             sys.exit(1)
@@ -113,15 +116,21 @@ def stage(snakemake: Any, name: str) -> Iterator[Stage]:
             os.close(stderr)
 
 
-def start_logging(level: int = logging.INFO) -> None:
-    """Print messages of the library to standard error, and of other libraries only what matters."""
-    logging.basicConfig(
-        level=level, format="%(asctime)s %(levelname)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr, force=True
-    )
+@contextmanager
+def messages(stream: TextIO, level: int = logging.INFO) -> Iterator[None]:
+    """Print messages of the library to a stream, and of other libraries only what matters."""
+    root, handler = logging.getLogger(), logging.StreamHandler(stream)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
+    root.addHandler(handler)
+    root.setLevel(level)
     for name in ("matplotlib", "fontTools", "PIL", "asyncio", "gensim", "smart_open"):
         logging.getLogger(name).setLevel(logging.WARNING)
     # Snakemake and the records of a run leave files of their own in a store.
     warnings.filterwarnings("ignore", r"Object at \.\S+ is not recognized", category=UserWarning)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
 
 
 def _leave() -> None:

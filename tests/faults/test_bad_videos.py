@@ -14,6 +14,7 @@ import pytest
 from bad_videos import KINDS, Kind, plain
 from checkouts import run
 from machine import resident_mib
+from scripted import script_command
 from videos import write_video
 from with_defaults import load_backbone
 
@@ -126,9 +127,9 @@ def test_a_file_that_must_not_be_read(tmp_path: Path) -> None:
     path = plain(tmp_path / "root/tea")
     plain(tmp_path / "root/tea", "good.mp4")
     path.chmod(0)
-    (tmp_path / "own.yaml").write_text("datasets: {own: {layout: folder, root: root}}", encoding="utf-8")
-    command = [sys.executable, "-m", "rgwot", "manifest", "m.csv", "--config", "own.yaml"]
-    command += ["--dataset", "own", "--task", "tea", "--annotations", "a.csv"]
+    entry = {"layout": "folder", "root": "root", "options": {}, "on_bad_video": "fail"}
+    output = {"manifest": "m.csv", "annotations": "a.csv"}
+    command = script_command("manifest", tmp_path, output=output, params={"entry": entry})
     if os.geteuid() == 0:
         # Root may read everything, unless it gives that up.
         command = ["setpriv", "--inh-caps=-all", "--bounding-set=-all", *command]

@@ -7,15 +7,23 @@ import pickle
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from configured import config
+from scripted import run_script
 from videos import write_video
 
+from rgwot import paths
 from rgwot.cli import cli
+from rgwot.config.importing import ImportSettings
+from rgwot.features.importing import import_video
+from rgwot.paths import name_of
 from rgwot.runtime.errors import RgwotError
+from rgwot.study.datasets import manifest_entry
+from rgwot.study.study import Study
+from rgwot.study.verify import differences
 
 FEATURES = {"features": {"fps": 15, "size": 32, "weights": "random"}}
 TRAINING = {
@@ -29,52 +37,57 @@ KEYSTEPS = Path("results/keysteps/rgwot/kmeans/own/tea/seed0")
 SCORES = Path("results/scores/rgwot/kmeans/own/tea/seed0.csv")
 MANIFEST, ANNOTATIONS = Path("results/manifest/own/tea.csv"), Path("results/annotations/own/tea.csv")
 DATASETS = {"datasets": {"own": {"layout": "folder", "root": "videos"}}}
-IDENTITY = ("--dataset", "own", "--task", "tea")
 FRAMES, CHUNK = Path("conv4c/c.0.0.0.0"), Path("embedding/c.0.0")
 
 
-def rgwot(*words: object) -> None:
-    cli([str(word) for word in words], standalone_mode=False)
-
-
-def refused(*words: object) -> str:
-    """Run a verb that is to refuse its input; return the one line."""
+def refused(run: Callable[..., None], *arguments: object) -> str:
+    """Run a stage that is to refuse its input; return the one line."""
     with pytest.raises(RgwotError) as told:
-        rgwot(*words)
+        run(*arguments)
     assert "\n" not in str(told.value)
     return str(told.value)
 
 
+def script(name: str, *, config: dict[str, Any] | None = None, **parts: Any) -> None:
+    ids = {"method": "rgwot", "decoder": "kmeans", "seed": 0, **parts.pop("wildcards", {})}
+    run_script(name, wildcards=ids, config={"device": "cpu", **(config or {})}, **parts)
+
+
 def manifest() -> None:
-    rgwot("manifest", MANIFEST, *IDENTITY, *config(DATASETS), "--annotations", ANNOTATIONS)
+    entry = manifest_entry(Study.of(DATASETS), "own")
+    script("manifest", output={"manifest": MANIFEST, "annotations": ANNOTATIONS}, params={"entry": entry})
 
 
-def extract(name: str) -> None:
-    rgwot("extract", STORES / f"{name}.zarr", "--source", f"videos/tea/{name}.mp4", *config(FEATURES))
+def extract(name: str, output: Path | None = None, weights: str = "random") -> None:
+    params = {"videos": {name: f"videos/tea/{name}.mp4"}, "frames_fps": None, "on_bad_video": "fail"}
+    settings = {"features": {**FEATURES["features"], "weights": weights}}
+    store = output or STORES / f"{name}.zarr"
+    script("extract", output=[store], params=params, wildcards={"video": name}, config=settings)
 
 
-def index() -> tuple[object, ...]:
-    return "index", STORES / "index.csv", STORES / "a.zarr", STORES / "b.zarr"
+def index() -> None:
+    script("index", input=[STORES / "a.zarr", STORES / "b.zarr"], output=[STORES / "index.csv"])
 
 
-def train() -> tuple[object, ...]:
-    told = ("--index", STORES / "index.csv", *config(TRAINING))
-    return "train", MODEL.parent.parent / "seed1" / "model.pt", *told
+def train(model: Path = MODEL.parent.parent / "seed1" / "model.pt") -> None:
+    files = {"model": model, "history": model.with_name("history.csv"), "machine": model.with_name("machine.json")}
+    script("train", input={"index": STORES / "index.csv"}, output=files, config=TRAINING)
 
 
-def embed(output: Path = Path("e.zarr")) -> tuple[object, ...]:
-    return "embed", output, "--index", STORES / "index.csv", "--model", MODEL
+def embed(output: Path = Path("e.zarr")) -> None:
+    script("embed", input={"index": STORES / "index.csv", "model": MODEL}, output=[output])
 
 
-def decode(output: Path = Path("k/segments.csv")) -> tuple[object, ...]:
-    told = ("--decoder", "kmeans", *config({"decode": {"K": 2}}))
-    return "decode", output, "--embeddings", EMBEDDINGS, *told
+def decode(folder: Path = Path("k")) -> None:
+    files = {Path(file).stem: folder / name_of(file) for file in paths.KEYSTEPS}
+    settings = {"decode": {"K": 2}}
+    script("decode", input={"embeddings": EMBEDDINGS}, output=files, params={"alone": True}, config=settings)
 
 
-def evaluate(output: Path = Path("s.csv")) -> tuple[object, ...]:
-    of_run = ("--segments", KEYSTEPS / "segments.csv", "--diagnostics", KEYSTEPS / "diagnostics.json")
-    run = (*IDENTITY, "--method", "rgwot", "--decoder", "kmeans")
-    return "evaluate", output, "--manifest", MANIFEST, "--annotations", ANNOTATIONS, *of_run, *run
+def evaluate(output: Path = Path("s.csv")) -> None:
+    files = {Path(file).stem: KEYSTEPS / name_of(file) for file in paths.KEYSTEPS}
+    files |= {"manifest": MANIFEST, "annotations": ANNOTATIONS, "graph": []}
+    script("evaluate", input=files, output=[output], params={"key_steps": None})
 
 
 @pytest.fixture(scope="module")
@@ -91,12 +104,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         manifest()
         for name in "ab":
             extract(name)
-        rgwot(*index())
-        verb, _, *told = train()
-        rgwot(verb, MODEL, *told)
-        rgwot(*embed(EMBEDDINGS))
-        rgwot(*decode(KEYSTEPS / "segments.csv"))
-        rgwot(*evaluate(SCORES))
+        index()
+        train(MODEL)
+        embed(EMBEDDINGS)
+        decode(KEYSTEPS)
+        evaluate(SCORES)
     finally:
         os.chdir(before)
     return folder
@@ -130,9 +142,9 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("verb", [train, embed], ids=["train", "embed"])
 @pytest.mark.parametrize("how", list(DAMAGE))
-def test_a_damaged_chunk_of_features_is_told(verb: Callable[[], tuple[object, ...]], how: str) -> None:
+def test_a_damaged_chunk_of_features_is_told(verb: Callable[[], None], how: str) -> None:
     DAMAGE[how](STORES / "b.zarr" / FRAMES)
-    told = refused(*verb())
+    told = refused(verb)
     assert told.startswith(f"{STORES}/b.zarr: damaged feature store, ")
     assert told.endswith(f"make it again: rgwot run --force {STORES}/b.zarr")
 
@@ -141,7 +153,7 @@ def test_a_damaged_chunk_of_features_is_told(verb: Callable[[], tuple[object, ..
 @pytest.mark.parametrize("how", ["delete", "truncate", "empty"])
 def test_any_other_file_of_a_store_is_checked_when_it_is_opened(name: str, how: str) -> None:
     DAMAGE[how](STORES / "a.zarr" / name)
-    assert f"{STORES}/a.zarr: " in refused(*index())
+    assert f"{STORES}/a.zarr: " in refused(index)
 
 
 # Embeddings.
@@ -151,7 +163,7 @@ def test_any_other_file_of_a_store_is_checked_when_it_is_opened(name: str, how: 
 @pytest.mark.parametrize("name", [CHUNK, Path("offsets/c.0")], ids=str)
 def test_a_damaged_chunk_of_embeddings_is_told(how: str, name: Path) -> None:
     DAMAGE[how](EMBEDDINGS / name)
-    told = refused(*decode())
+    told = refused(decode)
     assert str(EMBEDDINGS) in told
     assert f"make it again: rgwot run --force {EMBEDDINGS}" in told
 
@@ -162,7 +174,7 @@ def test_a_damaged_chunk_of_embeddings_is_told(how: str, name: Path) -> None:
 @pytest.mark.parametrize("where", [0.3, 0.5, 0.7])
 def test_one_byte_of_a_model_is_told(where: float) -> None:
     flip(MODEL, where)
-    told = refused(*embed())
+    told = refused(embed)
     assert told.startswith(f"{MODEL}: ")
     assert told.endswith(f"make it again: rgwot run --force {MODEL}")
 
@@ -171,7 +183,7 @@ def test_one_byte_of_a_model_is_told(where: float) -> None:
 def test_a_model_cut_short_is_told_with_its_name(share: float) -> None:
     content = MODEL.read_bytes()
     MODEL.write_bytes(content[: int(share * len(content))])
-    told = refused(*embed())
+    told = refused(embed)
     assert told.startswith(f"{MODEL}: ")
     assert "Invalid argument" not in told
     assert f"{int(share * len(content))} bytes" in told
@@ -198,13 +210,12 @@ def test_a_pickle_is_not_executed_and_nobody_is_advised_to(place: str, saved: st
     else:
         torch.save(Runs(), path)
     if place == "model":
-        told = refused(*embed())
+        told = refused(embed)
     elif place == "features":
-        form = ("--axes", "TC", "--fps", "15", "--footage", "videos/tea/a.mp4")
-        told = refused("import-features", "f.zarr", "--source", path, *form)
+        form = ImportSettings(axes="TC", fps=15)
+        told = refused(import_video, "videos/tea/a.mp4", path, "f.zarr", form)
     else:
-        weights = {"features": {**FEATURES["features"], "weights": str(path)}}
-        told = refused("extract", "f.zarr", "--source", "videos/tea/a.mp4", *config(weights))
+        told = refused(extract, "a", Path("f.zarr"), str(path))
     assert str(path) in told
     assert "pickled Python objects, which could run code and are never loaded" in told
     assert "weights_only" not in told
@@ -272,7 +283,7 @@ def test_verify_names_a_damaged_record(content: str) -> None:
 
 
 def test_verify_of_no_folder_is_told() -> None:
-    assert "nowhere: no such folder" in refused("verify", "nowhere")
+    assert "nowhere: no such folder" in refused(differences, Path("nowhere"))
 
 
 # Cells that a spreadsheet would run.

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 from checkouts import Said, run
-from configured import config
-from test_same_output import FEATURES, TRAINING, write_task
+from test_same_output import TRAINING, extraction, training, write_task
 from videos import write_video
 
 from rgwot.features.store import open_store
@@ -30,14 +28,14 @@ cp -r {disk}/. {copy}
 """
 
 
-def run_on_a_full_disk(folder: Path, size: int, room: int, arguments: list[object]) -> Said:
-    """Run a verb twice on a small disk, first with little room; the disk's content ends in ``folder/copy``."""
+def run_on_a_full_disk(folder: Path, size: int, room: int, words: list[str]) -> Said:
+    """Run a command twice on a small disk, first with little room; the disk's content ends in ``folder/copy``."""
     allowed = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False)
     if allowed.returncode:
         pytest.skip(f"no mount namespace here ({allowed.stderr.decode().strip()})")
     (folder / "disk").mkdir()
     (folder / "copy").mkdir()
-    command = shlex.join([sys.executable, "-m", "rgwot", *map(str, arguments)])
+    command = shlex.join(words)
     script = SCRIPT.format(size=size, taken=size - room, disk="disk", copy="copy", command=command)
     said = run(["unshare", "-m", "bash", "-c", script], folder)
     if said.returncode == 77:
@@ -59,7 +57,7 @@ def first_and_left(said: Said) -> tuple[str, list[str]]:
 @pytest.mark.long
 def test_during_extraction(tmp_path: Path) -> None:
     video = write_video(tmp_path / "a.mp4", 150)
-    command = ["extract", "disk/a.zarr", "--source", video, *config(FEATURES)]
+    command = extraction(tmp_path, "disk/a.zarr", video)
     # 150 frames take 3 shards of about 400 KiB.
     line, left = first_and_left(run_on_a_full_disk(tmp_path, 4096, 600, command))
     assert line.startswith("rgwot: disk/a.zarr: cannot be written (No space left on device); make room")
@@ -76,9 +74,9 @@ def test_during_extraction(tmp_path: Path) -> None:
 def test_during_training(tmp_path: Path, save_every_s: float, file: str) -> None:
     index = write_task(tmp_path)
     settings = {**TRAINING, "train": {**TRAINING["train"], "save_every_s": save_every_s}}
-    chosen = [*config(settings), "--index", index]
     # The weights alone take more than 600 KiB.
-    line, left = first_and_left(run_on_a_full_disk(tmp_path, 16384, 600, ["train", "disk/seed0/model.pt", *chosen]))
+    command = training(tmp_path, "disk/seed0", index, settings)
+    line, left = first_and_left(run_on_a_full_disk(tmp_path, 16384, 600, command))
     assert f"/{file}: cannot be written (No space left on device); make room" in line
     # Whole files may be left, folders, and nothing else.
     assert {Path(name).name for name in left if Path(name).suffix} <= {"history.csv", "machine.json", ".resume"}

@@ -8,16 +8,18 @@ import unicodedata
 from pathlib import Path, PurePosixPath
 
 import pytest
-from checkouts import RGWOT, Checkout, run
-from configured import config
+from checkouts import Checkout, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scripted import script_command
 from videos import write_video
 
 from rgwot.datasets.finding import find
 from rgwot.datasets.names import stem_of, video_id
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
+from rgwot.study import datasets
+from rgwot.study.study import Study
 
 NAMES = (
     "two words", "it's", 'a "quoted" name', "a;touch escaped", "$(touch escaped)", "`touch escaped`", "$HOME",
@@ -27,7 +29,7 @@ NAMES = (
     "NA", "a,b", "a:b", "a=b",
 )  # fmt: skip
 REFUSED = {"a\nb": "control", "é" * 120: "long"}
-FEATURES = {"features": {"fps": 1, "size": 32, "weights": "random"}}
+FEATURES = {"device": "cpu", "features": {"fps": 1, "size": 32, "weights": "random"}}
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
@@ -60,23 +62,16 @@ def test_planning_with_every_name(tmp_path: Path) -> None:
     fresh = Checkout.copied_to(tmp_path / "checkout")
     touched(fresh.path / "videos/tea")
     (fresh.path / "own.yaml").write_text("datasets: {own: {layout: folder, root: videos}}\n", encoding="utf-8")
-    options = ("--dry-run", "--cores", "1", "--printshellcmds")
-    said = fresh.snakemake("results/features/own/tea/index.csv", options=options, more=["own.yaml"])
-    assert said.returncode == 0, said.text[-3000:]
+    assert fresh.plan("results/features/own/tea/index.csv", more=["own.yaml"]).jobs["extract"] == 1
     names = [path.name.removesuffix(".mp4") for path in (fresh.path / "videos/tea").iterdir()]
     # Where case makes no difference, as on most disks of macOS, two names are one file.
     assert set(names) >= {*NAMES} - {"CASE"}
     assert len({video_id(name).lower() for name in names}) == len(NAMES) - 1
-    prefix = "Shell command: rgwot extract "
-    commands = [line.removeprefix("Shell command: ") for line in said.text.splitlines() if line.startswith(prefix)]
-    # What a shell makes of the very commands: each name whole, as one word.
-    (fresh.path / "results/logs/extract/own/tea").mkdir(parents=True)
-    script = "\n".join(["rgwot() { printf '%s\\n' \"$@\"; }", *commands])
-    shown = run(["bash", "-c", script], fresh.path)
-    assert shown.returncode == 0, shown.text
-    words = shown.text.split("\n")
-    made = {words[n + 1]: words[n + 3] for n, word in enumerate(words) if word == "--video"}
-    assert made == {video_id(name): f"videos/tea/{name}.mp4" for name in names}
+    # What a job is given: each name whole.
+    study = Study.of({"datasets": {"own": {"layout": "folder", "root": str(fresh.path / "videos")}}})
+    (batch,) = datasets.batches(study, "own", "tea")
+    root = fresh.path / "videos/tea"
+    assert datasets.video_paths(study, "own", "tea", batch) == {video_id(n): str(root / f"{n}.mp4") for n in names}
     assert not list(fresh.path.rglob("escaped"))
 
 
@@ -90,26 +85,28 @@ def test_names_that_no_result_can_have_are_told(tmp_path: Path, name: str) -> No
     assert "\n" not in str(caught.value)
 
 
-def test_the_command_line_with_a_hostile_name(tmp_path: Path) -> None:
+def test_jobs_with_a_hostile_name(tmp_path: Path) -> None:
     name = "-a;$(touch escaped) `b` \"c\" 'd' %2e é"
     (tmp_path / "root/tea").mkdir(parents=True)
     source = write_video(tmp_path / "root/tea" / f"{name}.mp4", 24, 24)
     write_video(tmp_path / "root/tea/b.mp4", 24, 24)
-    options = config({"datasets": {"own": {"layout": "folder", "root": "root"}}})
-    told = ["--dataset", "own", "--task", "tea", *options, "--annotations", "a.csv"]
-    said = run([*RGWOT, "manifest", "m.csv", *told], tmp_path)
+    entry = {"layout": "folder", "root": "root", "options": {}, "on_bad_video": "fail"}
+    output = {"manifest": "m.csv", "annotations": "a.csv"}
+    jobs = tmp_path.parent / f"{tmp_path.name}-jobs"
+    jobs.mkdir()
+    said = run(script_command("manifest", jobs, output=output, params={"entry": entry}), tmp_path)
     assert said.returncode == 0, said.text
     with (tmp_path / "m.csv").open(newline="", encoding="utf-8") as file:
         (row,) = [row for row in csv.DictReader(file) if row["video"] != "b"]
     # In the file an apostrophe keeps a spreadsheet from running it.
     assert (row["name"], row["video"]) == (f"'{name}", video_id(name))
-    output = f"features/{row['video']}.zarr"
-    said = run(
-        [*RGWOT, "extract", output, "--source", str(source), *config(FEATURES)],
-        tmp_path, 120,
-    )  # fmt: skip
+    store = f"features/{row['video']}.zarr"
+    params = {"videos": {row["video"]: str(source)}, "frames_fps": None, "on_bad_video": "fail"}
+    ids = {"video": row["video"]}
+    command = script_command("extract", jobs, output=[store], params=params, wildcards=ids, config=FEATURES)
+    said = run(command, tmp_path, 120)
     assert said.returncode == 0, said.text
-    assert open_store(tmp_path / output).attributes["source"] == f"{name}.mp4"
+    assert open_store(tmp_path / store).attributes["source"] == f"{name}.mp4"
     assert sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith(".")) == [
         "a.csv", "features", "m.csv", "root",
     ]  # fmt: skip

@@ -8,10 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from configured import config
+from scripted import run_script
 
 from rgwot import __version__
-from rgwot.cli import cli
 from rgwot.config.configuration import load_config
 from rgwot.runtime import provenance
 from rgwot.runtime.provenance import record_path
@@ -23,13 +22,15 @@ MANIFEST = (
 
 
 def decoded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run `rgwot decode` on a manifest of one video and return its output."""
+    """Run the trivial decoder of the workflow on a manifest of one video and return its output."""
     (folder / "m.csv").write_text(MANIFEST, encoding="utf-8")
     monkeypatch.chdir(folder)
-    cli(
-        ["decode", "out/segments.csv", "--manifest", "m.csv", "--decoder", "uniform", "--seed", "4"]
-        + config({"decode": {"K": 3}}),
-        standalone_mode=False,
+    run_script(
+        "decode_trivial",
+        input={"annotations": [], "manifest": "m.csv"},
+        output={"segments": "out/segments.csv"},
+        wildcards={"method": "none", "decoder": "uniform", "seed": 4},
+        config={"decode": {"K": 3}},
     )
     return folder / "out/segments.csv"
 
@@ -42,14 +43,14 @@ def test_a_job_leaves_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert content["settings"]["decode"]["K"] == 3
     # Resolved: also what was not given.
     assert content["settings"]["evaluation"]["stride"] == 2
-    assert content["arguments"]["manifest"] == "m.csv"
+    assert content["input"] == ["m.csv"]
     assert all(content["packages"][name] for name in ("numpy", "torch", "zarr", "snakemake"))
     assert content["revision"] == provenance.revision(Path(__file__).parent)
 
 
 def test_a_failed_job_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rgwot.keysteps.trivial.decode_trivial", lambda *_, **__: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(SystemExit):
         decoded(tmp_path, monkeypatch)
     assert not list(tmp_path.rglob("*provenance*"))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from configured import config
+from scripted import script_command
 from videos import write_video
 
 from rgwot.config.settings import build, flatten
@@ -40,18 +40,27 @@ def write_task(folder: Path) -> Path:
     return folder / "index.csv"
 
 
-def start(*arguments: object) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "rgwot", *map(str, arguments)],
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def extraction(folder: Path, store: object, video: Path) -> list[str]:
+    """Return the command of a job that extracts the features of a video; its file lies in the folder."""
+    params = {"videos": {"a": str(video)}, "frames_fps": None, "on_bad_video": "fail"}
+    given = {"device": "cpu", **FEATURES}
+    return script_command("extract", folder, output=[store], params=params, wildcards={"video": "a"}, config=given)
 
 
-def both(*arguments: object) -> list[int]:
+def training(folder: Path, output: object, index: Path, settings: dict[str, Any]) -> list[str]:
+    """Return the command of a job that trains on features; its file lies in the folder."""
+    files = {"model": f"{output}/model.pt", "history": f"{output}/history.csv", "machine": f"{output}/machine.json"}
+    ids, given = {"method": "rgwot", "seed": 0}, {"device": "cpu", **settings}
+    return script_command("train", folder, input={"index": index}, output=files, wildcards=ids, config=given)
+
+
+def start(command: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=subprocess.PIPE, text=True)
+
+
+def both(command: list[str]) -> list[int]:
     """Run a command twice at the same time, to its end; return the exit codes. None ends in a traceback."""
-    processes = [start(*arguments) for _ in range(2)]
+    processes = [start(command) for _ in range(2)]
     said = [process.communicate(timeout=3600)[1] for process in processes]
     assert "Traceback" not in "".join(said), said
     return [process.returncode for process in processes]
@@ -64,9 +73,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.mark.long
 def test_extraction(tmp_path: Path) -> None:
     video = write_video(tmp_path / "a.mp4", 150)
-    command = ["--source", video, *config(FEATURES)]
     # One makes it; the other may find that its unfinished store is gone, and says so.
-    assert 0 in both("extract", tmp_path / "twice/a.zarr", *command)
+    assert 0 in both(extraction(tmp_path, tmp_path / "twice/a.zarr", video))
     extract(video, tmp_path / "alone/a.zarr", FeatureSettings(**FEATURES["features"]), device="cpu")
     store = open_store(tmp_path / "twice/a.zarr")
     assert (store.status, len(store)) == ("ok", 150)
@@ -77,8 +85,7 @@ def test_extraction(tmp_path: Path) -> None:
 
 def test_training(tmp_path: Path) -> None:
     index = write_task(tmp_path)
-    command = ["--index", index, *config(TRAINING)]
-    assert both("train", tmp_path / "twice/seed0/model.pt", *command) == [0, 0]
+    assert both(training(tmp_path, tmp_path / "twice/seed0", index, TRAINING)) == [0, 0]
     train(index, tmp_path, tmp_path / "alone/seed0", build(flatten(TRAINING), "here"), 0, device="cpu")
     one, two = (tmp_path / name / "seed0/model.pt" for name in ("alone", "twice"))
     assert one.read_bytes() == two.read_bytes()

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from configured import config
+from scripted import run_script
 from videos import write_video
 
-from rgwot.cli import cli
 from rgwot.features import read_index
 from rgwot.features.chunks import Extraction
 from rgwot.features.index import write_index
@@ -25,23 +24,20 @@ from rgwot.study.study import Study
 
 NAMES = ("a", "b", "c")
 SETTINGS: dict[str, Any] = {"fps": 5, "size": 32, "weights": "random"}
+IMPORTED = {"axes": "TC", "fps": 2}
 PART = Path("features/index.0.csv")
 
 
-def rgwot(*words: object) -> None:
-    cli([str(word) for word in words], standalone_mode=False)
-
-
 def extract(on_bad_video: str = "fail", **settings: object) -> None:
-    sources = [word for name in NAMES for word in ("--source", f"videos/{name}.mp4")]
-    given = {"features": {**SETTINGS, **settings}, "on_bad_video": on_bad_video}
-    rgwot("extract", PART, *sources, *config(given))
+    params = {"videos": {name: f"videos/{name}.mp4" for name in NAMES}, "frames_fps": None}
+    given = {"device": "cpu", "features": {**SETTINGS, **settings}}
+    run_script("extract", output=[PART], params={**params, "on_bad_video": on_bad_video}, config=given)
 
 
 def take() -> None:
     """Import features made elsewhere."""
-    sources = [word for name in NAMES for word in ("--source", f"given/{name}.npy")]
-    rgwot("import-features", PART, *sources, "--axes", "TC", "--fps", "2", "--no-video")
+    params = {"videos": {name: [f"given/{name}.npy"] * 2 for name in NAMES}, "frames_fps": None}
+    run_script("import_features", output=[PART], params={**params, "settings": IMPORTED, "on_bad_video": "fail"})
 
 
 def written() -> dict[str, int]:
@@ -234,9 +230,6 @@ def test_a_task_is_divided_by_videos_and_bytes(tmp_path: Path, plan: Callable[[]
         datasets.batch(study, "mine", "tea", "5")
 
 
-IMPORTED = {"axes": "TC", "fps": 2}
-
-
 def test_imports_are_divided_into_larger_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "BATCH", 2)
     monkeypatch.setattr(datasets, "IMPORT_BATCH", 3)
@@ -245,16 +238,3 @@ def test_imports_are_divided_into_larger_batches(tmp_path: Path, monkeypatch: py
         np.save(tmp_path / f"given/tea/{name}.npy", np.zeros((4, 3), dtype=np.float32))
     entry = {"layout": "features", "root": str(tmp_path / "given"), "imported": IMPORTED}
     assert datasets.batches(Study.of({"datasets": {"mine": entry}}), "mine", "tea") == [["a", "b", "c"], ["d"]]
-
-
-def test_no_command_is_too_long(tmp_path: Path) -> None:
-    folder = tmp_path / ("tief" * 40) / ("größer" * 30) / "tea"
-    folder.mkdir(parents=True)
-    for number in range(300):
-        (folder / f"{number:03}.npy").touch()
-    study = Study.of({"datasets": {"mine": {"layout": "features", "root": str(folder.parent), "imported": IMPORTED}}})
-    batches = datasets.batches(study, "mine", "tea")
-    assert [name for batch in batches for name in batch] == [f"{number:03}" for number in range(300)]
-    words = [len(datasets.import_sources(study, "mine", "tea", batch).encode()) for batch in batches]
-    assert len(words) > 1
-    assert max(words) < 100_000

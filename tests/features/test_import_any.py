@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from fractions import Fraction
 from pathlib import Path
 
 import h5py
@@ -14,7 +11,6 @@ import scipy.io
 import torch
 import zarr
 from import_helpers import npy, run
-from videos import write_video
 
 from rgwot.config.importing import ImportSettings
 from rgwot.features.importing import import_features
@@ -288,33 +284,3 @@ def test_values_in_other_files_are_refused(tmp_path: Path) -> None:
         file.create_virtual_dataset("feats", layout)
     with pytest.raises(RgwotError, match="the values of 'feats' lie in other files"):
         run(tmp_path / "c.h5", "TC")
-
-
-def rgwot(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "rgwot", *words], cwd=folder, capture_output=True, text=True)
-
-
-def test_a_whole_folder_by_hand(tmp_path: Path) -> None:
-    for name in ("a b", "c"):
-        (tmp_path / "feats/tea").mkdir(parents=True, exist_ok=True)
-        np.save(tmp_path / f"feats/tea/{name}.npy", VECTORS)
-        (tmp_path / f"feats/tea/{name}.csv").write_text("0.0,3.0,1 cut\n")
-    told = ("import-features", "out", "--source", "feats", "--axes", "TC", "--fps", "4")
-    done = rgwot(tmp_path, *told, "--no-video", "--native-fps", "25")
-    assert done.returncode == 0, done.stderr
-    store = open_store(tmp_path / "out/tea/a%20b.zarr")
-    assert (store.duration_s, store.native_fps, len(store)) == (3.0, Fraction(25), T)
-    for name in ("a b", "c"):
-        (tmp_path / "videos/tea").mkdir(parents=True, exist_ok=True)
-        write_video(tmp_path / f"videos/tea/{name}.mp4", 90)
-    done = rgwot(tmp_path, *told, "--footage", "videos")
-    assert done.returncode == 0, done.stderr
-    assert open_store(tmp_path / "out/tea/c.zarr").native_fps == 30
-    for wrong, said in (
-        (("--footage", "nowhere"), "no video nowhere/tea/a b.*; expected one per file of features, or --no-video"),
-        (("--duration", "3"), "one --duration for a folder; give --footage FOLDER or --no-video"),
-        (("--no-video", "--duration", "3"), "expected either --duration or --footage"),
-    ):
-        done = rgwot(tmp_path, *told, *wrong)
-        assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done.stderr
-        assert said in done.stderr

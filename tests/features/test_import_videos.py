@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from import_helpers import ARRAYS, FRAMES, NTSC, TCHW, npy
+from import_helpers import TCHW, npy
 from videos import write_video
 
 from rgwot.config.configuration import load_config
@@ -45,32 +43,6 @@ def test_a_video_that_cannot_be_opened(tmp_path: Path) -> None:
     assert skipped.reason
 
 
-def rgwot(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "rgwot", "import-features", *arguments], cwd=folder, capture_output=True, text=True
-    )
-
-
-def test_the_command(tmp_path: Path) -> None:
-    npy(tmp_path, ARRAYS["CT"])
-    told = ["out/a.zarr", "--source", "a.npy", "--axes", "CT", "--fps", "30000/1001"]
-    done = rgwot(*told, "--duration", str(FRAMES / float(NTSC)), "--native-fps", "60000/1001", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    store = open_store(tmp_path / "out/a.zarr")
-    assert (len(store), store.native_fps) == (FRAMES, 2 * NTSC)
-    for wrong, said in (
-        ([], "expected either --duration or --footage"),
-        (["--duration", "3", "--footage", "a.mp4"], "expected either --duration or --footage"),
-        (["--duration", "3", "--fps", "fast"], "import-features: fps: expected a positive rate"),
-        (["--duration", "3", "--native-fps", "0"], "--native-fps"),
-        (["--duration", "nan"], "--duration: found nan"),
-        (["--duration", "3"], "expected about 90"),
-    ):
-        done = rgwot(*told, *wrong, folder=tmp_path)
-        assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done.stderr
-        assert said in done.stderr
-
-
 def study(root: Path, **imported: Any) -> Study:
     entry = {
         "layout": "folder",
@@ -88,8 +60,8 @@ def test_the_workflow_finds_the_file_of_each_video(tmp_path: Path) -> None:
     found = study(tmp_path, fps=29.97002997, key="a 'b'", on_mismatch="trim")
     assert datasets.imported_file(found, "mine", "tea", "a%20b") == str(tmp_path / "features/tea/a b.h5")
     assert datasets.imported_file(found, "mine", "tea", "c") == str(tmp_path / "features/c.npy")
-    options = datasets.import_options(found, "mine")
-    assert options == ("""--axes=TC --fps=30000/1001 '--key=a '"'"'b'"'"'' --on-mismatch=trim""")
+    settings = datasets.import_settings(found, "mine")
+    assert settings == {"axes": "TC", "fps": "30000/1001", "key": "a 'b'", "on_mismatch": "trim"}
     with pytest.raises(
         RgwotError, match=r"tea/d: no features; expected one file .*features/tea/d or .*features/d with"
     ):

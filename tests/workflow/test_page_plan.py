@@ -67,7 +67,7 @@ def test_a_page_depends_on_what_is_asked_for_and_not_on_what_lies_around(
 
     def asked() -> object:
         files, listed = pages.page_files(study, "mine", "tea"), pages.index_pages(study)
-        return files, listed, pages.page_options(study, "mine", "tea")
+        return files, listed, pages.page_runs(study, "mine", "tea")
 
     before = asked()
     for file in (
@@ -79,8 +79,7 @@ def test_a_page_depends_on_what_is_asked_for_and_not_on_what_lies_around(
         (tmp_path / "results" / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "results" / file).touch()
     assert asked() == before
-    options = pages.page_options(study, "mine", "tea")
-    assert options.endswith("--run raw/kmeans/seed3 --run raw/kmeans/seed4")
+    assert list(map(str, pages.page_runs(study, "mine", "tea"))) == ["raw/kmeans/seed3", "raw/kmeans/seed4"]
 
 
 FIRST = ("rgwot-plus/consensus", "whitened/meanfield")

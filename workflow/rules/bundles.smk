@@ -22,14 +22,9 @@ rule bundle:
     resources:
         **doubled(mem_mb=4000, runtime=60),
     params:
-        config=CONFIGURATION,
         settings=settings_of("bundle"),
-        model=lambda w, input: options(model=input.model),
         names=lambda w: pages.names_file(STUDY, w.dataset, w.task),
     message:
         "bundle: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
-    shell:
-        "rgwot bundle --config {params.config} --method {wildcards.method:q} --decoder {wildcards.decoder:q}"
-        " --dataset {wildcards.dataset} --task {wildcards.task:q} --seed {wildcards.seed} {params.model}"
-        " --index {input.index:q} --embeddings {input.embeddings:q} --segments {input.segments:q}"
-        " --names {params.names:q} {output:q} > /dev/null 2> {log:q}"
+    script:
+        "../scripts/bundle.py"

@@ -14,14 +14,12 @@ rule manifest:
     resources:
         **doubled(mem_mb=1000, runtime=60),
     params:
-        config=CONFIGURATION,
         entry=one_line_errors(lambda w: datasets.manifest_entry(STUDY, w.dataset)),
         sources=one_line_errors(lambda w: datasets.task_stamp(STUDY, w.dataset, w.task)),
     message:
         "manifest: probing the videos of {wildcards.dataset}/{wildcards.task}"
-    shell:
-        "rgwot manifest --config {params.config} --dataset {wildcards.dataset} --task {wildcards.task:q}"
-        " --annotations {output.annotations:q} {output.manifest:q} 2> {log:q}"
+    script:
+        "../scripts/manifest.py"
 
 
 # A job makes the features of a batch of videos, and declares only its part of the index: stores that are there, of the
@@ -42,17 +40,15 @@ rule extract:
         **doubled(mem_mb=2500, runtime=120),
         gpu=GPUS,
     params:
-        videos=batch(datasets.extract_options),
+        videos=batch(datasets.video_paths),
         sources=batch(datasets.stamp_of),
-        config=CONFIGURATION,
         settings=settings_of("extract"),
-        frames_fps=one_line_errors(lambda w: STUDY.config.dataset(w.dataset).frames_fps),
+        frames_fps=one_line_errors(lambda w: datasets.frames_fps(STUDY, w.dataset)),
         on_bad_video=STUDY.config.on_bad_video,
     message:
         "extract: {wildcards.dataset}/{wildcards.task}, batch {wildcards.part}"
-    shell:
-        "rgwot extract --config {params.config} --dataset {wildcards.dataset} --threads {threads} {params.videos}"
-        " {output:q} 2> {log:q}"
+    script:
+        "../scripts/extract.py"
 
 
 # The same for one video, asked for by the path of its store.
@@ -65,7 +61,7 @@ use rule extract as extract_video with:
     log:
         "results/logs/extract_video/{dataset}/{task}/{video}.log",
     params:
-        videos=lone(datasets.extract_options),
+        videos=lone(datasets.video_paths),
         sources=lone(datasets.stamp_of),
     message:
         "extract: {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
@@ -87,15 +83,15 @@ rule import_features:
     resources:
         **doubled(mem_mb=2500, runtime=60),
     params:
-        videos=batch(datasets.import_sources),
+        videos=batch(datasets.import_paths),
         sources=batch(datasets.stamp_of),
-        options=one_line_errors(lambda w: datasets.import_options(STUDY, w.dataset)),
+        settings=one_line_errors(lambda w: datasets.import_settings(STUDY, w.dataset)),
+        frames_fps=one_line_errors(lambda w: datasets.frames_fps(STUDY, w.dataset)),
         on_bad_video=STUDY.config.on_bad_video,
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}, batch {wildcards.part}"
-    shell:
-        "rgwot import-features {params.videos} --on-bad-video {params.on_bad_video}"
-        " {params.options} {output:q} 2> {log:q}"
+    script:
+        "../scripts/import_features.py"
 
 
 use rule import_features as import_video with:
@@ -107,7 +103,7 @@ use rule import_features as import_video with:
     log:
         "results/logs/import_video/{dataset}/{task}/{video}.log",
     params:
-        videos=lone(datasets.import_sources),
+        videos=lone(datasets.import_paths),
         sources=lone(datasets.stamp_of),
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
@@ -129,12 +125,12 @@ rule index:
         videos=one_line_errors(lambda w: [*datasets.videos(STUDY, w.dataset, w.task)]),
         made=one_line_errors(
             lambda w: (
-                datasets.import_options(STUDY, w.dataset)
+                datasets.import_settings(STUDY, w.dataset)
                 if STUDY.config.dataset(w.dataset).imported
                 else settings_of("extract")(w)
             )
         ),
     message:
         "index: features of {wildcards.dataset}/{wildcards.task}"
-    shell:
-        "rgwot index {output:q} {input:q} 2> {log:q}"
+    script:
+        "../scripts/index.py"

@@ -19,8 +19,8 @@ rule strips:
         sources=one_line_errors(lambda w: datasets.footage_stamp(STUDY, w.dataset, w.task)),
     message:
         "strips: pictures of the videos of {wildcards.dataset}/{wildcards.task}"
-    shell:
-        "rgwot strips --manifest {input.manifest:q} --root {params.root:q} --threads {threads} {output:q} 2> {log:q}"
+    script:
+        "../scripts/strips.py"
 
 
 rule view:
@@ -42,16 +42,13 @@ rule view:
     resources:
         **doubled(mem_mb=4000, runtime=120),
     params:
-        config=CONFIGURATION,
         root=one_line_errors(lambda w: STUDY.config.root_of(w.dataset)),
         sources=one_line_errors(lambda w: datasets.footage_stamp(STUDY, w.dataset, w.task)),
         settings=settings_of("view"),
     message:
         "view: typical frames, tree and, where an encoder was trained, plane and alignments of {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
-    shell:
-        "rgwot view --config {params.config} --method {wildcards.method:q} --dataset {wildcards.dataset}"
-        " --task {wildcards.task:q} --seed {wildcards.seed} --embeddings {input.embeddings:q}"
-        " --segments {input.segments:q} --manifest {input.manifest:q} --root {params.root:q} {output:q} 2> {log:q}"
+    script:
+        "../scripts/view.py"
 
 
 rule page:
@@ -81,12 +78,12 @@ rule page:
     params:
         root=one_line_errors(lambda w: STUDY.config.root_of(w.dataset)),
         names=lambda w: pages.names_file(STUDY, w.dataset, w.task),
-        runs=one_line_errors(lambda w: pages.page_options(STUDY, w.dataset, w.task)),
+        runs=one_line_errors(lambda w: [str(run) for run in pages.page_runs(STUDY, w.dataset, w.task)]),
+        groups=one_line_errors(lambda w: datasets.page_column(STUDY, w.dataset, w.task)),
     message:
         "page: {wildcards.dataset}/{wildcards.task}"
-    shell:
-        "rgwot report --dataset {wildcards.dataset} --task {wildcards.task:q} --root {params.root:q}"
-        " --names {params.names:q} {params.runs} {output.page:q} 2> {log:q}"
+    script:
+        "../scripts/page.py"
 
 
 rule page_index:
@@ -108,5 +105,5 @@ rule page_index:
         **doubled(mem_mb=1000, runtime=30),
     message:
         "pages: their list"
-    shell:
-        "rgwot report-index {output:q} {input:q} 2> {log:q}"
+    script:
+        "../scripts/page_index.py"

@@ -12,9 +12,8 @@ rule synth:
     resources:
         **doubled(mem_mb=1000, runtime=60),
     params:
-        config=CONFIGURATION,
         settings=one_line_errors(lambda w: datasets.synth_settings(STUDY, w.dataset).model_dump(exclude_defaults=True)),
     message:
         "synth: writing the clips of {wildcards.dataset}"
-    shell:
-        "rgwot synth --config {params.config} --dataset {wildcards.dataset} --jobs {threads} {output:q} 2> {log:q}"
+    script:
+        "../scripts/synth.py"

@@ -25,13 +25,11 @@ rule train:
         **doubled(mem_mb=10000, runtime=720),
         gpu=GPUS,
     params:
-        config=CONFIGURATION,
         settings=settings_of("train"),
     message:
         "train: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
-    shell:
-        "rgwot train --config {params.config} --method {wildcards.method:q} --dataset {wildcards.dataset}"
-        " --task {wildcards.task:q} --seed {wildcards.seed} --index {input.index:q} {output.model:q} 2> {log:q}"
+    script:
+        "../scripts/train.py"
 
 
 rule embed:
@@ -53,15 +51,11 @@ rule embed:
         **doubled(mem_mb=4000, runtime=60),
         gpu=GPUS,
     params:
-        config=CONFIGURATION,
         settings=settings_of("embed"),
-        model=lambda w, input: options(model=input.model),
     message:
         "embed: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
-    shell:
-        "rgwot embed --config {params.config} --method {wildcards.method:q} --dataset {wildcards.dataset}"
-        " --task {wildcards.task:q} --seed {wildcards.seed} --index {input.index:q} {params.model}"
-        " --threads {threads} {output:q} 2> {log:q}"
+    script:
+        "../scripts/embed.py"
 
 
 use rule embed as embed_without_encoder with:
@@ -72,5 +66,3 @@ use rule embed as embed_without_encoder with:
         method=OTHERWISE_EMBEDDED,
     resources:
         **doubled(mem_mb=4000, runtime=120),
-    params:
-        model="",

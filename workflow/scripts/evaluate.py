@@ -10,7 +10,7 @@ with stage(snakemake, "evaluate") as job:
     from rgwot.procedure.scoring import graph_table, read_task_graph
 
     files, scoring = snakemake.input, job.settings.evaluation
-    graph = read_task_graph(files.graph) if files.graph else None
+    graph = read_task_graph(files.graph[0]) if files.graph else None
     evaluate(
         files.manifest,
         files.annotations,

@@ -1,0 +1,73 @@
+"""Running a script of the workflow on the files of a test, with a job as Snakemake hands it over."""
+
+from __future__ import annotations
+
+import pickle
+import runpy
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from snakemake.iocontainers import InputFiles, Log, OutputFiles, Params, ResourceList, Snakemake, Wildcards
+
+from rgwot.runtime.errors import RgwotError
+
+SCRIPTS = Path(__file__).resolve().parents[1] / "workflow" / "scripts"
+Files = Mapping[str, object] | Sequence[object]
+IDS = {"dataset": "own", "task": "tea"}
+
+
+def job(
+    log: str,
+    *,
+    output: Files,
+    input: Files = (),
+    params: Mapping[str, object] | None = None,
+    wildcards: Mapping[str, object] | None = None,
+    config: Mapping[str, Any] | None = None,
+    threads: int = 1,
+) -> Snakemake:
+    """Return what a script finds under the name ``snakemake``; dataset and task are own/tea, unless told otherwise."""
+
+    def named(kind: type, files: Files) -> Any:
+        if not isinstance(files, Mapping):
+            return kind(toclone=[str(file) for file in files])
+        listed = kind()
+        for name, file in files.items():
+            start = len(listed)
+            listed.extend(map(str, file if isinstance(file, list) else [file]))
+            listed._set_name(name, start, end=len(listed) if isinstance(file, list) else None)
+        return listed
+
+    ids = named(Wildcards, {**IDS, **(wildcards or {})})
+    return Snakemake(
+        named(InputFiles, input), named(OutputFiles, output), Params(fromdict=dict(params or {})), ids, threads,
+        ResourceList(), Log(toclone=[log]), dict(config or {}), "rule", None,
+    )  # fmt: skip
+
+
+def run_script(name: str, **parts: Any) -> None:
+    """Run a script in this process; raise the mistake that it ends with."""
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as log:
+        try:
+            runpy.run_path(str(SCRIPTS / f"{name}.py"), {"snakemake": job(log.name, **parts)}, "__main__")
+        except SystemExit:
+            *_, last = log.read().splitlines() or [""]
+            if not last.startswith("rgwot: "):
+                raise
+            raise RgwotError(last.removeprefix("rgwot: ")) from None
+
+
+def script_command(name: str, folder: Path, **parts: Any) -> list[str]:
+    """Write a file into a folder that runs a script in a process of its own; return the command. Its log is stderr."""
+    path = folder / f"{name}.job.py"
+    text = f"""
+import pickle, runpy
+if __name__ == "__main__":
+    snakemake = pickle.loads({pickle.dumps(job("/dev/stderr", **parts))!r})
+    runpy.run_path({str(SCRIPTS / f"{name}.py")!r}, {{"snakemake": snakemake}}, "__main__")
+"""
+    path.write_text(text, encoding="utf-8")
+    return [sys.executable, str(path)]

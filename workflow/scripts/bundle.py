@@ -1,0 +1,26 @@
+"""Write a finished result to one file."""
+
+from pathlib import Path
+
+from rgwot.study.script import stage
+
+with stage(snakemake, "bundle") as job:
+    from rgwot.bundles.make import make_bundle
+    from rgwot.paths import Run
+
+    files, w = snakemake.input, snakemake.wildcards
+    # With all their keys, so that another default of another version changes nothing.
+    settings = job.settings.model_dump(by_alias=True, mode="json")
+    make_bundle(
+        Path(snakemake.output[0]),
+        index_csv=Path(files.index),
+        embeddings_zarr=Path(files.embeddings),
+        segments_csv=Path(files.segments),
+        model_path=Path(files.model) if files.model else None,
+        run=Run(w.method, w.decoder, job.seed),
+        dataset=w.dataset,
+        task=w.task,
+        settings=job.settings,
+        blocks={block: settings[block] for block in job.blocks},
+        names_yaml=Path(snakemake.params.names),
+    )

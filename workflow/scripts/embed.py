@@ -1,0 +1,23 @@
+"""Embed every video of a task, with an encoder or without; a model records which videos were held out."""
+
+from pathlib import Path
+
+from rgwot.study.script import stage
+
+with stage(snakemake, "embed") as job:
+    from rgwot.embedding.embed import embed
+    from rgwot.features.index import indexed_videos
+
+    index, model = Path(snakemake.input.index), snakemake.input.get("model")
+    embed(
+        index,
+        index.parent,
+        model and Path(model),
+        Path(snakemake.output[0]),
+        settings=job.settings,
+        seed=job.seed,
+        threads=snakemake.threads,
+        method=snakemake.wildcards.method,
+        device=job.study.config.device if model else "cpu",
+        held_out=() if model else job.held_out(indexed_videos(index)),
+    )

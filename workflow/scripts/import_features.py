@@ -1,0 +1,26 @@
+"""Write features made elsewhere as stores: of a batch, or of one video."""
+
+from functools import partial
+from pathlib import Path
+
+from rgwot.study.script import stage
+
+with stage(snakemake, "import-features") as job:
+    from rgwot.config.importing import ImportSettings
+    from rgwot.features.importing import import_video
+    from rgwot.features.index import write_part
+    from rgwot.timing import parse_rate
+
+    rate = snakemake.params.frames_fps
+    how = {
+        "settings": ImportSettings(**snakemake.params.settings),
+        "on_bad_video": snakemake.params.on_bad_video,
+        "frames_fps": rate and parse_rate(rate),
+    }
+    videos = snakemake.params.videos
+    stores = {name: partial(import_video, video, features, **how) for name, (video, features) in videos.items()}
+    output = Path(snakemake.output[0])
+    if output.suffix == ".csv":
+        job.others = write_part(stores, output)
+    else:
+        stores[snakemake.wildcards.video](output)

@@ -1,0 +1,19 @@
+"""Write the page of a task, and its ranked procedures as a table."""
+
+from pathlib import Path
+
+from rgwot.study.script import stage
+
+with stage(snakemake, "report"):
+    from rgwot.paths import RESULTS, Run, Tree
+    from rgwot.reporting.page.render import write_page
+
+    params = snakemake.params
+    write_page(
+        Tree(Path(RESULTS), snakemake.wildcards.dataset, snakemake.wildcards.task),
+        Path(params.root),
+        [Run.of_text(run) for run in params.runs],
+        Path(snakemake.output.page),
+        Path(params.names),
+        params.groups,
+    )

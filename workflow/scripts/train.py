@@ -1,0 +1,20 @@
+"""Train one encoder on the features of a task."""
+
+from pathlib import Path
+
+from rgwot.study.script import stage
+
+with stage(snakemake, "train") as job:
+    from rgwot.embedding.train import train
+    from rgwot.features.index import indexed_videos
+
+    index = Path(snakemake.input.index)
+    train(
+        index,
+        index.parent,
+        Path(snakemake.output.model).parent,
+        job.settings,
+        job.seed,
+        device=job.study.config.device,
+        held_out=job.held_out(indexed_videos(index)),
+    )

@@ -1,0 +1,21 @@
+"""Compute what a page shows of a run's embeddings."""
+
+from pathlib import Path
+
+from rgwot.study.script import stage
+
+with stage(snakemake, "view") as job:
+    from rgwot.config.experiments import family_of
+    from rgwot.reporting.page.view import write_view
+
+    files = snakemake.input
+    write_view(
+        Path(files.embeddings),
+        Path(files.segments),
+        Path(files.manifest),
+        Path(snakemake.params.root),
+        Path(snakemake.output[0]),
+        job.settings,
+        job.seed,
+        family_of(snakemake.wildcards.method).trained,
+    )
