@@ -28,8 +28,7 @@ from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.loop import Trainer
 from rgwot.embedding.train import build_encoder, recipe_of
 from rgwot.features.backbone import load_backbone
-from rgwot.features.chunks import conv4c
-from rgwot.features.extract import extract
+from rgwot.features.extract import conv4c, extract
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.device import hardware
 from rgwot.runtime.files import write_json

@@ -129,7 +129,7 @@ def verify(results: Path) -> None:
     Exit code 0: all files are as they were written; 1: some differ. Each line ends with the command that makes the
     file again.
     """
-    from rgwot.study.verify import differences
+    from rgwot.runtime.provenance import differences
 
     checked, found = differences(results)
     for line in found:

@@ -6,9 +6,8 @@ from collections import defaultdict
 from itertools import groupby
 from pathlib import Path
 
-from rgwot.datasets.annotations import Annotation
+from rgwot.datasets.annotations import Annotation, read_step_first
 from rgwot.datasets.base import Found, Options, VideoEntry
-from rgwot.datasets.csv_files import read_step_first
 from rgwot.datasets.pairing import by_suffix, by_task, pair, parents, stem, walk_videos
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.text import excerpt, read_lines

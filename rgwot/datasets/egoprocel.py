@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from rgwot.datasets import csv_files
+from rgwot.datasets.annotations import read_entry
 from rgwot.datasets.base import Found, Options
 from rgwot.datasets.names import folded
 from rgwot.datasets.pairing import by_task, pair, parents, required_subfolder, stem, subfolder, walk, walk_videos
@@ -25,7 +25,7 @@ _SUFFIX = ".egoprocel.ann"
 TaskAndCamera = tuple[str, str | None]
 """Task and camera of a file; the task is empty when unknown."""
 
-read_annotation = csv_files.read_annotation
+read_annotation = read_entry
 
 
 def find(root: Path, dataset: str, options: Options) -> Found:

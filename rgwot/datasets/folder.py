@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rgwot.datasets import csv_files
 from rgwot.datasets.annotation_files import interface as annotation_files
-from rgwot.datasets.annotations import Annotation
+from rgwot.datasets.annotations import Annotation, read_entry
 from rgwot.datasets.base import Found, Options, VideoEntry
 from rgwot.datasets.pairing import by_suffix, own_tasks, walk_videos
 from rgwot.datasets.registry import TaskFacts
@@ -33,5 +32,5 @@ def read_annotation(
     """Read the annotation of a video, by its own name or from a file of many; EgoProceL's columns have step ids."""
     path = root / str(entry.annotation)
     if annotation_files.format_of(path) == "three_columns":
-        return csv_files.read_annotation(root, entry, facts, clock, options)
+        return read_entry(root, entry, facts, clock, options)
     return annotation_files.read_annotation(path, (entry.name, entry.video), options.hints, clock)

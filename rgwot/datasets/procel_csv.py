@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rgwot.datasets import csv_files
+from rgwot.datasets.annotations import read_entry
 from rgwot.datasets.base import Found, Options
 from rgwot.datasets.pairing import by_task, pair, parents, required_subfolder, stem, walk, walk_videos
 from rgwot.datasets.procel import canonical
@@ -12,7 +12,7 @@ from rgwot.datasets.procel import canonical
 OPTIONS = frozenset({"strict", "subset", "unannotated", "frames_fps"})
 EXPECTED = "annotations/<task>/<video>.csv and videos/"
 
-read_annotation = csv_files.read_annotation
+read_annotation = read_entry
 
 
 def find(root: Path, dataset: str, options: Options) -> Found:

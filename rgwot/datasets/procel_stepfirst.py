@@ -6,9 +6,8 @@ import re
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
-from rgwot.datasets.annotations import Annotation
+from rgwot.datasets.annotations import Annotation, read_step_first
 from rgwot.datasets.base import Found, Options, VideoEntry
-from rgwot.datasets.csv_files import read_step_first
 from rgwot.datasets.pairing import by_suffix, by_task, pair, parents, walk_videos
 from rgwot.datasets.procel import canonical
 from rgwot.datasets.registry import TaskFacts

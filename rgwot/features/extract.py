@@ -1,32 +1,241 @@
-"""The stage that turns a video of a manifest into its feature store."""
+"""The stage that turns a video of a manifest into its feature store, by a graph of chunks: decode, map, write.
+
+A chunk is one of the store, 64 sampled frames. One child process decodes the video from front to back
+for all chunks, since opening a file scans the whole of it; the network works on one chunk while the next is
+decoded and the last is written. Decoding waits for the chunk two before, so memory holds three chunks for any
+length of the video.
+
+The unfinished store is next to the output, under a name that depends on the settings and on the source, with
+a mark per finished chunk. A job that was killed continues there; the finished store is renamed into place.
+"""
 
 from __future__ import annotations
 
 import functools
+import glob
+import hashlib
+import itertools
+import json
 import logging
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import torch
+from dask.threaded import get
+from numpy.typing import NDArray
 
 from rgwot import __version__
 from rgwot.config.extractors import extractor
 from rgwot.config.settings import EXECUTION
 from rgwot.features.backbone import Backbone, load_backbone, weights_digest
-from rgwot.features.chunks import Extraction, side_folders
-from rgwot.features.store import is_current, source_facts, write_skipped
+from rgwot.features.store import CHUNK, StoreWriter, is_current, open_store, source_facts, video_facts, write_skipped
+from rgwot.paths import STORE
 from rgwot.runtime.device import resolve_device
-from rgwot.runtime.files import report_full_disk
-from rgwot.video import VideoError, decord_package, probe, readers_of
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import move, report_full_disk, write_json
+from rgwot.runtime.progress import Progress
+from rgwot.timing import allowed_loss, sample_times
+from rgwot.video import FrameReader, VideoError, VideoInfo, decord_package, probe, readers_of
+from rgwot.video.probing import REMEDY
 
 if TYPE_CHECKING:
     from rgwot.features.settings import FeatureSettings
 
+
 log = logging.getLogger(__name__)
+
+_WORKERS = 3
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """Frames of one chunk, ``(n, size, size, 3)`` uint8, or a call for their maps, ``(n, C, h, w)`` float16."""
+
+    number: int
+    content: Any
+    decoders: dict[str, str]
+    failures: list[str]
+
+
+class Extraction:
+    """The extraction of one video, continued where an earlier run left it.
+
+    ``attributes`` is what is recorded about settings and source; they also name the unfinished store. The ``backbone``
+    is on the device it is to run on.
+    """
+
+    def __init__(
+        self,
+        video: Path,
+        output: Path,
+        info: VideoInfo,
+        settings: FeatureSettings,
+        attributes: Mapping[str, Any],
+        backbone: Backbone,
+    ) -> None:
+        self._video, self._output, self._info, self._settings = video, output, info, settings
+        self._attributes = dict(attributes)
+        self._backbone = backbone
+        self._times = sample_times(info.duration_s, settings.fps)
+        self._chunks = range(-(-len(self._times) // CHUNK))
+        # A source that was copied or touched is the same.
+        key = {name: value for name, value in self._attributes.items() if name != "source_mtime_ns"}
+        self._folder = _side_folder(output, key)
+        shape = backbone.frame_shape(settings.size)
+        self._store = StoreWriter(
+            self._folder / f"store{STORE}", self._times, shape[1:], settings.codec, shape[0], backbone.about.layer
+        )
+
+    def run(self) -> None:
+        """Compute the chunks that are not marked as finished."""
+        missing = [number for number in self._chunks if not self._finished(number)]
+        if not missing:
+            return
+        wanted = np.concatenate([self._times_of(number) for number in missing])
+        asked = self._settings
+        frames = FrameReader(
+            self._video, wanted, asked.size, asked.reader, asked.timeout_s, asked.batch, frames_fps=self._info.fps
+        )
+        with (
+            # Outermost, so that closing the reader ends a task that waits for frames.
+            ThreadPoolExecutor(_WORKERS) as pool,
+            frames as reader,
+            Progress(log, self._video.name, len(self._times), len(self._times) - len(wanted), "frame") as progress,
+        ):
+            self._reader, self._progress = reader, progress.advance
+            self._frames = (frame for _, frames in reader for frame in frames)
+            graph = self._graph(missing)
+            get(graph, [key for key in graph if key[0] == "write"], pool=pool)  # type: ignore[no-untyped-call]
+
+    def finish(self, on_bad_video: Literal["fail", "skip"]) -> None:
+        """Judge what decoded, complete the store and move it into place.
+
+        Raises VideoError when ``on_bad_video`` is ``fail`` and more than `allowed_loss` of the video is missing.
+        """
+        marks = [self._finished(number) for number in self._chunks]
+        if not all(marks):
+            raise RgwotError(
+                f"{self._output}: found another process that extracts the same video, expected one; run the same again"
+            )
+        frames = sum(mark["frames"] for mark in marks)
+        lost_s = (len(self._times) - frames) / self._settings.fps
+        status, reason = "ok", ""
+        if lost_s > allowed_loss(self._info.duration_s):
+            end_s = self._times[frames]
+            clauses = "; ".join(marks[-1]["failures"])
+            status = "partial"
+            reason = f"only the first {end_s:.1f} of {self._info.duration_s:.1f} s decode ({clauses})"
+            if on_bad_video == "fail":
+                raise VideoError(self._video, f"{reason}; {REMEDY}, or keep what decodes: on_bad_video: skip")
+            log.warning("%s: %s", self._video, reason)
+        decoders = {name: version for mark in marks for name, version in mark["decoders"].items()}
+        self._store.finish(
+            frames,
+            {
+                **self._attributes,
+                "decoder": "+".join(decoders),
+                "decoder_version": "+".join(decoders.values()),
+                **video_facts(self._info, status, reason),
+            },
+        )
+        store = self._folder / f"store{STORE}"
+        # Where another process moved it meanwhile, what was written since is no whole store.
+        open_store(store)
+        move(store, self._output)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _graph(self, chunks: Sequence[int]) -> dict[tuple[str, int], Any]:
+        """Return one chain decode, map, write per chunk, tied to its neighbours where order matters."""
+        graph: dict[tuple[str, int], Any] = {}
+        for place, number in enumerate(chunks):
+            # The frames come in order; waiting for the write of the chunk two before bounds the memory.
+            graph["decode", place] = (self._decode, number, ("decode", place - 1), ("write", place - 2))
+            # Two chunks in the network at once would fight for its threads.
+            graph["map", place] = (self._to_maps, ("decode", place), ("map", place - 1))
+            graph["write", place] = (self._write, ("map", place))
+        return graph
+
+    def _decode(self, number: int, *_after: Any) -> _Chunk:
+        frames = list(itertools.islice(self._frames, len(self._times_of(number))))
+        side = self._settings.size
+        pixels = np.stack(frames) if frames else np.empty((0, side, side, 3), dtype=np.uint8)
+        return _Chunk(number, pixels, self._reader.versions, list(self._reader.failures))
+
+    def _to_maps(self, chunk: _Chunk, *_after: Any) -> _Chunk:
+        return replace(chunk, content=conv4c(self._backbone, chunk.content, self._settings.batch))
+
+    def _write(self, chunk: _Chunk) -> None:
+        maps = chunk.content()
+        self._store.write(chunk.number, maps)
+        write_json(
+            {"frames": len(maps), "decoders": chunk.decoders, "failures": chunk.failures}, self._mark(chunk.number)
+        )
+        self._progress(len(maps))
+
+    def _times_of(self, number: int) -> NDArray[np.float64]:
+        return self._times[number * CHUNK : (number + 1) * CHUNK]
+
+    def _finished(self, number: int) -> dict[str, Any]:
+        """Return the mark of a finished chunk; empty where there is none."""
+        mark: dict[str, Any] = json.loads(path.read_text("utf-8")) if (path := self._mark(number)).exists() else {}
+        return mark
+
+    def _mark(self, number: int) -> Path:
+        return self._folder / f"chunk-{number}.json"
+
+
+def conv4c(backbone: Backbone, frames: NDArray[np.uint8], batch: int) -> Callable[[], NDArray[np.float16]]:
+    """Run the network over frames ``(T, H, W, 3)`` in batches.
+
+    The call returned gives maps ``(T, C, h, w)`` float16, or vectors ``(T, D)``.
+
+    On a GPU the work is only queued, from and to pinned memory, and the call waits for it: the next frames are queued
+    meanwhile, so that the GPU never waits for the CPU.
+    """
+    device = backbone.mean.device
+    queued = device.type == "cuda"
+    shape = backbone.frame_shape(frames.shape[1])
+    maps = torch.empty((len(frames), *shape), dtype=torch.float16, pin_memory=queued)
+    pixels = torch.from_numpy(frames)
+    if queued:
+        pixels = pixels.pin_memory().to(device, non_blocking=True)
+    # The last bits of a map may not depend on which convolution was fastest on the day.
+    with torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False):
+        for start in range(0, len(frames), batch):
+            found = backbone(pixels[start : start + batch])
+            maps[start : start + batch].copy_(found, non_blocking=queued)
+    done = torch.cuda.current_stream(device).record_event() if queued else None
+
+    def finished() -> NDArray[np.float16]:
+        if done is not None:
+            done.synchronize()
+        return maps.numpy()
+
+    return finished
+
+
+def side_folders(output: Path) -> list[Path]:
+    """Return the folders of unfinished stores next to an output, whatever their settings."""
+    return sorted(output.parent.glob(f".{glob.escape(output.name)}.*.partial"))
+
+
+def _side_folder(output: Path, key: Mapping[str, Any]) -> Path:
+    """Return the folder of the unfinished store and remove those of other settings or sources."""
+    digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
+    folder = output.parent / f".{output.name}.{digest}.partial"
+    for stale in side_folders(output):
+        if stale != folder:
+            shutil.rmtree(stale)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
 
 _EXECUTION = {key.removeprefix("features.") for key in EXECUTION}
 

@@ -11,10 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rgwot.datasets.annotations import Annotation
+from rgwot.datasets.annotations import Annotation, read_step_first, read_three_columns
 from rgwot.datasets.base import Options, VideoEntry
 from rgwot.datasets.crosstask import read_tasks
-from rgwot.datasets.csv_files import read_step_first, read_three_columns
 from rgwot.datasets.procel import read_annotation, read_video_names
 from rgwot.datasets.procel_stepfirst import read_step_names
 from rgwot.datasets.registry import tasks_of

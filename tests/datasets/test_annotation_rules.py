@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rgwot.datasets.annotations import Annotation
-from rgwot.datasets.csv_files import read_step_first, read_three_columns
+from rgwot.datasets.annotations import Annotation, read_step_first, read_three_columns
 from rgwot.datasets.manifest import segment_table
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import VideoInfo

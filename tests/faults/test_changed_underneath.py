@@ -21,9 +21,9 @@ from rgwot.config.importing import ImportSettings
 from rgwot.features.importing import import_video
 from rgwot.paths import name_of
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.provenance import differences
 from rgwot.study.datasets import manifest_entry
 from rgwot.study.study import Study
-from rgwot.study.verify import differences
 
 FEATURES = {"features": {"fps": 15, "size": 32, "weights": "random"}}
 TRAINING = {

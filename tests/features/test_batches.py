@@ -14,7 +14,7 @@ from scripted import run_script
 from videos import write_video
 
 from rgwot.features import read_index
-from rgwot.features.chunks import Extraction
+from rgwot.features.extract import Extraction
 from rgwot.features.index import write_index
 from rgwot.features.store import StoreWriter, open_store
 from rgwot.runtime.errors import RgwotError

@@ -13,10 +13,8 @@ import torch
 from videos import truncate, write_video
 from with_defaults import load_backbone
 
-from rgwot.features import chunks
 from rgwot.features.backbone import Backbone, weights_digest
-from rgwot.features.chunks import Extraction, side_folders
-from rgwot.features.extract import extract, identity
+from rgwot.features.extract import Extraction, extract, identity, side_folders
 from rgwot.features.settings import FeatureSettings
 from rgwot.features.store import CHUNK, StoreWriter, open_store
 from rgwot.timing import sample_times
@@ -151,7 +149,7 @@ def test_unfinished_work_of_other_settings_or_another_file_is_thrown_away(
 
 
 def test_few_chunks_live_at_once(tmp_path: Path, backbone: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunks, "CHUNK", 8)
+    monkeypatch.setattr("rgwot.features.extract.CHUNK", 8)
     live, peak, lock = set(), [0], threading.Lock()
     decode = Extraction._decode
 

@@ -18,7 +18,7 @@ from tree_cut import cut
 from rgwot import paths
 from rgwot.embedding.stored import EmbeddedVideo
 from rgwot.records import SEGMENT_COLUMNS, read_segments
-from rgwot.reporting.tree import tree_of
+from rgwot.reporting.page.view import tree_of
 from rgwot.timing import predicted_labels, runs
 
 

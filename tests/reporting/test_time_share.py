@@ -10,8 +10,7 @@ from rgwot.keysteps.relative_time import SAME_ORDER
 from rgwot.paths import Run
 from rgwot.reporting.page.content import Content
 from rgwot.reporting.page.render import page_text
-from rgwot.reporting.page.runs import ShownRun
-from rgwot.reporting.page.time_share import time_in_words
+from rgwot.reporting.page.runs import ShownRun, time_in_words
 
 TIME = {"chosen": 0.15, "agreement": {"0.0": 0.1, "0.03": 0.099, "0.15": 0.095}, "concordance": 0.9}
 WHY = {"choices": {"time": {"chosen": 0.0, "why": "a <b>single</b> video: nothing to choose by"}}}

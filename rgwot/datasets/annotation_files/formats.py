@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path, PureWindowsPath
 from typing import Any, NamedTuple
 
-from rgwot.datasets.csv_files import read_three_columns
+from rgwot.datasets.annotations import read_three_columns
 from rgwot.datasets.text import LARGEST_TEXT, DataFault, excerpt, read_bytes, read_lines
 from rgwot.runtime.errors import optional
 from rgwot.runtime.files import text_of

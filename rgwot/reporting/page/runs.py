@@ -14,6 +14,7 @@ import pandas as pd
 from rgwot import paths
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import ANNOTATED, FAMILIES, TRIVIAL
+from rgwot.keysteps.relative_time import KEEPS, SAME_ORDER
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Procedure
 from rgwot.procedure.files import read_deviation_list, read_procedure
@@ -21,7 +22,6 @@ from rgwot.records import TERMS, read_diagnostics, read_history, read_orders, re
 from rgwot.reporting.figures.losses import smoothed
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import RunNames, names_of, result_id
-from rgwot.reporting.page.time_share import time_in_words
 from rgwot.runtime.errors import RgwotError
 
 #: Points of a training curve; nobody could distinguish more.
@@ -212,3 +212,26 @@ def as_sentence(note: str) -> str:
     """
     first = note.partition(" ")[0]
     return f"{note}." if "." in first else f"{note[:1].upper()}{note[1:]}."
+
+
+def time_in_words(diagnostics: Mapping[str, Any]) -> str:
+    """Say which share of time a result chose and why, from its ``diagnostics.json``; empty where it was set."""
+    facts = (diagnostics.get("choices") or {}).get("time")
+    if not facts:
+        return ""
+    if "why" in facts:
+        return f"Time was left to the data, and has no share: {facts['why']}."
+    J = {float(share): float(value) for share, value in facts["agreement"].items()}
+    chosen, same_order, none = float(facts["chosen"]), float(facts["concordance"]), J[0.0]
+    given = f"Time is given {chosen:.0%} of the squared length of an embedding"
+    if not chosen:
+        return f"Time is given no share: without it the labels of other videos foretell nothing (J {none:.3g})."
+    if same_order < SAME_ORDER:
+        measured = f"concordance {same_order:.3g}, {SAME_ORDER:g} is asked for"
+        return f"{given}, a hint: videos differ in their order ({measured})."
+    reached = J[chosen] >= KEEPS * none
+    which = "it is the largest share that keeps" if reached else "the smallest share: none keeps"
+    return (
+        f"{given}{':' if reached else ','} {which} {KEEPS:.1%} of what labels explain without it (J {J[chosen]:.3g} "
+        f"against {none:.3g})."
+    )

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,16 +22,20 @@ from numpy.typing import NDArray
 from rgwot.config.methods import TransportSettings
 from rgwot.config.settings import Settings
 from rgwot.embedding.stored import EmbeddedVideo, read_embeddings
+from rgwot.keysteps.tree import grow
 from rgwot.records import read_manifest, read_segments
 from rgwot.reporting.figures.tsne import embed_2d
 from rgwot.reporting.figures.videos import PROBLEM, evenly
 from rgwot.reporting.names import result_id
 from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, has_pictures, read_pictures, strip_times
-from rgwot.reporting.tree import tree_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_text
 from rgwot.runtime.progress import with_progress
-from rgwot.timing import predicted_labels
+from rgwot.timing import label_segments, predicted_labels
+
+if TYPE_CHECKING:
+    from rgwot.embedding.stored import EmbeddedVideo
+
 
 #: Frames shown of every key step.
 TYPICAL = 6
@@ -77,12 +81,11 @@ def write_view(
 ) -> None:
     """Write what the page shows of the embeddings of one run: the stage behind ``rgwot view``.
 
-    The file has ``result`` (which key steps it belongs to), ``typical`` (frames), ``tree``
-    (`rgwot.reporting.tree`) and, if an encoder was ``trained``, ``points`` (embeddings in the plane) and ``alignments``
-    (transport plans). Of the segments those of scope ``task``
-    count, of the settings the block ``ot`` is read; ``seed`` sets the layout in the plane and the start of the tree,
-    which knows nothing of the result's key steps.
-    Segments that do not belong to the embeddings are refused.
+    The file has ``result`` (which key steps it belongs to), ``typical`` (frames), ``tree`` (of key steps, methods
+    5.16) and, if an encoder was ``trained``, ``points`` (embeddings in the plane) and ``alignments`` (transport
+    plans). Of the segments those of scope ``task`` count, of the settings the block ``ot`` is read; ``seed`` sets
+    the layout in the plane and the start of the tree, which knows nothing of the result's key steps. Segments that
+    do not belong to the embeddings are refused.
     """
     embedded = read_embeddings(embeddings_zarr).videos
     segments = read_segments(segments_csv)
@@ -255,3 +258,39 @@ def align_pairs(videos: Mapping[str, EmbeddedVideo], settings: TransportSettings
             pair |= {f"{side}_virtual": np.round(part, 3).tolist() for side, part in zip("xy", virtual, strict=True)}
             pairs.append({**pair, "virtual_mass": round(float(np.concatenate(virtual).mean()), 4)})
     return {"videos": names, "virtual": settings.virtual, "pairs": pairs}
+
+
+def tree_of(videos: Mapping[str, EmbeddedVideo], seed: int) -> dict[str, Any]:
+    """Grow the tree of a task, for the page.
+
+    Returns
+    -------
+    dict
+        ``merges`` as in `rgwot.keysteps.tree.StepTree`, from the first to the last; ``leaves``: the share of all
+        samples of every leaf, and the sample nearest to its mean (``video``, ``time_s``); ``videos``: by id ``ends``,
+        the ends of its segments in milliseconds, and ``leaves``, the leaf of each.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        # Of its own, so that it does not depend on what else is drawn for a page.
+        tree = grow(
+            np.concatenate([video.embedding for video in videos.values()]),
+            [len(video.time_s) for video in videos.values()],
+            np.random.default_rng([seed, 3]),
+        )
+    owners = [(name, float(time_s)) for name, video in videos.items() for time_s in video.time_s]
+    leaves = []
+    for leaf in range(len(tree.merges) + 1):
+        own = np.flatnonzero(tree.leaves == leaf)
+        away = np.square(tree.places[own] - tree.places[own].mean(axis=0)).sum(axis=1)
+        name, time_s = owners[own[away.argmin()]]
+        leaves.append({"share": round(len(own) / len(owners), 4), "video": name, "time_s": round(time_s, 3)})
+    borders = np.cumsum([len(video.time_s) for video in videos.values()])[:-1]
+    segments = {}
+    for (name, video), own in zip(videos.items(), np.split(tree.leaves, borders), strict=True):
+        frame = label_segments(video.time_s, own, video.duration_s)
+        ends = np.rint(frame["end_s"].to_numpy(np.float64) * 1000).astype(np.int64)
+        segments[name] = {"ends": ends.tolist(), "leaves": frame["key_step"].tolist()}
+    merges = [[a, b, round(lost, 5)] for a, b, lost in tree.merges]
+    return {"merges": merges, "leaves": leaves, "videos": segments}

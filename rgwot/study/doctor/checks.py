@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -9,8 +10,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rgwot.config.extractors import extractor, missing_checkpoint
+from rgwot.config.registry import load
 from rgwot.datasets.arrays import holding_file, other_columns
 from rgwot.datasets.feature_files import in_place_of_video, measure, open_features, unlikely_times
+from rgwot.features.settings import FeatureSettings
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.doctor.report import FeatureFacts, Finding, VideoFacts, below, of_error
 from rgwot.timing import VideoInfo, allowed_loss
@@ -18,6 +22,7 @@ from rgwot.timing import VideoInfo, allowed_loss
 if TYPE_CHECKING:
     from rgwot.config.importing import ImportSettings
     from rgwot.features.settings import FeatureSettings
+
 
 #: Frames decoded per video, from the first to as near the end as the tolerance allows.
 SAMPLES = 5
@@ -174,3 +179,30 @@ def check_task_features(task: str, files: Mapping[str, FeatureFacts]) -> Iterato
         if other := other_columns(columns, usual):
             line = f"{other}; expected those of the other files of the task in their order"
             yield Finding("error", "features", line, task, path)
+
+
+def torch_cache() -> Path:
+    """Return the folder torch keeps downloaded weights in, without loading torch."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "torch"
+    return Path(os.environ.get("TORCH_HOME", cache)).expanduser() / "hub" / "checkpoints"
+
+
+def lacking(settings: FeatureSettings) -> Iterator[Finding]:
+    """Yield what the machine lacks that is to make features."""
+    about, weights = extractor(settings.backbone), settings.weights
+    try:
+        path = Path(weights) if about.is_file(weights) else about.packaged(weights)
+        if about.members:
+            # Whether there is such a network of a family, such a layer and such weights of it, its library knows.
+            load(f"{about.module}:check")(about.member, weights)
+            load(f"{about.module}:network")(about.member)
+    except RgwotError as error:
+        yield Finding("error", "machine", str(error))
+        return
+    if path is None and weights in about.weights:
+        path = torch_cache() / about.weights[weights].rpartition("/")[2]
+        if not path.is_file():
+            line = f"weights {weights} are not in {path}; the first extraction downloads {about.megabytes} MB"
+            yield Finding("note", "machine", line)
+    elif path is not None and not path.is_file():
+        yield Finding("error", "machine", missing_checkpoint("config.yaml", about, weights))

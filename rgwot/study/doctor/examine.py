@@ -21,8 +21,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
 from rgwot.study import datasets
 from rgwot.study.datasets import MIN_VIDEOS
-from rgwot.study.doctor.checks import check_features, check_task_features, check_video
-from rgwot.study.doctor.machine import lacking
+from rgwot.study.doctor.checks import check_features, check_task_features, check_video, lacking
 from rgwot.study.doctor.report import (
     Finding,
     Report,

@@ -8,7 +8,7 @@ import pytest
 from doctor_helpers import content, entry, put, said
 
 from rgwot.study.doctor import examine
-from rgwot.study.doctor.machine import torch_cache
+from rgwot.study.doctor.checks import torch_cache
 
 
 def test_weights(tea: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
