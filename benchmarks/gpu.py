@@ -26,12 +26,12 @@ from torch.nn.functional import normalize
 from rgwot.config.settings import Settings, build
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.loop import Trainer
-from rgwot.embedding.train import build_encoder, recipe_of
 from rgwot.features.backbone import load_backbone
 from rgwot.features.extract import conv4c, extract
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.device import hardware
 from rgwot.runtime.files import write_json
+from rgwot.stages.train import build_encoder, recipe_of
 from rgwot.timing import sample_times
 from rgwot.transport import align_frames
 from rgwot.video import FrameReader, probe

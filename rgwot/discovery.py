@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.configuration import load_config
 from rgwot.config.experiments import Experiments, family_of, replaced_settings, split_id
 from rgwot.config.importing import ImportSettings
@@ -27,25 +28,25 @@ from rgwot.config.settings import Settings, flatten, known_blocks, validated
 from rgwot.datasets.arrays import check_no_clock, column_names
 from rgwot.datasets.names import stem_of
 from rgwot.datasets.split import split_videos, subjects_of
-from rgwot.embedding.embed import Embedder, embedder
-from rgwot.embedding.stored import EmbeddedTask
+from rgwot.embedding.interface import EmbeddedTask
 from rgwot.features.importing import id_of, store_of_array
 from rgwot.features.index import check_stores
 from rgwot.features.store import FeatureStore, open_store
-from rgwot.keysteps.decode import check_number, embedded_task, find_key_steps
+from rgwot.keysteps.decode import check_number
 from rgwot.keysteps.ordering import Order, rank_procedures
-from rgwot.keysteps.outputs import KeySteps, write_keysteps
+from rgwot.keysteps.outputs import KeySteps
 from rgwot.keysteps.settings import resolved_K
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
 from rgwot.paths import MANIFEST, NAMES, STORE, Run, Tree, name_of
 from rgwot.procedure import Procedure, recordings_from_segments
-from rgwot.procedure.files import deviation_table
 from rgwot.procedure.groups import compare_groups
-from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.reporting.names import names_text
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.files import write_csv, write_text
 from rgwot.runtime.limits import threads_kept
+from rgwot.stages.decode import decode_task, write_keysteps
+from rgwot.stages.embed import Embedder, embedded_task, embedder
+from rgwot.stages.procedure import deviation_table
 from rgwot.timing import predicted_labels
 
 if TYPE_CHECKING:
@@ -439,12 +440,12 @@ def find(
         # An encoder sets their number.
         with threads_kept() if family.trained else nullcontext():
             if family.trained:
-                from rgwot.embedding.train import fit_encoder
+                from rgwot.stages.train import fit_encoder
 
                 model = fit_encoder(seen, settings, run.seed, device=device, held_out=held_out).model
             made = embedder(stores, settings, model, run.method, run.seed, device if model else "cpu", 1, held_out)
             embedded = embedded_task(stores, made)
-        key_steps = find_key_steps(embedded, rule, decoding, run.seed, alone=False)
+        key_steps = decode_task(embedded, rule, decoding, run.seed, alone=False)
     discovery = Discovery(
         run,
         decoding,

@@ -18,7 +18,7 @@ from rgwot.bundles.file import MODEL, bundle_bytes, parse_bundle
 from rgwot.bundles.inputs import check_kind, import_form
 from rgwot.bundles.make import bundle_of, check_rule
 from rgwot.discovery import Findings, Times, Videos, find, stores_of
-from rgwot.keysteps.decode import embedded_video
+from rgwot.embedding.interface import embedded_video
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.limits import threads_kept
 
@@ -160,7 +160,7 @@ def _bundle(findings: Findings) -> bytes:
     assert findings.embedder is not None
     model = None
     if findings.model is not None:
-        from rgwot.embedding.model import model_bytes
+        from rgwot.stages.model import model_bytes
 
         model = model_bytes(findings.model)
     about, parts = bundle_of(

@@ -14,27 +14,21 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from rgwot.columns import (
+    ANNOTATION_COLUMNS,
+    CELL,
+    DEVIATION_COLUMNS,
+    IDENTITY,
+    MANIFEST_COLUMNS,
+    ORDER_COLUMNS,
+    PROCEDURE_COLUMNS,
+    SCORE_COLUMNS,
+    SEGMENT_COLUMNS,
+    TERMS,
+)
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv, read_yaml
 from rgwot.timing import parse_rate
-
-MANIFEST_COLUMNS = ("video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason")
-ANNOTATION_COLUMNS = ("video", "start_s", "end_s", "key_step", "name")
-
-SCOPES = ("task", "video")
-SEGMENT_COLUMNS = ("video", "scope", "start_s", "end_s", "key_step")
-ORDER_COLUMNS = ("video", "order")
-PROCEDURE_COLUMNS = ("rank", "order", "n_videos", "share")
-DEVIATION_COLUMNS = ("video", "kind", "key_step", "start_s", "end_s", "surprise")
-
-#: How a score was made: protocol, background and label rule.
-CELL = ("protocol", "background", "label_rule")
-#: Which run a score is of.
-IDENTITY = ("dataset", "task", "method", "decoder", "seed")
-SCORE_COLUMNS = (*IDENTITY, *CELL, "metric", "value")
-
-#: The terms of the loss in ``history.csv``.
-TERMS = {"loss": "total loss", "align": "alignment loss", "cidm": "C-IDM of both videos, before β"}
 
 
 def read_manifest(path: Path) -> pd.DataFrame:

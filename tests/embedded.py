@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import zarr
 
-from rgwot.embedding.stored import EmbeddedVideo, write_embedded
+from rgwot.embedding.interface import EmbeddedVideo
+from rgwot.stages.embedded import write_embedded
 
 
 def write_store(

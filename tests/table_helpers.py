@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
+from rgwot.columns import SCORE_COLUMNS
 from rgwot.evaluation.protocols import PROTOCOLS
-from rgwot.records import SCORE_COLUMNS
 from rgwot.reporting.tables.scores import join_rows, make_row
 from rgwot.reporting.tables.spec import load_tables
 

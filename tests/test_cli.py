@@ -122,7 +122,7 @@ def test_settings_reach_the_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     index = tmp_path / "index.csv"
     index.write_text("video,status,reason,frames\na,ok,,9\n", encoding="utf-8")
     seen: list[tuple[object, ...]] = []
-    monkeypatch.setattr("rgwot.embedding.train.train", lambda *args, **_: seen.append((args[3].cidm.lambda_, args[4])))
+    monkeypatch.setattr("rgwot.stages.train.train", lambda *args, **_: seen.append((args[3].cidm.lambda_, args[4])))
     arguments = ["train", str(tmp_path / "model.pt"), "--index", str(index), "--seed", "7"]
     monkeypatch.setattr(sys, "argv", ["rgwot", *arguments, *config({"cidm": {"lambda": 3.0}})])
     main()

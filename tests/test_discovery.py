@@ -241,7 +241,7 @@ def test_a_mistake_is_told_in_one_line(asked: dict[str, Any], message: str) -> N
 
 
 def test_too_many_key_steps_are_refused_before_the_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rgwot.embedding.train.fit_encoder", None)
+    monkeypatch.setattr("rgwot.stages.train.fit_encoder", None)
     with pytest.raises(RgwotError, match="decode.K: found 500, expected 2 to 18: .* there are 18 samples to cluster"):
         rgwot.discover([flat(9, 4), flat(9, 4)], method="rgwot", decoder="kmeans", K=500)
 

@@ -33,11 +33,11 @@ from rgwot.baselines.regression import standardised, weights_of, with_weights
 from rgwot.blocks import Block, Count, Fraction01, NonNegative, Positive
 from rgwot.config.extensions import Extension
 from rgwot.config.methods import Decoder
-from rgwot.config.radius import structure_radius
 from rgwot.embedding.encoder import seeded
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.meanfield import decoded
+from rgwot.losses.settings import structure_radius
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.limits import one_thread
 from rgwot.transport.costs import relative_positions

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from rgwot.baselines.settings import GraphSettings
-from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
+from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned, VideoFeatures
 from rgwot.embedding.pooled import spatial_means, unit_rows
-from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError, optional
 
 log = logging.getLogger(__name__)
@@ -166,7 +165,7 @@ def node_embeddings(
     return unit_rows(node_vectors(paths, settings.D, settings.window, settings.epochs, number))
 
 
-def fit_graph(stores: Sequence[FeatureStore], seed: int, settings: GraphSettings) -> EmbedVideo:
+def fit_graph(stores: Sequence[VideoFeatures], seed: int, settings: GraphSettings) -> EmbedVideo:
     """Build the graph of the videos given; all samples of a clip get the embedding of its node.
 
     A graph knows its own nodes only. A clip of another video, one that was held out, is put next to the clips it would
@@ -195,7 +194,7 @@ def fit_graph(stores: Sequence[FeatureStore], seed: int, settings: GraphSettings
     ends = np.cumsum([len(video.features) for video in clips.values()])
     own = {name: slice(end - len(video.features), end) for (name, video), end in zip(clips.items(), ends, strict=True)}
 
-    def embed(store: FeatureStore) -> Embedded:
+    def embed(store: VideoFeatures) -> Embedded:
         if store.video not in clips:
             return beside(store)
         rows = own[store.video]
@@ -210,7 +209,7 @@ def restore_graph(learned: Learned, settings: GraphSettings) -> EmbedVideo:
     """Put the clips of other videos next to those of the graph."""
     from threadpoolctl import threadpool_limits
 
-    def embed(store: FeatureStore) -> Embedded:
+    def embed(store: VideoFeatures) -> Embedded:
         video = _clips(store, settings.clip_s)
         with threadpool_limits(limits=1):
             embedding, similarity = _beside(video.features, learned["clips"], learned["nodes"], settings)
@@ -227,7 +226,7 @@ def _of_samples(
     return Embedded(np.ascontiguousarray(embedding[video.of_sample]), background)
 
 
-def _clips(store: FeatureStore, clip_s: float) -> Clips:
+def _clips(store: VideoFeatures, clip_s: float) -> Clips:
     return clips_of(store.time_s, spatial_means(store), clip_s)
 
 

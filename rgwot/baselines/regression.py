@@ -16,11 +16,10 @@ from torch import Tensor, nn
 
 from rgwot.baselines.settings import RegressionSettings
 from rgwot.embedding.encoder import Network, seeded
-from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
+from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned, VideoFeatures
 from rgwot.embedding.pooled import spatial_means
 from rgwot.embedding.sampler import draw_videos
 from rgwot.embedding.settings import DrawnVideosSettings
-from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.limits import one_thread
 from rgwot.runtime.progress import Progress
@@ -106,7 +105,7 @@ def train_regressor(x: Tensor, times: Tensor, settings: RegressionSettings, seed
 
 
 def fit_regression(
-    stores: Sequence[FeatureStore], seed: int, settings: RegressionSettings, drawn: DrawnVideosSettings
+    stores: Sequence[VideoFeatures], seed: int, settings: RegressionSettings, drawn: DrawnVideosSettings
 ) -> EmbedVideo:
     """Train on the videos given (on ``data.n_train`` of them, drawn from the seed); embed any video by itself.
 
@@ -132,13 +131,13 @@ def restore_regression(learned: Learned, settings: RegressionSettings, drawn: Dr
 
 
 def _embedded_by(model: TimeRegressor, settings: RegressionSettings) -> EmbedVideo:
-    def embed(store: FeatureStore) -> Embedded:
+    def embed(store: VideoFeatures) -> Embedded:
         with one_thread(), torch.inference_mode():
             return Embedded(model.embed(torch.from_numpy(_read(store, settings))).numpy())
 
     return embed
 
 
-def _read(store: FeatureStore, settings: RegressionSettings) -> NDArray[np.float32]:
+def _read(store: VideoFeatures, settings: RegressionSettings) -> NDArray[np.float32]:
     means = spatial_means(store)
     return standardised(means) if settings.standardise else means

@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 from rgwot import __version__, paths
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, Bundle, read_bundle
 from rgwot.bundles.inputs import How, read_inputs
+from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.experiments import family_of, split_id
 from rgwot.config.methods import DECODERS, EMBEDDING_KINDS, FAMILIES
 from rgwot.config.settings import Settings, validated
 from rgwot.datasets.names import stem_of
-from rgwot.embedding.embed import write_embeddings
-from rgwot.embedding.interface import EmbedVideo
-from rgwot.embedding.stored import EmbeddedVideo, read_embeddings
+from rgwot.embedding.interface import EmbeddedVideo, EmbedVideo
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps import collapse
 from rgwot.keysteps.decode import Labelling, labelled, no_background, order_of
@@ -29,15 +28,17 @@ from rgwot.keysteps.doubts import doubts
 from rgwot.keysteps.extended import restored
 from rgwot.keysteps.interface import Decoded, Predict
 from rgwot.keysteps.ordering import format_order
-from rgwot.keysteps.outputs import KeySteps, write_keysteps
+from rgwot.keysteps.outputs import KeySteps
 from rgwot.paths import STORE, Run, Tree
 from rgwot.procedure import Procedure
 from rgwot.procedure.words import deviations_in_words
-from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.reporting.names import named_order, names_text
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.files import replacing, write_rows, write_text
 from rgwot.runtime.provenance import check_own_folder, own_folder
+from rgwot.stages.decode import write_keysteps
+from rgwot.stages.embed import write_embeddings
+from rgwot.stages.embedded import read_embeddings
 from rgwot.timing import label_segments
 
 log = logging.getLogger(__name__)
@@ -163,14 +164,17 @@ def restore(bundle: Bundle) -> Restored:
 
 
 def _model(bundle: Bundle) -> EmbedVideo:
-    from rgwot.embedding.model import embed_by_model, parse_model
+    import torch
+
+    from rgwot.embedding.model import embed_by_model
+    from rgwot.stages.model import parse_model
 
     try:
         model = parse_model(bundle.parts[MODEL])
     except RgwotError as error:
         raise bundle.wrong(f"{MODEL}: {error}") from None
     # As `rgwot embed` runs it; more threads would round otherwise.
-    return embed_by_model(model, bundle.about.features_fps, "cpu", 1)
+    return embed_by_model(model, bundle.about.features_fps, torch.device("cpu"), 1)
 
 
 def _write_unannotated(tree: Tree, inputs: Mapping[Path, FeatureStore]) -> None:

@@ -14,12 +14,10 @@ from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, PROCEDURE_FIL
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import DECODERS
 from rgwot.config.settings import Settings
-from rgwot.embedding.embed import fit_of
-from rgwot.embedding.interface import EmbedVideo, Fitted
-from rgwot.embedding.stored import EmbeddedTask, read_embeddings
+from rgwot.embedding.interface import EmbeddedTask, EmbedVideo, Fitted
 from rgwot.features.index import common_attributes, open_stores
 from rgwot.features.store import FeatureStore
-from rgwot.keysteps.decode import find_key_steps, labelled
+from rgwot.keysteps.decode import labelled
 from rgwot.keysteps.extended import restored
 from rgwot.keysteps.outputs import KeySteps
 from rgwot.paths import DIAGNOSTICS, Run, name_of
@@ -28,6 +26,9 @@ from rgwot.reporting.names import names_of, read_names
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
 from rgwot.runtime.provenance import remake
+from rgwot.stages.decode import decode_task
+from rgwot.stages.embed import fit_of
+from rgwot.stages.embedded import read_embeddings
 from rgwot.timing import predicted_labels
 
 log = logging.getLogger(__name__)
@@ -77,15 +78,18 @@ def make_bundle(
     if model_path is None:
         embedding = fit_of(run.method, settings)(seen, run.seed)
     else:
-        from rgwot.embedding.model import embed_by_model, load_model
+        import torch
 
-        embedding = embed_by_model(load_model(model_path), float(seen[0].attributes["fps"]), "cpu", 1)
+        from rgwot.embedding.model import embed_by_model
+        from rgwot.stages.model import load_model
+
+        embedding = embed_by_model(load_model(model_path), seen[0].fps, torch.device("cpu"), 1)
     _check_embedding(embedding, embedded, seen, embeddings_zarr)
     # The result has the share of time already; choosing it again would take longer than all else.
     made = read_diagnostics(segments_csv.with_name(name_of(DIAGNOSTICS)))
     decode = settings.decode.model_copy(update={"time": made["time"], "K": made["K"]})
     chosen = settings.model_copy(update={"decode": decode})
-    found = find_key_steps(embedded, split_id(run.decoder)[0], chosen, run.seed, alone=False)
+    found = decode_task(embedded, split_id(run.decoder)[0], chosen, run.seed, alone=False)
     stored = dict(list(segments[segments["scope"] == "task"].groupby("video")))
     for video, own in found.segments["task"].items():
         if video not in stored or not np.array_equal(own, stored[video][list(own.columns)]):

@@ -62,8 +62,8 @@ def decode(
     method = method or ("none" if manifest else "raw")
     job = options.resolved(configs, "decode", dataset, task, method, decoder)
     if manifest is not None:
-        from rgwot.keysteps.trivial import decode_trivial
         from rgwot.records import read_manifest
+        from rgwot.stages.decode import decode_trivial
 
         decode_trivial(
             manifest,
@@ -77,7 +77,7 @@ def decode(
             annotations_csv=annotations,
         )
     elif embeddings is not None:
-        from rgwot.keysteps.decode import decode as run
+        from rgwot.stages.decode import decode as run
 
         run(embeddings, output.parent, name, job.settings, seed, alone=not task_only)
     return job.reads
@@ -101,8 +101,8 @@ def procedure(segments: Path, folder: Path, learner: str, found: bool) -> None:
     Where there is a column scope, rows of the scope task are read.
     """
     from rgwot.procedure import FOUND, deviations, learn
-    from rgwot.procedure.files import read_recordings, write_procedure
     from rgwot.reporting.show import drawn
+    from rgwot.stages.procedure import read_recordings, write_procedure
 
     if found and learner not in FOUND:
         raise RgwotError(f"--found: found the learner {learner}, expected one that allows for it: {', '.join(FOUND)}")
@@ -144,9 +144,9 @@ def evaluate(
     """Score a prediction by every protocol into OUTPUT (CSV)."""
     from functools import partial
 
-    from rgwot.evaluation.evaluate import evaluate as run
-    from rgwot.procedure.files import read_procedure
-    from rgwot.procedure.scoring import graph_table, read_task_graph
+    from rgwot.procedure.scoring import graph_table
+    from rgwot.stages.evaluate import evaluate as run
+    from rgwot.stages.procedure import read_procedure, read_task_graph
     from rgwot.study.datasets import known_K
 
     more = None

@@ -29,8 +29,8 @@ from rgwot.config.registry import blocks
 @options.job("train")
 def train(output: Path, index: Path, job: Job, seed: int) -> None:
     """Train one encoder on the features of a task; writes OUTPUT (model.pt) and history.csv next to it."""
-    from rgwot.embedding.train import train as run
     from rgwot.features.index import indexed_videos
+    from rgwot.stages.train import train as run
 
     kept = job.held_out(indexed_videos(index))
     run(index, index.parent, output.parent, job.settings, seed, device=job.study.config.device, held_out=kept)
@@ -53,8 +53,8 @@ def train(output: Path, index: Path, job: Job, seed: int) -> None:
 @options.job("embed")
 def embed(output: Path, index: Path, model: Path | None, job: Job, seed: int, threads: int) -> None:
     """Embed every video of a task into OUTPUT (Zarr); a model records which videos were held out."""
-    from rgwot.embedding.embed import embed as run
     from rgwot.features.index import indexed_videos
+    from rgwot.stages.embed import embed as run
 
     how: dict[str, Any] = {"settings": job.settings, "seed": seed, "threads": threads, "method": job.method}
     if model is not None:

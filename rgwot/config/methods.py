@@ -28,6 +28,7 @@ from rgwot.blocks import Block
 from rgwot.config.registry import Entry, FunctionOrPath
 from rgwot.embedding.settings import DataSettings, DrawnVideosSettings, EncoderSettings, TrainSettings, WhitenSettings
 from rgwot.keysteps.settings import (
+    ANNOTATED,
     ConsensusSettings,
     FuzzySettings,
     GraphcutSettings,
@@ -309,8 +310,6 @@ EMBEDDING_KINDS: dict[str, Embedding] = {
     "none": Embedding("", "no features at all"),
 }
 FAMILIES: dict[str, Family] = {family.name: family for family in _LISTED}
-#: The decoder that writes the annotations.
-ANNOTATED = "annotated"
 
 
 def _clustering(place: str, description: str, source: str = "", settings: tuple[type[Block], ...] = ()) -> Decoder:

@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.importing import ImportSettings
 from rgwot.datasets.annotations import Annotation, in_order, steps_of
 from rgwot.datasets.base import FoundTask, VideoEntry
 from rgwot.datasets.feature_files import in_place_of_video, measure_file
 from rgwot.datasets.finding import find, layout_module, read_options, registered_facts
-from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_csv
 from rgwot.runtime.progress import with_progress

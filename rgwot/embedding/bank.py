@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rgwot.features.scales import TYPE_ROUNDING
-from rgwot.features.store import FeatureStore
+from rgwot.embedding.interface import VideoFeatures
+from rgwot.embedding.scales import TYPE_ROUNDING
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class FeatureBank:
 
     def __init__(
         self,
-        stores: Sequence[FeatureStore],
+        stores: Sequence[VideoFeatures],
         memory_gb: float,
         device: torch.device = torch.device("cpu"),  # noqa: B008
         gpu_memory_gb: float | None = None,

@@ -9,12 +9,80 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.features.store import FeatureStore
+from rgwot.runtime.errors import RgwotError
+
+
+class VideoFeatures(Protocol):
+    """The features of one video, in memory (`ArrayFeatures`) or in a file (`rgwot.features.store.FeatureStore`).
+
+    ``video`` is its id, ``time_s`` (T,) are the times of its samples, ``duration_s`` its length in seconds,
+    ``native_fps`` its frames and ``fps`` its features per second. ``shape`` is (T, C, h, w), 1 by 1 where a sample is a
+    vector (``vectors``), ``dtype`` is ``float16`` or ``float32``.
+    """
+
+    @property
+    def video(self) -> str: ...  # noqa: D102
+    @property
+    def time_s(self) -> NDArray[np.float64]: ...  # noqa: D102
+    @property
+    def duration_s(self) -> float: ...  # noqa: D102
+    @property
+    def native_fps(self) -> Fraction: ...  # noqa: D102
+    @property
+    def fps(self) -> float: ...  # noqa: D102
+    @property
+    def vectors(self) -> bool: ...  # noqa: D102
+    @property
+    def shape(self) -> tuple[int, int, int, int]: ...  # noqa: D102
+    @property
+    def dtype(self) -> str: ...  # noqa: D102
+    def __len__(self) -> int: ...  # noqa: D105
+    def frames(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[np.floating[Any]]:
+        """Return the maps of some samples, (n, C, h, w), in the order asked for."""
+        ...
+
+
+@dataclass(frozen=True)
+class ArrayFeatures:
+    """Features x of one video in memory, (T, D) or (T, C, h, w), float16 or float32; the rest is `VideoFeatures`'."""
+
+    video: str
+    x: NDArray[Any]
+    time_s: NDArray[np.float64]
+    duration_s: float
+    native_fps: Fraction
+    fps: float
+
+    @property
+    def vectors(self) -> bool:
+        """Whether a sample is a vector."""
+        return self.x.ndim == 2
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """``(T, C, h, w)``."""
+        samples, channels, *space = self.x.shape
+        height, width = space or (1, 1)
+        return samples, channels, height, width
+
+    @property
+    def dtype(self) -> str:
+        """Type of the features."""
+        return str(self.x.dtype)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def frames(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[Any]:
+        """Return the maps of some samples, (n, C, h, w), in the order asked for."""
+        chosen: NDArray[Any] = self.x[np.asarray(indices, dtype=np.int64)]
+        return chosen.reshape(-1, *self.shape[1:])
 
 
 @dataclass(frozen=True)
@@ -33,7 +101,7 @@ class Embedded:
     background: NDArray[np.bool_] | None = None
 
 
-EmbedVideo = Callable[[FeatureStore], Embedded]
+EmbedVideo = Callable[[VideoFeatures], Embedded]
 """One video, seen before or not -> its embedding."""
 
 Learned = Mapping[str, NDArray[Any]]
@@ -50,10 +118,97 @@ class Fitted:
     embed: EmbedVideo
     learned: Callable[[], Learned]
 
-    def __call__(self, store: FeatureStore) -> Embedded:
+    def __call__(self, store: VideoFeatures) -> Embedded:
         """Embed one video."""
         return self.embed(store)
 
 
-Fit = Callable[[Sequence[FeatureStore], int], EmbedVideo]
+Fit = Callable[[Sequence[VideoFeatures], int], EmbedVideo]
 """Videos that may be learned from, seed -> how every video is embedded, by a method with its settings."""
+
+
+@dataclass(frozen=True)
+class EmbeddedVideo:
+    """Embeddings (T, D) of one video, sample times (T,) and its length in seconds, native frames per second.
+
+    ``background`` (T,), where the embedding stage has an opinion: these samples take no part in the clustering.
+    """
+
+    embedding: NDArray[Any]
+    time_s: NDArray[np.float64]
+    duration_s: float
+    native_fps: float | Fraction
+    background: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True)
+class EmbeddedTask:
+    """Every video of a task by id, in the order of the ids; those without a frame are listed in ``empty``.
+
+    ``held_out`` names the videos the clustering must not see, also those without a frame; ``notes`` are sentences about
+    the training of the embedding. ``scales`` is how far the scales of the features' channels differ, where they weigh.
+    """
+
+    videos: Mapping[str, EmbeddedVideo]
+    empty: tuple[str, ...]
+    features_fps: float
+    method: str
+    held_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    scales: float | None = None
+
+    def part(self, held_out: bool) -> dict[str, EmbeddedVideo]:
+        """Return the videos that are held out, or the others."""
+        return {name: video for name, video in self.videos.items() if (name in self.held_out) == held_out}
+
+
+def with_both_parts(task: EmbeddedTask, where: str) -> EmbeddedTask:
+    """Return the task, or raise RgwotError where all or none of its videos with frames are held out."""
+    present = len(set(task.held_out).intersection(task.videos))
+    if task.held_out and not 0 < present < len(task.videos):
+        raise RgwotError(
+            f"{where}: {present} of {len(task.videos)} videos with a frame are held out, expected some and not "
+            "all; see the feature index for videos without one, or take another data.split_seed"
+        )
+    return task
+
+
+def check_finite(x: NDArray[np.float64], where: str) -> None:
+    """Raise RgwotError where an embedding (T, D) has a value that is not finite."""
+    if not np.isfinite(x).all():
+        bad = int((~np.isfinite(x)).any(axis=1).sum())
+        raise RgwotError(
+            f"{where}: {bad} of {len(x)} samples are not finite; "
+            "expected numbers; train again with a smaller train.lr or with train.precision float32"
+        )
+
+
+def embedded_video(store: VideoFeatures, embed: EmbedVideo) -> EmbeddedVideo:
+    """Embed one video.
+
+    Raises
+    ------
+    RgwotError
+        When it is no vector per sample, or a value is not finite.
+    """
+    found = checked(embed(store), store)
+    x = np.asarray(found.embedding, dtype=np.float64)
+    check_finite(x, f"features {store.video!r}")
+    return EmbeddedVideo(x, store.time_s, store.duration_s, float(store.native_fps), found.background)
+
+
+def checked(found: Embedded, store: VideoFeatures) -> Embedded:
+    """Return what a method made of a video; RgwotError unless it is a vector per sample."""
+    made: dict[str, Any] = {name: getattr(found, name, None) for name in ("embedding", "background")}
+    x, background = np.shape(made["embedding"]), np.shape(made["background"])
+    if x[:1] != (len(store),) or len(x) != 2:
+        raise RgwotError(
+            f"embedding of {store.video}: found shape {x}, expected ({len(store)}, D): a vector per sample; "
+            "correct the function that made it"
+        )
+    if made["background"] is not None and background != (len(store),):
+        raise RgwotError(
+            f"background of {store.video}: found shape {background}, expected ({len(store)},): one per sample; "
+            "correct the function that made it"
+        )
+    return found

@@ -15,9 +15,9 @@ from torch import Tensor, nn
 
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, dropout_masks, seeded
+from rgwot.embedding.interface import VideoFeatures
 from rgwot.embedding.sampler import Pair, Stream, context_offsets, draw_pair, generator, with_context
 from rgwot.embedding.settings import DataSettings, EncoderSettings, TrainSettings
-from rgwot.features.store import FeatureStore
 from rgwot.losses.cidm import cidm_loss
 from rgwot.losses.interface import Alignment, PairBatch
 from rgwot.losses.settings import CidmSettings
@@ -124,7 +124,7 @@ class Trainer:
 
     def __post_init__(self) -> None:
         train, data = self.recipe.train, self.recipe.data
-        fps = float(self.bank.stores[0].attributes["fps"])
+        fps = self.bank.stores[0].fps
         self.offsets = context_offsets(self.recipe.encoder.c, data.context_s, fps, data.context_side)
         self.learned = None
         if (make := self.recipe.learned) is not None:
@@ -250,7 +250,7 @@ class Trainer:
         return PairBatch(x, y, x_times, x_lengths, y_times, y_lengths, steps, self.learned, planned, chance)
 
 
-def per_second(store: FeatureStore, unit: str) -> float:
+def per_second(store: VideoFeatures, unit: str) -> float:
     """Return how many units of ``cidm.unit`` a second of a video has."""
     if unit == "share":
         return 1 / store.duration_s

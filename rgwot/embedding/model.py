@@ -1,10 +1,8 @@
-"""A trained model: reading ``model.pt``, and embedding videos by its encoder (methods 3.8)."""
+"""A trained model, and embedding videos by its encoder (methods 3.8)."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,49 +10,10 @@ import torch
 from numpy.typing import NDArray
 
 from rgwot.embedding.encoder import Encoder, seeded
-from rgwot.embedding.interface import Embedded, EmbedVideo
+from rgwot.embedding.interface import Embedded, EmbedVideo, VideoFeatures
 from rgwot.embedding.sampler import context_offsets, with_context
-from rgwot.features.store import FeatureStore
-from rgwot.runtime.device import resolve_device
-from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.provenance import remake
-from rgwot.runtime.tensors import UnreadableTensors, load_tensors
 
 FRAMES_PER_BATCH = 64
-
-
-def load_model(path: Path) -> dict[str, Any]:
-    """Read ``model.pt``.
-
-    Raises
-    ------
-    RgwotError
-        When there is no such file or it is not a model of this library.
-    """
-    try:
-        return parse_model(path.read_bytes())
-    except FileNotFoundError:
-        raise RgwotError(f"{path}: no such model; expected one written by rgwot train") from None
-    except RgwotError as error:
-        raise RgwotError(f"{path}: {error}; train again; {remake(path, 'train')}") from None
-
-
-def parse_model(content: bytes) -> dict[str, Any]:
-    """Read a model from the bytes of its file; RgwotError where they are no model of this library."""
-    try:
-        model = load_tensors(io.BytesIO(content))
-    except UnreadableTensors as error:
-        raise RgwotError(f"not a readable model ({error.why})") from None
-    if not isinstance(model, dict) or not {"encoder", "architecture", "settings", "features", "seed"} <= set(model):
-        raise RgwotError("not a model written by rgwot train")
-    return model
-
-
-def model_bytes(model: Mapping[str, Any]) -> bytes:
-    """Return a model as the bytes of its file."""
-    written = io.BytesIO()
-    torch.save(dict(model), written)
-    return written.getvalue()
 
 
 def encoder_of(model: Mapping[str, Any]) -> Encoder:
@@ -64,19 +23,12 @@ def encoder_of(model: Mapping[str, Any]) -> Encoder:
     return encoder.eval()
 
 
-def embed_by_model(model: Mapping[str, Any], fps: float, device: str, threads: int | None) -> EmbedVideo:
-    """Return how the encoder of a loaded model embeds videos with features of ``fps`` per second.
-
-    Raises
-    ------
-    RgwotError
-        When there is no such device.
-    """
-    place = resolve_device(device)
+def embed_by_model(model: Mapping[str, Any], fps: float, device: torch.device, threads: int | None) -> EmbedVideo:
+    """Return how the encoder of a loaded model embeds videos with features of ``fps`` per second."""
     if threads is not None:
         torch.set_num_threads(threads)
     data = model["settings"]["data"]
-    encoder = encoder_of(model).to(place)
+    encoder = encoder_of(model).to(device)
     offsets = context_offsets(encoder.c, data["context_s"], fps, data["context_side"])
     arrays = {
         part: {name: tensor.numpy() for name, tensor in model[part].items()}
@@ -88,8 +40,8 @@ def embed_by_model(model: Mapping[str, Any], fps: float, device: str, threads: i
         from rgwot.embedding.projection import Projection, with_beside
     project = Projection(**arrays["projection"]) if "projection" in arrays else None
 
-    def embed(store: FeatureStore) -> Embedded:
-        return Embedded(embed_video(project(store) if project else store, offsets, encoder, place))
+    def embed(store: VideoFeatures) -> Embedded:
+        return Embedded(embed_video(project(store) if project else store, offsets, encoder, device))
 
     if "beside" not in arrays:
         return embed
@@ -97,7 +49,7 @@ def embed_by_model(model: Mapping[str, Any], fps: float, device: str, threads: i
 
 
 def embed_video(
-    store: FeatureStore, offsets: NDArray[np.int64], encoder: Encoder, device: torch.device
+    store: VideoFeatures, offsets: NDArray[np.int64], encoder: Encoder, device: torch.device
 ) -> NDArray[np.float32]:
     """Embed all T frames of a video, (T, D), in blocks; memory does not grow with its length.
 

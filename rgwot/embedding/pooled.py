@@ -7,13 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
-from rgwot.features.store import FeatureStore
+from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned, VideoFeatures
 
 FRAMES_AT_ONCE = 64
 
 
-def spatial_means(store: FeatureStore) -> NDArray[np.float32]:
+def spatial_means(store: VideoFeatures) -> NDArray[np.float32]:
     """Average the maps of every frame over space, (T, C); read in blocks. A vector stays what it is."""
     means = np.empty((len(store), store.shape[1]), dtype=np.float32)
     for start in range(0, len(store), FRAMES_AT_ONCE):
@@ -28,7 +27,7 @@ def unit_rows(x: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(np.divide(x, norms, out=np.zeros_like(x), where=norms > 0), dtype=np.float32)
 
 
-def fit_pooled(stores: Sequence[FeatureStore], seed: int) -> EmbedVideo:
+def fit_pooled(stores: Sequence[VideoFeatures], seed: int) -> EmbedVideo:
     """Fit nothing: every video is its spatial means, scaled to norm 1 (D = C)."""
     return Fitted(restore_pooled({}), dict)
 

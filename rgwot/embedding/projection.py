@@ -7,7 +7,7 @@ learned (methods 4.14).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from rgwot.embedding.interface import Embedded, EmbedVideo
+from rgwot.embedding.interface import ArrayFeatures, Embedded, EmbedVideo, VideoFeatures
 from rgwot.embedding.pooled import unit_rows
 from rgwot.embedding.settings import WhitenSettings
 from rgwot.embedding.whitened import Whitening, conditioned, fit_whitening, log_speed
-from rgwot.features.store import FeatureStore
 
 CHANNELS = 64
 """Channels of projected maps, at most: a sixteenth of conv4c's."""
@@ -48,7 +47,7 @@ class Projection:
     mean: NDArray[np.float32]
     basis: NDArray[np.float32]
 
-    def __call__(self, store: FeatureStore) -> FeatureStore:
+    def __call__(self, store: VideoFeatures) -> VideoFeatures:
         """Project the maps of a video, (T, C, h, w) to (T, D, h, w)."""
         frames, channels, height, width = store.shape
         moving = len(self.mean) > channels
@@ -77,12 +76,12 @@ Look = Callable[[NDArray[np.int64]], NDArray[np.float32]]
 """What frames (n,) of a video with maps look like at every place: (n, h, w, C)."""
 
 
-def _values(store: FeatureStore, frames: NDArray[np.int64]) -> NDArray[np.float32]:
+def _values(store: VideoFeatures, frames: NDArray[np.int64]) -> NDArray[np.float32]:
     return np.moveaxis(store.frames(frames).astype(np.float32), 1, -1)
 
 
 def _speeds(
-    store: FeatureStore, mean: NDArray[np.float32], scale: NDArray[np.float32], frames: NDArray[np.int64]
+    store: VideoFeatures, mean: NDArray[np.float32], scale: NDArray[np.float32], frames: NDArray[np.int64]
 ) -> NDArray[np.float32]:
     """Return the `speed` at every place, from the frame before and the one after."""
     around = np.clip(frames[:, None] + np.arange(-1, 2), 0, len(store) - 1)
@@ -115,7 +114,7 @@ def moments(look: Look, T: int) -> tuple[NDArray[np.float32], NDArray[np.float32
     return mean.astype(np.float32), scale.astype(np.float32)
 
 
-def fit_projection(stores: Sequence[FeatureStore], speed: bool) -> Projection:
+def fit_projection(stores: Sequence[VideoFeatures], speed: bool) -> Projection:
     """Fit the projection to the videos that may be learned from, which have frames; all have maps, or all vectors.
 
     With ``speed`` every channel is accompanied by its `rgwot.embedding.whitened.speed`, in maps at every place.
@@ -127,7 +126,7 @@ def fit_projection(stores: Sequence[FeatureStore], speed: bool) -> Projection:
     return Projection(whitening.mean.astype(np.float32), whitening.basis.astype(np.float32))
 
 
-def _places(store: FeatureStore, speed: bool) -> NDArray[np.float32]:
+def _places(store: VideoFeatures, speed: bool) -> NDArray[np.float32]:
     """Return standardised places (n, C), with speed (n, 2 C), of evenly spaced frames of a video with maps."""
     chosen = np.unique(np.linspace(0, len(store) - 1, min(len(store), FRAMES)).astype(np.int64))
     values = partial(_values, store)
@@ -138,12 +137,12 @@ def _places(store: FeatureStore, speed: bool) -> NDArray[np.float32]:
     return np.concatenate([maps.reshape(-1, maps.shape[-1]) for maps in seen], axis=1)
 
 
-def _held(store: FeatureStore, maps: NDArray[np.float16]) -> FeatureStore:
-    """Return the store of a video with these features in memory in place of its own."""
-    return replace(store, _array=maps)
+def _held(store: VideoFeatures, maps: NDArray[np.float16]) -> VideoFeatures:
+    """Return the features of a video with these in memory in place of its own."""
+    return ArrayFeatures(store.video, maps, store.time_s, store.duration_s, store.native_fps, store.fps)
 
 
-def fit_beside(stores: Sequence[FeatureStore], learned: EmbedVideo) -> dict[str, NDArray[Any]]:
+def fit_beside(stores: Sequence[VideoFeatures], learned: EmbedVideo) -> dict[str, NDArray[Any]]:
     """Fit whitened features to the training videos, of which ``learned`` gives the embeddings z.
 
     Returns ``mean`` and ``basis`` of the whitening, that of the method ``whitened`` with its default settings, and
@@ -166,7 +165,7 @@ def with_beside(learned: EmbedVideo, arrays: Mapping[str, NDArray[Any]], share: 
     """
     whitening = Whitening(arrays["mean"], arrays["basis"])
 
-    def embed(store: FeatureStore) -> Embedded:
+    def embed(store: VideoFeatures) -> Embedded:
         offsets = learned(store).embedding - arrays["centre"]
         with threadpool_limits(limits=1):
             white = whitening.apply(conditioned([store], VECTORS)[0])

@@ -13,11 +13,10 @@ from scipy.ndimage import uniform_filter1d
 from scipy.sparse.linalg import eigsh
 from threadpoolctl import threadpool_limits
 
-from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned
+from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned, VideoFeatures
 from rgwot.embedding.pooled import FRAMES_AT_ONCE, unit_rows
+from rgwot.embedding.scales import resolution
 from rgwot.embedding.settings import WhitenSettings
-from rgwot.features.scales import resolution
-from rgwot.features.store import FeatureStore
 
 STILL = 0.02
 """Added to speeds and deviations before the logarithm, in standard deviations of the channel; less is no movement."""
@@ -26,7 +25,7 @@ SMALL = 1500
 """Rows of a matrix up to which all of it is reduced, in a quarter of a second; Lanczos' method is faster above."""
 
 
-def cell_means(store: FeatureStore, grid: int) -> NDArray[np.float32]:
+def cell_means(store: VideoFeatures, grid: int) -> NDArray[np.float32]:
     """Average the maps of every frame over the cells of a grid, (T, cells * C); read in blocks.
 
     Height and width are divided by ``grid``; a side of fewer places than that has a cell per place. The channels of the
@@ -46,7 +45,7 @@ def standardise(x: NDArray[Any], dtype: str = "float16") -> NDArray[np.float64]:
     """Scale the channels of one video (T, C) to mean 0 and standard deviation 1 over its samples.
 
     A channel is constant, and becomes 0, where its deviation is no more than the type that it was stored in makes by
-    rounding (`rgwot.features.scales.TYPE_ROUNDING`): of float16 at most 2^-11 of the channel's root mean square, or
+    rounding (`rgwot.embedding.scales.TYPE_ROUNDING`): of float16 at most 2^-11 of the channel's root mean square, or
     2^-22 of the video's.
     """
     values = np.asarray(x, dtype=np.float64)
@@ -107,7 +106,7 @@ def condition(x: NDArray[Any], settings: WhitenSettings, dtype: str = "float16")
     return smooth(np.concatenate(blocks, axis=1), settings.smooth).astype(np.float32)
 
 
-def conditioned(stores: Sequence[FeatureStore], settings: WhitenSettings) -> list[NDArray[np.float32]]:
+def conditioned(stores: Sequence[VideoFeatures], settings: WhitenSettings) -> list[NDArray[np.float32]]:
     """Read every video once and return its features in the form that `condition` gives them."""
     return [condition(cell_means(store, settings.grid), settings, store.dtype) for store in stores]
 
@@ -202,17 +201,17 @@ def fit_blocks(videos: Sequence[NDArray[Any]], settings: WhitenSettings) -> Whit
     return Whitening(whole.mean, basis, blocks=2)
 
 
-def fit_whitened(stores: Sequence[FeatureStore], seed: int, settings: WhitenSettings) -> EmbedVideo:
+def fit_whitened(stores: Sequence[VideoFeatures], seed: int, settings: WhitenSettings) -> EmbedVideo:
     """Fit the whitening to the training videos: the embedding of the method ``whitened``. Nothing is left to chance."""
     # Sums over threads depend on their number; one thread gives the same files everywhere.
     with threadpool_limits(limits=1):
         videos = conditioned(stores, settings)
         whitening = fit_blocks(videos, settings)
-        known = {store.path: Embedded(whitening.apply(video)) for store, video in zip(stores, videos, strict=True)}
+        known = {store.video: Embedded(whitening.apply(video)) for store, video in zip(stores, videos, strict=True)}
 
-    def embed(store: FeatureStore) -> Embedded:
-        if store.path in known:
-            return known[store.path]
+    def embed(store: VideoFeatures) -> Embedded:
+        if store.video in known:
+            return known[store.video]
         with threadpool_limits(limits=1):
             return Embedded(whitening.apply(conditioned([store], settings)[0]))
 
@@ -223,7 +222,7 @@ def restore_whitened(learned: Learned, settings: WhitenSettings) -> EmbedVideo:
     """Embed videos, with maps of the same size, by the whitening of the task."""
     whitening = Whitening(learned["mean"], learned["basis"], 2 if settings.variability == "apart" else 1)
 
-    def embed(store: FeatureStore) -> Embedded:
+    def embed(store: VideoFeatures) -> Embedded:
         with threadpool_limits(limits=1):
             return Embedded(whitening.apply(conditioned([store], settings)[0]))
 

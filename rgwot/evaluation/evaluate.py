@@ -1,33 +1,22 @@
-"""The stage from key steps to scores: every protocol, with and without background, by both label rules."""
+"""Scores of key steps: every protocol, with and without background, by both label rules."""
 
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from rgwot.columns import CELL, SCOPES, SCORE_COLUMNS
 from rgwot.evaluation.background import background_detection, score_fixed
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.order import order_distance
 from rgwot.evaluation.protocols import ALSO, BACKGROUNDS, PROTOCOLS, SEGMENTATION, score
 from rgwot.evaluation.segmental import score_segmentation
-from rgwot.records import (
-    CELL,
-    SCOPES,
-    SCORE_COLUMNS,
-    read_annotations,
-    read_diagnostics,
-    read_manifest,
-    read_segments,
-)
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import write_csv
 from rgwot.timing import (
     RULES,
     LabelRule,
@@ -158,19 +147,18 @@ def score_table(
     return pd.DataFrame(rows, columns=list(SCORED))
 
 
-def evaluate(
-    manifest_csv: str | os.PathLike[str],
-    annotations_csv: str | os.PathLike[str],
-    segments_csv: str | os.PathLike[str],
-    diagnostics_json: str | os.PathLike[str],
-    output_csv: str | os.PathLike[str],
+def score_task(
+    manifest: pd.DataFrame,
+    annotations: pd.DataFrame,
+    segments: pd.DataFrame,
+    diagnostics: Mapping[str, Any],
     identity: Mapping[str, Any],
     n_key_steps: int | None,
     stride: int,
     more: ScoreMore | None = None,
     also: str = "none",
 ) -> pd.DataFrame:
-    """Score the decoded key steps of one task and write the table of scores.
+    """Score the key steps of one task.
 
     Besides precision, recall, F1 and IoU every protocol gets ``n_videos`` (scored), ``n_skipped`` (unusable),
     ``n_unscored`` (without annotation) and ``degenerate`` (1 for a collapsed run), ``exact_cut`` where the graph cut
@@ -178,14 +166,12 @@ def evaluate(
 
     Parameters
     ----------
-    manifest_csv, annotations_csv, segments_csv
+    manifest, annotations, segments
         Tables of `rgwot.records`; segments in both scopes. Only videos with status ``ok`` are scored, and where the
         diagnostics name a split only those held out; others count nowhere.
-    diagnostics_json
+    diagnostics
         What the decoder says about itself: ``K``, ``background`` (true: key step 0 is one more cluster), and
         ``degenerate`` for the whole and in ``task`` and ``video``; ``split`` with the videos held out (``test``).
-    output_csv
-        Where the table goes.
     identity
         ``dataset``, ``task``, ``method``, ``decoder``, ``seed``: repeated in every row.
     n_key_steps
@@ -200,15 +186,13 @@ def evaluate(
     Returns
     -------
     pandas.DataFrame
-        Rows of `rgwot.records.SCORE_COLUMNS`.
+        Rows of `rgwot.columns.SCORE_COLUMNS`.
 
     Raises
     ------
     RgwotError
         When no video can be scored, or a table does not fit the others.
     """
-    manifest, annotations = read_manifest(Path(manifest_csv)), read_annotations(Path(annotations_csv))
-    segments, diagnostics = read_segments(Path(segments_csv)), read_diagnostics(diagnostics_json)
     where = f"task {identity['dataset']}/{identity['task']}"
     if n_key_steps is None:
         n_key_steps = int(annotations["key_step"].max()) if len(annotations) else 1
@@ -260,6 +244,4 @@ def evaluate(
                 counts["exact_cut"] = True
             extra += [(protocol, background, rule, metric, float(value)) for metric, value in counts.items()]
         parts += [scores, pd.DataFrame(extra, columns=scores.columns)]
-    table = pd.concat(parts, ignore_index=True).assign(**identity)[list(SCORE_COLUMNS)]
-    write_csv(table, output_csv)
-    return table
+    return pd.concat(parts, ignore_index=True).assign(**identity)[list(SCORE_COLUMNS)]

@@ -31,7 +31,7 @@ from rgwot.datasets.feature_files import (
 from rgwot.datasets.features import LOOKED_AT, sorted_out
 from rgwot.datasets.names import LONGEST_ID, VIDEO_SUFFIXES, video_id
 from rgwot.datasets.pairing import by_task, walk
-from rgwot.features.scales import LARGEST_VALUE, Rounding, Spread
+from rgwot.embedding.scales import LARGEST_VALUE, Rounding, Spread
 from rgwot.features.store import (
     CHUNK,
     IMPORTER,

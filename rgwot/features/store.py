@@ -101,6 +101,11 @@ class FeatureStore:
         return float(self.attributes["duration_s"])
 
     @property
+    def fps(self) -> float:
+        """Features per second."""
+        return float(self.attributes["fps"])
+
+    @property
     def native_fps(self) -> Fraction:
         """Frame rate of the video file, exact."""
         return Fraction(self.attributes["native_fps"])

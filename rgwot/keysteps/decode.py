@@ -1,35 +1,29 @@
-"""The stage from embeddings to key steps: both scopes, segments, orders, the procedure and diagnostics."""
+"""From embeddings to key steps: both scopes, segments, orders, the procedure and diagnostics."""
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.config.methods import CLUSTERING
-from rgwot.config.settings import Settings
-from rgwot.embedding.embed import Embedder, checked
-from rgwot.embedding.interface import EmbedVideo
-from rgwot.embedding.stored import EmbeddedTask, EmbeddedVideo, check_finite, read_embeddings, with_both_parts
+from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo
 from rgwot.evaluation.metrics import adjusted_rand_score
-from rgwot.features.store import FeatureStore
 from rgwot.keysteps import collapse
 from rgwot.keysteps.doubts import doubts
 from rgwot.keysteps.extended import NUMBERS, extended, renumbered
 from rgwot.keysteps.fuzzifier import direction_eigenvalue
 from rgwot.keysteps.graphcut import INSTEAD
-from rgwot.keysteps.interface import NO_CLUSTER, Decoded, Frames, Learned, Predict
+from rgwot.keysteps.interface import NO_CLUSTER, Decode, Decoded, Frames, Learned, Predict
 from rgwot.keysteps.ordering import Order, video_order
-from rgwot.keysteps.outputs import KeySteps, generator_for, procedure_of, write_keysteps
+from rgwot.keysteps.outputs import KeySteps, generator_for, procedure_of
 from rgwot.keysteps.relative_time import choose_share
-from rgwot.keysteps.settings import resolved_K
-from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.keysteps.settings import KeyStepSettings, MeanfieldSettings, resolved_K
+from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import with_progress
 from rgwot.timing import label_segments
 
@@ -42,26 +36,17 @@ NO_BACKGROUND = "background is not looked for: every frame gets a key step, unle
 """Note on a result without key step 0 where nothing could have found it."""
 
 
-def decode(
-    embeddings_zarr: str | Path, output_dir: str | Path, decoder: str, settings: Settings, seed: int, alone: bool = True
-) -> dict[str, Any]:
-    """Find the key steps of a task from its store of embeddings and write them (`find_key_steps`).
-
-    An existing folder is replaced as a whole. Returns the content of ``diagnostics.json``; the same seed gives the same
-    files.
-
-    Raises
-    ------
-    RgwotError
-        As `find_key_steps`, and for a store that cannot be used.
-    """
-    found = find_key_steps(read_embeddings(embeddings_zarr), decoder, settings, seed, alone)
-    write_keysteps(output_dir, found)
-    return found.diagnostics
-
-
-def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: int, alone: bool = True) -> KeySteps:
-    """Find the key steps of a task.
+def find_key_steps(
+    task: EmbeddedTask,
+    decoder: str,
+    rule: Decode,
+    settings: KeyStepSettings,
+    chain: MeanfieldSettings,
+    learner: str,
+    seed: int,
+    alone: bool = True,
+) -> KeySteps:
+    """Find the key steps of a task by a ``rule``, that of the ``decoder`` of this name with its settings.
 
     Every video is labelled with the clusters of all videos of the task (scope ``task``) and, unless ``alone`` is false,
     with clusters of its own (scope ``video``), which only scores need. Those of the task are numbered from 1 in the
@@ -71,25 +56,24 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
     have key step 0, which is in no order (that of a video without any other is ``0``). Where ``decode.time`` is
     ``auto``, the share of time is chosen once, on videos that may be learned from, and holds for both scopes.
 
-    Of the settings, ``decode`` (with K resolved to a number), ``procedure`` and the blocks of the decoder are read.
+    K is a number by now. ``chain`` are the settings of the mean field by which the share of time is chosen, ``learner``
+    learns the procedure.
 
     Raises
     ------
     RgwotError
-        For an unknown decoder, one that cannot label videos held out, or a K that is not a number of 2 or more, or is
-        above the number of samples.
+        For a decoder that cannot label videos held out, or a K that is not a number of 2 or more, or is above the
+        number of samples.
     """
-    if decoder not in CLUSTERING:
-        raise RgwotError(f"decoder {decoder!r}: not known; {nearest(decoder, CLUSTERING)}")
     samples = sum(len(video.time_s) for video in task.part(held_out=False).values())
-    K, surplus = resolved_K(settings.decode.K), settings.decode.surplus
+    K, surplus = resolved_K(settings.K), settings.surplus
     check_number(K, surplus, samples)
     from threadpoolctl import threadpool_limits
 
     # Sums over threads depend on their number; one thread gives the same files everywhere.
     with threadpool_limits(limits=1):
-        time, choices = _time(task, K, settings, seed)
-        run = extended(CLUSTERING[decoder].bound(settings), time, surplus)
+        time, choices = _time(task, K, settings.time, chain, seed)
+        run = extended(rule, time, surplus)
 
         def decoding(video: str | None) -> Predict:
             return lambda frames: run(frames, K, generator_for(seed, video))
@@ -99,7 +83,7 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
         labels, joint, facts, made = _cluster_task(
             task, decoder, K, decoding(None), lambda frames: run(frames, K, other)
         )
-        numbers = consensus_numbers(task, labels, K, settings.procedure.learner)
+        numbers = consensus_numbers(task, labels, K, learner)
         labels = {name: renumbered(own, numbers) for name, own in labels.items()}
         learned = None if made is None else lambda: {**made(), NUMBERS: numbers}
         each = with_progress(log, f"{decoder}: videos by themselves", task.videos.items(), "video") if alone else ()
@@ -161,44 +145,12 @@ def find_key_steps(task: EmbeddedTask, decoder: str, settings: Settings, seed: i
     notes = [*task.notes, *no_background(background, surplus)]
     if notes:
         diagnostics["notes"] = notes
-    procedure = procedure_of(segments["task"], settings.procedure.learner, task.held_out)
+    procedure = procedure_of(segments["task"], learner, task.held_out)
     if whole:
         log.warning("%s/%s/seed%d: degenerate, the %s collapsed", task.method, decoder, seed, whole)
     for warning in warnings:
         log.warning("%s/%s/seed%d: %s", task.method, decoder, seed, warning)
     return KeySteps(segments, orders, procedure, diagnostics, learned)
-
-
-def embedded_task(stores: Sequence[FeatureStore], made: Embedder) -> EmbeddedTask:
-    """Embed the videos of a task, those that `rgwot.embedding.embed.embed` writes into a store."""
-    videos = {store.video: embedded_video(store, made.embed) for store in sorted(stores, key=lambda store: store.video)}
-    facts = made.facts
-    return with_both_parts(
-        EmbeddedTask(
-            videos,
-            (),
-            facts["features_fps"],
-            facts["method"],
-            tuple(sorted(made.held_out)),
-            tuple(facts.get("notes", ())),
-            facts.get("scales"),
-        ),
-        "features",
-    )
-
-
-def embedded_video(store: FeatureStore, embed: EmbedVideo) -> EmbeddedVideo:
-    """Embed one video.
-
-    Raises
-    ------
-    RgwotError
-        When it is no vector per sample, or a value is not finite.
-    """
-    found = checked(embed(store), store)
-    x = np.asarray(found.embedding, dtype=np.float64)
-    check_finite(x, f"features {store.video!r}")
-    return EmbeddedVideo(x, store.time_s, store.duration_s, float(store.native_fps), found.background)
 
 
 @dataclass(frozen=True)
@@ -280,8 +232,7 @@ def _cluster_task(
     if not task.held_out:
         return labels, made.cause, facts, made.decoded.learned
     if made.decoded.predict is None:
-        able = ", ".join(other for other in CLUSTERING if other != name)
-        raise RgwotError(f"decoder {name!r}: cannot label videos held out; use {able} or data.split=all")
+        raise RgwotError(f"decoder {name!r}: cannot label videos held out; take another decoder or data.split=all")
     new = task.part(held_out=True)
     applied = labelled(new.values(), task.features_fps, K, made.decoded.predict)
     whole = collapse.combine([made.cause, applied.cause])
@@ -295,14 +246,15 @@ def split_by_video(videos: Mapping[str, EmbeddedVideo], labels: NDArray[np.int64
     return dict(zip(videos, np.split(labels, borders), strict=True))
 
 
-def _time(task: EmbeddedTask, K: int, settings: Settings, seed: int) -> tuple[float, dict[str, Any]]:
+def _time(
+    task: EmbeddedTask, K: int, share: float | str, chain: MeanfieldSettings, seed: int
+) -> tuple[float, dict[str, Any]]:
     """Return the share of time, and how it was chosen where it is left to the videos that may be learned from."""
-    share = settings.decode.time
-    if share != "auto":
+    if not isinstance(share, str):
         return share, {}
     seen = task.part(held_out=False).values()
     x = np.concatenate([video.embedding for video in seen])
-    chosen, facts = choose_share(x, [len(video.time_s) for video in seen], K, settings.meanfield, seed)
+    chosen, facts = choose_share(x, [len(video.time_s) for video in seen], K, chain, seed)
     return chosen, {"time": facts}
 
 

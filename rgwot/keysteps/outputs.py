@@ -1,23 +1,19 @@
-"""What every decoder finds, and the folder it is written to: segments, orders, the procedure and diagnostics."""
+"""What every decoder finds: segments, orders, the procedure and diagnostics."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from rgwot.columns import SCOPES, SEGMENT_COLUMNS
 from rgwot.keysteps.interface import Learned
-from rgwot.keysteps.ordering import Order, format_order, rank_procedures
-from rgwot.paths import DIAGNOSTICS, KEYSTEPS, NAMES, ORDER, PROCEDURES, SEGMENTS, name_of
+from rgwot.keysteps.ordering import Order, format_order
 from rgwot.procedure import FOUND, Deviation, Procedure, Recording, deviations, learn, recordings_from_segments
-from rgwot.procedure.files import write_procedure
-from rgwot.records import SCOPES, SEGMENT_COLUMNS
-from rgwot.runtime.files import other_than, replacing, write_csv, write_json
 
 
 @dataclass(frozen=True)
@@ -64,21 +60,6 @@ class KeySteps:
     def deviations(self) -> list[Deviation]:
         """What every video does differently from the procedure."""
         return deviations(self.procedure, _recordings(self.segments["task"]))
-
-
-#: Finds what is in a folder beside key steps.
-NOT_KEY_STEPS = other_than({name_of(path) for path in (*KEYSTEPS, NAMES)})
-
-
-def write_keysteps(output_dir: str | Path, found: KeySteps) -> None:
-    """Write every file of a folder of key steps (`rgwot.paths.KEYSTEPS`); an existing one is replaced as a whole."""
-    with replacing(output_dir, NOT_KEY_STEPS) as folder:
-        folder.mkdir()
-        write_csv(found.segment_table, folder / name_of(SEGMENTS))
-        write_csv(found.order_table, folder / name_of(ORDER))
-        write_csv(rank_procedures(found.orders), folder / name_of(PROCEDURES))
-        write_procedure(folder, found.procedure, found.deviations)
-        write_json(found.diagnostics, folder / name_of(DIAGNOSTICS))
 
 
 def procedure_of(

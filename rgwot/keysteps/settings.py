@@ -10,6 +10,8 @@ from pydantic import Field
 from rgwot.blocks import Block, Count, NonNegative, Positive
 from rgwot.runtime.errors import RgwotError
 
+#: The decoder that writes the annotations.
+ANNOTATED = "annotated"
 #: Ways to learn the procedure (`rgwot.procedure.LEARNERS`) in a few words, the default first.
 LEARNER_NAMES: Mapping[str, str] = {
     "robust": "ours, for people who err and key steps that were found",

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from rgwot.config.methods import ANNOTATED
+from rgwot.columns import SCOPES
 from rgwot.keysteps.collapse import marks
 from rgwot.keysteps.ordering import order_of_segments
-from rgwot.keysteps.outputs import KeySteps, generator_for, procedure_of, write_keysteps
+from rgwot.keysteps.outputs import KeySteps, generator_for, procedure_of
+from rgwot.keysteps.settings import ANNOTATED
 from rgwot.procedure.learning import LEARNER
-from rgwot.records import SCOPES, read_annotations, read_manifest
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import frame_times, label_segments, scoring_frames, truth_labels
 
@@ -44,46 +43,6 @@ def random(duration_s: float, fps: Fraction, stride: int, K: int, generator: np.
 
 
 TRIVIAL_LABELS: Mapping[str, Trivial] = {"one_label": one_label, "uniform": uniform, "random": random}
-
-
-def decode_trivial(
-    manifest_csv: str | Path,
-    output_dir: str | Path,
-    decoder: str,
-    K: int | str,
-    seed: int,
-    stride: int,
-    held_out: Sequence[str] = (),
-    learner: str = LEARNER,
-    annotations_csv: str | Path | None = None,
-) -> dict[str, Any]:
-    """Write a trivial answer for every video of a manifest that is not skipped, in the files every decoder writes.
-
-    Both scopes hold the same segments: labels mean the same in every video by construction. An existing folder is
-    replaced as a whole. The decoder is ``one_label``, ``uniform`` or ``random``, which uses ``seed`` and labels every
-    ``stride``-th native frame; K is at least 1, and a word like ``gt`` must have become its number before. ``held_out``
-    are the only videos to be scored, as for the methods this answer is compared with; none means all. ``learner``
-    learns the procedure from the others. The decoder ``annotated`` writes the annotations instead, rasterised at every
-    ``stride``-th native frame by the rule ``exact``, with as many key steps as there are. Returns the content of
-    ``diagnostics.json``; a trivial answer is never marked degenerate, as nothing has collapsed.
-
-    Raises
-    ------
-    RgwotError
-        For a manifest without a usable video or with an unusable row, or annotations of nothing.
-    """
-    manifest = read_manifest(Path(manifest_csv))
-    skipped = manifest.loc[manifest["status"] == "skipped", "video"].tolist()
-    usable = manifest.loc[manifest["status"] != "skipped", ["video", "duration_s", "fps"]]
-    if usable.empty:
-        raise RgwotError(f"manifest {manifest_csv}: no usable video ({len(skipped)} skipped); expected at least one")
-    if decoder == ANNOTATED:
-        segments, K = _annotated(usable, annotations_csv, stride)
-    else:
-        segments = trivial_segments(usable.itertuples(index=False, name=None), decoder, K, seed, stride)
-    found = trivial_key_steps(segments, decoder, int(K), seed, held_out, learner, skipped)
-    write_keysteps(output_dir, found)
-    return found.diagnostics
 
 
 def trivial_segments(
@@ -141,16 +100,17 @@ def trivial_key_steps(
     return KeySteps(dict.fromkeys(SCOPES, segments), orders, procedure, diagnostics)
 
 
-def _annotated(
-    videos: pd.DataFrame, annotations_csv: str | Path | None, stride: int
+def annotated_segments(
+    videos: pd.DataFrame, annotations: pd.DataFrame, stride: int
 ) -> tuple[dict[str, pd.DataFrame], int]:
-    """Return the annotated segments of videos, background where there is none, and the largest key step."""
-    if annotations_csv is None:
-        raise RgwotError(f"decoder {ANNOTATED!r}: found no annotations, expected --annotations")
-    annotations = read_annotations(Path(annotations_csv))
+    """Return the annotated segments of videos, background where there is none, and the largest key step.
+
+    They are rasterised at every ``stride``-th native frame by the rule ``exact``. RgwotError where no video is
+    annotated.
+    """
     own = annotations[annotations["video"].isin(videos["video"])]
     if own.empty:
-        raise RgwotError(f"{annotations_csv}: no usable video is annotated; expected at least one")
+        raise RgwotError("annotations: no usable video is annotated; expected at least one")
     segments = {}
     for video, duration_s, fps in videos.to_numpy():
         frames, rows = scoring_frames(duration_s, fps, stride), own[own["video"] == video]

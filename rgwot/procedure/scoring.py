@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
@@ -16,8 +15,6 @@ from rgwot.evaluation.protocols import BACKGROUNDS, GRAPH, kept_frames, pooled_m
 from rgwot.procedure.conformance import deviations
 from rgwot.procedure.interface import Deviation, Edge, Procedure, Recording
 from rgwot.procedure.learning import learn, recordings_from_segments
-from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import read_csv
 from rgwot.timing import RULES
 
 
@@ -121,28 +118,6 @@ def graph_table(
 def edges_of(procedure: Procedure) -> set[tuple[Step, Step]]:
     """Return the edges of a procedure as pairs, START and END included."""
     return {(edge.before, edge.after) for edge in procedure.edges}
-
-
-def read_task_graph(path: str | os.PathLike[str]) -> Edges:
-    """Read the edges of a true task graph, a CSV with the columns ``key_step`` and ``needs``; both may be START or END.
-
-    Raises
-    ------
-    RgwotError
-        For another table, a key step that is no number, or a graph with a circle.
-    """
-    frame = read_csv(path, ("key_step", "needs"), {})
-    edges: set[tuple[Step, Step]] = set()
-    for row, (after, before) in enumerate(frame[["key_step", "needs"]].to_numpy(), start=2):
-        ends = {"START", "END"} & {before, after}
-        if not ends and not (str(before).isdecimal() and str(after).isdecimal()):
-            raise RgwotError(f"{path}: row {row}: found {after!r} needs {before!r}, expected numbers of key steps")
-        if not ends:
-            edges.add((int(before), int(after)))
-    try:
-        return restricted(edges, {step for edge in edges for step in edge})
-    except ValueError as error:
-        raise RgwotError(f"{path}: {error}") from None
 
 
 def with_graph(procedure: Procedure, graph: Edges) -> Procedure:

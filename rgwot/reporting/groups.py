@@ -11,13 +11,13 @@ import pandas as pd
 from rgwot.datasets.video_table import read_groups
 from rgwot.paths import DEVIATIONS, SEGMENTS, name_of
 from rgwot.procedure import recordings_from_segments
-from rgwot.procedure.files import read_deviation_list
 from rgwot.procedure.groups import ALPHA, LEVEL, MEASURES, PERMUTATIONS, TEST_COLUMNS, UNIT, compare_groups, few_videos
 from rgwot.procedure.words import join_words
 from rgwot.records import read_segments
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, PAGE, Drawn, sheet, short, styled, tell
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv
+from rgwot.stages.procedure import read_deviation_list
 
 #: Of a bar per group, how much of the space of a key step they take.
 FILLED = 0.8

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from rgwot.paths import DEVIATIONS, PROCEDURE, Run, name_of
 from rgwot.procedure import Deviation, Procedure
-from rgwot.procedure.files import read_deviation_list, read_procedure
 from rgwot.procedure.words import call, deviations_in_words, join_words, need_layers, repeats, sentence
 from rgwot.reporting.names import names_in, read_names
+from rgwot.stages.procedure import read_deviation_list, read_procedure
 
 #: Videos whose deviations are listed at most.
 MOST_VIDEOS = 20

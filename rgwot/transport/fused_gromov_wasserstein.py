@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
-from rgwot.config.radius import structure_radius
+from rgwot.losses.settings import structure_radius
 from rgwot.transport.semidual import tangent_part
 from rgwot.transport.sinkhorn import sinkhorn
 from rgwot.transport.structure import structure_product

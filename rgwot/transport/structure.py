@@ -16,7 +16,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from rgwot.config.radius import structure_radius
+from rgwot.losses.settings import structure_radius
 
 
 def structure_matrix_x(n: int, r: float, *, dtype: torch.dtype | None = None) -> Tensor:

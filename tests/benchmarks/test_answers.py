@@ -14,11 +14,11 @@ from human import rendered
 from pages import CONFIGS, renew
 from similarity import best_threshold, cross_similarity
 
+from rgwot.columns import SCORE_COLUMNS
 from rgwot.config.configuration import load_config, read_files
 from rgwot.config.experiments import Experiments, split_id
 from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.evaluation.background import Detection, detection
-from rgwot.records import SCORE_COLUMNS
 
 ROOT = Path(__file__).parents[2]
 TASKS = [Task("a", "tea"), Task("b", "tea"), Task("c", "soup")]

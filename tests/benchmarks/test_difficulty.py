@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from difficulty import kmeans_probe, largest_step_share, max_pool, measure, supervised_probe
 
+from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.features.index import write_index
 from rgwot.features.store import StoreWriter
-from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.runtime.errors import RgwotError
 
 

@@ -10,12 +10,12 @@ from typing import Any
 from rgwot.bundles.make import make_bundle
 from rgwot.config.methods import FAMILIES
 from rgwot.config.settings import build, flatten
-from rgwot.embedding.embed import embed
-from rgwot.embedding.train import train
 from rgwot.features.settings import FeatureSettings
-from rgwot.keysteps.decode import decode
 from rgwot.paths import EMBEDDINGS, SEGMENTS, Run, Tree
 from rgwot.records import read_segments
+from rgwot.stages.decode import decode
+from rgwot.stages.embed import embed
+from rgwot.stages.train import train
 
 FEATURES = FeatureSettings(weights="random", size=64, fps=10.0)
 SMALL: dict[str, Any] = {

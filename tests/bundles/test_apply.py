@@ -22,9 +22,9 @@ from rgwot.features.importing import import_features
 from rgwot.features.index import write_index
 from rgwot.features.store import open_store
 from rgwot.paths import Tree
-from rgwot.procedure.files import read_procedure
 from rgwot.records import read_deviations, read_diagnostics, read_segments
 from rgwot.runtime.errors import RgwotError
+from rgwot.stages.procedure import read_procedure
 
 Results = Callable[..., tuple[Path, Path]]
 

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from videos import write_video
 
+from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.datasets.manifest import write_manifest
-from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS, read_annotations, read_manifest
+from rgwot.records import read_annotations, read_manifest
 from rgwot.runtime.errors import RgwotError
 
 NTSC = Fraction(30000, 1001)

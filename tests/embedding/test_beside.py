@@ -10,11 +10,11 @@ import pytest
 from with_defaults import fit_by
 
 from rgwot.config.settings import Settings
-from rgwot.embedding.embed import embed
 from rgwot.embedding.pooled import unit_rows
-from rgwot.embedding.stored import read_embeddings
-from rgwot.embedding.train import train
 from rgwot.features.index import open_stores
+from rgwot.stages.embed import embed
+from rgwot.stages.embedded import read_embeddings
+from rgwot.stages.train import train
 
 SHARE = 0.7
 

@@ -14,12 +14,13 @@ from phases import FPS
 from rgwot.config.methods import FAMILIES
 from rgwot.config.settings import Settings, build
 from rgwot.embedding import model
-from rgwot.embedding.embed import embed
-from rgwot.embedding.model import encoder_of, load_model
-from rgwot.embedding.stored import read_embeddings
-from rgwot.embedding.train import train
+from rgwot.embedding.model import encoder_of
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
+from rgwot.stages.embed import embed
+from rgwot.stages.embedded import read_embeddings
+from rgwot.stages.model import load_model
+from rgwot.stages.train import train
 
 LENGTHS = {"a%20b": 9, "empty": 0, "c": 23}
 

@@ -12,13 +12,13 @@ from with_defaults import fit_by
 
 from rgwot.config.settings import Settings, build
 from rgwot.embedding import projection as projected
-from rgwot.embedding.embed import embed
 from rgwot.embedding.projection import fit_projection, moments
-from rgwot.embedding.stored import read_embeddings
-from rgwot.embedding.train import long_window, train
 from rgwot.embedding.whitened import speed
 from rgwot.features.index import open_stores
 from rgwot.runtime.errors import RgwotError
+from rgwot.stages.embed import embed
+from rgwot.stages.embedded import read_embeddings
+from rgwot.stages.train import long_window, train
 
 
 def test_places_are_white_over_the_videos(make_task: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:

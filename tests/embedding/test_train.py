@@ -20,11 +20,11 @@ from rgwot.embedding import loop
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder
 from rgwot.embedding.loop import Record, Trainer, objective
-from rgwot.embedding.resume import Checkpoint
-from rgwot.embedding.train import build_encoder, inactive_prior, recipe_of, train
 from rgwot.features.index import open_stores
 from rgwot.losses.interface import PairBatch
 from rgwot.runtime.errors import RgwotError
+from rgwot.stages.resume import Checkpoint
+from rgwot.stages.train import build_encoder, inactive_prior, recipe_of, train
 
 Make = Callable[..., Settings]
 

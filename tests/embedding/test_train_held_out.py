@@ -11,10 +11,10 @@ import torch
 from phases import write_video
 
 from rgwot.config.settings import Settings
-from rgwot.embedding.embed import embed
-from rgwot.embedding.stored import read_embeddings
-from rgwot.embedding.train import train
 from rgwot.runtime.errors import RgwotError
+from rgwot.stages.embed import embed
+from rgwot.stages.embedded import read_embeddings
+from rgwot.stages.train import train
 
 Make = Callable[..., Settings]
 LENGTHS = (20, 26, 31, 24, 0)

@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rgwot.evaluation.evaluate import evaluate
+from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS, SCORE_COLUMNS
 from rgwot.evaluation.protocols import PROTOCOLS, score
-from rgwot.keysteps.trivial import decode_trivial
 from rgwot.procedure import learn, recordings_from_segments
-from rgwot.procedure.files import read_procedure
-from rgwot.procedure.scoring import graph_table, read_task_graph
-from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS, SCORE_COLUMNS
+from rgwot.procedure.scoring import graph_table
 from rgwot.runtime.errors import RgwotError
+from rgwot.stages.decode import decode_trivial
+from rgwot.stages.evaluate import evaluate
+from rgwot.stages.procedure import read_procedure, read_task_graph
 
 IDENTITY = {"dataset": "demo", "task": "assembly", "method": "rgwot", "decoder": "graphcut", "seed": 0}
 SCOPES = ("task", "video")

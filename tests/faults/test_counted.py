@@ -10,10 +10,10 @@ from checkouts import REPOSITORY
 from videos import write_video
 
 from rgwot.datasets.manifest import write_manifest
-from rgwot.evaluation.evaluate import evaluate
-from rgwot.keysteps.trivial import decode_trivial
 from rgwot.reporting.tables.kinds import kind_of
 from rgwot.reporting.tables.spec import find_table, load_tables
+from rgwot.stages.decode import decode_trivial
+from rgwot.stages.evaluate import evaluate
 
 IDENTITY = {"dataset": "demo", "task": "assembly", "method": "none", "decoder": "one_label", "seed": 0}
 

@@ -14,12 +14,12 @@ from scripted import script_command
 from videos import write_video
 
 from rgwot.config.settings import build, flatten
-from rgwot.embedding.train import train
 from rgwot.features.extract import extract
 from rgwot.features.settings import FeatureSettings
 from rgwot.features.store import StoreWriter, open_store
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
+from rgwot.stages.train import train
 
 FEATURES = {"features": {"fps": 30, "size": 32, "weights": "random"}}
 TRAINING = {

@@ -15,16 +15,15 @@ import pytest
 from embedded import write_store
 from with_defaults import decode_by, fuzzy_cmeans
 
+from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.methods import CLUSTERING
 from rgwot.config.settings import Settings, build
-from rgwot.evaluation.evaluate import evaluate
 from rgwot.keysteps import decode as stage
-from rgwot.keysteps.decode import decode
 from rgwot.keysteps.fuzzy_cmeans import frame_of, memberships_in
 from rgwot.keysteps.interface import Decoded, Frames
-from rgwot.keysteps.trivial import decode_trivial
-from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.runtime.errors import RgwotError
+from rgwot.stages.decode import decode, decode_trivial
+from rgwot.stages.evaluate import evaluate
 
 FPS = 2.0
 NAMES = sorted(CLUSTERING)

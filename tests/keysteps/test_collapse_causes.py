@@ -13,9 +13,9 @@ from embedded import write_store
 
 from rgwot.config.methods import CLUSTERING, DecodeSettings
 from rgwot.config.settings import Settings, build
-from rgwot.evaluation.evaluate import evaluate
-from rgwot.keysteps.decode import decode
 from rgwot.keysteps.settings import GraphcutSettings
+from rgwot.stages.decode import decode
+from rgwot.stages.evaluate import evaluate
 
 MANIFEST = "video,name,path,annotation,duration_s,fps,width,height,status,reason"
 FPS, K = 2.0, 7

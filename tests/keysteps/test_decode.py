@@ -11,8 +11,8 @@ from embedded import write_store
 
 from rgwot.config.methods import CLUSTERING, DecodeSettings
 from rgwot.config.settings import Settings, build
-from rgwot.keysteps.decode import decode
 from rgwot.runtime.errors import RgwotError
+from rgwot.stages.decode import decode
 
 FPS = 2.0
 FILES = ["segments.csv", "order.csv", "procedures.csv", "procedure.json", "deviations.csv", "diagnostics.json"]

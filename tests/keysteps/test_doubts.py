@@ -13,11 +13,12 @@ from embedded import write_store
 from rgwot import discover
 from rgwot.config.importing import ImportSettings
 from rgwot.config.settings import build
+from rgwot.embedding.scales import Spread, scales_differ
 from rgwot.features.importing import import_features
-from rgwot.features.scales import Spread, scales_differ
 from rgwot.features.store import open_store
-from rgwot.keysteps.decode import NO_BACKGROUND, decode
+from rgwot.keysteps.decode import NO_BACKGROUND
 from rgwot.keysteps.doubts import doubts
+from rgwot.stages.decode import decode
 
 SOUND: dict[str, Any] = {
     "K": 6,

@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rgwot.keysteps.trivial import TRIVIAL_LABELS, decode_trivial, random, uniform
+from rgwot.columns import MANIFEST_COLUMNS
+from rgwot.keysteps.trivial import TRIVIAL_LABELS, random, uniform
 from rgwot.procedure import FOUND
-from rgwot.procedure.files import read_procedure
 from rgwot.procedure.learners import SLIP
-from rgwot.records import MANIFEST_COLUMNS, read_deviations
+from rgwot.records import read_deviations
 from rgwot.runtime.errors import RgwotError
+from rgwot.stages.decode import decode_trivial
+from rgwot.stages.procedure import read_procedure
 
 
 def manifest(folder: Path, **changed: object) -> Path:

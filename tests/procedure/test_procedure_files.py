@@ -10,13 +10,13 @@ from click.testing import CliRunner
 from planted import recordings
 
 from rgwot.cli import cli
+from rgwot.columns import DEVIATION_COLUMNS
 from rgwot.config.settings import Settings
 from rgwot.keysteps.settings import LEARNER_NAMES as NAMES
 from rgwot.procedure import FOUND, LEARNERS, Event, deviations, learn
-from rgwot.procedure.files import read_deviation_list, read_procedure, read_recordings, write_procedure
 from rgwot.procedure.learning import LEARNER
-from rgwot.records import DEVIATION_COLUMNS
 from rgwot.runtime.errors import RgwotError
+from rgwot.stages.procedure import read_deviation_list, read_procedure, read_recordings, write_procedure
 
 RECORDINGS = recordings((1, 2, 3), (1, 3, 2), (1, 2, 3), (2, 1, 3, 1), (1, 3))
 

@@ -11,8 +11,9 @@ from planted import recordings
 
 from rgwot.evaluation.graphs import needs_of
 from rgwot.procedure import Recording, learn
-from rgwot.procedure.scoring import edges_of, read_task_graph, score_procedure, with_graph
+from rgwot.procedure.scoring import edges_of, score_procedure, with_graph
 from rgwot.runtime.errors import RgwotError
+from rgwot.stages.procedure import read_task_graph
 
 
 def renamed(videos: list[Recording], names: dict[int, int]) -> list[Recording]:

@@ -9,14 +9,15 @@ import yaml
 from table_helpers import REPOSITORY, write_scores
 
 from rgwot import paths
+from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.experiments import split_id
 from rgwot.config.settings import build
 from rgwot.datasets import registry
-from rgwot.embedding.stored import EmbeddedVideo, write_embedded
+from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.features.store import StoreWriter
-from rgwot.keysteps.decode import decode
-from rgwot.records import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.runtime.files import write_rows
+from rgwot.stages.decode import decode
+from rgwot.stages.embedded import write_embedded
 from rgwot.study import datasets, tables
 from rgwot.study.study import Study
 

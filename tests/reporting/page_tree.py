@@ -15,15 +15,15 @@ from rgwot import paths
 from rgwot.config.methods import DecodeSettings
 from rgwot.config.settings import Settings
 from rgwot.datasets.manifest import write_manifest
-from rgwot.embedding.stored import EmbeddedVideo, write_embedded
-from rgwot.evaluation.evaluate import evaluate
-from rgwot.keysteps.decode import decode
-from rgwot.keysteps.trivial import decode_trivial
+from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.paths import Run, Tree
 from rgwot.records import read_annotations, read_manifest
 from rgwot.reporting.page.pictures import write_strips
 from rgwot.reporting.page.render import write_page
 from rgwot.reporting.page.view import write_view
+from rgwot.stages.decode import decode, decode_trivial
+from rgwot.stages.embedded import write_embedded
+from rgwot.stages.evaluate import evaluate
 from rgwot.timing import truth_labels
 
 SECONDS = 6

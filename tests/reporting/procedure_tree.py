@@ -10,16 +10,17 @@ import numpy as np
 import pandas as pd
 
 from rgwot import paths
+from rgwot.columns import SEGMENT_COLUMNS
 from rgwot.keysteps.ordering import rank_procedures, video_order
 from rgwot.keysteps.outputs import procedure_of
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Edge, Node, Procedure, deviations, recordings_from_segments
-from rgwot.procedure.files import write_procedure
 from rgwot.procedure.interface import END, START, VideoFit
 from rgwot.procedure.learning import LEARNER
-from rgwot.records import SEGMENT_COLUMNS, read_segments
+from rgwot.records import read_segments
 from rgwot.reporting.page.procedure import MOST_DEVIATIONS
 from rgwot.reporting.page.render import write_page
+from rgwot.stages.procedure import write_procedure
 
 RUN = Run("whitened", "meanfield", 0)
 #: Seconds of every segment.

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from rgwot.procedure import Event, Procedure, Recording, deviations, learn
-from rgwot.procedure.files import write_procedure
 from rgwot.reporting.export.interface import ExportedVideo, LabelledSegment, export, export_keysteps, read_graph
 from rgwot.runtime.errors import RgwotError
+from rgwot.stages.procedure import write_procedure
 
 NAME = 'pour <b>"oil"</b> & stir\\'
 #: Key step 4 in three of eight videos.

@@ -241,12 +241,12 @@ def test_the_list_of_pages(made: Task, tmp_path: Path) -> None:
 def test_names_are_used_by_figures_and_on_the_terminal(made: Task, tmp_path: Path) -> None:
     import matplotlib.pyplot as plt
 
-    from rgwot.procedure.files import read_procedure
     from rgwot.records import read_annotations, read_manifest
     from rgwot.reporting.figures.segments import segment_bars
     from rgwot.reporting.figures.style import save
     from rgwot.reporting.names import names_in, read_names
     from rgwot.reporting.show import procedure_lines
+    from rgwot.stages.procedure import read_procedure
 
     folder = made.tree.keysteps(FIRST)
     table = pd.read_csv(folder / "segments.csv")

@@ -16,7 +16,7 @@ from PIL import Image
 from videos import number, write_video
 
 from rgwot.config.methods import TransportSettings
-from rgwot.embedding.stored import EmbeddedVideo
+from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import named_order, names_in, names_of, read_names, result_id
 from rgwot.reporting.page.pictures import STRIP_FRAMES, STRIP_HEIGHT, strip_times, write_strips

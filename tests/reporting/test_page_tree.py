@@ -16,8 +16,9 @@ from sklearn.metrics import adjusted_rand_score
 from tree_cut import cut
 
 from rgwot import paths
-from rgwot.embedding.stored import EmbeddedVideo
-from rgwot.records import SEGMENT_COLUMNS, read_segments
+from rgwot.columns import SEGMENT_COLUMNS
+from rgwot.embedding.interface import EmbeddedVideo
+from rgwot.records import read_segments
 from rgwot.reporting.page.view import tree_of
 from rgwot.timing import predicted_labels, runs
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from table_helpers import REPOSITORY, write_run
 
-from rgwot.records import SCORE_COLUMNS
+from rgwot.columns import SCORE_COLUMNS
 from rgwot.reporting.tables.kinds import kind_of
 from rgwot.reporting.tables.scores import make_row
 from rgwot.reporting.tables.spec import SettingsTable, Table, load_tables

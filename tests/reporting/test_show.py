@@ -4,8 +4,8 @@ from click.testing import CliRunner
 
 from rgwot.cli.reporting import show
 from rgwot.procedure import Event, Recording, deviations, learn
-from rgwot.procedure.files import write_procedure
 from rgwot.reporting.show import drawn, procedure_lines
+from rgwot.stages.procedure import write_procedure
 
 
 def recordings(*orders: tuple[int, ...]) -> list[Recording]:

@@ -13,7 +13,7 @@ from checkouts import Checkout
 from videos import write_scene
 
 from rgwot.config.synthetic import SynthSettings
-from rgwot.procedure.files import read_procedure
+from rgwot.stages.procedure import read_procedure
 from rgwot.synthetic.looks import task_look
 from rgwot.synthetic.plan import plan
 from rgwot.synthetic.scenes import Scene

@@ -6,7 +6,7 @@ from rgwot.study.script import stage
 
 with stage(snakemake, "decode") as job:
     from rgwot.config.experiments import split_id
-    from rgwot.keysteps.decode import decode
+    from rgwot.stages.decode import decode
 
     decode(
         Path(snakemake.input.embeddings),

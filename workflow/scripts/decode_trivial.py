@@ -7,8 +7,8 @@ from rgwot.study.script import stage
 with stage(snakemake, "decode") as job:
     from rgwot.config.experiments import split_id
     from rgwot.keysteps.settings import resolved_K
-    from rgwot.keysteps.trivial import decode_trivial
     from rgwot.records import read_manifest
+    from rgwot.stages.decode import decode_trivial
 
     manifest = Path(snakemake.input.manifest)
     decode_trivial(

@@ -5,8 +5,8 @@ from pathlib import Path
 from rgwot.study.script import stage
 
 with stage(snakemake, "embed") as job:
-    from rgwot.embedding.embed import embed
     from rgwot.features.index import indexed_videos
+    from rgwot.stages.embed import embed
 
     index, model = Path(snakemake.input.index), snakemake.input.get("model")
     embed(

@@ -5,9 +5,9 @@ from rgwot.study.script import stage
 with stage(snakemake, "evaluate") as job:
     from functools import partial
 
-    from rgwot.evaluation.evaluate import evaluate
-    from rgwot.procedure.files import read_procedure
-    from rgwot.procedure.scoring import graph_table, read_task_graph
+    from rgwot.procedure.scoring import graph_table
+    from rgwot.stages.evaluate import evaluate
+    from rgwot.stages.procedure import read_procedure, read_task_graph
 
     files, scoring = snakemake.input, job.settings.evaluation
     graph = read_task_graph(files.graph[0]) if files.graph else None

@@ -5,8 +5,8 @@ from pathlib import Path
 from rgwot.study.script import stage
 
 with stage(snakemake, "train") as job:
-    from rgwot.embedding.train import train
     from rgwot.features.index import indexed_videos
+    from rgwot.stages.train import train
 
     index = Path(snakemake.input.index)
     train(

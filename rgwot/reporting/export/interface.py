@@ -17,11 +17,11 @@ from networkx import DiGraph
 from rgwot import paths
 from rgwot.datasets.names import stem_of
 from rgwot.paths import Run, Tree
-from rgwot.procedure.files import read_procedure
 from rgwot.records import read_manifest, read_segments
 from rgwot.reporting.names import as_named, names_in, read_names
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.provenance import own_folder
+from rgwot.stages.procedure import read_procedure
 
 log = logging.getLogger(__name__)
 

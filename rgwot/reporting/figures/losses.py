@@ -40,7 +40,8 @@ class Losses(OfTasks):
 
     def draw(self, plan: Tasks) -> Drawn:
         """Draw each term in a panel."""
-        from rgwot.records import TERMS, read_history
+        from rgwot.columns import TERMS
+        from rgwot.records import read_history
 
         runs: dict[str, list[pd.DataFrame]] = {}
         for run in (run for task in plan.shown for run in task.runs):

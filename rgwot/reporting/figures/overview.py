@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rgwot import paths
-from rgwot.config.radius import structure_radius
+from rgwot.losses.settings import structure_radius
 from rgwot.reporting.figures.style import GREY, Axes, Drawn, sheet, step_legend, step_style, tell
 from rgwot.reporting.figures.videos import Array, OfRun, Side, TaskLabels, Tasks, named, read_pair, stretches, transport
 

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from rgwot import paths
-from rgwot.config.radius import structure_radius
+from rgwot.losses.settings import structure_radius
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, Axes, Drawn, sheet, step_legend, step_style, tell
 from rgwot.reporting.figures.videos import (
     Array,

@@ -13,8 +13,8 @@ from pydantic import Field
 
 from rgwot import paths
 from rgwot.config.experiments import SYMBOLS, family_of, split_id
-from rgwot.config.radius import structure_radius
 from rgwot.evaluation.protocols import PROTOCOLS
+from rgwot.losses.settings import structure_radius
 from rgwot.reporting.entries import Beside, Part
 from rgwot.reporting.figures.interface import Figure, Plan, PlannedRun, Run, Study, settings_of
 from rgwot.reporting.figures.style import DASHES, GREY, Axes, Drawn, line_style, sheet, tell
@@ -199,7 +199,8 @@ def _sweep(panel: SweepPanel, study: Study, several: bool, levels: Sequence[Run]
 
 def read_runs(runs: Iterable[PlannedRun], how: Mapping[str, str]) -> pd.DataFrame:
     """Read the scores of some runs that were made in one way: a row per run, a column per metric."""
-    from rgwot.records import IDENTITY, read_scores
+    from rgwot.columns import IDENTITY
+    from rgwot.records import read_scores
 
     scores = read_scores(dict.fromkeys(run.at(paths.SCORES) for run in runs))
     own = scores[(scores[list(how)] == list(how.values())).all(axis=1)]

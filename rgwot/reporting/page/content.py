@@ -16,14 +16,15 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 from rgwot import __version__, paths
-from rgwot.config.methods import ANNOTATED
+from rgwot.columns import CELL
 from rgwot.evaluation.agreement import Agreement
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.keysteps.doubts import SAME, seeds_differ
 from rgwot.keysteps.ordering import order_of_segments, rank_procedures
+from rgwot.keysteps.settings import ANNOTATED
 from rgwot.paths import Run, Tree
 from rgwot.procedure.groups import LEVEL, MEASURES, OF_GROUP, few_videos
-from rgwot.records import CELL, read_annotations, read_manifest, read_scores
+from rgwot.records import read_annotations, read_manifest, read_scores
 from rgwot.reporting.compare import RATE, Answer, Comparison, compare, compare_pairs, parts, read_answer
 from rgwot.reporting.groups import about, impossible, read_group_table, sizes
 from rgwot.reporting.names import read_names

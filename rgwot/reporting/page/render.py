@@ -24,8 +24,9 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rgwot import paths
+from rgwot.columns import TERMS
 from rgwot.paths import Run, Tree
-from rgwot.records import TERMS, read_manifest, read_scores
+from rgwot.records import read_manifest, read_scores
 from rgwot.reporting.figures.style import DASHES, LINE_COLOURS, Drawn
 from rgwot.reporting.names import named_order
 from rgwot.reporting.page.content import Content, gather, link

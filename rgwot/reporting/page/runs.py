@@ -12,17 +12,19 @@ import numpy as np
 import pandas as pd
 
 from rgwot import paths
+from rgwot.columns import TERMS
 from rgwot.config.experiments import split_id
-from rgwot.config.methods import ANNOTATED, FAMILIES, TRIVIAL
+from rgwot.config.methods import FAMILIES, TRIVIAL
 from rgwot.keysteps.relative_time import KEEPS, SAME_ORDER
+from rgwot.keysteps.settings import ANNOTATED
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Procedure
-from rgwot.procedure.files import read_deviation_list, read_procedure
-from rgwot.records import TERMS, read_diagnostics, read_history, read_orders, read_procedures, read_segments
+from rgwot.records import read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.figures.losses import smoothed
 from rgwot.reporting.matching import match_to_steps
 from rgwot.reporting.names import RunNames, names_of, result_id
 from rgwot.runtime.errors import RgwotError
+from rgwot.stages.procedure import read_deviation_list, read_procedure
 
 #: Points of a training curve; nobody could distinguish more.
 CURVE_POINTS = 200

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rgwot.config.methods import TransportSettings
 from rgwot.config.settings import Settings
-from rgwot.embedding.stored import EmbeddedVideo, read_embeddings
+from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.keysteps.tree import grow
 from rgwot.records import read_manifest, read_segments
 from rgwot.reporting.figures.tsne import embed_2d
@@ -31,10 +31,11 @@ from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, 
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_text
 from rgwot.runtime.progress import with_progress
+from rgwot.stages.embedded import read_embeddings
 from rgwot.timing import label_segments, predicted_labels
 
 if TYPE_CHECKING:
-    from rgwot.embedding.stored import EmbeddedVideo
+    from rgwot.embedding.interface import EmbeddedVideo
 
 
 #: Frames shown of every key step.

@@ -11,9 +11,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from rgwot.columns import CELL
 from rgwot.evaluation.metrics import f1
 from rgwot.evaluation.protocols import ALSO
-from rgwot.records import CELL, read_scores
+from rgwot.records import read_scores
 from rgwot.reporting.tables.metrics import METRICS, OWN
 from rgwot.reporting.tables.spec import UNKNOWN, AnyTable, Place, Reported, ReportedMethod, Row, Table
 from rgwot.runtime.errors import RgwotError

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from rgwot.columns import DEVIATION_COLUMNS
+from rgwot.evaluation.graphs import Edges, Step, restricted
 from rgwot.paths import DEVIATIONS, PROCEDURE, name_of
 from rgwot.procedure.interface import Deviation, Procedure, Recording
 from rgwot.procedure.learning import recordings_from_segments
-from rgwot.records import DEVIATION_COLUMNS, read_deviations
+from rgwot.records import read_deviations
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv, read_yaml, write_csv, write_json
 
@@ -85,3 +87,25 @@ def read_recordings(path: str | os.PathLike[str]) -> tuple[list[Recording], dict
             if key_step and name:
                 names.setdefault(key_step, name)
     return recordings_from_segments(frame), names
+
+
+def read_task_graph(path: str | os.PathLike[str]) -> Edges:
+    """Read the edges of a true task graph, a CSV with the columns ``key_step`` and ``needs``; both may be START or END.
+
+    Raises
+    ------
+    RgwotError
+        For another table, a key step that is no number, or a graph with a circle.
+    """
+    frame = read_csv(path, ("key_step", "needs"), {})
+    edges: set[tuple[Step, Step]] = set()
+    for row, (after, before) in enumerate(frame[["key_step", "needs"]].to_numpy(), start=2):
+        ends = {"START", "END"} & {before, after}
+        if not ends and not (str(before).isdecimal() and str(after).isdecimal()):
+            raise RgwotError(f"{path}: row {row}: found {after!r} needs {before!r}, expected numbers of key steps")
+        if not ends:
+            edges.add((int(before), int(after)))
+    try:
+        return restricted(edges, {step for edge in edges for step in edge})
+    except ValueError as error:
+        raise RgwotError(f"{path}: {error}") from None

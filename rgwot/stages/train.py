@@ -14,23 +14,24 @@ import numpy as np
 import torch
 
 from rgwot.config.methods import EMBEDDING_KINDS, LOSSES
-from rgwot.config.radius import structure_radius
 from rgwot.config.registry import blocks, load
 from rgwot.config.settings import EXECUTION, Settings
 from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, seeded
+from rgwot.embedding.interface import VideoFeatures
 from rgwot.embedding.loop import Recipe, Record, Trainer, per_second
 from rgwot.embedding.model import embed_by_model
-from rgwot.embedding.resume import Checkpoint, stop_requested
 from rgwot.embedding.sampler import Stream, draw_videos, generator
 from rgwot.embedding.settings import EncoderSettings
 from rgwot.features.index import common_attributes, open_stores
 from rgwot.features.store import FeatureStore
+from rgwot.losses.settings import structure_radius
 from rgwot.paths import HISTORY, MACHINE, MODEL, name_of
 from rgwot.runtime.device import hardware, resolve_device
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_json, write_rows, write_tensors
 from rgwot.runtime.progress import Progress
+from rgwot.stages.resume import Checkpoint, stop_requested
 
 log = logging.getLogger(__name__)
 
@@ -169,23 +170,24 @@ def fit_encoder(
     }
     checkpoint = None
     if resume is not None:
-        videos = [[store.video, *store.shape, store.duration_s, str(store.native_fps)] for store in stores]
-        identity = {**{key: known[key] for key in ("settings", "seed", "features")}, "videos": videos}
+        shapes = [[store.video, *store.shape, store.duration_s, str(store.native_fps)] for store in stores]
+        identity = {**{key: known[key] for key in ("settings", "seed", "features")}, "videos": shapes}
         checkpoint = Checkpoint(resume, identity)
 
-    sources, projection = stores, None
+    videos: Sequence[VideoFeatures] = stores
+    projection = None
     norm = settings.encoder.input_norm
     if norm == "whitened" or (norm == "auto" and all(store.vectors for store in stores)):
         from rgwot.embedding.projection import fit_projection
 
         projection = fit_projection(stores, settings.encoder.speed)
-        stores = [projection(store) for store in stores]
+        videos = [projection(store) for store in stores]
     elif settings.encoder.speed:
         raise RgwotError(
             f"encoder.speed: found features that are not whitened (encoder.input_norm={norm}), expected whitened ones; "
             "add encoder.input_norm=whitened"
         )
-    bank = FeatureBank(stores, settings.train.memory_gb, place, settings.train.gpu_memory_gb)
+    bank = FeatureBank(videos, settings.train.memory_gb, place, settings.train.gpu_memory_gb)
     weights = str(stores[0].attributes.get("weights"))
     encoder, architecture = build_encoder(settings.encoder, settings.train.precision, seed, bank, weights)
     trainer = Trainer(encoder.to(place), bank, recipe_of(settings), seed)
@@ -202,8 +204,8 @@ def fit_encoder(
     if settings.encoder.beside:
         from rgwot.embedding.projection import fit_beside
 
-        embed = embed_by_model(model, float(sources[0].attributes["fps"]), place.type, None)
-        found = fit_beside(sources, embed)
+        embed = embed_by_model(model, stores[0].fps, place, None)
+        found = fit_beside(stores, embed)
         model["beside"] = {name: torch.from_numpy(array) for name, array in found.items()}
     return Trained(model, trainer.history, checkpoint)
 

@@ -9,15 +9,13 @@ has the N ids, ``duration_s`` and ``native_fps`` are as long. Methods that tell 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import zarr
-from numpy.typing import NDArray
 
+from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo, check_finite, with_both_parts
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.files import replacing
 from rgwot.runtime.provenance import remake
@@ -26,41 +24,6 @@ from rgwot.timing import parse_rate
 
 #: Bytes of a chunk, about.
 CHUNK_BYTES = 2**24
-
-
-@dataclass(frozen=True)
-class EmbeddedVideo:
-    """Embeddings (T, D) of one video, sample times (T,) and its length in seconds, native frames per second.
-
-    ``background`` (T,), where the embedding stage has an opinion: these samples take no part in the clustering.
-    """
-
-    embedding: NDArray[Any]
-    time_s: NDArray[np.float64]
-    duration_s: float
-    native_fps: float | Fraction
-    background: NDArray[np.bool_] | None = None
-
-
-@dataclass(frozen=True)
-class EmbeddedTask:
-    """Every video of a task by id, in the order of the ids; those without a frame are listed in ``empty``.
-
-    ``held_out`` names the videos the clustering must not see, also those without a frame; ``notes`` are sentences about
-    the training of the embedding. ``scales`` is how far the scales of the features' channels differ, where they weigh.
-    """
-
-    videos: Mapping[str, EmbeddedVideo]
-    empty: tuple[str, ...]
-    features_fps: float
-    method: str
-    held_out: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    scales: float | None = None
-
-    def part(self, held_out: bool) -> dict[str, EmbeddedVideo]:
-        """Return the videos that are held out, or the others."""
-        return {name: video for name, video in self.videos.items() if (name in self.held_out) == held_out}
 
 
 def write_embedded(path: Path, videos: Mapping[str, EmbeddedVideo], facts: Mapping[str, Any]) -> None:
@@ -139,24 +102,3 @@ def _read(store: Path) -> EmbeddedTask:
         about.get("scales"),
     )
     return with_both_parts(task, f"embeddings {store}")
-
-
-def with_both_parts(task: EmbeddedTask, where: str) -> EmbeddedTask:
-    """Return the task, or raise RgwotError where all or none of its videos with frames are held out."""
-    present = len(set(task.held_out).intersection(task.videos))
-    if task.held_out and not 0 < present < len(task.videos):
-        raise RgwotError(
-            f"{where}: {present} of {len(task.videos)} videos with a frame are held out, expected some and not "
-            "all; see the feature index for videos without one, or take another data.split_seed"
-        )
-    return task
-
-
-def check_finite(x: NDArray[np.float64], where: str) -> None:
-    """Raise RgwotError where an embedding (T, D) has a value that is not finite."""
-    if not np.isfinite(x).all():
-        bad = int((~np.isfinite(x)).any(axis=1).sum())
-        raise RgwotError(
-            f"{where}: {bad} of {len(x)} samples are not finite; "
-            "expected numbers; train again with a smaller train.lr or with train.precision float32"
-        )

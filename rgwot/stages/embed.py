@@ -7,18 +7,24 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import EMBEDDING_KINDS, FAMILIES
 from rgwot.config.settings import Settings
-from rgwot.embedding.interface import Embedded, EmbedVideo, Fit
-from rgwot.embedding.stored import EmbeddedVideo, write_embedded
+from rgwot.embedding.interface import (
+    EmbeddedTask,
+    EmbeddedVideo,
+    EmbedVideo,
+    Fit,
+    checked,
+    embedded_video,
+    with_both_parts,
+)
+from rgwot.embedding.scales import usual_ratio
 from rgwot.features.index import open_stores
-from rgwot.features.scales import usual_ratio
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
+from rgwot.stages.embedded import write_embedded
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +44,7 @@ def embed(
 ) -> None:
     """Embed every frame of every video of a task that has frames.
 
-    Writes what `rgwot.embedding.stored` describes, with the attributes ``method``, ``seed`` and ``features_fps``.
+    Writes what `rgwot.stages.embedded` describes, with the attributes ``method``, ``seed`` and ``features_fps``.
     Where videos were held out, ``held_out`` names them, those without frames too. ``notes`` are sentences about the
     training that a reader of its results should know, ``scales`` is how far the scales of the features' channels
     differ, where they are known and weigh on the embedding.
@@ -49,7 +55,7 @@ def embed(
     index_csv, features_dir
         Feature index of the task, and the directory of its stores.
     model_path
-        ``model.pt`` as written by `rgwot.embedding.train`; None for a method without an encoder, which is fitted here.
+        ``model.pt`` as written by `rgwot.stages.train`; None for a method without an encoder, which is fitted here.
     output_zarr
         Directory to write, replaced when it exists.
     method
@@ -78,7 +84,7 @@ def embed(
     model = None
     if model_path is not None:
         # Not at the top: a method without an encoder need not wait for PyTorch.
-        from rgwot.embedding.model import load_model
+        from rgwot.stages.model import load_model
 
         model = load_model(model_path)
     made = embedder(stores, settings or Settings(), model, method, seed, device, threads, held_out)
@@ -122,7 +128,7 @@ def embedder(
     RgwotError
         When the model was trained on other features, or the method needs a model and none is given.
     """
-    fps = float(stores[0].attributes["fps"])
+    fps = stores[0].fps
     scales = usual_ratio(store.attributes for store in stores)
     if model is None:
         name, number, notes = method or "raw", seed or 0, []
@@ -132,6 +138,7 @@ def embedder(
         standardised = FAMILIES[split_id(name)[0]].embedding == "whitened"
     else:
         from rgwot.embedding.model import embed_by_model
+        from rgwot.runtime.device import resolve_device
 
         name, number = method or "trained", int(model["seed"] if seed is None else seed)
         held_out, notes = model.get("held_out", ()), model.get("notes", [])
@@ -141,7 +148,7 @@ def embedder(
                 raise RgwotError(
                     f"model: trained on features with {key} {value!r}, found {found!r} in {stores[0].path}; train again"
                 )
-        embed_one = embed_by_model(model, fps, device, threads)
+        embed_one = embed_by_model(model, fps, resolve_device(device), threads)
         standardised = model["architecture"]["input_norm"] or "projection" in model
     facts = {"method": name, "seed": number, "features_fps": fps, **({"notes": notes} if notes else {})}
     if scales is not None and not standardised:
@@ -169,23 +176,6 @@ def write_embeddings(
     write_embedded(output_zarr, videos, {**facts, "held_out": sorted(held_out)} if held_out else facts)
 
 
-def checked(found: Embedded, store: FeatureStore) -> Embedded:
-    """Return what a method made of a video; RgwotError unless it is a vector per sample."""
-    made: dict[str, Any] = {name: getattr(found, name, None) for name in ("embedding", "background")}
-    x, background = np.shape(made["embedding"]), np.shape(made["background"])
-    if x[:1] != (len(store),) or len(x) != 2:
-        raise RgwotError(
-            f"embedding of {store.video}: found shape {x}, expected ({len(store)}, D): a vector per sample; "
-            "correct the function that made it"
-        )
-    if made["background"] is not None and background != (len(store),):
-        raise RgwotError(
-            f"background of {store.video}: found shape {background}, expected ({len(store)},): one per sample; "
-            "correct the function that made it"
-        )
-    return found
-
-
 def fit_of(method: str, settings: Settings) -> Fit:
     """Return how a method without an encoder embeds, with its settings."""
     base = split_id(method)[0]
@@ -196,3 +186,21 @@ def fit_of(method: str, settings: Settings) -> Fit:
             f"method {method!r}: found no model; name it (--model), or take a method that needs none: {', '.join(able)}"
         )
     return entry.bound(settings)
+
+
+def embedded_task(stores: Sequence[FeatureStore], made: Embedder) -> EmbeddedTask:
+    """Embed the videos of a task, those that `rgwot.stages.embed.embed` writes into a store."""
+    videos = {store.video: embedded_video(store, made.embed) for store in sorted(stores, key=lambda store: store.video)}
+    facts = made.facts
+    return with_both_parts(
+        EmbeddedTask(
+            videos,
+            (),
+            facts["features_fps"],
+            facts["method"],
+            tuple(sorted(made.held_out)),
+            tuple(facts.get("notes", ())),
+            facts.get("scales"),
+        ),
+        "features",
+    )
