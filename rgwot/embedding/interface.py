@@ -84,6 +84,10 @@ class ArrayFeatures:
         chosen: NDArray[Any] = self.x[np.asarray(indices, dtype=np.int64)]
         return chosen.reshape(-1, *self.shape[1:])
 
+    def read(self) -> NDArray[Any]:
+        """Return all maps, (T, C, h, w)."""
+        return self.frames(np.arange(len(self)))
+
 
 @dataclass(frozen=True)
 class Embedded:

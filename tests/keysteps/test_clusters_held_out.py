@@ -18,7 +18,7 @@ from with_defaults import decode_by, fuzzy_cmeans
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.methods import CLUSTERING
 from rgwot.config.settings import Settings, build
-from rgwot.keysteps import decode as stage
+from rgwot.stages import decode as stage
 from rgwot.keysteps.fuzzy_cmeans import frame_of, memberships_in
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.runtime.errors import RgwotError
