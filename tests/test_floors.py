@@ -15,8 +15,8 @@ LIBRARY = Path(rgwot.__file__).parent
 FLOORS = {
     # The mathematics: arrays in, arrays out.
     "core": (
-        "baselines", "blocks", "columns", "embedding", "evaluation", "keysteps", "losses", "procedure", "runtime.errors",
-        "runtime.limits", "runtime.progress", "timing", "transport",
+        "baselines", "blocks", "columns", "embedding", "evaluation", "keysteps", "losses", "procedure",
+        "runtime.errors", "runtime.limits", "runtime.progress", "timing", "transport",
     ),
     # Videos, features, data sets, settings, and the stages that read and write them.
     "files": ("config", "datasets", "features", "paths", "records", "runtime", "stages", "video"),
@@ -89,7 +89,11 @@ def test_every_room_has_a_floor() -> None:
 def test_nothing_imports_what_lies_above_it() -> None:
     arrows = imports()
     assert len(arrows) > 500
-    up = sorted(f"{here} imports {there}" for here, there in arrows if floor(here) < floor(there) and there != "rgwot.__version__")
+    up = sorted(
+        f"{here} imports {there}"
+        for here, there in arrows
+        if floor(here) < floor(there) and there != "rgwot.__version__"
+    )
     assert not up, "\n".join(up)
 
 
@@ -109,6 +113,17 @@ def test_the_core_opens_no_file_and_draws_nothing() -> None:
                 if called in ("open", "read_text", "read_bytes", "write_text", "write_bytes", "open_group"):
                     opened.add(f"{path.name}: {called}")
     assert not opened
-    libraries = {"numpy", "scipy", "sklearn", "torch", "pandas", "networkx", "pydantic", "threadpoolctl", "ot", "gensim",
-                 "tqdm"}
+    libraries = {
+        "numpy",
+        "scipy",
+        "sklearn",
+        "torch",
+        "pandas",
+        "networkx",
+        "pydantic",
+        "threadpoolctl",
+        "ot",
+        "gensim",
+        "tqdm",
+    }
     assert others - set(sys.stdlib_module_names) - {"rgwot"} <= libraries

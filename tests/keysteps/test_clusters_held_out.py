@@ -18,10 +18,10 @@ from with_defaults import decode_by, fuzzy_cmeans
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.methods import CLUSTERING
 from rgwot.config.settings import Settings, build
-from rgwot.stages import decode as stage
 from rgwot.keysteps.fuzzy_cmeans import frame_of, memberships_in
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.runtime.errors import RgwotError
+from rgwot.stages import decode as stage
 from rgwot.stages.decode import decode, decode_trivial
 from rgwot.stages.evaluate import evaluate
 

@@ -150,7 +150,10 @@ def test_found_key_steps_may_err_more_than_annotated_ones(tmp_path: Path) -> Non
 
 
 def test_annotations_of_nothing_are_refused(tmp_path: Path) -> None:
-    for given, words in ((annotations(tmp_path, "broken,0,1,1,x\n"), "no usable video is annotated"), (None, "expected a table")):
+    for given, words in (
+        (annotations(tmp_path, "broken,0,1,1,x\n"), "no usable video is annotated"),
+        (None, "expected a table"),
+    ):
         with pytest.raises(RgwotError, match=words):
             decode_trivial(manifest(tmp_path), tmp_path / "out", "annotated", 7, 0, 2, annotations_csv=given)
     assert not (tmp_path / "out").exists()
