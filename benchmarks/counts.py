@@ -41,6 +41,23 @@ def doubled_names() -> dict[str, list[str]]:
     return {name: sorted(where) for name, where in sorted(modules.items()) if len(where) > 1}
 
 
+#: Uses of the command line, or of what Snakemake keeps to itself, such as `DefaultStreamHandler` or `workflow._x`.
+FORBIDDEN = {
+    "uses of sys.argv": r"\bsys\.argv\b",
+    "uses of Snakemake's private names": r"\b(?:snakemake|workflow|rules|dag|logger)\._\w+|DefaultStreamHandler"
+    r"|\bfrom snakemake\.(?!io\b|utils\b|logging import logger\b|script\b)\S+ import",
+}
+
+
+def uses(pattern: str) -> int:
+    """Return how often a pattern occurs in the library and in the workflow."""
+    files = (
+        path for folder in (LIBRARY, HOUSE / "workflow") for path in folder.rglob("*") if path.suffix in (".py", ".smk")
+    )
+    texts = [path.read_text(encoding="utf-8") for path in (*files, HOUSE / "Snakefile", HOUSE / "workflow/Snakefile")]
+    return sum(len(re.findall(pattern, text)) for text in texts)
+
+
 def counts() -> dict[str, object]:
     """Return every count by name."""
     from rgwot.cli import VERBS
@@ -52,6 +69,7 @@ def counts() -> dict[str, object]:
     page = (LIBRARY / "reporting/page/parts/page.html.j2").read_text(encoding="utf-8")
     rules = [path.read_text(encoding="utf-8") for path in (HOUSE / "workflow" / "rules").glob("*.smk")]
     bodies = [body for text in rules for body in re.split(r"^(?:use )?rule ", text, flags=re.M)[1:]]
+    scripts = (HOUSE / "workflow" / "scripts").glob("*.py")
     python, web = lines("*.py", LIBRARY), [lines(pattern, LIBRARY) for pattern in ("*.js", "*.css", "*.j2")]
     return {
         "methods": len(FAMILIES),
@@ -64,6 +82,8 @@ def counts() -> dict[str, object]:
         "rules": len(bodies),
         "lines of the longest rule": max(len(body.strip().splitlines()) for body in bodies),
         "public names with two meanings": len(doubled_names()),
+        "lines of the longest script": max(len(path.read_text().splitlines()) for path in scripts),
+        **{name: uses(pattern) for name, pattern in FORBIDDEN.items()},
         "files of rgwot/": python[0],
         "lines of rgwot/": python[1],
         "lines of the page's parts": sum(count for _, count in web),

@@ -1,7 +1,5 @@
 """``python -m rgwot``: the command line."""
 
-import atexit
-import gc
 import sys
 
 from rgwot.runtime.errors import RgwotError
@@ -13,14 +11,7 @@ def main() -> None:
         from rgwot.cli import main
     except RgwotError as error:
         sys.exit(f"rgwot: {error}")
-    atexit.register(_leave)
     main()
-
-
-def _leave() -> None:
-    """Spare the search for cycles in what was imported, a fifth of a short job; Triton would print what is left."""
-    if "triton" not in sys.modules:
-        gc.freeze()
 
 
 if __name__ == "__main__":

@@ -45,11 +45,11 @@ def read_manifest(path: Path) -> pd.DataFrame:
         try:
             rates.append(parse_rate(fps) if fps else None)
         except ValueError as error:
-            raise RgwotError(f"{path}: video {video!r}: {error}; run `rgwot manifest` again") from None
+            raise RgwotError(f"{path}: video {video!r}: {error}; make the manifest again") from None
         if status != "skipped" and not (duration_s > 0 and fps):
             raise RgwotError(
                 f"{path}: video {video!r}: found duration_s {duration_s:g} and fps {fps!r}, "
-                "expected numbers above 0; run `rgwot manifest` again"
+                "expected numbers above 0; make the manifest again"
             )
     frame["fps"] = pd.Series(rates, index=frame.index, dtype=object)
     return frame
@@ -108,7 +108,7 @@ def read_scores(paths: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
     numbers: Mapping[str, Literal["float64", "int64"]] = {"seed": "int64", "value": "float64"}
     frames = [read_csv(path, SCORE_COLUMNS, numbers, optional=("value",))[list(SCORE_COLUMNS)] for path in paths]
     if not frames:
-        raise RgwotError("scores: found no file, expected at least one; run `rgwot evaluate` first")
+        raise RgwotError("scores: found no file, expected at least one")
     scores = pd.concat(frames, ignore_index=True)
     twice = scores[scores.duplicated([*IDENTITY, *CELL, "metric"])]
     if len(twice):

@@ -9,15 +9,11 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from configured import config
 
 from rgwot.cli import VERBS, cli, main
-from rgwot.cli.options import SettingsCommand
-from rgwot.config.settings import defaults
 
 HEAVY = ("torch", "numpy", "pandas", "scipy", "sklearn", "zarr", "matplotlib", "snakemake", "av", "decord")
 COMMANDS = {name: cli.commands[name] for name in VERBS}
-READERS = sorted(name for name, command in COMMANDS.items() if isinstance(command, SettingsCommand))
 TABLES = {
     "manifest": "video,name,path,annotation,duration_s,fps,width,height,status,reason\n"
     "0003,a,a.mp4,a.csv,4,30,1,1,ok,\n",
@@ -67,39 +63,14 @@ def test_every_option_says_what_it_is_and_its_default(verb: str) -> None:
                 assert option.show_default or "efault" in option.help or "Or " in option.help, option.name
 
 
-def test_every_verb_with_settings_lists_them() -> None:
-    configured = {name for name, one in COMMANDS.items() if any(option.name == "configs" for option in one.params)}
-    # These read what the configuration says of datasets, tables and figures.
-    assert configured - {"synth", "manifest", "doctor", "table", "figure"} == set(READERS)
-
-
-@pytest.mark.parametrize("verb", READERS)
-def test_settings_have_their_default_and_something_to_try(verb: str) -> None:
-    command, text, every = COMMANDS[verb], " ".join(helped(verb).split()), defaults()
-    assert isinstance(command, SettingsCommand)
-    read = [key for key in every if key in command.reads or key.split(".")[0] in command.reads]
-    assert read
-    for key in read:
-        after = text.split(f"{key} ", 1)[1].split("[default: ", 1)[1]
-        assert after.startswith(f"{every[key]}]"), key
-    assert command.epilog
-    assert command.epilog in text
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["trian"], 2, "Did you mean 'train'?"),
-        (["train", "x/model.pt", "--index", "i.csv", "--config", "none.yaml"], 1, "none.yaml: cannot be read"),
-        (["train", "x/model.pt", "--index", "i.csv", *config({"ott": {}})], 1, "did you mean 'ot'"),
-        (["train", "x/model.pt", "--index", "i.csv", *config({"ot": {"alhpa": 1}})], 1, "did you mean 'alpha'"),
-        (["train", "x/model.pt", "--index", "i.csv", "--method", "rgwto"], 1, "did you mean 'rgwot'"),
-        (["train", "x/model.pt", "--index", "missing.csv"], 1, "missing.csv"),
-        (["decode", "x/segments.csv", "--decoder", "graphcut"], 1, "expected one of them"),
-        (["decode", "x/segments.csv", "--decoder", "uniform", "--embeddings", "e"], 1, "expected one of"),
-        (["embed", "x.zarr", "--index", "i", "--method", "whitend"], 1, "did you mean 'whitened'"),
+        (["verfy"], 2, "Did you mean 'verify'?"),
         (["show", "missing.csv"], 1, "not among the tables"),
-        (["synth", "x", "--set", "K=1"], 1, "K"),
+        (["fetch", "egoprocel"], 1, "did you mean"),
+        (["apply", "x", "a.mp4", "--output", "out"], 1, "x: no such file"),
+        (["apply", "x.rgwot", "a.mp4", "--output", "out", "--frames-fps", "fast"], 1, "--frames-fps"),
     ],
 )
 def test_a_mistake_is_one_line(
@@ -116,17 +87,6 @@ def test_a_mistake_is_one_line(
     assert words in line
     assert code == 2 or line.startswith("rgwot: ")
     assert line.count("rgwot: ") == (code == 1)
-
-
-def test_settings_reach_the_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    index = tmp_path / "index.csv"
-    index.write_text("video,status,reason,frames\na,ok,,9\n", encoding="utf-8")
-    seen: list[tuple[object, ...]] = []
-    monkeypatch.setattr("rgwot.stages.train.train", lambda *args, **_: seen.append((args[3].cidm.lambda_, args[4])))
-    arguments = ["train", str(tmp_path / "model.pt"), "--index", str(index), "--seed", "7"]
-    monkeypatch.setattr(sys, "argv", ["rgwot", *arguments, *config({"cidm": {"lambda": 3.0}})])
-    main()
-    assert seen == [(3.0, 7)]
 
 
 def plot(folder: Path, **texts: str) -> list[str]:

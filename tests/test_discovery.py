@@ -1,4 +1,4 @@
-"""Key steps of arrays, against the files that the verbs of the workflow write from the same features."""
+"""Key steps of arrays, against the files that the scripts of the workflow write from the same features."""
 
 from __future__ import annotations
 
@@ -14,14 +14,19 @@ import pandas as pd
 import pytest
 import torch
 from click.testing import CliRunner
-from configured import config
 from numpy.typing import NDArray
+from scripted import run_script
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import rgwot
 from rgwot.cli import cli
+from rgwot.config.importing import ImportSettings
 from rgwot.config.methods import EMBEDDING_KINDS, FAMILIES
+from rgwot.datasets.names import video_id
+from rgwot.features.importing import import_features
+from rgwot.features.index import write_index
+from rgwot.paths import HISTORY, KEYSTEPS, MACHINE, MODEL, name_of
 from rgwot.records import read_segments
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import predicted_labels
@@ -52,30 +57,25 @@ def maps(videos: int = 4, channels: int = 12) -> dict[str, NDArray[np.float32]]:
     return made
 
 
-def verb(*words: object) -> None:
-    cli([str(word) for word in words], standalone_mode=False)
-
-
 def of_the_workflow(folder: Path, videos: dict[str, NDArray[Any]], method: str, decoder: str, seed: int) -> Path:
-    """Write arrays as files and run the verbs of the workflow on them; return the folder of key steps."""
-    (folder / "arrays").mkdir()
+    """Write arrays as files and run the scripts of the workflow on them; return the folder of key steps."""
+    form = ImportSettings(axes="TCHW" if next(iter(videos.values())).ndim == 4 else "TC", fps=FPS)
     for name, array in videos.items():
-        np.save(folder / "arrays" / f"{name}.npy", array)
-    axes, told = "TCHW" if next(iter(videos.values())).ndim == 4 else "TC", config(SMALL)
-    verb(
-        "import-features", folder / "stores", "--source", folder / "arrays", "--axes", axes, "--fps", FPS, "--no-video"
-    )
-    index, embeddings = folder / "stores/index.csv", folder / "embeddings.zarr"
-    verb("index", index, *sorted((folder / "stores").glob("*.zarr")))
-    model: list[object] = []
+        np.save(folder / f"{name}.npy", array)
+        import_features(folder / f"{name}.npy", folder / "stores" / f"{video_id(name)}.zarr", form)
+    write_index(sorted((folder / "stores").glob("*.zarr")), folder / "stores/index.csv")
+    files: dict[str, object] = {"index": folder / "stores/index.csv"}
+    ids = {"method": method, "decoder": decoder, "seed": seed}
+    how: dict[str, Any] = {"wildcards": ids, "config": {"device": "cpu", **SMALL}}
     if FAMILIES[method].trained:
-        model = ["--model", folder / "model/model.pt"]
-        verb("train", model[1], "--index", index, "--method", method, "--seed", seed, *told)
-    verb("embed", embeddings, "--index", index, "--method", method, "--seed", seed, *model, *told)
-    segments = folder / "keysteps/segments.csv"
-    run = ("--method", method, "--decoder", decoder, "--seed", seed)
-    verb("decode", segments, "--embeddings", embeddings, "--task-only", *run, *told)
-    return segments.parent
+        made = {name_of(file).split(".")[0]: folder / "model" / name_of(file) for file in (MODEL, HISTORY, MACHINE)}
+        run_script("train", input=files, output=made, **how)
+        files["model"] = made["model"]
+    embeddings = folder / "embeddings.zarr"
+    run_script("embed", input=files, output=[embeddings], **how)
+    found = {name_of(file).split(".")[0]: folder / "keysteps" / name_of(file) for file in KEYSTEPS}
+    run_script("decode", input={"embeddings": embeddings}, output=found, params={"alone": False}, **how)
+    return folder / "keysteps"
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,8 @@ def test_a_fitted_estimator_is_a_bundle(tmp_path: Path) -> None:
     assert learner.bundle_ is not None
     (tmp_path / "fitted.rgwot").write_bytes(learner.bundle_)
     np.save(tmp_path / "later.npy", later)
-    verb("apply", tmp_path / "fitted.rgwot", tmp_path / "later.npy", "--output", tmp_path / "found")
+    words = ["apply", tmp_path / "fitted.rgwot", tmp_path / "later.npy", "--output", tmp_path / "found"]
+    assert CliRunner().invoke(cli, list(map(str, words))).exit_code == 0
     segments = read_segments(tmp_path / "found/segments.csv")
     times = np.arange(len(later)) / int(FPS)
     parts = [segments[column] for column in ("start_s", "end_s", "key_step")]

@@ -173,7 +173,7 @@ def _model(bundle: Bundle) -> EmbedVideo:
         model = parse_model(bundle.parts[MODEL])
     except RgwotError as error:
         raise bundle.wrong(f"{MODEL}: {error}") from None
-    # As `rgwot embed` runs it; more threads would round otherwise.
+    # As the workflow runs it; more threads would round otherwise.
     return embed_by_model(model, bundle.about.features_fps, torch.device("cpu"), 1)
 
 

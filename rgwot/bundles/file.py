@@ -142,7 +142,7 @@ class Bundle:
 
     def wrong(self, why: str) -> RgwotError:
         """Return the error for an intact bundle with unexpected content."""
-        return RgwotError(f"{self.path}: {why}; expected what `rgwot bundle` writes; ask whoever made it")
+        return RgwotError(f"{self.path}: {why}; not a valid bundle; ask whoever made it")
 
 
 def packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -181,7 +181,9 @@ def read_bundle(path: Path) -> Bundle:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise RgwotError(f"{path}: no such file; expected a bundle, {SUFFIX}, written by rgwot bundle") from None
+        raise RgwotError(
+            f"{path}: no such file; expected a bundle, {SUFFIX}, which the workflow makes below results/bundles"
+        ) from None
     return parse_bundle(content, path)
 
 
@@ -199,7 +201,7 @@ def parse_bundle(content: bytes, path: Path) -> Bundle:
             about = About.model_validate_json(archive.read(MANIFEST_FILE))
             # A packed part could become of any size.
             if small := [one.filename for one in archive.infolist() if one.compress_type != zipfile.ZIP_STORED]:
-                raise RgwotError(f"{path}: {small[0]} in it is packed, expected as it is; have it made by rgwot bundle")
+                raise RgwotError(f"{path}: {small[0]} in it is packed, expected as it is; have it made again")
             parts = {name: archive.read(name) for name in about.parts}
     except ValidationError as error:
         raise RgwotError(f"{path}: {MANIFEST_FILE}: {describe(error, About)}; ask whoever made it") from None

@@ -1,4 +1,4 @@
-"""Making a bundle of a finished result, from the files that are there (the stage behind ``rgwot bundle``)."""
+"""Making a bundle of a finished result, from the files that are there."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def make_bundle(
     embedded = read_embeddings(embeddings_zarr)
     stores = {store.video: store for store in open_stores(index_csv, index_csv.parent)}
     if set(stores) != set(embedded.videos):
-        raise RgwotError(f"{embeddings_zarr}: not of the videos of {index_csv}; {remake(embeddings_zarr, 'embed')}")
+        raise RgwotError(f"{embeddings_zarr}: not of the videos of {index_csv}; {remake(embeddings_zarr)}")
     segments = read_segments(segments_csv)
     seen = [stores[video] for video in embedded.part(held_out=False)]
     if model_path is None:
@@ -95,7 +95,7 @@ def make_bundle(
         if video not in stored or not np.array_equal(own, stored[video][list(own.columns)]):
             raise RgwotError(
                 f"{segments_csv}: video {video!r}: other segments than these embeddings give by these settings and "
-                f"this rgwot; {remake(segments_csv, 'decode')}"
+                f"this rgwot; {remake(segments_csv)}"
             )
     about, parts = bundle_of(
         run=run,
@@ -229,5 +229,5 @@ def _check_embedding(
     if found.shape != stored.shape or not np.allclose(found, stored, atol=EMBEDDING_TOLERANCE):
         raise RgwotError(
             f"{embeddings_zarr}: video {video!r}: not what comes of its features by these settings and this rgwot; "
-            f"{remake(embeddings_zarr, 'embed')}"
+            f"{remake(embeddings_zarr)}"
         )

@@ -1,60 +1,39 @@
-"""The command line: one verb per stage of the workflow. Thin: parse, call, write.
+"""The command line: what a person does before and after the workflow. Thin: parse, call, write.
 
-Every rule of the workflow is one such line, so a job is replayed by copying it from its log. Settings are given as one
-JSON object of blocks, as in ``config.yaml``; what is left out has the default that ``config.yaml`` documents.
-
-One module per stage. A new verb is a function there and a line of `VERBS`; it imports what it needs when it runs.
+The stages of the workflow are scripts of its rules (workflow/scripts). A new verb is a function and a line of `VERBS`;
+it imports what it needs when it runs.
 """
 
 from __future__ import annotations
 
 import logging
-import os
-import shlex
-import stat
 import sys
-import warnings
-from contextlib import suppress
 
 import click
 
 from rgwot import __version__
-from rgwot.cli import bundles, data, features, keysteps, pages, reporting, study, training
+from rgwot.cli import data, reporting, results, study
 from rgwot.cli.records import recorded
 from rgwot.runtime.errors import RgwotError, one_line
+from rgwot.study.script import messages
 
-#: Every verb in the order of the stages: the command, and its help in one line.
+#: Every verb: the command, and its help in one line.
 VERBS: dict[str, tuple[click.Command, str]] = {
     "init": (study.init, "Start a study in a folder of its own."),
     "run": (study.run, "Run the workflow in this folder (Snakemake)."),
-    "synth": (data.synth, "Write synthetic procedure videos with ground truth."),
-    "fetch": (data.fetch, "Download published features."),
     "doctor": (study.doctor, "Check a dataset on disk."),
-    "manifest": (data.manifest, "List the videos of a task and their annotations."),
-    "extract": (features.extract, "Run the frozen backbone on a video."),
+    "fetch": (data.fetch, "Download published features."),
     "import-lerobot": (data.import_lerobot, "Cut the episodes of a LeRobot dataset into videos."),
-    "import-features": (features.import_features, "Import features made elsewhere."),
-    "index": (features.index, "Check the features of a task and list them."),
-    "train": (training.train, "Train one encoder on the features of a task."),
-    "embed": (training.embed, "Embed every video of a task."),
-    "decode": (keysteps.decode, "Find key steps and their order."),
-    "procedure": (keysteps.procedure, "Learn the procedure from any table of segments."),
-    "evaluate": (keysteps.evaluate, "Score a prediction by every protocol."),
-    "table": (reporting.table, "Make a table from score files, or from its rows."),
-    "plot": (reporting.plot, "Draw key steps over time, truth above predictions."),
-    "strips": (pages.strips, "Write small pictures of the videos of a task."),
-    "view": (pages.view, "Compute what a page shows of a run's embeddings."),
-    "report": (pages.report, "Make the page of a task."),
-    "report-index": (pages.report_index, "List all pages, with links to them."),
-    "export": (pages.export, "Export a result to ELAN, BORIS, subtitles, clips."),
-    "bundle": (bundles.bundle, "Write a finished result to one file."),
-    "apply": (bundles.apply, "Apply a bundle to new videos."),
-    "compare": (pages.compare, "Compare two results of a task, or a result with a coder."),
-    "compare-groups": (pages.compare_groups, "Test whether groups of videos differ."),
-    "figure": (reporting.figure, "Draw a figure of the paper."),
+    "show": (reporting.show, "Print a table, or the procedure of a result."),
+    "export": (results.export, "Export a result to ELAN, BORIS, subtitles, clips."),
+    "compare": (results.compare, "Compare two results of a task, or a result with a coder."),
+    "compare-groups": (results.compare_groups, "Test whether groups of videos differ."),
+    "procedure": (results.procedure, "Learn the procedure from any table of segments."),
+    "apply": (results.apply, "Apply a bundle to new videos."),
     "verify": (study.verify, "Check a tree of results against its records."),
-    "show": (reporting.show, "Print a table."),
 }
+#: Stages of the workflow that are no scripts yet.
+STAGES = {"table": reporting.table, "plot": reporting.plot, "figure": reporting.figure}
 
 
 def main() -> None:
@@ -86,25 +65,14 @@ class _InOrder(click.Group):
 def cli(verbose: bool) -> None:
     """Procedure learning from unlabelled videos: key steps, where they happen, and in what order.
 
-    Each verb is one stage; the workflow (`snakemake results/tables/demo.csv`) calls them in order.
+    `rgwot run` runs the workflow, whose targets are results; the other verbs are for what lies before and after.
     """
-    logging.basicConfig(
-        level=logging.DEBUG if verbose else logging.INFO,
-        format="%(asctime)s %(levelname)s %(message)s",
-        datefmt="%H:%M:%S",
-        stream=sys.stderr,
-    )
-    # Of a job of the workflow, or by hand: what is in a log can be done again.
-    with suppress(OSError):  # written nowhere, or into a test
-        if stat.S_ISREG(os.fstat(sys.stderr.fileno()).st_mode):
-            click.echo(f"rgwot {shlex.join(sys.argv[1:])}", err=True)
-    # Chatter of libraries would bury our own lines.
-    for name in ("matplotlib", "fontTools", "PIL", "asyncio", "gensim", "smart_open"):
-        logging.getLogger(name).setLevel(logging.WARNING)
-    # Snakemake and the records of a run leave files of their own in a store.
-    warnings.filterwarnings("ignore", r"Object at \.\S+ is not recognized", category=UserWarning)
+    click.get_current_context().with_resource(messages(sys.stderr, logging.DEBUG if verbose else logging.INFO))
 
 
 for _name, (_command, _help) in VERBS.items():
-    _command.short_help, _command.callback = _help, recorded(_name, _command.callback)
+    _command.short_help = _help
+    cli.add_command(_command, _name)
+for _name, _command in STAGES.items():
+    _command.hidden, _command.callback = True, recorded(_name, _command.callback)
     cli.add_command(_command, _name)

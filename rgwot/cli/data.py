@@ -1,55 +1,12 @@
-"""Verbs before the first feature: write synthetic videos, download published features, list videos."""
+"""Verbs that bring data: published features, and videos of LeRobot datasets."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import Any
 
 import click
 
-from rgwot.cli import options
-from rgwot.cli.options import Folder
-
-
-@click.command()
-@click.argument("root", type=Folder)
-@click.option("--videos", type=click.IntRange(1), help="Videos per task. Default: 10.")
-@click.option("--seconds", type=float, nargs=2, metavar="MIN MAX", help="Length of a clip, seconds. Default: 40 90.")
-@click.option("--seed", type=click.IntRange(0), help="The same seed gives the same ground truth. Default: 0.")
-@click.option(
-    "--set", "others", multiple=True, metavar="KEY=VALUE", help="Any other setting of a `synth` block; may be repeated."
-)
-@click.option("--dataset", help="Dataset of --config, whose `synth` block has all other settings.")
-@options.config
-@click.option("--jobs", default=os.cpu_count() or 1, show_default=True, type=click.IntRange(1), help="Processes.")
-def synth(
-    root: Path,
-    videos: int | None,
-    seconds: tuple[float, float] | None,
-    others: tuple[str, ...],
-    dataset: str | None,
-    configs: tuple[Path, ...],
-    jobs: int,
-    **given: Any,
-) -> dict[str, Any]:
-    """Write synthetic procedure videos with ground truth into ROOT."""
-    import yaml
-
-    from rgwot.config.settings import validated
-    from rgwot.config.synthetic import SynthSettings
-    from rgwot.study import datasets
-    from rgwot.study.study import Study
-    from rgwot.synthetic.write import write_dataset
-
-    given = {key: value for key, value in {"n_videos": videos, **given}.items() if value is not None}
-    given |= {key: yaml.safe_load(value) for key, _, value in (text.partition("=") for text in others)}
-    if seconds:
-        given |= {"min_s": seconds[0], "max_s": seconds[1]}
-    configured = datasets.synth_settings(Study.read(configs), dataset).model_dump() if dataset else {}
-    settings = validated(SynthSettings, configured | given, "synth")
-    write_dataset(settings, root, jobs=jobs)
-    return settings.model_dump()
+Folder = click.Path(path_type=Path)
 
 
 @click.command("import-lerobot")
@@ -72,22 +29,6 @@ def import_lerobot(dataset: Path, output: Path, camera: str | None, on_bad_video
 
     number = import_episodes(dataset, output, camera, on_bad_video)
     click.echo(f"{output}: wrote {number} episodes of {dataset}; use it as root of a dataset with layout: folder")
-
-
-@click.command()
-@click.argument("output", type=Folder)
-@click.option("--dataset", required=True, help="Dataset id, such as meccano.")
-@click.option("--task", required=True, help="Task id, such as meccano or Brownie.")
-@click.option("--annotations", required=True, type=Folder, help="Where to write the table of annotated segments.")
-@options.config
-def manifest(output: Path, dataset: str, task: str, annotations: Path, configs: tuple[Path, ...]) -> None:
-    """Probe the videos of a task and read their annotations into OUTPUT, the manifest."""
-    from rgwot.datasets.manifest import write_manifest
-    from rgwot.study.datasets import manifest_entry
-    from rgwot.study.study import Study
-
-    entry = manifest_entry(Study.read(configs), dataset)
-    write_manifest(dataset, task, output_csv=output, annotations_csv=annotations, **entry)
 
 
 @click.command()

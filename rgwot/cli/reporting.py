@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-from rgwot.cli import options
-from rgwot.cli.options import Folder
 from rgwot.runtime.errors import RgwotError
+
+Folder = click.Path(path_type=Path)
+_config = click.option("--config", "configs", multiple=True, type=Folder, help="Configuration, as config.yaml.")
 
 
 @click.command()
@@ -18,7 +19,7 @@ from rgwot.runtime.errors import RgwotError
 @click.option(
     "--row", help="Make this row alone, from score files or benchmarks. Without it: join rows into the table."
 )
-@options.config
+@_config
 def table(output: Path, inputs: tuple[Path, ...], tables: Path, row: str | None, configs: tuple[Path, ...]) -> None:
     """Make OUTPUT (CSV) from score files (--row) or from rows, and the Markdown and LaTeX forms beside it."""
     from rgwot.reporting.tables.kinds import kind_of
@@ -73,7 +74,7 @@ def plot(
 @click.command()
 @click.argument("output", type=Folder)
 @click.option("--tables", required=True, type=Folder, help="The file that defines figures (workflow/tables.yaml).")
-@options.config
+@_config
 def figure(output: Path, tables: Path, configs: tuple[Path, ...]) -> None:
     """Draw a figure of workflow/tables.yaml into OUTPUT (PDF, and PNG beside it), from the files of the workflow."""
     from rgwot.reporting.figures.style import save

@@ -10,8 +10,9 @@ from typing import Any
 
 import click
 
-from rgwot.cli.options import Folder
 from rgwot.runtime.errors import RgwotError
+
+Folder = click.Path(path_type=Path)
 
 
 @click.command()

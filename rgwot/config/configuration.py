@@ -78,7 +78,7 @@ class DatasetSettings(Block):
         None, min_length=1, description="results on the pages of this dataset, in place of page.methods"
     )
     tasks: tuple[str, ...] | None = Field(None, description="only these tasks; default: all of the dataset")
-    synth: SynthSettings | None = Field(None, description="the dataset is written by `rgwot synth` from these settings")
+    synth: SynthSettings | None = Field(None, description="the workflow writes the dataset itself, from these settings")
     settings: Annotated[Settings, PlainSerializer(_given)] = Field(
         Settings(), description="blocks of this file that differ for this dataset"
     )

@@ -10,7 +10,7 @@ from rgwot.blocks import Block
 
 
 class SynthSettings(Block):
-    """What ``rgwot synth`` writes; the levels are the means of EgoProceL's 16 tasks."""
+    """What a synthetic dataset consists of; the levels are the means of EgoProceL's 16 tasks."""
 
     layout: Literal["folder"] = Field("folder", description="folder: one folder per task")
     tasks: tuple[str, ...] = Field(("assembly",), min_length=1, description="tasks to write")

@@ -23,11 +23,11 @@ def read_index(index_csv: str | Path) -> list[dict[str, Any]]:
         rows = csv.DictReader(io.StringIO(text, newline=""))
         return [{**row, "video": row["video"], "frames": int(row["frames"])} for row in rows]
     except FileNotFoundError:
-        raise RgwotError(f"{index_csv}: no such feature index; expected one written by rgwot index") from None
+        raise RgwotError(f"{index_csv}: no such feature index; expected the list of a task's features") from None
     except (OSError, KeyError, TypeError, ValueError, csv.Error) as error:
         raise RgwotError(
             f"{index_csv}: not a feature index ({error!r}); expected the columns video,status,reason,frames; "
-            "run rgwot index again"
+            "make it again"
         ) from None
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import glob
 import io
 import logging
 import math
 import os
-from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from hashlib import sha256
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rgwot import __version__
 from rgwot.config.importing import IMPORTED, ImportSettings
-from rgwot.datasets.arrays import ARRAY_ERRORS, OPENERS, ArraySource, check_times, holding_file
+from rgwot.datasets.arrays import ARRAY_ERRORS, ArraySource, check_times, holding_file
 from rgwot.datasets.feature_files import (
     FileFacts,
     in_place_of_video,
@@ -28,9 +26,7 @@ from rgwot.datasets.feature_files import (
     open_features,
     unlikely_times,
 )
-from rgwot.datasets.features import LOOKED_AT, sorted_out
-from rgwot.datasets.names import LONGEST_ID, VIDEO_SUFFIXES, video_id
-from rgwot.datasets.pairing import by_task, walk
+from rgwot.datasets.names import LONGEST_ID, video_id
 from rgwot.embedding.scales import LARGEST_VALUE, Rounding, Spread
 from rgwot.features.store import (
     CHUNK,
@@ -42,7 +38,6 @@ from rgwot.features.store import (
     video_facts,
     write_skipped,
 )
-from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.files import replacing
 from rgwot.runtime.progress import with_progress
@@ -85,48 +80,6 @@ def import_video(
         import_features(source, output, settings, None, error.reason)
     else:
         import_features(source, output, settings, info)
-
-
-def import_folder(
-    source: Path,
-    output: Path,
-    settings: ImportSettings,
-    videos: Path | None,
-    *,
-    frames_fps: Fraction | None = None,
-) -> None:
-    """Write the stores of a folder of features into a folder: ``{video}.zarr``, a video per file.
-
-    Subfolders stay what they are, such as one per task. ``videos`` is the folder with a video of the same name for
-    every file, None where there are none.
-
-    Raises RgwotError before the first store is written when a file has no video, and when a file is met that is not as
-    stated or has a value that a store cannot hold. Whether all are of one size, `rgwot.features.index` says.
-    """
-    folders = by_task(walk(source, source, LOOKED_AT), lambda path: str(PurePosixPath(path).parent))
-    files = {folder: sorted_out(paths, {".csv"})[0] for folder, paths in folders.items()}
-    if not any(files.values()):
-        raise RgwotError(f"{source}: no features in it; expected files with a suffix of {', '.join(OPENERS)}")
-    jobs: list[tuple[Path, Path, Path]] = []
-    for folder, names in files.items():
-        for path in (source / name for name in names):
-            video = path if videos is None else _video_of(videos, folder, path)
-            jobs.append((video, path, output / folder / f"{video_id(path.stem)}{STORE}"))
-    twice = [place for place, count in Counter(place for _, _, place in jobs).items() if count > 1]
-    if twice:
-        raise RgwotError(f"{twice[0]}: features of two files would go there; expected one file per video; rename one")
-    for video, path, place in with_progress(log, str(output), jobs, "file"):
-        import_video(video, path, place, settings, frames_fps=frames_fps)
-
-
-def _video_of(videos: Path, folder: str, path: Path) -> Path:
-    """Return the video of a file of features: of its name, in the same folder below ``videos`` or in that itself."""
-    places = (videos / folder, videos)
-    for place in places:
-        found = sorted(one for one in place.glob(f"{glob.escape(path.stem)}.*") if one.suffix.lower() in VIDEO_SUFFIXES)
-        if found:
-            return found[0]
-    raise RgwotError(f"{path}: no video {places[0] / path.stem}.*; expected one per file of features, or --no-video")
 
 
 def import_features(

@@ -64,7 +64,7 @@ def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathL
     for path in map(Path, listed):
         part = read_index(path) if path.suffix == ".csv" else [_row(path)]
         if any(SIZE not in row for row in part):
-            raise RgwotError(f"{path}: no column {SIZE}; expected a list that rgwot extract or import-features wrote")
+            raise RgwotError(f"{path}: no column {SIZE}; expected a part of an index that the workflow wrote")
         rows += part
     with_frames = [row for row in rows if row["frames"]]
     for row in with_frames:
@@ -116,7 +116,7 @@ def open_stores(index_csv: str | Path, features_dir: str | Path, held_out: Colle
         path = Path(features_dir) / f"{video}{STORE}"
         store = open_store(path, common_attributes(stores[0]) if stores else {})
         if len(store) == 0:
-            raise RgwotError(f"{path}: no frames, but {index_csv} says there are; run rgwot index again")
+            raise RgwotError(f"{path}: no frames, but {index_csv} says there are; make the index again")
         stores.append(store)
     check_stores(stores)
     return stores

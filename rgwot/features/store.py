@@ -175,7 +175,7 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
     try:
         group = zarr.open_group(path, mode="r", zarr_format=3)
     except (NodeNotFoundError, FileNotFoundError) as error:
-        raise RgwotError(f"{path}: no feature store; expected one written by rgwot extract") from error
+        raise RgwotError(f"{path}: no feature store; expected one that the workflow wrote") from error
     attributes = dict(group.attrs)
     if attributes.get(_COMPLETE) is not True:
         raise RgwotError(f"{path}: incomplete feature store; delete it and extract the video again")
@@ -203,7 +203,7 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
 
 def damaged_store(path: Path, found: str) -> RgwotError:
     """Return the error that says how a store is damaged, and how to make it again."""
-    return RgwotError(f"{path}: damaged feature store, {found}; {remake(path, 'extract')}")
+    return RgwotError(f"{path}: damaged feature store, {found}; {remake(path)}")
 
 
 def source_facts(path: Path) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Where a result comes from: the code, the packages and the configuration behind a run.
 
-Every verb leaves a record of its output (`rgwot.cli.records`): its settings, and the SHA-256 of every file of the
-output under ``digests``, by its path from the folder of the record.
+Every job, and every verb that writes files, leaves a record of its output: its settings, and the SHA-256 of every file
+of the output under ``digests``, by its path from the folder of the record. The record has a hidden name:
+``.provenance.json`` inside a folder, ``.NAME.provenance.json`` beside a file.
 """
 
 from __future__ import annotations
@@ -89,8 +90,8 @@ def own_folder(path: str | os.PathLike[str], verb: str) -> Iterator[Path]:
     with replacing(path, _changed(verb)) as folder:
         folder.mkdir()
         yield folder
-        # Of a verb it is followed by a longer one (`rgwot.cli.records`).
-        write_json({"verb": verb, "output": os.fspath(path), "digests": digests(folder)}, folder / RECORD)
+        about = {"verb": verb, "output": below_results(Path(path)) or os.fspath(path), **surroundings()}
+        write_json({**about, "digests": digests(folder)}, folder / RECORD)
 
 
 def sha256(path: Path) -> str:
@@ -122,13 +123,11 @@ def below_results(path: Path) -> str | None:
     return "/".join(parts[len(parts) - 1 - parts[::-1].index(RESULTS) :])
 
 
-def remake(output: Path, verb: str) -> str:
-    """Return the clause of a message that says how to make an output of a verb again."""
+def remake(output: Path) -> str:
+    """Return the clause of a message that says how to make an output again."""
     target = below_results(output)
     return (
-        f"remove it and run rgwot {verb} again"
-        if target is None
-        else f"make it again: rgwot run --force {shlex.quote(target)}"
+        "remove it and make it again" if target is None else f"make it again: rgwot run --force {shlex.quote(target)}"
     )
 
 
@@ -187,7 +186,7 @@ def differences(results: Path) -> tuple[int, list[str]]:
     for record in sorted(results.rglob(f"*{RECORD}")):
         try:
             content = json.loads(record.read_text(encoding="utf-8"))
-            output, verb = Path(content["output"]), str(content["verb"])
+            output = Path(content["output"])
             written = {
                 Path(os.path.normpath(record.parent / name)): str(digest) for name, digest in content["digests"].items()
             }
@@ -205,5 +204,5 @@ def differences(results: Path) -> tuple[int, list[str]]:
             if found != digest:
                 # A store of a batch is made again by itself.
                 made = next((folder for folder in path.parents if folder.suffix == STORE), place)
-                lines.append(f"{path}: {found[:26]}, expected SHA-256 {digest[:12]}; {remake(made, verb)}")
+                lines.append(f"{path}: {found[:26]}, expected SHA-256 {digest[:12]}; {remake(made)}")
     return checked, lines

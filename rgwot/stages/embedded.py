@@ -61,18 +61,18 @@ def read_embeddings(path: str | Path) -> EmbeddedTask:
     """
     store = Path(path)
     if not store.is_dir():
-        raise RgwotError(f"embeddings {store}: found nothing there; run `rgwot embed` first")
+        raise RgwotError(f"embeddings {store}: found nothing there; embed the task first")
     try:
         return _read(store)
     except STORE_ERRORS as error:
-        raise RgwotError(f"embeddings {store}: damaged ({first_line(error)}); {remake(store, 'embed')}") from None
+        raise RgwotError(f"embeddings {store}: damaged ({first_line(error)}); {remake(store)}") from None
 
 
 def _read(store: Path) -> EmbeddedTask:
     root = zarr.open_group(store, mode="r", zarr_format=3)
     about: dict[str, Any] = dict(root.attrs)
     if about.get("complete") is not True:
-        raise RgwotError(f"embeddings {store}: not complete; remove it and run `rgwot embed` again")
+        raise RgwotError(f"embeddings {store}: not complete; {remake(store)}")
     names, offsets = [str(name) for name in about["videos"]], whole(root, "offsets", store)
     arrays = {name: whole(root, name, store) for name in ("embedding", "time_s", "background") if name in root}
     if len(offsets) != len(names) + 1 or any(len(array) != offsets[-1] for array in arrays.values()):

@@ -25,9 +25,9 @@ def load_model(path: Path) -> dict[str, Any]:
     try:
         return parse_model(path.read_bytes())
     except FileNotFoundError:
-        raise RgwotError(f"{path}: no such model; expected one written by rgwot train") from None
+        raise RgwotError(f"{path}: no such model; expected one that the workflow trained") from None
     except RgwotError as error:
-        raise RgwotError(f"{path}: {error}; train again; {remake(path, 'train')}") from None
+        raise RgwotError(f"{path}: {error}; train again; {remake(path)}") from None
 
 
 def parse_model(content: bytes) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def parse_model(content: bytes) -> dict[str, Any]:
     except UnreadableTensors as error:
         raise RgwotError(f"not a readable model ({error.why})") from None
     if not isinstance(model, dict) or not {"encoder", "architecture", "settings", "features", "seed"} <= set(model):
-        raise RgwotError("not a model written by rgwot train")
+        raise RgwotError("not a model of this library")
     return model
 
 

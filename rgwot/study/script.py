@@ -120,6 +120,7 @@ def stage(snakemake: Any, name: str) -> Iterator[Stage]:
 def messages(stream: TextIO, level: int = logging.INFO) -> Iterator[None]:
     """Print messages of the library to a stream, and of other libraries only what matters."""
     root, handler = logging.getLogger(), logging.StreamHandler(stream)
+    before = root.level
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
     root.addHandler(handler)
     root.setLevel(level)
@@ -131,6 +132,7 @@ def messages(stream: TextIO, level: int = logging.INFO) -> Iterator[None]:
         yield
     finally:
         root.removeHandler(handler)
+        root.setLevel(before)
 
 
 def _leave() -> None:

@@ -48,7 +48,7 @@ def write_video(path: str | os.PathLike[str], scene: Scene) -> None:
 
 
 def write_dataset(settings: SynthSettings, root: str | os.PathLike[str], jobs: int = 1) -> list[Path]:
-    """Write a whole synthetic dataset below ``root``: the stage behind ``rgwot synth``.
+    """Write a whole synthetic dataset below ``root``.
 
     A new folder appears when it is whole; in one that is there files of the same name are replaced one by one, and
     others are left alone. As many videos as ``jobs`` are written at the same time, each by one process. Returns the

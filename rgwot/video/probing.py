@@ -67,8 +67,8 @@ def probe(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> V
     request = [os.path.abspath(path), "" if frames_fps is None else str(frames_fps)]
     try:
         done = subprocess.run(
-            [*_COMMAND, *request],
-            stdin=subprocess.DEVNULL,
+            _COMMAND,
+            input=json.dumps(request).encode(),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             timeout=PROBE_TIMEOUT_S,
@@ -102,10 +102,10 @@ def probe_here(path: Path, frames_fps: Fraction | None = None) -> VideoInfo:
 
 
 def probe_command() -> None:
-    """Probe the file named on the command line, and write its facts, or why there are none, as JSON."""
+    """Probe a file: read its path and rate, which may be empty, and write its facts, or why there are none, as JSON."""
     output = decode.own_output()
+    path, rate = json.load(sys.stdin)
     limit_memory(MEMORY)
-    path, rate = sys.argv[1:]
     try:
         info = asdict(probe_here(Path(path), Fraction(rate) if rate else None))
         answer = {**info, "fps": str(info["fps"])}
@@ -245,7 +245,7 @@ def _images(path: Path, file: h5py.File) -> h5py.Dataset:
     images = file.get(IMAGES)
     if images is None:
         raise VideoError(path, f"holds {', '.join(map(repr, sorted(file))) or 'nothing'}; {_FRAMES}; features come in "
-                               "by rgwot import-features")  # fmt: skip
+                               "by a block `imported`")  # fmt: skip
     if not isinstance(images, h5py.Dataset) or images.ndim != 4 or images.shape[3] != 3 or images.dtype != np.uint8:
         found = f"{images.shape} {images.dtype}" if isinstance(images, h5py.Dataset) else "a group"
         raise VideoError(path, f"{IMAGES!r} is {found}; {_FRAMES}")

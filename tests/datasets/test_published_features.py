@@ -31,14 +31,13 @@ from mock_downloads import (
     write,
 )
 
-from rgwot.cli import cli
 from rgwot.config.configuration import load_config, read_files
 from rgwot.config.importing import ImportSettings
 from rgwot.datasets.feature_files import measure_file
 from rgwot.datasets.fetch import fetch, sources
 from rgwot.datasets.finding import find
 from rgwot.datasets.manifest import write_manifest
-from rgwot.features.importing import import_video
+from rgwot.features.importing import import_features, import_video
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
 from rgwot.study import datasets as planning
@@ -223,11 +222,7 @@ FORM: dict[str, Any] = {
     "layout": "packed",
     "imported": {"axes": "TC", "key": "tokens", "times": "times", "fps": 4, "channels": 3},
 }
-IMPORT = ("--axes", "TC", "--key", "tokens", "--times", "times", "--fps", "4", "--channels", "3", "--no-video")
-
-
-def take_in(store: Path, source: Path, *words: str) -> None:
-    cli(["import-features", str(store), "--source", str(source), *words], standalone_mode=False)
+FEATURES = ImportSettings(**FORM["imported"])
 
 
 def make_manifest(folder: Path, layout: str, options: dict[str, Any], form: dict[str, Any], task: str = "mine") -> None:
@@ -298,7 +293,7 @@ def test_a_wrong_archive_is_refused_in_one_line(
         spoil(tmp_path)
     before = sorted(tmp_path.iterdir())
     with pytest.raises(RgwotError) as caught:
-        take_in(tmp_path / "0003.zarr", tmp_path / "a.pt/0003.pt", *IMPORT)
+        import_features(tmp_path / "a.pt/0003.pt", tmp_path / "0003.zarr", FEATURES)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
     assert sorted(tmp_path.iterdir()) == before
@@ -327,13 +322,13 @@ def test_a_wrong_table_is_refused_in_one_line(old: str, new: str, said: str, tmp
 def test_times_that_alternate_have_the_rate_of_their_mean(tmp_path: Path) -> None:
     archive(tmp_path)
     source = tmp_path / "a.pt/0004.pt"
-    take_in(tmp_path / "b.zarr", source, *IMPORT)
+    import_features(source, tmp_path / "b.zarr", FEATURES)
     store = open_store(tmp_path / "b.zarr")
     assert np.allclose(store.time_s, [0, 0.2, 0.5, 0.7, 1.0])
     assert (store.attributes["fps"], store.duration_s) == (4.0, pytest.approx(1.25))
     assert np.array_equal(store.read()[..., 0, 0], np.arange(15, 30).reshape(5, 3))
     written = (tmp_path / "b.zarr/zarr.json").stat().st_mtime_ns
-    take_in(tmp_path / "b.zarr", source, *IMPORT)
+    import_features(source, tmp_path / "b.zarr", FEATURES)
     assert (tmp_path / "b.zarr/zarr.json").stat().st_mtime_ns == written
 
 
@@ -368,19 +363,19 @@ def test_rates_that_do_not_fit(rates: str | None, said: str, tmp_path: Path) -> 
     torch.save(torch.zeros(6, 2), tmp_path / "Head_5.pt")
     if rates is not None:
         (tmp_path / "videos.csv").write_text(rates)
-    words = ("--axes", "TC", "--window", "16", "--rates", str(tmp_path / "videos.csv"), "--no-video")
+    settings = ImportSettings(axes="TC", window=16, rates=str(tmp_path / "videos.csv"))
     with pytest.raises(RgwotError) as caught:
-        take_in(tmp_path / "a.zarr", tmp_path / "Head_5.pt", *words)
+        import_features(tmp_path / "Head_5.pt", tmp_path / "a.zarr", settings)
     assert said in str(caught.value)
     assert not (tmp_path / "a.zarr").exists()
 
 
 def test_other_rates_make_the_store_again(tmp_path: Path) -> None:
     torch.save(torch.zeros(6, 2), tmp_path / "Head_5.pt")
-    words = ("--axes", "TC", "--window", "16", "--rates", str(tmp_path / "videos.csv"), "--no-video")
+    settings = ImportSettings(axes="TC", window=16, rates=str(tmp_path / "videos.csv"))
     for text, fps, length in (("fps,frames\nHead_5,25,100", 25, 4.0), ("fps,duration_s\nHead_5,50,2.1", 50, 2.1)):
         (tmp_path / "videos.csv").write_text(f"video,{text}\n")
-        take_in(tmp_path / "a.zarr", tmp_path / "Head_5.pt", *words)
+        import_features(tmp_path / "Head_5.pt", tmp_path / "a.zarr", settings)
         store = open_store(tmp_path / "a.zarr")
         assert np.allclose(store.time_s, (16 * np.arange(6) + 8) / fps)
         assert (store.native_fps, store.duration_s) == (fps, pytest.approx(length))

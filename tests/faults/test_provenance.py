@@ -49,7 +49,7 @@ def test_a_job_leaves_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_failed_job_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rgwot.keysteps.trivial.decode_trivial", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("rgwot.stages.decode.decode_trivial", lambda *_, **__: 1 / 0)
     with pytest.raises(SystemExit):
         decoded(tmp_path, monkeypatch)
     assert not list(tmp_path.rglob("*provenance*"))

@@ -198,7 +198,7 @@ def test_an_index_from_parts_is_that_from_stores(given: Path) -> None:
     writer.finish(2, {"status": "ok", "reason": "", "decoder": "import", "fps": 2.0})
     with pytest.raises(RgwotError, match=r"d\.zarr: vectors of 4 at 2 per second, expected vectors of 3"):
         write_index([PART, PART.parent / "d.zarr"], "joined.csv")
-    with pytest.raises(RgwotError, match=r"whole\.csv: no column size; expected a list that rgwot extract"):
+    with pytest.raises(RgwotError, match=r"whole\.csv: no column size; expected a part of an index"):
         write_index(["whole.csv"], "joined.csv")
 
 

@@ -89,7 +89,7 @@ def test_a_changed_or_missing_chunk_is_refused(tmp_path: Path, maps: np.ndarray,
         path.write_bytes(
             content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :] if how == "flip" else b""
         )
-    with pytest.raises(RgwotError, match=r"a\.zarr: damaged feature store, .*; remove it and run rgwot extract again"):
+    with pytest.raises(RgwotError, match=r"a\.zarr: damaged feature store, .*; remove it and make it again"):
         open_store(tmp_path / "a.zarr").read()
 
 

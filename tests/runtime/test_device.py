@@ -4,11 +4,12 @@ import json
 
 import pytest
 import torch
+from scripted import job
 
-from rgwot.cli.records import record
 from rgwot.runtime import device
 from rgwot.runtime.errors import RgwotError
 from rgwot.study import jobs
+from rgwot.study.script import Stage
 from rgwot.study.study import Study
 
 DEVICES = ("auto", "cpu", "cuda")
@@ -52,14 +53,14 @@ def test_a_record_says_what_the_job_used(monkeypatch, tmp_path):
     output.touch()
 
     def recorded():
-        record("embed", {"output": output, "device": "auto"}, None)
+        Stage(job("", output=[output]), "embed").record()
         return json.loads((tmp_path / ".a.csv.provenance.json").read_text(encoding="utf-8"))["device"]
 
-    # `rgwot embed --method cte` embeds on the CPU, whatever there is.
+    # A method without an encoder embeds on the CPU, whatever there is.
     assert recorded() == "cpu"
     device.resolve_device("auto")
     assert recorded() == "GPU 0"
-    # Of the verb, not of the one before it in the same process.
+    # Of the job, not of the one before it in the same process.
     assert recorded() == "cpu"
     device.resolve_device("cpu")
     assert recorded() == "cpu"

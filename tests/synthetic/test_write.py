@@ -4,7 +4,6 @@ import contextlib
 import csv
 import hashlib
 import subprocess
-import sys
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -13,6 +12,7 @@ import av
 import numpy as np
 import pytest
 from pydantic import ValidationError
+from scripted import script_command
 
 from rgwot.config.synthetic import SynthSettings
 from rgwot.synthetic.looks import task_look
@@ -64,8 +64,9 @@ def processes_of(session):
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="tells processes by /proc")
 def test_killed_it_leaves_no_dataset_and_no_process(tmp_path):
     root = tmp_path / "demo"
-    settings = ["--videos", "4", "--seconds", "10", "15", "--set", "width=160", "--set", "height=120"]
-    command = [sys.executable, "-m", "rgwot", "synth", *settings, "--jobs", "2", str(root)]
+    settings = {"n_videos": 4, "min_s": 10, "max_s": 15, "width": 160, "height": 120}
+    (tmp_path / "job").mkdir()
+    command = script_command("synth", tmp_path / "job", output=[root], params={"settings": settings}, threads=2)
     with subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL) as process:
         until = time.monotonic() + 1800
         while not list(tmp_path.rglob("*.mp4")) and time.monotonic() < until:
@@ -76,7 +77,7 @@ def test_killed_it_leaves_no_dataset_and_no_process(tmp_path):
     assert processes_of(process.pid) == 0
     assert not root.exists()
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-    assert [path.name for path in tmp_path.iterdir()] == ["demo"]
+    assert {path.name for path in tmp_path.iterdir()} == {"demo", "job"}
     assert len(list(root.rglob("*.mp4"))) == 4
 
 

@@ -18,7 +18,7 @@ Content: TypeAlias = "str | bytes"
 
 
 class TreeSettings(SynthSettings):
-    """What is written: the settings of ``rgwot synth``, and those that only released datasets have."""
+    """What is written: the settings of synthetic datasets, and those that only released datasets have."""
 
     layout: Literal["egoprocel", "procel", "procel_csv", "procel_stepfirst", "crosstask"]  # type: ignore[assignment]
     tasks: tuple[str, ...] = ()  #: all where it is empty; in layout egoprocel like cmu_mmac/Brownie

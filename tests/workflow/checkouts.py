@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import multiprocessing
 import os
 import re
@@ -21,8 +20,10 @@ import forked_jobs
 import yaml
 from synthetic_trees import TreeSettings, task_places, write_tree
 
+from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.registry import datasets, tasks_of
 from rgwot.reporting.tables.spec import expand
+from rgwot.synthetic.write import write_dataset
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SMALL = "tests/small.yaml"
@@ -35,7 +36,6 @@ FORKS.set_forkserver_preload(["snakemake.cli", "pandas"])
 # Every worker of the suite takes its share of the cores.
 CORES = str(max(1, (os.cpu_count() or 1) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))))
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]
-RGWOT = [sys.executable, "-m", "rgwot"]
 # Everything that `snakemake` in a clone reads, besides the installed package.
 PARTS = ("Snakefile", "config.yaml", "workflow", "profiles", "envs", SMALL, ALL_TASKS)
 
@@ -151,12 +151,8 @@ def grow(root: Path, layout: str, **settings: Any) -> None:
 
 
 def synthesise(root: Path, **settings: Any) -> None:
-    """Write small synthetic clips of 4 to 6 s through the command line."""
-    small = {**SMALL_CLIPS, **settings}
-    chosen = [part for key, value in small.items() for part in ("--set", f"{key}={json.dumps(value)}")]
-    command = [*RGWOT, "synth", str(root), *chosen, "--jobs", CORES]
-    said = run(command, root.parent)
-    assert said.returncode == 0, said.text
+    """Write small synthetic clips of 4 to 6 s."""
+    write_dataset(SynthSettings.model_validate({**SMALL_CLIPS, **settings}), root, jobs=int(CORES))
 
 
 # ProceL's page says 720 videos of 12 tasks; per task nothing is published.

@@ -76,7 +76,7 @@ def write_strips(
     output_dir: str | os.PathLike[str],
     jobs: int = 1,
 ) -> None:
-    """Write one strip of pictures per video of a task, ``{video}.jpg``: the stage behind ``rgwot strips``.
+    """Write one strip of pictures per video of a task, ``{video}.jpg``.
 
     A video that no longer decodes has none, with a warning, nor have features without a video: the page can do without.
     The folder is replaced as a whole.

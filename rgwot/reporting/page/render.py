@@ -55,7 +55,7 @@ def write_page(
     names_yaml: str | os.PathLike[str] | None = None,
     groups: str | None = None,
 ) -> None:
-    """Write the page of a task, and its ranked procedures as a table beside it: the stage behind ``rgwot report``.
+    """Write the page of a task, and its ranked procedures as a table beside it.
 
     The first run is shown first. The page may lie anywhere, its links to the videos below ``root`` start from there.
     The file of names, see `rgwot.reporting.names`, need not exist.

@@ -126,7 +126,7 @@ def _view(path: Path, result: str) -> str:
     try:
         return text if json.loads(text)["result"] == result else ""
     except (ValueError, KeyError, TypeError):
-        raise RgwotError(f"{path}: not what `rgwot view` writes; make it again") from None
+        raise RgwotError(f"{path}: not a view of a result; make it again") from None
 
 
 def _body(

@@ -80,7 +80,7 @@ def write_view(
     seed: int,
     trained: bool,
 ) -> None:
-    """Write what the page shows of the embeddings of one run: the stage behind ``rgwot view``.
+    """Write what the page shows of the embeddings of one run.
 
     The file has ``result`` (which key steps it belongs to), ``typical`` (frames), ``tree`` (of key steps, methods
     5.16) and, if an encoder was ``trained``, ``points`` (embeddings in the plane) and ``alignments`` (transport

@@ -139,7 +139,7 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
     if own.empty:
         raise RgwotError(
             f"{where}: found no scores of {row.method}/{row.decoder} on {', '.join(table.datasets)}; "
-            "run `rgwot evaluate` for them first"
+            "evaluate them first"
         )
     tasks = {int(str(seed)): set(part["dataset"] + "/" + part["task"]) for seed, part in own.groupby("seed")}
     for seed, found in tasks.items():
@@ -149,7 +149,7 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
             )
     own = own[own["protocol"].isin([table.own]) if table.own else ~own["protocol"].isin(OWN)]
     if own.empty:
-        raise RgwotError(f"{where}: found scores without the protocol {table.own}; run `rgwot evaluate` again")
+        raise RgwotError(f"{where}: found scores without the protocol {table.own}; evaluate them again")
     wide = own.pivot(index=[*CELL, *RUN], columns="metric", values="value").reset_index()
     wide["degenerate"] = wide.get("degenerate", 0.0)
     rows = []
@@ -218,7 +218,7 @@ def joined(table: AnyTable, rows: Paths, read: Callable[[Path], pd.DataFrame]) -
         parts[ids[0]] = frame
     missing = [row.id for row in table.rows if row.id not in parts]
     if missing:
-        raise RgwotError(f"table {table.id!r}: found no row {', '.join(missing)}; make it first with `rgwot table`")
+        raise RgwotError(f"table {table.id!r}: found no row {', '.join(missing)}; make it first")
     return pd.concat([parts[row.id] for row in table.rows], ignore_index=True)
 
 

@@ -61,8 +61,8 @@ def examine(
     options = read_options(dataset, entry.layout, entry.options())
     if entry.synth is not None and not root.is_dir():
         raise RgwotError(
-            f"dataset {dataset!r}: no folder {root}; it is synthetic, and the workflow writes it when it is needed; "
-            f"run that, or rgwot synth {root}"
+            f"dataset {dataset!r}: no folder {root}; it is synthetic, and the workflow writes it when it is needed, "
+            f"or by rgwot run {root}"
         )
     found = Found(dataset, str(root), {})
     try:

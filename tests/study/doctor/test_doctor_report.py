@@ -46,7 +46,7 @@ def test_requests_that_cannot_be_met(tea: Path, tmp_path: Path, monkeypatch: pyt
     assert "did you mean 'mine'?" in refused("mime", mine=entry(tea))
     assert "did you mean 'tea'?" in refused("mine", "--task", "teaa", mine=entry(tea))
     assert "no folder" in refused("mine", mine=entry(tmp_path / "nowhere"))
-    assert "rgwot synth" in refused("demo", demo=entry("results/synthetic/demo", synth={}))
+    assert "rgwot run results/synthetic/demo" in refused("demo", demo=entry("results/synthetic/demo", synth={}))
     assert "layout 'foldr'" in refused("mine", mine=entry(tea, "foldr"))
     assert "unknown key" in refused("mine", mine=entry(tea, colour="red"))
     for text, clue in (("a: [", "not valid YAML"), ("- a", "expected keys")):

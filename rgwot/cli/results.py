@@ -1,0 +1,181 @@
+"""Verbs for finished results: look at them, compare them, give them to other programs and to other videos."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rgwot.keysteps.settings import LEARNER_NAMES
+from rgwot.runtime.errors import RgwotError
+
+Folder = click.Path(path_type=Path)
+_names = click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
+
+
+@click.command()
+@click.argument("format_", metavar="FORMAT")
+@click.argument("keysteps", type=Folder)
+@click.argument("output", type=Folder)
+@_names
+@click.option(
+    "--root", type=Folder, help="Folder that the manifest's paths start from; links to videos are then absolute."
+)
+def export(format_: str, keysteps: Path, output: Path, names: Path | None, root: Path | None) -> None:
+    """Export a result in the FORMAT of another program into OUTPUT, a new folder or an export that nobody changed.
+
+    KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0.
+    """
+    from rgwot.reporting.export.interface import export_keysteps
+
+    click.echo(export_keysteps(format_, keysteps, output, names, root))
+
+
+@click.command()
+@click.argument("first", type=Folder)
+@click.argument("second", type=Folder)
+@_names
+@click.option(
+    "--overlap",
+    default=0.5,
+    show_default=True,
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Intersection over union from which a segment of one is a segment of the other.",
+)
+@click.option("--tier", help="Tier of ELAN. Default: key steps, or the only one.")
+@click.option("--fps", help="Frames per second, of formats that count frames, such as 25 or 30000/1001.")
+def compare(first: Path, second: Path, names: Path | None, overlap: float, tier: str | None, fps: str | None) -> None:
+    """Say how far two results of a task agree, and which key steps were split or merged.
+
+    FIRST and SECOND are folders such as results/keysteps/rgwot/graphcut/demo/assembly/seed0, or annotations of a second
+    coder in ELAN, BORIS and others: a file, or a folder with a file per video.
+    """
+    from rgwot.reporting.compare import compare_results
+
+    click.echo("\n".join(compare_results(first, second, names, overlap, tier, fps)))
+
+
+@click.command("compare-groups")
+@click.argument("output", type=Folder)
+@click.argument("keysteps", type=Folder)
+@click.option("--videos", required=True, type=Folder, help="Table of the videos (CSV: video, group).")
+@click.option("--column", default="group", show_default=True, help="Column of that table with the groups.")
+@click.option("--task", help="Task whose rows count, where the table has a column task.")
+@_names
+@click.option("--title", default="", help="Title of the figure: dataset, task, method, decoder, seed.")
+def compare_groups(
+    output: Path, keysteps: Path, videos: Path, column: str, task: str | None, names: Path | None, title: str
+) -> None:
+    """Test whether groups of videos differ, into OUTPUT (CSV, and a figure next to it: PDF and PNG).
+
+    KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0. For every key step: share of the
+    videos that have it, number of segments, duration, place, deviations and what follows, by permutation tests with the
+    video as the unit.
+    """
+    from rgwot.reporting.figures.style import save
+    from rgwot.reporting.groups import group_bars, groups_of_result, lines
+    from rgwot.reporting.names import names_in, read_names
+    from rgwot.runtime.files import write_csv
+    from rgwot.runtime.provenance import write_record
+
+    table = groups_of_result(keysteps, videos, column, task)
+    called = names_in(keysteps, read_names(names))
+    save(group_bars(table, title, called), output)
+    if called:
+        table.insert(1, "name", table["key_step"].map(called).fillna(""))
+    write_csv(table, output)
+    figures = [output.with_suffix(suffix) for suffix in (".pdf", ".png")]
+    write_record(output, "compare-groups", figures, keysteps=keysteps, videos=videos, column=column, task=task)
+    click.echo("\n".join(lines(table, called)))
+
+
+@click.command()
+@click.argument("segments", type=Folder)
+@click.option("--output", "folder", required=True, type=Folder, help="Folder for procedure.json and deviations.csv.")
+@click.option(
+    "--learner",
+    default=next(iter(LEARNER_NAMES)),
+    show_default=True,
+    type=click.Choice(list(LEARNER_NAMES)),
+    help="; ".join(f"{name}: {what}" for name, what in LEARNER_NAMES.items()) + ".",
+)
+@click.option("--found", is_flag=True, help="A decoder found the key steps, so that every video has errors.")
+def procedure(segments: Path, folder: Path, learner: str, found: bool) -> None:
+    """Learn the procedure from any table of SEGMENTS (CSV), and print it.
+
+    The columns are video, start_s, end_s (seconds) and key_step (whole numbers from 1, background 0); name is optional.
+    Where there is a column scope, rows of the scope task are read.
+    """
+    from rgwot.procedure import FOUND, deviations, learn
+    from rgwot.procedure.files import read_recordings, write_procedure
+    from rgwot.reporting.show import drawn
+
+    if found and learner not in FOUND:
+        raise RgwotError(f"--found: found the learner {learner}, expected one that allows for it: {', '.join(FOUND)}")
+    recordings, names = read_recordings(segments)
+    learned = learn(recordings, learner, **(FOUND[learner] if found else {}))
+    deviating = deviations(learned, recordings)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_procedure(folder, learned, deviating)
+    click.echo("\n".join(drawn(learned, deviating, names)))
+
+
+@click.command()
+@click.argument("bundle", type=Folder)
+@click.argument("videos", type=Folder, nargs=-1, required=True)
+@click.option(
+    "--output",
+    "folder",
+    required=True,
+    type=Folder,
+    help="Folder for segments.csv, order.csv, deviations.csv and page.html.",
+)
+@click.option("--weights", metavar="PATH", help="Checkpoint of the backbone, if the bundle was made with your own.")
+@click.option("--extension", "extensions", multiple=True, type=Folder, help="Python file that brings the method.")
+@click.option(
+    "--frames-fps", metavar="RATE", help="Rate of frames stored as .h5, if the file does not state it, like 30000/1001."
+)
+@click.option(
+    "--on-bad-video",
+    default="fail",
+    show_default=True,
+    type=click.Choice(["fail", "skip"]),
+    help="fail ends with the reason; skip writes a store without frames, or with those that decode.",
+)
+@click.option(
+    "--threads", default=1, show_default=True, type=click.IntRange(1), help="CPU threads. Does not change results."
+)
+@click.option(
+    "--device",
+    default="auto",
+    show_default=True,
+    type=click.Choice(["auto", "cpu", "cuda"]),
+    help="auto uses a GPU if there is one; cuda fails without one.",
+)
+def apply(
+    bundle: Path,
+    videos: tuple[Path, ...],
+    folder: Path,
+    extensions: tuple[Path, ...],
+    frames_fps: str | None,
+    **how: Any,
+) -> None:
+    """Find the key steps of other VIDEOS with a BUNDLE, and their deviations; nothing is trained.
+
+    A video may also be a feature store (.zarr) or, if the result is based on imported features, a file of them.
+    """
+    from rgwot.bundles.apply import apply_bundle
+    from rgwot.bundles.inputs import How
+    from rgwot.config.extensions import load_extensions
+    from rgwot.timing import parse_rate
+
+    load_extensions(extensions)
+    try:
+        rate = None if frames_fps is None else parse_rate(frames_fps)
+    except ValueError as error:
+        raise RgwotError(f"--frames-fps: {error}") from None
+    for found in apply_bundle(bundle, videos, folder, How(frames_fps=rate, **how)):
+        known = " (a video of the study: its answer there)" if found.known else ""
+        click.echo(f"{found.video}: {found.segments} segments, order {found.order}{known}; {found.deviations}")
+    click.echo(f"{folder / 'page.html'}: open it in a browser")
