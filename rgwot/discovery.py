@@ -22,15 +22,15 @@ from numpy.typing import ArrayLike, NDArray
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.configuration import load_config
 from rgwot.config.experiments import Experiments, family_of, replaced_settings, split_id
-from rgwot.config.importing import ImportSettings
 from rgwot.config.methods import DECODERS, EMBEDDING_KINDS
-from rgwot.config.settings import Settings, flatten, known_blocks, validated
+from rgwot.config.settings import Settings, flatten, known_blocks
 from rgwot.datasets.arrays import check_no_clock, column_names
 from rgwot.datasets.names import stem_of
 from rgwot.datasets.split import split_videos, subjects_of
-from rgwot.embedding.interface import EmbeddedTask
-from rgwot.features.importing import id_of, store_of_array
-from rgwot.features.index import check_stores
+from rgwot.embedding.arrays import array_features
+from rgwot.embedding.interface import EmbeddedTask, VideoFeatures
+from rgwot.features.importing import id_of, seconds
+from rgwot.features.index import check_alike, common_attributes
 from rgwot.features.store import FeatureStore, open_store
 from rgwot.keysteps.decode import check_number
 from rgwot.keysteps.ordering import Order, rank_procedures
@@ -47,7 +47,7 @@ from rgwot.runtime.limits import threads_kept
 from rgwot.stages.decode import decode_task, write_keysteps
 from rgwot.stages.embed import Embedder, embedded_task, embedder
 from rgwot.stages.procedure import deviation_table
-from rgwot.timing import predicted_labels
+from rgwot.timing import parse_rate, predicted_labels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -385,12 +385,12 @@ def _resolved(
 class Findings:
     """A `Discovery`, and what it was made from and by: what other videos are labelled with.
 
-    ``stores`` are those of all videos with frames, by their ids; the rest is None for a trivial decoder.
+    ``rate`` are the features per second of arrays, None where times were given. The rest is None for a trivial decoder.
     """
 
     discovery: Discovery
-    stores: Sequence[FeatureStore]
     key_steps: KeySteps
+    rate: float | str | Fraction | None
     embedded: EmbeddedTask | None = None
     embedder: Embedder | None = None
     model: Mapping[str, Any] | None = None
@@ -413,95 +413,111 @@ def find(
     family, rule = family_of(run.method), split_id(run.decoder)[0]
     if fps is not None and times is not None:
         raise RgwotError("fps and times are both given; expected one of them")
-    rate = None if times is not None else str(settings.features.fps if fps is None else fps)
-    when = {"times": "times"} if rate is None else {"fps": rate}
-    every = stores_of(features, times, lambda axes: validated(ImportSettings, {"axes": axes, **when}, "features"))
+    rate = settings.features.fps if fps is None and times is None else fps
+    every = videos_of(features, times, rate)
     if EMBEDDING_KINDS[family.embedding].several and len(every) < 2:
         raise RgwotError(f"features: found {len(every)} video, expected at least 2 for the method {run.method!r}")
-    check_stores(every)
     # In the order of their ids, as the workflow lists them; which pairs of videos are drawn depends on it.
-    shown = [store for store in every if len(store)]
-    stores = sorted(shown, key=lambda store: store.video)
-    if not stores:
+    shown = [video for video in every if len(video)]
+    videos = sorted(shown, key=lambda video: video.video)
+    if not videos:
         raise RgwotError("features: found no video with a frame, expected at least one")
     held_out: tuple[str, ...] = ()
     if settings.data.split == "holdout":
-        subjects = subjects_of(store.video for store in every)
+        subjects = subjects_of(video.video for video in every)
         held_out = split_videos(subjects, settings.data.holdout, settings.data.split_seed).test
     model = embedded = made = None
     if DECODERS[rule].trivial:
-        videos = [(store.video, store.duration_s, store.native_fps) for store in stores]
+        facts = [(video.video, video.duration_s, video.native_fps) for video in videos]
         K, learner = decoding.decode.K, decoding.procedure.learner
-        segments = trivial_segments(videos, rule, K, run.seed, decoding.evaluation.stride)
+        segments = trivial_segments(facts, rule, K, run.seed, decoding.evaluation.stride)
         key_steps = trivial_key_steps(segments, rule, int(K), run.seed, held_out, learner)
     else:
-        seen = [store for store in stores if store.video not in held_out]
+        seen = [video for video in videos if video.video not in held_out]
         check_number(resolved_K(decoding.decode.K), decoding.decode.surplus, sum(map(len, seen)))
         # An encoder sets their number.
         with threads_kept() if family.trained else nullcontext():
             if family.trained:
                 from rgwot.stages.train import fit_encoder
 
-                model = fit_encoder(seen, settings, run.seed, device=device, held_out=held_out).model
-            made = embedder(stores, settings, model, run.method, run.seed, device if model else "cpu", 1, held_out)
-            embedded = embedded_task(stores, made)
+                about = common_attributes(seen[0]) if isinstance(seen[0], FeatureStore) else {}
+                model = fit_encoder(seen, settings, run.seed, device=device, held_out=held_out, features=about).model
+            made = embedder(videos, settings, model, run.method, run.seed, device if model else "cpu", 1, held_out)
+            embedded = embedded_task(videos, made)
         key_steps = decode_task(embedded, rule, decoding, run.seed, alone=False)
     discovery = Discovery(
         run,
         decoding,
         _renamed(key_steps, stem_of),
-        times={stem_of(store.video): store.time_s for store in shown},
-        embeddings={stem_of(store.video): embedded.videos[store.video].embedding for store in shown if embedded},
+        times={stem_of(video.video): video.time_s for video in shown},
+        embeddings={stem_of(video.video): embedded.videos[video.video].embedding for video in shown if embedded},
     )
-    return Findings(discovery, stores, key_steps, embedded, made, model)
+    return Findings(discovery, key_steps, rate, embedded, made, model)
 
 
-def stores_of(features: Videos, times: Times | None, form: Callable[[str], ImportSettings]) -> list[FeatureStore]:
-    """Return the features of videos as open stores, in the order given; ``form`` gives that of arrays by their axes.
+def videos_of(features: Videos, times: Times | None, fps: float | str | Fraction | None) -> list[VideoFeatures]:
+    """Return the features of videos in the order given: arrays as they are kept, and open feature stores.
 
-    RgwotError for what is neither an array nor a feature store, two videos of one name, or times that do not go with
-    the videos.
+    RgwotError for what is neither an array nor a feature store, two videos of one name, times that do not go with
+    the videos, or features of different sizes.
     """
-    named = _by_name(features)
-    when = _times(times, list(named))
-    found: list[FeatureStore] = []
-    sizes: dict[str, tuple[int, ...]] = {}
+    named = named_videos(features)
+    when = times_of(times, list(named))
+    try:
+        rate = None if fps is None else parse_rate(fps)
+    except ValueError:
+        raise RgwotError(f"fps: expected a positive rate like 30 or 30000/1001, found {str(fps)!r}") from None
+    found: list[tuple[Path, VideoFeatures, str, bool]] = []
+    first: tuple[str, NDArray[Any]] | None = None
     for name, video in named.items():
         what, ident = f"features[{name!r}]", id_of(name)
         if isinstance(video, (str, os.PathLike)):
-            path = Path(video).absolute()
-            if path.suffix != STORE or not path.is_dir():
-                raise RgwotError(f"{what}: found {str(video)!r}, expected an array, or a feature store ({STORE})")
-            found.append(replace(open_store(path), called=ident))
+            store = store_at(what, video, ident)
+            found.append((store.path, store, store.columns, store.imported))
             continue
-        try:
-            array = np.asarray(video)
-        # Of lists of lists that differ in length, and of PyTorch's tensors with a gradient or in bfloat16.
-        except (RuntimeError, TypeError, ValueError) as error:
-            raise RgwotError(f"{what}: no array of numbers ({first_line(error)})") from None
-        # An array of NumPy knows no mask, and what is behind one would be taken for a value.
-        if isinstance(video, np.ma.MaskedArray) and video.mask.any():
-            raise RgwotError(f"{what}: found masked numbers, expected a number everywhere; fill them")
-        if array.dtype.kind == "f" and array.ndim not in (2, 4):
-            raise RgwotError(
-                f"{what}: shape {array.shape}, expected (T, C) or (T, C, h, w), one array per video; of a single video "
-                "give [array]"
-            )
-        # Of a DataFrame; those of another are compared by name.
-        header = getattr(video, "columns", ())
-        check_no_clock(Path(what), header)
-        columns = column_names(header)
+        array, columns = array_of(what, video), column_names(getattr(video, "columns", ()))
         if not columns:
-            sizes[what] = array.shape[1:]
-        if not columns and sizes[what] != (expected := next(iter(sizes.values()))):
-            first = f"(T, {', '.join(map(str, expected))}) as of {next(iter(sizes))}"
-            raise RgwotError(f"{what}: shape {array.shape}, expected {first}: time first, the same channels in all")
-        axes = "TC" if array.ndim == 2 else "TCHW"
-        found.append(store_of_array(name, array, form(axes), when.get(name), columns))
-    return found
+            first = first or (what, array)
+            if array.shape[1:] != first[1].shape[1:]:
+                expected = f"(T, {', '.join(map(str, first[1].shape[1:]))}) as of {first[0]}"
+                raise RgwotError(
+                    f"{what}: shape {array.shape}, expected {expected}: time first, the same channels in all"
+                )
+        kept = array_features(what, ident, array, rate, seconds(what, when[name]) if when else None)
+        found.append((Path(what), kept, columns, True))
+    check_alike(found)
+    return [video for _, video, _, _ in found]
 
 
-def _by_name(features: Videos) -> dict[str, Any]:
+def store_at(what: str, path: str | os.PathLike[str], ident: str) -> FeatureStore:
+    """Open a feature store whose video has the id ``ident``; RgwotError for another path."""
+    there = Path(path).absolute()
+    if there.suffix != STORE or not there.is_dir():
+        raise RgwotError(f"{what}: found {str(path)!r}, expected an array, or a feature store ({STORE})")
+    return replace(open_store(there), called=ident)
+
+
+def array_of(what: str, video: Any) -> NDArray[Any]:
+    """Return the features of a video as an array (T, C) or (T, C, h, w); RgwotError for anything else."""
+    try:
+        array = np.asarray(video)
+    # np.asarray raises these for ragged lists and for tensors that require grad or are bfloat16.
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise RgwotError(f"{what}: no array of numbers ({first_line(error)})") from None
+    # np.asarray drops the mask and would expose the masked values.
+    if isinstance(video, np.ma.MaskedArray) and video.mask.any():
+        raise RgwotError(f"{what}: found masked numbers, expected a number everywhere; fill them")
+    if array.dtype.kind == "f" and array.ndim not in (2, 4):
+        raise RgwotError(
+            f"{what}: shape {array.shape}, expected (T, C) or (T, C, h, w), one array per video; of a single video "
+            "give [array]"
+        )
+    check_no_clock(Path(what), getattr(video, "columns", ()))
+    return array
+
+
+def named_videos(features: Videos) -> dict[str, Any]:
+    """Return videos by name; RgwotError for what is no collection of them, or two of one name."""
     if isinstance(features, Mapping):
         named = dict(features)
     elif isinstance(features, (str, bytes, os.PathLike)) or not isinstance(features, (Sequence, np.ndarray)):
@@ -524,7 +540,8 @@ def _by_name(features: Videos) -> dict[str, Any]:
     return named
 
 
-def _times(times: Times | None, names: list[str]) -> Mapping[str, ArrayLike]:
+def times_of(times: Times | None, names: list[str]) -> Mapping[str, ArrayLike]:
+    """Return the times of videos by name, none where they were not given."""
     if times is None:
         return {}
     if not isinstance(times, Mapping):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
@@ -17,8 +18,13 @@ from rgwot.bundles.apply import label_each, restore
 from rgwot.bundles.file import MODEL, bundle_bytes, parse_bundle
 from rgwot.bundles.inputs import check_kind, import_form
 from rgwot.bundles.make import bundle_of, check_rule
-from rgwot.discovery import Findings, Times, Videos, find, stores_of
+from rgwot.config.importing import ImportSettings
+from rgwot.config.settings import validated
+from rgwot.datasets.arrays import column_names
+from rgwot.discovery import Findings, Times, Videos, array_of, find, named_videos, store_at, times_of
 from rgwot.embedding.interface import embedded_video
+from rgwot.features.importing import id_of, store_of_array
+from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.limits import threads_kept
 
@@ -104,7 +110,7 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         self.bundle_: bytes | None = None
         self._no_rule = ""
         try:
-            self.bundle_ = _bundle(findings)
+            self.bundle_ = _bundle(findings, X, times)
         except RgwotError as error:
             self._no_rule = str(error)
         found = findings.discovery
@@ -138,7 +144,7 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         if self.bundle_ is None:
             raise RgwotError(f"predict: {self._no_rule}")
         bundle = parse_bundle(self.bundle_, Path("what was fitted"))
-        stores = stores_of(X, times, lambda _: import_form(bundle))
+        stores = _stores_of(X, times, lambda _: import_form(bundle))
         for store in stores:
             check_kind(bundle, store)
         shown = [store for store in stores if len(store)]
@@ -151,13 +157,31 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return dict(zip(X, labels, strict=True)) if isinstance(X, Mapping) else labels
 
 
-def _bundle(findings: Findings) -> bytes:
+def _stores_of(X: Videos, times: Times | None, form: Callable[[str], ImportSettings]) -> list[FeatureStore]:
+    """Return the features of videos as stores, in the order given; ``form`` gives that of arrays by their axes."""
+    named, stores = named_videos(X), []
+    when = times_of(times, list(named))
+    for name, video in named.items():
+        what = f"features[{name!r}]"
+        if isinstance(video, (str, os.PathLike)):
+            stores.append(store_at(what, video, id_of(name)))
+        else:
+            array = array_of(what, video)
+            columns = column_names(getattr(video, "columns", ()))
+            axes = "TC" if array.ndim == 2 else "TCHW"
+            stores.append(store_of_array(name, array, form(axes), when.get(name), columns))
+    return stores
+
+
+def _bundle(findings: Findings, X: Videos, times: Times | None) -> bytes:
     """Return the bundle of a result; RgwotError where decoder or embedding have no rule for other videos."""
     found, embedded = findings.discovery, findings.embedded
     check_rule(found.run.decoder)
     # A trivial decoder has no rule.
     assert embedded is not None
     assert findings.embedder is not None
+    when = {"times": "times"} if findings.rate is None else {"fps": str(findings.rate)}
+    stores = _stores_of(X, times, lambda axes: validated(ImportSettings, {"axes": axes, **when}, "features"))
     model = None
     if findings.model is not None:
         from rgwot.stages.model import model_bytes
@@ -169,7 +193,7 @@ def _bundle(findings: Findings) -> bytes:
         task="task",
         settings=found.settings,
         blocks=found.settings.model_dump(by_alias=True, mode="json"),
-        stores=findings.stores,
+        stores=sorted((store for store in stores if len(store)), key=lambda store: store.video),
         embedded=embedded,
         embedding=findings.embedder.embed,
         model=model,

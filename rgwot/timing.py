@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
+from rgwot.runtime.errors import RgwotError
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -49,6 +51,44 @@ def parse_rate(text: str | float | Fraction) -> Fraction:
         raise ValueError(f"fps: got {text!r}, expected a positive rate")
     simple = rate.limit_denominator(1001)
     return simple if abs(simple - rate) <= rate / 10**8 else rate
+
+
+CONTRADICTS = 0.05
+"""By what share the stated rate may differ from that of the times."""
+
+_DIGITS = 3
+
+
+def rate_of_times(where: object, times: NDArray[np.float64], stated: Fraction | None) -> Fraction:
+    """Return the rate of features with times: that stated, or of the times without breaks, to three digits.
+
+    RgwotError where both differ, or a single time gives no rate.
+    """
+    if len(times) < 2:
+        if stated is None:
+            raise RgwotError(
+                f"{where}: one feature, whose time gives no rate; expected two or more, or fps as well as times"
+            )
+        return stated
+    gaps = np.diff(times)
+    gaps = gaps[gaps < 2 * np.median(gaps)]
+    # Distances of sampled frames alternate, so that only those of several say the rate, and of any video the same.
+    n = len(gaps) if len(gaps) < 8 else 1 << min(6, (len(gaps) // 4).bit_length() - 1)
+    sums = np.cumsum([0, *gaps])
+    found = n / float(np.median(sums[n:] - sums[:-n]))
+    if stated is None:
+        return short_rate(found)
+    if abs(found - stated) > CONTRADICTS * stated:
+        raise RgwotError(
+            f"{where}: times of {found:g} features per second, but fps is {stated}; expected them to agree; "
+            "correct fps, or the unit of the times, which are seconds"
+        )
+    return stated
+
+
+def short_rate(rate: float | Fraction) -> Fraction:
+    """Return a rate to three digits."""
+    return parse_rate(round(float(rate), _DIGITS - 1 - math.floor(math.log10(rate))))
 
 
 def rate_text(value: str | float) -> str:

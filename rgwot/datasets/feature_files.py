@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,19 +16,9 @@ from numpy.typing import NDArray
 from rgwot.config.importing import ImportSettings
 from rgwot.datasets.arrays import ArraySource, Slices, open_array
 from rgwot.datasets.keypoints import open_points
+from rgwot.embedding.arrays import check_beginning, unlikely_times
 from rgwot.runtime.errors import RgwotError
-from rgwot.timing import VideoInfo, frame_times, parse_rate
-
-CONTRADICTS = 0.05
-"""By what share the stated rate may differ from that of the times."""
-
-LATE_SHARE, LATE_S = 0.1, 5.0
-"""A recording without a video may begin late by this share of its length, or by so many seconds."""
-
-STEP_S, SPAN_S = 10.0, 86400.0
-"""Between two features, and of a whole recording: beyond these, times that no rate confirms are hardly seconds."""
-
-_DIGITS = 3
+from rgwot.timing import VideoInfo, frame_times, parse_rate, rate_of_times, short_rate
 
 
 @dataclass(frozen=True)
@@ -96,7 +85,8 @@ def measure(path: Path, array: ArraySource, settings: ImportSettings) -> FileFac
             "expected one time per feature; correct `axes` or `times`"
         )
     else:
-        fps, start_s = _rate(path, array.times, settings), 0.0
+        stated = None if settings.fps is None else Fraction(settings.fps) / settings.every
+        fps, start_s = rate_of_times(path, array.times, stated), 0.0
         end_s = float(array.times[-1]) + float(1 / fps)
     return FileFacts(sizes, array.times, fps, start_s, VideoInfo(end_s, Fraction(settings.native_fps or fps)))
 
@@ -134,32 +124,15 @@ def measure_file(path: Path, settings: ImportSettings) -> FileFacts:
 
 
 def in_place_of_video(path: Path, found: FileFacts) -> VideoInfo:
-    """Return what stands for the video of a recording that has none.
-
-    Raises RgwotError where its times are of another clock: all before the first would become part of the first step.
-    They are not shifted here, since annotations are of the same clock.
-    """
+    """Return what stands for the video of a recording that has none (`rgwot.embedding.arrays.check_beginning`)."""
     if found.times is not None:
-        first, span = float(found.times[0]), float(found.times[-1] - found.times[0])
-        if first - float(1 / found.fps) > max(LATE_SHARE * span, LATE_S):
-            raise RgwotError(
-                f"{path}: times: found {first:.12g} to {found.times[-1]:.12g} s without a video, expected seconds "
-                "from the beginning of the recording; subtract the first time, from its annotations too"
-            )
+        check_beginning(path, found.times, found.fps)
     return found.footage
 
 
-def unlikely_times(found: FileFacts, settings: ImportSettings) -> str:
+def doubted_times(found: FileFacts, settings: ImportSettings) -> str:
     """Return, in one line, why times are perhaps not seconds; empty where nothing says so, or a rate confirms them."""
-    if found.times is None or settings.fps is not None:
-        return ""
-    span = float(found.times[-1] - found.times[0])
-    if 1 / found.fps <= STEP_S and span <= SPAN_S:
-        return ""
-    return (
-        f"times: {float(found.fps):g} features per second over {span / 3600:,.1f} hours, expected seconds; are these "
-        "milliseconds? then divide by 1000"
-    )
+    return "" if found.times is None or settings.fps is not None else unlikely_times(found.times, found.fps)
 
 
 def _of_windows(path: Path, sizes: Mapping[str, int], settings: ImportSettings, window: int) -> FileFacts:
@@ -176,7 +149,7 @@ def _of_windows(path: Path, sizes: Mapping[str, int], settings: ImportSettings, 
     halves = np.arange(sizes["T"]) * (2 * settings.every * window) + window
     times = frame_times(halves, 2 * rate)
     footage = VideoInfo(float(frames / rate), rate)
-    return FileFacts(sizes, times, _short(rate / window / settings.every), 0.0, footage)
+    return FileFacts(sizes, times, short_rate(rate / window / settings.every), 0.0, footage)
 
 
 def native_frames(path: Path, settings: ImportSettings) -> tuple[Fraction, int] | None:
@@ -202,32 +175,3 @@ def native_frames(path: Path, settings: ImportSettings) -> tuple[Fraction, int] 
         raise RgwotError(
             f"{table}: video {name!r}: found {row}; expected fps and frames, or duration_s, as numbers"
         ) from None
-
-
-def _rate(path: Path, times: NDArray[np.float64], settings: ImportSettings) -> Fraction:
-    """Return the rate of features with times: that stated, or of the times without breaks, to three digits."""
-    stated = None if settings.fps is None else Fraction(settings.fps) / settings.every
-    if len(times) < 2:
-        if stated is None:
-            raise RgwotError(
-                f"{path}: one feature, whose time gives no rate; expected two or more, or fps as well as times"
-            )
-        return stated
-    gaps = np.diff(times)
-    gaps = gaps[gaps < 2 * np.median(gaps)]
-    # Distances of sampled frames alternate, so that only those of several say the rate, and of any video the same.
-    n = len(gaps) if len(gaps) < 8 else 1 << min(6, (len(gaps) // 4).bit_length() - 1)
-    sums = np.cumsum([0, *gaps])
-    found = n / float(np.median(sums[n:] - sums[:-n]))
-    if stated is None:
-        return _short(found)
-    if abs(found - stated) > CONTRADICTS * stated:
-        raise RgwotError(
-            f"{path}: times of {found:g} features per second, but fps is {settings.fps}; expected them to agree; "
-            "correct fps, or the unit of the times, which are seconds"
-        )
-    return stated
-
-
-def _short(rate: float | Fraction) -> Fraction:
-    return parse_rate(round(float(rate), _DIGITS - 1 - math.floor(math.log10(rate))))

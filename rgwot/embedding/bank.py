@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from rgwot.embedding.arrays import TYPE_ROUNDING
 from rgwot.embedding.interface import VideoFeatures
-from rgwot.embedding.scales import TYPE_ROUNDING
 
 log = logging.getLogger(__name__)
 

@@ -23,7 +23,8 @@ class VideoFeatures(Protocol):
 
     ``video`` is its id, ``time_s`` (T,) are the times of its samples, ``duration_s`` its length in seconds,
     ``native_fps`` its frames and ``fps`` its features per second. ``shape`` is (T, C, h, w), 1 by 1 where a sample is a
-    vector (``vectors``), ``dtype`` is ``float16`` or ``float32``.
+    vector (``vectors``), ``dtype`` is ``float16`` or ``float32``. ``scales`` is how far the scales of the channels
+    differ, where it is known (`rgwot.embedding.arrays.Spread`).
     """
 
     @property
@@ -36,6 +37,8 @@ class VideoFeatures(Protocol):
     def native_fps(self) -> Fraction: ...  # noqa: D102
     @property
     def fps(self) -> float: ...  # noqa: D102
+    @property
+    def scales(self) -> float | None: ...  # noqa: D102
     @property
     def vectors(self) -> bool: ...  # noqa: D102
     @property
@@ -58,6 +61,7 @@ class ArrayFeatures:
     duration_s: float
     native_fps: Fraction
     fps: float
+    scales: float | None = None
 
     @property
     def vectors(self) -> bool:

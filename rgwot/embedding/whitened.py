@@ -13,9 +13,9 @@ from scipy.ndimage import uniform_filter1d
 from scipy.sparse.linalg import eigsh
 from threadpoolctl import threadpool_limits
 
+from rgwot.embedding.arrays import resolution
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned, VideoFeatures
 from rgwot.embedding.pooled import FRAMES_AT_ONCE, unit_rows
-from rgwot.embedding.scales import resolution
 from rgwot.embedding.settings import WhitenSettings
 
 STILL = 0.02
@@ -45,7 +45,7 @@ def standardise(x: NDArray[Any], dtype: str = "float16") -> NDArray[np.float64]:
     """Scale the channels of one video (T, C) to mean 0 and standard deviation 1 over its samples.
 
     A channel is constant, and becomes 0, where its deviation is no more than the type that it was stored in makes by
-    rounding (`rgwot.embedding.scales.TYPE_ROUNDING`): of float16 at most 2^-11 of the channel's root mean square, or
+    rounding (`rgwot.embedding.arrays.TYPE_ROUNDING`): of float16 at most 2^-11 of the channel's root mean square, or
     2^-22 of the video's.
     """
     values = np.asarray(x, dtype=np.float64)

@@ -8,6 +8,7 @@ import math
 import os
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -20,14 +21,14 @@ from rgwot.config.importing import IMPORTED, ImportSettings
 from rgwot.datasets.arrays import ARRAY_ERRORS, ArraySource, check_times, holding_file
 from rgwot.datasets.feature_files import (
     FileFacts,
+    doubted_times,
     in_place_of_video,
     measure,
     native_frames,
     open_features,
-    unlikely_times,
 )
 from rgwot.datasets.names import LONGEST_ID, video_id
-from rgwot.embedding.scales import LARGEST_VALUE, Rounding, Spread
+from rgwot.embedding.arrays import Spread, array_features, checked_as, stored_type
 from rgwot.features.store import (
     CHUNK,
     IMPORTER,
@@ -115,7 +116,7 @@ def import_features(
         return
     with open_features(source, settings) as array:
         found = measure(source, array, settings)
-        for note in filter(None, (array.note, unlikely_times(found, settings))):
+        for note in filter(None, (array.note, doubted_times(found, settings))):
             log.warning("%s: %s", source, note)
         count, status = 0, "skipped"
         if not skipped:
@@ -126,7 +127,8 @@ def import_features(
             log.warning("%s: %s", source, reason)
         sizes = found.sizes
         side = tuple(sizes[axis] for axis in "HW" if axis in settings.axes)
-        dtype = stored_type(source, array, settings.axes, count)
+        reader = partial(_read, source, array, settings.axes)
+        dtype = stored_type(reader, count, bool(side), array.dtype)
         with replacing(output) as temporary:
             store = StoreWriter(
                 temporary, found.time_s(count), side, channels=sizes["C"], layer=settings.layer, dtype=dtype
@@ -189,20 +191,13 @@ def count_kept(source: Path, measured: FileFacts, settings: ImportSettings, foot
     return found, clause
 
 
-def stored_type(source: Path, array: ArraySource, axes: str, count: int) -> str:
-    """Return the type to store the first features of an open array in: float32 for vectors that float16 would spoil."""
-    # Channels of a network that are small, or large in one place, are no reason to store its maps in twice the space.
-    if "H" in axes or array.dtype == "float16":
-        return "float16"
-    rounding = Rounding()
-    for start in range(0, count, CHUNK):
-        rounding.add(read_maps(source, array, axes, start, min(start + CHUNK, count), "float32"))
-    return rounding.dtype
-
-
 def _numbers_of(spread: Spread, dtype: str) -> dict[str, Any]:
     """Return the attributes of a store about its numbers; the type tells an index what was made by it apart."""
     return {"scales": spread.ratio, **({} if dtype == "float16" else {"stored": dtype})}
+
+
+def _read(source: Path, array: ArraySource, axes: str, start: int, end: int, dtype: str) -> NDArray[Any]:
+    return read_maps(source, array, axes, start, end, dtype)
 
 
 def read_maps(
@@ -215,19 +210,7 @@ def read_maps(
         raise RgwotError(f"{source}: features {start} to {end - 1} cannot be read ({error}); copy it again") from error
     part = part.transpose([axes.index(axis) for axis in "TCHW" if axis in axes])
     part = part.reshape(part.shape + (1,) * (4 - part.ndim))
-    with np.errstate(over="ignore"):
-        maps = part.astype(dtype)
-    # Not "greater than": what is no number is not.
-    wrong = ~(np.abs(maps) <= LARGEST_VALUE[dtype])
-    if wrong.any():
-        frame, channel, row, column = (int(index) for index in np.argwhere(wrong)[0])
-        value = float(part[frame, channel, row, column])
-        limit = "finite numbers" if not math.isfinite(value) else f"at most {LARGEST_VALUE[dtype]:g} ({dtype})"
-        raise RgwotError(
-            f"{source}: {value:g} at sample {start + frame}, channel {channel}; expected {limit}; correct it or "
-            "leave the sample out"
-        )
-    return maps
+    return checked_as(source, part, dtype, start)
 
 
 def described(
@@ -294,42 +277,30 @@ def store_of_array(
     RgwotError
         For another type or shape, a value that is not finite or too large, or times that do not fit.
     """
-    shown, ident = Path(f"features[{name!r}]"), id_of(name)
-    array = np.asarray(features)
-    if array.dtype.kind != "f":
-        raise RgwotError(f"{shown}: array of {array.dtype}, expected floating-point numbers")
-    if times is None and settings.times is not None:
-        raise RgwotError(f"{shown}: found no times, expected those of its features in seconds; give times")
-    when = None if times is None else check_times(shown, _numbers(shown, times))
+    shown, array = Path(f"features[{name!r}]"), np.asarray(features)
+    when = None if times is None else seconds(str(shown), times)
+    found = array_features(
+        str(shown), id_of(name), array, None if settings.fps is None else Fraction(settings.fps), when
+    )
     source = ArraySource("", array.shape, array.dtype.name, lambda slices: array[slices], when, columns=columns)
-    found = measure(shown, source, settings)
-    footage = in_place_of_video(shown, found)
-    if doubt := unlikely_times(found, settings):
-        log.warning("%s: %s", shown, doubt)
-    dtype = stored_type(shown, source, settings.axes, found.count)
-    maps = np.empty((found.count, *(found.sizes[axis] for axis in "CHW")), dtype=dtype)
-    spread = Spread(dtype)
-    for start in range(0, found.count, CHUNK):
-        block = slice(start, min(start + CHUNK, found.count))
-        maps[block] = read_maps(shown, source, settings.axes, block.start, block.stop, dtype)
-        spread.add(maps[block])
     attributes: dict[str, Any] = {
-        **described(source, found, settings, _facts(name, array)),
-        **video_facts(footage, "ok", ""),
+        **described(source, measure(shown, source, settings), settings, _facts(name, array)),
+        **video_facts(VideoInfo(found.duration_s, found.native_fps), "ok", ""),
     }
-    if array.ndim == 2:
-        attributes |= _numbers_of(spread, dtype)
-        maps = maps[:, :, 0, 0]
-    return FeatureStore(shown, attributes, found.time_s(found.count), maps, ident)
+    if found.scales is not None:
+        attributes |= {"scales": found.scales, **({} if found.dtype == "float16" else {"stored": found.dtype})}
+    return FeatureStore(shown, attributes, found.time_s, found.x, found.video)
 
 
-def _numbers(shown: Path, times: ArrayLike) -> NDArray[Any]:
-    """Return times as an array, dates and durations as they are: as numbers they would be nanoseconds."""
+def seconds(where: str, times: ArrayLike) -> NDArray[np.float64]:
+    """Return the times of features as seconds (T,); RgwotError for what is none, dates and durations among it."""
     try:
         found = np.asarray(times)
-        return found if found.dtype.kind in "mM" else found.astype(np.float64)
+        # As numbers, dates would be nanoseconds.
+        found = found if found.dtype.kind in "mM" else found.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise RgwotError(f"{shown}: times: no numbers ({first_line(error)}); expected seconds") from None
+        raise RgwotError(f"{where}: times: no numbers ({first_line(error)}); expected seconds") from None
+    return check_times(Path(where), found)
 
 
 def id_of(name: Any) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rgwot.datasets.arrays import check_columns
+from rgwot.embedding.interface import VideoFeatures
 from rgwot.features import read_index
 from rgwot.features.store import FeatureStore, open_store
 from rgwot.paths import STORE
@@ -77,7 +78,7 @@ def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathL
 
 def _row(path: Path) -> dict[str, Any]:
     store = open_store(path)
-    facts = (store.video, store.status, store.reason, len(store), _digest(store), _size(store))
+    facts = (store.video, store.status, store.reason, len(store), _digest(store), _size(store, store.imported))
     return dict(zip((*INDEX_COLUMNS, SIZE), facts, strict=True))
 
 
@@ -89,13 +90,23 @@ def _digest(store: FeatureStore) -> str:
 
 def check_stores(stores: Iterable[FeatureStore]) -> None:
     """Raise RgwotError for features of another size, columns or, if made elsewhere, rate than the first of a task."""
-    with_frames = [store for store in stores if len(store)]
-    named = [store for store in with_frames if store.columns]
-    for store in named:
-        check_columns(store.path, store.columns, named[0].path, named[0].columns)
-    for store in with_frames:
-        if (found := _size(store)) != (expected := _size(with_frames[0])):
-            raise RgwotError(_other_size(store.path, found, str(with_frames[0].path), expected))
+    check_alike([(store.path, store, store.columns, store.imported) for store in stores])
+
+
+def check_alike(videos: Iterable[tuple[Path, VideoFeatures, str, bool]]) -> None:
+    """Raise RgwotError for features of another size, columns or rate than the first that have frames.
+
+    Of every video what it is called in an error, its features, the names of its columns, and whether they were made
+    elsewhere: only then has their rate to be the same.
+    """
+    with_frames = [video for video in videos if len(video[1])]
+    named = [(path, columns) for path, _, columns, _ in with_frames if columns]
+    for path, columns in named:
+        check_columns(path, columns, *named[0])
+    for path, video, _, imported in with_frames:
+        first, other, _, rated = with_frames[0]
+        if (found := _size(video, imported)) != (expected := _size(other, rated)):
+            raise RgwotError(_other_size(path, found, str(first), expected))
 
 
 def indexed_videos(index_csv: str | Path) -> dict[str, int]:
@@ -131,11 +142,11 @@ def common_attributes(store: FeatureStore) -> dict[str, Any]:
     return {key: value for key, value in kept.items() if key != "precision" or not store.imported}
 
 
-def _size(store: FeatureStore) -> str:
+def _size(store: VideoFeatures, imported: bool) -> str:
     """Return the size of one feature in words, and of features made elsewhere their rate."""
     shape = " x ".join(map(str, store.shape[1 : 2 if store.vectors else 4]))
     what = f"{'vectors' if store.vectors else 'maps'} of {shape}"
-    return f"{what} at {store.attributes.get('fps'):g} per second" if store.imported else what
+    return f"{what} at {store.fps:g} per second" if imported else what
 
 
 def _other_size(path: Path, found: str, first: str, expected: str) -> str:

@@ -106,6 +106,12 @@ class FeatureStore:
         return float(self.attributes["fps"])
 
     @property
+    def scales(self) -> float | None:
+        """How far the scales of the channels differ, where it was measured."""
+        ratio = self.attributes.get("scales")
+        return None if ratio is None else float(ratio)
+
+    @property
     def native_fps(self) -> Fraction:
         """Frame rate of the video file, exact."""
         return Fraction(self.attributes["native_fps"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rgwot.embedding.scales import scales_differ
+from rgwot.embedding.arrays import scales_differ
 from rgwot.keysteps.relative_time import HINT, KEEPS, SAME_ORDER, largest_share
 
 FEW = 1 / 3

@@ -10,16 +10,17 @@ from typing import Any, NamedTuple
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import EMBEDDING_KINDS, FAMILIES
 from rgwot.config.settings import Settings
+from rgwot.embedding.arrays import usual_ratio
 from rgwot.embedding.interface import (
     EmbeddedTask,
     EmbeddedVideo,
     EmbedVideo,
     Fit,
+    VideoFeatures,
     checked,
     embedded_video,
     with_both_parts,
 )
-from rgwot.embedding.scales import usual_ratio
 from rgwot.features.index import open_stores
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
@@ -87,6 +88,12 @@ def embed(
         from rgwot.stages.model import load_model
 
         model = load_model(model_path)
+        for key, value in model["features"].items():
+            found = stores[0].attributes.get(key)
+            if found != value:
+                raise RgwotError(
+                    f"model: trained on features with {key} {value!r}, found {found!r} in {stores[0].path}; train again"
+                )
     made = embedder(stores, settings or Settings(), model, method, seed, device, threads, held_out)
     write_embeddings(output_zarr, stores, made.embed, made.facts, made.held_out)
 
@@ -110,7 +117,7 @@ class Embedder(NamedTuple):
 
 
 def embedder(
-    stores: Sequence[FeatureStore],
+    stores: Sequence[VideoFeatures],
     settings: Settings,
     model: Mapping[str, Any] | None = None,
     method: str | None = None,
@@ -121,15 +128,15 @@ def embedder(
 ) -> Embedder:
     """Return how the videos of a task are embedded: by a trained model, or as fitted here to the videos not held out.
 
-    Parameters are those of `embed`, with open stores of all videos and a loaded model.
+    Parameters are those of `embed`, with the features of all videos and a loaded model.
 
     Raises
     ------
     RgwotError
-        When the model was trained on other features, or the method needs a model and none is given.
+        When the method needs a model and none is given.
     """
     fps = stores[0].fps
-    scales = usual_ratio(store.attributes for store in stores)
+    scales = usual_ratio(store.scales for store in stores)
     if model is None:
         name, number, notes = method or "raw", seed or 0, []
         training = [store for store in stores if store.video not in held_out]
@@ -142,12 +149,6 @@ def embedder(
 
         name, number = method or "trained", int(model["seed"] if seed is None else seed)
         held_out, notes = model.get("held_out", ()), model.get("notes", [])
-        for key, value in model["features"].items():
-            found = stores[0].attributes.get(key)
-            if found != value:
-                raise RgwotError(
-                    f"model: trained on features with {key} {value!r}, found {found!r} in {stores[0].path}; train again"
-                )
         embed_one = embed_by_model(model, fps, resolve_device(device), threads)
         standardised = model["architecture"]["input_norm"] or "projection" in model
     facts = {"method": name, "seed": number, "features_fps": fps, **({"notes": notes} if notes else {})}
@@ -188,7 +189,7 @@ def fit_of(method: str, settings: Settings) -> Fit:
     return entry.bound(settings)
 
 
-def embedded_task(stores: Sequence[FeatureStore], made: Embedder) -> EmbeddedTask:
+def embedded_task(stores: Sequence[VideoFeatures], made: Embedder) -> EmbeddedTask:
     """Embed the videos of a task, those that `rgwot.stages.embed.embed` writes into a store."""
     videos = {store.video: embedded_video(store, made.embed) for store in sorted(stores, key=lambda store: store.video)}
     facts = made.facts

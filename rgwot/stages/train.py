@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +24,6 @@ from rgwot.embedding.model import embed_by_model
 from rgwot.embedding.sampler import Stream, draw_videos, generator
 from rgwot.embedding.settings import EncoderSettings
 from rgwot.features.index import common_attributes, open_stores
-from rgwot.features.store import FeatureStore
 from rgwot.losses.settings import structure_radius
 from rgwot.paths import HISTORY, MACHINE, MODEL, name_of
 from rgwot.runtime.device import hardware, resolve_device
@@ -88,7 +87,14 @@ def train(
     output = Path(output_dir)
     stores = open_stores(index_csv, features_dir, held_out)
     model, history, checkpoint = fit_encoder(
-        stores, settings, seed, device=device, held_out=held_out, where=str(index_csv), resume=output
+        stores,
+        settings,
+        seed,
+        device=device,
+        held_out=held_out,
+        features=common_attributes(stores[0]) if stores else {},
+        where=str(index_csv),
+        resume=output,
     )
     write_rows(Record._fields, history, output / name_of(HISTORY))
     write_json(hardware(resolve_device(device)), output / name_of(MACHINE))
@@ -106,12 +112,13 @@ class Trained(NamedTuple):
 
 
 def fit_encoder(
-    stores: Sequence[FeatureStore],
+    stores: Sequence[VideoFeatures],
     settings: Settings,
     seed: int,
     *,
     device: str = "auto",
     held_out: Sequence[str] = (),
+    features: Mapping[str, Any],
     where: str = "features",
     resume: Path | None = None,
 ) -> Trained:
@@ -125,6 +132,8 @@ def fit_encoder(
         Features of the videos to train on.
     held_out
         Ids of the videos that are not among them, to record.
+    features
+        What made the features, to record; ``weights`` of the backbone say whether the encoder standardises its input.
     where
         What to call the features in an error.
     resume
@@ -163,7 +172,7 @@ def fit_encoder(
             for block in _blocks_read(settings)
         },
         "seed": seed,
-        "features": common_attributes(stores[0]),
+        "features": dict(features),
         "videos": [store.video for store in stores],
         "held_out": sorted(held_out),
         "notes": notes,
@@ -188,7 +197,7 @@ def fit_encoder(
             "add encoder.input_norm=whitened"
         )
     bank = FeatureBank(videos, settings.train.memory_gb, place, settings.train.gpu_memory_gb)
-    weights = str(stores[0].attributes.get("weights"))
+    weights = str(features.get("weights"))
     encoder, architecture = build_encoder(settings.encoder, settings.train.precision, seed, bank, weights)
     trainer = Trainer(encoder.to(place), bank, recipe_of(settings), seed)
     saved = checkpoint.load() if checkpoint else None
@@ -237,7 +246,7 @@ def inactive_prior(settings: Settings) -> str | None:
     )
 
 
-def long_window(settings: Settings, stores: Sequence[FeatureStore]) -> str | None:
+def long_window(settings: Settings, stores: Sequence[VideoFeatures]) -> str | None:
     """Return a sentence when C-IDM pulls together more than 5 % of a typical video of vectors, else None."""
     cidm = settings.cidm
     if not (cidm.beta and cidm.gradient and all(store.vectors for store in stores)):

@@ -13,7 +13,7 @@ from embedded import write_store
 from rgwot import discover
 from rgwot.config.importing import ImportSettings
 from rgwot.config.settings import build
-from rgwot.embedding.scales import Spread, scales_differ
+from rgwot.embedding.arrays import Spread, scales_differ
 from rgwot.features.importing import import_features
 from rgwot.features.store import open_store
 from rgwot.keysteps.decode import NO_BACKGROUND

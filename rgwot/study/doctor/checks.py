@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rgwot.config.extractors import extractor, missing_checkpoint
 from rgwot.config.registry import load
 from rgwot.datasets.arrays import holding_file, other_columns
-from rgwot.datasets.feature_files import in_place_of_video, measure, open_features, unlikely_times
+from rgwot.datasets.feature_files import doubted_times, in_place_of_video, measure, open_features
 from rgwot.features.settings import FeatureSettings
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.doctor.report import FeatureFacts, Finding, VideoFacts, below, of_error
@@ -136,7 +136,7 @@ def check_features(
             kept = found.count
             if video is None:
                 in_place_of_video(path, found)
-            if doubt := unlikely_times(found, settings):
+            if doubt := doubted_times(found, settings):
                 findings.append(Finding("warning", "features", doubt, task, below(path, root)))
             if video is not None and video.duration_s is not None:
                 footage = VideoInfo(video.duration_s, video.fps or Fraction(1))

@@ -1,0 +1,236 @@
+"""Features as arrays of numbers: what they may be, which type holds them, how far the scales of channels differ.
+
+Of imported features any channel may outweigh all others, or vary by less than float16 makes by rounding.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rgwot.embedding.interface import ArrayFeatures
+from rgwot.runtime.errors import RgwotError
+from rgwot.timing import frame_times, rate_of_times
+
+log = logging.getLogger(__name__)
+
+BLOCK = 64
+"""Frames that are checked at once, the chunk of a store."""
+
+LATE_SHARE, LATE_S = 0.1, 5.0
+"""A recording without a video may begin late by this share of its length, or by so many seconds."""
+
+STEP_S, SPAN_S = 10.0, 86400.0
+"""Between two features, and of a whole recording: beyond these, times that no rate confirms are hardly seconds."""
+
+SCALES = 1000.0
+"""Ratio of the largest scale to the smallest from which on a warning is given."""
+
+TYPE_ROUNDING: Mapping[str, float] = {"float16": 2.0**-11, "float32": 2.0**-20}
+"""A channel that varies by less, relative to its size, does not vary, by the type that features are stored in.
+
+Of float16 it is the rounding error, of float32 16 times that: what a few operations make of a constant.
+"""
+
+LARGEST_VALUE: Mapping[str, float] = {"float16": float(np.finfo(np.float16).max), "float32": 1e15}
+"""Largest magnitude by type; squares of float32 are added up in float32."""
+
+SPOILT = 0.01
+"""Rounding of float16 that vectors may have, as a share of a channel's standard deviation."""
+
+
+def resolution(squares: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
+    """Return the standard deviation up to which channels are constant, by their mean squares (C,) in one video."""
+    rounding = TYPE_ROUNDING[dtype]
+    return np.asarray(rounding * np.maximum(np.sqrt(squares), rounding * np.sqrt(squares.mean())))
+
+
+class Spread:
+    """Mean and standard deviation of every channel, from blocks of features (n, C, h, w) of a type."""
+
+    def __init__(self, dtype: str = "float16") -> None:
+        self._rounding = TYPE_ROUNDING[dtype]
+        self._count = 0
+        self._sums: Any = 0.0
+        self._squares: Any = 0.0
+
+    def add(self, block: NDArray[Any]) -> None:
+        """Take in more features of the same channels."""
+        values = np.moveaxis(np.asarray(block, dtype=np.float64), 1, -1).reshape(-1, block.shape[1])
+        self._count += len(values)
+        self._sums = self._sums + values.sum(axis=0)
+        self._squares = self._squares + np.square(values).sum(axis=0)
+
+    @property
+    def ratio(self) -> float:
+        """Largest standard deviation of a channel divided by the smallest, of the channels that vary; 1 without any."""
+        if not self._count:
+            return 1.0
+        deviations, varies = self._deviations()
+        varying = deviations[varies]
+        return float(varying.max() / varying.min()) if varying.size else 1.0
+
+    def _deviations(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        squares = self._squares / self._count
+        deviations = np.sqrt(np.maximum(squares - np.square(self._sums / self._count), 0))
+        return deviations, deviations > self._rounding * np.sqrt(squares)
+
+
+class Rounding(Spread):
+    """What float16 would make of vectors that are given as float32."""
+
+    def __init__(self) -> None:
+        super().__init__("float32")
+        self._errors: Any = 0.0
+
+    def add(self, block: NDArray[Any]) -> None:
+        """Take in more vectors of the same channels, (n, C, 1, 1)."""
+        super().add(block)
+        with np.errstate(over="ignore"):
+            lost = block - block.astype(np.float16).astype(np.float64)
+        self._errors = self._errors + np.square(lost).sum(axis=(0, 2, 3))
+
+    @property
+    def dtype(self) -> str:
+        """Type to store them in: float16, unless that cannot hold a value or spoils a channel that varies."""
+        if not self._count:
+            return "float16"
+        errors, (deviations, _) = np.sqrt(self._errors / self._count), self._deviations()
+        varies = deviations > resolution(self._squares / self._count, "float32")
+        spoilt = (varies & (errors > SPOILT * deviations)) | ~np.isfinite(errors)
+        return "float32" if spoilt.any() else "float16"
+
+
+def usual_ratio(ratios: Iterable[float | None]) -> float | None:
+    """Return the median ratio of the scales of the videos of a task, None where no video says it."""
+    known = [ratio for ratio in ratios if ratio is not None]
+    return float(np.median(known)) if known else None
+
+
+def scales_differ(ratio: float) -> str:
+    """Return the warning about scales that differ by a factor, in one line; empty below `SCALES`."""
+    if ratio < SCALES:
+        return ""
+    return (
+        f"scales of the channels differ by a factor of {ratio:,.0f}, expected less than {SCALES:,.0f}: the largest "
+        "outweigh all others; bring channels to one scale, or take whitened features"
+    )
+
+
+def checked_as(where: object, part: NDArray[Any], dtype: str, start: int = 0) -> NDArray[np.floating[Any]]:
+    """Return maps (n, C, h, w) as a type; RgwotError for a value that it cannot hold. The first is sample ``start``."""
+    with np.errstate(over="ignore"):
+        maps = part.astype(dtype)
+    # Not "greater than": what is no number is not.
+    wrong = ~(np.abs(maps) <= LARGEST_VALUE[dtype])
+    if wrong.any():
+        frame, channel, row, column = (int(index) for index in np.argwhere(wrong)[0])
+        value = float(part[frame, channel, row, column])
+        limit = "finite numbers" if not math.isfinite(value) else f"at most {LARGEST_VALUE[dtype]:g} ({dtype})"
+        raise RgwotError(
+            f"{where}: {value:g} at sample {start + frame}, channel {channel}; expected {limit}; correct it or "
+            "leave the sample out"
+        )
+    return maps
+
+
+def stored_type(read: Callable[[int, int, str], NDArray[Any]], count: int, maps: bool, dtype: str) -> str:
+    """Return the type to keep features of a ``dtype`` in: float16, or float32 for vectors that it would spoil.
+
+    ``read(start, end, dtype)`` gives features from ``start`` to ``end`` of the ``count`` that are kept, (n, C, h, w).
+    """
+    # Channels of a network that are small, or large in one place, are no reason to store its maps in twice the space.
+    if maps or dtype == "float16":
+        return "float16"
+    rounding = Rounding()
+    for start in range(0, count, BLOCK):
+        rounding.add(read(start, min(start + BLOCK, count), "float32"))
+    return rounding.dtype
+
+
+def check_beginning(where: object, times: NDArray[np.float64], fps: Fraction) -> None:
+    """Raise RgwotError where the times of a recording without a video are of another clock.
+
+    All before the first would become part of the first step. They are not shifted here, since annotations are of the
+    same clock.
+    """
+    first, span = float(times[0]), float(times[-1] - times[0])
+    if first - float(1 / fps) > max(LATE_SHARE * span, LATE_S):
+        raise RgwotError(
+            f"{where}: times: found {first:.12g} to {times[-1]:.12g} s without a video, expected seconds "
+            "from the beginning of the recording; subtract the first time, from its annotations too"
+        )
+
+
+def unlikely_times(times: NDArray[np.float64], fps: Fraction) -> str:
+    """Return, in one line, why times that no rate confirms are perhaps not seconds; empty where nothing says so."""
+    span = float(times[-1] - times[0])
+    if 1 / fps <= STEP_S and span <= SPAN_S:
+        return ""
+    return (
+        f"times: {float(fps):g} features per second over {span / 3600:,.1f} hours, expected seconds; are these "
+        "milliseconds? then divide by 1000"
+    )
+
+
+def array_features(
+    where: str, video: str, array: NDArray[Any], fps: Fraction | None, times: NDArray[np.float64] | None
+) -> ArrayFeatures:
+    """Return the features of a video as they are kept.
+
+    Parameters
+    ----------
+    where
+        What to call them in an error.
+    video
+        Id of the video.
+    array
+        (T, C) or (T, C, h, w), of any floating-point type; kept as float16, or float32 where that spoils vectors.
+    fps
+        Features per second; feature i stands at i / fps seconds, and the video lasts T / fps.
+    times
+        (T,) in seconds from the beginning, increasing; instead of ``fps``.
+
+    Raises
+    ------
+    RgwotError
+        For another type or shape, a value that is not finite or too large, or times that do not fit.
+    """
+    if array.dtype.kind != "f":
+        raise RgwotError(f"{where}: array of {array.dtype}, expected floating-point numbers")
+    if min(array.shape) == 0:
+        raise RgwotError(f"{where}: shape {array.shape}; expected at least one feature")
+    if times is None:
+        if fps is None:
+            raise RgwotError(f"{where}: found no times, expected those of its features in seconds; give times")
+        time_s, end_s = np.asarray(frame_times(np.arange(len(array)), fps)), float(len(array) / fps)
+    elif len(times) != len(array):
+        raise RgwotError(
+            f"{where}: {len(times)} times and {len(array)} features in shape {array.shape}; expected one time per "
+            "feature; correct `times`"
+        )
+    else:
+        rate = rate_of_times(where, times, fps)
+        check_beginning(where, times, rate)
+        if fps is None and (doubt := unlikely_times(times, rate)):
+            log.warning("%s: %s", where, doubt)
+        fps, time_s, end_s = rate, times, float(times[-1]) + float(1 / rate)
+
+    def read(start: int, end: int, dtype: str) -> NDArray[np.floating[Any]]:
+        part = array[start:end]
+        return checked_as(where, part.reshape(part.shape + (1,) * (4 - part.ndim)), dtype, start)
+
+    dtype = stored_type(read, len(array), array.ndim == 4, array.dtype.name)
+    x, spread = np.empty(array.shape, dtype=dtype), Spread(dtype)
+    for start in range(0, len(array), BLOCK):
+        maps = read(start, min(start + BLOCK, len(array)), dtype)
+        spread.add(maps)
+        x[start : start + BLOCK] = maps.reshape(-1, *array.shape[1:])
+    scales = spread.ratio if array.ndim == 2 else None
+    return ArrayFeatures(video, x, time_s, end_s, fps, float(fps), scales)
