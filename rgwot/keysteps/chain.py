@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 LabelMetric = Literal["potts", "linear"]
 UnaryPer = Literal["second", "sample", "frame_pair"]
-Floats = NDArray[np.float64]
 
 
 def label_distance(K: int, metric: LabelMetric) -> NDArray[np.int64]:
@@ -39,7 +38,7 @@ def unary_weight(unary: float, per: UnaryPer, features_fps: float, native_fps: f
     return unary / features_fps if per == "second" else unary * native_fps / 2 / features_fps
 
 
-def edge_weights(lengths: Sequence[int], weight: float, joined: bool) -> Floats:
+def edge_weights(lengths: Sequence[int], weight: float, joined: bool) -> NDArray[np.float64]:
     """Return w (T - 1,): ``weight`` between neighbours in one video, 0 across the border of two unless ``joined``.
 
     ``lengths`` are the samples of each video in the order of the chain, at least 1 each.
