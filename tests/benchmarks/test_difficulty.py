@@ -73,7 +73,7 @@ def test_many_videos_and_frames_cost_a_bounded_number_of_fits_and_frames(monkeyp
     monkeypatch.setattr(difficulty, "PROBE_FRAMES", 100)
     monkeypatch.setattr(difficulty, "max_pool", lambda video, grid: seen.append(len(video)) or pool(video, grid))
 
-    monkeypatch.setattr(difficulty, "counted", lambda log, what, folds, unit: fits.extend(folds) or folds)
+    monkeypatch.setattr(difficulty, "with_progress", lambda log, what, folds, unit: fits.extend(folds) or folds)
     assert supervised_probe((video for video in maps), labels) > 0.95
     assert fits == list(range(10))
     assert 200 < sum(seen) <= 300
