@@ -18,14 +18,12 @@ from typing import NamedTuple
 import pandas as pd
 from pages import CONFIGS, HOUSE, REPORT, RESULTS, make, options_of, renew
 
-from rgwot import paths
 from rgwot.reporting.tables.forms import pipe
 from rgwot.reporting.tables.metrics import METRICS
 from rgwot.reporting.tables.printed import DEGENERATE_SHARE, MARKDOWN, PRINTED_RULE, Value
-from rgwot.reporting.tables.scores import join_rows, make_row
-from rgwot.reporting.tables.spec import Block, Place, Row, Table
+from rgwot.reporting.tables.scores import write_table
+from rgwot.reporting.tables.table import Place, Row, Table
 from rgwot.runtime.files import write_text
-from rgwot.study.datasets import tasks
 from rgwot.study.study import Study
 
 LABELS = {"bench_made": "Made-up timelines", "bench_human": "Human timelines"}
@@ -143,39 +141,24 @@ def table_of(name: str, study: Study, datasets: Sequence[str]) -> Table:
         method = study.experiments.method(method)
         decoder = study.experiments.decoder(decoder, method)
         trivial = source == "trivial"
-        made.append(Row(id=one, label=label, method=method, decoder=decoder, trivial=trivial, source=source))
+        made.append(Row(one, label, method, decoder, source, trivial))
     protocols, metrics = PROTOCOLS, METRICS_SHOWN
     if name == "methods_segments":
         protocols, metrics = ("segmentation",), tuple(column.metric for column in segments_of(""))
     return Table(
-        kind=Table.KIND,
         id=name,
         title=name,
-        datasets={dataset: Place(dataset=dataset, label=LABELS.get(dataset, dataset)) for dataset in datasets},
+        datasets=[Place(dataset, LABELS.get(dataset, dataset)) for dataset in datasets],
         metrics=metrics,
-        rows=tuple(made),
-        blocks=tuple(Block(protocol=p, background=b) for b in ("with", "without") for p in protocols),
+        rows=made,
+        blocks=[(protocol, background) for background in ("with", "without") for protocol in protocols],
     )
-
-
-def scores_of(table: Table, row: Row, study: Study) -> list[str]:
-    """Return the score files behind a row."""
-    return [
-        str(paths.at(paths.SCORES, method=row.method, decoder=row.decoder, dataset=dataset, task=task, seed=seed))
-        for dataset in table.datasets
-        for task in tasks(study, dataset)
-        for seed in study.config.seeds
-    ]
 
 
 def written(table: Table, study: Study) -> tuple[Path, pd.DataFrame]:
     """Write a table from the scores of its rows."""
-    folder = HOUSE / "results" / "comparison"
-    rows = []
-    for row in table.rows:
-        rows.append(folder / table.id / f"{row.id}.csv")
-        make_row(table, row.id, [HOUSE / file for file in scores_of(table, row, study)], rows[-1], {})
-    return folder / f"{table.id}.csv", join_rows(table, rows, folder / f"{table.id}.csv")
+    path = HOUSE / "results" / "comparison" / f"{table.id}.csv"
+    return path, write_table(table, [HOUSE / file for file in table.scores(study)], path)
 
 
 def main() -> None:
@@ -188,7 +171,7 @@ def main() -> None:
     study = Study.read(tuple(HOUSE / config for config in configs))
     began = time.perf_counter()
     tables = [table_of(name, study, options.datasets) for name in ("methods", "methods_segments")]
-    targets = dict.fromkeys(file for table in tables for row in table.rows for file in scores_of(table, row, study))
+    targets = dict.fromkeys(file for table in tables for file in table.scores(study))
     if done := make(targets, options.cores, configs):
         sys.exit(done)
     print(f"{(time.perf_counter() - began) / 60:.0f} minutes on {options.cores} cores", file=sys.stderr)

@@ -7,42 +7,21 @@ import json
 from pathlib import Path
 
 import pandas as pd
-import yaml
 
 from rgwot.columns import SCORE_COLUMNS
 from rgwot.evaluation.protocols import PROTOCOLS
-from rgwot.reporting.tables.scores import join_rows, make_row
-from rgwot.reporting.tables.spec import load_tables
+from rgwot.reporting.tables.table import Place, Reported, ReportedRow, Row, Table
 
 REPOSITORY = Path(__file__).parents[1]
 
-SPEC = {
-    "datasets": {
-        "one": {"label": "First_set", "reported": "ONE", "n_tasks": 2},
-        "two": {"label": "Second", "reported": "TWO", "n_tasks": 1},
-    },
-    "tables": {
-        "small": {
-            "title": "A small table",
-            "datasets": ["one", "two"],
-            "metrics": ["f1", "iou"],
-            "rows": [
-                {"id": "flat", "label": "One label", "method": "none", "decoder": "one_label", "trivial": True},
-                {"id": "ours", "label": "Ours & theirs", "method": "rgwot", "decoder": "graphcut"},
-                {"id": "plain", "label": "Plain", "method": "raw", "decoder": "kmeans"},
-            ],
-            "reported": {
-                "file": "reported.csv",
-                "note": "other features",
-                "methods": [
-                    {"method": "RGWOT", "protocol": "micro_video", "background": "with", "label_rule": "cnc"},
-                    {"method": "GPL"},
-                ],
-            },
-            "notes": ["A caveat."],
-        }
-    },
-}
+ONE = Place("one", "First_set", reported="ONE", n_tasks=2)
+TWO = Place("two", "Second", reported="TWO", n_tasks=1)
+ROWS = [
+    Row("flat", "One label", "none", "one_label", trivial=True),
+    Row("ours", "Ours & theirs", "rgwot", "graphcut"),
+    Row("plain", "Plain", "raw", "kmeans"),
+]
+REPORTED_ROWS = [ReportedRow("RGWOT", None, "micro_video", "with", "cnc"), ReportedRow("GPL")]
 
 REPORTED = """method,dataset,task,metric,value,mark,source,note
 RGWOT,ONE,all,F1,54.4,best,paper,
@@ -54,10 +33,25 @@ RGWOT,ONE,Pizza,F1,99.9,,paper,
 """
 
 
-def small_table(folder, spec=None, canonical=None):
+def small_table(folder, **changes):
+    """A small table with reported numbers, which are in a folder."""
     (folder / "reported.csv").write_text(REPORTED)
-    (folder / "tables.yaml").write_text(yaml.safe_dump(spec or SPEC))
-    return load_tables(folder / "tables.yaml", canonical)["small"]
+    content = {
+        "id": "small",
+        "title": "A small table",
+        "datasets": [ONE, TWO],
+        "rows": ROWS,
+        "reported": Reported(folder / "reported.csv", REPORTED_ROWS, "other features"),
+        "notes": ["A caveat."],
+    }
+    return Table(**(content | changes))
+
+
+def written(folder, text, name="mine"):
+    """A folder with a file of tables and figures."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    return folder
 
 
 def write_scores(folder, run, values, **counts):
@@ -93,14 +87,6 @@ def all_scores(folder):
     return paths
 
 
-def make_table(table, scores, output):
-    """A whole table from scores: its rows one by one, put together."""
-    rows = [output.parent / f"{output.stem}-rows" / f"{row.id}.csv" for row in table.rows]
-    for row, path in zip(table.rows, rows, strict=True):
-        make_row(table, row.id, scores, path, {})
-    return join_rows(table, rows, output)
-
-
 MACHINE = {"gpu": None, "processor": "Some CPU", "threads": 2}
 
 
@@ -112,4 +98,4 @@ def write_run(folder, seed, seconds, iterations=10, trained=None, machine=None):
     history = f"step,loss,seconds\n1,2,3\n{iterations},1,{seconds - 10 if trained is None else trained}\n"
     (run / "history.csv").write_text(history, encoding="utf-8")
     (run / "machine.json").write_text(json.dumps(machine or MACHINE), encoding="utf-8")
-    return [run / "machine.json", benchmark, run / "history.csv"]
+    return [benchmark, run / "history.csv", run / "machine.json"]

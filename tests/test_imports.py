@@ -7,7 +7,8 @@ import sys
 
 LOOK = """
 import sys
-import rgwot.study.datasets, rgwot.study.jobs, rgwot.study.pages, rgwot.study.study, rgwot.study.tables
+import rgwot.study.datasets, rgwot.study.jobs, rgwot.study.pages, rgwot.study.study, rgwot.reporting.targets
+rgwot.reporting.targets.load()
 print(*{"torch", "scipy", "sklearn", "zarr", "h5py", "av", "decord", "matplotlib"} & sys.modules.keys())
 """
 

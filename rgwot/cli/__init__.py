@@ -13,7 +13,6 @@ import click
 
 from rgwot import __version__
 from rgwot.cli import data, reporting, results, study
-from rgwot.cli.records import recorded
 from rgwot.runtime.errors import RgwotError, one_line
 from rgwot.study.script import messages
 
@@ -32,9 +31,6 @@ VERBS: dict[str, tuple[click.Command, str]] = {
     "apply": (results.apply, "Apply a bundle to new videos."),
     "verify": (study.verify, "Check a tree of results against its records."),
 }
-#: Stages of the workflow that are no scripts yet.
-STAGES = {"table": reporting.table, "plot": reporting.plot, "figure": reporting.figure}
-
 
 def main() -> None:
     """Run the command line; a user's mistake ends in one line and exit code 1."""
@@ -72,7 +68,4 @@ def cli(verbose: bool) -> None:
 
 for _name, (_command, _help) in VERBS.items():
     _command.short_help = _help
-    cli.add_command(_command, _name)
-for _name, _command in STAGES.items():
-    _command.hidden, _command.callback = True, recorded(_name, _command.callback)
     cli.add_command(_command, _name)

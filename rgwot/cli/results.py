@@ -73,21 +73,13 @@ def compare_groups(
     videos that have it, number of segments, duration, place, deviations and what follows, by permutation tests with the
     video as the unit.
     """
-    from rgwot.reporting.figures.style import save
-    from rgwot.reporting.groups import group_bars, groups_of_result, lines
-    from rgwot.reporting.names import names_in, read_names
-    from rgwot.runtime.files import write_csv
+    from rgwot.reporting.groups import write_groups
     from rgwot.runtime.provenance import write_record
 
-    table = groups_of_result(keysteps, videos, column, task)
-    called = names_in(keysteps, read_names(names))
-    save(group_bars(table, title, called), output)
-    if called:
-        table.insert(1, "name", table["key_step"].map(called).fillna(""))
-    write_csv(table, output)
+    lines = write_groups(output, keysteps, videos, column, task, names, title)
     figures = [output.with_suffix(suffix) for suffix in (".pdf", ".png")]
     write_record(output, "compare-groups", figures, keysteps=keysteps, videos=videos, column=column, task=task)
-    click.echo("\n".join(lines(table, called)))
+    click.echo("\n".join(lines))
 
 
 @click.command()

@@ -14,9 +14,10 @@ from rgwot.procedure import recordings_from_segments
 from rgwot.procedure.groups import ALPHA, LEVEL, MEASURES, PERMUTATIONS, TEST_COLUMNS, UNIT, compare_groups, few_videos
 from rgwot.procedure.words import join_words
 from rgwot.records import read_segments
-from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, PAGE, Drawn, sheet, short, styled, tell
+from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, PAGE, Drawn, save, sheet, short, styled, tell
+from rgwot.reporting.names import names_in, read_names
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import read_csv
+from rgwot.runtime.files import read_csv, write_csv
 from rgwot.stages.procedure import read_deviation_list
 
 #: Of a bar per group, how much of the space of a key step they take.
@@ -31,6 +32,19 @@ def groups_of_result(keysteps: Path, videos_csv: Path, column: str, task: str | 
     recordings = recordings_from_segments(read_segments(path))
     groups = read_groups(videos_csv, [one.video for one in recordings], column, task)
     return compare_groups(recordings, read_deviation_list(keysteps / name_of(DEVIATIONS)), groups)
+
+
+def write_groups(
+    output: Path, keysteps: Path, videos_csv: Path, column: str, task: str | None, names_yaml: Path | None, title: str
+) -> list[str]:
+    """Write the table of `groups_of_result` and its figure beside it (PDF and PNG); return what it says, as lines."""
+    table = groups_of_result(keysteps, videos_csv, column, task)
+    names = names_in(keysteps, read_names(names_yaml))
+    save(group_bars(table, title, names), output)
+    if names:
+        table.insert(1, "name", table["key_step"].map(names).fillna(""))
+    write_csv(table, output)
+    return lines(table, names)
 
 
 def read_group_table(path: Path) -> pd.DataFrame:

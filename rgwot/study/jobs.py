@@ -1,10 +1,11 @@
-"""What jobs are given: settings and videos held out."""
+"""What jobs are given, settings and videos held out, and which results can be asked for."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,13 @@ from rgwot.config.extractors import extractor, missing_checkpoint
 from rgwot.config.methods import DECODERS, EMBEDDING_KINDS, LOSSES, TransportSettings
 from rgwot.config.settings import EXECUTION, flatten, known_blocks
 from rgwot.datasets import registry
+from rgwot.datasets.base import too_few_videos
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.evaluation.settings import EvaluationSettings
 from rgwot.features.settings import FeatureSettings
 from rgwot.keysteps.settings import ANNOTATED, resolved_K
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.datasets import annotated_steps, plain_path
+from rgwot.study.datasets import MIN_VIDEOS, annotated_steps, plain_path, videos
 from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study
 
@@ -214,3 +216,26 @@ def weights_file(study: Study, dataset: str) -> list[str]:
     if not Path(features.weights).is_file():
         raise RgwotError(missing_checkpoint(f"datasets.{dataset}", about, features.weights))
     return [plain_path(features.weights)]
+
+
+def check_task(study: Study, dataset: str, task: str, method: str) -> None:
+    """Raise if a task has too few videos for a method, to compare them or to hold some out."""
+    known = videos(study, dataset, task)
+    if EMBEDDING_KINDS[family_of(method).embedding].several and len(known) < MIN_VIDEOS:
+        raise RgwotError(too_few_videos(dataset, task, len(known), MIN_VIDEOS, str(study.config.root_of(dataset))))
+    held_out(study, dataset, task, method, known)
+
+
+@cache
+def check_result(study: Study, dataset: str, task: str, method: str, decoder: str | None = None) -> None:
+    """Raise unless ids are known, spelt in their one way, and a result of theirs can be had of a task."""
+    experiments = study.experiments
+    spelt = {"method": (method, experiments.method(method))}
+    if decoder is not None:
+        spelt["decoder"] = decoder, experiments.decoder(decoder, method)
+    for what, (written, canonical) in spelt.items():
+        if written != canonical:
+            raise RgwotError(
+                f"{what} {written!r}: found another spelling of {canonical!r}; ask for {canonical!r} in its place"
+            )
+    check_task(study, dataset, task, method)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache
@@ -14,8 +13,8 @@ from rgwot.config.methods import DECODERS
 from rgwot.paths import Run, Tree
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import annotated, page_column, tasks
+from rgwot.study.jobs import check_task
 from rgwot.study.study import Study
-from rgwot.study.tables import check_task
 
 RESULTS_FOLDER = Path(paths.RESULTS)
 
@@ -83,23 +82,11 @@ def page_files(study: Study, dataset: str, task: str) -> list[str]:
     return [str(path) for path in files] + names_there(study, dataset, task)
 
 
-def _bars(study: Study, dataset: str, task: str, seed: int) -> dict[Run, str]:
+def bars(study: Study, dataset: str, task: str, seed: int) -> dict[str, str]:
     """Return the key steps that the bars of a task show: those of its page that look at the videos, with one seed."""
     tree, runs = Tree(RESULTS_FOLDER, dataset, task), _page_runs(study, dataset, task, (seed,))
-    return {run: str(tree.at(paths.SEGMENTS, run)) for run in runs if not _trivial(run.decoder)}
-
-
-def bar_segments(study: Study, dataset: str, task: str, seed: int) -> list[str]:
-    """Return the key steps that the bars of a task show."""
-    return list(_bars(study, dataset, task, seed).values())
-
-
-def bar_options(study: Study, dataset: str, task: str, seed: int) -> str:
-    """Return the options of ``rgwot plot`` for `bar_segments`, quoted for a shell."""
-    bars = _bars(study, dataset, task, seed)
-    return shlex.join(
-        part for run, file in bars.items() for part in ("--segments", f"{run.method}/{run.decoder}={file}")
-    )
+    shown = [run for run in runs if not _trivial(run.decoder)]
+    return {f"{run.method}/{run.decoder}": str(tree.at(paths.SEGMENTS, run)) for run in shown}
 
 
 def names_file(study: Study, dataset: str, task: str) -> str:

@@ -23,18 +23,13 @@ ROOT = _LIBRARY / "shipped" if (_LIBRARY / "shipped").is_dir() else _LIBRARY.par
 SNAKEFILE = ROOT / "Snakefile"
 #: The configuration that a study's own ``config.yaml`` is laid on top of.
 DEFAULTS = ROOT / "config.yaml"
-TABLES = ROOT / "workflow" / "tables.yaml"
+#: The files whose functions make tables and figures.
+TABLES = ROOT / "workflow" / "tables"
 PROFILE = ROOT / "profiles" / "default"
 #: What a new study is made from.
 STARTER = ROOT / "workflow" / "start"
 #: The files of a new study, and what they are made from.
 FILES = {"config.yaml": "config.yaml", "Snakefile": "Snakefile", ".gitignore": "gitignore"}
-
-
-def tables_file() -> Path:
-    """Return the file of tables and figures: that of the present folder, if it has one, else that of the package."""
-    own = Path("workflow/tables.yaml")
-    return own if own.is_file() else TABLES
 
 
 def start_study(folder: Path, videos: Path | None = None) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What the workflow plans with: a configuration, its experiments, and the file of tables and figures."""
+"""What the workflow plans with: a configuration and its experiments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from rgwot.config.configuration import Config, load_config, read_files
 from rgwot.config.experiments import Experiments
 from rgwot.paths import RUN_RECORD, at
 from rgwot.runtime.files import write_json
-from rgwot.study.shipped import TABLES
 
 
 def configuration_path(config: Config) -> Path:
@@ -40,25 +39,22 @@ class Study:
     ----------
     config
         The validated configuration.
-    tables_path
-        The file that defines tables and figures.
     """
 
     config: Config
-    tables_path: Path = TABLES
 
     @classmethod
-    def of(cls, content: Mapping[str, Any], tables_path: Path = TABLES) -> Study:
+    def of(cls, content: Mapping[str, Any]) -> Study:
         """Validate the content of ``config.yaml``; raises RgwotError if it is not valid."""
-        return cls(load_config(content, "configuration"), tables_path)
+        return cls(load_config(content, "configuration"))
 
     @classmethod
-    def read(cls, paths: tuple[Path, ...], tables_path: Path = TABLES) -> Study:
+    def read(cls, paths: tuple[Path, ...]) -> Study:
         """Read configuration files, a later one on top of the earlier ones; without any, all defaults.
 
         Raises RgwotError if one cannot be read or they are not valid together.
         """
-        return cls(load_config(read_files(paths), " + ".join(map(str, paths)) or "defaults"), tables_path)
+        return cls(load_config(read_files(paths), " + ".join(map(str, paths)) or "defaults"))
 
     @cached_property
     def experiments(self) -> Experiments:

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from checkouts import REPOSITORY
 from videos import write_video
 
 from rgwot.datasets.manifest import write_manifest
-from rgwot.reporting.tables.kinds import kind_of
-from rgwot.reporting.tables.spec import find_table, load_tables
+from rgwot.reporting.tables.scores import write_table
+from rgwot.reporting.targets import load
 from rgwot.stages.decode import decode_trivial
 from rgwot.stages.evaluate import evaluate
 
@@ -35,8 +34,7 @@ def rows_with(folder: Path, bad: int) -> pd.DataFrame:
     decoded, diagnostics = folder / "keysteps/segments.csv", folder / "keysteps/diagnostics.json"
     scores = folder / "seed0.csv"
     evaluate(manifest, segments, decoded, diagnostics, scores, IDENTITY, 2, 2)
-    table = find_table(load_tables(REPOSITORY / "workflow/tables.yaml"), "demo")
-    kind_of(table).make_row(table, "one_label", [scores], output, {"method": "none", "decoder": "one_label"})
+    write_table(load().tables["demo"], [scores], output, "one_label")
     return pd.read_csv(output)
 
 

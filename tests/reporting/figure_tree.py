@@ -15,13 +15,13 @@ from rgwot.config.settings import build
 from rgwot.datasets import registry
 from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.features.store import StoreWriter
+from rgwot.reporting import targets
 from rgwot.runtime.files import write_rows
 from rgwot.stages.decode import decode
 from rgwot.stages.embedded import write_embedded
-from rgwot.study import datasets, tables
+from rgwot.study import datasets
 from rgwot.study.study import Study
 
-TABLES = REPOSITORY / "workflow" / "tables.yaml"
 N_VIDEOS = {"meccano": 17}
 SECONDS = 12.0
 
@@ -32,8 +32,8 @@ def synthetic(dataset: str, tasks: tuple[str, ...]) -> dict:
     return {"layout": "folder", "root": f"results/synthetic/{dataset}", "synth": synth}
 
 
-def study(seeds: tuple[int, ...] = (0, 1), path: Path = TABLES, **changes: object) -> Study:
-    """Return the real tables and figures over a configuration of few tasks."""
+def study(seeds: tuple[int, ...] = (0, 1), **changes: object) -> Study:
+    """Return a configuration of few tasks."""
     content = yaml.safe_load((REPOSITORY / "config.yaml").read_text(encoding="utf-8"))
     content["datasets"] = {
         "cmu_mmac": synthetic("cmu_mmac", ("Brownie", "Eggs")),
@@ -43,7 +43,7 @@ def study(seeds: tuple[int, ...] = (0, 1), path: Path = TABLES, **changes: objec
         "pc_disassembly": synthetic("pc_disassembly", ("pc_disassembly",)),
         "procel": synthetic("procel", ("make_coffee", "make_smoke_salmon_sandwich")),
     }
-    return Study.of({**content, "seeds": list(seeds), **changes}, path)
+    return Study.of({**content, "seeds": list(seeds), **changes})
 
 
 def steps_of(number: int, count: int) -> np.ndarray:
@@ -63,7 +63,7 @@ class Tree:
 
     def fill(self, figure: str) -> None:
         """Write every file of a figure that is not there."""
-        for file in tables.figure_files(self.facts, figure):
+        for file in targets.figure_files(self.facts, figure):
             path = self.folder / file
             if not path.exists():
                 self._write(path, Path(file).parts)

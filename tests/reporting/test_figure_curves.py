@@ -10,7 +10,7 @@ from figure_tree import REPOSITORY
 from table_helpers import write_scores
 
 from rgwot import paths
-from rgwot.reporting.figures.interface import PlannedRun
+from rgwot.reporting.figures.figure import PlannedRun
 from rgwot.reporting.figures.sweep import (
     PlannedSweep,
     ReportedCurve,
@@ -20,15 +20,15 @@ from rgwot.reporting.figures.sweep import (
     read_runs,
     reported_points,
 )
-from rgwot.reporting.tables.spec import Place
+from rgwot.reporting.tables.table import Place
 from rgwot.runtime.errors import RgwotError
 
 REPORTED = REPOSITORY / "workflow" / "reported"
 
 
 def sweep(reported: str = "PC Assembly", tasks: tuple[str, ...] = ("all",)) -> PlannedSweep:
-    place = Place(dataset="d", label="D", reported=reported, reported_tasks=tasks)
-    return PlannedSweep(place, "D", lines=(), levels={}, frames=33, epsilon=0.07, classes=10)
+    place = Place("d", "D", reported=reported, reported_tasks=tasks)
+    return PlannedSweep(place, lines={}, untrained={}, levels={}, frames=33, epsilon=0.07, classes=10)
 
 
 def test_seeds_are_averaged_over_tasks_and_the_band_spans_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,10 +78,10 @@ def test_a_reported_curve_leaves_out_what_is_printed_as_degenerate() -> None:
 
 
 def test_a_radius_acts_from_one_frame_on_and_alpha_is_a_temperature() -> None:
-    panel = SweepPanel(table="t", key="r", label="r", dataset="d", above="radius")
+    panel = SweepPanel(label="r", dataset=Place("d", "D"), rows={}, above="radius")
     radii = np.array([0.01, 0.02, 0.03, 1 / 33, 0.035, 0.05, 0.065, 0.1, 0.2])
     # a = floor(33 r); 1/33 itself is one whole frame.
     assert above(panel, sweep(), radii) == ["0", "0", "0", "1", "1", "1", "2", "3", "6"]
     alphas = np.array([0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9])
-    panel = SweepPanel(table="t", key="alpha", label="α", dataset="d", above="temperature")
+    panel = SweepPanel(label="α", dataset=Place("d", "D"), rows={}, above="temperature")
     assert above(panel, sweep(), alphas) == [".07", ".078", ".088", ".1", ".12", ".14", ".23", ".7"]

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from rgwot import paths
+from rgwot.reporting import targets
 from rgwot.reporting.figures.style import PAGE, SMALLEST, save
-from rgwot.study import tables
 
 FACTS = study(seeds=(0, 1, 2))
 #: What has to be read in each figure besides its title and what it says of itself.
@@ -48,7 +48,7 @@ def folder(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def planned(tree: Tree, name: str) -> Any:
     tree.fill(name)
-    return tables.figure_plan(FACTS, name)
+    return targets.figure_plan(FACTS, name)
 
 
 def shown(figure: Figure) -> list[Text]:
@@ -57,13 +57,13 @@ def shown(figure: Figure) -> list[Text]:
 
 
 def test_every_figure_is_looked_at_here() -> None:
-    assert set(READ) == set(tables.all_figures(FACTS).figures)
+    assert set(READ) == set(targets.targets(FACTS).figures)
 
 
 @pytest.mark.parametrize("name", READ)
 def test_a_figure_says_what_it_shows_and_can_be_read(tree: Tree, folder: Path, name: str) -> None:
     plan = planned(tree, name)
-    figure = tables.draw_figure(FACTS, name)
+    figure = targets.draw_figure(FACTS, name)
     size = figure.get_size_inches()
     figure.canvas.draw()
     texts = shown(figure)
@@ -71,7 +71,7 @@ def test_a_figure_says_what_it_shows_and_can_be_read(tree: Tree, folder: Path, n
     flat = " ".join(everything.split())
     for said in READ[name]:
         assert said in everything, said
-    assert tables.all_figures(FACTS).figure(name).title in flat
+    assert targets.figure(FACTS, name).title in flat
     # The line on data, protocol and seeds may be broken anywhere between words.
     assert " ".join(plan.about.split()) in flat
     # In print: no wider than a page, no letter below 7 points, nothing cut off at an edge.
@@ -95,14 +95,14 @@ def test_a_figure_says_what_it_shows_and_can_be_read(tree: Tree, folder: Path, n
 def test_the_same_plan_gives_the_same_bytes(tree: Tree, folder: Path) -> None:
     planned(tree, "tsne_procel")
     for name in ("one", "two"):
-        save(tables.draw_figure(FACTS, "tsne_procel"), folder / f"{name}.pdf")
+        save(targets.draw_figure(FACTS, "tsne_procel"), folder / f"{name}.pdf")
     for suffix in (".pdf", ".png"):
         assert (folder / f"one{suffix}").read_bytes() == (folder / f"two{suffix}").read_bytes()
 
 
 def test_curves_are_those_of_the_scores_and_reported_peaks_lie_at_their_parameter(tree: Tree, folder: Path) -> None:
     planned(tree, "sensitivity")
-    figure = tables.draw_figure(FACTS, "sensitivity")
+    figure = targets.draw_figure(FACTS, "sensitivity")
     axis = figure.axes[0]
     by_colour = {line.get_color(): line for line in axis.get_lines() if len(line.get_xdata()) == 8}
     # The made-up scores are 0.50, 0.60, 0.55 and 0.35 plus 0.02 per seed, of seeds 0, 1 and 2.
@@ -127,11 +127,11 @@ def test_curves_are_those_of_the_scores_and_reported_peaks_lie_at_their_paramete
 
 def test_a_degenerate_run_is_drawn_open(tree: Tree, folder: Path) -> None:
     plan = planned(tree, "sensitivity")
-    path = plan.shown[0].trained[0].rows[0.1][0].at(paths.SCORES)
+    path = plan.shown[0].lines[""][0.1][0].at(paths.SCORES)
     text = path.read_text()
     try:
         path.write_text(text.replace(",degenerate,0", ",degenerate,1"))
-        figure = tables.draw_figure(FACTS, "sensitivity")
+        figure = targets.draw_figure(FACTS, "sensitivity")
     finally:
         path.write_text(text)
     assert "open: a run behind it is degenerate" in "\n".join(text.get_text() for text in shown(figure))

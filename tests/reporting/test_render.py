@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 import re
+from dataclasses import replace
 
 import pandas as pd
 import pytest
-from table_helpers import FLAT, OURS, PLAIN, SPEC, all_scores, make_table, small_table, write_scores
+from table_helpers import FLAT, ONE, OURS, PLAIN, TWO, all_scores, small_table, write_scores
 
 from rgwot.reporting.tables.forms import escape
 from rgwot.reporting.tables.printed import MARKDOWN, latex, make_grid, markdown, notes, render_table, terminal_table
-from rgwot.reporting.tables.spec import Block, load_tables
+from rgwot.reporting.tables.scores import write_table
 
 
 @pytest.fixture
@@ -21,13 +21,7 @@ def table(tmp_path):
 
 @pytest.fixture
 def frame(table, tmp_path):
-    return make_table(table, all_scores(tmp_path), tmp_path / "small.csv")
-
-
-def changed(folder, **entries):
-    spec = copy.deepcopy(SPEC)
-    spec["tables"]["small"] |= entries
-    return small_table(folder, spec)
+    return write_table(table, all_scores(tmp_path), tmp_path / "small.csv")
 
 
 def panels(text):
@@ -53,10 +47,10 @@ def test_measured_rows_stand_beside_hieros_by_its_label_rule(table, frame):
     own = here[here["protocol"] == "macro_video"].assign(protocol="hiero")
     both = pd.concat([here, own])
     for protocol, expected in (("macro_video", "10.0"), ("hiero", "20.0")):
-        grid = make_grid(table, both, Block(protocol=protocol, background="with"))
+        grid = make_grid(table, both, (protocol, "with"))
         assert all(line[0].startswith(expected) for line in grid.texts(MARKDOWN))
-    blocks = (*table.blocks, Block(protocol="hiero", background="with"))
-    (told,) = (note for note in notes(table.model_copy(update={"blocks": blocks}), both) if note.startswith("Labels"))
+    blocks = (*table.blocks, ("hiero", "with"))
+    (told,) = (note for note in notes(replace(table, blocks=blocks), both) if note.startswith("Labels"))
     assert told.startswith("Labels by the rule `exact`, of hiero by `cnc`;")
 
 
@@ -111,12 +105,12 @@ def test_latex_is_booktabs_and_escaped(table, frame):
 
 
 def test_lower_is_better_for_the_order_distance(tmp_path):
-    table = changed(tmp_path, metrics=["f1", "order_distance"], datasets=["two"], reported=None)
+    table = small_table(tmp_path, metrics=["f1", "order_distance"], datasets=[TWO], reported=None)
     paths = [
         write_scores(tmp_path, (*run, "two", "a", 0), value, order_distance=order)
         for run, value, order in ((FLAT, 0.2, 0.5), (OURS, 0.6, 0.1), (PLAIN, 0.4, 0.3))
     ]
-    text = markdown(table, make_table(table, paths, tmp_path / "small.csv"))
+    text = markdown(table, write_table(table, paths, tmp_path / "small.csv"))
     # One dataset needs no name above its columns.
     assert panels(text)["macro_task, with background"][0] == ["", "F1", "Order ↓"]
     assert body(text) == {
@@ -155,11 +149,11 @@ def collapsed_scores(folder, n_collapsed):
         (4, "X (60.0 ± 0.0)", "**50.0 ± 0.0**"),
     ],
 )
-@pytest.mark.parametrize("datasets", [["two"], ["one", "two"]])
+@pytest.mark.parametrize("datasets", [[TWO], [ONE, TWO]])
 def test_collapsed_runs_are_marked_and_their_value_is_kept(tmp_path, n_collapsed, ours, plain, datasets):
     # With both datasets, one of them has no run at all.
-    table = changed(tmp_path, datasets=datasets)
-    frame = make_table(table, collapsed_scores(tmp_path, n_collapsed), tmp_path / "small.csv")
+    table = small_table(tmp_path, datasets=datasets)
+    frame = write_table(table, collapsed_scores(tmp_path, n_collapsed), tmp_path / "small.csv")
     found = body(markdown(table, frame))
     assert (found["Ours & theirs"][0], found["Plain"][0]) == (ours, plain)
     measured = frame[(frame.method == "ours") & (frame.kind == "measured")]
@@ -170,13 +164,12 @@ def test_collapsed_runs_are_marked_and_their_value_is_kept(tmp_path, n_collapsed
 
 
 def test_a_reported_collapse_is_an_x_without_a_number(tmp_path):
-    small_table(tmp_path)
+    table = small_table(tmp_path)
     reported = tmp_path / "reported.csv"
     reported.write_text(reported.read_text().replace("37.4,,paper,", ",,paper,degenerate (X)"))
 
     def row():
-        table = load_tables(tmp_path / "tables.yaml")["small"]
-        text = markdown(table, make_table(table, all_scores(tmp_path), tmp_path / "small.csv"))
+        text = markdown(table, write_table(table, all_scores(tmp_path), tmp_path / "small.csv"))
         return body(text, "micro_video, with background")["RGWOT (reported)"]
 
     assert row() == ["54.4", "38.6", "X", "X"]
@@ -186,8 +179,8 @@ def test_a_reported_collapse_is_an_x_without_a_number(tmp_path):
 
 
 def test_datasets_may_be_lines(tmp_path):
-    table = changed(tmp_path, lines="datasets")
-    text = markdown(table, make_table(table, all_scores(tmp_path), tmp_path / "small.csv"))
+    table = small_table(tmp_path, lines="datasets")
+    text = markdown(table, write_table(table, all_scores(tmp_path), tmp_path / "small.csv"))
     heads = [f"{name}<br>F1 / IoU" for name in ("One label", "Ours & theirs", "Plain")]
     assert panels(text)["macro_task, with background"][0][1:] == heads
     assert body(text)["Second"] == ["**90.0** / **45.0**", "52.0 ± 2.6 / 26.0 ± 1.3", "60.0 ± 0.0 / 30.0 ± 0.0"]

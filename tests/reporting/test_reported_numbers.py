@@ -13,12 +13,15 @@ import pytest
 from table_helpers import REPOSITORY, write_run
 
 from rgwot.columns import SCORE_COLUMNS
-from rgwot.reporting.tables.kinds import kind_of
-from rgwot.reporting.tables.scores import make_row
-from rgwot.reporting.tables.spec import SettingsTable, Table, load_tables
+from rgwot.reporting.tables.hyperparameters import Hyperparameters
+from rgwot.reporting.tables.runtime import Runtime
+from rgwot.reporting.tables.scores import write_table
+from rgwot.reporting.tables.table import Table
+from rgwot.reporting.targets import load
+from rgwot.study.study import Study
 
 REPORTED = REPOSITORY / "workflow/reported"
-TABLES = load_tables(REPOSITORY / "workflow/tables.yaml")
+TABLES = load().tables
 DATASETS = {
     "CMU-MMAC": "cmu_mmac", "EGTEA-GAZE+": "egtea_gaze", "MECCANO": "meccano", "EPIC-Tents": "epic_tents",
     "PC Assembly": "pc_assembly", "PC Disassembly": "pc_disassembly", "ProceL": "procel", "CrossTask": "crosstask",
@@ -52,7 +55,7 @@ def lines_of(name: str) -> list[dict[str, str]]:
 def fabricated(table: Table, folder: Path) -> Path:
     """Scores for every row of a table, all in one file: one protocol, one seed, one task per whole dataset."""
     lines = []
-    for row, place in itertools.product(table.rows, table.datasets.values()):
+    for row, place in itertools.product(table.rows, table.datasets):
         run = (place.dataset, place.task or "first", row.method, row.decoder, 0, "micro_video", "with", "exact")
         values = dict.fromkeys(METRICS.values(), 0.5) | {"n_videos": 1, "degenerate": 0}
         lines += [(*run, metric, value) for metric, value in values.items()]
@@ -65,15 +68,11 @@ def fabricated(table: Table, folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
-    """Every table of scores from made-up scores, put together from its rows as the workflow does, and read back."""
+    """Every table of scores from made-up scores, written and read back."""
     folder = tmp_path_factory.mktemp("tables")
     frames = {}
     for table in (table for table in TABLES.values() if isinstance(table, Table) and table.paper):
-        scores, rows = fabricated(table, folder), []
-        for row in table.rows:
-            rows.append(folder / table.id / f"{row.id}.csv")
-            make_row(table, row.id, [scores], rows[-1], {})
-        kind_of(table).join_rows(table, rows, folder / f"{table.id}.csv")
+        write_table(table, [fabricated(table, folder)], folder / f"{table.id}.csv")
         frames[table.id] = pd.read_csv(folder / f"{table.id}.csv", keep_default_na=False, na_values=[""])
     return frames
 
@@ -133,42 +132,38 @@ def test_no_other_table_shows_reported_scores(made: dict[str, pd.DataFrame]) -> 
 
 def test_a_row_has_its_reported_numbers_beside_it(tmp_path: Path) -> None:
     table = TABLES["ablation_k"]
-    frame = make_row(table, "K=10", [fabricated(table, tmp_path)], tmp_path / "K=10.csv", {})
+    frame = write_table(table, [fabricated(table, tmp_path)], tmp_path / "K=10.csv", "K=10")
     assert list(frame["kind"]) == ["reported", "measured"]
     assert set(frame["method"]) == {"K=10"}
     assert list(frame["pc_assembly_f1"]) == [0.378, 0.5]
-    gt = make_row(table, "K=gt", [fabricated(table, tmp_path)], tmp_path / "K=gt.csv", {})
+    gt = write_table(table, [fabricated(table, tmp_path)], tmp_path / "K=gt.csv", "K=gt")
     assert list(gt["kind"]) == ["measured"]
 
 
 def test_hyperparameters_one_by_one(tmp_path: Path) -> None:
     table = TABLES["hyperparameters"]
-    assert isinstance(table, SettingsTable)
-    rows = []
-    for row in table.rows:
-        rows.append(tmp_path / "rows" / f"{row.id}.csv")
-        kind_of(table).make_row(table, row.id, [], rows[-1], dict.fromkeys(table.methods, "0.25"))
-    kind_of(table).join_rows(table, rows, tmp_path / "hyperparameters.csv")
-    frame = pd.read_csv(tmp_path / "hyperparameters.csv", dtype=str, keep_default_na=False)
+    assert isinstance(table, Hyperparameters)
+    table.write(Study.of({"seeds": [0, 7]}), tmp_path / "hyperparameters.csv")
+    frame = pd.read_csv(tmp_path / "hyperparameters.csv", dtype=str, keep_default_na=False).set_index("parameter")
     printed = pd.read_csv(REPORTED / "hyperparameters.csv", dtype=str, keep_default_na=False)
     # What a row is called in the paper, by what it is called here.
-    names = {row.id: row.reported for row in table.rows}
+    names = pd.read_csv(table.parameters, dtype=str, keep_default_na=False).set_index("parameter")["reported"]
     beside = {names[row]: (value, source) for row, value, source in
-              zip(frame["parameter"], frame["reported"], frame["source"], strict=True) if value}  # fmt: skip
+              zip(frame.index, frame["reported"], frame["source"], strict=True) if value}  # fmt: skip
     assert beside == {
         name: (value, source)
         for name, value, source in zip(printed["name"], printed["value"], printed["source"], strict=True)
     }
-    assert set(frame[frame["key"].str.contains(".", regex=False)]["rgwot"]) == {"0.25"}
+    # Resolved from the configuration; what cannot be set stands in the file of parameters.
+    ours = {"K": "7", "alpha": "0.3", "seeds": "0, 7", "outer": "100", "inner": "", "log_floor": "1e-11"}
+    assert {row: frame.loc[row, "rgwot"] for row in ours} == ours
+    assert list(frame.loc[["outer", "inner"], "rgwot-parity"]) == ["25", "1"]
 
 
 def test_run_times_one_by_one(tmp_path: Path) -> None:
     table = TABLES["runtime"]
-    for row in table.rows:
-        inputs = write_run(tmp_path / row.id, 0, 600)
-        kind_of(table).make_row(table, row.id, inputs, tmp_path / f"{row.id}.csv", {})
-    kind_of(table).join_rows(table, [tmp_path / f"{row.id}.csv" for row in table.rows], tmp_path / "runtime.csv")
-    frame = pd.read_csv(tmp_path / "runtime.csv")
+    assert isinstance(table, Runtime)
+    frame = table.frame({row.id: {0: write_run(tmp_path / row.id, 0, 600)} for row in table.rows})
     reported = frame[frame["kind"] == "reported"].set_index("method")["minutes"]
     assert dict(reported) == {line["method"].lower(): float(line["value"]) for line in lines_of("runtime")}
     assert dict(reported) == {"opel": 206, "vaot": 161, "rgwot": 164}

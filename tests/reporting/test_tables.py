@@ -1,22 +1,24 @@
 from __future__ import annotations
 
+import shutil
 import statistics
+from dataclasses import replace
 
 import pandas as pd
 import pytest
-from table_helpers import FLAT, OURS, REPOSITORY, SPEC, all_scores, make_table, small_table, write_scores
+from table_helpers import FLAT, ONE, OURS, REPOSITORY, TWO, all_scores, small_table, write_scores
 
 from rgwot.records import read_scores
 from rgwot.reporting.tables.scores import (
-    join_rows,
-    make_row,
     measured_rows,
     read_reported,
     read_table,
     reported_rows,
     table_columns,
+    write_table,
 )
-from rgwot.reporting.tables.spec import Table, load_tables
+from rgwot.reporting.tables.table import Place, Table
+from rgwot.reporting.targets import load
 from rgwot.runtime.errors import RgwotError
 
 
@@ -28,7 +30,7 @@ def table(tmp_path):
 @pytest.fixture(scope="module")
 def frame(tmp_path_factory):
     folder = tmp_path_factory.mktemp("table")
-    return make_table(small_table(folder), all_scores(folder), folder / "small.csv")
+    return write_table(small_table(folder), all_scores(folder), folder / "small.csv")
 
 
 def cell(frame, method, column, *key):
@@ -88,7 +90,7 @@ def test_every_protocol_has_its_own_measured_row(table, tmp_path):
     paths = [
         write_scores(tmp_path, (*OURS, *place, 0), distinct) for place in (("one", "a"), ("one", "b"), ("two", "a"))
     ]
-    frame = make_row(table, "ours", paths, tmp_path / "ours.csv", {})
+    frame = write_table(table, paths, tmp_path / "ours.csv", "ours")
     assert len(order) == 16
     for key, value in order.items():
         assert cell(frame, "ours", "one_f1", *key) == pytest.approx(value)
@@ -97,38 +99,49 @@ def test_every_protocol_has_its_own_measured_row(table, tmp_path):
 
 def test_missing_tasks_of_a_dataset_are_noted(table, tmp_path):
     paths = [write_scores(tmp_path, (*OURS, d, "a", 0), 0.5) for d in ("one", "two")]
-    frame = make_row(table, "ours", paths, tmp_path / "ours.csv", {})
+    frame = write_table(table, paths, tmp_path / "ours.csv", "ours")
     assert set(frame.note) == {"one: 1 of 2 tasks"}
 
 
-def test_rows_in_any_order_are_the_table_and_reading_it_back_loses_nothing(table, frame, tmp_path):
-    paths, rows = all_scores(tmp_path), [tmp_path / "rows" / f"{row.id}.csv" for row in table.rows]
-    for row, path in zip(table.rows, rows, strict=True):
+def test_a_row_by_itself_is_that_of_the_table_and_reading_it_back_loses_nothing(table, frame, tmp_path):
+    paths = all_scores(tmp_path)
+    for row in table.rows:
         own = [one for one in paths if one.name.startswith(f"{row.method}-{row.decoder}")]
-        made = make_row(table, row.id, own, path, {})
-        assert (set(made.method), set(made.kind)) == ({row.id}, {"measured"})
-    pd.testing.assert_frame_equal(join_rows(table, reversed(rows), tmp_path / "joined.csv"), frame)
-    whole = read_table(table, tmp_path / "joined.csv")
+        made = write_table(table, own, tmp_path / "rows" / f"{row.id}.csv", row.id)
+        expected = frame[frame["method"] == row.id].reset_index(drop=True)
+        pd.testing.assert_frame_equal(made, expected)
+    # A file of scores that is given twice counts once.
+    pd.testing.assert_frame_equal(write_table(table, [*reversed(paths), paths[0]], tmp_path / "all.csv"), frame)
+    whole = read_table(table, tmp_path / "all.csv")
     pd.testing.assert_frame_equal(whole, frame)
     assert whole["n_runs"].dtype == "Int64"
+    with pytest.raises(RgwotError, match=r"no row 'our'; did you mean 'ours'\?"):
+        write_table(table, paths, tmp_path / "x.csv", "our")
+
+
+def test_what_is_reported_of_a_method_stands_beside_its_row(tmp_path):
+    reported = small_table(tmp_path).reported
+    rgwot, gpl = reported.rows
+    table = small_table(tmp_path, reported=replace(reported, rows=[replace(rgwot, row="ours"), gpl]))
+    for row, shown in (("ours", ["RGWOT"]), ("plain", [])):
+        made = write_table(table, all_scores(tmp_path), tmp_path / f"{row}.csv", row)
+        assert list(made.loc[made["kind"] == "reported", "method"]) == shown
 
 
 def test_order_distance_may_be_missing(tmp_path):
-    changed = {**SPEC["tables"]["small"], "metrics": ["order_distance"], "reported": None}
-    table = small_table(tmp_path, {**SPEC, "tables": {"small": changed}})
+    table = small_table(tmp_path, metrics=["order_distance"], reported=None)
     paths = [
         write_scores(tmp_path, (*OURS, "one", "a", 0), 0.5, order_distance=0.25),
         write_scores(tmp_path, (*OURS, "one", "b", 0), 0.5, order_distance=float("nan")),
         write_scores(tmp_path, (*OURS, "two", "a", 0), 0.5),
     ]
-    frame = make_row(table, "ours", paths, tmp_path / "ours.csv", {})
+    frame = write_table(table, paths, tmp_path / "ours.csv", "ours")
     assert cell(frame, "ours", "one_order_distance") == 0.25
     assert pd.isna(cell(frame, "ours", "two_order_distance"))
 
 
 def test_a_protocol_without_a_metric_has_no_note_about_its_values(tmp_path):
-    changed = {**SPEC["tables"]["small"], "metrics": ["f1", "order_distance"], "reported": None}
-    table = small_table(tmp_path, {**SPEC, "tables": {"small": changed}})
+    table = small_table(tmp_path, metrics=["f1", "order_distance"], reported=None)
     paths = [
         write_scores(tmp_path, (*OURS, *task, 0), 0.5, order_distance=0.25)
         for task in (("one", "a"), ("one", "b"), ("two", "a"))
@@ -136,7 +149,7 @@ def test_a_protocol_without_a_metric_has_no_note_about_its_values(tmp_path):
     for path in paths:
         scores = pd.read_csv(path)
         scores[(scores["metric"] != "order_distance") | (scores["protocol"] == "macro_task")].to_csv(path, index=False)
-    frame = make_row(table, "ours", paths, tmp_path / "ours.csv", {})
+    frame = write_table(table, paths, tmp_path / "ours.csv", "ours")
     assert frame["note"].fillna("").eq("").all()
     assert pd.isna(cell(frame, "ours", "one_order_distance", "micro_video", "with", "exact"))
 
@@ -149,7 +162,7 @@ def test_a_protocol_without_a_metric_has_no_note_about_its_values(tmp_path):
          r"row 'ours': seed 2: found no scores of one/b, expected them as for the other seeds"),
         (lambda p, f: [path for path in p if path.name != "raw-kmeans-two-a-1.csv"],
          r"row 'plain': seed 1: found no scores of two/a"),
-        (lambda p, f: [*p, p[0]], "found none/one_label/one/a seed 0 twice"),
+        (lambda p, f: [*p, shutil.copy(p[0], f / "copy.csv")], "found none/one_label/one/a seed 0 twice"),
         (lambda p, f: [], "found no file"),
         (lambda p, f: [f / "reported.csv"], r"reported\.csv: no column decoder, seed.*; expected dataset,"),
         (lambda p, f: [f / "gone.csv"], r"gone\.csv: cannot be read"),
@@ -158,27 +171,17 @@ def test_a_protocol_without_a_metric_has_no_note_about_its_values(tmp_path):
 def test_mistakes_end_in_one_line(table, tmp_path, change, message):
     paths = change(all_scores(tmp_path), tmp_path)
     with pytest.raises(RgwotError, match=message) as caught:
-        make_table(table, paths, tmp_path / "small.csv")
+        write_table(table, paths, tmp_path / "small.csv")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "small.csv").exists()
 
 
-def test_joining_the_wrong_rows_is_refused(table, tmp_path):
-    paths = all_scores(tmp_path)
-    for row in table.rows:
-        make_row(table, row.id, paths, tmp_path / f"{row.id}.csv", {})
-    flat, ours = tmp_path / "flat.csv", tmp_path / "ours.csv"
-    with pytest.raises(RgwotError, match="found no row plain"):
-        join_rows(table, [flat, ours], tmp_path / "small.csv")
-    with pytest.raises(RgwotError, match="expected one row of table 'small', each row once"):
-        join_rows(table, [flat, flat], tmp_path / "small.csv")
-    with pytest.raises(RgwotError, match="no column kind, n_runs"):
-        join_rows(table, [paths[0]], tmp_path / "small.csv")
-    flat.write_text(flat.read_text().replace("one_f1,", "three_f1,", 1))
-    with pytest.raises(RgwotError, match=r"flat\.csv: no column one_f1; expected method,kind"):
-        join_rows(table, [flat], tmp_path / "small.csv")
-    with pytest.raises(RgwotError, match=r"no row 'our'; did you mean 'ours'\?"):
-        make_row(table, "our", paths, tmp_path / "x.csv", {})
+def test_a_table_of_other_columns_is_refused(table, frame, tmp_path):
+    path = tmp_path / "small.csv"
+    write_table(table, all_scores(tmp_path), path)
+    path.write_text(path.read_text().replace("one_f1,", "three_f1,", 1))
+    with pytest.raises(RgwotError, match=r"small\.csv: no column one_f1; expected method,kind"):
+        read_table(table, path)
 
 
 def test_reported_rows_carry_their_protocol_and_stand_first(frame):
@@ -195,7 +198,7 @@ def test_reported_rows_carry_their_protocol_and_stand_first(frame):
 
 
 def test_every_reported_number_is_read_with_the_protocol_that_it_was_made_with():
-    tables = [one for one in load_tables(REPOSITORY / "workflow" / "tables.yaml").values() if isinstance(one, Table)]
+    tables = [one for one in load().tables.values() if isinstance(one, Table)]
     rows = {table.id: {row["method"]: row for row in reported_rows(table)} for table in tables}
     assert {name: row["protocol"] for name, row in rows["egoprocel"].items()} == {
         "RGWOT": "micro_video", "VAOT": "micro_video", "OPEL": "macro_video", "CnC": "macro_task",
@@ -247,10 +250,7 @@ def test_hieros_f1_of_a_dataset_is_that_of_the_mean_precision_and_recall(table, 
 def test_a_mean_over_the_datasets_is_taken_within_a_seed_and_beside_what_is_reported(tmp_path):
     values = {("one", "a"): (0.2, 0.1), ("one", "b"): (0.4, 0.3), ("two", "c"): (0.5, 0.4)}
     paths = [write_scores(tmp_path, (*FLAT, *place, seed), values[place][seed]) for place in values for seed in (0, 1)]
-    mean = {"label": "Mean", "reported": "ALL", "mean": True}
-    entry = SPEC["tables"]["small"] | {"datasets": ["one", "two", "both"]}
-    spec = SPEC | {"datasets": SPEC["datasets"] | {"both": mean}, "tables": {"small": entry}}
-    table = small_table(tmp_path, spec)
+    table = small_table(tmp_path, datasets=[ONE, TWO, Place("both", "Mean", reported="ALL", mean=True)])
     with (tmp_path / "reported.csv").open("a") as file:
         file.write("GPL,ALL,all,F1,40,,paper,\n")
     assert [row.get("both_f1") for row in reported_rows(table)][1] == 0.4

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rgwot.runtime.errors import RgwotError
+from rgwot.study.jobs import check_result
 from rgwot.study.study import Study
-from rgwot.study.tables import check_result
 
 
 @pytest.fixture

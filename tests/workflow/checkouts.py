@@ -17,12 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import forked_jobs
-import yaml
 from synthetic_trees import TreeSettings, task_places, write_tree
 
 from rgwot.config.synthetic import SynthSettings
 from rgwot.datasets.registry import datasets, tasks_of
-from rgwot.reporting.tables.spec import expand
 from rgwot.synthetic.write import write_dataset
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -105,6 +103,27 @@ def _run(words: Sequence[str], python: str | None, folder: str, said: str) -> No
     main()
 
 
+KEPT = """
+import json
+from dataclasses import replace
+from pathlib import Path
+_whole = {table}
+def {table}():
+    ids, datasets = json.loads((Path(__file__).parent / "kept.json").read_text())
+    made = _whole()
+    reported = made.reported and replace(
+        made.reported, rows=[one if one.row in ids else replace(one, row=None) for one in made.reported.rows]
+    )
+    return replace(
+        made,
+        rows=[row for row in made.rows if row.id in ids],
+        datasets=[place for place in made.datasets if place.name in datasets or not datasets],
+        reported=reported,
+    )
+{table}.__doc__ = _whole.__doc__
+"""
+
+
 @dataclass(frozen=True)
 class Checkout:
     """A copy of the parts of the repository that `snakemake` reads."""
@@ -127,15 +146,23 @@ class Checkout:
 
     def keep_rows(self, table: str, ids: Sequence[str], datasets: Collection[str] = ()) -> None:
         """Leave only these rows, and datasets, in a table of this copy, for a test that has to make all of them."""
-        path = self.path / "workflow/tables.yaml"
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        entry = content["tables"][table]
-        entry["rows"] = [row for row in expand(entry["rows"], table) if row["id"] in ids]
-        entry["datasets"] = [name for name in entry["datasets"] if name in datasets or not datasets]
-        for method in content["made"].values():
-            if method.get("row") not in ids:
-                method.pop("row", None)
-        path.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
+        file = "demo" if table == "demo" else "paper"
+        text = (REPOSITORY / "workflow/tables" / f"{file}.py").read_text(encoding="utf-8")
+        self.write_tables(text + KEPT.format(table=table), file)
+        (self.path / "tables" / "kept.json").write_text(json.dumps([list(ids), list(datasets)]), encoding="utf-8")
+
+    def write_tables(self, text: str, name: str = "mine") -> Path:
+        """Write a file of tables and figures of this copy's own."""
+        path = self.path / "tables" / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def edit_tables(self, name: str, before: str, after: str) -> None:
+        """Put a changed file of tables and figures in place of one of the workflow."""
+        text = (REPOSITORY / "workflow/tables" / f"{name}.py").read_text(encoding="utf-8")
+        assert before in text
+        self.write_tables(text.replace(before, after), name)
 
     def plan(self, *targets: str, more: Sequence[str] = ()) -> Said:
         """Say which jobs would run for these targets."""

@@ -35,16 +35,15 @@ SCORES = [
 ]
 PAGE = "results/report/alone_tc/tea.html"
 TABLE = "results/tables/any_features.csv"
-ENTRY = """
-  any_features:
-    title: Any features
-    paper: false
-    datasets: [filmed_tc, alone_tc, alone_tchw]
-    metrics: [f1]
-    blocks: *every_protocol
-    rows:
-      - {id: raw, label: raw, method: raw, decoder: kmeans}
-"""
+ENTRY = '''from rgwot.reporting.tables.table import Place, Row, Table
+from .paper import protocols
+
+def any_features():
+    """Any features."""
+    places = [Place(name, name) for name in ("filmed_tc", "alone_tc", "alone_tchw")]
+    rows = [Row("raw", "raw", "raw", "kmeans")]
+    return Table(datasets=places, metrics=["f1"], blocks=protocols().blocks, rows=rows, paper=False)
+'''
 
 
 def write(root: Path) -> None:
@@ -62,10 +61,8 @@ def write(root: Path) -> None:
             np.save(folder / f"{name}.npy", (rng.normal(size=(20, *shape)) + 30 * shown).astype(np.float32))
             (folder / f"{name}.csv").write_text(STEPS)
     (root / "more.yaml").write_text(CONFIGURATION)
-    tables = root / "workflow/tables.yaml"
-    labels = "".join(f"  {name}: {{label: {name}}}\n" for name in DATASETS)
-    text = tables.read_text().replace("\ndatasets:\n", f"\ndatasets:\n{labels}", 1)
-    tables.write_text(text.replace("\ntables:\n", f"\ntables:\n{ENTRY[1:]}", 1))
+    (root / "tables").mkdir()
+    (root / "tables/mine.py").write_text(ENTRY)
 
 
 @pytest.mark.slow

@@ -35,9 +35,8 @@ def test_a_figure_makes_what_it_shows_and_nothing_else(fresh: Checkout, configur
 
 
 def test_a_mistake_in_the_figures_ends_before_any_job(fresh: Checkout) -> None:
-    tables = fresh.path / "workflow" / "tables.yaml"
-    tables.write_text(tables.read_text(encoding="utf-8").replace("beside: collapse", "besides: collapse"))
-    assert "figure 'degenerate': " in fresh.plan("results/tables/demo.csv").mistake
+    fresh.edit_tables("figures", 'beside="collapse"', 'besides="collapse"')
+    assert "figures.py: degenerate: TypeError: " in fresh.plan("results/tables/demo.csv").mistake
 
 
 @pytest.mark.slow
@@ -52,11 +51,9 @@ def test_figures_are_drawn_once_and_stand_in_the_report(fresh: Checkout, configu
     assert not fresh.plan(*targets, more=more).jobs
 
     # An edited figure is drawn again, and nothing is trained for it.
-    tables = fresh.path / "workflow" / "tables.yaml"
-    text = tables.read_text(encoding="utf-8")
-    tables.write_text(text.replace("Transport of one pair", "One pair"), encoding="utf-8")
+    fresh.edit_tables("figures", "Transport of one pair", "One pair")
     assert fresh.plan(*targets, more=more).jobs == {"figure": 1}
-    tables.write_text(text, encoding="utf-8")
+    (fresh.path / "tables/figures.py").unlink()
 
     options = ("--cores", "1", "--report", "report.zip")
     reported = fresh.snakemake(*targets, options=options, more=more)

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from checkouts import REPOSITORY, Checkout
+from checkouts import Checkout
 
-from rgwot.reporting.tables.spec import load_tables
+from rgwot.reporting.targets import load
 
 pytestmark = pytest.mark.slow
 
@@ -81,9 +81,7 @@ def test_columns(table: pd.DataFrame) -> None:
 def test_a_dataset_is_the_mean_over_its_tasks(table: pd.DataFrame, scores: pd.DataFrame) -> None:
     measured = table[table["kind"] == "measured"].set_index(["method", *CELL])
     names = {
-        (row.method, row.decoder): row.id
-        for row in load_tables(REPOSITORY / "workflow/tables.yaml")["egoprocel"].rows
-        if row.id in set(table["method"])
+        (row.method, row.decoder): row.id for row in load().tables["egoprocel"].rows if row.id in set(table["method"])
     }
     assert len(measured) == len(names) * len(CELLS)
     expected = (
@@ -267,11 +265,9 @@ def test_drawing_option_reruns_the_figure_only(egoprocel: Checkout) -> None:
 
 
 def test_label_of_a_row_reruns_tables_only(egoprocel: Checkout) -> None:
-    tables = egoprocel.path / "workflow/tables.yaml"
-    text = tables.read_text(encoding="utf-8")
-    tables.write_text(text.replace("label: Constant baseline", "label: One label"), encoding="utf-8")
-    assert set(egoprocel.plan(TABLE).jobs) <= {"table_row", "table"}
-    tables.write_text(text, encoding="utf-8")
+    egoprocel.edit_tables("rows", "Constant baseline", "One label")
+    assert set(egoprocel.plan(TABLE).jobs) == {"table"}
+    (egoprocel.path / "tables/rows.py").unlink()
 
 
 def test_annotation_reruns_scoring_only(egoprocel: Checkout) -> None:

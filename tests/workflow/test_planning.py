@@ -8,10 +8,9 @@ from pathlib import Path
 
 from checkouts import REPOSITORY, SMALL, Checkout, run
 
-from rgwot.reporting.figures.kinds import load_figures
-from rgwot.reporting.tables.spec import load_tables
+from rgwot.reporting.targets import load
 
-TABLES = load_tables(REPOSITORY / "workflow/tables.yaml")
+TABLES, FIGURES = load()
 
 
 def test_every_named_target_can_be_planned(planned: Checkout) -> None:
@@ -53,8 +52,9 @@ def test_every_table_and_figure_of_the_paper_is_a_target(planned: Checkout) -> N
     jobs = planned.plan("paper").jobs
     assert jobs["paper"] == 1
     assert jobs["table"] == len(OF_THE_PAPER)
-    assert jobs["table_row"] == sum(len(TABLES[table].rows) for table in OF_THE_PAPER)
-    assert jobs["figure"] == len(load_figures(REPOSITORY / "workflow/tables.yaml").figures)
+    # A table is one job, whatever the number of its rows.
+    assert jobs["table_row"] == 0
+    assert jobs["figure"] == len(FIGURES)
     assert jobs["manifest"] == 46
     # One training for every experiment on a task, however many tables show it.
     assert jobs["train"] == jobs["embed"] < jobs["evaluate"]
@@ -68,12 +68,12 @@ def test_one_row_plans_no_other(planned: Checkout) -> None:
     }  # fmt: skip
 
 
-def test_rows_of_other_kinds_plan_what_they_need(planned: Checkout) -> None:
-    rows = ("hyperparameters/alpha", "runtime/opel", "egoprocel/random")
-    jobs = planned.plan(*(f"results/tables/{row}.csv" for row in rows)).jobs
+def test_tables_plan_what_they_need(planned: Checkout) -> None:
+    names = ("hyperparameters", "runtime", "egoprocel/random")
+    jobs = planned.plan(*(f"results/tables/{name}.csv" for name in names)).jobs
     # A setting needs no file, a training time no decoding, and random labels of 16 tasks only their manifests.
-    timed = {"extract": 1, "index": 1, "train": 1}
-    assert jobs == {**timed, "manifest": 16, "decode_trivial": 16, "evaluate": 16, "table_row": 3}
+    timed = {"extract": 1, "index": 1, "train": 3, "table": 2}
+    assert jobs == {**timed, "manifest": 16, "decode_trivial": 16, "evaluate": 16, "table_row": 1}
 
 
 def test_annotations_and_learners_of_procedures_are_decodings(planned: Checkout) -> None:
@@ -97,31 +97,27 @@ def test_a_decoder_or_a_default_value_trains_nothing_again(planned: Checkout) ->
 
 
 def test_tables_are_checked_whatever_is_asked_for(fresh: Checkout) -> None:
-    tables = fresh.path / "workflow/tables.yaml"
-    text = tables.read_text(encoding="utf-8")
-    assert "rgwot@rho=0," in text
-    tables.write_text(text.replace("rgwot@rho=0,", "rgwot@roh=0,"), encoding="utf-8")
+    fresh.edit_tables("paper", "rgwot@rho=0", "rgwot@roh=0")
     told = fresh.snakemake("results/tables/demo.csv", options=("-n", "--cores", "2")).mistake
     assert "table 'ablation_components': experiment 'rgwot@roh=0': unknown key 'roh'" in told
 
 
-def test_a_sweep_is_an_entry_of_the_file_of_tables(fresh: Checkout) -> None:
-    tables = fresh.path / "workflow/tables.yaml"
-    text = tables.read_text(encoding="utf-8")
-    sweep = """
-  tau_of_the_demo:
-    title: Temperature
-    datasets: [demo]
-    rows:
-      - {id: "tau={tau}", label: "τ = {tau}", method: "rgwot@tau={tau}", decoder: graphcut, sweep: {tau: [0.1, 0.2]}}
+SWEEP = '''from rgwot.reporting.tables.table import Row, Table
+from .datasets import DEMO
 
-"""
-    tables.write_text(text.replace("\ntables:\n", f"\ntables:{sweep}", 1), encoding="utf-8")
-    jobs = fresh.plan("results/tables/tau_of_the_demo.csv").jobs
-    assert (jobs["table_row"], jobs["train"]) == (2, 2)
+def tau_of_the_demo():
+    """Temperature."""
+    return Table(datasets=[DEMO], rows=[Row(f"tau={tau}", f"τ = {tau}", f"rgwot@tau={tau}") for tau in (0.1, 0.2)])
+'''
+
+
+def test_a_study_adds_a_sweep_by_a_function(fresh: Checkout) -> None:
+    fresh.write_tables(SWEEP)
+    assert fresh.plan("results/tables/tau_of_the_demo.csv").jobs["train"] == 2
     # The default value is the default model.
     target = "results/scores/rgwot/graphcut/demo/assembly/seed0.csv"
-    assert fresh.plan("results/tables/tau_of_the_demo/tau=0.1.csv", target).jobs["train"] == 1
+    jobs = fresh.plan("results/tables/tau_of_the_demo/tau=0.1.csv", target).jobs
+    assert (jobs["table_row"], jobs["train"]) == (1, 1)
 
 
 def test_another_working_directory(planned: Checkout, tmp_path: Path) -> None:

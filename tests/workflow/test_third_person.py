@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -13,9 +12,8 @@ from synthetic_trees.crosstask import annotated_rows
 
 from rgwot.datasets.names import video_id
 from rgwot.records import read_annotations, read_manifest
-from rgwot.reporting.tables.spec import find_table, load_tables
+from rgwot.reporting.targets import load
 
-TABLES = Path(__file__).resolve().parents[2] / "workflow/tables.yaml"
 LAYOUTS = ("procel", "crosstask")
 SECONDS = 4.0
 # The one with the extra row of the list, and the one with the fewest key steps.
@@ -68,7 +66,7 @@ def test_every_row_is_made(checkout: Checkout) -> None:
     assert made.returncode == 0, made.text[-4000:]
     table = pd.read_csv(checkout.path / "results/tables/third_person.csv")
     measured = table[table["kind"] == "measured"]
-    rows = [row.id for row in find_table(load_tables(TABLES), "third_person").rows]
+    rows = [row.id for row in load().tables["third_person"].rows]
     assert measured.groupby("method").size().to_dict() == dict.fromkeys(rows, 16)
     assert (measured[[f"{dataset}_task_runs" for dataset in LAYOUTS]] == 1).all(axis=None)
     assert (measured["n_videos"] == 4).all()

@@ -20,6 +20,6 @@ rule demo:
 
 rule paper:
     input:
-        one_line_errors(lambda w: tables.paper_files(STUDY)),
+        one_line_errors(lambda w: targets.paper_files(STUDY)),
     message:
         "paper: tables and figures are there"

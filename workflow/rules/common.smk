@@ -6,10 +6,10 @@ from pathlib import Path
 from rgwot import paths
 from rgwot.config.experiments import family_of
 from rgwot.config.methods import EMBEDDING_KINDS, method_pattern
+from rgwot.reporting import targets
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import note_revision
-from rgwot.study import datasets, jobs, pages, tables
-from rgwot.study.shipped import tables_file
+from rgwot.study import datasets, jobs, pages
 from rgwot.study.study import Study, configuration_path, write_configuration
 
 
@@ -29,10 +29,9 @@ def one_line_errors(function):
     return run
 
 
-TABLES = str(tables_file())
-STUDY = one_line_errors(Study.of)(config, Path(TABLES))
-# Checked whatever is asked for.
-one_line_errors(lambda: (tables.all_tables(STUDY), tables.all_figures(STUDY)))()
+STUDY = one_line_errors(Study.of)(config)
+# Tables and figures are checked whatever is asked for.
+one_line_errors(targets.targets)(STUDY)
 
 GPUS = jobs.gpus(STUDY)
 # Which methods train an encoder, read no features at all, or embed in some other way.
@@ -48,7 +47,7 @@ IMPORTED = "|".join(sorted(name for name, entry in STUDY.config.datasets.items()
 def known(wildcards):
     """An input function without files: refuse, before any job runs, what is unknown or not spelt in its one way."""
     w = wildcards
-    tables.check_result(STUDY, w.dataset, w.task, w.method, w.get("decoder"))
+    jobs.check_result(STUDY, w.dataset, w.task, w.method, w.get("decoder"))
     return []
 
 
@@ -89,9 +88,15 @@ def result(*names):
     return {name: files[name] for name in names or files}
 
 
+@one_line_errors
+def table_labels(wildcards):
+    """The labels by which a report filters tables."""
+    return targets.table_labels(STUDY, wildcards.table)
+
+
 def figure_labels(form):
     """The labels by which a report filters figures; vector and picture of a figure differ in `form` alone."""
-    return lambda wildcards: {**tables.figure_labels(STUDY, wildcards.figure), "form": form}
+    return one_line_errors(lambda w: {**targets.figure_labels(STUDY, w.figure), "form": form})
 
 
 def result_labels(**more):

@@ -1,4 +1,4 @@
-"""Figures: what a kind of figure is (`interface`), which kinds there are and how they are read (`kinds`), each kind.
+"""Figures: what a figure is (`figure`), and its classes.
 
 All of them are imported whenever the workflow is parsed; pandas, matplotlib and PyTorch only where something is drawn.
 """

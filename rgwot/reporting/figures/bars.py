@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 from rgwot import paths
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import PROTOCOLS, score
 from rgwot.reporting.figures.style import Axes, Drawn, number_step, sheet, step_legend, step_style, tell
-from rgwot.reporting.figures.videos import Count, OfTasks, PlannedTask, TaskLabels, Tasks, matched_steps, stretches
+from rgwot.reporting.figures.videos import OfTasks, PlannedTask, TaskLabels, Tasks, matched_steps, stretches
+from rgwot.reporting.tables.table import known
 
 #: Columns of text beside the bars: their heads, and how far right of the bars each ends, in points.
 HEADS: Mapping[str, Mapping[str, float]] = {
@@ -29,8 +31,9 @@ class Bar(NamedTuple):
     degenerate: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
 class Bars(OfTasks):
-    """Key steps over time: ground truth, and one bar per run; beside them collapse diagnostics or scores."""
+    """Key steps over time: ground truth and one bar per run, ``beside`` them ``collapse`` diagnostics or ``scores``."""
 
     CAPTION: ClassVar = (
         "Key steps over the share of each video: ground truth on top, then one bar per method; a cluster has the "
@@ -43,8 +46,12 @@ class Bars(OfTasks):
 
     PROTOCOLS: ClassVar = "micro_video, macro_video"
 
-    beside: Literal["collapse", "scores"]
-    n_videos: Count = 1
+    beside: str
+    n_videos: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        known("beside", [self.beside], HEADS)
 
     def draw(self, plan: Tasks) -> Drawn:
         """Draw ground truth and predictions of the planned videos over relative time, one group per video."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -28,6 +29,7 @@ def smoothed(values: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
     return np.array([part.mean() for part in np.array_split(values, min(parts, len(values)))])
 
 
+@dataclass(frozen=True, kw_only=True)
 class Losses(OfTasks):
     """Loss terms over the training, one line per run: mean over seeds, and the band from the least to the largest."""
 

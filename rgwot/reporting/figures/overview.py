@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,14 +11,25 @@ import numpy as np
 from rgwot import paths
 from rgwot.losses.settings import structure_radius
 from rgwot.reporting.figures.style import GREY, Axes, Drawn, sheet, step_legend, step_style, tell
-from rgwot.reporting.figures.videos import Array, OfRun, Side, TaskLabels, Tasks, named, read_pair, stretches, transport
+from rgwot.reporting.figures.videos import (
+    Array,
+    OfTasks,
+    Side,
+    TaskLabels,
+    Tasks,
+    named,
+    read_pair,
+    stretches,
+    transport,
+)
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 #: The drawing board: units across and up.
 WIDE, HIGH = 100.0, 50.0
 
 
-class Overview(OfRun):
+@dataclass(frozen=True, kw_only=True)
+class Overview(OfTasks):
     """The method as boxes and arrows, with the matrices of one pair of videos in the boxes."""
 
     CAPTION: ClassVar = (

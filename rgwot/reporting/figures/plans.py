@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field
 
 from rgwot import paths
 from rgwot.losses.settings import structure_radius
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, Axes, Drawn, sheet, step_legend, step_style, tell
 from rgwot.reporting.figures.videos import (
     Array,
-    OfRun,
+    OfTasks,
     Side,
     TaskLabels,
     Tasks,
@@ -24,10 +24,10 @@ from rgwot.reporting.figures.videos import (
 )
 
 SOLVERS = ("parity", "converged")
-Radius = Annotated[float, Field(gt=0, le=1)]
 
 
-class Plans(OfRun):
+@dataclass(frozen=True, kw_only=True)
+class Plans(OfTasks):
     """Cost and transport plans of one pair of videos, by both solvers and at two radii."""
 
     CAPTION: ClassVar = (
@@ -36,7 +36,7 @@ class Plans(OfRun):
     )
     OF_RUN: ClassVar = (paths.EMBEDDINGS,)
 
-    radii: tuple[Radius, Radius] = (0.02, 0.1)
+    radii: tuple[float, float] = (0.02, 0.1)
 
     def draw(self, plan: Tasks) -> Drawn:
         """Draw the cost, four plans and the mass on the virtual frame."""

@@ -1,27 +1,26 @@
-"""Scores over a parameter: one panel per swept table, or a line per method over the number of training videos."""
+"""Scores over a parameter: one panel per sweep, or a line per method over the number of training videos."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from rgwot import paths
-from rgwot.config.experiments import SYMBOLS, family_of, split_id
 from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.losses.settings import structure_radius
-from rgwot.reporting.entries import Beside, Part
-from rgwot.reporting.figures.interface import Figure, Plan, PlannedRun, Run, Study, settings_of
+from rgwot.reporting.figures.figure import Figure, Plan, PlannedRun, planned_runs
 from rgwot.reporting.figures.style import DASHES, GREY, Axes, Drawn, line_style, sheet, tell
-from rgwot.reporting.tables.metrics import METRICS, Metric
+from rgwot.reporting.tables.metrics import METRICS
 from rgwot.reporting.tables.scores import over_tasks, read_reported
-from rgwot.reporting.tables.spec import Background, Place, ProtocolName, Row
-from rgwot.runtime.errors import RgwotError
+from rgwot.reporting.tables.table import Place, Row, known, tasks_behind
+from rgwot.study.datasets import known_K, videos
+from rgwot.study.jobs import check_task
+from rgwot.study.study import Study
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,166 +33,139 @@ APART = 0.11
 STAR: dict[str, Any] = {
     "marker": "*", "markersize": 9, "markeredgecolor": "#000000", "markeredgewidth": 0.5, "linestyle": "none",
 }  # fmt: skip
+#: What an axis is annotated with.
+ABOVE = {"radius": "active radius a, frames", "temperature": "temperature ε/(1−α)"}
+Sweepable = Mapping[float | str, Row]
+"""Rows by the value of a parameter; ``gt`` and ``gt+1`` are numbers of key steps, ``all`` is that of all videos."""
+Curve = Mapping[float, tuple[PlannedRun, ...]]
+"""Runs by the value of a parameter, ascending."""
 
 
-class ReportedCurve(Part):
+@dataclass(frozen=True, kw_only=True)
+class ReportedCurve:
     """Reported numbers beside a curve.
 
-    ``file`` is in the folder of the tables; of its rows those that match ``where`` (column to value) are taken. ``x``
-    is the column that holds the parameter, or the value that all of them were made with. ``mark`` is written beside it.
+    Of the rows of ``file`` those that match ``where`` (column to value) are taken. ``x`` is the column that holds the
+    parameter, or the value that all of them were made with. ``mark`` is written beside it.
     """
 
-    file: Beside
-    where: Mapping[str, str] = {}
+    file: Path = field(repr=False)
     x: float | str
+    where: Mapping[str, str] = field(default_factory=dict)
     mark: str = "reported"
 
 
-class SweepPanel(Part):
-    """One panel of curves: a table whose rows differ in one key, drawn over that key.
+@dataclass(frozen=True, kw_only=True)
+class SweepPanel:
+    """One panel of curves: rows over a parameter, called ``label``.
 
-    ``above`` annotates the axis with what the key comes to: ``radius`` the active radius a = floor(n r) in frames,
-    ``temperature`` epsilon / (1 - alpha). ``classes`` marks K_gt + 1, the number of classes with background.
+    ``untrained`` are lines of answers that need no training. ``above`` annotates the axis with what the parameter comes
+    to: ``radius`` the active radius a = floor(n r) in frames, ``temperature`` epsilon / (1 - alpha). ``classes`` marks
+    K_gt + 1, the number of classes with background.
     """
 
-    table: str
-    key: str
+    dataset: Place
     label: str
-    dataset: str
-    scale: Literal["linear", "log"] = "linear"
-    above: Literal["radius", "temperature"] | None = None
+    rows: Sweepable
+    untrained: Mapping[str, Sweepable] = field(default_factory=dict)
+    log: bool = False
+    above: str | None = None
     classes: bool = False
     reported: ReportedCurve | None = None
 
-
-@dataclass(frozen=True)
-class PlannedLine:
-    """Rows that differ in the swept key alone: by its value, ascending, their runs, and whether they are trained."""
-
-    name: str
-    trained: bool
-    rows: Mapping[float, tuple[PlannedRun, ...]]
+    def __post_init__(self) -> None:
+        known("annotation", filter(None, [self.above]), ABOVE)
 
 
 @dataclass(frozen=True)
 class PlannedSweep:
-    """The lines of a swept table at one place, called ``label``, and the facts the axis is annotated with.
+    """Curves by name at one place, those that are trained and those that are not, and the facts of their axis.
 
-    ``levels`` are answers that need no training, by their labels, ``left_out`` trained rows that differ in more than
-    the parameter.
+    ``levels`` are the runs of answers that need no parameter.
     """
 
     place: Place
-    label: str
-    lines: tuple[PlannedLine, ...]
+    lines: Mapping[str, Curve]
+    untrained: Mapping[str, Curve]
     levels: Mapping[str, tuple[PlannedRun, ...]]
     frames: int
     epsilon: float
     classes: int | None
-    left_out: tuple[str, ...] = ()
-
-    @property
-    def trained(self) -> list[PlannedLine]:
-        """The trained lines, at least one, the longest first."""
-        return sorted((line for line in self.lines if line.trained), key=lambda line: -len(line.rows))
 
     @property
     def runs(self) -> list[PlannedRun]:
-        """The runs behind all levels and lines."""
-        of_lines = [runs for line in self.lines for runs in line.rows.values()]
-        return [run for runs in (*self.levels.values(), *of_lines) for run in runs]
+        """The runs behind all levels and curves."""
+        curves: list[Mapping[Any, tuple[PlannedRun, ...]]] = [self.levels]
+        curves += [*self.lines.values(), *self.untrained.values()]
+        return [run for curve in curves for runs in curve.values() for run in runs]
 
 
 Sweeps = Plan[tuple[PlannedSweep, ...]]
-"""The plan of a figure of swept tables."""
+"""The plan of a figure of sweeps."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class Scored(Figure):
-    """A figure of scores over a parameter, and the protocol they are of."""
+    """A figure of scores over a parameter, and the protocol they are of, with background and by exact labels."""
 
-    protocol: ProtocolName = "micro_video"
-    background: Background = "with"
-    label_rule: Literal["exact", "cnc"] = "exact"
+    protocol: str = "micro_video"
 
-    @property
-    def how(self) -> dict[str, str]:
-        """How the scores are made."""
-        return {"protocol": self.protocol, "background": self.background, "label_rule": self.label_rule}
+    def __post_init__(self) -> None:
+        known("protocol", [self.protocol], PROTOCOLS)
 
-    def scores(self, line: PlannedLine) -> dict[float, pd.DataFrame]:
-        """Read the scores behind a line, by the value of the parameter."""
-        return {value: read_runs(runs, self.how) for value, runs in line.rows.items()}
+    def read(self, runs: Iterable[PlannedRun]) -> pd.DataFrame:
+        """Read the scores of some runs: a row per run, a column per metric."""
+        return read_runs(runs, {"protocol": self.protocol, "background": "with", "label_rule": "exact"})
 
-    def swept(
-        self, study: Study, panels: Sequence[SweepPanel], *, several: bool = False, levels: Sequence[Run] = ()
-    ) -> Sweeps:
-        """Return the rows of swept tables with the runs behind them."""
-        sweeps = tuple(_sweep(panel, study, several, levels) for panel in panels)
-        files = [run.at(paths.SCORES) for sweep in sweeps for run in sweep.runs]
-        files += [panel.reported.file for panel in panels if panel.reported]
-        kept = "background a class" if self.background == "with" else "without background"
-        protocol = f"protocol {PROTOCOLS[self.protocol].letter} ({self.protocol})"
-        datasets = {sweep.place.dataset: sweep.label for sweep in sweeps}
-        said = [f"{protocol}, {kept}, {self.label_rule} labels"]
-        return self.planned(study, sweeps, files, datasets, said, study.config.seeds, self.protocol)
+    def curve(self, runs: Curve, metric: str) -> pd.DataFrame:
+        """Return the points of a curve."""
+        return curve({value: self.read(own) for value, own in runs.items()}, metric, self.protocol)
+
+    def sweeps(self, study: Study, found: Sequence[PlannedSweep], reported: Iterable[ReportedCurve | None]) -> Sweeps:
+        """Return the plan of some sweeps."""
+        files = [run.at(paths.SCORES) for sweep in found for run in sweep.runs]
+        files += [one.file for one in reported if one is not None]
+        said = f"protocol {PROTOCOLS[self.protocol].letter} ({self.protocol}), background a class, exact labels"
+        places = [sweep.place for sweep in found]
+        return self.planned(study, tuple(found), files, places, [said], study.config.seeds, self.protocol)
 
 
-def _sweep(panel: SweepPanel, study: Study, several: bool, levels: Sequence[Run]) -> PlannedSweep:
-    """Find the rows of a swept table and the value of each.
-
-    Rows that differ in other keys are lines of their own: of trained methods the longest one is drawn, or all where
-    several are wanted; of answers that need no training those to which the parameter means something.
-    """
-    table = study.table_with(panel.table, [panel.dataset])
-    place, seeds = table.datasets[panel.dataset], study.config.seeds
-    dataset = place.dataset
-    tasks = tuple(task for task in study.tasks(dataset) if place.task in (None, task))
+def planned_sweep(
+    study: Study,
+    place: Place,
+    lines: Mapping[str, Sweepable],
+    untrained: Mapping[str, Sweepable] | None = None,
+    levels: Iterable[Row] = (),
+) -> PlannedSweep:
+    """Return the runs behind rows that are drawn over a parameter."""
+    behind, seeds = tasks_behind(study, [place]), study.config.seeds
     # K_gt + 1 where it is known and the same for all tasks.
-    numbers = {study.key_steps(dataset, task) for task in tasks}
-    known = numbers.pop() if len(numbers) == 1 else None
-    classes = None if known is None else known + 1
-    key = SYMBOLS.get(panel.key, panel.key)
-    lines: dict[tuple[bool, str, str], dict[float, Row]] = {}
-    for row in table.rows:
-        settings = settings_of(study.experiments, row.method, row.decoder, dataset)
-        value = settings.pop(key)
-        # What means all videos or the annotated steps is looked up.
-        if key == "data.n_train" and value is None:
-            value = max((len(study.videos(dataset, task)) for task in tasks), default=0)
-        elif key == "decode.K" and isinstance(value, str) and classes is not None:
-            value = classes - (value == "gt")
-        if isinstance(value, (int, float)):
-            line = family_of(row.method).trained, split_id(row.decoder)[0], json.dumps(settings, sort_keys=True)
-            lines.setdefault(line, {}).setdefault(float(value), row)
-    longest = max((line for line in lines if line[0]), key=lambda line: len(lines[line]), default=None)
-    if longest is None:
-        raise RgwotError(f"table {table.id!r}: no row is trained with a {panel.key}; a figure expects at least one")
-    drawn: list[PlannedLine] = []
-    left_out: list[str] = []
-    for line, found in lines.items():
-        trained, decoder, _ = line
-        if line != longest and not (several if trained else len(found) > 1):
-            left_out += [f"{row.id} ({table.id})" for row in found.values() if trained]
-            continue
-        first = next(iter(found.values()))
-        name = split_id(first.method)[0] if trained else decoder
-        name = f"{name}: {first.label}" if name in {one.name for one in drawn} else name
-        rows = {}
-        for value, row in sorted(found.items()):
-            study.check_table(panel.table, row.id)
-            run = Run(label=row.label, method=row.method, decoder=row.decoder)
-            rows[value] = run.planned(dataset, tasks, seeds)
-        drawn.append(PlannedLine(name, trained, rows))
-    used = study.experiments.settings(next(iter(lines[longest].values())).method, None, dataset)
+    numbers = {known_K(study, *task) for task in behind}
+    steps = numbers.pop() if len(numbers) == 1 else None
+    words = {"all": float(max(len(videos(study, *task)) for task in behind))}
+    if steps is not None:
+        words |= {"gt": float(steps), "gt+1": float(steps + 1)}
+
+    def planned(rows: Sweepable) -> Curve:
+        at: dict[float, Row] = {}
+        for value, row in rows.items():
+            if value in words or not isinstance(value, str):
+                at.setdefault(words[value] if isinstance(value, str) else float(value), row)
+        for row in at.values():
+            for dataset, task in behind:
+                check_task(study, dataset, task, row.method)
+        return {value: planned_runs(row, behind, seeds) for value, row in sorted(at.items())}
+
+    first = next(iter(next(iter(lines.values())).values()))
+    used = study.experiments.settings(first.method, None, place.dataset)
     return PlannedSweep(
         place,
-        place.label if place.task is None else f"{study.in_print(dataset)}: {place.label}",
-        tuple(drawn),
-        {run.label: run.planned(dataset, tasks, seeds) for run in levels},
+        {name: planned(rows) for name, rows in lines.items()},
+        {name: planned(rows) for name, rows in (untrained or {}).items()},
+        {row.label: planned_runs(row, behind, seeds) for row in levels},
         used.train.N + (used.ot.virtual == "cost"),
         used.ot.epsilon,
-        classes,
-        tuple(left_out),
+        None if steps is None else steps + 1,
     )
 
 
@@ -239,6 +211,7 @@ def reported_points(
     return points
 
 
+@dataclass(frozen=True, kw_only=True)
 class Sweep(Scored):
     """Scores over a parameter, one panel per sweep."""
 
@@ -247,12 +220,13 @@ class Sweep(Scored):
         "stars as papers report."
     )
 
-    panels: Annotated[tuple[SweepPanel, ...], Field(min_length=1, max_length=4)]
-    metrics: Annotated[tuple[Metric, ...], Field(min_length=1, max_length=4)] = ("precision", "recall", "f1", "iou")
+    panels: Sequence[SweepPanel]
+    metrics: Sequence[str] = ("precision", "recall", "f1", "iou")
 
     def plan(self, study: Study) -> Sweeps:
-        """Return the rows of the swept tables and the runs behind them."""
-        return self.swept(study, self.panels)
+        """Return the runs behind the rows of all panels."""
+        found = [planned_sweep(study, panel.dataset, {"": panel.rows}, panel.untrained) for panel in self.panels]
+        return self.sweeps(study, found, [panel.reported for panel in self.panels])
 
     def draw(self, plan: Sweeps) -> Drawn:
         """Draw every panel."""
@@ -267,31 +241,28 @@ class Sweep(Scored):
         _legend(drawn, axes)
         band = "; line: mean over seeds, band: least to largest" if len(plan.seeds) > 1 else ""
         features = FINE_TUNED if any(panel.reported for panel in self.panels) else ""
-        left_out = [row for sweep in plan.shown for row in sweep.left_out]
-        without = f"; rows that differ in more than the parameter are not drawn: {', '.join(left_out)}"
-        tell(drawn, self.title, f"{plan.about}{band}{features}{without if left_out else ''}")
+        tell(drawn, self.title, f"{plan.about}{band}{features}")
         return drawn
 
     def _scores(self, axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> None:
         """Draw the metrics of one sweep."""
-        line = sweep.trained[0]
-        scores = self.scores(line)
+        (line,) = sweep.lines.values()
         for number, metric in enumerate(self.metrics):
-            draw_curve(axis, curve(scores, metric, self.protocol), number, METRICS[metric].label)
-        for other in (one for one in sweep.lines if not one.trained):
-            found, said = curve(self.scores(other), "f1", self.protocol), f"{other.name} answer without training, F1"
+            draw_curve(axis, self.curve(line, metric), number, METRICS[metric].label)
+        for name, other in sweep.untrained.items():
+            found, said = self.curve(other, "f1"), f"{name} answer without training, F1"
             look: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (1, 1.5))}
             axis.plot(found["x"], 100 * found["mean"], zorder=1, label=said, **look)
         if panel.reported is not None:
             for name, points in reported_points(panel.reported, sweep, self.metrics).items():
-                colour = line_style(list[str](self.metrics).index(name))["color"]
+                colour = line_style(list(self.metrics).index(name))["color"]
                 axis.plot([x for x, _ in points], [100 * y for _, y in points], **STAR, color=colour, zorder=5)
             axis.plot([], [], **STAR, color="#FFFFFF", label=panel.reported.mark)
         # Then every class and every cluster has a partner, and both ratios are of all frames (methods 6.1, A).
-        balanced = self.protocol == "micro_video" and self.background == "with"
-        _axis(axis, panel, sweep, np.array(list(line.rows)), balanced=balanced)
-        if len({one.dataset for one in self.panels}) > 1:
-            axis.set_title(sweep.label)
+        balanced = self.protocol == "micro_video"
+        _axis(axis, panel, sweep, np.array(list(line)), balanced=balanced)
+        if len({one.dataset.name for one in self.panels}) > 1:
+            axis.set_title(sweep.place.label)
 
 
 def _legend(drawn: Drawn, axes: NDArray[Any]) -> None:
@@ -343,7 +314,7 @@ def draw_curve(axis: Axes, found: pd.DataFrame, number: int, label: str) -> None
 
 def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array, *, balanced: bool = False) -> None:
     """Scale and annotate the axis of the parameter; ``balanced``: with as many clusters as classes P equals R."""
-    if panel.scale == "log":
+    if panel.log:
         axis.set_xscale("log" if x.min() > 0 else "symlog")
     axis.set_xlabel(panel.label)
     axis.minorticks_off()
@@ -359,8 +330,7 @@ def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array, *, balan
         top.minorticks_off()
         top.spines[:].set_visible(False)
         top.tick_params(length=2)
-        said = {"radius": "active radius a, frames", "temperature": "temperature ε/(1−α)"}[panel.above]
-        top.set_xlabel(said, fontsize=7)
+        top.set_xlabel(ABOVE[panel.above], fontsize=7)
     if panel.above == "radius":
         left, right = axis.get_xlim()
         axis.set_xlim(left, right)
@@ -375,57 +345,54 @@ def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array, *, balan
         )  # fmt: skip
 
 
+@dataclass(frozen=True, kw_only=True)
 class Growth(Scored):
-    """A score over the number of training videos, one line per method, with answers that need none as levels.
-
-    ``names`` says what methods are called in print.
-    """
+    """A score over the number of training videos: ``lines`` by method, and as ``levels`` answers that need none."""
 
     CAPTION: ClassVar = (
         "A score over the number of training videos, scored on all videos; horizontal lines need no training, "
         "stars are as papers report."
     )
 
-    panel: SweepPanel
-    metric: Metric = "f1"
-    names: Mapping[str, str] = {}
-    levels: tuple[Run, ...] = ()
-    reported_methods: tuple[str, ...] = ()
+    dataset: Place
+    lines: Mapping[str, Sweepable]
+    levels: Sequence[Row] = ()
+    metric: str = "f1"
+    reported: ReportedCurve | None = None
+    reported_methods: Sequence[str] = ()
 
     def plan(self, study: Study) -> Sweeps:
-        """Return all trained rows of the swept table, and the levels."""
-        return self.swept(study, [self.panel], several=True, levels=self.levels)
+        """Return the runs behind all lines and levels."""
+        return self.sweeps(study, [planned_sweep(study, self.dataset, self.lines, levels=self.levels)], [self.reported])
 
     def draw(self, plan: Sweeps) -> Drawn:
         """Draw lines of measured scores, levels of answers without training, and what papers report at their size."""
-        sweep, panel = plan.shown[0], self.panel
+        (sweep,), reported = plan.shown, self.reported
         drawn, axes = sheet(height=4.3)
         axis = axes[0, 0]
-        lines = {self.names.get(line.name, line.name): line for line in sweep.trained}
-        for number, (name, line) in enumerate(lines.items()):
-            draw_curve(axis, curve(self.scores(line), self.metric, self.protocol), number, name)
+        for number, (name, line) in enumerate(sweep.lines.items()):
+            draw_curve(axis, self.curve(line, self.metric), number, name)
         for number, (label, runs) in enumerate(sweep.levels.items()):
-            value = 100 * float(over_tasks(read_runs(runs, self.how), self.metric, self.protocol).mean())
+            value = 100 * float(over_tasks(self.read(runs), self.metric, self.protocol).mean())
             dashes = DASHES[1 + number % (len(DASHES) - 1)]
             axis.axhline(value, label=f"{label} {value:.1f}", color=GREY, linewidth=0.9, linestyle=dashes)
-        if panel.reported:
+        sizes = {value for line in sweep.lines.values() for value in line}
+        if reported is not None:
             # A method has one colour, measured or reported.
-            methods = list(dict.fromkeys([*lines, *self.reported_methods]))
+            methods = list(dict.fromkeys([*sweep.lines, *self.reported_methods]))
             for method in self.reported_methods:
-                of_method = {"where": {**panel.reported.where, "method": method}}
-                points = reported_points(panel.reported.model_copy(update=of_method), sweep, [self.metric])
-                for x, value in points.get(self.metric, []):
-                    said = f"{method}, {panel.reported.mark} {100 * value:.1f}"
+                own = replace(reported, where={**reported.where, "method": method})
+                for x, value in reported_points(own, sweep, [self.metric]).get(self.metric, []):
+                    said = f"{method}, {reported.mark} {100 * value:.1f}"
                     colour = line_style(methods.index(method))["color"]
                     axis.plot([x], [100 * value], color=colour, zorder=5, label=said, **STAR)
-        printed = {float(panel.reported.x)} if panel.reported and not isinstance(panel.reported.x, str) else set()
-        sizes = sorted({value for line in sweep.trained for value in line.rows} | printed)
-        axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
-        axis.set_xlabel(panel.label)
+            sizes |= set() if isinstance(reported.x, str) else {float(reported.x)}
+        axis.set_xticks(sorted(sizes), [f"{size:g}" for size in sorted(sizes)])
+        axis.set_xlabel("training videos")
         axis.set_ylabel(f"{METRICS[self.metric].label}, %")
         axis.set_ylim(bottom=0)
         _legend(drawn, axes)
         band = "; line: mean over seeds (each draws its own videos), band: least to largest"
         about = f"{plan.about}{band if len(plan.seeds) > 1 else ''}; scored on all videos of the task"
-        tell(drawn, self.title, f"{about}{FINE_TUNED if panel.reported else ''}")
+        tell(drawn, self.title, f"{about}{FINE_TUNED if reported else ''}")
         return drawn

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from pydantic import Field
 
 from rgwot import paths
 from rgwot.evaluation.metrics import IntArray
 from rgwot.reporting.figures.bars import draw_steps
-from rgwot.reporting.figures.interface import PlannedRun
+from rgwot.reporting.figures.figure import PlannedRun
 from rgwot.reporting.figures.style import GREY, Axes, Drawn, number_step, sheet, step_legend, step_style, tell
-from rgwot.reporting.figures.videos import Array, OfRun, Side, TaskLabels, Tasks, named, read_pair, shares, transport
+from rgwot.reporting.figures.videos import Array, OfTasks, Side, TaskLabels, Tasks, named, read_pair, shares, transport
 
 #: Of the mass of a frame, the least share that is drawn as a line to its partner.
 DRAWN = 0.1
 MARKERS = ("o", "^")
 
 
-class Teaser(OfRun):
+@dataclass(frozen=True, kw_only=True)
+class Teaser(OfTasks):
     """Two videos as strips of frames, the plan between them, their embedding, their key steps and the order found."""
 
     CAPTION: ClassVar = (
@@ -29,7 +30,7 @@ class Teaser(OfRun):
     OF_RUN: ClassVar = (paths.EMBEDDINGS, paths.SEGMENTS, paths.DIAGNOSTICS, paths.ORDER, paths.PROCEDURES)
     SCORING: ClassVar = "one clustering per task, clusters matched to steps over its videos, background a class"
 
-    frames: Annotated[int, Field(ge=4, le=40)] = 18
+    frames: int = 18
 
     def draw(self, plan: Tasks) -> Drawn:
         """Draw the three panels from one trained model."""

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from rgwot import paths
-from rgwot.reporting.entries import Part
-from rgwot.reporting.figures.interface import Figure, Plan, Study
+from rgwot.reporting.figures.figure import Figure, Plan
 from rgwot.reporting.figures.style import Axes, Drawn, sheet, short, tell
-from rgwot.reporting.figures.videos import Count, evenly
+from rgwot.reporting.figures.videos import evenly
+from rgwot.reporting.tables.table import Place
 from rgwot.runtime.errors import RgwotError
+from rgwot.study.datasets import tasks, videos
+from rgwot.study.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap
@@ -31,14 +33,6 @@ NAME = 26
 BLOCK = 256
 
 
-class Footage(Part):
-    """One video, of the first task and the first of its videos where nothing else is said."""
-
-    dataset: str
-    task: str | None = None
-    video: str | None = None
-
-
 @dataclass(frozen=True)
 class PlannedVideo:
     """One video whose features are drawn."""
@@ -49,37 +43,37 @@ class PlannedVideo:
     video: str
 
 
+@dataclass(frozen=True, kw_only=True)
 class Tsne(Figure):
-    """Backbone features of single videos in two dimensions, coloured by time."""
+    """Backbone features of single videos in two dimensions, coloured by time; ``panels`` show a video each."""
 
     CAPTION: ClassVar = (
         "Backbone features of single videos, averaged over space, from the first frame (light) to the last (dark)."
     )
 
-    panels: Annotated[tuple[Footage, ...], Field(min_length=1, max_length=8)]
-    perplexity: Annotated[float, Field(gt=1)] = 30.0
-    components: Count = 50
-    max_frames: Count = 1500
-    seed: Annotated[int, Field(ge=0)] = 0
+    panels: Sequence[Place]
+    perplexity: float = 30.0
+    components: int = 50
+    max_frames: int = 1500
+    seed: int = 0
 
     def plan(self, study: Study) -> Plan[tuple[PlannedVideo, ...]]:
         """Return one video per panel."""
         taken: Counter[str] = Counter()
         found = []
         for panel in self.panels:
-            tasks = study.tasks(panel.dataset)
+            names = tasks(study, panel.dataset)
             # Panels of one dataset that name no task of it go through its tasks, then through the videos of those.
             turn = taken[panel.dataset]
-            task = panel.task if panel.task in tasks else tasks[turn % len(tasks)]
-            videos = list(study.videos(panel.dataset, task))
-            if not videos:
+            task = panel.task if panel.task in names else names[turn % len(names)]
+            there = list(videos(study, panel.dataset, task))
+            if not there:
                 raise RgwotError(f"{panel.dataset}/{task}: found no video, expected one to draw; see docs/datasets.md")
-            video = panel.video if panel.video in videos else videos[turn // len(tasks) % len(videos)]
+            video = there[turn // len(names) % len(there)]
             taken[panel.dataset] += 1
-            found.append(PlannedVideo(study.in_print(panel.dataset), panel.dataset, task, video))
-        datasets = {video.dataset: video.label for video in found}
+            found.append(PlannedVideo(panel.label, panel.dataset, task, video))
         files = [paths.at(paths.FEATURES, **vars(video)) for video in found]
-        return self.planned(study, tuple(found), files, datasets, ["no training, t-SNE"], (self.seed,))
+        return self.planned(study, tuple(found), files, self.panels, ["no training, t-SNE"], (self.seed,))
 
     def draw(self, plan: Plan[tuple[PlannedVideo, ...]]) -> Drawn:
         """Draw every planned video in a panel of its own."""

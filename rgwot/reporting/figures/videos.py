@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field
 
 from rgwot import paths
 from rgwot.config.experiments import family_of
-from rgwot.config.settings import EXECUTION
+from rgwot.config.settings import EXECUTION, flatten
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import unit
-from rgwot.reporting.figures.interface import Figure, Plan, PlannedRun, Run, Study, settings_of
+from rgwot.reporting.figures.figure import Figure, Plan, PlannedRun, planned_runs
 from rgwot.reporting.figures.style import short
 from rgwot.reporting.matching import STRIDE, partners
+from rgwot.reporting.tables.table import Place, Row, once
 from rgwot.runtime.errors import RgwotError
+from rgwot.study.datasets import known_K, tasks, videos
+from rgwot.study.jobs import check_task
+from rgwot.study.study import Study
 from rgwot.timing import labels_at, runs
 
 if TYPE_CHECKING:
@@ -28,7 +31,6 @@ if TYPE_CHECKING:
     from rgwot.evaluation.evaluate import LabelledVideo
 
 Array = NDArray[np.float64]
-Count = Annotated[int, Field(ge=1)]
 #: Settings of the block ``ot`` that the solver of RGWOT reads.
 PROBLEM = {"alpha", "epsilon", "rho", "r", "zeta", "solver", "virtual", "max_iterations", "tolerance"}
 #: Characters of the name of a video at most.
@@ -55,11 +57,12 @@ Tasks = Plan[tuple[PlannedTask, ...]]
 """The plan of a figure of single videos."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class OfTasks(Figure):
-    """A figure of single videos and one or several runs: of ``tasks``, those wanted, the configured ones are drawn.
+    """A figure of single videos and one or several runs.
 
-    Where a task is not in the configuration, the first ones that are take its place; ``videos`` likewise, else the
-    first scored ones. A kind names the files that it reads of its tasks and of their runs.
+    Of ``tasks`` and ``videos`` those that are configured are drawn; where one is not, the first ones that are take its
+    place. A class names the files that it reads of its tasks and of their runs.
     """
 
     OF_TASK: ClassVar[tuple[str, ...]] = (paths.MANIFEST, paths.ANNOTATIONS)
@@ -70,27 +73,30 @@ class OfTasks(Figure):
     #: Protocols that a report can filter by.
     PROTOCOLS: ClassVar[str] = "–"
 
-    dataset: str
-    runs: Annotated[tuple[Run, ...], Field(min_length=1)]
-    tasks: tuple[str, ...] = ()
-    n_tasks: Count = 1
-    videos: tuple[str, ...] = ()
+    dataset: Place
+    runs: Sequence[Row]
+    tasks: Sequence[str] = ()
+    n_tasks: int = 1
+    videos: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        once("runs", [run.id for run in self.runs])
 
     def plan(self, study: Study) -> Tasks:
         """Return the tasks that are drawn."""
-        configured = study.tasks(self.dataset)
-        chosen = sorted(configured, key=lambda task: self.tasks.index(task) if task in self.tasks else len(self.tasks))
+        dataset, wanted = self.dataset.dataset, list(self.tasks)
+        chosen = sorted(tasks(study, dataset), key=lambda task: wanted.index(task) if task in wanted else len(wanted))
         seeds = study.config.seeds if self.EVERY_SEED else study.config.seeds[:1]
-        tasks = tuple(self._task(task, seeds, study) for task in chosen[: self.n_tasks])
-        files = [task.at(template) for task in tasks for template in self.OF_TASK]
-        files += [run.at(template) for task in tasks for run in task.runs for template in self.OF_RUN]
-        names = [one.task for one in tasks if one.task != self.dataset]
+        drawn = tuple(self._task(task, seeds, study) for task in chosen[: self.n_tasks])
+        files = [task.at(template) for task in drawn for template in self.OF_TASK]
+        files += [run.at(template) for task in drawn for run in task.runs for template in self.OF_RUN]
+        names = [one.task for one in drawn if one.task != dataset]
         shown = ", ".join(dict.fromkeys(f"{run.label} = {run.method}" for run in self.runs))
-        datasets = {self.dataset: study.in_print(self.dataset)}
         said = [", ".join(names), shown, self.SCORING]
-        return self.planned(study, tasks, files, datasets, said, seeds, self.PROTOCOLS)
+        return self.planned(study, drawn, files, [self.dataset], said, seeds, self.PROTOCOLS)
 
     def _task(self, task: str, seeds: tuple[int, ...], study: Study) -> PlannedTask:
+        dataset = self.dataset.dataset
         for run in self.runs:
             family, trained = family_of(run.method), paths.HISTORY in self.OF_RUN
             if (trained and not family.trained) or (paths.EMBEDDINGS in self.OF_RUN and family.embedding == "none"):
@@ -98,22 +104,18 @@ class OfTasks(Figure):
                     f"figure {self.id!r}: run {run.label!r}: {family.name} {family.description}: expected a method "
                     f"with {'a training' if trained else 'an embedding'}"
                 )
-            study.check_task(self.dataset, task, run.method)
-        settings = settings_of(study.experiments, self.runs[0].method, None, self.dataset)
+            check_task(study, dataset, task, run.method)
+        settings = flatten(
+            study.experiments.settings(self.runs[0].method, None, dataset).model_dump(by_alias=True, mode="json")
+        )
         return PlannedTask(
-            self.dataset,
+            dataset,
             task,
-            study.key_steps(self.dataset, task),
-            tuple(video for video in self.videos if video in study.videos(self.dataset, task)),
-            tuple(planned for run in self.runs for planned in run.planned(self.dataset, [task], seeds)),
+            known_K(study, dataset, task),
+            tuple(video for video in self.videos if video in videos(study, dataset, task)),
+            tuple(planned for run in self.runs for planned in planned_runs(run, [(dataset, task)], seeds)),
             {key: value for key, value in settings.items() if key not in EXECUTION},
         )
-
-
-class OfRun(OfTasks):
-    """A figure of two videos of one run, its key ``run``."""
-
-    runs: Annotated[tuple[Run, ...], BeforeValidator(lambda run: (run,)), Field(alias="run")]
 
 
 @dataclass(frozen=True)

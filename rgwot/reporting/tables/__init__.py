@@ -1,1 +1,1 @@
-"""Tables as data in ``workflow/tables.yaml``: rows, cells, notes, and their CSV, Markdown and LaTeX."""
+"""Tables: rows, cells, notes, and their CSV, Markdown and LaTeX."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from rgwot.reporting.tables.spec import AnyTable
-from rgwot.runtime.errors import RgwotError
+from rgwot.reporting.tables.table import AnyTable
 from rgwot.runtime.files import write_text
 
 _GREEK = {
@@ -72,12 +71,3 @@ def write_flat(table: AnyTable, csv: Path, heads: Sequence[str], lines: Lines, n
     head, *body = [[escape(cell) for cell in line] for line in (heads, *lines)]
     latex = floating(table.id, (f"{table.title}.", *notes), tabular(head, [body]))
     write_text(latex, csv.with_suffix(".tex"))
-
-
-def read_markdown(table: AnyTable, csv: Path) -> str:
-    """Return the Markdown form that is next to a CSV."""
-    path = csv.with_suffix(".md")
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise RgwotError(f"{path}: cannot be read ({error.strerror}); make table {table.id!r} again") from None

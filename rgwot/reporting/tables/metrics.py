@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
-
-from pydantic import AfterValidator
 
 from rgwot.evaluation.protocols import GRAPH, SEGMENTATION
-from rgwot.runtime.errors import nearest
 
 
 @dataclass(frozen=True)
@@ -61,12 +57,3 @@ def metrics_of(protocol: str) -> tuple[str, ...]:
     """Return the metrics that a protocol has."""
     own = protocol if protocol in OWN else None
     return tuple(name for name, metric in METRICS.items() if metric.protocol == own)
-
-
-def _known(name: str) -> str:
-    if name not in METRICS:
-        raise ValueError(f"unknown metric; {nearest(name, METRICS)}")
-    return name
-
-
-Metric = Annotated[str, AfterValidator(_known)]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import pandas as pd
 from tabulate import tabulate
@@ -15,7 +15,7 @@ from rgwot.evaluation.protocols import BACKGROUNDS, DESCRIPTIONS
 from rgwot.reporting.tables.forms import escape, floating, pipe, tabular
 from rgwot.reporting.tables.metrics import METRICS
 from rgwot.reporting.tables.scores import read_table
-from rgwot.reporting.tables.spec import UNKNOWN, Block, Source, Table
+from rgwot.reporting.tables.table import SOURCES, UNKNOWN, Table
 from rgwot.runtime.files import write_text
 
 PRINTED_RULE = "exact"
@@ -109,9 +109,13 @@ class Grid(NamedTuple):
         ]
 
 
+#: A protocol, and what happens to background.
+Block = tuple[str, str]
+
+
 def block_title(block: Block) -> str:
-    """Name a block: the protocol and what happens to background."""
-    return f"{block.protocol}, {block.background} background"
+    """Name a block."""
+    return "{}, {} background".format(*block)
 
 
 def make_grid(table: Table, frame: pd.DataFrame, block: Block, max_columns: int = MAX_COLUMNS) -> Grid:
@@ -122,22 +126,21 @@ def make_grid(table: Table, frame: pd.DataFrame, block: Block, max_columns: int 
     come first, only under the protocol that they were made with, and are not compared. A column without any value is
     left out. With ``lines: datasets`` the datasets of a table are lines and its rows columns.
     """
-    here = frame[(frame["protocol"] == block.protocol) & (frame["background"] == block.background)]
+    protocol, background = block
+    here = frame[(frame["protocol"] == protocol) & (frame["background"] == background)]
     # Reported rows come with whatever label rule their code has; measured ones are shown by one of the two.
-    rule = OWN_RULES.get(block.protocol, PRINTED_RULE)
+    rule = OWN_RULES.get(protocol, PRINTED_RULE)
     here = here[(here["kind"] == "reported") | (here["label_rule"] == rule)]
     found = {(row["kind"], row["method"]): row for row in here.to_dict("records")}
     rows = {key: line for key, line in _lines(table).items() if key in found}
     reported = frame[frame["kind"] == "reported"]
     # An X of a reported method is shown under the metrics that the papers print; under all where they print only X.
-    printed = [
-        m for m in table.metrics if reported[[f"{place}_{m}" for place in table.datasets]].notna().any(axis=None)
-    ]
+    printed = [m for m in table.metrics if reported[[f"{place}_{m}" for place in table.places]].notna().any(axis=None)]
     joined = len(table.datasets) * len(table.metrics) > max_columns or table.lines == "datasets"
     groups = [table.metrics] if joined else [(metric,) for metric in table.metrics]
     columns: list[tuple[str, Sequence[str]]] = []
     cells: list[Sequence[Sequence[Value]]] = []
-    for name, place in table.datasets.items():
+    for name, place in table.places.items():
         for metrics in groups:
             of_metrics = (_values(found, rows, name, one, one in printed or not printed) for one in metrics)
             own = list(zip(*of_metrics, strict=True))
@@ -158,7 +161,7 @@ def _lines(table: Table) -> dict[tuple[str, str], Line]:
     # With a condition, several reported rows are of one method, and only the condition distinguishes them.
     reported = {
         ("reported", entry.id): Line(f"{labels.get(entry.id, entry.method)} (reported)", "reported")
-        for entry in (table.reported.methods if table.reported else ())
+        for entry in (table.reported.rows if table.reported else ())
     }
     return reported | {("measured", row.id): Line(row.label, "measured", row.trivial) for row in table.rows}
 
@@ -193,11 +196,12 @@ def _values(
 
 def grids(table: Table, frame: pd.DataFrame) -> Iterator[tuple[str, Grid]]:
     """Yield what has something to show, with its title: the leading blocks, then all others, the unknown one last."""
-    others = [Block(protocol=name, background=how) for name in DESCRIPTIONS for how in BACKGROUNDS]  # type: ignore[arg-type]
+    others = [(name, how) for name in DESCRIPTIONS for how in BACKGROUNDS]
     blocks = [*table.blocks, *(block for block in others if block not in table.blocks)]
     made = [(block_title(block), make_grid(table, frame, block)) for block in blocks]
     # A grid is under a block; this one is not named.
-    placed = frame[frame["protocol"] == UNKNOWN].assign(**dict(table.blocks[0]))
+    protocol, background = table.blocks[0]
+    placed = frame[frame["protocol"] == UNKNOWN].assign(protocol=protocol, background=background)
     made.append((f"Reported, protocol {UNKNOWN}", make_grid(table, placed, table.blocks[0])))
     return ((title, grid) for title, grid in made if grid.columns and grid.lines)
 
@@ -257,7 +261,7 @@ def latex(table: Table, frame: pd.DataFrame) -> str:
 
 def notes(table: Table, frame: pd.DataFrame, short: bool = False) -> list[str]:
     """Return the notes of a table; ``short``: only on what a caption is above, leading blocks and reported rows."""
-    names: list[str] = [block.protocol for block in table.blocks]
+    names = [protocol for protocol, _ in table.blocks]
     if short:
         names += [name for name in frame[frame["kind"] == "reported"]["protocol"] if name != UNKNOWN]
     names += [] if short else list(frame[frame["kind"] == "measured"]["protocol"])
@@ -279,7 +283,7 @@ def notes(table: Table, frame: pd.DataFrame, short: bool = False) -> list[str]:
         found.append("Order: Kendall distance to the true order, lower is better, 50 is no information.")
     found += [*row_notes(table, frame), *reported_notes(table, frame)]
     if not short:
-        ruled = {OWN_RULES.get(block.protocol, PRINTED_RULE): block.protocol for block in table.blocks}
+        ruled = {OWN_RULES.get(protocol, PRINTED_RULE): protocol for protocol, _ in table.blocks}
         others = "".join(f", of {protocol} by `{rule}`" for rule, protocol in ruled.items() if rule != PRINTED_RULE)
         found.append(f"Labels by the rule `exact`{others}; the CSV has `exact` and `cnc`, and precise values.")
     return [*found, *table.notes]
@@ -291,7 +295,7 @@ def reported_notes(table: Table, frame: pd.DataFrame) -> list[str]:
     if table.reported is None or reported.empty:
         return []
     found = [f"Reported rows: {table.reported.note}."] if table.reported.note else []
-    names = {entry.id: entry.method for entry in table.reported.methods}
+    names = {entry.id: entry.method for entry in table.reported.rows}
     called = reported["method"].map(names).groupby(reported["protocol"], sort=False)
     listed = "; ".join(f"{protocol}: {', '.join(methods.unique())}" for protocol, methods in called)
     found.append(f"Protocols of the reported rows, each under its own only: {listed}.")
@@ -314,16 +318,14 @@ def row_notes(table: Table, frame: pd.DataFrame) -> list[str]:
         ]
     )
     labels = {row.id: row.label for row in table.rows}
-    following = {
-        source: [labels[row] for row, its in sources.items() if its == source] for source in get_args(Source)[1:]
-    }
+    following = {source: [labels[row] for row, its in sources.items() if its == source] for source in SOURCES}
     said = [f"{source}: {', '.join(rows)}" for source, rows in following.items() if rows]
     found, counts = [f"Rows follow {'; '.join(said)}."] if said else [], []
     for row, part in measured[measured["degenerate"] > 0].groupby("method", sort=False):
-        most = part[[f"{name}_{what}" for name in table.datasets for what in ("degenerate", "task_runs")]].max()
+        most = part[[f"{name}_{what}" for name in table.places for what in ("degenerate", "task_runs")]].max()
         where = [
             f"{place.label} {most[f'{name}_degenerate']} of {most[f'{name}_task_runs']}"
-            for name, place in table.datasets.items()
+            for name, place in table.places.items()
             # A task that the configuration leaves out has no runs.
             if pd.notna(most[f"{name}_degenerate"]) and most[f"{name}_degenerate"] > 0
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +16,7 @@ from rgwot.evaluation.metrics import f1
 from rgwot.evaluation.protocols import ALSO
 from rgwot.records import read_scores
 from rgwot.reporting.tables.metrics import METRICS, OWN
-from rgwot.reporting.tables.spec import UNKNOWN, AnyTable, Place, Reported, ReportedMethod, Row, Table
+from rgwot.reporting.tables.table import UNKNOWN, Place, Reported, ReportedRow, Row, Table
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv, write_csv
 
@@ -37,15 +37,15 @@ def table_columns(table: Table) -> list[str]:
     Last, per dataset, how many runs of single tasks (tasks x seeds) are behind its values, how many of them
     collapsed, and the mean over those alone.
     """
-    values = [f"{place}_{metric}{end}" for place in table.datasets for metric in table.metrics for end in ("", "_sd")]
+    values = [f"{place}_{metric}{end}" for place in table.places for metric in table.metrics for end in ("", "_sd")]
     behind = ["task_runs", "degenerate", *(f"{metric}_degenerate" for metric in table.metrics)]
-    return [*LEADING_COLUMNS, *values, *(f"{place}_{what}" for place in table.datasets for what in behind)]
+    return [*LEADING_COLUMNS, *values, *(f"{place}_{what}" for place in table.places for what in behind)]
 
 
 def counts_of(table: Table) -> dict[str, Literal["float64", "int64", "Int64"]]:
     """Return the columns that count, with their type: whole numbers, beside the empty cells of reported rows."""
     names = ["n_runs", "n_videos", "degenerate"]
-    names += [f"{place}_{what}" for place in table.datasets for what in ("task_runs", "degenerate")]
+    names += [f"{place}_{what}" for place in table.places for what in ("task_runs", "degenerate")]
     return dict.fromkeys(names, "Int64")
 
 
@@ -73,7 +73,7 @@ def _total(runs: pd.DataFrame, metric: str) -> int:
 
 def _notes(table: Table, name: str, runs: pd.DataFrame, scored: Collection[str]) -> list[str]:
     """Return what is missing at a place: tasks, videos, values of the metrics that a protocol has."""
-    tasks, expected = runs.drop_duplicates(["dataset", "task"]), table.datasets[name].n_tasks
+    tasks, expected = runs.drop_duplicates(["dataset", "task"]), table.places[name].n_tasks
     if tasks.empty:
         return [f"{name}: no scores"]
     notes = [f"{name}: {len(tasks)} of {expected} tasks"] if expected is not None and len(tasks) < expected else []
@@ -135,10 +135,10 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
     """
     where = f"table {table.id!r}, row {row.id!r}"
     own = scores[(scores["method"] == row.method) & (scores["decoder"] == row.decoder)]
-    own = own[own.index.isin(pd.concat([_at(own, place) for place in table.datasets.values()]).index)]
+    own = own[own.index.isin(pd.concat([_at(own, place) for place in table.datasets]).index)]
     if own.empty:
         raise RgwotError(
-            f"{where}: found no scores of {row.method}/{row.decoder} on {', '.join(table.datasets)}; "
+            f"{where}: found no scores of {row.method}/{row.decoder} on {', '.join(table.places)}; "
             "evaluate them first"
         )
     tasks = {int(str(seed)): set(part["dataset"] + "/" + part["task"]) for seed, part in own.groupby("seed")}
@@ -156,7 +156,7 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
     for cell in own[list(CELL)].drop_duplicates().itertuples(index=False, name=None):
         # A task that is in several columns counts once.
         runs = wide[(wide[list(CELL)] == list(cell)).all(axis=1)]
-        places = {name: _at(runs, place) for name, place in table.datasets.items() if not place.mean}
+        places = {name: _at(runs, place) for name, place in table.places.items() if not place.mean}
         # Other protocols of the same table may have metrics that this one has not.
         scored = set(own.loc[own["protocol"] == cell[0], "metric"])
         notes = [note for name, here in places.items() for note in _notes(table, name, here, scored)]
@@ -169,7 +169,7 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
             "degenerate": int((runs["degenerate"] > 0).sum()),
             "note": "; ".join(filter(None, [row.source, *notes])),
         }
-        for name, place in table.datasets.items():
+        for name, place in table.places.items():
             if place.mean or len(places[name]):
                 averaged = list(places.values()) if place.mean else [places[name]]
                 line |= _cells(name, table.metrics, averaged, cell[0])
@@ -177,22 +177,14 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
     return rows
 
 
-def make_row(table: Table, row_id: str, scores: Paths, output: Path, facts: Mapping[str, str]) -> pd.DataFrame:
-    """Write one row of a table by itself: what is reported of it, and every protocol, background and label rule.
+def write_table(table: Table, scores: Paths, output: Path, row: str | None = None) -> pd.DataFrame:
+    """Write the CSV of a table, or of one row, from files of scores: what is reported first, then what was measured.
 
-    Of the facts nothing is read.
+    A measured row is there for every protocol, background and label rule.
     """
-    measured = measured_rows(table, table.row(row_id), read_scores(scores))
-    return _write(table, [*reported_rows(table, row_id), *measured], output)
-
-
-def join_rows(table: Table, rows: Paths, output: Path) -> pd.DataFrame:
-    """Write a table from its rows: the reported ones first, then the measured ones in the order of the table."""
-    measured = joined(table, rows, lambda path: read_table(table, path).query("kind == 'measured'"))
-    return _write(table, [*reported_rows(table), *measured.to_dict("records")], output)
-
-
-def _write(table: Table, rows: Sequence[Mapping[Any, Any]], output: Path) -> pd.DataFrame:
+    shown = table.alone(row)
+    tidy = read_scores(dict.fromkeys(map(str, scores)))
+    rows = [*reported_rows(shown), *(line for one in shown.rows for line in measured_rows(shown, one, tidy))]
     frame = pd.DataFrame(rows, columns=table_columns(table)).astype(counts_of(table))
     write_csv(frame, output)
     return frame
@@ -203,23 +195,6 @@ def read_table(table: Table, path: str | os.PathLike[str]) -> pd.DataFrame:
     columns, texts, counts = table_columns(table), ("method", "kind", *CELL, "note"), counts_of(table)
     numbers = {column: counts.get(column, "float64") for column in columns if column not in texts}
     return read_csv(path, columns, numbers, optional=numbers)[columns]
-
-
-def joined(table: AnyTable, rows: Paths, read: Callable[[Path], pd.DataFrame]) -> pd.DataFrame:
-    """Put the rows of a table together, in its order: each once, none missing; the first column names it."""
-    parts: dict[str, pd.DataFrame] = {}
-    for path in map(Path, rows):
-        frame = read(path)
-        ids = list(frame.iloc[:, 0].unique())
-        if len(ids) != 1 or ids[0] not in [row.id for row in table.rows] or ids[0] in parts:
-            raise RgwotError(
-                f"{path}: found rows {', '.join(ids)}, expected one row of table {table.id!r}, each row once"
-            )
-        parts[ids[0]] = frame
-    missing = [row.id for row in table.rows if row.id not in parts]
-    if missing:
-        raise RgwotError(f"table {table.id!r}: found no row {', '.join(missing)}; make it first")
-    return pd.concat([parts[row.id] for row in table.rows], ignore_index=True)
 
 
 def read_reported(path: str | os.PathLike[str], conditions: Iterable[str] = ()) -> pd.DataFrame:
@@ -237,7 +212,7 @@ def read_reported(path: str | os.PathLike[str], conditions: Iterable[str] = ()) 
     return frame.assign(value=values)
 
 
-def reported_values(reported: Reported, entry: ReportedMethod) -> pd.DataFrame:
+def reported_values(reported: Reported, entry: ReportedRow) -> pd.DataFrame:
     """Return the lines of the reported file, at least one, that belong to one reported row of a table."""
     path, source = reported.file, reported.source
     own = read_reported(path, entry.where)
@@ -252,37 +227,35 @@ def reported_values(reported: Reported, entry: ReportedMethod) -> pd.DataFrame:
     return own
 
 
-def reported_rows(table: Table, row_id: str | None = None) -> list[dict[str, Any]]:
-    """Return one row per reported method of a table, values in [0, 1]; with ``row_id`` those of a measured row."""
+def reported_rows(table: Table) -> list[dict[str, Any]]:
+    """Return one row per reported method of a table, values in [0, 1]."""
     rows: list[dict[str, Any]] = []
     if table.reported is None:
         return rows
-    for entry in table.reported.methods:
-        if row_id is not None and entry.row != row_id:
-            continue
+    for entry in table.reported.rows:
         comparable = f"made with {entry.protocol}: not comparable with rows of another protocol"
         if entry.protocol == UNKNOWN:
             comparable = (
                 f"protocol {UNKNOWN}: comparable with no measured row, nor with reported rows of a known protocol"
             )
-        made = entry.model_dump(include={"protocol", "background", "label_rule"})
-        note = "; ".join(filter(None, (table.reported.note, comparable)))
         rows.append(
             {
                 "method": entry.id,
                 "kind": "reported",
-                **made,
-                "note": note,
+                "protocol": entry.protocol,
+                "background": entry.background,
+                "label_rule": entry.label_rule,
+                "note": "; ".join(filter(None, (table.reported.note, comparable))),
                 **_reported_cells(table, table.reported, entry),
             }
         )
     return rows
 
 
-def _reported_cells(table: Table, reported: Reported, entry: ReportedMethod) -> dict[str, float]:
+def _reported_cells(table: Table, reported: Reported, entry: ReportedRow) -> dict[str, float]:
     own = reported_values(reported, entry)
     cells: dict[str, float] = {}
-    for name, place in table.datasets.items():
+    for name, place in table.places.items():
         here = own[(own["dataset"] == place.reported) & own["task"].isin(place.reported_tasks)]
         for metric in table.metrics:
             found = here[here["metric"] == METRICS[metric].reported]

@@ -1,0 +1,99 @@
+"""A table of hyper-parameters: what the configuration resolves to, next to what the paper prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rgwot.config.experiments import value_text
+from rgwot.config.settings import flatten
+from rgwot.reporting.tables.table import AnyTable, Reported
+from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.files import read_csv, write_csv
+from rgwot.study.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+REPORTED_COLUMNS = ("name", "value", "source", "note")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hyperparameters(AnyTable):
+    """The resolved values of some methods next to the reported ones.
+
+    Attributes
+    ----------
+    methods
+        A column each.
+    parameters
+        A CSV with a line per parameter, in order. ``parameter, label, symbol`` say what it is called, ``key`` is that
+        of the setting (or ``seeds``), a column per method has a value that cannot be set, ``reported`` is the name in
+        the file of reported numbers, and ``note`` a remark.
+    """
+
+    methods: Sequence[str]
+    parameters: Path = field(repr=False)
+    reported: Reported
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """The columns: the parameter, its value for every method, the reported one and its source."""
+        return ["parameter", "label", "symbol", "key", *self.methods, "reported", "source", "note"]
+
+    def files(self, study: Study, row: str | None = None) -> list[str]:
+        """Return the files of parameters and of reported values."""
+        self.alone(row)
+        return [str(self.parameters), str(self.reported.file)]
+
+    def content(self, study: Study, row: str | None = None) -> str:
+        """Return the table as text, with what every setting is resolved to."""
+        keys = read_csv(self.parameters, ("key",), {})["key"]
+        return f"{super().content(study, row)} {[_resolved(study, method, keys) for method in self.methods]}"
+
+    def write(self, study: Study, output: Path) -> None:
+        """Write the table, with Markdown and LaTeX beside it."""
+        from rgwot.reporting.tables.forms import write_flat
+
+        frame = self.frame(study)
+        write_csv(frame, output)
+        shown = frame[[*self.methods, "reported"]].replace("", "–")
+        # Reported values that do not stand in the paper's table.
+        by_source = frame[frame["source"] != ""].groupby("source", sort=False)["label"].agg(", ".join)
+        notes = [
+            "Resolved from the configuration of this run; the key of every value is in the CSV.",
+            *(f"Reported in {source}: {labels}." for source, labels in list(by_source.items())[1:]),
+            *(f"{label}: {note}." for label, note in zip(frame["label"], frame["note"], strict=True) if note),
+        ]
+        lines = frame[["label", "symbol"]].join(shown).to_numpy().tolist()
+        write_flat(self, output, ["", "symbol", *self.methods, "reported"], lines, notes)
+
+    def frame(self, study: Study) -> pd.DataFrame:
+        """Return the table, every cell a text."""
+        frame = read_csv(self.parameters, [name for name in self.columns if name != "source"], {})
+        for method in self.methods:
+            frame[method] = frame[method].where(frame[method] != "", _resolved(study, method, frame["key"]))
+        printed = read_csv(self.reported.file, REPORTED_COLUMNS, {})
+        for name in frame["reported"]:
+            if name and (count := (printed["name"] == name).sum()) != 1:
+                raise RgwotError(f"{self.reported.file}: found {count} rows {name!r}, expected one for {self.id!r}")
+        beside = frame[["reported"]].merge(printed, how="left", left_on="reported", right_on="name").fillna("")
+        told = "reported: " + beside["note"].where(beside["note"] != "")
+        notes = [filter(None, pair) for pair in zip(frame["note"], told.fillna(""), strict=True)]
+        return frame.assign(
+            reported=beside["value"], source=beside["source"], note=["; ".join(note) for note in notes]
+        )[self.columns]
+
+
+def _resolved(study: Study, method: str, keys: Any) -> list[str]:
+    """Return what a method resolves settings to, as texts; empty where there is no key."""
+    settings = flatten(study.experiments.settings(method, None, "").model_dump(by_alias=True, mode="json"))
+    values = {"": "", "seeds": list(study.config.seeds), **settings}
+    for key in keys:
+        if key not in values:
+            raise RgwotError(f"unknown setting {key!r}; {nearest(key, values)}")
+    found = [values[key] for key in keys]
+    return [", ".join(map(value_text, value if isinstance(value, list) else [value])) for value in found]

@@ -1,0 +1,316 @@
+"""What a table shows: its rows, the datasets of its columns, what papers report, and what is printed first.
+
+Tables are made by the functions of ``workflow/tables``; `rgwot.reporting.targets` reads those.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rgwot import paths
+from rgwot.datasets.registry import tasks_of
+from rgwot.evaluation.protocols import BACKGROUNDS, DESCRIPTIONS
+from rgwot.reporting.tables.metrics import METRICS, metrics_of
+from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.study.datasets import tasks
+from rgwot.study.jobs import check_task
+from rgwot.study.study import Study
+
+UNKNOWN = "unknown"
+#: What an implementation may follow.
+SOURCES = ("released code", "paper's equations", "our reading", "ours", "trivial")
+#: With what the printed forms begin: protocol, and what happens to background.
+LEADING = (("macro_task", "with"), ("micro_video", "with"))
+_ROW_ID = re.compile(r"[A-Za-z][A-Za-z0-9_.=+-]*")
+
+
+def known(what: str, names: Iterable[str], words: Collection[str]) -> None:
+    """Raise for the first of some names that is not among the known words."""
+    for name in names:
+        if name not in words:
+            raise RgwotError(f"unknown {what} {name!r}; {nearest(name, words)}")
+
+
+def once(what: str, names: Sequence[str]) -> None:
+    """Raise unless there is at least one name, and each once."""
+    if not names:
+        raise RgwotError(f"{what}: found none, expected at least one")
+    for name in names:
+        if names.count(name) > 1:
+            raise RgwotError(f"{what}: {name!r} is there twice; expected each once")
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a group of columns is about: a dataset of the configuration, or one task of it.
+
+    Attributes
+    ----------
+    dataset, label
+        Its id, and what it is called in print.
+    reported, reported_tasks
+        Its names in reported numbers: of the dataset, and of the task.
+    n_tasks
+        How many tasks the whole dataset has, so that a note can say what is missing.
+    task
+        The task, or None for the whole dataset.
+    mean
+        Whether it stands for the mean over the other places of a table.
+    """
+
+    dataset: str
+    label: str
+    reported: str | None = None
+    n_tasks: int | None = None
+    task: str | None = None
+    reported_tasks: tuple[str, ...] = ("all",)
+    mean: bool = False
+
+    @property
+    def name(self) -> str:
+        """What its columns begin with."""
+        return self.task or self.dataset
+
+    def by(self, features: str) -> Place:
+        """Return another form of the dataset, such as ``meccano_fact`` of ``meccano``, by the same name in print."""
+        return replace(self, dataset=f"{self.dataset}_{features}")
+
+    def tasks(self, *chosen: str) -> list[Place]:
+        """Return some tasks side by side, each a place; by default all that are registered."""
+        registered = {facts.task: facts for facts in tasks_of(self.dataset)}
+        if registered:
+            known("task", chosen, registered)
+        found = []
+        for task in chosen or registered:
+            facts = registered.get(task)
+            # CrossTask's tasks are numbers, in its files and in print; their names say more.
+            label = task if facts is None else facts.name if facts.paper_label.isdecimal() else facts.paper_label
+            spellings = {task} if facts is None else {task, facts.paper_label}
+            one = replace(self, label=label, n_tasks=None, task=task, reported_tasks=tuple(sorted(spellings)))
+            found.append(one)
+        return found
+
+
+@dataclass(frozen=True)
+class Row:
+    """A measured row: its id, which names its file, its label in print, and the experiment that it shows.
+
+    ``source`` says what the implementation follows and begins the row's note; ``trivial`` marks an answer that looks at
+    no picture.
+    """
+
+    id: str
+    label: str
+    method: str
+    decoder: str = "graphcut"
+    source: str = ""
+    trivial: bool = False
+
+    def __post_init__(self) -> None:
+        if not _ROW_ID.fullmatch(self.id):
+            raise RgwotError(f"row {self.id!r}: expected a name of A-Z a-z 0-9 _ . = + - that begins with a letter")
+        known(f"source of row {self.id!r}:", filter(None, [self.source]), SOURCES)
+
+
+@dataclass(frozen=True)
+class ReportedRow:
+    """A reported row: the method, the measured row that it belongs to, and how its numbers were made, if code shows it.
+
+    ``where`` chooses among several rows of one method by the columns of a condition, such as ``{"K": "7"}``; then
+    ``row`` is also its id.
+    """
+
+    method: str
+    row: str | None = None
+    protocol: str = UNKNOWN
+    background: str = UNKNOWN
+    label_rule: str = UNKNOWN
+    where: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """What the column ``method`` of the table says."""
+        return self.row if self.where and self.row else self.method
+
+
+@dataclass(frozen=True)
+class Reported:
+    """Reported numbers of a table: their file, their rows in order, and what is said about all of them.
+
+    ``source`` keeps only the lines of the file that name this source.
+    """
+
+    file: Path = field(repr=False)
+    rows: Sequence[ReportedRow] = ()
+    note: str = ""
+    source: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnyTable:
+    """What every table has: an id, a title, remarks, and reported numbers.
+
+    Attributes
+    ----------
+    id, title
+        From name and docstring of the function that makes the table.
+    paper
+        Whether the target ``paper`` makes it.
+    """
+
+    id: str = ""
+    title: str = ""
+    reported: Reported | None = None
+    notes: Sequence[str] = ()
+    paper: bool = True
+
+    @property
+    def places(self) -> dict[str, Place]:
+        """The datasets and tasks that are shown, by the names that their columns begin with."""
+        return {}
+
+    def content(self, study: Study, row: str | None = None) -> str:
+        """Return as text what the table, or a row, is made by; a change of it makes the file outdated."""
+        return repr(self.alone(row))
+
+    def alone(self, row: str | None) -> AnyTable:
+        """Return the table with one of its rows; ``row``: None for all of them."""
+        if row is not None:
+            raise RgwotError(f"table {self.id!r}: has no files for single rows; ask for {paths.TABLE}")
+        return self
+
+    def files(self, study: Study, row: str | None = None) -> list[str]:
+        """Return the files that the table, or a row, is made from.
+
+        Raises RgwotError if it cannot be made in this configuration.
+        """
+        raise NotImplementedError
+
+    def caption(self, study: Study) -> list[str]:
+        """Return the caption of the table in a report."""
+        seeds = ", ".join(map(str, study.config.seeds))
+        lines = [f"{self.title}.", f"Seeds {seeds}; mean and sample standard deviation over them.", *self.about(study)]
+        if self.reported is not None:
+            lines.append("Rows of kind `reported` are as papers print them, with the protocol they were made with.")
+        return [*lines, *self.notes]
+
+    def about(self, study: Study) -> list[str]:
+        """Return what the caption says of data, protocols and methods."""
+        return []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table(AnyTable):
+    """A table of scores.
+
+    Attributes
+    ----------
+    rows, datasets, metrics
+        What is shown; metrics by the names of `rgwot.reporting.tables.metrics`.
+    blocks
+        Protocol and background with which the printed forms begin; every protocol is in the CSV.
+    lines
+        What is printed one below the other: ``rows``, or ``datasets`` where there are many tasks and few rows.
+    """
+
+    rows: Sequence[Row]
+    datasets: Sequence[Place]
+    metrics: Sequence[str] = ("f1", "iou")
+    blocks: Sequence[tuple[str, str]] = LEADING
+    lines: str = "rows"
+
+    def __post_init__(self) -> None:
+        once("rows", [row.id for row in self.rows])
+        once("datasets", [place.name for place in self.datasets])
+        once("metrics", list(self.metrics))
+        once("blocks", [" ".join(block) for block in self.blocks])
+        known("metric", self.metrics, METRICS)
+        known("lines", [self.lines], ("rows", "datasets"))
+        for protocol, background in self.blocks:
+            known("protocol", [protocol], DESCRIPTIONS)
+            known("background", [background], BACKGROUNDS)
+            possible = metrics_of(protocol)
+            if not set(self.metrics) <= set(possible):
+                raise RgwotError(f"protocol {protocol} has the metrics {', '.join(possible)} alone; correct metrics")
+        if self.reported is not None:
+            once("reported rows", [entry.id for entry in self.reported.rows])
+            measured = [row.id for row in self.rows]
+            known("measured row of a reported one:", (one.row for one in self.reported.rows if one.row), measured)
+            for place in self.datasets:
+                if place.reported is None:
+                    raise RgwotError(f"dataset {place.dataset!r} has no name in the reported numbers; set `reported`")
+
+    @property
+    def places(self) -> dict[str, Place]:
+        """The datasets and tasks that are shown, by the names that their columns begin with."""
+        return {place.name: place for place in self.datasets}
+
+    @property
+    def own(self) -> str | None:
+        """The protocol whose own metrics it shows, or None."""
+        return next((own for name in self.metrics if (own := METRICS[name].protocol)), None)
+
+    def row(self, row_id: str) -> Row:
+        """Return one row by its id, or say which are known."""
+        ids = [row.id for row in self.rows]
+        if row_id not in ids:
+            raise RgwotError(f"table {self.id!r}: no row {row_id!r}; {nearest(row_id, ids)}")
+        return self.rows[ids.index(row_id)]
+
+    def alone(self, row: str | None) -> Table:
+        """Return the table with one of its rows and what is reported beside it; ``row``: None for all of them."""
+        if row is None:
+            return self
+        reported = self.reported
+        if reported is not None:
+            own = [entry for entry in reported.rows if entry.row == row]
+            reported = replace(reported, rows=own) if own else None
+        return replace(self, rows=[self.row(row)], reported=reported)
+
+    def files(self, study: Study, row: str | None = None) -> list[str]:
+        """Return the scores, and the file of reported numbers, that the table or a row is made from."""
+        reported = self.alone(row).reported
+        return [*self.scores(study, row), *([str(reported.file)] if reported else [])]
+
+    def scores(self, study: Study, row: str | None = None) -> list[str]:
+        """Return the files of scores behind the table or a row."""
+        try:
+            behind = tasks_behind(study, self.datasets)
+        except RgwotError as error:
+            raise RgwotError(f"table {self.id!r}: {error}") from None
+        files: dict[str, None] = {}
+        for one in self.alone(row).rows:
+            for dataset, task in behind:
+                check_task(study, dataset, task, one.method)
+                run = {"method": one.method, "decoder": one.decoder, "dataset": dataset, "task": task}
+                files |= dict.fromkeys(str(paths.at(paths.SCORES, **run, seed=seed)) for seed in study.config.seeds)
+        return list(files)
+
+    def about(self, study: Study) -> list[str]:
+        """Return what the caption says of data, protocols and methods."""
+        shown = "; ".join(f"{protocol} {background} background" for protocol, background in self.blocks)
+        lines = [
+            f"Data: {', '.join(place.label for place in self.datasets)}.",
+            f"Protocols: the printed forms lead with {shown}; the table has every protocol, by both label rules.",
+            f"Rows: {'; '.join(f'{row.label} = {row.method}, {row.decoder}' for row in self.rows)}.",
+        ]
+        own = [place.dataset for place in self.datasets if not place.mean]
+        used = [study.experiments.settings("none", None, dataset) for dataset in own]
+        if any(settings.features.weights == "random" for settings in used):
+            lines.append("Backbone with random weights: these are not the paper's numbers.")
+        return lines
+
+
+def tasks_behind(study: Study, places: Iterable[Place]) -> list[tuple[str, str]]:
+    """Return dataset and task of everything in some places that the configuration has, at least one."""
+    own = [place for place in places if not place.mean]
+    found = [
+        (place.dataset, task) for place in own for task in tasks(study, place.dataset) if place.task in (None, task)
+    ]
+    if not found:
+        names = ", ".join(f"{place.dataset}/{place.task}" for place in own)
+        raise RgwotError(f"none of {names} is configured; name one in datasets.<name>.tasks of config.yaml")
+    return list(dict.fromkeys(found))

@@ -1,0 +1,217 @@
+"""Tables and figures as targets of the workflow: what the functions of ``workflow/tables`` make, and from which files.
+
+Every function without parameters in a file of that folder makes one table or figure: its name is the id, the first
+line of its docstring the title. Files in a folder ``tables`` of a study count as well; one of the same name is read in
+place of that of the package.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from importlib import import_module, invalidate_caches
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from rgwot import paths
+from rgwot.reporting.figures.figure import Figure, Plan
+from rgwot.reporting.figures.style import Drawn, styled
+from rgwot.reporting.tables.hyperparameters import Hyperparameters
+from rgwot.reporting.tables.runtime import Runtime
+from rgwot.reporting.tables.table import AnyTable, Row, Table
+from rgwot.runtime.errors import RgwotError, first_line, nearest
+from rgwot.study.shipped import TABLES
+from rgwot.study.study import Study
+
+#: Files of a study with tables of its own, beside its ``config.yaml``.
+OWN = Path("tables")
+_PACKAGE = "rgwot_tables"
+_ID = re.compile(r"[a-z][a-z0-9_]*")
+
+
+class Targets(NamedTuple):
+    """Tables and figures by id."""
+
+    tables: Mapping[str, AnyTable]
+    figures: Mapping[str, Figure]
+
+
+def load(folders: Sequence[Path] = (OWN, TABLES)) -> Targets:
+    """Return what the functions of the files in some folders make, spelt as they stand there.
+
+    Raises
+    ------
+    RgwotError
+        One line: the file and function, what was found, what was expected.
+    """
+    tables: dict[str, AnyTable] = {}
+    figures: dict[str, Figure] = {}
+    for where, name, function in _functions(folders):
+        try:
+            made = function()
+        except Exception as error:
+            said = str(error) if isinstance(error, RgwotError) else f"{type(error).__name__}: {first_line(error)}"
+            raise RgwotError(f"{where}: {said}") from error
+        if not isinstance(made, (AnyTable, Figure)):
+            raise RgwotError(
+                f"{where}: found {type(made).__name__}, expected a table or a figure; begin the name of a helper with _"
+            )
+        if not _ID.fullmatch(name):
+            raise RgwotError(f"{where}: found the name {name!r}, expected a-z, 0-9 and _ alone")
+        if name in (tables if isinstance(made, AnyTable) else figures):
+            raise RgwotError(f"{where}: another file makes {name!r}, too; rename one")
+        title = (inspect.getdoc(function) or name).splitlines()[0].removesuffix(".")
+        made = replace(made, id=name, title=title)
+        if isinstance(made, AnyTable):
+            tables[name] = made
+        else:
+            figures[name] = made
+    return Targets(tables, figures)
+
+
+def _functions(folders: Sequence[Path]) -> Iterator[tuple[str, str, Callable[[], Any]]]:
+    """Yield the functions that make tables and figures: where each is, its name, and itself."""
+    for name in [name for name in sys.modules if name.split(".")[0] == _PACKAGE]:
+        del sys.modules[name]
+    # One package of all folders, so that a file finds the rows of another one by `from .rows import ...`.
+    package = ModuleType(_PACKAGE)
+    package.__path__ = [str(folder.absolute()) for folder in folders]
+    sys.modules[_PACKAGE] = package
+    invalidate_caches()
+    for stem in sorted({path.stem for folder in folders for path in folder.glob("*.py")}):
+        path = next(path for folder in folders if (path := folder / f"{stem}.py").exists())
+        try:
+            module = import_module(f"{_PACKAGE}.{stem}")
+        except Exception as error:
+            raise RgwotError(f"{path}: {type(error).__name__}: {first_line(error)}") from error
+        for name, value in vars(module).items():
+            own = inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
+            if own and not inspect.signature(value).parameters:
+                yield f"{path}: {name}", name, value
+
+
+@cache
+def targets(study: Study) -> Targets:
+    """Return the tables and figures of a study, with canonical ids; raises RgwotError if one is not valid."""
+
+    def spelt(part: Any) -> Any:
+        if isinstance(part, Row):
+            method = study.experiments.method(part.method)
+            return replace(part, method=method, decoder=study.experiments.decoder(part.decoder, part.method))
+        if is_dataclass(part) and not isinstance(part, type):
+            return replace(part, **{field.name: spelt(getattr(part, field.name)) for field in fields(part)})
+        if isinstance(part, Mapping):
+            return {key: spelt(value) for key, value in part.items()}
+        return type(part)(map(spelt, part)) if isinstance(part, (list, tuple)) else part
+
+    def named(kind: str, made: Mapping[str, Any]) -> dict[str, Any]:
+        found = {}
+        for name, one in made.items():
+            try:
+                found[name] = spelt(one)
+            except RgwotError as error:
+                raise RgwotError(f"{kind} {name!r}: {error}") from None
+        return found
+
+    loaded = load()
+    return Targets(named("table", loaded.tables), named("figure", loaded.figures))
+
+
+def table(study: Study, name: str) -> AnyTable:
+    """Return a table by its id, or say which are known."""
+    found: AnyTable = find("table", name, targets(study).tables)
+    return found
+
+
+def figure(study: Study, name: str) -> Figure:
+    """Return a figure by its id, or say which are known."""
+    found: Figure = find("figure", name, targets(study).figures)
+    return found
+
+
+def find(kind: str, name: str, known: Mapping[str, Any]) -> Any:
+    """Return a table or figure by its id, or say which are known."""
+    if name not in known:
+        raise RgwotError(f"{kind} {name!r}: not among the {kind}s; {nearest(name, known)}")
+    return known[name]
+
+
+def write_table(study: Study, name: str, output: Path, row: str | None = None) -> None:
+    """Write the CSV of a table, or of one of its rows, with Markdown and LaTeX beside it."""
+    shown = table(study, name)
+    if isinstance(shown, (Hyperparameters, Runtime)):
+        shown.write(study, output)
+    elif isinstance(shown, Table):
+        from rgwot.reporting.tables import printed, scores
+
+        scores.write_table(shown, shown.scores(study, row), output, row)
+        printed.render_table(shown, output)
+
+
+def in_terminal(shown: AnyTable, csv: Path) -> str:
+    """Return a table, or a row of one, as text for a terminal; one that is not of scores as its Markdown."""
+    if isinstance(shown, Table):
+        from rgwot.reporting.tables.printed import terminal_table
+
+        return terminal_table(shown, csv)
+    path = csv.with_suffix(".md")
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise RgwotError(f"{path}: cannot be read ({error.strerror}); make table {shown.id!r} again") from None
+
+
+def table_labels(study: Study, name: str) -> dict[str, str]:
+    """Return the labels by which a report filters tables."""
+    datasets = dict.fromkeys(place.dataset for place in table(study, name).places.values())
+    return {"table": name, "datasets": ", ".join(datasets) or "none"}
+
+
+@cache
+def figure_plan(study: Study, name: str) -> Plan[Any]:
+    """Return what a figure shows, and from which files.
+
+    Raises RgwotError when there is no such figure, or the configuration lacks what it needs.
+    """
+    return figure(study, name).plan(study)
+
+
+def figure_files(study: Study, name: str) -> list[str]:
+    """Return every file that the drawing of a figure reads."""
+    return list(map(str, figure_plan(study, name).files))
+
+
+def figure_content(study: Study, name: str) -> str:
+    """Return a figure and what it is drawn from, as text; a change of it makes the file outdated."""
+    return f"{figure(study, name)!r} {figure_plan(study, name)!r}"
+
+
+def figure_caption(study: Study, name: str) -> list[str]:
+    """Return the caption of a figure in a report, paragraph by paragraph."""
+    shown = figure(study, name)
+    return [f"{shown.title}. {shown.CAPTION}", figure_plan(study, name).about]
+
+
+def figure_labels(study: Study, name: str) -> dict[str, str]:
+    """Return the labels by which a report filters figures."""
+    plan = figure_plan(study, name)
+    seeds = ", ".join(map(str, plan.seeds))
+    return {"figure": name, "data": ", ".join(plan.data), "protocol": plan.protocols, "seeds": seeds}
+
+
+def draw_figure(study: Study, name: str) -> Drawn:
+    """Draw a figure from its files."""
+    with styled():
+        return figure(study, name).draw(figure_plan(study, name))
+
+
+def paper_files(study: Study) -> list[str]:
+    """Return every table and every figure of the paper."""
+    tables, figures = targets(study)
+    files = [paths.at(paths.TABLE, table=name) for name, one in tables.items() if one.paper]
+    return [str(path) for path in (*files, *(paths.at(paths.FIGURE, figure=name) for name in figures))]

@@ -1,0 +1,177 @@
+"""Files of tables and figures: what those of the package hold, and what is said of a mistake in one."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import pytest
+from table_helpers import ONE, REPOSITORY, ROWS, small_table, written
+
+from rgwot.config.methods import FAMILIES
+from rgwot.datasets.registry import datasets, tasks_of
+from rgwot.evaluation.protocols import PROTOCOLS
+from rgwot.reporting import targets
+from rgwot.reporting.tables.table import LEADING, Place, Row, Table
+from rgwot.runtime.errors import RgwotError
+from rgwot.study.shipped import TABLES
+from rgwot.study.study import Study
+
+LOADED = targets.load()
+
+
+def test_the_tables_of_the_repository():
+    tables, egoprocel = LOADED.tables, LOADED.tables["egoprocel"]
+    assert tuple(egoprocel.places) == datasets("egoprocel")
+    assert [place.n_tasks for place in egoprocel.datasets] == [len(tasks_of(name)) for name in egoprocel.places]
+    for table in (table for table in tables.values() if isinstance(table, Table) and not table.own):
+        assert [row.id for row in table.rows if row.trivial] == [row.id for row in table.rows if row.method == "none"]
+        # macro_task with background leads, micro_video stands beside it; HiERO's tables begin with its own.
+        assert tuple(block for block in table.blocks if block[0] != "hiero")[:2] == LEADING
+    assert egoprocel.reported.file == REPOSITORY / "workflow" / "reported" / "egoprocel.csv"
+    assert (egoprocel.id, egoprocel.title) == ("egoprocel", "EgoProceL, six sub-datasets")
+
+
+def test_rows_of_the_repository_are_experiments_and_a_default_value_is_the_default_model():
+    tables = targets.targets(Study.of({})).tables
+    defaults = {
+        "sensitivity_alpha": "alpha=0.3", "sensitivity_radius": "r=0.02", "sensitivity_rho": "rho=0.35",
+        "sensitivity_lambda": "lambda=2", "sensitivity_beta": "beta=1", "ablation_k": "K=7",
+        "ablation_components": "full", "ablation_training_videos": "rgwot-n=17",
+    }  # fmt: skip
+    for table, row in defaults.items():
+        assert (tables[table].row(row).method, tables[table].row(row).decoder) == ("rgwot", "graphcut")
+        others = [other for other in tables[table].rows if not other.trivial and other.id != row]
+        assert ("rgwot", "graphcut") not in [(other.method, other.decoder) for other in others]
+    assert tables["ablation_components"].row("no_contrastive").method == "vaot"
+    clustering = [row for row in tables["ablation_clustering"].rows if not row.trivial]
+    assert {row.method for row in clustering} == {"rgwot"}
+
+
+def test_the_table_of_protocols_has_every_method():
+    table = LOADED.tables["protocols"]
+    assert {row.method for row in table.rows} == set(FAMILIES)
+    assert {row.decoder for row in table.rows if row.trivial} == {"one_label", "uniform", "random"}
+    assert set(table.blocks) == set(itertools.product(PROTOCOLS, ("with", "without")))
+
+
+def test_single_tasks_and_all_tasks_of_a_dataset_are_places():
+    (coffee,) = Place("procel", "ProceL", reported="PROCEL", n_tasks=12).tasks("make_coffee")
+    assert (coffee.name, coffee.dataset, coffee.task, coffee.label) == (
+        "make_coffee",
+        "procel",
+        "make_coffee",
+        "Coffee",
+    )
+    assert coffee.reported == "PROCEL"
+    assert set(coffee.reported_tasks) == {"make_coffee", "Coffee"}
+    every = {place.name: place for place in Place("crosstask", "CrossTask", n_tasks=18).tasks()}
+    assert len(every) == 18
+    assert (every["40567"].label, every["40567"].n_tasks) == ("Change a Tire", None)
+    assert [place.label for place in Place("mine", "Mine").tasks("tea")] == ["tea"]
+    assert ONE.by("more") == replace(ONE, dataset="one_more")
+    with pytest.raises(RgwotError, match="unknown task 'make_coffe'; did you mean 'make_coffee'"):
+        Place("procel", "ProceL").tasks("make_coffe")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"datasets": [ONE, ONE]}, "datasets: 'one' is there twice"),
+        ({"datasets": []}, "datasets: found none"),
+        ({"datasets": [ONE, Place("three", "Three")]}, "dataset 'three' has no name in the reported numbers"),
+        ({"rows": [*ROWS, ROWS[0]]}, "rows: 'flat' is there twice"),
+        ({"rows": []}, "rows: found none, expected at least one"),
+        ({"metrics": ["f2"]}, "unknown metric 'f2'"),
+        ({"metrics": ["f1", "mof"]}, "protocol macro_task has the metrics"),
+        ({"metrics": ["mof"], "blocks": [("segmentation", "with"), ("macro_task", "with")]},
+         "protocol macro_task has the metrics"),
+        ({"blocks": [("macro_tasks", "with")]}, "unknown protocol 'macro_tasks'; did you mean 'macro_task'"),
+        ({"blocks": [("macro_task", "width")]}, "unknown background 'width'; did you mean 'with'"),
+        ({"lines": "row"}, "unknown lines 'row'; did you mean 'rows'"),
+    ],
+)  # fmt: skip
+def test_a_table_that_cannot_be_is_refused(tmp_path, changes, said):
+    with pytest.raises(RgwotError, match=said):
+        small_table(tmp_path, **changes)
+
+
+def test_a_reported_row_needs_its_measured_row_and_is_there_once(tmp_path):
+    reported = small_table(tmp_path).reported
+    rgwot, gpl = reported.rows
+    for rows, said in (
+        ([replace(rgwot, row="our"), gpl], "unknown measured row of a reported one: 'our'; did you mean 'ours'"),
+        ([rgwot, rgwot], "reported rows: 'RGWOT' is there twice"),
+    ):
+        with pytest.raises(RgwotError, match=said):
+            small_table(tmp_path, reported=replace(reported, rows=rows))
+
+
+def test_a_row_has_a_name_of_a_file_and_a_known_source():
+    with pytest.raises(RgwotError, match=r"row '\.\./x': expected a name of"):
+        Row("../x", "X", "rgwot")
+    with pytest.raises(RgwotError, match="unknown source of row 'x': 'our'; did you mean 'ours'"):
+        Row("x", "X", "rgwot", source="our")
+
+
+HEAD = "from rgwot.reporting.tables.table import Place, Row, Table\nfrom .rows import TRIVIAL\n"
+MINE = '''
+def mine() -> Table:
+    """My videos."""
+    return Table(datasets=[Place("mine", "Mine")], rows=[*TRIVIAL, Row("rgwot", "RGWOT", "rgwot@beta=0")], paper=False)
+'''
+
+
+def test_a_study_adds_a_table_by_a_function_in_a_file(tmp_path, monkeypatch):
+    written(tmp_path / "tables", HEAD + MINE)
+    monkeypatch.chdir(tmp_path)
+    tables = targets.targets(Study.of({})).tables
+    assert set(tables) == {*LOADED.tables, "mine"}
+    assert (tables["mine"].id, tables["mine"].title) == ("mine", "My videos")
+    # Experiments have one spelling.
+    assert tables["mine"].row("rgwot").method == "vaot"
+
+
+def test_a_file_of_the_same_name_replaces_that_of_the_package(tmp_path):
+    text = (TABLES / "rows.py").read_text(encoding="utf-8")
+    folder = written(tmp_path, text.replace("Constant baseline", "One label"), "rows")
+    assert targets.load([folder, TABLES]).tables["egoprocel"].row("one_label").label == "One label"
+    # It leaves nothing behind.
+    assert targets.load() == LOADED
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("def mine():\n    return TRIVIAL\n", r"mine\.py: mine: found list, expected a table or a figure; begin"),
+        (MINE.replace("Place(", "Plaice("), r"mine\.py: mine: NameError: name 'Plaice' is not defined"),
+        (MINE.replace("paper", "papers"), r"mine\.py: mine: TypeError: .*unexpected keyword argument 'papers'"),
+        (MINE.replace('"rgwot", "RGWOT"', '"random", "RGWOT"'), r"mine\.py: mine: rows: 'random' is there twice"),
+        (MINE.replace("def mine", "def Mine"), r"mine\.py: Mine: found the name 'Mine', expected a-z"),
+        (MINE.replace("def mine", "def demo"), r"another file makes 'demo', too; rename one"),
+        ("from .rows import TRIVAL\n", r"mine\.py: ImportError: cannot import name 'TRIVAL'"),
+        ("def mine(:\n", r"mine\.py: SyntaxError: .*line 3"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_file_is_one_line(tmp_path, text, said):
+    with pytest.raises(RgwotError, match=said) as caught:
+        targets.load([written(tmp_path, HEAD + text), TABLES])
+    assert "\n" not in str(caught.value)
+
+
+def test_a_wrong_experiment_names_its_table(tmp_path, monkeypatch):
+    written(tmp_path / "tables", HEAD + MINE.replace("beta=0", "bta=0"))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RgwotError, match=r"table 'mine': experiment 'rgwot@bta=0': unknown key 'bta'"):
+        targets.targets(Study.of({}))
+
+
+def test_unknown_tables_are_told_with_the_known_ones():
+    study = Study.of({})
+    assert targets.table(study, "demo").id == "demo"
+    with pytest.raises(RgwotError, match=r"table 'dmo': not among the tables; did you mean 'demo'\?"):
+        targets.table(study, "dmo")
+    with pytest.raises(RgwotError, match=r"figure 'teasers': not among the figures; did you mean 'teaser'\?"):
+        targets.figure(study, "teasers")
+    with pytest.raises(RgwotError, match=r"table 'runtime': has no files for single rows"):
+        targets.table(study, "runtime").files(study, "opel")

@@ -1,0 +1,50 @@
+"""The numbers that papers print, how they were made, and what several tables say."""
+
+from dataclasses import replace
+
+from rgwot.reporting.tables.table import Reported, ReportedRow
+from rgwot.study.shipped import TABLES
+
+FOLDER = TABLES.parent / "reported"
+SAME_FOR_ALL = "as printed in the RGWOT paper; background as a class; features and backbone differ"
+FROZEN = (
+    "Measured rows use features of a frozen backbone, and all videos of a task for training and scoring; the papers "
+    "fine-tune theirs."
+)
+
+# How the code behind reported numbers scores, where there is code, and the measured row that they belong to; all other
+# numbers are of an unknown protocol.
+AS_RGWOT = {"protocol": "micro_video", "background": "with", "label_rule": "cnc"}
+AS_HIERO = {"protocol": "hiero", "background": "with", "label_rule": "cnc"}
+MADE = {
+    row.method: row
+    for row in (
+        ReportedRow("RGWOT", "rgwot", **AS_RGWOT),
+        ReportedRow("VAOT", "vaot", **AS_RGWOT),
+        ReportedRow("OT + K-means", "kmeans", **AS_RGWOT),
+        ReportedRow("OT + SS", "subset", **AS_RGWOT),
+        ReportedRow("OPEL", "opel", "macro_video", "with"),
+        ReportedRow("CnC", "cnc", "macro_task", "with", "cnc"),
+        ReportedRow("Random", "random", "macro_task", "with"),
+        ReportedRow("UG-I3D", "unitygraph"),
+        ReportedRow("GPL", "gpl"),
+        ReportedRow("GPL-w BG", "gpl"),
+        ReportedRow("GPL-w/o BG", "gpl-nobg"),
+        ReportedRow("Kukleva CTE", "cte"),
+        ReportedRow("HiERO (Omnivore)", **AS_HIERO),
+        ReportedRow("HiERO (EgoVLP)", **AS_HIERO),
+        ReportedRow("Omnivore features + spectral clustering", "raw_spectral", **AS_HIERO),
+        ReportedRow("EgoVLP features + spectral clustering", "raw_spectral", **AS_HIERO),
+    )
+}
+
+
+def printed(file: str, *methods: str | ReportedRow, note: str = SAME_FOR_ALL) -> Reported:
+    """Return what a file reports of some methods, in this order."""
+    rows = [MADE.get(one, ReportedRow(one)) if isinstance(one, str) else one for one in methods]
+    return Reported(FOLDER / f"{file}.csv", rows, note)
+
+
+def made(method: str, **changes: object) -> ReportedRow:
+    """Return a reported row that differs from what is usual for its method, such as in the measured ``row``."""
+    return replace(MADE[method], **changes)
