@@ -14,12 +14,6 @@ from rgwot.cli import VERBS, cli, main
 
 HEAVY = ("torch", "numpy", "pandas", "scipy", "sklearn", "zarr", "matplotlib", "snakemake", "av", "decord")
 COMMANDS = {name: cli.commands[name] for name in VERBS}
-TABLES = {
-    "manifest": "video,name,path,annotation,duration_s,fps,width,height,status,reason\n"
-    "0003,a,a.mp4,a.csv,4,30,1,1,ok,\n",
-    "annotations": "video,start_s,end_s,key_step,name\n0003,1,2,1,stir\n",
-    "segments": "video,scope,start_s,end_s,key_step\n0003,task,0,2,1\n0003,task,2,4,2\n",
-}
 
 
 def helped(*verb: str) -> str:
@@ -87,28 +81,3 @@ def test_a_mistake_is_one_line(
     assert words in line
     assert code == 2 or line.startswith("rgwot: ")
     assert line.count("rgwot: ") == (code == 1)
-
-
-def plot(folder: Path, **texts: str) -> list[str]:
-    for name, text in (TABLES | texts).items():
-        (folder / f"{name}.csv").write_text(text)
-    paths = [f"--{name}={folder / f'{name}.csv'}" for name in ("manifest", "annotations")]
-    return ["plot", *paths, f"--segments=ours={folder / 'segments.csv'}", str(folder / "out.pdf")]
-
-
-def test_complete_files_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["rgwot", *plot(tmp_path)])
-    main()
-    assert (tmp_path / "out.png").stat().st_size > 0
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_a_missing_column_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
-    text = "\n".join(line.rpartition(",")[0] for line in TABLES[name].splitlines())
-    column = TABLES[name].splitlines()[0].rpartition(",")[2]
-    code, line = ended(monkeypatch, capsys, *plot(tmp_path, **{name: text}))
-    assert code == 1
-    assert line.startswith(f"rgwot: {tmp_path / f'{name}.csv'}: no column {column}; expected ")
-    assert not (tmp_path / "out.pdf").exists()

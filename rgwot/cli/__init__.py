@@ -32,6 +32,7 @@ VERBS: dict[str, tuple[click.Command, str]] = {
     "verify": (study.verify, "Check a tree of results against its records."),
 }
 
+
 def main() -> None:
     """Run the command line; a user's mistake ends in one line and exit code 1."""
     try:

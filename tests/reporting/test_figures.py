@@ -6,6 +6,7 @@ import matplotlib.colors
 import pandas as pd
 import pytest
 
+from rgwot.records import read_annotations, read_manifest, read_segments
 from rgwot.reporting.figures.segments import segment_bars
 from rgwot.reporting.figures.style import save
 from rgwot.reporting.palette import BACKGROUND_COLOUR, STEP_COLOURS
@@ -65,3 +66,27 @@ def test_videos_without_annotation_show_their_clusters():
 def test_a_task_without_a_usable_video_is_told_in_one_line():
     with pytest.raises(RgwotError, match="title: no usable video among 3"):
         segment_bars(MANIFEST.assign(status="skipped"), TRUTH.iloc[:0], {"ours": prediction()}, "title")
+
+
+FILES = {
+    "manifest": "video,name,path,annotation,duration_s,fps,width,height,status,reason\n"
+    "0003,a,a.mp4,a.csv,4,30,1,1,ok,\n",
+    "annotations": "video,start_s,end_s,key_step,name\n0003,1,2,1,stir\n",
+    "segments": "video,scope,start_s,end_s,key_step\n0003,task,0,2,1\n0003,task,2,4,2\n",
+}
+
+
+def drawn(folder, **texts):
+    for name, text in (FILES | texts).items():
+        (folder / f"{name}.csv").write_text(text)
+    manifest, annotations = read_manifest(folder / "manifest.csv"), read_annotations(folder / "annotations.csv")
+    return segment_bars(manifest, annotations, {"ours": read_segments(folder / "segments.csv")}, "")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_are_drawn_and_a_missing_column_is_named(tmp_path, name):
+    assert len(drawn(tmp_path).axes) == 1
+    text = "\n".join(line.rpartition(",")[0] for line in FILES[name].splitlines())
+    column = FILES[name].splitlines()[0].rpartition(",")[2]
+    with pytest.raises(RgwotError, match=rf"{name}\.csv: no column {column}; expected "):
+        drawn(tmp_path, **{name: text})

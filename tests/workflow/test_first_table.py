@@ -256,12 +256,12 @@ def test_drawing_option_reruns_the_figure_only(egoprocel: Checkout) -> None:
     assert egoprocel.snakemake(figure).returncode == 0
     assert (egoprocel.path / figure).with_suffix(".png").stat().st_size > 0
     assert not egoprocel.plan(figure).jobs
-    rules = egoprocel.path / "workflow/rules/figures.smk"
-    text = rules.read_text(encoding="utf-8")
-    assert "rgwot plot" in text
-    rules.write_text(text.replace("rgwot plot", "rgwot plot --videos 1"), encoding="utf-8")
+    script = egoprocel.path / "workflow/scripts/segment_bars.py"
+    text = script.read_text(encoding="utf-8")
+    assert "        names=" in text
+    script.write_text(text.replace("        names=", "        max_videos=1,\n        names="), encoding="utf-8")
     assert egoprocel.plan(figure, TABLE).jobs == {"segment_bars": 1}
-    rules.write_text(text, encoding="utf-8")
+    script.write_text(text, encoding="utf-8")
 
 
 def test_label_of_a_row_reruns_tables_only(egoprocel: Checkout) -> None:

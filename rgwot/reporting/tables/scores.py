@@ -138,8 +138,7 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
     own = own[own.index.isin(pd.concat([_at(own, place) for place in table.datasets]).index)]
     if own.empty:
         raise RgwotError(
-            f"{where}: found no scores of {row.method}/{row.decoder} on {', '.join(table.places)}; "
-            "evaluate them first"
+            f"{where}: found no scores of {row.method}/{row.decoder} on {', '.join(table.places)}; evaluate them first"
         )
     tasks = {int(str(seed)): set(part["dataset"] + "/" + part["task"]) for seed, part in own.groupby("seed")}
     for seed, found in tasks.items():
