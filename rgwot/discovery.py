@@ -414,7 +414,7 @@ def find(
     if fps is not None and times is not None:
         raise RgwotError("fps and times are both given; expected one of them")
     rate = settings.features.fps if fps is None and times is None else fps
-    every = videos_of(features, times, rate)
+    every = video_features(features, times, rate)
     if EMBEDDING_KINDS[family.embedding].several and len(every) < 2:
         raise RgwotError(f"features: found {len(every)} video, expected at least 2 for the method {run.method!r}")
     # In the order of their ids, as the workflow lists them; which pairs of videos are drawn depends on it.
@@ -455,7 +455,7 @@ def find(
     return Findings(discovery, key_steps, rate, embedded, made, model)
 
 
-def videos_of(features: Videos, times: Times | None, fps: float | str | Fraction | None) -> list[VideoFeatures]:
+def video_features(features: Videos, times: Times | None, fps: float | str | Fraction | None) -> list[VideoFeatures]:
     """Return the features of videos in the order given: arrays as they are kept, and open feature stores.
 
     RgwotError for what is neither an array nor a feature store, two videos of one name, times that do not go with

@@ -100,8 +100,8 @@ def procedure(segments: Path, folder: Path, learner: str, found: bool) -> None:
     Where there is a column scope, rows of the scope task are read.
     """
     from rgwot.procedure import FOUND, deviations, learn
-    from rgwot.procedure.files import read_recordings, write_procedure
     from rgwot.reporting.show import drawn
+    from rgwot.stages.procedure import read_recordings, write_procedure
 
     if found and learner not in FOUND:
         raise RgwotError(f"--found: found the learner {learner}, expected one that allows for it: {', '.join(FOUND)}")

@@ -20,7 +20,7 @@ from rgwot.timing import frame_times, rate_of_times
 
 log = logging.getLogger(__name__)
 
-BLOCK = 64
+FRAMES_PER_BLOCK = 64
 """Frames that are checked at once, the chunk of a store."""
 
 LATE_SHARE, LATE_S = 0.1, 5.0
@@ -149,8 +149,8 @@ def stored_type(read: Callable[[int, int, str], NDArray[Any]], count: int, maps:
     if maps or dtype == "float16":
         return "float16"
     rounding = Rounding()
-    for start in range(0, count, BLOCK):
-        rounding.add(read(start, min(start + BLOCK, count), "float32"))
+    for start in range(0, count, FRAMES_PER_BLOCK):
+        rounding.add(read(start, min(start + FRAMES_PER_BLOCK, count), "float32"))
     return rounding.dtype
 
 
@@ -228,9 +228,9 @@ def array_features(
 
     dtype = stored_type(read, len(array), array.ndim == 4, array.dtype.name)
     x, spread = np.empty(array.shape, dtype=dtype), Spread(dtype)
-    for start in range(0, len(array), BLOCK):
-        maps = read(start, min(start + BLOCK, len(array)), dtype)
+    for start in range(0, len(array), FRAMES_PER_BLOCK):
+        maps = read(start, min(start + FRAMES_PER_BLOCK, len(array)), dtype)
         spread.add(maps)
-        x[start : start + BLOCK] = maps.reshape(-1, *array.shape[1:])
+        x[start : start + FRAMES_PER_BLOCK] = maps.reshape(-1, *array.shape[1:])
     scales = spread.ratio if array.ndim == 2 else None
     return ArrayFeatures(video, x, time_s, end_s, fps, float(fps), scales)
