@@ -24,14 +24,14 @@ def show(table: Path, procedures: Path | None, names: Path | None) -> None:
     """
     from rgwot.paths import PROCEDURE, name_of
     from rgwot.reporting.show import procedure_lines
-    from rgwot.reporting.targets import find, in_terminal, load
+    from rgwot.reporting.targets import find, in_terminal, load_targets
 
     if table.is_dir():
         click.echo("\n".join(procedure_lines(table, names)))
         return
     if (table.parent / name_of(PROCEDURE)).is_file():
         raise RgwotError(f"{table}: found a file of key steps, expected their folder; rgwot show {table.parent}")
-    tables = load().tables
+    tables = load_targets().tables
     # A row lies in a folder of its table's name.
     shown = find("table", table.parent.name if table.parent.name in tables else table.stem, tables)
     click.echo(in_terminal(shown, table))

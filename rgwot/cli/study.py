@@ -25,10 +25,10 @@ def init(folder: Path, videos: Path | None) -> None:
 
     Writes nothing if one of its files is there already.
     """
-    from rgwot.study.shipped import FILES, start_study
+    from rgwot.study.shipped import STUDY_FILES, start_study
 
     tasks = start_study(folder, videos)
-    click.echo(f"{folder}: wrote {', '.join(FILES)}")
+    click.echo(f"{folder}: wrote {', '.join(STUDY_FILES)}")
     for task, what in tasks.items():
         click.echo(f"Task {task}: {what}")
     if not tasks:

@@ -51,7 +51,7 @@ def circles(tally: Tally, wanted: NDArray[np.bool_]) -> tuple[str, ...]:
     return (f"key steps {', '.join(found)} come before each other in a circle; its weakest needs are dropped",)
 
 
-ABOVE = 0.8
+COUNTED_SHARE = 0.8
 
 
 def chain(tally: Tally) -> Needs:
@@ -72,7 +72,7 @@ def intersection(tally: Tally) -> Needs:
     return surest(tally, tally.both.astype(np.float64), (tally.both > 0) & (tally.agree == tally.both))
 
 
-def precedence(tally: Tally, above: float = ABOVE) -> Needs:
+def precedence(tally: Tally, above: float = COUNTED_SHARE) -> Needs:
     """Let l need k where k comes before l in more than a share ``above`` of the videos that have both.
 
     Relations are taken from the largest share on, none that closes a circle.

@@ -29,7 +29,7 @@ from rgwot.study.shipped import TABLES
 from rgwot.study.study import Study
 
 #: Files of a study with tables of its own, beside its ``config.yaml``.
-OWN = Path("tables")
+OWN_TABLES = Path("tables")
 _PACKAGE = "rgwot_tables"
 _ID = re.compile(r"[a-z][a-z0-9_]*")
 
@@ -41,7 +41,7 @@ class Targets(NamedTuple):
     figures: Mapping[str, Figure]
 
 
-def load(folders: Sequence[Path] = (OWN, TABLES)) -> Targets:
+def load_targets(folders: Sequence[Path] = (OWN_TABLES, TABLES)) -> Targets:
     """Return what the functions of the files in some folders make, spelt as they stand there.
 
     Raises
@@ -118,7 +118,7 @@ def targets(study: Study) -> Targets:
                 raise RgwotError(f"{kind} {name!r}: {error}") from None
         return found
 
-    loaded = load()
+    loaded = load_targets()
     return Targets(named("table", loaded.tables), named("figure", loaded.figures))
 
 
@@ -141,7 +141,7 @@ def find(kind: str, name: str, known: Mapping[str, Any]) -> Any:
     return known[name]
 
 
-def write_table(study: Study, name: str, output: Path, row: str | None = None) -> None:
+def write_table_files(study: Study, name: str, output: Path, row: str | None = None) -> None:
     """Write the CSV of a table, or of one of its rows, with Markdown and LaTeX beside it."""
     shown = table(study, name)
     if isinstance(shown, (Hyperparameters, Runtime)):

@@ -29,7 +29,7 @@ PROFILE = ROOT / "profiles" / "default"
 #: What a new study is made from.
 STARTER = ROOT / "workflow" / "start"
 #: The files of a new study, and what they are made from.
-FILES = {"config.yaml": "config.yaml", "Snakefile": "Snakefile", ".gitignore": "gitignore"}
+STUDY_FILES = {"config.yaml": "config.yaml", "Snakefile": "Snakefile", ".gitignore": "gitignore"}
 
 
 def start_study(folder: Path, videos: Path | None = None) -> dict[str, str]:
@@ -43,7 +43,7 @@ def start_study(folder: Path, videos: Path | None = None) -> dict[str, str]:
         When one of the files is there already, or the folder of videos is not, or is that of one task. Nothing is
         written then.
     """
-    for name in FILES:
+    for name in STUDY_FILES:
         if os.path.lexists(folder / name):
             raise RgwotError(f"{folder / name}: exists; expected a folder without it; nothing was written")
     if videos is not None and not videos.is_dir():
@@ -52,7 +52,7 @@ def start_study(folder: Path, videos: Path | None = None) -> dict[str, str]:
         )
     tasks = _look(folder / "videos" if videos is None else videos)
     root = "videos" if videos is None else Path(os.path.relpath(videos, folder)).as_posix()
-    for name, template in FILES.items():
+    for name, template in STUDY_FILES.items():
         text = (STARTER / template).read_text(encoding="utf-8")
         # JSON's quotes are YAML's, too.
         write_text(text.replace("root: videos", f"root: {json.dumps(root, ensure_ascii=False)}"), folder / name)

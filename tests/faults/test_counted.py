@@ -10,7 +10,7 @@ from videos import write_video
 
 from rgwot.datasets.manifest import write_manifest
 from rgwot.reporting.tables.scores import write_table
-from rgwot.reporting.targets import load
+from rgwot.reporting.targets import load_targets
 from rgwot.stages.decode import decode_trivial
 from rgwot.stages.evaluate import evaluate
 
@@ -34,7 +34,7 @@ def rows_with(folder: Path, bad: int) -> pd.DataFrame:
     decoded, diagnostics = folder / "keysteps/segments.csv", folder / "keysteps/diagnostics.json"
     scores = folder / "seed0.csv"
     evaluate(manifest, segments, decoded, diagnostics, scores, IDENTITY, 2, 2)
-    write_table(load().tables["demo"], [scores], output, "one_label")
+    write_table(load_targets().tables["demo"], [scores], output, "one_label")
     return pd.read_csv(output)
 
 

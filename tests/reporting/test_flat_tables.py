@@ -11,7 +11,7 @@ from table_helpers import write_run
 from rgwot.reporting.tables.hyperparameters import Hyperparameters
 from rgwot.reporting.tables.runtime import Runtime
 from rgwot.reporting.tables.table import Place, Reported, Row
-from rgwot.reporting.targets import load
+from rgwot.reporting.targets import load_targets
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.study import Study
 
@@ -65,7 +65,7 @@ def test_values_that_cannot_be_set_are_those_of_the_code():
     from rgwot.losses.cross_entropy import _PROBABILITY_FLOOR
     from rgwot.transport.fused_gromov_wasserstein import solve
 
-    path = load().tables["hyperparameters"].parameters
+    path = load_targets().tables["hyperparameters"].parameters
     fixed = pd.read_csv(path, dtype=str, keep_default_na=False).set_index("parameter")
     parameters = inspect.signature(solve).parameters
     assert fixed.loc["outer", "rgwot-parity"] == str(parameters["parity_outer"].default)

@@ -17,11 +17,11 @@ from rgwot.reporting.tables.hyperparameters import Hyperparameters
 from rgwot.reporting.tables.runtime import Runtime
 from rgwot.reporting.tables.scores import write_table
 from rgwot.reporting.tables.table import Table
-from rgwot.reporting.targets import load
+from rgwot.reporting.targets import load_targets
 from rgwot.study.study import Study
 
 REPORTED = REPOSITORY / "workflow/reported"
-TABLES = load().tables
+TABLES = load_targets().tables
 DATASETS = {
     "CMU-MMAC": "cmu_mmac", "EGTEA-GAZE+": "egtea_gaze", "MECCANO": "meccano", "EPIC-Tents": "epic_tents",
     "PC Assembly": "pc_assembly", "PC Disassembly": "pc_disassembly", "ProceL": "procel", "CrossTask": "crosstask",

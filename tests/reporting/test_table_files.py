@@ -17,7 +17,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.study.shipped import TABLES
 from rgwot.study.study import Study
 
-LOADED = targets.load()
+LOADED = targets.load_targets()
 
 
 def test_the_tables_of_the_repository():
@@ -135,9 +135,9 @@ def test_a_study_adds_a_table_by_a_function_in_a_file(tmp_path, monkeypatch):
 def test_a_file_of_the_same_name_replaces_that_of_the_package(tmp_path):
     text = (TABLES / "rows.py").read_text(encoding="utf-8")
     folder = written(tmp_path, text.replace("Constant baseline", "One label"), "rows")
-    assert targets.load([folder, TABLES]).tables["egoprocel"].row("one_label").label == "One label"
+    assert targets.load_targets([folder, TABLES]).tables["egoprocel"].row("one_label").label == "One label"
     # It leaves nothing behind.
-    assert targets.load() == LOADED
+    assert targets.load_targets() == LOADED
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_file_of_the_same_name_replaces_that_of_the_package(tmp_path):
 )  # fmt: skip
 def test_a_mistake_in_a_file_is_one_line(tmp_path, text, said):
     with pytest.raises(RgwotError, match=said) as caught:
-        targets.load([written(tmp_path, HEAD + text), TABLES])
+        targets.load_targets([written(tmp_path, HEAD + text), TABLES])
     assert "\n" not in str(caught.value)
 
 

@@ -18,7 +18,7 @@ from rgwot.reporting.tables.scores import (
     write_table,
 )
 from rgwot.reporting.tables.table import Place, Table
-from rgwot.reporting.targets import load
+from rgwot.reporting.targets import load_targets
 from rgwot.runtime.errors import RgwotError
 
 
@@ -198,7 +198,7 @@ def test_reported_rows_carry_their_protocol_and_stand_first(frame):
 
 
 def test_every_reported_number_is_read_with_the_protocol_that_it_was_made_with():
-    tables = [one for one in load().tables.values() if isinstance(one, Table)]
+    tables = [one for one in load_targets().tables.values() if isinstance(one, Table)]
     rows = {table.id: {row["method"]: row for row in reported_rows(table)} for table in tables}
     assert {name: row["protocol"] for name, row in rows["egoprocel"].items()} == {
         "RGWOT": "micro_video", "VAOT": "micro_video", "OPEL": "macro_video", "CnC": "macro_task",

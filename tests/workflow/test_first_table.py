@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from checkouts import Checkout
 
-from rgwot.reporting.targets import load
+from rgwot.reporting.targets import load_targets
 
 pytestmark = pytest.mark.slow
 
@@ -81,7 +81,9 @@ def test_columns(table: pd.DataFrame) -> None:
 def test_a_dataset_is_the_mean_over_its_tasks(table: pd.DataFrame, scores: pd.DataFrame) -> None:
     measured = table[table["kind"] == "measured"].set_index(["method", *CELL])
     names = {
-        (row.method, row.decoder): row.id for row in load().tables["egoprocel"].rows if row.id in set(table["method"])
+        (row.method, row.decoder): row.id
+        for row in load_targets().tables["egoprocel"].rows
+        if row.id in set(table["method"])
     }
     assert len(measured) == len(names) * len(CELLS)
     expected = (

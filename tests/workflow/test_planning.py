@@ -8,9 +8,9 @@ from pathlib import Path
 
 from checkouts import REPOSITORY, SMALL, Checkout, run
 
-from rgwot.reporting.targets import load
+from rgwot.reporting.targets import load_targets
 
-TABLES, FIGURES = load()
+TABLES, FIGURES = load_targets()
 
 
 def test_every_named_target_can_be_planned(planned: Checkout) -> None:

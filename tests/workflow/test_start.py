@@ -14,7 +14,7 @@ from checkouts import REPOSITORY, Said, run, synthesise
 
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.jobs import long_trainings, replaced
-from rgwot.study.shipped import DEFAULTS, FILES, PROFILE, SNAKEFILE, snakemake_command, start_study
+from rgwot.study.shipped import DEFAULTS, PROFILE, SNAKEFILE, STUDY_FILES, snakemake_command, start_study
 from rgwot.study.study import Study
 
 QUIET = ("--cores", "1", "--quiet", "rules", "--")
@@ -32,7 +32,7 @@ def test_what_is_there_stays(tmp_path: Path) -> None:
     said = rgwot(tmp_path, "init", "a study", "--videos", "my videos")
     assert said.returncode == 0, said.text
     study = tmp_path / "a study"
-    assert {path.name for path in study.iterdir()} == set(FILES)
+    assert {path.name for path in study.iterdir()} == set(STUDY_FILES)
     entry = yaml.safe_load((study / "config.yaml").read_text(encoding="utf-8"))["datasets"]["mine"]
     assert (study / entry["root"]).resolve() == tmp_path / "my videos"
     assert entry["root"] == "../my videos"

@@ -12,7 +12,7 @@ from synthetic_trees.crosstask import annotated_rows
 
 from rgwot.datasets.names import video_id
 from rgwot.records import read_annotations, read_manifest
-from rgwot.reporting.targets import load
+from rgwot.reporting.targets import load_targets
 
 LAYOUTS = ("procel", "crosstask")
 SECONDS = 4.0
@@ -66,7 +66,7 @@ def test_every_row_is_made(checkout: Checkout) -> None:
     assert made.returncode == 0, made.text[-4000:]
     table = pd.read_csv(checkout.path / "results/tables/third_person.csv")
     measured = table[table["kind"] == "measured"]
-    rows = [row.id for row in load().tables["third_person"].rows]
+    rows = [row.id for row in load_targets().tables["third_person"].rows]
     assert measured.groupby("method").size().to_dict() == dict.fromkeys(rows, 16)
     assert (measured[[f"{dataset}_task_runs" for dataset in LAYOUTS]] == 1).all(axis=None)
     assert (measured["n_videos"] == 4).all()

@@ -16,7 +16,7 @@ from rgwot.reporting.figures.videos import Array, OfTasks, Side, TaskLabels, Tas
 
 #: Of the mass of a frame, the least share that is drawn as a line to its partner.
 DRAWN = 0.1
-MARKERS = ("o", "^")
+TWO_MARKERS = ("o", "^")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +98,7 @@ def _scatter(axis: Axes, pair: tuple[Side, Side], labels: TaskLabels, run: Plann
     videos = [read_embeddings(run.at(paths.EMBEDDINGS)).videos[side.video] for side in pair]
     points = two_dimensions(np.concatenate([video.embedding for video in videos]))
     start = 0
-    for marker, side, video in zip(MARKERS, pair, videos, strict=True):
+    for marker, side, video in zip(TWO_MARKERS, pair, videos, strict=True):
         own = points[start : start + len(video.time_s)]
         start += len(video.time_s)
         steps = labels.at(side.video, video.time_s)
@@ -108,7 +108,7 @@ def _scatter(axis: Axes, pair: tuple[Side, Side], labels: TaskLabels, run: Plann
                 own[steps == step, 0], own[steps == step, 1], marker=marker, s=9 if step else 5, linewidths=0.25,
                 c=style["facecolor"], edgecolors="#000000" if step else "#999999", zorder=2 if step else 1,
             )  # fmt: skip
-    for marker, name in zip(MARKERS, ("X", "Y"), strict=True):
+    for marker, name in zip(TWO_MARKERS, ("X", "Y"), strict=True):
         axis.scatter([], [], marker=marker, s=12, c="#FFFFFF", edgecolors="#000000", linewidths=0.5, label=name)
     axis.legend(loc="best", handletextpad=0.1, borderpad=0.1)
     axis.set_title("(b) → learn one embedding")

@@ -29,7 +29,7 @@ TIME = ("#C7E9C0", "#74C476", "#238B45", "#00341A")
 #: Fewer frames than this have no neighbourhoods to draw.
 LEAST = 5
 #: Characters of a name above a panel at most.
-NAME = 26
+LONGEST_TITLE = 26
 BLOCK = 256
 
 
@@ -89,8 +89,8 @@ class Tsne(Figure):
         used = []
         for axis, video, features in zip(axes.flat, plan.shown, plan.files, strict=False):
             used.append(self._panel(axis, open_store(features), colours))
-            task = "" if video.task == video.dataset else f"\n{short(video.task, NAME)}"
-            axis.set_title(f"{video.label}{task}\n{short(video.video, NAME)}", fontsize=7)
+            task = "" if video.task == video.dataset else f"\n{short(video.task, LONGEST_TITLE)}"
+            axis.set_title(f"{video.label}{task}\n{short(video.video, LONGEST_TITLE)}", fontsize=7)
         for axis in axes.flat[len(plan.shown) :]:
             axis.set_axis_off()
         bar = drawn.colorbar(

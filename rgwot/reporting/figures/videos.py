@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 #: Settings of the block ``ot`` that the solver of RGWOT reads.
 PROBLEM = {"alpha", "epsilon", "rho", "r", "zeta", "solver", "virtual", "max_iterations", "tolerance"}
 #: Characters of the name of a video at most.
-NAME = 40
+LONGEST_VIDEO_NAME = 40
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class TaskLabels:
     def name(self, video: str) -> str:
         """Return what a video is called, cut where it is long, and how long the video is."""
         row = self.manifest[self.manifest["video"] == video].iloc[0]
-        return f"{short(str(row['name']), NAME)} ({row['duration_s']:.0f} s)"
+        return f"{short(str(row['name']), LONGEST_VIDEO_NAME)} ({row['duration_s']:.0f} s)"
 
     def choose(self, wanted: Sequence[str], count: int, among: Collection[str], least: int = 1) -> list[str]:
         """Return the annotated videos to draw ``among`` some: those wanted first, then in the order of the manifest.

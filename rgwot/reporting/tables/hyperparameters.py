@@ -18,7 +18,7 @@ from rgwot.study.study import Study
 if TYPE_CHECKING:
     import pandas as pd
 
-REPORTED_COLUMNS = ("name", "value", "source", "note")
+PRINTED_COLUMNS = ("name", "value", "source", "note")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,7 @@ class Hyperparameters(AnyTable):
         frame = read_csv(self.parameters, [name for name in self.columns if name != "source"], {})
         for method in self.methods:
             frame[method] = frame[method].where(frame[method] != "", _resolved(study, method, frame["key"]))
-        printed = read_csv(self.reported.file, REPORTED_COLUMNS, {})
+        printed = read_csv(self.reported.file, PRINTED_COLUMNS, {})
         for name in frame["reported"]:
             if name and (count := (printed["name"] == name).sum()) != 1:
                 raise RgwotError(f"{self.reported.file}: found {count} rows {name!r}, expected one for {self.id!r}")

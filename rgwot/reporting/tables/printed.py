@@ -25,7 +25,7 @@ OWN_RULES = {"hiero": "cnc"}
 MAX_COLUMNS, TERMINAL_COLUMNS = 12, 6
 #: Share of collapsed runs from which a cell is marked with an X, as the paper marks a method that collapsed.
 DEGENERATE_SHARE = 0.5
-COLLAPSED = "X"
+COLLAPSED_MARK = "X"
 
 
 class Form(NamedTuple):
@@ -66,13 +66,13 @@ class Value(NamedTuple):
     def text(self, form: Form) -> str:
         """Return the value as text, with an X where it stands for collapsed runs, or with how many collapsed."""
         if math.isnan(self.mean):
-            return COLLAPSED if self.degenerate else form.missing
+            return COLLAPSED_MARK if self.degenerate else form.missing
         deviation = "" if math.isnan(self.deviation) else f"{form.plus_minus}{self.deviation:.1f}"
         text = f"{self.mean:.1f}{deviation}"
         if self.degenerate:
-            return f"{COLLAPSED} ({text})"
+            return f"{COLLAPSED_MARK} ({text})"
         if self.collapsed:
-            text = f"{text} ({self.collapsed}/{self.runs} {COLLAPSED})"
+            text = f"{text} ({self.collapsed}/{self.runs} {COLLAPSED_MARK})"
         return form.best.format(text) if self.best else text
 
 
@@ -110,15 +110,15 @@ class Grid(NamedTuple):
 
 
 #: A protocol, and what happens to background.
-Block = tuple[str, str]
+ColumnGroup = tuple[str, str]
 
 
-def block_title(block: Block) -> str:
+def block_title(block: ColumnGroup) -> str:
     """Name a block."""
     return "{}, {} background".format(*block)
 
 
-def make_grid(table: Table, frame: pd.DataFrame, block: Block, max_columns: int = MAX_COLUMNS) -> Grid:
+def make_grid(table: Table, frame: pd.DataFrame, block: ColumnGroup, max_columns: int = MAX_COLUMNS) -> Grid:
     """Choose the cells of a printed table.
 
     Measured rows are in the order of the table, and the best of each column is marked, trivial baselines included: they
