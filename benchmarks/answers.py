@@ -26,7 +26,7 @@ from pages import CONFIGS, HOUSE, REPORT, RESULTS, make, options_of, renew, tabl
 from similarity import background_yardsticks
 
 from rgwot.config.configuration import Config, load_config, read_files
-from rgwot.evaluation.background import Detection
+from rgwot.evaluation.protocols import Detection
 from rgwot.records import read_scores
 from rgwot.runtime.files import write_json
 

@@ -28,8 +28,8 @@ from numpy.typing import ArrayLike
 from pages import HOUSE, REPORT, RESULTS, make, options_of, renew, table
 
 from rgwot.config.configuration import Config, load_config, read_files
-from rgwot.evaluation.background import Detection
 from rgwot.evaluation.graphs import edge_scores, mean_distance, needs_of, restricted, set_scores, share_interval
+from rgwot.evaluation.protocols import Detection
 from rgwot.keysteps.ordering import order_of_segments
 from rgwot.procedure import FOUND, Event, Procedure, Recording, deviations, learn, recordings_from_segments
 from rgwot.procedure import LEARNERS as OURS

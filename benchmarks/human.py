@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rgwot.config.configuration import Config
-from rgwot.config.synthetic import SynthSettings
+from rgwot.config.configuration import Config, SynthSettings
 from rgwot.runtime.errors import RgwotError
 from rgwot.synthetic.plan import VideoPlan, plan
 from rgwot.synthetic.timelines import Piece, Timeline, TimelineSegment, compose, floor_ms, present, whole_frames

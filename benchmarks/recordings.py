@@ -38,8 +38,7 @@ from rgwot.config.configuration import load_config, read_file, read_files
 from rgwot.config.experiments import Experiments, family_of, join_id, split_id
 from rgwot.config.methods import DECODERS, EMBEDDING_KINDS
 from rgwot.config.settings import Settings, build
-from rgwot.evaluation.order import order_distance
-from rgwot.evaluation.protocols import PROTOCOLS, score
+from rgwot.evaluation.protocols import PROTOCOLS, order_distance, score
 from rgwot.features.index import open_stores
 from rgwot.keysteps.extended import extended
 from rgwot.keysteps.interface import Frames, directions

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.embedding.pooled import spatial_means, unit_rows
-from rgwot.evaluation.background import Detection, detection
+from rgwot.evaluation.protocols import Detection, detection
 from rgwot.features.store import open_store
 from rgwot.records import read_annotations, read_manifest
 from rgwot.timing import parse_rate, truth_labels

@@ -184,7 +184,7 @@ def _bundle(findings: Findings, X: Videos, times: Times | None) -> bytes:
     stores = _stores_of(X, times, lambda axes: validated(ImportSettings, {"axes": axes, **when}, "features"))
     model = None
     if findings.model is not None:
-        from rgwot.stages.model import model_bytes
+        from rgwot.stages.train import model_bytes
 
         model = model_bytes(findings.model)
     about, parts = bundle_of(

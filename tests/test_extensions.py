@@ -12,8 +12,7 @@ from typing import get_type_hints
 import pytest
 
 from rgwot.blocks import Block
-from rgwot.config.methods import CLUSTERING, EMBEDDING_KINDS, LOSSES
-from rgwot.config.registry import load
+from rgwot.config.methods import CLUSTERING, EMBEDDING_KINDS, LOSSES, load
 from rgwot.config.settings import defaults
 
 MINE = """

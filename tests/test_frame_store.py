@@ -12,8 +12,7 @@ import pytest
 from PIL import Image
 from videos import number, picture
 
-from rgwot.config.configuration import load_config
-from rgwot.config.layouts import LAYOUTS
+from rgwot.config.configuration import LAYOUTS, load_config
 from rgwot.datasets.finding import find, layout_module
 from rgwot.datasets.manifest import write_manifest
 from rgwot.features.extract import extract

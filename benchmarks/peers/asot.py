@@ -40,8 +40,7 @@ from rgwot.keysteps.meanfield import decoded
 from rgwot.losses.settings import structure_radius
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.limits import one_thread
-from rgwot.transport.costs import relative_positions
-from rgwot.transport.structure import neighbour_sum
+from rgwot.transport.costs import neighbour_sum, relative_positions
 
 #: What the released code does to videos and steps, that of VASOT too.
 RELEASED: Mapping[str, Any] = {"asot.pad": True, "asot.by_root": True, "asot.capped": False}

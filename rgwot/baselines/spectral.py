@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.keysteps.fuzzifier import centred
+from rgwot.keysteps.fuzzy_cmeans import centred
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.kmeans import decode_kmeans, kmeans, nearest_centre, restore_kmeans
 

@@ -23,8 +23,7 @@ from rgwot.datasets.names import stem_of
 from rgwot.embedding.interface import EmbeddedVideo, EmbedVideo
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps import collapse
-from rgwot.keysteps.decode import Labelling, labelled, no_background, order_of
-from rgwot.keysteps.doubts import doubts
+from rgwot.keysteps.decode import Labelling, doubts, labelled, no_background, order_of
 from rgwot.keysteps.extended import restored
 from rgwot.keysteps.interface import Decoded, Predict
 from rgwot.keysteps.ordering import format_order
@@ -166,8 +165,8 @@ def restore(bundle: Bundle) -> Restored:
 def _model(bundle: Bundle) -> EmbedVideo:
     import torch
 
-    from rgwot.embedding.model import embed_by_model
-    from rgwot.stages.model import parse_model
+    from rgwot.embedding.encoder import embed_by_model
+    from rgwot.stages.train import parse_model
 
     try:
         model = parse_model(bundle.parts[MODEL])

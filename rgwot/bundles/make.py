@@ -80,8 +80,8 @@ def make_bundle(
     else:
         import torch
 
-        from rgwot.embedding.model import embed_by_model
-        from rgwot.stages.model import load_model
+        from rgwot.embedding.encoder import embed_by_model
+        from rgwot.stages.train import load_model
 
         embedding = embed_by_model(load_model(model_path), seen[0].fps, torch.device("cpu"), 1)
     _check_embedding(embedding, embedded, seen, embeddings_zarr)

@@ -12,11 +12,67 @@ from pydantic import Field, PlainSerializer, field_validator, model_validator
 from rgwot.blocks import Block
 from rgwot.config.extensions import load_extensions
 from rgwot.config.importing import ImportedFeatures
-from rgwot.config.layouts import EITHER, FEATURES_ALONE, LAYOUTS
 from rgwot.config.settings import Rate, Settings, flatten, validated
-from rgwot.config.synthetic import SynthSettings
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import read_yaml
+
+
+class SynthSettings(Block):
+    """What a synthetic dataset consists of; the levels are the means of EgoProceL's 16 tasks."""
+
+    layout: Literal["folder"] = Field("folder", description="folder: one folder per task")
+    tasks: tuple[str, ...] = Field(("assembly",), min_length=1, description="tasks to write")
+    K: int = Field(7, ge=2, le=40, description="key steps of a task")
+    n_videos: int = Field(10, ge=1, description="videos per task")
+    min_s: float = Field(40.0, gt=1.0, description="shortest clip, seconds")
+    max_s: float = Field(90.0, gt=1.0, description="longest clip, seconds")
+    foreground: float = Field(0.38, gt=0.02, le=1.0, description="mean share of a clip that is a key step")
+    missing: float = Field(0.12, ge=0.0, le=0.6, description="share of the key steps absent from a video")
+    repeated: float = Field(0.49, ge=0.0, le=0.8, description="1 - distinct steps / step segments, pooled over videos")
+    order_distance: float = Field(
+        0.13,
+        ge=0.0,
+        le=0.5,
+        description="mean normalised Kendall distance between the step orders of two videos",
+    )
+    min_piece_s: float = Field(0.8, gt=0.0, description="shortest step segment, seconds; shrinks in very short clips")
+    max_share: float = Field(
+        0.25,
+        gt=0.0,
+        le=1.0,
+        description="largest share of a task's step time one step may hold (at least 1.1 / K)",
+    )
+    width: int = Field(320, ge=64, multiple_of=2, description="frame width, pixels")
+    height: int = Field(240, ge=64, multiple_of=2, description="frame height, pixels")
+    seed: int = Field(0, ge=0, description="one seed for the ground truth and the pictures")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.max_s < self.min_s:
+            raise ValueError(f"max_s = {self.max_s:g} is below min_s = {self.min_s:g}")
+        if len(set(self.tasks)) != len(self.tasks):
+            raise ValueError(f"tasks are named twice: {', '.join(self.tasks)}")
+        return self
+
+
+LAYOUTS: Mapping[str, str] = {
+    "folder": "one folder per task",
+    "egoprocel": "the whole EgoProceL tree, 16 tasks",
+    "features": "features without videos, one folder per task",
+    "packed": "features of all videos in one archive, with its table of segments",
+    "frame_labels": "features with a line of annotation per frame, as FACT, MS-TCN and ASOT have them",
+    "procel": "ProceL as released, 12 tasks",
+    "procel_csv": "ProceL converted to EgoProceL's columns",
+    "procel_stepfirst": "ProceL converted to CrossTask's columns",
+    "crosstask": "the CrossTask release, 18 tasks",
+}
+
+FEATURES_ALONE = ("features", "packed", "frame_labels")
+"""Layouts of features without videos."""
+
+EITHER = ("egoprocel", "crosstask")
+"""Layouts in which features may take the place of the videos."""
+
 
 LAYOUT_OPTIONS = {
     "view", "subset", "strict", "unannotated", "drop_rows", "frames_fps", "tier", "labels_fps", "pattern", "background",

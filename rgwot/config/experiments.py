@@ -13,8 +13,7 @@ from functools import cache
 from typing import Any
 
 from rgwot.config.configuration import Config
-from rgwot.config.methods import DECODERS, FAMILIES, LOSSES, Family, without_effect
-from rgwot.config.registry import NAME_PATTERN
+from rgwot.config.methods import DECODERS, FAMILIES, LOSSES, NAME_PATTERN, Family, without_effect
 from rgwot.config.settings import EXECUTION, Settings, build, defaults, flatten, known_blocks
 from rgwot.runtime.errors import RgwotError, nearest
 

@@ -31,13 +31,13 @@ from rgwot.config.methods import (
     EMBEDDING_KINDS,
     FAMILIES,
     LOSSES,
+    NAME_PATTERN,
     TRIVIAL,
     Decoder,
     Embedding,
     Family,
     Loss,
 )
-from rgwot.config.registry import NAME_PATTERN
 from rgwot.config.settings import ADDED_BLOCKS, BLOCKS, defaults
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 

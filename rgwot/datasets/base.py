@@ -118,7 +118,7 @@ class Options:
 
 
 class Layout(Protocol):
-    """A module that reads one layout of `rgwot.config.layouts.LAYOUTS`."""
+    """A module that reads one layout of `rgwot.config.configuration.LAYOUTS`."""
 
     OPTIONS: frozenset[str]  #: names of the `Options` it uses
     EXPECTED: str  #: the tree expected below the root, in a few words for messages

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
-from rgwot.config.layouts import LAYOUTS
+from rgwot.config.configuration import LAYOUTS
 from rgwot.datasets.arrays import OPENERS, open_array
 from rgwot.datasets.base import Found, FoundTask, Layout, Options
 from rgwot.datasets.names import VIDEO_SUFFIXES

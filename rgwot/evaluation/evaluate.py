@@ -11,10 +11,17 @@ import numpy as np
 import pandas as pd
 
 from rgwot.columns import CELL, SCOPES, SCORE_COLUMNS
-from rgwot.evaluation.background import background_detection, score_fixed
 from rgwot.evaluation.metrics import IntArray
-from rgwot.evaluation.order import order_distance
-from rgwot.evaluation.protocols import ALSO, BACKGROUNDS, PROTOCOLS, SEGMENTATION, score
+from rgwot.evaluation.protocols import (
+    ALSO,
+    BACKGROUNDS,
+    PROTOCOLS,
+    SEGMENTATION,
+    background_detection,
+    order_distance,
+    score,
+    score_fixed,
+)
 from rgwot.evaluation.segmental import score_segmentation
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import (
@@ -120,7 +127,7 @@ def score_table(
     Tidy rows ``protocol,background,label_rule,metric,value``. With background every protocol also has
     ``background_precision``, ``background_recall`` and ``background_f1`` of key step 0. Only protocols of scope
     ``task`` have ``order_distance`` and, with background, ``precision_fixed``, ``recall_fixed``, ``f1_fixed`` and
-    ``iou_fixed``, where key step 0 is background and nothing else (`rgwot.evaluation.background`). The metrics of
+    ``iou_fixed``, where key step 0 is background and nothing else (`rgwot.evaluation.protocols`). The metrics of
     ``segmentation`` are those of `rgwot.evaluation.segmental`.
     """
     columns = n_clusters + says_background

@@ -12,8 +12,7 @@ from collections.abc import Set as AbstractSet
 import numpy as np
 from scipy.special import betaincinv
 
-from rgwot.evaluation.background import Detection, counted
-from rgwot.evaluation.order import kendall_distance
+from rgwot.evaluation.protocols import Detection, counted, kendall_distance
 
 START, END = "START", "END"
 Step = int | str
@@ -95,7 +94,7 @@ def mean_distance(order: Sequence[int], orders: Iterable[Sequence[int]]) -> floa
     """Return the mean normalised Kendall distance of an order from others, 0 to 1; NaN where there is no pair.
 
     The others say which pairs count; a pair that ``order`` does not have costs 1/2
-    (`rgwot.evaluation.order.kendall_distance`).
+    (`rgwot.evaluation.protocols.kendall_distance`).
 
     >>> mean_distance([1, 2, 3], [[1, 2, 3], [2, 1, 3], [4, 1]])
     0.27777777777777773

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,87 @@ from rgwot.evaluation.metrics import (
     micro,
     strict,
 )
+
+
+def mean_positions(labels: npt.ArrayLike, positions: npt.ArrayLike) -> dict[int, tuple[int, int]]:
+    """Return for every label the sum of its frames' positions and their number.
+
+    The mean position is kept as a fraction so that two steps tie only when they truly do. Frames are evenly
+    spaced in time, so ordering by mean position is ordering by mean normalised time.
+
+    >>> mean_positions([4, 4, 2], [0, 2, 5])
+    {2: (5, 1), 4: (2, 2)}
+    """
+    values, where = np.asarray(labels, dtype=np.int64), np.asarray(positions, dtype=np.int64)
+    return {
+        int(label): (int(where[values == label].sum()), int((values == label).sum())) for label in np.unique(values)
+    }
+
+
+def _compare(first: tuple[int, int] | None, second: tuple[int, int] | None) -> int:
+    """Return -1, 0 or 1: which mean comes first; 0 when they tie or one is missing."""
+    if first is None or second is None:
+        return 0
+    difference = first[0] * second[1] - second[0] * first[1]
+    return (difference > 0) - (difference < 0)
+
+
+def kendall_distance(true: Mapping[int, tuple[int, int]], predicted: Mapping[int, tuple[int, int]]) -> float:
+    """Return the normalised Kendall distance of two orders of the true steps.
+
+    Over all pairs of true steps that the truth orders: 0 when the prediction orders them alike, 1 when the
+    other way round, 1/2 when it does not order them, because one is missing from it or both have the same
+    mean (Fagin et al., "Comparing top k lists", 2003, with p = 1/2). So 0 is the same order, 0.5 no
+    information, 1 reversed. Without the penalty an answer that names one step only would look perfect.
+
+    Arguments map a step to (sum, count) of its frame positions, as from `mean_positions`; predicted steps that are not
+    true steps are ignored. NaN when the truth orders no pair.
+
+    Examples
+    --------
+    >>> kendall_distance({1: (0, 1), 2: (5, 1), 3: (9, 1)}, {2: (1, 1), 1: (2, 1), 3: (3, 1)})
+    0.3333333333333333
+    >>> kendall_distance({1: (0, 1), 2: (5, 1)}, {1: (0, 1)})
+    0.5
+    """
+    penalties = []
+    for a, b in combinations(sorted(true), 2):
+        expected = _compare(true[a], true[b])
+        if expected:
+            found = _compare(predicted.get(a), predicted.get(b))
+            penalties.append((1 - expected * found) / 2)
+    return float(np.mean(penalties)) if penalties else float("nan")
+
+
+def order_distance(
+    truths: Sequence[npt.ArrayLike],
+    predictions: Sequence[npt.ArrayLike],
+    n_key_steps: int,
+    n_clusters: int,
+    background: str = "with",
+) -> float:
+    """Return the mean over videos of the Kendall distance between predicted and true order of the key steps.
+
+    Clusters become key steps by one matching over all videos of the task. Within a video, steps are ordered
+    by the mean normalised time of their frames. Background has no place in an order. Without background only
+    the frames of a key step are seen, in the matching and in the means.
+
+    Arguments are those of `rgwot.evaluation.protocols.score` for a protocol of scope ``task``. Returns a value in
+    [0, 1]: 0 same order, 0.5 no information, 1 reversed; NaN when no video has two true steps.
+    """
+    pairs = kept_frames(truths, predictions, background)
+    if not any(len(g) for g, _, _ in pairs):
+        return float("nan")
+    step_of = pooled_matching(pairs, n_key_steps, n_clusters, background)
+    distances = []
+    for truth_labels, prediction_labels, positions in pairs:
+        true = {step: mean for step, mean in mean_positions(truth_labels, positions).items() if step > 0}
+        found = mean_positions(prediction_labels, positions)
+        predicted = {step_of[label]: mean for label, mean in found.items() if label in step_of}
+        distances.append(kendall_distance(true, predicted))
+    finite = [distance for distance in distances if not np.isnan(distance)]
+    return float(np.mean(finite)) if finite else float("nan")
+
 
 BACKGROUNDS = ("with", "without")
 
@@ -201,3 +283,128 @@ def pooled_matching(
     classes, clusters = match(contingency(*unit(truth, prediction, n_key_steps, n_clusters, background)))
     first = 0 if background == "with" else 1
     return {int(names[k]): int(g) + first for g, k in zip(classes, clusters, strict=True) if k < len(names)}
+
+
+class Detection(NamedTuple):
+    """Precision, recall and F1 of what was found, each in [0, 1]; NaN where there is nothing to divide by."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+class FixedResult(NamedTuple):
+    """Scores with key step 0 tied to background, each in [0, 1]."""
+
+    precision: float
+    recall: float
+    f1: float
+    iou: float
+
+
+def detection(true: npt.ArrayLike, predicted: npt.ArrayLike) -> Detection:
+    """Score which frames are found: P = TP / (TP + FP), R = TP / (TP + FN), F1 = 2TP / (2TP + FP + FN).
+
+    Of (T,) bool each. Precision is NaN where nothing is predicted, recall where nothing is true. F1 is 0 in either
+    case, and NaN only where both are so: whoever finds nothing of what is there scores 0.
+
+    Examples
+    --------
+    >>> detection([True, True, False, False], [True, False, False, False])
+    Detection(precision=1.0, recall=0.5, f1=0.6666666666666666)
+    >>> detection([True, False], [False, False])
+    Detection(precision=nan, recall=0.0, f1=0.0)
+    """
+    is_true, is_predicted = np.asarray(true, dtype=np.bool_), np.asarray(predicted, dtype=np.bool_)
+    return counted(int(is_true.sum()), int(is_predicted.sum()), int((is_true & is_predicted).sum()))
+
+
+def counted(n_true: int, n_found: int, both: int) -> Detection:
+    """Return the scores of ``n_found`` of which ``both`` are among the ``n_true`` that there are."""
+    nan = float("nan")
+    return Detection(
+        both / n_found if n_found else nan,
+        both / n_true if n_true else nan,
+        2 * both / (n_true + n_found) if n_true + n_found else nan,
+    )
+
+
+def background_detection(
+    truths: Sequence[npt.ArrayLike], predictions: Sequence[npt.ArrayLike], said: bool
+) -> Detection:
+    """Score key step 0 against true background, the frames of all videos together.
+
+    Background means the same in every video, so videos are pooled whether or not their clusters mean the same.
+
+    Parameters
+    ----------
+    truths, predictions
+        One array (T_v,) per video: true key steps (0 background) and predicted labels.
+    said
+        Whether key step 0 means background. Where it does not, a predicted 0 is an ordinary cluster, and no
+        frame is called background.
+    """
+    truth, prediction = _pool(truths), _pool(predictions)
+    return detection(truth == 0, (prediction == 0) & said)
+
+
+def match_fixed(overlap: npt.ArrayLike) -> Matching:
+    """Match class 0 with cluster 0, and the others one to one so that their total overlap is largest.
+
+    ``overlap`` (G, K + 1) counts frames, G >= 2, K >= 1; row 0 is true background, column 0 key step 0. Returns
+    min(G - 1, K) + 1 pairs in order of class.
+
+    Examples
+    --------
+    Key step 0 covers step 1 better than background, and stays with background:
+
+    >>> match_fixed([[1, 5, 0], [6, 0, 2]])
+    Matching(classes=array([0, 1]), clusters=array([0, 2]))
+    """
+    classes, clusters = match(np.asarray(overlap)[1:, 1:])
+    return Matching(np.r_[0, classes + 1].astype(np.int64), np.r_[0, clusters + 1].astype(np.int64))
+
+
+def score_fixed(
+    protocol: Protocol,
+    truths: Sequence[npt.ArrayLike],
+    predictions: Sequence[npt.ArrayLike],
+    n_key_steps: int,
+    n_clusters: int,
+    said: bool,
+) -> FixedResult:
+    """Score the videos of one task with background, key step 0 being background and the K clusters steps.
+
+    An answer that never says background gets nothing for background: under ``macro_task`` its class counts 0,
+    under ``strict_task`` all its frames are wrong.
+
+    Parameters
+    ----------
+    protocol
+        Of scope ``task``; its ratios are taken, its matching is replaced by `match_fixed`.
+    truths, predictions, said
+        As in `background_detection`.
+    n_key_steps, n_clusters
+        K_gt and K, both without background.
+
+    Examples
+    --------
+    >>> from rgwot.evaluation.protocols import PROTOCOLS
+    >>> strict = PROTOCOLS["strict_task"]
+    >>> score_fixed(strict, [[0, 0, 0, 1]], [[0, 0, 4, 4]], n_key_steps=1, n_clusters=1, said=True).f1
+    0.75
+    >>> score_fixed(strict, [[0, 0, 0, 1]], [[4, 4, 4, 4]], n_key_steps=1, n_clusters=1, said=False).f1
+    0.25
+    """
+    truth, prediction = _pool(truths), _pool(predictions)
+    background = (prediction == 0) & said
+    names, clusters = np.unique(prediction[~background], return_inverse=True)
+    columns = np.zeros(truth.shape, dtype=np.int64)
+    columns[~background] = clusters + 1
+    overlap = contingency(truth, columns, n_key_steps + 1, n_clusters + 1)
+    precision, recall, iou = protocol.score(overlap, match_fixed(overlap))
+    return FixedResult(precision, recall, f1(precision, recall), iou)
+
+
+def _pool(labels: Sequence[npt.ArrayLike]) -> IntArray:
+    return np.concatenate([np.asarray(part, dtype=np.int64) for part in labels])

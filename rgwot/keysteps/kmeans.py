@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from rgwot.keysteps.fuzzifier import centred
-from rgwot.keysteps.fuzzy_cmeans import squared_distances
+from rgwot.keysteps.fuzzy_cmeans import centred, squared_distances
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 
 RESTARTS = 4

@@ -85,7 +85,7 @@ def embed(
     model = None
     if model_path is not None:
         # Not at the top: a method without an encoder need not wait for PyTorch.
-        from rgwot.stages.model import load_model
+        from rgwot.stages.train import load_model
 
         model = load_model(model_path)
         for key, value in model["features"].items():
@@ -144,8 +144,8 @@ def embedder(
         # Of embeddings without an encoder, the one that does not depend on the scales of the channels.
         standardised = FAMILIES[split_id(name)[0]].embedding == "whitened"
     else:
-        from rgwot.embedding.model import embed_by_model
-        from rgwot.runtime.device import resolve_device
+        from rgwot.embedding.encoder import embed_by_model
+        from rgwot.runtime.tensors import resolve_device
 
         name, number = method or "trained", int(model["seed"] if seed is None else seed)
         held_out, notes = model.get("held_out", ()), model.get("notes", [])

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import io
+import json
 import logging
 import os
+import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,24 +18,113 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from rgwot.config.methods import EMBEDDING_KINDS, LOSSES
-from rgwot.config.registry import blocks, load
+from rgwot.config.methods import EMBEDDING_KINDS, LOSSES, blocks, load
 from rgwot.config.settings import EXECUTION, Settings
 from rgwot.embedding.bank import FeatureBank
-from rgwot.embedding.encoder import Encoder, seeded
+from rgwot.embedding.encoder import Encoder, embed_by_model, seeded
 from rgwot.embedding.interface import VideoFeatures
 from rgwot.embedding.loop import Recipe, Record, Trainer, per_second
-from rgwot.embedding.model import embed_by_model
 from rgwot.embedding.sampler import Stream, draw_videos, generator
 from rgwot.embedding.settings import EncoderSettings
 from rgwot.features.index import common_attributes, open_stores
 from rgwot.losses.settings import structure_radius
 from rgwot.paths import HISTORY, MACHINE, MODEL, name_of
-from rgwot.runtime.device import hardware, resolve_device
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_json, write_rows, write_tensors
 from rgwot.runtime.progress import Progress
-from rgwot.stages.resume import Checkpoint, stop_requested
+from rgwot.runtime.provenance import remake
+from rgwot.runtime.tensors import UnreadableTensors, hardware, load_tensors, resolve_device
+
+
+def load_model(path: Path) -> dict[str, Any]:
+    """Read ``model.pt``.
+
+    Raises
+    ------
+    RgwotError
+        When there is no such file or it is not a model of this library.
+    """
+    try:
+        return parse_model(path.read_bytes())
+    except FileNotFoundError:
+        raise RgwotError(f"{path}: no such model; expected one that the workflow trained") from None
+    except RgwotError as error:
+        raise RgwotError(f"{path}: {error}; train again; {remake(path)}") from None
+
+
+def parse_model(content: bytes) -> dict[str, Any]:
+    """Read a model from the bytes of its file; RgwotError where they are no model of this library."""
+    try:
+        model = load_tensors(io.BytesIO(content))
+    except UnreadableTensors as error:
+        raise RgwotError(f"not a readable model ({error.why})") from None
+    if not isinstance(model, dict) or not {"encoder", "architecture", "settings", "features", "seed"} <= set(model):
+        raise RgwotError("not a model of this library")
+    return model
+
+
+def model_bytes(model: Mapping[str, Any]) -> bytes:
+    """Return a model as the bytes of its file."""
+    written = io.BytesIO()
+    torch.save(dict(model), written)
+    return written.getvalue()
+
+
+class Checkpoint:
+    """The state of one run, in ``.resume/<digest>/`` next to its output directory: no declared output.
+
+    ``identity`` is everything the result depends on, as JSON values; a run with another one has another checkpoint.
+    """
+
+    def __init__(self, output_dir: Path, identity: Any) -> None:
+        text = json.dumps(identity, sort_keys=True)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        self.path = output_dir.parent / ".resume" / digest / "state.pt"
+
+    def load(self) -> dict[str, Any] | None:
+        """Return the state saved last, or None; also where it cannot be read, as after a loss of power."""
+        if not self.path.exists():
+            return None
+        try:
+            state: dict[str, Any] = load_tensors(self.path)
+        except UnreadableTensors as error:
+            log.warning("%s; starting again", error)
+            return None
+        return state
+
+    def save(self, state: dict[str, Any]) -> None:
+        """Replace the saved state."""
+        write_tensors(state, self.path)
+
+    def remove(self) -> None:
+        """Remove the saved state, and the side directory when no other run uses it."""
+        self.path.unlink(missing_ok=True)
+        for directory in (self.path.parent, self.path.parent.parent):
+            with contextlib.suppress(OSError):
+                directory.rmdir()
+
+
+@contextlib.contextmanager
+def stop_requested() -> Iterator[Callable[[], int]]:
+    """Turn SIGTERM and SIGINT into a question: the yielded function returns the signal received, or 0.
+
+    A second signal acts as usual.
+    """
+    received = [0]
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def note(number: int, _frame: object) -> None:
+        received[0] = number
+        signal.signal(number, before[signal.Signals(number)])
+
+    for number in before:
+        signal.signal(number, note)
+    try:
+        yield lambda: received[0]
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
 
 log = logging.getLogger(__name__)
 

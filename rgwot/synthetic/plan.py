@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rgwot.config.synthetic import SynthSettings
+from rgwot.config.configuration import SynthSettings
 from rgwot.synthetic.looks import step_names, task_look
 from rgwot.synthetic.timelines import Timeline, parametric
 

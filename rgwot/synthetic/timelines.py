@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.config.synthetic import SynthSettings
+from rgwot.config.configuration import SynthSettings
 
 FPS = 30
 """Frames per second of clips, where a layout knows no other rate; clip lengths are whole numbers of these frames."""

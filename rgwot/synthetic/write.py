@@ -14,7 +14,7 @@ from pathlib import Path
 
 import av
 
-from rgwot.config.synthetic import SynthSettings
+from rgwot.config.configuration import SynthSettings
 from rgwot.runtime.files import replacing, write_text
 from rgwot.runtime.progress import Progress
 from rgwot.synthetic.looks import task_look

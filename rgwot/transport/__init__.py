@@ -6,11 +6,19 @@ the weights of the alignment loss; :func:`solve` is the solver alone, and the re
 
 from __future__ import annotations
 
-from rgwot.transport.costs import add_virtual_frame, cosine_cost, relative_positions, squared_distance, temporal_prior
+from rgwot.transport.costs import (
+    add_virtual_frame,
+    cosine_cost,
+    relative_positions,
+    squared_distance,
+    structure_matrix_x,
+    structure_matrix_y,
+    structure_product,
+    temporal_prior,
+)
 from rgwot.transport.fused_gromov_wasserstein import TransportResult, solve
 from rgwot.transport.matching import FrameAlignment, align_frames, matched_frames
 from rgwot.transport.sinkhorn import sinkhorn
-from rgwot.transport.structure import structure_matrix_x, structure_matrix_y, structure_product
 
 __all__ = [
     "FrameAlignment",

@@ -19,9 +19,8 @@ import torch
 from torch import Tensor
 
 from rgwot.losses.settings import structure_radius
-from rgwot.transport.semidual import tangent_part
-from rgwot.transport.sinkhorn import sinkhorn
-from rgwot.transport.structure import structure_product
+from rgwot.transport.costs import structure_product
+from rgwot.transport.sinkhorn import sinkhorn, tangent_part
 
 Solver = Literal["converged", "parity"]
 AnyState = TypeVar("AnyState", bound=tuple[Tensor, ...])
@@ -109,7 +108,7 @@ def solve(
     parity_outer, parity_inner : int
         Loop counts of ``parity``; the public code uses 25 and 1.
     length : int, optional
-        Of :func:`~rgwot.transport.structure.structure_product`.
+        Of :func:`~rgwot.transport.costs.structure_product`.
 
     Raises
     ------

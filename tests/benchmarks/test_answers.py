@@ -18,7 +18,7 @@ from rgwot.columns import SCORE_COLUMNS
 from rgwot.config.configuration import load_config, read_files
 from rgwot.config.experiments import Experiments, split_id
 from rgwot.config.methods import DECODERS, FAMILIES
-from rgwot.evaluation.background import Detection, detection
+from rgwot.evaluation.protocols import Detection, detection
 
 ROOT = Path(__file__).parents[2]
 TASKS = [Task("a", "tea"), Task("b", "tea"), Task("c", "soup")]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from layout_helpers import pairs, touch
 
-from rgwot.config.layouts import LAYOUTS
+from rgwot.config.configuration import LAYOUTS
 from rgwot.datasets.finding import find, layout_module, no_task
 from rgwot.runtime.errors import RgwotError
 

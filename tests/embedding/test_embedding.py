@@ -13,14 +13,13 @@ from phases import FPS
 
 from rgwot.config.methods import FAMILIES
 from rgwot.config.settings import Settings, build
-from rgwot.embedding import model
-from rgwot.embedding.model import encoder_of
+from rgwot.embedding import encoder as model
+from rgwot.embedding.encoder import encoder_of
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.embed import embed
 from rgwot.stages.embedded import read_embeddings
-from rgwot.stages.model import load_model
-from rgwot.stages.train import train
+from rgwot.stages.train import load_model, train
 
 LENGTHS = {"a%20b": 9, "empty": 0, "c": 23}
 

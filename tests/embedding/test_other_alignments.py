@@ -18,15 +18,13 @@ from torch import Tensor, nn
 from rgwot.config.methods import FAMILIES, LOSSES
 from rgwot.config.settings import Settings
 from rgwot.embedding.bank import FeatureBank
-from rgwot.embedding.encoder import seeded
+from rgwot.embedding.encoder import encoder_of, seeded
 from rgwot.embedding.loop import Recipe, Terms, Trainer, objective
-from rgwot.embedding.model import encoder_of
 from rgwot.features.index import open_stores
 from rgwot.losses.cidm import cidm_loss
 from rgwot.losses.interface import PairBatch
 from rgwot.runtime.errors import RgwotError
-from rgwot.stages.model import load_model
-from rgwot.stages.train import build_encoder, recipe_of, train
+from rgwot.stages.train import build_encoder, load_model, recipe_of, train
 
 Make = Callable[..., Settings]
 TRANSPORT = ("vava", "opel", "opel-gaussian")

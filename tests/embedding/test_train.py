@@ -23,8 +23,7 @@ from rgwot.embedding.loop import Record, Trainer, objective
 from rgwot.features.index import open_stores
 from rgwot.losses.interface import PairBatch
 from rgwot.runtime.errors import RgwotError
-from rgwot.stages.resume import Checkpoint
-from rgwot.stages.train import build_encoder, inactive_prior, recipe_of, train
+from rgwot.stages.train import Checkpoint, build_encoder, inactive_prior, recipe_of, train
 
 Make = Callable[..., Settings]
 

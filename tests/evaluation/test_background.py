@@ -8,8 +8,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from rgwot.evaluation.background import background_detection, detection, match_fixed, score_fixed
-from rgwot.evaluation.protocols import PROTOCOLS, score
+from rgwot.evaluation.protocols import PROTOCOLS, background_detection, detection, match_fixed, score, score_fixed
 
 MACRO, STRICT = PROTOCOLS["macro_task"], PROTOCOLS["strict_task"]
 # Two videos; of 6 frames of background key step 0 finds 4, and it takes one frame of step 2 for background.

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from rgwot.evaluation.order import kendall_distance, mean_positions, order_distance
+from rgwot.evaluation.protocols import kendall_distance, mean_positions, order_distance
 
 
 def run(*labels, length=4):

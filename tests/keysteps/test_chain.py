@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rgwot.keysteps.chain import (
+from rgwot.keysteps.graphcut import (
     LabelMetric,
     edge_weights,
     energy,

@@ -16,8 +16,7 @@ from rgwot.config.settings import build
 from rgwot.embedding.arrays import Spread, scales_differ
 from rgwot.features.importing import import_features
 from rgwot.features.store import open_store
-from rgwot.keysteps.decode import NO_BACKGROUND
-from rgwot.keysteps.doubts import doubts
+from rgwot.keysteps.decode import NO_BACKGROUND, doubts
 from rgwot.stages.decode import decode
 
 SOUND: dict[str, Any] = {

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from rgwot.keysteps.fuzzifier import auto_fuzzifier, direction_eigenvalue, largest_fuzzifier
+from rgwot.keysteps.fuzzy_cmeans import auto_fuzzifier, direction_eigenvalue, largest_fuzzifier
 
 
 @pytest.mark.parametrize("k", [3, 5, 7])

@@ -5,8 +5,15 @@ import pytest
 from numpy.typing import NDArray
 from with_defaults import fuzzy_cmeans
 
-from rgwot.keysteps.fuzzifier import WHOLE, auto_fuzzifier, centred, direction_eigenvalue
-from rgwot.keysteps.fuzzy_cmeans import FuzzyCMeans, alternate, memberships
+from rgwot.keysteps.fuzzy_cmeans import (
+    WHOLE,
+    FuzzyCMeans,
+    alternate,
+    auto_fuzzifier,
+    centred,
+    direction_eigenvalue,
+    memberships,
+)
 
 Array = NDArray[np.float64]
 

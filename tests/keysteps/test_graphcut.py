@@ -11,8 +11,7 @@ from with_defaults import decode_by
 from rgwot.config.methods import DecodeSettings
 from rgwot.config.settings import Settings
 from rgwot.keysteps import graphcut
-from rgwot.keysteps.chain import LabelMetric, edge_weights, energy, label_distance, minimise_chain
-from rgwot.keysteps.graphcut import expand_labels
+from rgwot.keysteps.graphcut import LabelMetric, edge_weights, energy, expand_labels, label_distance, minimise_chain
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.keysteps.settings import GraphcutSettings
 

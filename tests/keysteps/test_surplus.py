@@ -7,8 +7,7 @@ import pytest
 
 from rgwot.config.methods import CLUSTERING
 from rgwot.config.settings import Settings
-from rgwot.keysteps.background import keep_clusters, key_step_clusters, likeness
-from rgwot.keysteps.extended import extended
+from rgwot.keysteps.extended import extended, keep_clusters, key_step_clusters, likeness
 from rgwot.keysteps.interface import NO_CLUSTER, Frames
 
 

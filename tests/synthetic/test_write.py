@@ -14,7 +14,7 @@ import pytest
 from pydantic import ValidationError
 from scripted import script_command
 
-from rgwot.config.synthetic import SynthSettings
+from rgwot.config.configuration import SynthSettings
 from rgwot.synthetic.looks import task_look
 from rgwot.synthetic.plan import plan, video_names
 from rgwot.synthetic.scenes import Scene

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
-from rgwot.config.synthetic import SynthSettings
+from rgwot.config.configuration import SynthSettings
 from rgwot.synthetic.timelines import FPS, Timeline, TimelineSegment
 
 Content: TypeAlias = "str | bytes"

@@ -20,7 +20,7 @@ from typing import Any
 import forked_jobs
 from synthetic_trees import TreeSettings, task_places, write_tree
 
-from rgwot.config.synthetic import SynthSettings
+from rgwot.config.configuration import SynthSettings
 from rgwot.datasets.registry import datasets, tasks_of
 from rgwot.synthetic.write import write_dataset
 

@@ -12,7 +12,7 @@ import pytest
 from checkouts import Checkout
 from videos import write_scene
 
-from rgwot.config.synthetic import SynthSettings
+from rgwot.config.configuration import SynthSettings
 from rgwot.stages.procedure import read_procedure
 from rgwot.synthetic.looks import task_look
 from rgwot.synthetic.plan import plan

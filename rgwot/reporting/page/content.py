@@ -19,7 +19,7 @@ from rgwot import __version__, paths
 from rgwot.columns import CELL
 from rgwot.evaluation.agreement import Agreement
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
-from rgwot.keysteps.doubts import SAME, seeds_differ
+from rgwot.keysteps.decode import SAME, seeds_differ
 from rgwot.keysteps.ordering import order_of_segments, rank_procedures
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.paths import Run, Tree

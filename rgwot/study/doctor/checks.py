@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rgwot.config.extractors import extractor, missing_checkpoint
-from rgwot.config.registry import load
+from rgwot.config.methods import load
 from rgwot.datasets.arrays import holding_file, other_columns
 from rgwot.datasets.feature_files import doubted_times, in_place_of_video, measure, open_features
 from rgwot.features.settings import FeatureSettings

@@ -125,7 +125,7 @@ def test_missing_features_made_elsewhere(tea: Path, tmp_path: Path) -> None:
 def test_synthetic_trees_are_clean(tmp_path: Path, layout: str, dataset: str, task: str) -> None:
     from synthetic_trees import TreeSettings, write_tree
 
-    from rgwot.config.synthetic import SynthSettings
+    from rgwot.config.configuration import SynthSettings
     from rgwot.synthetic.write import write_dataset
 
     values = {"layout": layout, "n_videos": 2, "min_s": 4, "max_s": 5, "width": 64, "height": 64}
