@@ -123,7 +123,7 @@ class Embedding(Entry):
 
 @dataclass(frozen=True)
 class Decoder(Entry):
-    """A way to make key steps from embeddings (`rgwot.keysteps.interface.Decoder`), or if ``trivial`` without any.
+    """A way to make key steps from embeddings (`rgwot.keysteps.interface.Decode`), or if ``trivial`` without any.
 
     ``restore`` labels other videos by what was learned; ``overrides`` are its changes to the defaults.
     """

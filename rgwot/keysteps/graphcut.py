@@ -16,7 +16,6 @@ from rgwot.keysteps.settings import FuzzySettings, GraphcutSettings
 
 LabelMetric = Literal["potts", "linear"]
 UnaryPer = Literal["second", "sample", "frame_pair"]
-Floats = NDArray[np.float64]
 
 
 def label_distance(K: int, metric: LabelMetric) -> NDArray[np.int64]:
@@ -37,7 +36,7 @@ def unary_weight(unary: float, per: UnaryPer, features_fps: float, native_fps: f
     return unary / features_fps if per == "second" else unary * native_fps / 2 / features_fps
 
 
-def edge_weights(lengths: Sequence[int], weight: float, joined: bool) -> Floats:
+def edge_weights(lengths: Sequence[int], weight: float, joined: bool) -> NDArray[np.float64]:
     """Return w (T - 1,): ``weight`` between neighbours in one video, 0 across the border of two unless ``joined``.
 
     ``lengths`` are the samples of each video in the order of the chain, at least 1 each.
@@ -159,7 +158,7 @@ def expand_labels(unary: NDArray[Any], weights: NDArray[Any], metric: LabelMetri
 def decode_graphcut(
     frames: Frames, K: int, generator: np.random.Generator, fuzzy: FuzzySettings, cut: GraphcutSettings
 ) -> Decoded:
-    """Cluster softly, then cut: the decoder ``graphcut`` (see `rgwot.keysteps.interface.Decoder`).
+    """Cluster softly, then cut: the decoder ``graphcut`` (see `rgwot.keysteps.interface.Decode`).
 
     The exact minimum is always computed as well, in O(T K); the relative gap of the chosen solver goes to the
     facts.
