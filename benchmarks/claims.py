@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 from bootstrap import FAILS, HOLDS, UNKNOWN, judge
-from pages import CONFIGS, HOUSE, REPORT, RESULTS, make, options_of, renew
+from pages import CONFIGS, HOUSE, REPORT, RESULTS, make, options_of, renew, study_of
 
 from rgwot import paths
 from rgwot.records import read_history, read_scores
@@ -25,7 +25,6 @@ from rgwot.reporting.tables.printed import PRINTED_RULE
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_csv
 from rgwot.study.datasets import tasks
-from rgwot.study.study import Study
 
 RECORD, PAGE = RESULTS / "claims.csv", REPORT / "claims.md"
 COLUMNS = (
@@ -225,15 +224,15 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="+", default=[], help="datasets of the configuration")
     options = parser.parse_args()
     began = time.perf_counter()
-    study = Study.read(tuple(HOUSE / config for config in CONFIGS))
+    groups = {} if options.datasets else GROUPS
+    datasets = options.datasets or [dataset for group in groups.values() for dataset in group]
+    study = study_of(CONFIGS, datasets, options.cores)
     # In real time a window of frames is as published.
     own = {"cnc": ("cnc", "graphcut")} if options.datasets else {}
     experiments = {
         name: (study.experiments.method(method), study.experiments.decoder(decoder, method))
         for name, (method, decoder) in {**EXPERIMENTS, **own}.items()
     }
-    groups = {} if options.datasets else GROUPS
-    datasets = options.datasets or [dataset for group in groups.values() for dataset in group]
     places = [(dataset, task) for dataset in datasets for task in tasks(study, dataset)]
     lines = []
     for claim in CLAIMS:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
-from pages import CONFIGS, HOUSE, REPORT, RESULTS, make, options_of, renew
+from pages import CONFIGS, HOUSE, REPORT, RESULTS, make, options_of, renew, study_of
 
 from rgwot.reporting.tables.forms import pipe
 from rgwot.reporting.tables.metrics import METRICS
@@ -168,8 +168,8 @@ def main() -> None:
     parser.add_argument("--configfile", nargs="+", default=[], help="more configuration")
     options = parser.parse_args()
     configs = [*CONFIGS, *options.configfile]
-    study = Study.read(tuple(HOUSE / config for config in configs))
     began = time.perf_counter()
+    study = study_of(configs, options.datasets, options.cores)
     tables = [table_of(name, study, options.datasets) for name in ("methods", "methods_segments")]
     targets = dict.fromkeys(file for table in tables for file in table.scores(study))
     if done := make(targets, options.cores, configs):

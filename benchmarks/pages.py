@@ -12,6 +12,7 @@ from pathlib import Path
 from human import render, rendered
 
 from rgwot.runtime.files import write_text
+from rgwot.study.study import Study
 
 HOUSE = Path(__file__).resolve().parents[1]
 RESULTS, REPORT = HOUSE / "benchmarks" / "results", HOUSE / "benchmarks" / "report"
@@ -24,6 +25,15 @@ def options_of(description: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 1, help="jobs at a time")
     return parser
+
+
+def study_of(configs: Sequence[str], datasets: Iterable[str], cores: int) -> Study:
+    """Return the study of files of configuration, with the clips of datasets that follow people.
+
+    These are rendered here, where they are missing, because targets are found by the files of the videos.
+    """
+    render([name for name in rendered() if name in datasets], cores)
+    return Study.read(tuple(HOUSE / config for config in configs))
 
 
 def make(targets: Iterable[str], cores: int, configs: Sequence[str]) -> int:
