@@ -28,7 +28,7 @@ CELLS = list(itertools.product(PROTOCOLS, ("with", "without"), ("exact", "cnc"))
 CELL = ["protocol", "background", "label_rule"]
 MANIFEST = ["video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason"]
 # What planning may list after a change of the number of key steps: decoding and what follows.
-AFTER_DECODING = {"decode", "decode_trivial", "evaluate", "table_row", "table"}
+AFTER_DECODING = {"decode", "decode_trivial", "evaluate", "table"}
 AFTER_FEATURES = AFTER_DECODING - {"decode_trivial"} | {"train", "embed"}
 
 
@@ -235,7 +235,7 @@ def test_learning_rate_reruns_training_and_what_follows(egoprocel: Checkout, con
     assert set(jobs) == AFTER_FEATURES
     # The trained row; raw features and trivial answers stay.
     assert jobs["train"] == jobs["embed"] == jobs["decode"] == jobs["evaluate"] == TASKS
-    assert jobs["table_row"] == 1
+    assert jobs["table"] == 1
 
 
 def test_one_dataset_alone(egoprocel: Checkout, configured: Callable[[str], str]) -> None:
