@@ -11,6 +11,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from importlib import import_module, invalidate_caches
@@ -51,38 +52,37 @@ def load_targets(folders: Sequence[Path] = (OWN_TABLES, TABLES)) -> Targets:
     """
     tables: dict[str, AnyTable] = {}
     figures: dict[str, Figure] = {}
-    for where, name, function in _functions(folders):
-        try:
-            made = function()
-        except Exception as error:
-            said = str(error) if isinstance(error, RgwotError) else f"{type(error).__name__}: {first_line(error)}"
-            raise RgwotError(f"{where}: {said}") from error
-        if not isinstance(made, (AnyTable, Figure)):
-            raise RgwotError(
-                f"{where}: found {type(made).__name__}, expected a table or a figure; begin the name of a helper with _"
-            )
-        if not _ID.fullmatch(name):
-            raise RgwotError(f"{where}: found the name {name!r}, expected a-z, 0-9 and _ alone")
-        if name in (tables if isinstance(made, AnyTable) else figures):
-            raise RgwotError(f"{where}: another file makes {name!r}, too; rename one")
-        title = (inspect.getdoc(function) or name).splitlines()[0].removesuffix(".")
-        made = replace(made, id=name, title=title)
-        if isinstance(made, AnyTable):
-            tables[name] = made
-        else:
-            figures[name] = made
+    with _importable(folders):
+        for where, name, function in _functions(folders):
+            made = _made(where, name, function)
+            if name in (tables if isinstance(made, AnyTable) else figures):
+                raise RgwotError(f"{where}: another file makes {name!r}, too; rename one")
+            if isinstance(made, AnyTable):
+                tables[name] = made
+            else:
+                figures[name] = made
     return Targets(tables, figures)
+
+
+def _made(where: str, name: str, function: Callable[[], Any]) -> AnyTable | Figure:
+    """Return the table or figure that a function makes, with its id and title."""
+    try:
+        made = function()
+    except Exception as error:
+        said = str(error) if isinstance(error, RgwotError) else f"{type(error).__name__}: {first_line(error)}"
+        raise RgwotError(f"{where}: {said}") from error
+    if not isinstance(made, (AnyTable, Figure)):
+        raise RgwotError(
+            f"{where}: found {type(made).__name__}, expected a table or a figure; begin the name of a helper with _"
+        )
+    if not _ID.fullmatch(name):
+        raise RgwotError(f"{where}: found the name {name!r}, expected a-z, 0-9 and _ alone")
+    title = (inspect.getdoc(function) or name).splitlines()[0].removesuffix(".")
+    return replace(made, id=name, title=title)
 
 
 def _functions(folders: Sequence[Path]) -> Iterator[tuple[str, str, Callable[[], Any]]]:
     """Yield the functions that make tables and figures: where each is, its name, and itself."""
-    for name in [name for name in sys.modules if name.split(".")[0] == _PACKAGE]:
-        del sys.modules[name]
-    # One package of all folders, so that a file finds the rows of another one by `from .rows import ...`.
-    package = ModuleType(_PACKAGE)
-    package.__path__ = [str(folder.absolute()) for folder in folders]
-    sys.modules[_PACKAGE] = package
-    invalidate_caches()
     for stem in sorted({path.stem for folder in folders for path in folder.glob("*.py")}):
         path = next(path for folder in folders if (path := folder / f"{stem}.py").exists())
         try:
@@ -93,6 +93,23 @@ def _functions(folders: Sequence[Path]) -> Iterator[tuple[str, str, Callable[[],
             own = inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
             if own and not inspect.signature(value).parameters:
                 yield f"{path}: {name}", name, value
+
+
+@contextmanager
+def _importable(folders: Sequence[Path]) -> Iterator[None]:
+    """Make one package of all folders, so that a file finds the rows of another one by ``from .rows import ...``."""
+    package, before = ModuleType(_PACKAGE), sys.dont_write_bytecode
+    package.__path__ = [str(folder.absolute()) for folder in folders]
+    sys.modules[_PACKAGE] = package
+    # Compiled files would lie in folders of other people, and could be those of a file that changed within a second.
+    sys.dont_write_bytecode = True
+    invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
+        for name in [name for name in sys.modules if name.split(".")[0] == _PACKAGE]:
+            del sys.modules[name]
 
 
 @cache

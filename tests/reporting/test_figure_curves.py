@@ -28,7 +28,7 @@ REPORTED = REPOSITORY / "workflow" / "reported"
 
 def sweep(reported: str = "PC Assembly", tasks: tuple[str, ...] = ("all",)) -> PlannedSweep:
     place = Place("d", "D", reported=reported, reported_tasks=tasks)
-    return PlannedSweep(place, lines={}, untrained={}, levels={}, frames=33, epsilon=0.07, classes=10)
+    return PlannedSweep(place, lines={}, untrained={}, frames=33, epsilon=0.07, classes=10)
 
 
 def test_seeds_are_averaged_over_tasks_and_the_band_spans_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

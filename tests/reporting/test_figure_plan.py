@@ -50,7 +50,7 @@ def test_lines_of_training_videos_are_methods_with_all_videos_last(facts: Study)
     assert lines == dict.fromkeys(("CnC", "OPEL", "VAOT", "RGWOT"), [2, 5, 8, 11, 14, 17])
     assert {run.method for run in sweep.lines["VAOT"][17]} == {"vaot"}
     trivial = {("none", decoder) for decoder in ("one_label", "uniform", "random")}
-    assert {(run.method, run.decoder) for runs in sweep.levels.values() for run in runs} == trivial | {
+    assert {(run.method, run.decoder) for line in sweep.untrained.values() for run in line[0]} == trivial | {
         ("whitened", "meanfield")
     }
 

@@ -21,7 +21,7 @@ rule table_row:
         "../scripts/table.py"
 
 
-rule table:
+use rule table_row as table with:
     input:
         one_line_errors(lambda w: targets.table(STUDY, w.table).files(STUDY)),
     output:
@@ -30,15 +30,8 @@ rule table:
         latex="results/tables/{table}.tex",
     log:
         "results/logs/table/{table}.log",
-    localrule: True
-    conda:
-        "../../envs/evaluate.yaml"
-    resources:
-        **doubled(mem_mb=2000, runtime=30),
     params:
         content=one_line_errors(lambda w: targets.table(STUDY, w.table).content(STUDY)),
         caption=untracked(one_line_errors(lambda w: targets.table(STUDY, w.table).caption(STUDY))),
     message:
         "table: {wildcards.table}"
-    script:
-        "../scripts/table.py"

@@ -79,24 +79,19 @@ class SweepPanel:
 
 @dataclass(frozen=True)
 class PlannedSweep:
-    """Curves by name at one place, those that are trained and those that are not, and the facts of their axis.
-
-    ``levels`` are the runs of answers that need no parameter.
-    """
+    """Curves by name at one place, those that are trained and those that are not, and the facts of their axis."""
 
     place: Place
     lines: Mapping[str, Curve]
     untrained: Mapping[str, Curve]
-    levels: Mapping[str, tuple[PlannedRun, ...]]
     frames: int
     epsilon: float
     classes: int | None
 
     @property
     def runs(self) -> list[PlannedRun]:
-        """The runs behind all levels and curves."""
-        curves: list[Mapping[Any, tuple[PlannedRun, ...]]] = [self.levels]
-        curves += [*self.lines.values(), *self.untrained.values()]
+        """The runs behind all curves."""
+        curves = [*self.lines.values(), *self.untrained.values()]
         return [run for curve in curves for runs in curve.values() for run in runs]
 
 
@@ -113,13 +108,10 @@ class Scored(Figure):
     def __post_init__(self) -> None:
         known("protocol", [self.protocol], PROTOCOLS)
 
-    def read(self, runs: Iterable[PlannedRun]) -> pd.DataFrame:
-        """Read the scores of some runs: a row per run, a column per metric."""
-        return read_runs(runs, {"protocol": self.protocol, "background": "with", "label_rule": "exact"})
-
-    def curve(self, runs: Curve, metric: str) -> pd.DataFrame:
-        """Return the points of a curve."""
-        return curve({value: self.read(own) for value, own in runs.items()}, metric, self.protocol)
+    def read(self, line: Curve) -> dict[float, pd.DataFrame]:
+        """Read the scores behind a curve, by the value of the parameter: a row per run, a column per metric."""
+        how = {"protocol": self.protocol, "background": "with", "label_rule": "exact"}
+        return {value: read_runs(runs, how) for value, runs in line.items()}
 
     def sweeps(self, study: Study, found: Sequence[PlannedSweep], reported: Iterable[ReportedCurve | None]) -> Sweeps:
         """Return the plan of some sweeps."""
@@ -134,8 +126,7 @@ def planned_sweep(
     study: Study,
     place: Place,
     lines: Mapping[str, Sweepable],
-    untrained: Mapping[str, Sweepable] | None = None,
-    levels: Iterable[Row] = (),
+    untrained: Mapping[str, Sweepable],
 ) -> PlannedSweep:
     """Return the runs behind rows that are drawn over a parameter."""
     behind, seeds = tasks_behind(study, [place]), study.config.seeds
@@ -161,8 +152,7 @@ def planned_sweep(
     return PlannedSweep(
         place,
         {name: planned(rows) for name, rows in lines.items()},
-        {name: planned(rows) for name, rows in (untrained or {}).items()},
-        {row.label: planned_runs(row, behind, seeds) for row in levels},
+        {name: planned(rows) for name, rows in untrained.items()},
         used.train.N + (used.ot.virtual == "cost"),
         used.ot.epsilon,
         None if steps is None else steps + 1,
@@ -247,10 +237,11 @@ class Sweep(Scored):
     def _scores(self, axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> None:
         """Draw the metrics of one sweep."""
         (line,) = sweep.lines.values()
+        scores = self.read(line)
         for number, metric in enumerate(self.metrics):
-            draw_curve(axis, self.curve(line, metric), number, METRICS[metric].label)
+            draw_curve(axis, curve(scores, metric, self.protocol), number, METRICS[metric].label)
         for name, other in sweep.untrained.items():
-            found, said = self.curve(other, "f1"), f"{name} answer without training, F1"
+            found, said = curve(self.read(other), "f1", self.protocol), f"{name} answer without training, F1"
             look: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (1, 1.5))}
             axis.plot(found["x"], 100 * found["mean"], zorder=1, label=said, **look)
         if panel.reported is not None:
@@ -363,7 +354,8 @@ class Growth(Scored):
 
     def plan(self, study: Study) -> Sweeps:
         """Return the runs behind all lines and levels."""
-        return self.sweeps(study, [planned_sweep(study, self.dataset, self.lines, levels=self.levels)], [self.reported])
+        levels: dict[str, Sweepable] = {row.label: {0: row} for row in self.levels}
+        return self.sweeps(study, [planned_sweep(study, self.dataset, self.lines, levels)], [self.reported])
 
     def draw(self, plan: Sweeps) -> Drawn:
         """Draw lines of measured scores, levels of answers without training, and what papers report at their size."""
@@ -371,9 +363,9 @@ class Growth(Scored):
         drawn, axes = sheet(height=4.3)
         axis = axes[0, 0]
         for number, (name, line) in enumerate(sweep.lines.items()):
-            draw_curve(axis, self.curve(line, self.metric), number, name)
-        for number, (label, runs) in enumerate(sweep.levels.items()):
-            value = 100 * float(over_tasks(self.read(runs), self.metric, self.protocol).mean())
+            draw_curve(axis, curve(self.read(line), self.metric, self.protocol), number, name)
+        for number, (label, level) in enumerate(sweep.untrained.items()):
+            value = 100 * float(curve(self.read(level), self.metric, self.protocol)["mean"].iloc[0])
             dashes = DASHES[1 + number % (len(DASHES) - 1)]
             axis.axhline(value, label=f"{label} {value:.1f}", color=GREY, linewidth=0.9, linestyle=dashes)
         sizes = {value for line in sweep.lines.values() for value in line}
