@@ -51,9 +51,9 @@ def test_what_is_shown_is_in_the_tables(study: Study) -> None:
         table = table_of(name, study, list(LABELS))
         assert all(row.source for row in table.rows)
         for column in columns:
-            assert column.dataset in table.datasets
+            assert column.dataset in table.places
             assert column.metric in table.metrics
-            assert (column.protocol, column.background) in {(one.protocol, one.background) for one in table.blocks}
+            assert (column.protocol, column.background) in table.blocks
 
 
 def test_the_record_has_these_rows(study: Study) -> None:
