@@ -7,11 +7,9 @@ from snakemake.utils import min_version
 
 from rgwot.config.configuration import read_file
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.shipped import SNAKEFILE, find_commands
+from rgwot.study.shipped import SNAKEFILE
 
 min_version("9.14")
-
-find_commands()
 
 # Before Snakemake reads it, so that what is wrong with the file is reported in one line.
 try:
@@ -68,7 +66,6 @@ rule all:
 
 
 onstart:
-    write_configuration(STUDY.config)
     note_revision(SNAKEFILE.parent)
     announce()
 

@@ -47,7 +47,6 @@ VIEW = f"{RESULTS}/views/{_RUN}.json"
 BUNDLE = f"{RESULTS}/bundles/{_RUN}.rgwot"
 PAGE = f"{RESULTS}/report/{_TASK}.html"
 PAGES = f"{RESULTS}/report/index.html"
-RUN_RECORD = f"{RESULTS}/provenance/{{digest}}.json"
 
 #: Files written by a decoding.
 KEYSTEPS = (SEGMENTS, ORDER, PROCEDURES, PROCEDURE, DEVIATIONS, DIAGNOSTICS)

@@ -16,6 +16,7 @@ from rgwot.runtime.errors import RgwotError
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "workflow" / "scripts"
 Files = Mapping[str, object] | Sequence[object]
+READING = {"reading": {"frames_fps": None, "on_bad_video": "fail"}}
 IDS = {"dataset": "own", "task": "tea"}
 
 

@@ -185,14 +185,15 @@ def manifest_entry(study: Study, dataset: str) -> dict[str, Any]:
 
 
 def import_settings(study: Study, dataset: str) -> dict[str, Any]:
-    """Return the settings, by which the features of a dataset are imported, that are not the defaults."""
-    return imported(study, dataset).model_dump(exclude_defaults=True, exclude={"folder"})
+    """Return the settings by which the features of a dataset are imported, and how its videos are read."""
+    form = imported(study, dataset).model_dump(exclude_defaults=True, exclude={"folder"})
+    return {"form": form, "reading": reading(study, dataset)}
 
 
-def frames_fps(study: Study, dataset: str) -> str | None:
-    """Return the rate of the frames that a dataset stores as pictures; None where its files state it."""
+def reading(study: Study, dataset: str) -> dict[str, Any]:
+    """Return the rate of frames stored as pictures, None where files state it, and what happens to bad videos."""
     rate = study.config.dataset(dataset).frames_fps
-    return None if rate in (None, "file") else str(rate)
+    return {"frames_fps": None if rate in (None, "file") else str(rate), "on_bad_video": study.config.on_bad_video}
 
 
 def task_stamp(study: Study, dataset: str, task: str) -> str:
@@ -256,6 +257,11 @@ def features_of(study: Study, dataset: str, task: str, chosen: Iterable[str]) ->
     """Return the files with the imported features of videos."""
     files = (holding_file(Path(imported_file(study, dataset, task, video))) for video in chosen)
     return list(dict.fromkeys([*map(str, files), *_rates(study, dataset)]))
+
+
+def import_files(study: Study, dataset: str, task: str, chosen: Sequence[str]) -> list[str]:
+    """Return the files that the features of videos are imported from, and the videos."""
+    return list(dict.fromkeys(features_of(study, dataset, task, chosen) + footage_of(study, dataset, task, chosen)))
 
 
 def _rates(study: Study, dataset: str) -> list[str]:

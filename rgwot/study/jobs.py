@@ -22,7 +22,7 @@ from rgwot.evaluation.settings import EvaluationSettings
 from rgwot.features.settings import FeatureSettings
 from rgwot.keysteps.settings import ANNOTATED, resolved_K
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.datasets import MIN_VIDEOS, annotated_steps, plain_path, videos
+from rgwot.study.datasets import MIN_VIDEOS, annotated_steps, footage_of, import_settings, plain_path, reading, videos
 from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study
 
@@ -174,6 +174,13 @@ def tracked_settings(
     return tracked(blocks)
 
 
+def feature_settings(study: Study, dataset: str, task: str) -> dict[str, Any]:
+    """Return what makes the features of a dataset outdated: the settings of their import, or of their extraction."""
+    if study.config.dataset(dataset).imported:
+        return import_settings(study, dataset)
+    return {**tracked_settings(study, "extract", dataset, task), "reading": reading(study, dataset)}
+
+
 def held_out(study: Study, dataset: str, task: str, method: str, videos: Iterable[str]) -> tuple[str, ...]:
     """Return the videos, of all those of a task, that a method must not see before they are scored.
 
@@ -191,6 +198,13 @@ def held_out(study: Study, dataset: str, task: str, method: str, videos: Iterabl
         raise RgwotError(f"{dataset}/{task}: {error}") from None
 
 
+def check_trained(method: str) -> None:
+    """Raise RgwotError for a method that trains no encoder, so that there is no model of it."""
+    family = family_of(method)
+    if not family.trained:
+        raise RgwotError(f"method {method!r}: found no encoder to train; expected one that has, such as rgwot")
+
+
 def reads_annotations(decoder: str) -> bool:
     """Return whether a decoder reads the annotated segments."""
     return split_id(decoder)[0] == ANNOTATED
@@ -200,6 +214,11 @@ def graph_there(dataset: str, task: str) -> list[str]:
     """Return the file with the true task graph of a task if it exists."""
     path = Path(GRAPHS) / dataset / f"{task}.csv"
     return [str(path)] if path.exists() else []
+
+
+def extraction_files(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> list[str]:
+    """Return the files that the features of videos are made from: the videos, and a checkpoint of one's own."""
+    return footage_of(study, dataset, task, chosen) + weights_file(study, dataset)
 
 
 def weights_file(study: Study, dataset: str) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from rgwot import paths
 from rgwot.config.experiments import family_of, split_id
@@ -62,6 +63,12 @@ def _runs_of(
     return tuple(runs)
 
 
+def page_shown(study: Study, dataset: str, task: str) -> dict[str, Any]:
+    """Return what the page of a task shows: its results, as texts, and the column whose groups are compared."""
+    runs = [str(run) for run in page_runs(study, dataset, task)]
+    return {"runs": runs, "groups": page_column(study, dataset, task)}
+
+
 def page_files(study: Study, dataset: str, task: str) -> list[str]:
     """Return the files behind the page of a task, including names of key steps if there are any."""
     tree, column = Tree(RESULTS_FOLDER, dataset, task), page_column(study, dataset, task)
@@ -82,11 +89,10 @@ def page_files(study: Study, dataset: str, task: str) -> list[str]:
     return [str(path) for path in files] + names_there(study, dataset, task)
 
 
-def bars(study: Study, dataset: str, task: str, seed: int) -> dict[str, str]:
+def bars(study: Study, dataset: str, task: str, seed: int) -> list[str]:
     """Return the key steps that the bars of a task show: those of its page that look at the videos, with one seed."""
     tree, runs = Tree(RESULTS_FOLDER, dataset, task), _page_runs(study, dataset, task, (seed,))
-    shown = [run for run in runs if not _trivial(run.decoder)]
-    return {f"{run.method}/{run.decoder}": str(tree.at(paths.SEGMENTS, run)) for run in shown}
+    return [str(tree.at(paths.SEGMENTS, run)) for run in runs if not _trivial(run.decoder)]
 
 
 def names_file(study: Study, dataset: str, task: str) -> str:

@@ -69,11 +69,6 @@ def _look(root: Path) -> dict[str, str]:
     return {task: own.problem or f"{len(own.videos)} videos" for task, own in found.tasks.items()}
 
 
-def find_commands() -> None:
-    """Let jobs find the ``rgwot`` of this environment, activated or not; the environment of a rule takes precedence."""
-    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-
-
 def snakemake_command(arguments: Sequence[str]) -> list[str]:
     """Return the command that runs the workflow here: Snakemake with these arguments.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,24 +10,6 @@ from typing import Any
 
 from rgwot.config.configuration import Config, load_config, read_files
 from rgwot.config.experiments import Experiments
-from rgwot.paths import RUN_RECORD, at
-from rgwot.runtime.files import write_json
-
-
-def configuration_path(config: Config) -> Path:
-    """Return where the jobs of a run read its configuration, a file named by its content."""
-    content = config.model_dump_json(by_alias=True)
-    return at(RUN_RECORD, digest=hashlib.sha256(content.encode()).hexdigest()[:12])
-
-
-def write_configuration(config: Config) -> None:
-    """Write the configuration of a run for its jobs.
-
-    When a run starts, and never in a dry run. A workflow that has rgwot as a module calls it in its own ``onstart``.
-    """
-    path = configuration_path(config)
-    if not path.exists():
-        write_json(config.model_dump(by_alias=True, mode="json"), path)
 
 
 @dataclass(frozen=True, eq=False)

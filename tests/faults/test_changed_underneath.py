@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from scripted import run_script
+from scripted import READING, run_script
 from videos import write_video
 
 from rgwot import paths
@@ -59,7 +59,7 @@ def manifest() -> None:
 
 
 def extract(name: str, output: Path | None = None, weights: str = "random") -> None:
-    params = {"videos": {name: f"videos/tea/{name}.mp4"}, "frames_fps": None, "on_bad_video": "fail"}
+    params = {"videos": {name: f"videos/tea/{name}.mp4"}, "settings": READING}
     settings = {"features": {**FEATURES["features"], "weights": weights}}
     store = output or STORES / f"{name}.zarr"
     script("extract", output=[store], params=params, wildcards={"video": name}, config=settings)

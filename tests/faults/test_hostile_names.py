@@ -11,7 +11,7 @@ import pytest
 from checkouts import Checkout, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scripted import script_command
+from scripted import READING, script_command
 from videos import write_video
 
 from rgwot.datasets.finding import find
@@ -101,7 +101,7 @@ def test_jobs_with_a_hostile_name(tmp_path: Path) -> None:
     # In the file an apostrophe keeps a spreadsheet from running it.
     assert (row["name"], row["video"]) == (f"'{name}", video_id(name))
     store = f"features/{row['video']}.zarr"
-    params = {"videos": {row["video"]: str(source)}, "frames_fps": None, "on_bad_video": "fail"}
+    params = {"videos": {row["video"]: str(source)}, "settings": READING}
     ids = {"video": row["video"]}
     command = script_command("extract", jobs, output=[store], params=params, wildcards=ids, config=FEATURES)
     said = run(command, tmp_path, 120)

@@ -11,10 +11,8 @@ import pytest
 from scripted import run_script
 
 from rgwot import __version__
-from rgwot.config.configuration import load_config
 from rgwot.runtime import provenance
 from rgwot.runtime.provenance import record_path
-from rgwot.study.study import Study, configuration_path, write_configuration
 
 MANIFEST = (
     "video,name,path,annotation,duration_s,fps,width,height,status,reason\na,a,a.mp4,,6.0,30,96,64,unscored,none\n"
@@ -53,19 +51,6 @@ def test_a_failed_job_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(SystemExit):
         decoded(tmp_path, monkeypatch)
     assert not list(tmp_path.rglob("*provenance*"))
-
-
-def test_a_run_leaves_its_configuration_for_its_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    one, other = (load_config({"ot": {"alpha": alpha}}) for alpha in (0.3, 0.4))
-    write_configuration(one)
-    (path,) = Path("results/provenance").iterdir()
-    assert path == configuration_path(one)
-    assert Study.read((path,)).config == one
-    # The same again is the same file, another configuration another one.
-    write_configuration(one)
-    write_configuration(other)
-    assert len(list(Path("results/provenance").iterdir())) == 2
 
 
 def test_the_revision_tells_changed_files(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scripted import script_command
+from scripted import READING, script_command
 from videos import write_video
 
 from rgwot.config.settings import build, flatten
@@ -42,7 +42,7 @@ def write_task(folder: Path) -> Path:
 
 def extraction(folder: Path, store: object, video: Path) -> list[str]:
     """Return the command of a job that extracts the features of a video; its file lies in the folder."""
-    params = {"videos": {"a": str(video)}, "frames_fps": None, "on_bad_video": "fail"}
+    params = {"videos": {"a": str(video)}, "settings": READING}
     given = {"device": "cpu", **FEATURES}
     return script_command("extract", folder, output=[store], params=params, wildcards={"video": "a"}, config=given)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scripted import run_script
+from scripted import READING, run_script
 from videos import write_video
 
 from rgwot.features import read_index
@@ -29,15 +29,17 @@ PART = Path("features/index.0.csv")
 
 
 def extract(on_bad_video: str = "fail", **settings: object) -> None:
-    params = {"videos": {name: f"videos/{name}.mp4" for name in NAMES}, "frames_fps": None}
+    reading = {"reading": {"frames_fps": None, "on_bad_video": on_bad_video}}
+    params = {"videos": {name: f"videos/{name}.mp4" for name in NAMES}, "settings": reading}
     given = {"device": "cpu", "features": {**SETTINGS, **settings}}
-    run_script("extract", output=[PART], params={**params, "on_bad_video": on_bad_video}, config=given)
+    run_script("extract", output=[PART], params=params, config=given)
 
 
 def take() -> None:
     """Import features made elsewhere."""
-    params = {"videos": {name: [f"given/{name}.npy"] * 2 for name in NAMES}, "frames_fps": None}
-    run_script("import_features", output=[PART], params={**params, "settings": IMPORTED, "on_bad_video": "fail"})
+    videos = {name: [f"given/{name}.npy"] * 2 for name in NAMES}
+    settings = {"form": IMPORTED, **READING}
+    run_script("import_features", output=[PART], params={"videos": videos, "settings": settings})
 
 
 def written() -> dict[str, int]:

@@ -60,7 +60,7 @@ def test_the_workflow_finds_the_file_of_each_video(tmp_path: Path) -> None:
     found = study(tmp_path, fps=29.97002997, key="a 'b'", on_mismatch="trim")
     assert datasets.imported_file(found, "mine", "tea", "a%20b") == str(tmp_path / "features/tea/a b.h5")
     assert datasets.imported_file(found, "mine", "tea", "c") == str(tmp_path / "features/c.npy")
-    settings = datasets.import_settings(found, "mine")
+    settings = datasets.import_settings(found, "mine")["form"]
     assert settings == {"axes": "TC", "fps": "30000/1001", "key": "a 'b'", "on_mismatch": "trim"}
     with pytest.raises(
         RgwotError, match=r"tea/d: no features; expected one file .*features/tea/d or .*features/d with"

@@ -115,10 +115,9 @@ def test_a_dataset_may_have_results_of_its_own_on_its_pages(own: Callable[..., S
 
 def test_bars_are_of_the_results_on_the_page_that_look_at_the_videos(own: Callable[..., Study]) -> None:
     study = own(True)
-    assert pages.bar_segments(study, "mine", "tea", 0) == [
+    assert pages.bars(study, "mine", "tea", 0) == [
         f"results/keysteps/{one}/mine/tea/seed0/segments.csv" for one in FIRST
     ]
-    assert "--segments rgwot-plus/consensus=results/" in pages.bar_options(study, "mine", "tea", 0)
 
 
 def test_a_true_task_graph_becomes_an_input_of_the_scores_once_it_is_there(

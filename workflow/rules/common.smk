@@ -1,5 +1,4 @@
 # Helpers of all rules. Facts and decisions are in the library (rgwot.study); input functions pass wildcards on to it.
-import shlex
 from functools import wraps
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from rgwot.reporting import targets
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import note_revision
 from rgwot.study import datasets, jobs, pages
-from rgwot.study.study import Study, configuration_path, write_configuration
+from rgwot.study.study import Study
 
 
 report: "../report/workflow.rst"
@@ -38,31 +37,57 @@ GPUS = jobs.gpus(STUDY)
 # A name that is none of them goes to the first, where `known` refuses it.
 FEATURELESS, OTHERWISE_EMBEDDED = method_pattern("none"), method_pattern(*EMBEDDING_KINDS.keys() - {"encoder", "none"})
 ENCODED, FEATURED = f"(?!(?:{FEATURELESS}|{OTHERWISE_EMBEDDED})/)[^/]+", f"(?!{FEATURELESS}/)[^/]+"
-# Models and pages of this run, and what each is of: noted when Snakemake asks for the input of their rules.
+# Where a report of Snakemake lists results, by the captions of workflow/report.
+CATEGORIES = {
+    "segments": "Key steps over time", "page": "Pages", "index": "Pages", "table": "Tables", "figure": "Figures",
+    "groups": "Groups",
+}  # fmt: skip
+# Models and pages of this run, noted when Snakemake asks for the input of their rules: method and dataset of a model.
 MODELS, PAGES = {}, {}
 IMPORTED = "|".join(sorted(name for name, entry in STUDY.config.datasets.items() if entry.imported))
 
 
+def known(template):
+    """An input function: refuse, before any job runs, ids that are unknown or not spelt in their one way."""
+
+    @one_line_errors
+    def files(wildcards):
+        w = wildcards
+        jobs.check_result(STUDY, w.dataset, w.task, w.method, w.get("decoder"))
+        return template.format(**w)
+
+    return files
+
+
 @one_line_errors
-def known(wildcards):
-    """An input function without files: refuse, before any job runs, what is unknown or not spelt in its one way."""
+def training_files(wildcards):
+    """The same for a training, which is noted; methods without an encoder are refused."""
+    w, index = wildcards, known(paths.INDEX)(wildcards)
+    jobs.check_trained(w.method)
+    MODELS[paths.MODEL.format(**w)] = w.method, w.dataset
+    return index
+
+
+@one_line_errors
+def page_files(wildcards):
+    """The files behind a page, which is noted."""
     w = wildcards
-    jobs.check_result(STUDY, w.dataset, w.task, w.method, w.get("decoder"))
-    return []
+    PAGES[paths.PAGE.format(**w)] = w
+    return pages.page_files(STUDY, w.dataset, w.task)
 
 
-def noted(asked, template):
-    """An input function without files, which notes the output that is asked for."""
+def of_task(function):
+    """An input or params function: what a function of `rgwot.study` returns for the task."""
+    return one_line_errors(lambda wildcards: function(STUDY, wildcards.dataset, wildcards.task))
 
-    def note(wildcards):
-        asked[template.format(**dict(wildcards.items()))] = wildcards
-        return []
 
-    return note
+def of_dataset(function):
+    """The same for the dataset."""
+    return one_line_errors(lambda wildcards: function(STUDY, wildcards.dataset))
 
 
 def batch(function):
-    """An input or params function: what a function of `rgwot.study.datasets` returns for the videos of a batch."""
+    """The same for the videos of a batch."""
 
     @one_line_errors
     def of_batch(wildcards):
@@ -77,15 +102,15 @@ def lone(function):
     return one_line_errors(lambda wildcards: function(STUDY, wildcards.dataset, wildcards.task, [wildcards.video]))
 
 
-def options(**files):
-    """Options of a command, for the files that are there."""
-    return " ".join(f"--{name} {shlex.quote(str(file))}" for name, file in files.items() if file)
-
-
 def result(*names):
     """The files of a result by name, all of them by default."""
     files = {Path(file).stem: file for file in paths.KEYSTEPS}
     return {name: files[name] for name in names or files}
+
+
+def listed(path, caption, labels):
+    """A result that a report of Snakemake shows, with a caption of workflow/report."""
+    return report(path, f"../report/{caption}.rst", category=CATEGORIES[caption], labels=labels)
 
 
 @one_line_errors
@@ -99,9 +124,9 @@ def figure_labels(form):
     return one_line_errors(lambda w: {**targets.figure_labels(STUDY, w.figure), "form": form})
 
 
-def result_labels(**more):
-    """The labels by which a report filters what is about a single result."""
-    return {name: f"{{{name}}}" for name in ("dataset", "task", "method", "decoder", "seed")} | more
+def labels(*names, **more):
+    """The labels by which a report filters results: wildcards by name, and others as they are."""
+    return {name: f"{{{name}}}" for name in names} | more
 
 
 def settings_of(stage):
@@ -126,18 +151,15 @@ def untracked(value):
     return lambda wildcards, resources: value(wildcards) if callable(value) else value
 
 
-def doubled(**first):
-    """Resources (megabytes, minutes) that double with every attempt."""
-    return {name: lambda wildcards, attempt, one=one: one * 2 ** (attempt - 1) for name, one in first.items()}
+def doubled(gpu=None, **first):
+    """Resources (megabytes, minutes) that double with every attempt, and GPUs, where a rule may use one."""
+    more = {name: lambda wildcards, attempt, one=one: one * 2 ** (attempt - 1) for name, one in first.items()}
+    return more if gpu is None else {**more, "gpu": gpu}
 
 
 def announce():
     """Say before the first job what may surprise: settings that methods replace, hours of training."""
-    trainings = [(w.method, w.dataset) for model, w in MODELS.items() if not Path(model).exists()]
+    trainings = [training for model, training in MODELS.items() if not Path(model).exists()]
     lines = [*jobs.replaced(STUDY, [Path("config.yaml")]), jobs.long_trainings(STUDY, trainings)]
     for line in filter(None, lines):
         logger.warning(f"note: {line}")
-
-
-# Where jobs read the configuration of the run. What of it concerns a job is among its params.
-CONFIGURATION = untracked(str(configuration_path(STUDY.config)))

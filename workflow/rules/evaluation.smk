@@ -5,21 +5,19 @@ rule evaluate:
     input:
         **result("segments", "procedure", "diagnostics"),
         graph=lambda w: jobs.graph_there(w.dataset, w.task),
-        manifest="results/manifest/{dataset}/{task}.csv",
-        annotations=one_line_errors(lambda w: datasets.annotations_of(STUDY, w.dataset, w.task)),
+        manifest=paths.MANIFEST,
+        annotations=of_task(datasets.annotations_of),
     output:
-        "results/scores/{method}/{decoder}/{dataset}/{task}/seed{seed}.csv",
+        paths.SCORES,
     log:
         "results/logs/evaluate/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
-    group:
-        "after_training"
     conda:
         "../../envs/evaluate.yaml"
     resources:
         **doubled(mem_mb=2000, runtime=30),
     params:
         settings=settings_of("evaluate"),
-        key_steps=one_line_errors(lambda w: datasets.known_K(STUDY, w.dataset, w.task)),
+        key_steps=of_task(datasets.known_K),
     message:
         "evaluate: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:

@@ -5,8 +5,8 @@ rule manifest:
     input:
         one_line_errors(lambda w: datasets.without_broken_links(datasets.files(STUDY, w.dataset, w.task))),
     output:
-        manifest="results/manifest/{dataset}/{task}.csv",
-        annotations="results/annotations/{dataset}/{task}.csv",
+        manifest=paths.MANIFEST,
+        annotations=paths.ANNOTATIONS,
     log:
         "results/logs/manifest/{dataset}/{task}.log",
     conda:
@@ -14,8 +14,8 @@ rule manifest:
     resources:
         **doubled(mem_mb=1000, runtime=60),
     params:
-        entry=one_line_errors(lambda w: datasets.manifest_entry(STUDY, w.dataset)),
-        sources=one_line_errors(lambda w: datasets.task_stamp(STUDY, w.dataset, w.task)),
+        entry=of_dataset(datasets.manifest_entry),
+        sources=of_task(datasets.task_stamp),
     message:
         "manifest: probing the videos of {wildcards.dataset}/{wildcards.task}"
     script:
@@ -26,10 +26,9 @@ rule manifest:
 # same source and settings, are kept, and a batch that was killed goes on at its first unfinished video.
 rule extract:
     input:
-        videos=batch(datasets.footage_of),
-        weights=one_line_errors(lambda w: jobs.weights_file(STUDY, w.dataset)),
+        batch(jobs.extraction_files),
     output:
-        "results/features/{dataset}/{task}/index.{part}.csv",
+        paths.INDEX_PART,
     log:
         "results/logs/extract/{dataset}/{task}/{part}.log",
     wildcard_constraints:
@@ -37,14 +36,11 @@ rule extract:
     conda:
         "../../envs/train.yaml"
     resources:
-        **doubled(mem_mb=2500, runtime=120),
-        gpu=GPUS,
+        **doubled(mem_mb=2500, runtime=120, gpu=GPUS),
     params:
         videos=batch(datasets.video_paths),
         sources=batch(datasets.stamp_of),
-        settings=settings_of("extract"),
-        frames_fps=one_line_errors(lambda w: datasets.frames_fps(STUDY, w.dataset)),
-        on_bad_video=STUDY.config.on_bad_video,
+        settings=of_task(jobs.feature_settings),
     message:
         "extract: {wildcards.dataset}/{wildcards.task}, batch {wildcards.part}"
     script:
@@ -54,10 +50,9 @@ rule extract:
 # The same for one video, asked for by the path of its store.
 use rule extract as extract_video with:
     input:
-        videos=lone(datasets.footage_of),
-        weights=one_line_errors(lambda w: jobs.weights_file(STUDY, w.dataset)),
+        lone(jobs.extraction_files),
     output:
-        directory("results/features/{dataset}/{task}/{video}.zarr"),
+        directory(paths.FEATURES),
     log:
         "results/logs/extract_video/{dataset}/{task}/{video}.log",
     params:
@@ -69,10 +64,9 @@ use rule extract as extract_video with:
 
 rule import_features:
     input:
-        features=batch(datasets.features_of),
-        videos=batch(datasets.footage_of),
+        batch(datasets.import_files),
     output:
-        "results/features/{dataset}/{task}/index.{part}.csv",
+        paths.INDEX_PART,
     log:
         "results/logs/import_features/{dataset}/{task}/{part}.log",
     wildcard_constraints:
@@ -85,9 +79,7 @@ rule import_features:
     params:
         videos=batch(datasets.import_paths),
         sources=batch(datasets.stamp_of),
-        settings=one_line_errors(lambda w: datasets.import_settings(STUDY, w.dataset)),
-        frames_fps=one_line_errors(lambda w: datasets.frames_fps(STUDY, w.dataset)),
-        on_bad_video=STUDY.config.on_bad_video,
+        settings=of_dataset(datasets.import_settings),
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}, batch {wildcards.part}"
     script:
@@ -96,10 +88,9 @@ rule import_features:
 
 use rule import_features as import_video with:
     input:
-        features=lone(datasets.features_of),
-        videos=lone(datasets.footage_of),
+        lone(datasets.import_files),
     output:
-        directory("results/features/{dataset}/{task}/{video}.zarr"),
+        directory(paths.FEATURES),
     log:
         "results/logs/import_video/{dataset}/{task}/{video}.log",
     params:
@@ -111,9 +102,9 @@ use rule import_features as import_video with:
 
 rule index:
     input:
-        one_line_errors(lambda w: datasets.index_input(STUDY, w.dataset, w.task)),
+        of_task(datasets.index_input),
     output:
-        "results/features/{dataset}/{task}/index.csv",
+        paths.INDEX,
     log:
         "results/logs/index/{dataset}/{task}.log",
     conda:
@@ -123,13 +114,7 @@ rule index:
     params:
         # Those of the batches: a part that is missing because its job failed does not make Snakemake run that again.
         videos=one_line_errors(lambda w: [*datasets.videos(STUDY, w.dataset, w.task)]),
-        made=one_line_errors(
-            lambda w: (
-                datasets.import_settings(STUDY, w.dataset)
-                if STUDY.config.dataset(w.dataset).imported
-                else settings_of("extract")(w)
-            )
-        ),
+        made=of_task(jobs.feature_settings),
     message:
         "index: features of {wildcards.dataset}/{wildcards.task}"
     script:

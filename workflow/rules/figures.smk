@@ -1,20 +1,21 @@
 # Figures, as vector and as picture.
+SEEDED = labels("dataset", "task", "seed")
+
+
+def group_labels(form):
+    """The labels by which a report filters comparisons of groups."""
+    return labels("dataset", "task", "method", "decoder", "seed", "column", form=form)
 
 
 rule segment_bars:
     input:
-        manifest="results/manifest/{dataset}/{task}.csv",
-        annotations="results/annotations/{dataset}/{task}.csv",
-        segments=one_line_errors(lambda w: [*pages.bars(STUDY, w.dataset, w.task, int(w.seed)).values()]),
-        names=lambda w: pages.names_there(STUDY, w.dataset, w.task),
+        manifest=paths.MANIFEST,
+        annotations=paths.ANNOTATIONS,
+        segments=one_line_errors(lambda w: pages.bars(STUDY, w.dataset, w.task, int(w.seed))),
+        names=of_task(pages.names_there),
     output:
-        vector=report(
-            "results/figures/segments/{dataset}/{task}/seed{seed}.pdf",
-            "../report/segments.rst",
-            category="Key steps over time",
-            labels={"dataset": "{dataset}", "task": "{task}", "seed": "{seed}"},
-        ),
-        picture="results/figures/segments/{dataset}/{task}/seed{seed}.png",
+        vector=listed(paths.SEGMENT_BARS, "segments", SEEDED),
+        picture=paths.beside(paths.SEGMENT_BARS, ".png"),
     log:
         "results/logs/segment_bars/{dataset}/{task}/seed{seed}.log",
     localrule: True
@@ -22,9 +23,6 @@ rule segment_bars:
         "../../envs/evaluate.yaml"
     resources:
         **doubled(mem_mb=2000, runtime=30),
-    params:
-        bars=one_line_errors(lambda w: [*pages.bars(STUDY, w.dataset, w.task, int(w.seed))]),
-        names=lambda w: pages.names_file(STUDY, w.dataset, w.task),
     message:
         "figure: key steps over time, {wildcards.dataset}/{wildcards.task}"
     script:
@@ -34,22 +32,12 @@ rule segment_bars:
 rule compare_groups:
     input:
         **result("segments", "deviations"),
-        names=lambda w: pages.names_there(STUDY, w.dataset, w.task),
+        names=of_task(pages.names_there),
         videos=one_line_errors(lambda w: datasets.groups_file(STUDY, w.dataset, w.task, w.column)),
     output:
-        table=report(
-            paths.GROUPS,
-            "../report/groups.rst",
-            category="Groups",
-            labels=result_labels(column="{column}", form="table"),
-        ),
-        vector=report(
-            Path(paths.GROUPS).with_suffix(".pdf"),
-            "../report/groups.rst",
-            category="Groups",
-            labels=result_labels(column="{column}", form="vector"),
-        ),
-        picture=Path(paths.GROUPS).with_suffix(".png"),
+        table=listed(paths.GROUPS, "groups", group_labels("table")),
+        vector=listed(paths.beside(paths.GROUPS, ".pdf"), "groups", group_labels("vector")),
+        picture=paths.beside(paths.GROUPS, ".png"),
     log:
         "results/logs/compare_groups/{column}/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     localrule: True
@@ -57,8 +45,6 @@ rule compare_groups:
         "../../envs/evaluate.yaml"
     resources:
         **doubled(mem_mb=2000, runtime=30),
-    params:
-        names=lambda w: pages.names_file(STUDY, w.dataset, w.task),
     message:
         "groups: {wildcards.column} in {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}"
     script:
@@ -69,12 +55,8 @@ rule figure:
     input:
         one_line_errors(lambda w: targets.figure_files(STUDY, w.figure)),
     output:
-        vector=report(
-            "results/figures/{figure}.pdf", "../report/figure.rst", category="Figures", labels=figure_labels("vector")
-        ),
-        picture=report(
-            "results/figures/{figure}.png", "../report/figure.rst", category="Figures", labels=figure_labels("picture")
-        ),
+        vector=listed(paths.FIGURE, "figure", figure_labels("vector")),
+        picture=listed(paths.beside(paths.FIGURE, ".png"), "figure", figure_labels("picture")),
     log:
         "results/logs/figure/{figure}.log",
     conda:

@@ -3,16 +3,13 @@
 
 rule decode:
     input:
-        known,
-        embeddings="results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
+        embeddings=known(paths.EMBEDDINGS),
     output:
         **result(),
     log:
         "results/logs/decode/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
         method=FEATURED,
-    group:
-        "after_training"
     conda:
         "../../envs/train.yaml"
     resources:
@@ -20,7 +17,7 @@ rule decode:
     params:
         settings=settings_of("decode"),
         # Where nothing is scored, nobody looks at the key steps of a video by itself; annotations, once there, ask for them.
-        alone=one_line_errors(lambda w: datasets.annotated(STUDY, w.dataset, w.task)),
+        alone=of_task(datasets.annotated),
     message:
         "decode: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:
@@ -29,17 +26,14 @@ rule decode:
 
 rule decode_trivial:
     input:
-        known,
-        annotations=lambda w: ("results/annotations/{dataset}/{task}.csv" if jobs.reads_annotations(w.decoder) else []),
-        manifest="results/manifest/{dataset}/{task}.csv",
+        annotations=branch(lambda w: jobs.reads_annotations(w.decoder), then=paths.ANNOTATIONS),
+        manifest=known(paths.MANIFEST),
     output:
         **result(),
     log:
         "results/logs/decode/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
         method=FEATURELESS,
-    group:
-        "after_training"
     conda:
         "../../envs/evaluate.yaml"
     resources:

@@ -3,7 +3,7 @@
 
 rule synth:
     output:
-        directory("results/synthetic/{dataset}"),
+        directory(paths.SYNTHETIC),
     log:
         "results/logs/synth/{dataset}.log",
     conda:

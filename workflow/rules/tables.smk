@@ -25,7 +25,7 @@ use rule table_row as table with:
     input:
         one_line_errors(lambda w: targets.table(STUDY, w.table).files(STUDY)),
     output:
-        csv=report("results/tables/{table}.csv", "../report/table.rst", category="Tables", labels=table_labels),
+        csv=listed("results/tables/{table}.csv", "table", table_labels),
         markdown="results/tables/{table}.md",
         latex="results/tables/{table}.tex",
     log:

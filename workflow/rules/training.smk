@@ -3,27 +3,20 @@
 
 rule train:
     input:
-        known,
-        noted(MODELS, paths.MODEL),
-        index="results/features/{dataset}/{task}/index.csv",
+        index=training_files,
     output:
-        model="results/models/{method}/{dataset}/{task}/seed{seed}/model.pt",
-        history="results/models/{method}/{dataset}/{task}/seed{seed}/history.csv",
-        machine="results/models/{method}/{dataset}/{task}/seed{seed}/machine.json",
+        multiext("results/models/{method}/{dataset}/{task}/seed{seed}/", "model.pt", "history.csv", "machine.json"),
     log:
         "results/logs/train/{method}/{dataset}/{task}/seed{seed}.log",
     # Tables of training times read it.
     benchmark:
-        "results/benchmarks/train/{method}/{dataset}/{task}/seed{seed}.tsv"
-    wildcard_constraints:
-        method=ENCODED,
+        paths.TRAINING_TIME
     conda:
         "../../envs/train.yaml"
     # The same on every machine, because they change rounding.
     threads: one_line_errors(lambda w: STUDY.experiments.settings(w.method, None, w.dataset).train.threads)
     resources:
-        **doubled(mem_mb=10000, runtime=720),
-        gpu=GPUS,
+        **doubled(mem_mb=10000, runtime=720, gpu=GPUS),
     params:
         settings=settings_of("train"),
     message:
@@ -34,22 +27,18 @@ rule train:
 
 rule embed:
     input:
-        known,
-        index="results/features/{dataset}/{task}/index.csv",
-        model="results/models/{method}/{dataset}/{task}/seed{seed}/model.pt",
+        index=known(paths.INDEX),
+        model=paths.MODEL,
     output:
-        directory("results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr"),
+        directory(paths.EMBEDDINGS),
     log:
         "results/logs/embed/{method}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
         method=ENCODED,
-    group:
-        "after_training"
     conda:
         "../../envs/train.yaml"
     resources:
-        **doubled(mem_mb=4000, runtime=60),
-        gpu=GPUS,
+        **doubled(mem_mb=4000, runtime=60, gpu=GPUS),
     params:
         settings=settings_of("embed"),
     message:
@@ -60,8 +49,7 @@ rule embed:
 
 use rule embed as embed_without_encoder with:
     input:
-        known,
-        index="results/features/{dataset}/{task}/index.csv",
+        index=known(paths.INDEX),
     wildcard_constraints:
         method=OTHERWISE_EMBEDDED,
     resources:

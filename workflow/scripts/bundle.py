@@ -22,5 +22,5 @@ with stage(snakemake, "bundle") as job:
         task=w.task,
         settings=job.settings,
         blocks={block: settings[block] for block in job.blocks},
-        names_yaml=Path(snakemake.params.names),
+        names_yaml=Path(files.names[0]) if files.names else None,
     )

@@ -11,13 +11,13 @@ with stage(snakemake, "extract") as job:
     from rgwot.features.index import write_part
     from rgwot.timing import parse_rate
 
-    features, rate = job.settings.features, snakemake.params.frames_fps
+    features, reading = job.settings.features, snakemake.params.settings["reading"]
     how = {
         "settings": features,
-        "on_bad_video": snakemake.params.on_bad_video,
+        "on_bad_video": reading["on_bad_video"],
         "threads": snakemake.threads,
         "device": job.study.config.device,
-        "frames_fps": rate and parse_rate(rate),
+        "frames_fps": reading["frames_fps"] and parse_rate(reading["frames_fps"]),
         "backbone": load_backbone(features.weights, features.seed, features.precision, features.backbone),
     }
     stores = {video: partial(extract, path, **how) for video, path in snakemake.params.videos.items()}

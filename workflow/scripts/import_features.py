@@ -11,11 +11,11 @@ with stage(snakemake, "import-features") as job:
     from rgwot.features.index import write_part
     from rgwot.timing import parse_rate
 
-    rate = snakemake.params.frames_fps
+    reading = snakemake.params.settings["reading"]
     how = {
-        "settings": ImportSettings(**snakemake.params.settings),
-        "on_bad_video": snakemake.params.on_bad_video,
-        "frames_fps": rate and parse_rate(rate),
+        "settings": ImportSettings(**snakemake.params.settings["form"]),
+        "on_bad_video": reading["on_bad_video"],
+        "frames_fps": reading["frames_fps"] and parse_rate(reading["frames_fps"]),
     }
     videos = snakemake.params.videos
     stores = {name: partial(import_video, video, features, **how) for name, (video, features) in videos.items()}

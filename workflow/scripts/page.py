@@ -12,8 +12,8 @@ with stage(snakemake, "report"):
     write_page(
         Tree(Path(RESULTS), snakemake.wildcards.dataset, snakemake.wildcards.task),
         Path(params.root),
-        [Run.of_text(run) for run in params.runs],
+        [Run.of_text(run) for run in params.shown["runs"]],
         Path(snakemake.output.page),
         Path(params.names),
-        params.groups,
+        params.shown["groups"],
     )

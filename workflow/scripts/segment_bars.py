@@ -11,7 +11,8 @@ with stage(snakemake, "plot"):
     from rgwot.reporting.names import names_in, read_names
 
     files, w = snakemake.input, snakemake.wildcards
-    names, segments = read_names(snakemake.params.names), dict(zip(snakemake.params.bars, files.segments, strict=True))
+    names = read_names(files.names[0] if files.names else None)
+    segments = {"/".join(Path(file).parts[-6:-4]): file for file in files.segments}
     drawn = segment_bars(
         read_manifest(files.manifest),
         read_annotations(files.annotations),

@@ -12,7 +12,7 @@ with stage(snakemake, "train") as job:
     train(
         index,
         index.parent,
-        Path(snakemake.output.model).parent,
+        Path(snakemake.output[0]).parent,
         job.settings,
         job.seed,
         device=job.study.config.device,

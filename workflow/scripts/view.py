@@ -13,7 +13,7 @@ with stage(snakemake, "view") as job:
         Path(files.embeddings),
         Path(files.segments),
         Path(files.manifest),
-        Path(snakemake.params.root),
+        job.study.config.root_of(snakemake.wildcards.dataset),
         Path(snakemake.output[0]),
         job.settings,
         job.seed,
