@@ -29,8 +29,8 @@ from rgwot.embedding.loop import Trainer
 from rgwot.features.backbone import load_backbone
 from rgwot.features.extract import conv4c, extract
 from rgwot.features.store import FeatureStore
+from rgwot.runtime.device import hardware
 from rgwot.runtime.files import write_json
-from rgwot.runtime.tensors import hardware
 from rgwot.stages.train import build_encoder, recipe_of
 from rgwot.timing import sample_times
 from rgwot.transport import align_frames

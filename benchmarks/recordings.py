@@ -89,6 +89,11 @@ class Recording:
         """``(T, D, 1, 1)``."""
         return (*self.x.shape, 1, 1)
 
+    @property
+    def video(self) -> str:
+        """Name of the file, by which an embedding knows it again."""
+        return str(self.path)
+
     def frames(self, indices: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the features of some samples, (n, D, 1, 1)."""
         return self.x[indices][:, :, None, None]

@@ -37,10 +37,10 @@ from rgwot.config.settings import EXECUTION
 from rgwot.features.backbone import Backbone, load_backbone, weights_digest
 from rgwot.features.store import CHUNK, StoreWriter, is_current, open_store, source_facts, video_facts, write_skipped
 from rgwot.paths import STORE
+from rgwot.runtime.device import resolve_device
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import move, report_full_disk, write_json
 from rgwot.runtime.progress import Progress
-from rgwot.runtime.tensors import resolve_device
 from rgwot.timing import allowed_loss, sample_times
 from rgwot.video import FrameReader, VideoError, VideoInfo, decord_package, probe, readers_of
 from rgwot.video.probing import REMEDY

@@ -145,7 +145,7 @@ def embedder(
         standardised = FAMILIES[split_id(name)[0]].embedding == "whitened"
     else:
         from rgwot.embedding.encoder import embed_by_model
-        from rgwot.runtime.tensors import resolve_device
+        from rgwot.runtime.device import resolve_device
 
         name, number = method or "trained", int(model["seed"] if seed is None else seed)
         held_out, notes = model.get("held_out", ()), model.get("notes", [])

@@ -77,7 +77,7 @@ class Stage:
             content["seed"] = self.seed
         if self.name in ("extract", "train", "embed"):
             # A job that has not loaded this by now needed no GPU, and asking here would make it wait for one.
-            device = sys.modules.get("rgwot.runtime.tensors")
+            device = sys.modules.get("rgwot.runtime.device")
             content["device"] = (device and device.hardware(device.used_device())["gpu"]) or "cpu"
         content |= {"wildcards": wildcards, "input": list(self.snakemake.input)}
         output, *others = map(Path, self.snakemake.output)

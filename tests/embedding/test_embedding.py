@@ -105,7 +105,7 @@ def test_unusable_models_are_told(task: Path, tmp_path: Path) -> None:
     with pytest.raises(RgwotError, match=r"text\.pt: not a readable model"):
         embed(task, task.parent, tmp_path / "text.pt", output)
     torch.save({"encoder": {}}, tmp_path / "other.pt")
-    with pytest.raises(RgwotError, match="not a model written by"):
+    with pytest.raises(RgwotError, match="not a model of this library"):
         embed(task, task.parent, tmp_path / "other.pt", output)
     train(task, task.parent, tmp_path / "model", tiny("after"), 0, device="cpu")
     model = load_model(tmp_path / "model" / "model.pt")

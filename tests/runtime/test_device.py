@@ -6,7 +6,7 @@ import pytest
 import torch
 from scripted import job
 
-from rgwot.runtime import tensors as device
+from rgwot.runtime import device
 from rgwot.runtime.errors import RgwotError
 from rgwot.study import jobs
 from rgwot.study.script import Stage

@@ -19,10 +19,10 @@ GPU_RULES = {"extract", "train", "embed"}
 def test_every_rule_that_runs_a_command_says_what_it_needs_and_has_an_environment() -> None:
     text = "".join(path.read_text(encoding="utf-8") for path in (REPOSITORY / "workflow/rules").glob("*.smk"))
     rules = dict(re.findall(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", text, re.DOTALL | re.MULTILINE))
-    commands = {name: body for name, body in rules.items() if "shell:" in body}
+    commands = {name: body for name, body in rules.items() if "script:" in body}
     assert set(rules) - set(commands) <= TARGETS
     for name, body in commands.items():
-        assert re.search(r"\*\*doubled\(mem_mb=\d+, runtime=\d+\)", body), name
+        assert re.search(r"\*\*doubled\(mem_mb=\d+, runtime=\d+[,)]", body), name
         assert ("gpu=GPUS" in body) == (name in GPU_RULES), name
     environments = {re.search(r"envs/(\w+\.yaml)", body)[1] for body in commands.values()}
     assert environments == {path.name for path in ENVS.glob("*.yaml")}
