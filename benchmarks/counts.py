@@ -63,7 +63,7 @@ def counts() -> dict[str, object]:
     from rgwot.cli import VERBS
     from rgwot.config.methods import DECODERS, FAMILIES
     from rgwot.config.settings import defaults
-    from rgwot.datasets.annotation_files.interface import ANNOTATION_READERS
+    from rgwot.datasets.annotation_files import ANNOTATION_READERS
     from rgwot.reporting.export.interface import FORMATS
 
     page = (LIBRARY / "reporting/page/parts/page.html.j2").read_text(encoding="utf-8")

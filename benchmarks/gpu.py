@@ -24,8 +24,8 @@ import torch
 from torch.nn.functional import normalize
 
 from rgwot.config.settings import Settings, build
-from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.loop import Trainer
+from rgwot.embedding.sampler import FeatureBank
 from rgwot.features.backbone import load_backbone
 from rgwot.features.extract import conv4c, extract
 from rgwot.features.store import FeatureStore

@@ -34,7 +34,7 @@ from rgwot.keysteps.ordering import order_of_segments
 from rgwot.procedure import FOUND, Event, Procedure, Recording, deviations, learn, recordings_from_segments
 from rgwot.procedure import LEARNERS as OURS
 from rgwot.procedure.learners import Needs
-from rgwot.procedure.tally import tally
+from rgwot.procedure.orders import tally
 from rgwot.records import read_annotations, read_manifest, read_orders, read_segments
 from rgwot.runtime.files import write_csv
 

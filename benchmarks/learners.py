@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.procedure.learners import Needs, circles, shares_before, surest
-from rgwot.procedure.orders import surest_first
-from rgwot.procedure.tally import Tally
+from rgwot.procedure.orders import Tally, surest_first
 
 if TYPE_CHECKING:
     import torch

@@ -43,7 +43,7 @@ from rgwot.features.index import open_stores
 from rgwot.keysteps.extended import extended
 from rgwot.keysteps.interface import Frames, directions
 from rgwot.keysteps.meanfield import minimise_energy, segment
-from rgwot.keysteps.outputs import generator_for
+from rgwot.keysteps.ordering import generator_for
 from rgwot.keysteps.relative_time import choose_share
 from rgwot.paths import ANNOTATIONS, INDEX, at
 from rgwot.records import read_annotations

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.embedding.pooled import spatial_means, unit_rows
+from rgwot.embedding.interface import spatial_means, unit_rows
 from rgwot.evaluation.protocols import Detection, detection
 from rgwot.features.store import open_store
 from rgwot.records import read_annotations, read_manifest

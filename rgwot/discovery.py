@@ -33,8 +33,7 @@ from rgwot.features.importing import id_of, seconds
 from rgwot.features.index import check_alike, common_attributes
 from rgwot.features.store import FeatureStore, open_store
 from rgwot.keysteps.decode import check_number
-from rgwot.keysteps.ordering import Order, rank_procedures
-from rgwot.keysteps.outputs import KeySteps
+from rgwot.keysteps.ordering import KeySteps, Order, rank_procedures
 from rgwot.keysteps.settings import resolved_K
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
 from rgwot.paths import MANIFEST, NAMES, STORE, Run, Tree, name_of

@@ -18,7 +18,7 @@ from rgwot.bundles.apply import label_each, restore
 from rgwot.bundles.file import MODEL, bundle_bytes, parse_bundle
 from rgwot.bundles.inputs import check_kind, import_form
 from rgwot.bundles.make import bundle_of, check_rule
-from rgwot.config.importing import ImportSettings
+from rgwot.config.configuration import ImportSettings
 from rgwot.config.settings import validated
 from rgwot.datasets.arrays import column_names
 from rgwot.discovery import Findings, Times, Videos, array_of, find, named_videos, store_at, times_of

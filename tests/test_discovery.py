@@ -21,7 +21,7 @@ from sklearn.exceptions import NotFittedError
 
 import rgwot
 from rgwot.cli import cli
-from rgwot.config.importing import ImportSettings
+from rgwot.config.configuration import ImportSettings
 from rgwot.config.methods import EMBEDDING_KINDS, FAMILIES
 from rgwot.datasets.names import video_id
 from rgwot.features.importing import import_features

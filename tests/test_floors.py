@@ -65,7 +65,7 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
             for one in wanted:
                 there = one if one in sources else one.rpartition(".")[0]
                 graph[name] |= {there} & set(sources) - {name}
-    assert sum(map(len, graph.values())) > 1000
+    assert sum(map(len, graph.values())) > 800
     graphlib.TopologicalSorter(graph).prepare()
 
 

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from rgwot.baselines.settings import GraphSettings
-from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned, VideoFeatures
-from rgwot.embedding.pooled import spatial_means, unit_rows
+from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned, VideoFeatures, spatial_means, unit_rows
 from rgwot.runtime.errors import RgwotError, optional
 
 log = logging.getLogger(__name__)

@@ -16,8 +16,7 @@ from torch import Tensor, nn
 
 from rgwot.baselines.settings import RegressionSettings
 from rgwot.embedding.encoder import Network, seeded
-from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned, VideoFeatures
-from rgwot.embedding.pooled import spatial_means
+from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned, VideoFeatures, spatial_means
 from rgwot.embedding.sampler import draw_videos
 from rgwot.embedding.settings import DrawnVideosSettings
 from rgwot.runtime.errors import RgwotError

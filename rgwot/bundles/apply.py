@@ -26,8 +26,7 @@ from rgwot.keysteps import collapse
 from rgwot.keysteps.decode import Labelling, doubts, labelled, no_background, order_of
 from rgwot.keysteps.extended import restored
 from rgwot.keysteps.interface import Decoded, Predict
-from rgwot.keysteps.ordering import format_order
-from rgwot.keysteps.outputs import KeySteps
+from rgwot.keysteps.ordering import KeySteps, format_order
 from rgwot.paths import STORE, Run, Tree
 from rgwot.procedure import Procedure
 from rgwot.procedure.words import deviations_in_words

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rgwot.bundles.file import Bundle
+from rgwot.config.configuration import ImportSettings
 from rgwot.config.extractors import extractor
-from rgwot.config.importing import ImportSettings
 from rgwot.config.settings import validated
 from rgwot.datasets.arrays import OPENERS, check_columns
 from rgwot.datasets.names import video_id

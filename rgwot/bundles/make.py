@@ -19,7 +19,7 @@ from rgwot.features.index import common_attributes, open_stores
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps.decode import labelled
 from rgwot.keysteps.extended import restored
-from rgwot.keysteps.outputs import KeySteps
+from rgwot.keysteps.ordering import KeySteps
 from rgwot.paths import DIAGNOSTICS, Run, name_of
 from rgwot.records import read_diagnostics, read_segments
 from rgwot.reporting.names import names_of, read_names

@@ -342,9 +342,9 @@ EMBEDDING_KINDS: dict[str, Embedding] = {
         several=True,
     ),
     "pooled": Embedding(
-        "rgwot.embedding.pooled:fit_pooled",
+        "rgwot.embedding.interface:fit_pooled",
         "features averaged over space; nothing is trained",
-        restore="rgwot.embedding.pooled:restore_pooled",
+        restore="rgwot.embedding.interface:restore_pooled",
     ),
     "whitened": Embedding(
         "rgwot.embedding.whitened:fit_whitened",

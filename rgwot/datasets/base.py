@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal, Protocol
 
-from rgwot.datasets.annotation_files.formats import Hints
+from rgwot.datasets.annotation_formats import Hints
 from rgwot.datasets.annotations import Annotation
 from rgwot.datasets.registry import TaskFacts
 from rgwot.runtime.errors import RgwotError

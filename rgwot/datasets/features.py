@@ -9,7 +9,7 @@ from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
 from rgwot.datasets import folder
-from rgwot.datasets.annotation_files.interface import suffix_of, suffixes
+from rgwot.datasets.annotation_files import suffix_of, suffixes
 from rgwot.datasets.arrays import OPENERS, TIMES
 from rgwot.datasets.base import Found, Options
 from rgwot.datasets.names import VIDEO_SUFFIXES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rgwot.datasets.annotation_files import interface as annotation_files
+from rgwot.datasets import annotation_files
 from rgwot.datasets.annotations import Annotation, read_entry
 from rgwot.datasets.base import Found, Options, VideoEntry
 from rgwot.datasets.pairing import by_suffix, own_tasks, walk_videos

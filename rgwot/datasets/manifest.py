@@ -13,7 +13,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
-from rgwot.config.importing import ImportSettings
+from rgwot.config.configuration import ImportSettings
 from rgwot.datasets.annotations import Annotation, in_order, steps_of
 from rgwot.datasets.base import FoundTask, VideoEntry
 from rgwot.datasets.feature_files import in_place_of_video, measure_file

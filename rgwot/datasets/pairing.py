@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
-from rgwot.datasets.annotation_files.interface import annotates_many
+from rgwot.datasets.annotation_files import annotates_many
 from rgwot.datasets.base import FoundTask, Options, VideoEntry
 from rgwot.datasets.names import LONGEST_ID, VIDEO_SUFFIXES, VIDEO_TABLE, folded, pairing_key, video_id
 from rgwot.runtime.errors import RgwotError

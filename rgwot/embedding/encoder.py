@@ -275,7 +275,7 @@ def embed_by_model(model: Mapping[str, Any], fps: float, device: torch.device, t
     }
     if arrays:
         # Not at the top: most models need no whitening, nor SciPy for it.
-        from rgwot.embedding.projection import Projection, with_beside
+        from rgwot.embedding.whitened import Projection, with_beside
     project = Projection(**arrays["projection"]) if "projection" in arrays else None
 
     def embed(store: VideoFeatures) -> Embedded:

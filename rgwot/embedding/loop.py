@@ -13,10 +13,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, dropout_masks, seeded
 from rgwot.embedding.interface import VideoFeatures
-from rgwot.embedding.sampler import Pair, Stream, context_offsets, draw_pair, generator, with_context
+from rgwot.embedding.sampler import FeatureBank, Pair, Stream, context_offsets, draw_pair, generator, with_context
 from rgwot.embedding.settings import DataSettings, EncoderSettings, TrainSettings
 from rgwot.losses.cidm import cidm_loss
 from rgwot.losses.interface import Alignment, PairBatch

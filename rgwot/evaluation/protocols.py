@@ -155,7 +155,7 @@ ALSO: Mapping[str, Protocol] = {
 
 #: The protocol of `rgwot.evaluation.segmental`, whose metrics are others.
 SEGMENTATION = "segmentation"
-#: The protocol of `rgwot.procedure.scoring`, likewise.
+#: The protocol of `rgwot.evaluation.evaluate`, likewise.
 GRAPH = "graph"
 DESCRIPTIONS: Mapping[str, str] = {
     **{protocol.name: protocol.description for protocol in (*PROTOCOLS.values(), *ALSO.values())},

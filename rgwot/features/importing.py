@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rgwot import __version__
-from rgwot.config.importing import IMPORTED, ImportSettings
+from rgwot.config.configuration import IMPORTED, ImportSettings
 from rgwot.datasets.arrays import ARRAY_ERRORS, ArraySource, check_times, holding_file
 from rgwot.datasets.feature_files import (
     FileFacts,

@@ -19,8 +19,7 @@ from rgwot.keysteps.extended import NUMBERS, extended, renumbered
 from rgwot.keysteps.fuzzy_cmeans import direction_eigenvalue
 from rgwot.keysteps.graphcut import INSTEAD
 from rgwot.keysteps.interface import NO_CLUSTER, Decode, Decoded, Frames, Learned, Predict
-from rgwot.keysteps.ordering import Order, video_order
-from rgwot.keysteps.outputs import KeySteps, generator_for, procedure_of
+from rgwot.keysteps.ordering import KeySteps, Order, generator_for, procedure_of, video_order
 from rgwot.keysteps.relative_time import HINT, KEEPS, SAME_ORDER, choose_share, largest_share
 from rgwot.keysteps.settings import KeyStepSettings, MeanfieldSettings, resolved_K
 from rgwot.runtime.errors import RgwotError

@@ -14,8 +14,7 @@ import pandas as pd
 
 from rgwot.columns import SCOPES
 from rgwot.keysteps.collapse import marks
-from rgwot.keysteps.ordering import order_of_segments
-from rgwot.keysteps.outputs import KeySteps, generator_for, procedure_of
+from rgwot.keysteps.ordering import KeySteps, generator_for, order_of_segments, procedure_of
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.procedure.learning import LEARNER
 from rgwot.runtime.errors import RgwotError

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from rgwot.procedure.interface import Deviation, Recording
-from rgwot.procedure.tally import Floats, tally
+from rgwot.procedure.orders import Floats, tally
 from rgwot.runtime.errors import RgwotError, nearest
 
 _LOG = logging.getLogger(__name__)

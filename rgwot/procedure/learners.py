@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, expit
 
-from rgwot.procedure.orders import closure, consensus, surest_first
-from rgwot.procedure.tally import Booleans, Floats, Tally
+from rgwot.procedure.orders import Booleans, Floats, Tally, closure, consensus, surest_first
 
 
 class Needs(NamedTuple):

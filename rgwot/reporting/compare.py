@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from rgwot.datasets.annotation_files import read_annotation_file
-from rgwot.datasets.annotation_files.formats import header_columns, is_table
+from rgwot.datasets.annotation_formats import header_columns, is_table
 from rgwot.datasets.names import stem_of, video_id
 from rgwot.datasets.text import read_lines
 from rgwot.evaluation.agreement import OVERLAP, Agreement, agreement

@@ -10,8 +10,7 @@ from rgwot.config.methods import CLUSTERING
 from rgwot.config.settings import Settings
 from rgwot.embedding.interface import EmbeddedTask
 from rgwot.keysteps.decode import find_key_steps
-from rgwot.keysteps.ordering import rank_procedures
-from rgwot.keysteps.outputs import KeySteps
+from rgwot.keysteps.ordering import KeySteps, rank_procedures
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.keysteps.trivial import annotated_segments, trivial_key_steps, trivial_segments
 from rgwot.paths import DIAGNOSTICS, KEYSTEPS, NAMES, ORDER, PROCEDURES, SEGMENTS, name_of

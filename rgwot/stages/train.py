@@ -20,11 +20,10 @@ import torch
 
 from rgwot.config.methods import EMBEDDING_KINDS, LOSSES, blocks, load
 from rgwot.config.settings import EXECUTION, Settings
-from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder, embed_by_model, seeded
 from rgwot.embedding.interface import VideoFeatures
 from rgwot.embedding.loop import Recipe, Record, Trainer, per_second
-from rgwot.embedding.sampler import Stream, draw_videos, generator
+from rgwot.embedding.sampler import FeatureBank, Stream, draw_videos, generator
 from rgwot.embedding.settings import EncoderSettings
 from rgwot.features.index import common_attributes, open_stores
 from rgwot.losses.settings import structure_radius
@@ -282,7 +281,7 @@ def fit_encoder(
     projection = None
     norm = settings.encoder.input_norm
     if norm == "whitened" or (norm == "auto" and all(store.vectors for store in stores)):
-        from rgwot.embedding.projection import fit_projection
+        from rgwot.embedding.whitened import fit_projection
 
         projection = fit_projection(stores, settings.encoder.speed)
         videos = [projection(store) for store in stores]
@@ -306,7 +305,7 @@ def fit_encoder(
     if projection is not None:
         model["projection"] = {"mean": torch.from_numpy(projection.mean), "basis": torch.from_numpy(projection.basis)}
     if settings.encoder.beside:
-        from rgwot.embedding.projection import fit_beside
+        from rgwot.embedding.whitened import fit_beside
 
         embed = embed_by_model(model, stores[0].fps, place, None)
         found = fit_beside(stores, embed)
@@ -387,7 +386,7 @@ def build_encoder(
     Vectors go through fully connected layers.
 
     Maps of untrained weights are nearly parallel, so ``encoder.input_norm = auto`` standardises those; vectors were
-    whitened before (`rgwot.embedding.projection`).
+    whitened before (`rgwot.embedding.whitened`).
     """
     vectors = all(store.vectors for store in bank.stores)
     unlearnt = weights == RANDOM_WEIGHTS and not vectors

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rgwot import paths
-from rgwot.config.configuration import SynthSettings
-from rgwot.config.importing import ImportedFeatures
+from rgwot.config.configuration import ImportedFeatures, SynthSettings
 from rgwot.datasets import registry
 from rgwot.datasets.annotations import steps_of
 from rgwot.datasets.arrays import feature_file, holding_file

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from rgwot.baselines.lbfgs import minimise
+from rgwot.baselines.gtcc import minimise
 
 
 def valley(x: Tensor, steepness: Tensor) -> Tensor:

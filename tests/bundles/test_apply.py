@@ -17,7 +17,7 @@ from rgwot.bundles import apply as module
 from rgwot.bundles.apply import apply_bundle
 from rgwot.bundles.file import read_bundle
 from rgwot.bundles.inputs import How
-from rgwot.config.importing import ImportSettings
+from rgwot.config.configuration import ImportSettings
 from rgwot.features.importing import import_features
 from rgwot.features.index import write_index
 from rgwot.features.store import open_store

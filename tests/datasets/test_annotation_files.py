@@ -15,8 +15,7 @@ from pympi import Eaf
 from scipy.io import savemat
 from videos import write_video
 
-from rgwot.datasets.annotation_files import read_annotation_file
-from rgwot.datasets.annotation_files.interface import ANNOTATION_READERS
+from rgwot.datasets.annotation_files import ANNOTATION_READERS, read_annotation_file
 from rgwot.datasets.base import Options
 from rgwot.datasets.finding import find, layout_module
 from rgwot.datasets.manifest import write_manifest

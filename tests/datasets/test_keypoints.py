@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from rgwot.config.importing import ImportSettings
-from rgwot.datasets.keypoints import interpolated, open_points, relative
+from rgwot.config.configuration import ImportSettings
+from rgwot.datasets.feature_files import interpolated, open_points, relative
 from rgwot.features.importing import import_features
 from rgwot.features.index import check_stores
 from rgwot.features.store import open_store

@@ -31,8 +31,7 @@ from mock_downloads import (
     write,
 )
 
-from rgwot.config.configuration import load_config, read_files
-from rgwot.config.importing import ImportSettings
+from rgwot.config.configuration import ImportSettings, load_config, read_files
 from rgwot.datasets.feature_files import measure_file
 from rgwot.datasets.fetch import fetch, sources
 from rgwot.datasets.finding import find

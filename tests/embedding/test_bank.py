@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from rgwot.embedding.bank import FeatureBank, choose_tier
+from rgwot.embedding.sampler import FeatureBank, choose_tier
 from rgwot.features.index import open_stores
 from rgwot.runtime.errors import RgwotError
 

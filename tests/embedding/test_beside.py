@@ -10,7 +10,7 @@ import pytest
 from with_defaults import fit_by
 
 from rgwot.config.settings import Settings
-from rgwot.embedding.pooled import unit_rows
+from rgwot.embedding.interface import unit_rows
 from rgwot.features.index import open_stores
 from rgwot.stages.embed import embed
 from rgwot.stages.embedded import read_embeddings

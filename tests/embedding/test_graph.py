@@ -10,7 +10,7 @@ from with_defaults import fit_by
 from rgwot.baselines.graph import clips_of, most_similar, node_vectors, random_walks, unity_graph
 from rgwot.baselines.settings import GraphSettings
 from rgwot.config.settings import Settings
-from rgwot.embedding.pooled import spatial_means, unit_rows
+from rgwot.embedding.interface import spatial_means, unit_rows
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
 

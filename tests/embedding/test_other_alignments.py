@@ -17,9 +17,9 @@ from torch import Tensor, nn
 
 from rgwot.config.methods import FAMILIES, LOSSES
 from rgwot.config.settings import Settings
-from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import encoder_of, seeded
 from rgwot.embedding.loop import Recipe, Terms, Trainer, objective
+from rgwot.embedding.sampler import FeatureBank
 from rgwot.features.index import open_stores
 from rgwot.losses.cidm import cidm_loss
 from rgwot.losses.interface import PairBatch

@@ -10,7 +10,7 @@ from with_defaults import fit_by
 from rgwot.baselines.regression import TimeRegressor, standardised, train_regressor
 from rgwot.baselines.settings import RegressionSettings
 from rgwot.config.settings import Settings
-from rgwot.embedding.pooled import spatial_means
+from rgwot.embedding.interface import spatial_means
 from rgwot.embedding.settings import DataSettings
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError

@@ -17,9 +17,9 @@ import torch
 from rgwot.config.methods import FAMILIES
 from rgwot.config.settings import Settings, build
 from rgwot.embedding import loop
-from rgwot.embedding.bank import FeatureBank
 from rgwot.embedding.encoder import Encoder
 from rgwot.embedding.loop import Record, Trainer, objective
+from rgwot.embedding.sampler import FeatureBank
 from rgwot.features.index import open_stores
 from rgwot.losses.interface import PairBatch
 from rgwot.runtime.errors import RgwotError

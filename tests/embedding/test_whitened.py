@@ -11,7 +11,7 @@ from with_defaults import fit_by
 
 from rgwot.config.settings import Settings
 from rgwot.embedding import whitened
-from rgwot.embedding.pooled import spatial_means
+from rgwot.embedding.interface import spatial_means
 from rgwot.embedding.settings import WhitenSettings
 from rgwot.embedding.whitened import cell_means, condition, fit_whitening, smooth, speed, standardise, variability
 from rgwot.features.store import FeatureStore, StoreWriter, open_store

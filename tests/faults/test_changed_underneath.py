@@ -17,7 +17,7 @@ from videos import write_video
 
 from rgwot import paths
 from rgwot.cli import cli
-from rgwot.config.importing import ImportSettings
+from rgwot.config.configuration import ImportSettings
 from rgwot.features.importing import import_video
 from rgwot.paths import name_of
 from rgwot.runtime.errors import RgwotError

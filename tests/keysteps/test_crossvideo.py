@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from rgwot.keysteps.crossvideo import SAY, Classifier, in_context, refine, together
+from rgwot.keysteps.consensus import SAY, Classifier, in_context, refine, together
 from rgwot.keysteps.interface import Frames
 from rgwot.keysteps.relative_time import with_time
 

@@ -11,7 +11,7 @@ import pytest
 from embedded import write_store
 
 from rgwot import discover
-from rgwot.config.importing import ImportSettings
+from rgwot.config.configuration import ImportSettings
 from rgwot.config.settings import build
 from rgwot.embedding.arrays import Spread, scales_differ
 from rgwot.features.importing import import_features

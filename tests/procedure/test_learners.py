@@ -8,8 +8,7 @@ from planted import planted, recording
 
 from rgwot.procedure import FOUND, LEARNERS, Event, Recording, learn
 from rgwot.procedure.learners import robust
-from rgwot.procedure.orders import closure
-from rgwot.procedure.tally import tally
+from rgwot.procedure.orders import closure, tally
 from rgwot.runtime.errors import RgwotError
 
 NEEDS = [(1, 2), (1, 3), (2, 4), (3, 4), (4, 5), (4, 6), (5, 7), (6, 7)]

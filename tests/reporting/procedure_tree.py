@@ -11,8 +11,7 @@ import pandas as pd
 
 from rgwot import paths
 from rgwot.columns import SEGMENT_COLUMNS
-from rgwot.keysteps.ordering import rank_procedures, video_order
-from rgwot.keysteps.outputs import procedure_of
+from rgwot.keysteps.ordering import procedure_of, rank_procedures, video_order
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Edge, Node, Procedure, deviations, recordings_from_segments
 from rgwot.procedure.interface import END, START, VideoFit

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rgwot.datasets.annotation_files.formats import TIER
+from rgwot.datasets.annotation_formats import TIER
 from rgwot.reporting.export.interface import ExportedVideo, key_steps_of
 from rgwot.runtime.errors import optional
 from rgwot.runtime.files import write_text

@@ -20,7 +20,7 @@ from rgwot.study.doctor.report import FeatureFacts, Finding, VideoFacts, below, 
 from rgwot.timing import VideoInfo, allowed_loss
 
 if TYPE_CHECKING:
-    from rgwot.config.importing import ImportSettings
+    from rgwot.config.configuration import ImportSettings
     from rgwot.features.settings import FeatureSettings
 
 

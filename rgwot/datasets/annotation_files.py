@@ -11,8 +11,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rgwot.datasets.annotation_files import boris, formats
-from rgwot.datasets.annotation_files.formats import Hints, SegmentRow
+from rgwot.datasets import annotation_formats as formats
+from rgwot.datasets.annotation_formats import Hints, SegmentRow
 from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation
 from rgwot.datasets.names import pairing_key
 from rgwot.datasets.text import DataFault, read_bytes
@@ -46,11 +46,11 @@ class Reader:
 ANNOTATION_READERS: Mapping[str, Reader] = {
     "elan": Reader(formats.read_elan, (".eaf",), "a tier of ELAN", _has("ANNOTATION_DOCUMENT")),
     "boris": Reader(
-        boris.read_boris,
+        formats.read_boris,
         (".boris", ".boris.gz", ".tsv", ".csv"),
         "a project or an exported table of BORIS",
-        boris.is_boris,
-        many=("{", boris.MANY),
+        formats.is_boris,
+        many=("{", formats.MANY),
     ),
     "mstcn": Reader(formats.read_mstcn, (".txt",), "a label per line and frame, as MS-TCN has it", counts=True),
     "table": Reader(
