@@ -129,6 +129,16 @@ def labels(*names, **more):
     return {name: f"{{{name}}}" for name in names} | more
 
 
+def group_labels(form):
+    """The labels by which a report filters comparisons of groups."""
+    return labels("dataset", "task", "method", "decoder", "seed", "column", form=form)
+
+
+def page_labels(what):
+    """The labels by which a report filters pages and their tables."""
+    return labels("dataset", "task", what=what)
+
+
 def settings_of(stage):
     """A params function: the settings by which a stage and those before it go; a change makes its results outdated.
 

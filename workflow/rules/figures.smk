@@ -2,11 +2,6 @@
 SEEDED = labels("dataset", "task", "seed")
 
 
-def group_labels(form):
-    """The labels by which a report filters comparisons of groups."""
-    return labels("dataset", "task", "method", "decoder", "seed", "column", form=form)
-
-
 rule segment_bars:
     input:
         manifest=paths.MANIFEST,

@@ -2,11 +2,6 @@
 LIST = labels(dataset="all", task="all", what="list of pages")
 
 
-def page_labels(what):
-    """The labels by which a report filters pages and their tables."""
-    return labels("dataset", "task", what=what)
-
-
 rule strips:
     input:
         # Not `ancient`: behind a manifest that is made again, Snakemake would not notice that a video has changed.
