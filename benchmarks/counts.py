@@ -64,7 +64,7 @@ def counts() -> dict[str, object]:
     from rgwot.config.methods import DECODERS, FAMILIES
     from rgwot.config.settings import defaults
     from rgwot.datasets.annotation_files import ANNOTATION_READERS
-    from rgwot.reporting.export.interface import FORMATS
+    from rgwot.reporting.export import FORMATS
 
     page = (LIBRARY / "reporting/page/parts/page.html.j2").read_text(encoding="utf-8")
     rules = [path.read_text(encoding="utf-8") for path in (HOUSE / "workflow" / "rules").glob("*.smk")]

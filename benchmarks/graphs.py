@@ -399,7 +399,7 @@ def pixel_scores(config: Config, names: Sequence[int], seeds: Sequence[int], ans
 
 def _matching(videos: pd.DataFrame, annotations: pd.DataFrame, segments: pd.DataFrame) -> dict[int, int]:
     """Annotated step of every found key step that has one, by common frames over all videos (macro_task)."""
-    from rgwot.reporting.matching import match_to_steps
+    from rgwot.reporting.names import match_to_steps
 
     found = match_to_steps(videos, annotations, segments[segments["scope"] == "task"])
     return {key_step: step for key_step, step in found.items() if key_step and step}

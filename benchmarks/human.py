@@ -20,9 +20,18 @@ import numpy as np
 
 from rgwot.config.configuration import Config, SynthSettings
 from rgwot.runtime.errors import RgwotError
-from rgwot.synthetic.plan import VideoPlan, plan
-from rgwot.synthetic.timelines import Piece, Timeline, TimelineSegment, compose, floor_ms, present, whole_frames
-from rgwot.synthetic.write import write_videos
+from rgwot.synthetic.timelines import (
+    Piece,
+    Timeline,
+    TimelineSegment,
+    VideoPlan,
+    compose,
+    floor_ms,
+    plan,
+    present,
+    whole_frames,
+)
+from rgwot.synthetic.videos import write_videos
 
 HOUSE = Path(__file__).resolve().parents[1]
 DATA = HOUSE / "benchmarks" / "data"

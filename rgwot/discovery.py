@@ -216,7 +216,7 @@ class Discovery:
         root
             Folder that the paths of videos start from; they have the names that were given.
         """
-        from rgwot.reporting.export.interface import FORMATS, export, videos_of, with_labels
+        from rgwot.reporting.export import FORMATS, export, videos_of, with_labels
 
         if name in FORMATS and FORMATS[name].graph:
             return export(name, with_labels(self.procedure.graph, self.names), folder)

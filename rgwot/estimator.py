@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rgwot.bundles.apply import label_each, restore
+from rgwot.bundles.apply import check_kind, import_form, label_each, restore
 from rgwot.bundles.file import MODEL, bundle_bytes, parse_bundle
-from rgwot.bundles.inputs import check_kind, import_form
 from rgwot.bundles.make import bundle_of, check_rule
 from rgwot.config.configuration import ImportSettings
 from rgwot.config.settings import validated

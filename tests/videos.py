@@ -11,7 +11,7 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.synthetic.scenes import Scene
+from rgwot.synthetic.videos import Scene
 
 BITS = 8
 _ROWS = 2

@@ -12,7 +12,7 @@ import sys
 import click
 
 from rgwot import __version__
-from rgwot.cli import data, reporting, results, study
+from rgwot.cli import results, study
 from rgwot.runtime.errors import RgwotError, one_line
 from rgwot.study.script import messages
 
@@ -21,9 +21,9 @@ VERBS: dict[str, tuple[click.Command, str]] = {
     "init": (study.init, "Start a study in a folder of its own."),
     "run": (study.run, "Run the workflow in this folder (Snakemake)."),
     "doctor": (study.doctor, "Check a dataset on disk."),
-    "fetch": (data.fetch, "Download published features."),
-    "import-lerobot": (data.import_lerobot, "Cut the episodes of a LeRobot dataset into videos."),
-    "show": (reporting.show, "Print a table, or the procedure of a result."),
+    "fetch": (study.fetch, "Download published features."),
+    "import-lerobot": (study.import_lerobot, "Cut the episodes of a LeRobot dataset into videos."),
+    "show": (results.show, "Print a table, or the procedure of a result."),
     "export": (results.export, "Export a result to ELAN, BORIS, subtitles, clips."),
     "compare": (results.compare, "Compare two results of a task, or a result with a coder."),
     "compare-groups": (results.compare_groups, "Test whether groups of videos differ."),

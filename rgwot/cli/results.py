@@ -27,7 +27,7 @@ def export(format_: str, keysteps: Path, output: Path, names: Path | None, root:
 
     KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0.
     """
-    from rgwot.reporting.export.interface import export_keysteps
+    from rgwot.reporting.export import export_keysteps
 
     click.echo(export_keysteps(format_, keysteps, output, names, root))
 
@@ -73,7 +73,7 @@ def compare_groups(
     videos that have it, number of segments, duration, place, deviations and what follows, by permutation tests with the
     video as the unit.
     """
-    from rgwot.reporting.groups import write_groups
+    from rgwot.reporting.compare import write_groups
     from rgwot.runtime.provenance import write_record
 
     lines = write_groups(output, keysteps, videos, column, task, names, title)
@@ -157,8 +157,7 @@ def apply(
 
     A video may also be a feature store (.zarr) or, if the result is based on imported features, a file of them.
     """
-    from rgwot.bundles.apply import apply_bundle
-    from rgwot.bundles.inputs import How
+    from rgwot.bundles.apply import How, apply_bundle
     from rgwot.config.extensions import load_extensions
     from rgwot.timing import parse_rate
 
@@ -171,3 +170,31 @@ def apply(
         known = " (a video of the study: its answer there)" if found.known else ""
         click.echo(f"{found.video}: {found.segments} segments, order {found.order}{known}; {found.deviations}")
     click.echo(f"{folder / 'page.html'}: open it in a browser")
+
+
+@click.command()
+@click.argument("table", type=Folder)
+@click.option(
+    "--procedures", type=Folder, help="Also print the procedure of a folder of key steps, by its procedures.csv."
+)
+@click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
+def show(table: Path, procedures: Path | None, names: Path | None) -> None:
+    """Print a TABLE or a row of one (CSV), then the procedure.
+
+    In place of a table, a folder of key steps prints its procedure.
+    """
+    from rgwot.paths import PROCEDURE, name_of
+    from rgwot.reporting.show import procedure_lines
+    from rgwot.reporting.targets import find, in_terminal, load_targets
+
+    if table.is_dir():
+        click.echo("\n".join(procedure_lines(table, names)))
+        return
+    if (table.parent / name_of(PROCEDURE)).is_file():
+        raise RgwotError(f"{table}: found a file of key steps, expected their folder; rgwot show {table.parent}")
+    tables = load_targets().tables
+    # A row lies in a folder of its table's name.
+    shown = find("table", table.parent.name if table.parent.name in tables else table.stem, tables)
+    click.echo(in_terminal(shown, table))
+    if procedures:
+        click.echo("\n".join(["", *procedure_lines(procedures.parent, names)]))

@@ -224,7 +224,7 @@ def import_episodes(root: Path, output: Path, camera: str | None = None, on_bad_
 def _cut(dataset: Dataset, episode: dict[Any, Any], camera: str, folder: Path) -> None:
     import av
 
-    from rgwot.video.cutting import cut
+    from rgwot.video.frames import cut
 
     number, fps, length = int(episode["episode_index"]), dataset.fps, int(episode["length"])
     video = dataset.video(episode, camera)

@@ -16,7 +16,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from rgwot.config.extractors import Extractor, extractor
+from rgwot.features.settings import Extractor, extractor
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.tensors import UnreadableTensors, load_tensors
 

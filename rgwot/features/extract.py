@@ -32,9 +32,9 @@ from dask.threaded import get
 from numpy.typing import NDArray
 
 from rgwot import __version__
-from rgwot.config.extractors import extractor
 from rgwot.config.settings import EXECUTION
 from rgwot.features.backbone import Backbone, load_backbone, weights_digest
+from rgwot.features.settings import extractor
 from rgwot.features.store import CHUNK, StoreWriter, is_current, open_store, source_facts, video_facts, write_skipped
 from rgwot.paths import STORE
 from rgwot.runtime.device import resolve_device

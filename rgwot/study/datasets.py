@@ -23,7 +23,7 @@ from rgwot.datasets.video_table import columns_of, read_video_table
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.provenance import stamp
 from rgwot.study.study import Study
-from rgwot.synthetic import plan
+from rgwot.synthetic.timelines import clip_path, video_names
 
 #: Aligning takes a pair of distinct videos.
 MIN_VIDEOS = 2
@@ -60,7 +60,7 @@ def written(study: Study, dataset: str) -> dict[str, list[str]] | None:
     root, expected = str(study.config.root_of(dataset)), str(paths.at(paths.SYNTHETIC, dataset=dataset))
     if root != expected:
         raise RgwotError(f"datasets.{dataset}.root: found {root!r}; expected {expected!r} beside a synth block")
-    return plan.video_names(entry.synth)
+    return video_names(entry.synth)
 
 
 def synth_settings(study: Study, dataset: str) -> SynthSettings:
@@ -132,7 +132,7 @@ def video_path(study: Study, dataset: str, task: str, video: str) -> str:
     if synthetic is None:
         return file
     names = {video_id(name): name for name in synthetic[task]}
-    return str(study.config.root_of(dataset) / plan.clip_path(task, names[video]))
+    return str(study.config.root_of(dataset) / clip_path(task, names[video]))
 
 
 def files(study: Study, dataset: str, task: str) -> list[str]:

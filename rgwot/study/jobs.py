@@ -12,14 +12,13 @@ from typing import Any
 
 from rgwot.config.configuration import load_config, read_files
 from rgwot.config.experiments import family_of, replaced_settings, split_id
-from rgwot.config.extractors import extractor, missing_checkpoint
 from rgwot.config.methods import DECODERS, EMBEDDING_KINDS, LOSSES, TransportSettings
 from rgwot.config.settings import EXECUTION, flatten, known_blocks
 from rgwot.datasets import registry
 from rgwot.datasets.base import too_few_videos
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.evaluation.settings import EvaluationSettings
-from rgwot.features.settings import FeatureSettings
+from rgwot.features.settings import FeatureSettings, extractor, missing_checkpoint
 from rgwot.keysteps.settings import ANNOTATED, resolved_K
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import MIN_VIDEOS, annotated_steps, footage_of, import_settings, plain_path, reading, videos

@@ -14,9 +14,8 @@ from studies import Study
 from videos import write_video
 
 from rgwot.bundles import apply as module
-from rgwot.bundles.apply import apply_bundle
+from rgwot.bundles.apply import How, apply_bundle
 from rgwot.bundles.file import read_bundle
-from rgwot.bundles.inputs import How
 from rgwot.config.configuration import ImportSettings
 from rgwot.features.importing import import_features
 from rgwot.features.index import write_index

@@ -17,9 +17,8 @@ from click.testing import CliRunner
 from studies import FEATURES, SMALL, Study
 from with_defaults import load_backbone
 
-from rgwot.bundles.apply import apply_bundle
+from rgwot.bundles.apply import How, apply_bundle
 from rgwot.bundles.file import read_bundle
-from rgwot.bundles.inputs import How
 from rgwot.bundles.make import make_bundle
 from rgwot.cli import cli
 from rgwot.config.settings import build, flatten

@@ -17,7 +17,7 @@ from videos import number, write_video
 from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.datasets.finding import find
 from rgwot.datasets.lerobot import import_episodes, read_parquet
-from rgwot.reporting.export.interface import ExportedVideo, LabelledSegment, export
+from rgwot.reporting.export import ExportedVideo, LabelledSegment, export
 from rgwot.runtime.errors import RgwotError
 
 FPS, CAMERA = 30, "observation.images.top"

@@ -8,8 +8,8 @@ import torch
 from torchvision.models import ResNet50_Weights, resnet50
 from with_defaults import load_backbone
 
-from rgwot.config.extractors import EXTRACTORS
 from rgwot.features.backbone import weights_digest
+from rgwot.features.settings import EXTRACTORS
 from rgwot.runtime.errors import RgwotError
 
 

@@ -10,10 +10,10 @@ import torch
 from videos import write_video
 from with_defaults import load_backbone
 
-from rgwot.config.extractors import extractor
 from rgwot.config.settings import build
 from rgwot.features.backbone import weights_digest
 from rgwot.features.extract import extract
+from rgwot.features.settings import extractor
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
 

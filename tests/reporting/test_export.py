@@ -21,12 +21,11 @@ from videos import write_video
 
 from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.datasets.names import video_id
-from rgwot.reporting.export import texts
-from rgwot.reporting.export.interface import ExportedVideo, LabelledSegment, export, read_videos, videos_of
+from rgwot.reporting.export import ExportedVideo, LabelledSegment, export, read_videos, texts, videos_of
 from rgwot.reporting.export.texts import clock
 from rgwot.reporting.names import as_named, names_text
 from rgwot.runtime.errors import RgwotError
-from rgwot.video.cutting import cut
+from rgwot.video.frames import cut
 
 NAME = 'pour <b>"oil"</b> & stir'
 VIDEOS = [

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rgwot.procedure import Event, Procedure, Recording, deviations, learn
-from rgwot.reporting.export.interface import ExportedVideo, LabelledSegment, export, export_keysteps, read_graph
+from rgwot.reporting.export import ExportedVideo, LabelledSegment, export, export_keysteps, read_graph
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.procedure import write_procedure
 

@@ -8,8 +8,7 @@ import pytest
 
 from rgwot.records import read_annotations, read_manifest, read_segments
 from rgwot.reporting.figures.segments import segment_bars
-from rgwot.reporting.figures.style import save
-from rgwot.reporting.palette import BACKGROUND_COLOUR, STEP_COLOURS
+from rgwot.reporting.figures.style import BACKGROUND_COLOUR, STEP_COLOURS, save
 from rgwot.runtime.errors import RgwotError
 
 SEGMENT = ["video", "start_s", "end_s", "key_step"]

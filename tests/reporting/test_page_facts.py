@@ -18,8 +18,7 @@ from rgwot.evaluation.agreement import agreement
 from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.paths import DIAGNOSTICS, Run, name_of
 from rgwot.reporting.compare import MOST_RESULTS, compare, compare_pairs, parts, read_answer
-from rgwot.reporting.page.content import _colours, _cut_short, _other_number
-from rgwot.reporting.page.ranking import PROTOCOLS_IN_WORDS, ranking
+from rgwot.reporting.page.content import PROTOCOLS_IN_WORDS, _colours, _cut_short, _other_number, ranking
 from rgwot.reporting.page.render import write_page
 from rgwot.reporting.page.runs import soundness
 

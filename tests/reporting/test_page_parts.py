@@ -17,8 +17,8 @@ from videos import number, write_video
 
 from rgwot.config.methods import TransportSettings
 from rgwot.embedding.interface import EmbeddedVideo
-from rgwot.reporting.matching import match_to_steps
-from rgwot.reporting.names import named_order, names_in, names_of, read_names, result_id
+from rgwot.reporting.figures.style import BACKGROUND_COLOUR, STEP_COLOURS, UNMATCHED, ink_on
+from rgwot.reporting.names import match_to_steps, named_order, names_in, names_of, read_names, result_id
 from rgwot.reporting.page.pictures import STRIP_FRAMES, STRIP_HEIGHT, strip_times, write_strips
 from rgwot.reporting.page.render import embedded, policy, style_sheet
 from rgwot.reporting.page.view import (
@@ -31,7 +31,6 @@ from rgwot.reporting.page.view import (
     tsne,
     typical_frames,
 )
-from rgwot.reporting.palette import BACKGROUND_COLOUR, STEP_COLOURS, UNMATCHED, ink_on
 from rgwot.runtime.errors import RgwotError
 
 

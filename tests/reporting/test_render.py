@@ -9,8 +9,16 @@ import pandas as pd
 import pytest
 from table_helpers import FLAT, ONE, OURS, PLAIN, TWO, all_scores, small_table, write_scores
 
-from rgwot.reporting.tables.forms import escape
-from rgwot.reporting.tables.printed import MARKDOWN, latex, make_grid, markdown, notes, render_table, terminal_table
+from rgwot.reporting.tables.printed import (
+    MARKDOWN,
+    escape,
+    latex,
+    make_grid,
+    markdown,
+    notes,
+    render_table,
+    terminal_table,
+)
 from rgwot.reporting.tables.scores import write_table
 
 

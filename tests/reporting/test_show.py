@@ -2,7 +2,7 @@
 
 from click.testing import CliRunner
 
-from rgwot.cli.reporting import show
+from rgwot.cli.results import show
 from rgwot.procedure import Event, Recording, deviations, learn
 from rgwot.reporting.show import drawn, procedure_lines
 from rgwot.stages.procedure import write_procedure

@@ -15,8 +15,8 @@ from rgwot.synthetic.looks import (
     task_look,
     varied,
 )
-from rgwot.synthetic.scenes import Scene, bouts_of
 from rgwot.synthetic.timelines import Timeline, TimelineSegment
+from rgwot.synthetic.videos import Scene, bouts_of
 
 TIMELINE = Timeline(
     12.0,

@@ -16,10 +16,8 @@ from scripted import script_command
 
 from rgwot.config.configuration import SynthSettings
 from rgwot.synthetic.looks import task_look
-from rgwot.synthetic.plan import plan, video_names
-from rgwot.synthetic.scenes import Scene
-from rgwot.synthetic.timelines import Timeline, TimelineSegment
-from rgwot.synthetic.write import write_dataset, write_video
+from rgwot.synthetic.timelines import Timeline, TimelineSegment, plan, video_names
+from rgwot.synthetic.videos import Scene, write_dataset, write_video
 
 SMALL = SynthSettings(n_videos=2, min_s=2.0, max_s=3.0, K=4, seed=3)
 

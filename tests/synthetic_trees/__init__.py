@@ -15,9 +15,8 @@ import numpy as np
 from videos import write_scene
 
 from rgwot.synthetic.looks import step_names, task_look
-from rgwot.synthetic.plan import FIRST_VIDEO, LOOK, TIMELINES, seed_of
-from rgwot.synthetic.scenes import Scene
-from rgwot.synthetic.timelines import FPS, Timeline, TimelineSegment, parametric
+from rgwot.synthetic.timelines import FIRST_VIDEO, FPS, LOOK, TIMELINES, Timeline, TimelineSegment, parametric, seed_of
+from rgwot.synthetic.videos import Scene
 from synthetic_trees import crosstask, egoprocel, procel
 from synthetic_trees.base import TaskPlaces, TreeSettings, TreeVideo, three_column_files
 

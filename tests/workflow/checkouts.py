@@ -22,7 +22,7 @@ from synthetic_trees import TreeSettings, task_places, write_tree
 
 from rgwot.config.configuration import SynthSettings
 from rgwot.datasets.registry import datasets, tasks_of
-from rgwot.synthetic.write import write_dataset
+from rgwot.synthetic.videos import write_dataset
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SMALL = "tests/small.yaml"

@@ -15,8 +15,8 @@ from videos import write_scene
 from rgwot.config.configuration import SynthSettings
 from rgwot.stages.procedure import read_procedure
 from rgwot.synthetic.looks import task_look
-from rgwot.synthetic.plan import plan
-from rgwot.synthetic.scenes import Scene
+from rgwot.synthetic.timelines import plan
+from rgwot.synthetic.videos import Scene
 
 pytestmark = pytest.mark.slow
 

@@ -6,6 +6,6 @@ from rgwot.study.script import stage
 if __name__ == "__main__":
     with stage(snakemake, "synth"):
         from rgwot.config.configuration import SynthSettings
-        from rgwot.synthetic.write import write_dataset
+        from rgwot.synthetic.videos import write_dataset
 
         write_dataset(SynthSettings(**snakemake.params.settings), snakemake.output[0], jobs=snakemake.threads)

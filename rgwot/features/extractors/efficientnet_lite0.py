@@ -12,7 +12,7 @@ from typing import cast
 from torch import Tensor, fx, nn
 from torch.nn import functional as F
 
-from rgwot.features.extractors.wrapped import randomise
+from rgwot.features.extractors import randomise
 
 __all__ = ["network", "randomise"]
 

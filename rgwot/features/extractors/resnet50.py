@@ -11,7 +11,7 @@ from collections import OrderedDict
 import torch
 from torch import nn
 
-from rgwot.features.extractors.wrapped import randomise as draw
+from rgwot.features.extractors import randomise as draw
 
 LAYER3_BLOCKS = 3
 """Bottlenecks of ``layer3`` that belong to it."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from rgwot.features.extractors.wrapped import randomise, refuse_weights, token_map
+from rgwot.features.extractors import randomise, refuse_weights, token_map
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 
 __all__ = ["check", "maps", "network", "randomise", "weights"]

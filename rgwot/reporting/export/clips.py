@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from rgwot.reporting.export.interface import ExportedVideo, key_steps_of
+from rgwot.reporting.export import ExportedVideo, key_steps_of
 from rgwot.reporting.page.pictures import as_jpeg, read_pictures
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import with_progress
-from rgwot.video.cutting import cut
+from rgwot.video.frames import cut
 from rgwot.video.probing import is_stored
 
 log = logging.getLogger(__name__)

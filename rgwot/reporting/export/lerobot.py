@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rgwot.datasets.lerobot import EPISODES, INFO, ORIGIN, PERSISTENT, SUBTASK_INDEX, Dataset, MissingFile, open_dataset
-from rgwot.reporting.export.interface import ExportedVideo, LabelledSegment
+from rgwot.reporting.export import ExportedVideo, LabelledSegment
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_json, write_text
 

@@ -1,8 +1,12 @@
-"""Segments as plain text (a table, subtitles, an event log for process mining), and the procedure for Graphviz."""
+"""Results as text: a table, subtitles, annotations of ELAN and BORIS, an event log, the procedure for Graphviz."""
 
 from __future__ import annotations
 
 import html
+import json
+import math
+import mimetypes
+import os
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,7 +14,9 @@ from typing import Any
 
 from networkx import DiGraph
 
-from rgwot.reporting.export.interface import ExportedVideo
+from rgwot.datasets.annotation_formats import TIER
+from rgwot.reporting.export import ExportedVideo, key_steps_of
+from rgwot.runtime.errors import optional
 from rgwot.runtime.files import write_rows, write_text
 
 
@@ -85,3 +91,116 @@ def quoted(text: str) -> str:
     """
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
+
+
+def export_elan(videos: Sequence[ExportedVideo], folder: Path) -> None:
+    """Write one file per video with a tier of key steps, times in whole milliseconds as ELAN has them.
+
+    The names of all key steps are the tier's controlled vocabulary, so that ELAN offers them for a correction.
+    """
+    pympi = optional("pympi", "format elan", "pip install pympi-ling")
+    names = sorted(set(key_steps_of(videos).values()))
+    for video in videos:
+        document = pympi.Eaf(author="rgwot")
+        document.remove_tier("default")
+        document.add_language("und", "http://cdb.iso.org/lg/CDB-00130975-001", "undetermined (und)")
+        document.add_controlled_vocabulary(TIER)
+        for number, name in enumerate(names):
+            document.add_cv_entry(TIER, f"cveid{number}", [(name, "und", None)])
+        document.add_linguistic_type(TIER)
+        document.linguistic_types[TIER]["CONTROLLED_VOCABULARY_REF"] = TIER
+        document.add_tier(TIER, ling=TIER)
+        # Features without videos are no medium that ELAN could play.
+        if video.filmed:
+            kind = mimetypes.guess_type(video.path.name)[0] or "video/mp4"
+            document.add_linked_file(*_addresses(video.path, folder), mimetype=kind)
+        for start_s, end_s, _, label in video.segments:
+            start, end = round(1000 * start_s), round(1000 * end_s)
+            if end > start:
+                document.add_annotation(TIER, start, end, label)
+        document.to_file(folder / f"{video.stem}.eaf")
+
+
+def _addresses(path: Path, folder: Path) -> tuple[str, str]:
+    """Return where ELAN looks for a video, and where it looks next: from the folder of its own file.
+
+    ELAN does not encode what stands in an address. Where the folder of the videos is not known, the file is expected
+    beside the video.
+    """
+    if not path.is_absolute():
+        return path.as_posix(), f"./{path.name}"
+    between = Path(os.path.relpath(path, folder)).as_posix()
+    return f"file://{'' if path.as_posix().startswith('/') else '/'}{path.as_posix()}", f"./{between}"
+
+
+#: BORIS wants dates; of a video nothing is known.
+DATE = "1970-01-01T00:00:00"
+
+
+def export_boris(videos: Sequence[ExportedVideo], folder: Path) -> None:
+    """Write one project: key steps are state events, a segment a start and a stop, and every video an observation."""
+    behaviours = {
+        str(number): {
+            "type": "State event",
+            "key": str(key_step) if key_step < 10 else "",
+            "code": label,
+            "description": "",
+            "category": "",
+            "modifiers": {},
+            "excluded": "",
+            "coding map": "",
+        }
+        for number, (key_step, label) in enumerate(key_steps_of(videos).items())
+    }
+    content = {
+        "time_format": "s",
+        "project_date": DATE,
+        "project_name": "rgwot",
+        "project_description": "key steps found by rgwot",
+        "project_format_version": "7.0",
+        "subjects_conf": {},
+        "behaviors_conf": behaviours,
+        "observations": {video.stem: _observation(video) for video in videos},
+        "behavioral_categories": [],
+        "behavioral_categories_config": {},
+        "independent_variables": {},
+        "coding_map": {},
+        "behaviors_coding_map": [],
+        "converters": {},
+    }
+    write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", folder / "project.boris")
+
+
+def _observation(video: ExportedVideo) -> dict[str, Any]:
+    media = video.path.as_posix()
+    return {
+        "file": {str(player): [media] if player == 1 else [] for player in range(1, 9)},
+        "type": "MEDIA",
+        "date": DATE,
+        "description": "",
+        "time offset": 0.0,
+        "observation time interval": [0, 0],
+        "events": _events(video),
+        "independent_variables": {},
+        "media_info": {
+            "length": {media: video.duration_s},
+            "fps": {media: video.fps},
+            "hasVideo": {media: True},
+            "hasAudio": {media: False},
+            "offset": {"1": 0.0},
+        },
+    }
+
+
+def _events(video: ExportedVideo) -> list[list[Any]]:
+    """Return what starts and stops in order of time: time, subject, behaviour, modifiers, comment and frame.
+
+    Where a step ends when the next begins, it ends first.
+    """
+    moments = sorted(
+        (round(time, 3), starts, segment.label)
+        for segment in video.segments
+        for time, starts in ((segment.start_s, 1), (segment.end_s, 0))
+    )
+    known = not math.isnan(video.fps)
+    return [[time, "", label, "", "", round(time * video.fps) if known else "NA"] for time, _, label in moments]

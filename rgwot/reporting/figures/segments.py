@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from rgwot.reporting.figures.style import Drawn, sheet, step_legend, step_style, styled
-from rgwot.reporting.matching import match_to_steps
-from rgwot.reporting.palette import BACKGROUND_COLOUR
+from rgwot.reporting.figures.style import BACKGROUND_COLOUR, Drawn, sheet, step_legend, step_style, styled
+from rgwot.reporting.names import match_to_steps
 from rgwot.runtime.errors import RgwotError
 
 

@@ -35,7 +35,7 @@ class Teaser(OfTasks):
     def draw(self, plan: Tasks) -> Drawn:
         """Draw the three panels from one trained model."""
         from rgwot.records import read_segments
-        from rgwot.reporting.matching import match_to_steps
+        from rgwot.reporting.names import match_to_steps
 
         task, run = plan.shown[0], plan.shown[0].runs[0]
         labels = TaskLabels.of(task)

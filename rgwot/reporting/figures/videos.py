@@ -17,7 +17,7 @@ from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import unit
 from rgwot.reporting.figures.figure import Figure, Plan, PlannedRun, planned_runs
 from rgwot.reporting.figures.style import short
-from rgwot.reporting.matching import STRIDE, partners
+from rgwot.reporting.names import STRIDE, partners
 from rgwot.reporting.tables.table import Place, Row, once
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import known_K, tasks, videos

@@ -27,11 +27,18 @@ from rgwot import paths
 from rgwot.columns import TERMS
 from rgwot.paths import Run, Tree
 from rgwot.records import read_manifest, read_scores
-from rgwot.reporting.figures.style import DASHES, LINE_COLOURS, Drawn
+from rgwot.reporting.figures.style import (
+    BACKGROUND_COLOUR,
+    DASHES,
+    LINE_COLOURS,
+    STEP_COLOURS,
+    UNMATCHED,
+    Drawn,
+    ink_on,
+)
 from rgwot.reporting.names import named_order
 from rgwot.reporting.page.content import Content, gather, link
 from rgwot.reporting.page.procedure import MOST_LINES, rules
-from rgwot.reporting.palette import BACKGROUND_COLOUR, STEP_COLOURS, UNMATCHED, ink_on
 from rgwot.runtime.files import write_csv, write_text
 
 #: The script of a page, in the order in which its parts build on each other.

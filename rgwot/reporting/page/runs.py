@@ -21,8 +21,7 @@ from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Procedure
 from rgwot.records import read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.figures.losses import smoothed
-from rgwot.reporting.matching import match_to_steps
-from rgwot.reporting.names import RunNames, names_of, result_id
+from rgwot.reporting.names import RunNames, match_to_steps, names_of, result_id
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.procedure import read_deviation_list, read_procedure
 

@@ -56,7 +56,7 @@ class Hyperparameters(AnyTable):
 
     def write(self, study: Study, output: Path) -> None:
         """Write the table, with Markdown and LaTeX beside it."""
-        from rgwot.reporting.tables.forms import write_flat
+        from rgwot.reporting.tables.printed import write_flat
 
         frame = self.frame(study)
         write_csv(frame, output)

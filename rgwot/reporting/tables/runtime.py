@@ -113,7 +113,7 @@ class Runtime(AnyTable):
 
     def _render(self, frame: pd.DataFrame, csv: Path) -> None:
         """Write the printed forms next to the CSV."""
-        from rgwot.reporting.tables.forms import write_flat
+        from rgwot.reporting.tables.printed import write_flat
 
         labels = {row.id: row.label for row in self.rows}
         rows = frame.astype(object).where(frame.notna() & (frame != ""), None).to_dict("records")

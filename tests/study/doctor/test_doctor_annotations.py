@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from doctor_helpers import FIXTURES, cases, content, crosstask, entry, put, said
 
-from rgwot.study.doctor import as_text, examine
+from rgwot.study.doctor import examine
+from rgwot.study.findings import as_text
 
 
 def check_outcomes(report: Any, kind: str, file_of: Callable[[str], str]) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from doctor_helpers import content, run, said
 
-from rgwot.study.doctor import as_json, examine
+from rgwot.study.doctor import examine
+from rgwot.study.findings import as_json
 
 VECTORS = np.random.default_rng(0).normal(size=(20, 6)).astype(np.float32)
 

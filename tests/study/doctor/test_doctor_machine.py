@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from doctor_helpers import content, entry, put, said
 
-from rgwot.study.doctor import examine
-from rgwot.study.doctor.checks import torch_cache
+from rgwot.study.doctor import examine, torch_cache
 
 
 def test_weights(tea: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

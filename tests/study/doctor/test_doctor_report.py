@@ -14,7 +14,8 @@ import yaml
 from doctor_helpers import content, entry, put, run
 from machine import touch_bytes
 
-from rgwot.study.doctor import as_json, as_text, examine
+from rgwot.study.doctor import examine
+from rgwot.study.findings import as_json, as_text
 
 
 def test_a_sound_dataset_is_clean(tea: Path, tmp_path: Path) -> None:
@@ -83,7 +84,7 @@ def test_long_lists_are_cut_for_people_only(tea: Path) -> None:
 
 
 def test_keys_of_the_json_are_stable(tea: Path) -> None:
-    """Programs rely on them; whoever changes one raises `rgwot.study.doctor.report.SCHEMA`."""
+    """Programs rely on them; whoever changes one raises `rgwot.study.findings.SCHEMA`."""
     values = as_json(examine(content(mine=entry(tea, synth=None)), "mine", quick=True))
     put(tea / "tea" / "one.csv", b"1,2\n")
     finding = as_json(examine(content(mine=entry(tea)), "mine", quick=True))["findings"][0]

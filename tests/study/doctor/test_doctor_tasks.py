@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from doctor_helpers import FIXTURES, cases, content, crosstask, entry, put, run, said
 
 from rgwot.cli import cli
-from rgwot.study.doctor import as_json, as_text, examine
+from rgwot.study.doctor import examine
+from rgwot.study.findings import as_json, as_text
 
 
 def test_both_leftover_lists_and_videos_of_no_task(tea: Path, tmp_path: Path, clip: Path) -> None:
@@ -126,7 +127,7 @@ def test_synthetic_trees_are_clean(tmp_path: Path, layout: str, dataset: str, ta
     from synthetic_trees import TreeSettings, write_tree
 
     from rgwot.config.configuration import SynthSettings
-    from rgwot.synthetic.write import write_dataset
+    from rgwot.synthetic.videos import write_dataset
 
     values = {"layout": layout, "n_videos": 2, "min_s": 4, "max_s": 5, "width": 64, "height": 64}
     if layout == "folder":

@@ -12,8 +12,7 @@ import pytest
 from doctor_helpers import content, entry, put, said
 from videos import truncate
 
-from rgwot.study.doctor import examine
-from rgwot.study.doctor.checks import stated_frames
+from rgwot.study.doctor import examine, stated_frames
 from rgwot.video import READERS, VideoInfo
 
 
