@@ -40,11 +40,10 @@ from rgwot.config.methods import DECODERS, EMBEDDING_KINDS
 from rgwot.config.settings import Settings, build
 from rgwot.evaluation.protocols import PROTOCOLS, order_distance, score
 from rgwot.features.index import open_stores
-from rgwot.keysteps.extended import extended
+from rgwot.keysteps.extended import choose_share, extended
 from rgwot.keysteps.interface import Frames, directions
 from rgwot.keysteps.meanfield import minimise_energy, segment
 from rgwot.keysteps.ordering import generator_for
-from rgwot.keysteps.relative_time import choose_share
 from rgwot.paths import ANNOTATIONS, INDEX, at
 from rgwot.records import read_annotations
 from rgwot.runtime.files import write_csv

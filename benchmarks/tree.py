@@ -17,9 +17,9 @@ from threadpoolctl import threadpool_limits
 from rgwot.config.methods import EMBEDDING_KINDS, FAMILIES
 from rgwot.config.settings import build
 from rgwot.evaluation.protocols import PROTOCOLS, score
+from rgwot.keysteps.extended import HINT, with_time
 from rgwot.keysteps.interface import Frames
 from rgwot.keysteps.meanfield import decode_meanfield
-from rgwot.keysteps.relative_time import HINT, with_time
 from rgwot.keysteps.tree import Merges, grow
 from rgwot.timing import thinned
 

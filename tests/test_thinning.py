@@ -11,8 +11,8 @@ from with_defaults import decode_by
 from rgwot.config.settings import build
 from rgwot.evaluation.metrics import adjusted_rand_score
 from rgwot.keysteps import consensus, relative_time, tree
+from rgwot.keysteps.extended import choose_share
 from rgwot.keysteps.interface import Frames
-from rgwot.keysteps.relative_time import choose_share
 from rgwot.keysteps.settings import MeanfieldSettings
 from rgwot.keysteps.tree import grow
 from rgwot.timing import thinned

@@ -15,12 +15,11 @@ from rgwot.embedding.arrays import scales_differ
 from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo
 from rgwot.evaluation.metrics import adjusted_rand_score
 from rgwot.keysteps import collapse
-from rgwot.keysteps.extended import NUMBERS, extended, renumbered
+from rgwot.keysteps.extended import HINT, KEEPS, NUMBERS, SAME_ORDER, choose_share, extended, largest_share, renumbered
 from rgwot.keysteps.fuzzy_cmeans import direction_eigenvalue
 from rgwot.keysteps.graphcut import INSTEAD
 from rgwot.keysteps.interface import NO_CLUSTER, Decode, Decoded, Frames, Learned, Predict
 from rgwot.keysteps.ordering import KeySteps, Order, generator_for, procedure_of, video_order
-from rgwot.keysteps.relative_time import HINT, KEEPS, SAME_ORDER, choose_share, largest_share
 from rgwot.keysteps.settings import KeyStepSettings, MeanfieldSettings, resolved_K
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import with_progress
@@ -63,7 +62,7 @@ def doubts(
     same
         Adjusted Rand index of the labels and of those of another seed; None where it is not known.
     time
-        How the share of time was chosen, as `rgwot.keysteps.relative_time.choose_share` tells it; None where it is set.
+        How the share of time was chosen, as `rgwot.keysteps.extended.choose_share` tells it; None where it is set.
     scales
         Largest scale of a channel of the features divided by the smallest, where an embedding depends on it.
     """

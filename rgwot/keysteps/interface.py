@@ -21,7 +21,7 @@ class Frames:
     """Embeddings x (T, D) of one or several videos, one video after the other, and the samples of each.
 
     ``features_fps`` is samples per second of video, ``native_fps`` the frames per second of each video; left out, every
-    frame was sampled. The last ``place`` columns of x are the relative time (`rgwot.keysteps.relative_time.with_time`).
+    frame was sampled. The last ``place`` columns of x are the relative time (`rgwot.keysteps.extended.with_time`).
     """
 
     x: NDArray[np.float64]

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from rgwot.keysteps.consensus import RARE
+from rgwot.keysteps.extended import HINT, with_time
 from rgwot.keysteps.interface import MOST_SAMPLES, directions, middle_times
 from rgwot.keysteps.meanfield import segment
-from rgwot.keysteps.relative_time import HINT, with_time
 from rgwot.keysteps.settings import MeanfieldSettings
 from rgwot.timing import thinned
 

@@ -24,7 +24,7 @@ from rgwot.cli import cli
 from rgwot.config.settings import build, flatten
 from rgwot.features.extract import extract
 from rgwot.keysteps import decode
-from rgwot.keysteps.relative_time import choose_share
+from rgwot.keysteps.extended import choose_share
 from rgwot.paths import EMBEDDINGS, Run
 from rgwot.records import read_deviations
 from rgwot.runtime.errors import RgwotError

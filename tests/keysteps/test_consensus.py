@@ -12,9 +12,9 @@ from with_defaults import decode_by
 from rgwot.config.settings import Settings, build
 from rgwot.keysteps import consensus
 from rgwot.keysteps.consensus import blocks_of
+from rgwot.keysteps.extended import with_time
 from rgwot.keysteps.interface import Frames, directions
 from rgwot.keysteps.ordering import order_information
-from rgwot.keysteps.relative_time import with_time
 from rgwot.runtime.errors import RgwotError
 
 

@@ -7,8 +7,8 @@ import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from rgwot.keysteps.consensus import SAY, Classifier, in_context, refine, together
+from rgwot.keysteps.extended import with_time
 from rgwot.keysteps.interface import Frames
-from rgwot.keysteps.relative_time import with_time
 
 
 def samples(T: int = 300, D: int = 6, K: int = 4, noise: float = 0.7) -> tuple[np.ndarray, np.ndarray]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rgwot.keysteps import relative_time
-from rgwot.keysteps.relative_time import (
+from rgwot.keysteps import extended
+from rgwot.keysteps.extended import (
     HINT,
     KEEPS,
     SAME_ORDER,
@@ -73,7 +73,7 @@ def made_task(generator: np.random.Generator, order: str, V: int = 12) -> tuple[
 
 
 def test_time_is_chosen_where_steps_come_once_and_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relative_time, "STARTS", 3)
+    monkeypatch.setattr(extended, "STARTS", 3)
     found = {}
     for order in ("once", "any", "again"):
         x, lengths = made_task(np.random.default_rng(2), order)
@@ -93,7 +93,7 @@ def test_time_is_chosen_where_steps_come_once_and_in_order(monkeypatch: pytest.M
 
 
 def test_the_length_of_embeddings_and_the_order_of_channels_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relative_time, "STARTS", 2)
+    monkeypatch.setattr(extended, "STARTS", 2)
     x, lengths = made_task(np.random.default_rng(3), "once", V=4)
     share, facts = choose_share(x, lengths, 5, MeanfieldSettings(), seed=0)
     lengthened, same = choose_share(4 * x[:, ::-1], lengths, 5, MeanfieldSettings(), seed=0)

@@ -17,8 +17,8 @@ from rgwot.procedure import Deviation, Edge, Node, Procedure, deviations, record
 from rgwot.procedure.interface import END, START, VideoFit
 from rgwot.procedure.learning import LEARNER
 from rgwot.records import read_segments
-from rgwot.reporting.page.procedure import MOST_DEVIATIONS
 from rgwot.reporting.page.render import write_page
+from rgwot.reporting.page.runs import MOST_DEVIATIONS
 from rgwot.stages.procedure import write_procedure
 
 RUN = Run("whitened", "meanfield", 0)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rgwot.procedure.interface import END, START
 from rgwot.reporting.page.layout import Box, Drawing, arrange_layers, arranged, crossings, lay_out, merge_arrows
-from rgwot.reporting.page.procedure import PAGE_WIDTHS
+from rgwot.reporting.page.runs import PAGE_WIDTHS
 
 Task = tuple[list[int], list[tuple[object, object]], list[list[int]]]
 

@@ -15,8 +15,8 @@ from procedure_tree import CASES, EACH_S, FOUND, RUN, given_page, make_page, mak
 
 from rgwot import paths
 from rgwot.paths import Run
-from rgwot.reporting.page.procedure import MOST_DEVIATIONS, MOST_LINES, PAGE_WIDTHS, seeds_agree
 from rgwot.reporting.page.render import write_page
+from rgwot.reporting.page.runs import MOST_DEVIATIONS, MOST_LINES, PAGE_WIDTHS, seeds_agree
 
 VOID = {"meta", "link", "input", "img", "br", "source", "circle", "rect", "path", "line", "polyline"}
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from rgwot.keysteps.relative_time import SAME_ORDER
+from rgwot.keysteps.extended import SAME_ORDER
 from rgwot.paths import Run
 from rgwot.reporting.page.content import Content
 from rgwot.reporting.page.render import page_text

@@ -43,8 +43,16 @@ from rgwot.reporting.compare import (
 from rgwot.reporting.figures.style import STEP_COLOURS
 from rgwot.reporting.names import read_names
 from rgwot.reporting.page.pictures import STRIP_FRAMES, has_pictures, shown_aspect
-from rgwot.reporting.page.procedure import Picture, picture, seeds_agree
-from rgwot.reporting.page.runs import ShownRun, answer_kind, ranked_orders, read_curves, read_run
+from rgwot.reporting.page.runs import (
+    Picture,
+    ShownRun,
+    answer_kind,
+    picture,
+    ranked_orders,
+    read_curves,
+    read_run,
+    seeds_agree,
+)
 from rgwot.reporting.tables.printed import PRINTED_RULE
 from rgwot.reporting.tables.scores import summarise
 from rgwot.reporting.tables.table import metrics_of

@@ -38,7 +38,7 @@ from rgwot.reporting.figures.style import (
 )
 from rgwot.reporting.names import named_order
 from rgwot.reporting.page.content import Content, gather, link
-from rgwot.reporting.page.procedure import MOST_LINES, rules
+from rgwot.reporting.page.runs import MOST_LINES, rules
 from rgwot.runtime.files import write_csv, write_text
 
 #: The script of a page, in the order in which its parts build on each other.
