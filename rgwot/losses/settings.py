@@ -50,6 +50,10 @@ class FusedGromovWassersteinSettings(PairPlanSettings):
     )
 
 
+#: The keys of one transport problem: arguments of `rgwot.transport.align_frames`.
+PROBLEM = frozenset(FusedGromovWassersteinSettings.model_fields) - {"prior_time"}
+
+
 class SoftmaxSettings(Block):
     """The softmax over the frames of the other video (methods 3.6)."""
 

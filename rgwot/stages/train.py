@@ -328,7 +328,7 @@ def _blocks_read(settings: Settings) -> tuple[str, ...]:
 def inactive_prior(settings: Settings) -> str | None:
     """Return a sentence when the structural prior is asked for but its radius is below one frame, else None.
 
-    The plan then depends on alpha only through the temperature epsilon / (1 - alpha) (methods 3.4).
+    The plan then depends on alpha only through its temperature (methods 3.4).
     """
     ot, frames = settings.ot, settings.train.N + (settings.ot.virtual == "cost")
     unread = not LOSSES[settings.loss.alignment].takes("ot.r")

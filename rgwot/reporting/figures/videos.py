@@ -15,6 +15,7 @@ from rgwot.config.experiments import family_of
 from rgwot.config.settings import EXECUTION, flatten
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import unit
+from rgwot.losses.settings import PROBLEM
 from rgwot.reporting.figures.figure import Figure, Plan, PlannedRun, planned_runs
 from rgwot.reporting.figures.style import short
 from rgwot.reporting.names import STRIDE, partners
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from rgwot.evaluation.evaluate import LabelledVideo
 
 Array = NDArray[np.float64]
-#: Settings of the block ``ot`` that the solver of RGWOT reads.
-PROBLEM = {"alpha", "epsilon", "rho", "r", "zeta", "solver", "virtual", "max_iterations", "tolerance"}
 #: Characters of the name of a video at most.
 LONGEST_VIDEO_NAME = 40
 

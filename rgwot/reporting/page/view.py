@@ -23,9 +23,10 @@ from rgwot.config.methods import TransportSettings
 from rgwot.config.settings import Settings
 from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.keysteps.tree import grow
+from rgwot.losses.settings import PROBLEM
 from rgwot.records import read_manifest, read_segments
 from rgwot.reporting.figures.tsne import embed_2d
-from rgwot.reporting.figures.videos import PROBLEM, evenly
+from rgwot.reporting.figures.videos import evenly
 from rgwot.reporting.names import result_id
 from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, has_pictures, read_pictures, strip_times
 from rgwot.runtime.errors import RgwotError
@@ -237,7 +238,7 @@ def align_pairs(videos: Mapping[str, EmbeddedVideo], settings: TransportSettings
         sampled.append(video.embedding[chosen])
         shares.append(video.time_s[chosen] / video.duration_s)
     x, positions = torch.from_numpy(np.stack(sampled)), torch.from_numpy(np.stack(shares))
-    problem = settings.model_dump(include=PROBLEM)
+    problem = {key: getattr(settings, key) for key in PROBLEM}
     pairs: list[dict[str, Any]] = []
     every = list(combinations(range(len(names)), 2))
     for start in range(0, len(every), _AT_ONCE):
