@@ -10,7 +10,7 @@ from with_defaults import decode_by
 
 from rgwot.config.settings import build
 from rgwot.evaluation.metrics import adjusted_rand_score
-from rgwot.keysteps import consensus, relative_time, tree
+from rgwot.keysteps import consensus, extended, tree
 from rgwot.keysteps.extended import choose_share
 from rgwot.keysteps.interface import Frames
 from rgwot.keysteps.settings import MeanfieldSettings
@@ -82,5 +82,5 @@ def test_the_share_of_time_of_every_second_sample(monkeypatch: pytest.MonkeyPatc
     chosen, counts, _ = thinned(LENGTHS, 100)
     assert counts == (30, 31, 29, 2)
     few = choose_share(x[chosen], counts, 4, block, 0)
-    monkeypatch.setattr(relative_time, "MOST_TRIED", 100)
+    monkeypatch.setattr(extended, "MOST_TRIED", 100)
     assert choose_share(x, LENGTHS, 4, block, 0) == few
