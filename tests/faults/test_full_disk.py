@@ -16,14 +16,15 @@ from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import report_full_disk
 
-# A small disk of which all but a part is taken; then room is made and the same is run again.
+# A small disk of which all but a part is taken; then room is made and the same is run again. A script opens its log
+# anew, here stderr: as a file, what was printed before would be gone.
 SCRIPT = """
 mount -t tmpfs -o size={size}k none {disk} || exit 77
 head -c {taken}k /dev/zero > {disk}/taken
-{command}; echo "first: $?"
+{command} 2>&1 | cat; echo "first: ${{PIPESTATUS[0]}}"
 find {disk} -mindepth 1 ! -name taken -printf 'left: %P\\n'
 rm {disk}/taken
-{command}; echo "second: $?"
+{command} 2>&1 | cat; echo "second: ${{PIPESTATUS[0]}}"
 cp -r {disk}/. {copy}
 """
 
