@@ -144,13 +144,14 @@ def _wait_for(stage: str, process: subprocess.Popen[bytes]) -> int | None:
 
 
 def _jobs(stage: str, session: int) -> list[int]:
-    """Return the processes of a verb that belong to a session, the command itself and no shell around it."""
+    """Return the processes of a stage's script that belong to a session, Python itself and no shell around it."""
     found = []
     for pid in _session(session):
         with contextlib.suppress(OSError):
             words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            verbs = [b for a, b in zip(words, words[1:], strict=False) if Path(os.fsdecode(a)).name == "rgwot"]
-            if stage.encode() in verbs:
+            # Snakemake runs a copy of the script, whose name ends as that of the script.
+            python = Path(os.fsdecode(words[0])).name.startswith("python")
+            if python and any(word.endswith(f".{stage}.py".encode()) for word in words[1:]):
                 found.append(pid)
     return found
 
