@@ -68,7 +68,7 @@ def counts() -> dict[str, object]:
 
     page = (LIBRARY / "reporting/page/parts/page.html.j2").read_text(encoding="utf-8")
     rules = [path.read_text(encoding="utf-8") for path in (HOUSE / "workflow" / "rules").glob("*.smk")]
-    bodies = [body for text in rules for body in re.split(r"^(?:use )?rule ", text, flags=re.M)[1:]]
+    bodies = [body for text in rules for body in re.findall(r"^(?:use )?rule .*\n(?:[ \n].*\n?|\n)*", text, flags=re.M)]
     scripts = (HOUSE / "workflow" / "scripts").glob("*.py")
     python, web = lines("*.py", LIBRARY), [lines(pattern, LIBRARY) for pattern in ("*.js", "*.css", "*.j2")]
     return {

@@ -3,11 +3,9 @@
 
 rule bundle:
     input:
-        **result("segments", "procedure", "diagnostics"),
+        **result("segments", "procedure", "diagnostics", "index", "embeddings"),
         model=branch(one_line_errors(lambda w: family_of(w.method).trained), then=paths.MODEL),
         names=of_task(pages.names_there),
-        index=paths.INDEX,
-        embeddings=paths.EMBEDDINGS,
     output:
         paths.BUNDLE,
     log:

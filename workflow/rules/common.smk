@@ -44,7 +44,8 @@ CATEGORIES = {
 }  # fmt: skip
 # Models and pages of this run, noted when Snakemake asks for the input of their rules: method and dataset of a model.
 MODELS, PAGES = {}, {}
-IMPORTED = "|".join(sorted(name for name, entry in STUDY.config.datasets.items() if entry.imported))
+# Datasets that bring their features; where there is none, a pattern of no name at all.
+IMPORTED = "|".join(sorted(name for name, entry in STUDY.config.datasets.items() if entry.imported)) or "(?!)"
 
 
 def known(template):
@@ -102,10 +103,14 @@ def lone(function):
     return one_line_errors(lambda wildcards: function(STUDY, wildcards.dataset, wildcards.task, [wildcards.video]))
 
 
+def each(wrap, **functions):
+    """Several input or params functions by name, each wrapped as by `of_task`, `batch` or `lone`."""
+    return {name: wrap(function) for name, function in functions.items()}
+
+
 def result(*names):
-    """The files of a result by name, all of them by default."""
-    files = {Path(file).stem: file for file in paths.KEYSTEPS}
-    return {name: files[name] for name in names or files}
+    """Files of a result, a task or a method, named as in `rgwot.paths`; by default all those of a result."""
+    return {name: getattr(paths, name.upper()) for name in names or [Path(file).stem for file in paths.KEYSTEPS]}
 
 
 def listed(path, caption, labels):

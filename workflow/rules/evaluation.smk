@@ -3,9 +3,8 @@
 
 rule evaluate:
     input:
-        **result("segments", "procedure", "diagnostics"),
+        **result("segments", "procedure", "diagnostics", "manifest"),
         graph=lambda w: jobs.graph_there(w.dataset, w.task),
-        manifest=paths.MANIFEST,
         annotations=of_task(datasets.annotations_of),
     output:
         paths.SCORES,

@@ -38,8 +38,7 @@ rule extract:
     resources:
         **doubled(mem_mb=2500, runtime=120, gpu=GPUS),
     params:
-        videos=batch(datasets.video_paths),
-        sources=batch(datasets.stamp_of),
+        **each(batch, videos=datasets.video_paths, sources=datasets.stamp_of),
         settings=of_task(jobs.feature_settings),
     message:
         "extract: {wildcards.dataset}/{wildcards.task}, batch {wildcards.part}"
@@ -56,8 +55,7 @@ use rule extract as extract_video with:
     log:
         "results/logs/extract_video/{dataset}/{task}/{video}.log",
     params:
-        videos=lone(datasets.video_paths),
-        sources=lone(datasets.stamp_of),
+        **each(lone, videos=datasets.video_paths, sources=datasets.stamp_of),
     message:
         "extract: {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
 
@@ -70,15 +68,13 @@ rule import_features:
     log:
         "results/logs/import_features/{dataset}/{task}/{part}.log",
     wildcard_constraints:
-        # No name at all where no dataset brings its features.
-        dataset=IMPORTED or "(?!)",
+        dataset=IMPORTED,
     conda:
         "../../envs/train.yaml"
     resources:
         **doubled(mem_mb=2500, runtime=60),
     params:
-        videos=batch(datasets.import_paths),
-        sources=batch(datasets.stamp_of),
+        **each(batch, videos=datasets.import_paths, sources=datasets.stamp_of),
         settings=of_dataset(datasets.import_settings),
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}, batch {wildcards.part}"
@@ -94,8 +90,7 @@ use rule import_features as import_video with:
     log:
         "results/logs/import_video/{dataset}/{task}/{video}.log",
     params:
-        videos=lone(datasets.import_paths),
-        sources=lone(datasets.stamp_of),
+        **each(lone, videos=datasets.import_paths, sources=datasets.stamp_of),
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
 

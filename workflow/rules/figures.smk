@@ -46,6 +46,7 @@ rule compare_groups:
         "../scripts/compare_groups.py"
 
 
+# A change of its content makes a figure outdated, one of its caption does not.
 rule figure:
     input:
         one_line_errors(lambda w: targets.figure_files(STUDY, w.figure)),
@@ -59,7 +60,6 @@ rule figure:
     resources:
         **doubled(mem_mb=3000, runtime=60),
     params:
-        # A change of it makes the figure outdated.
         content=one_line_errors(lambda w: targets.figure_content(STUDY, w.figure)),
         caption=untracked(one_line_errors(lambda w: targets.figure_caption(STUDY, w.figure))),
     message:

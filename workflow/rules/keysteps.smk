@@ -1,6 +1,7 @@
 # From embeddings to key steps, per-video orders and ranked procedures; and the trivial baselines.
 
 
+# `alone`: where nothing is scored, nobody looks at the key steps of a video by itself; annotations ask for them.
 rule decode:
     input:
         embeddings=known(paths.EMBEDDINGS),
@@ -16,7 +17,6 @@ rule decode:
         **doubled(mem_mb=4000, runtime=120),
     params:
         settings=settings_of("decode"),
-        # Where nothing is scored, nobody looks at the key steps of a video by itself; annotations, once there, ask for them.
         alone=of_task(datasets.annotated),
     message:
         "decode: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"

@@ -26,8 +26,7 @@ rule strips:
 
 rule view:
     input:
-        embeddings=paths.EMBEDDINGS,
-        segments=paths.SEGMENTS,
+        **result("embeddings", "segments"),
         manifest=ancient(paths.MANIFEST),
         videos=of_task(datasets.footage_of),
     output:
@@ -61,9 +60,8 @@ rule page:
     resources:
         **doubled(mem_mb=3000, runtime=30),
     params:
+        **each(of_task, names=pages.names_file, shown=pages.page_shown),
         root=one_line_errors(lambda w: STUDY.config.root_of(w.dataset)),
-        names=of_task(pages.names_file),
-        shown=of_task(pages.page_shown),
     message:
         "page: {wildcards.dataset}/{wildcards.task}"
     script:

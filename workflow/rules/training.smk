@@ -1,6 +1,7 @@
 # One encoder per task, method and seed, and the embeddings of all videos of the task.
 
 
+# Tables of training times read the benchmark. Threads are the same on every machine, because they change rounding.
 rule train:
     input:
         index=training_files,
@@ -8,12 +9,10 @@ rule train:
         multiext("results/models/{method}/{dataset}/{task}/seed{seed}/", "model.pt", "history.csv", "machine.json"),
     log:
         "results/logs/train/{method}/{dataset}/{task}/seed{seed}.log",
-    # Tables of training times read it.
     benchmark:
         paths.TRAINING_TIME
     conda:
         "../../envs/train.yaml"
-    # The same on every machine, because they change rounding.
     threads: one_line_errors(lambda w: STUDY.experiments.settings(w.method, None, w.dataset).train.threads)
     resources:
         **doubled(mem_mb=10000, runtime=720, gpu=GPUS),
