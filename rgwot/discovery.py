@@ -25,11 +25,11 @@ from rgwot.config.experiments import Experiments, family_of, replaced_settings, 
 from rgwot.config.methods import DECODERS, EMBEDDING_KINDS
 from rgwot.config.settings import Settings, flatten, known_blocks
 from rgwot.datasets.arrays import check_no_clock, column_names
-from rgwot.datasets.names import stem_of
+from rgwot.datasets.names import id_of, stem_of
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.embedding.arrays import array_features
 from rgwot.embedding.interface import EmbeddedTask, VideoFeatures
-from rgwot.features.importing import id_of, seconds
+from rgwot.features.importing import seconds
 from rgwot.features.index import check_alike, common_attributes
 from rgwot.features.store import FeatureStore, open_store
 from rgwot.keysteps.decode import check_number

@@ -20,9 +20,10 @@ from rgwot.bundles.make import bundle_of, check_rule
 from rgwot.config.configuration import ImportSettings
 from rgwot.config.settings import validated
 from rgwot.datasets.arrays import column_names
+from rgwot.datasets.names import id_of
 from rgwot.discovery import Findings, Times, Videos, array_of, find, named_videos, store_at, times_of
 from rgwot.embedding.interface import embedded_video
-from rgwot.features.importing import id_of, store_of_array
+from rgwot.features.importing import store_of_array
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.limits import threads_kept

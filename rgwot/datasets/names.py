@@ -6,7 +6,10 @@ import os
 import re
 import unicodedata
 from functools import lru_cache
+from typing import Any
 from urllib.parse import unquote_to_bytes
+
+from rgwot.runtime.errors import RgwotError
 
 LONGEST_ID = 200
 """Bytes of the longest usable id: file systems end at 255, and stores add suffixes and temporary names."""
@@ -32,6 +35,16 @@ def video_id(stem: str) -> str:
     '%2DaB%20cD.x'
     """
     return _UNSAFE.sub(lambda match: b"%%%02X" % match[0][0], os.fsencode(stem)).decode("ascii")
+
+
+def id_of(name: Any) -> str:
+    """Return the id of a video by its name; RgwotError for a name that is no text, empty or too long."""
+    if not isinstance(name, str) or not name:
+        raise RgwotError(f"features: found the name {name!r}, expected a text that is not empty")
+    ident = video_id(name)
+    if len(ident) > LONGEST_ID:
+        raise RgwotError(f"features: name {name[:40]!r}...: {len(ident)} characters, expected at most {LONGEST_ID}")
+    return ident
 
 
 def stem_of(video: str) -> str:

@@ -27,7 +27,7 @@ from rgwot.datasets.feature_files import (
     native_frames,
     open_features,
 )
-from rgwot.datasets.names import LONGEST_ID, video_id
+from rgwot.datasets.names import id_of
 from rgwot.embedding.arrays import Spread, array_features, checked_as, stored_type
 from rgwot.features.store import (
     CHUNK,
@@ -301,16 +301,6 @@ def seconds(where: str, times: ArrayLike) -> NDArray[np.float64]:
     except (TypeError, ValueError) as error:
         raise RgwotError(f"{where}: times: no numbers ({first_line(error)}); expected seconds") from None
     return check_times(Path(where), found)
-
-
-def id_of(name: Any) -> str:
-    """Return the id of a video by its name; RgwotError for a name that is no text, empty or too long."""
-    if not isinstance(name, str) or not name:
-        raise RgwotError(f"features: found the name {name!r}, expected a text that is not empty")
-    ident = video_id(name)
-    if len(ident) > LONGEST_ID:
-        raise RgwotError(f"features: name {name[:40]!r}...: {len(ident)} characters, expected at most {LONGEST_ID}")
-    return ident
 
 
 def _facts(name: str, array: NDArray[Any]) -> Mapping[str, Any]:
