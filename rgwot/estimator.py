@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rgwot.bundles.apply import check_kind, import_form, label_each, restore
 from rgwot.bundles.file import MODEL, bundle_bytes, parse_bundle
-from rgwot.bundles.make import bundle_of, check_rule
+from rgwot.bundles.make import bundle_of
 from rgwot.config.configuration import ImportSettings
 from rgwot.config.settings import validated
 from rgwot.datasets.arrays import column_names
@@ -27,6 +27,7 @@ from rgwot.features.importing import store_of_array
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.limits import threads_kept
+from rgwot.study.jobs import check_rule
 
 Labels = dict[str, NDArray[np.int64]] | list[NDArray[np.int64]]
 """The key step (T,) of every feature, by video where the videos have names, else in the order of the videos."""

@@ -12,8 +12,9 @@ from typing import get_type_hints
 import pytest
 
 from rgwot.blocks import Block
-from rgwot.config.methods import CLUSTERING, EMBEDDING_KINDS, LOSSES, load
-from rgwot.config.settings import defaults
+from rgwot.config.methods import CLUSTERING, EMBEDDING_KINDS, LOSSES, Decoder, load
+from rgwot.config.settings import check_entries
+from rgwot.runtime.errors import RgwotError
 
 MINE = """
 import numpy as np
@@ -262,7 +263,6 @@ def test_what_an_extension_makes_is_checked(folder: Path, right: str, wrong: str
 def test_entries_are_true() -> None:
     for entry in (*LOSSES.values(), *EMBEDDING_KINDS.values(), *CLUSTERING.values()):
         assert entry.description
-        assert set(entry.dotted()) <= set(defaults())
         places = [entry.function, getattr(entry, "restore", "")]
         for function in (load(place) for place in places if place):
             # What planning knows of a function is what its signature says.
@@ -270,3 +270,20 @@ def test_entries_are_true() -> None:
             blocks = [kind for kind in taken if isinstance(kind, type) and issubclass(kind, Block)]
             assert blocks == list(entry.settings), function
         assert callable(load(getattr(entry, "learned", "") or print))
+
+
+def test_settings_that_an_entry_takes_and_nobody_has_are_told_with_the_place() -> None:
+    class ChunksSettings(Block):
+        BLOCK = "chunks"
+        shift: int = 0
+
+    class OtherSettings(Block):
+        BLOCK = "decode"
+        shift: int = 0
+
+    for block, said in (
+        (ChunksSettings, "ChunksSettings: found no block 'chunks' in Settings, expected .* add `chunks: ChunksSett"),
+        (OtherSettings, "OtherSettings: found no 'decode.shift' in DecodeSettings, expected .* extend OtherSettings"),
+    ):
+        with pytest.raises(RgwotError, match=said):
+            check_entries([Decoder("", "pieces", settings=(block,))])

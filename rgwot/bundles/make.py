@@ -29,6 +29,7 @@ from rgwot.runtime.provenance import remake
 from rgwot.stages.decode import decode_task
 from rgwot.stages.embed import fit_of
 from rgwot.stages.embedded import read_embeddings
+from rgwot.study.jobs import check_rule
 from rgwot.timing import predicted_labels
 
 log = logging.getLogger(__name__)
@@ -115,15 +116,6 @@ def make_bundle(
     agreement = float(about["agreement"])
     log.info("%s: the rule for other videos agrees with the result on %.2f %% of its frames", output, 100 * agreement)
     return agreement
-
-
-def check_rule(decoder: str) -> None:
-    """Raise RgwotError for a decoder that cannot label other videos."""
-    name = split_id(decoder)[0]
-    entry = DECODERS.get(name)
-    if entry is None or not entry.restore:
-        why = "looks at no video and learns nothing" if entry and entry.trivial else "has no rule for other videos"
-        raise RgwotError(f"decoder {name!r}: {why}; expected one that has, such as graphcut or meanfield")
 
 
 def bundle_of(

@@ -373,10 +373,16 @@ EMBEDDING_KINDS: dict[str, Embedding] = {
 FAMILIES: dict[str, Family] = {family.name: family for family in _LISTED}
 
 
-def _clustering(place: str, description: str, source: str = "", settings: tuple[type[Block], ...] = ()) -> Decoder:
-    """Return the entry of the decoder ``package.name``, that is `decode_name` and `restore_name` of its module."""
+def _clustering(
+    place: str, description: str, source: str = "", settings: tuple[type[Block], ...] = (), restore: bool = True
+) -> Decoder:
+    """Return the entry of the decoder ``package.name``: `decode_name` of its module and, if it has one, `restore_name`.
+
+    ``restore``: whether it has, that is, whether other videos can be labelled.
+    """
     module, name = f"rgwot.{place}", place.rpartition(".")[2]
-    return Decoder(f"{module}:decode_{name}", description, source, settings, f"{module}:restore_{name}")
+    kept = f"{module}:restore_{name}" if restore else ""
+    return Decoder(f"{module}:decode_{name}", description, source, settings, kept)
 
 
 #: Decoders that read none.

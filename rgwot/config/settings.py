@@ -7,7 +7,7 @@ our reading where the paper is silent (methods 7).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Self, TypeVar, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
@@ -15,7 +15,15 @@ from pydantic_core import PydanticCustomError
 
 from rgwot.baselines.settings import GraphSettings, RegressionSettings
 from rgwot.blocks import Block
-from rgwot.config.methods import DecodeSettings, LossSettings, TransportSettings
+from rgwot.config.methods import (
+    DECODERS,
+    EMBEDDING_KINDS,
+    LOSSES,
+    DecodeSettings,
+    Entry,
+    LossSettings,
+    TransportSettings,
+)
 from rgwot.embedding.settings import DataSettings, EncoderSettings, TrainSettings, WhitenSettings
 from rgwot.evaluation.settings import EvaluationSettings
 from rgwot.features.settings import FeatureSettings
@@ -109,6 +117,26 @@ def flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
 def defaults() -> dict[str, Any]:
     """Return the default of every dotted key (the family ``rgwot``)."""
     return flatten(Settings().model_dump(by_alias=True))
+
+
+def check_entries(entries: Iterable[Entry]) -> None:
+    """Raise RgwotError for an entry that takes a setting which `Settings` has not."""
+    for part in (part for entry in entries for part in entry.settings):
+        if part.BLOCK not in BLOCKS:
+            raise RgwotError(
+                f"{part.__name__}: found no block {part.BLOCK!r} in Settings, expected those of all entries; add "
+                f"`{part.BLOCK}: {part.__name__} = {part.__name__}()` to it (rgwot/config/settings.py)"
+            )
+        whole: Any = Settings.model_fields[part.BLOCK].annotation
+        for key in part.dotted():
+            if key not in whole.dotted():
+                raise RgwotError(
+                    f"{part.__name__}: found no {key!r} in {whole.__name__}, expected the keys of all its parts; let "
+                    f"it extend {part.__name__}"
+                )
+
+
+check_entries([*LOSSES.values(), *EMBEDDING_KINDS.values(), *DECODERS.values()])
 
 
 def build(values: Mapping[str, Any], where: str) -> Settings:

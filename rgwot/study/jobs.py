@@ -204,6 +204,15 @@ def check_trained(method: str) -> None:
         raise RgwotError(f"method {method!r}: found no encoder to train; expected one that has, such as rgwot")
 
 
+def check_rule(decoder: str) -> None:
+    """Raise RgwotError for a decoder that cannot label other videos."""
+    name = split_id(decoder)[0]
+    entry = DECODERS.get(name)
+    if entry is None or not entry.restore:
+        why = "looks at no video and learns nothing" if entry and entry.trivial else "has no rule for other videos"
+        raise RgwotError(f"decoder {name!r}: {why}; expected one that has, such as graphcut or meanfield")
+
+
 def reads_annotations(decoder: str) -> bool:
     """Return whether a decoder reads the annotated segments."""
     return split_id(decoder)[0] == ANNOTATED

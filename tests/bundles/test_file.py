@@ -21,6 +21,7 @@ from rgwot.bundles.apply import How, apply_bundle
 from rgwot.bundles.file import read_bundle
 from rgwot.bundles.make import make_bundle
 from rgwot.cli import cli
+from rgwot.config import methods
 from rgwot.config.settings import build, flatten
 from rgwot.features.extract import extract
 from rgwot.keysteps import decode
@@ -28,6 +29,7 @@ from rgwot.keysteps.extended import choose_share
 from rgwot.paths import EMBEDDINGS, Run
 from rgwot.records import read_deviations
 from rgwot.runtime.errors import RgwotError
+from rgwot.study.jobs import check_rule
 
 Results = Callable[..., tuple[Path, Path]]
 
@@ -190,6 +192,14 @@ def test_videos_that_cannot_be_taken_are_named_before_anything_is_made(
         with pytest.raises(RgwotError, match=words):
             apply_bundle(bundle, sources, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_decoder_that_is_registered_without_a_rule_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = methods._clustering("keysteps.kmeans", "k-means", restore=False)
+    assert entry.load() is methods.CLUSTERING["kmeans"].load()
+    monkeypatch.setitem(methods.CLUSTERING, "kmeans", entry)
+    with pytest.raises(RgwotError, match="decoder 'kmeans': has no rule for other videos; expected one that has"):
+        check_rule("kmeans@K=5")
 
 
 def test_a_result_that_is_not_what_comes_of_the_files_gets_no_bundle(study: Study, tmp_path: Path) -> None:

@@ -26,7 +26,8 @@ from rgwot.stages.decode import decode, decode_trivial
 from rgwot.stages.evaluate import evaluate
 
 FPS = 2.0
-NAMES = sorted(CLUSTERING)
+#: Decoders that can label other videos.
+NAMES = sorted(name for name, decoder in CLUSTERING.items() if decoder.restore)
 QUICK = {"decode.K": 3, "consensus.partitions": 8, "consensus.starts": 3}
 
 

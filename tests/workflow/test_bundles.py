@@ -30,6 +30,7 @@ def test_a_bundle_needs_the_result_and_nothing_else(fresh: Checkout) -> None:
     [
         (target("rgwott", "graphcut"), "did you mean 'rgwot'"),
         (target("rgwot", "graphcut").replace("assembly", "assembli"), "assembli"),
+        (target("none", "uniform"), "decoder 'uniform': looks at no video and learns nothing"),
     ],
 )
 def test_what_cannot_be_bundled_is_told_in_one_line(fresh: Checkout, path: str, words: str) -> None:

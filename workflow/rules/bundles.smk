@@ -4,7 +4,7 @@
 rule bundle:
     input:
         **result("segments", "procedure", "diagnostics", "index", "embeddings"),
-        model=branch(one_line_errors(lambda w: family_of(w.method).trained), then=paths.MODEL),
+        model=bundled_model,
         names=of_task(pages.names_there),
     output:
         paths.BUNDLE,

@@ -70,6 +70,14 @@ def training_files(wildcards):
 
 
 @one_line_errors
+def bundled_model(wildcards):
+    """The model that goes into a bundle, of a method that has one; decoders without a rule for videos are refused."""
+    w = wildcards
+    jobs.check_rule(w.decoder)
+    return paths.MODEL.format(**w) if family_of(w.method).trained else []
+
+
+@one_line_errors
 def page_files(wildcards):
     """The files behind a page, which is noted."""
     w = wildcards
