@@ -7,6 +7,7 @@ the signature of a function says which keys it reads.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -26,6 +27,7 @@ class Block(BaseModel):
     BLOCK: ClassVar[str] = ""
 
     @classmethod
+    @cache
     def dotted(cls) -> tuple[str, ...]:
         """Return its keys as they stand in ids, such as ``ot.alpha``."""
         return tuple(f"{cls.BLOCK}.{field.alias or name}" for name, field in cls.model_fields.items())

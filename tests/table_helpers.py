@@ -10,7 +10,8 @@ import pandas as pd
 
 from rgwot.columns import SCORE_COLUMNS
 from rgwot.evaluation.protocols import PROTOCOLS
-from rgwot.reporting.tables.table import Place, Reported, ReportedRow, Row, Table
+from rgwot.reporting.tables.reported import Reported, ReportedRow
+from rgwot.reporting.tables.table import Place, Row, Table
 
 REPOSITORY = Path(__file__).parents[1]
 

@@ -16,6 +16,7 @@ from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from importlib import import_module, invalidate_caches
 from pathlib import Path
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -54,7 +55,7 @@ def load_targets(folders: Sequence[Path] = (OWN_TABLES, TABLES)) -> Targets:
     figures: dict[str, Figure] = {}
     with _importable(folders):
         for where, name, function in _functions(folders):
-            made = _made(where, name, function)
+            made = _made(where, name, function, folders)
             if name in (tables if isinstance(made, AnyTable) else figures):
                 raise RgwotError(f"{where}: another file makes {name!r}, too; rename one")
             if isinstance(made, AnyTable):
@@ -64,12 +65,17 @@ def load_targets(folders: Sequence[Path] = (OWN_TABLES, TABLES)) -> Targets:
     return Targets(tables, figures)
 
 
-def _made(where: str, name: str, function: Callable[[], Any]) -> AnyTable | Figure:
+def _made(where: str, name: str, function: Callable[[], Any], folders: Sequence[Path]) -> AnyTable | Figure:
     """Return the table or figure that a function makes, with its id and title."""
     try:
         made = function()
     except Exception as error:
         said = str(error) if isinstance(error, RgwotError) else f"{type(error).__name__}: {first_line(error)}"
+        # A function may call that of another table, where the mistake is.
+        for code in (frame.f_code for frame, _ in walk_tb(error.__traceback__)):
+            path = Path(code.co_filename)
+            if path.parent in [folder.absolute() for folder in folders] and code.co_name.isidentifier():
+                where = f"{path}: {code.co_name}"
         raise RgwotError(f"{where}: {said}") from error
     if not isinstance(made, (AnyTable, Figure)):
         raise RgwotError(

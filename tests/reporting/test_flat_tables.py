@@ -9,8 +9,9 @@ import pytest
 from table_helpers import write_run
 
 from rgwot.reporting.tables.hyperparameters import Hyperparameters
+from rgwot.reporting.tables.reported import Reported
 from rgwot.reporting.tables.runtime import Runtime
-from rgwot.reporting.tables.table import Place, Reported, Row
+from rgwot.reporting.tables.table import Place, Row
 from rgwot.reporting.targets import load_targets
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.study import Study

@@ -159,6 +159,46 @@ def test_a_mistake_in_a_file_is_one_line(tmp_path, text, said):
     assert "\n" not in str(caught.value)
 
 
+def test_a_mistake_is_told_of_the_function_where_it_is_and_not_of_one_that_calls_it(tmp_path):
+    text = (TABLES / "paper.py").read_text(encoding="utf-8")
+    right = 'rows=[*TRIVIAL, *UNTRAINED, *BASELINES, *OURS],\n        reported=printed("egoprocel"'
+    assert right in text
+    folder = written(tmp_path, text.replace(right, right.replace("*OURS", "*OURS, *OURS")), "paper")
+    # egoprocel_fact, of a file that is read before, calls it.
+    with pytest.raises(RgwotError, match=r"paper\.py: egoprocel: rows: 'vaot' is there twice"):
+        targets.load_targets([folder, TABLES])
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ('"VAOT", "RGWOT"]', '"VAOT", "RGWTO"]',
+         r"paper\.py: egoprocel: .*egoprocel\.csv: found no method 'RGWTO', expected it for a reported row"),
+        ('where={part: "no"}', 'where={part: "non"}',
+         r"paper\.py: ablation_components: .*found no method 'RGWOT', virtual_frame non, expected it"),
+        ('row.label, row.id) for row in (OPEL', 'row.id, row.id) for row in (OPEL',
+         r"paper\.py: runtime: .*runtime\.csv: found no method 'opel', expected it"),
+    ],
+)  # fmt: skip
+def test_reported_rows_are_looked_up_when_tables_are_read(tmp_path, right, wrong, said):
+    text = (TABLES / "paper.py").read_text(encoding="utf-8")
+    assert right in text
+    with pytest.raises(RgwotError, match=said):
+        targets.load_targets([written(tmp_path, text.replace(right, wrong), "paper"), TABLES])
+
+
+def test_a_value_of_a_sweep_needs_no_reported_row(tmp_path):
+    text = (TABLES / "paper.py").read_text(encoding="utf-8")
+    for right, wrong in (("KS = [7, 10,", "KS = [7, 9, 10,"), ("[0.01, 0.05, 0.1,", "[0.01, 0.05, 0.08, 0.1,")):
+        assert right in text
+        text = text.replace(right, wrong)
+    tables = targets.load_targets([written(tmp_path, text, "paper"), TABLES]).tables
+    for name, row in (("ablation_k", "K=9"), ("sensitivity_beta", "beta=0.08")):
+        assert len(tables[name].rows) > len(LOADED.tables[name].rows)
+        assert tables[name].reported == LOADED.tables[name].reported
+        assert tables[name].alone(row).reported is None
+
+
 def test_a_wrong_experiment_names_its_table(tmp_path, monkeypatch):
     written(tmp_path / "tables", HEAD + MINE.replace("beta=0", "bta=0"))
     monkeypatch.chdir(tmp_path)

@@ -9,14 +9,9 @@ import pytest
 from table_helpers import FLAT, ONE, OURS, REPOSITORY, TWO, all_scores, small_table, write_scores
 
 from rgwot.records import read_scores
-from rgwot.reporting.tables.scores import (
-    measured_rows,
-    read_reported,
-    read_table,
-    reported_rows,
-    table_columns,
-    write_table,
-)
+from rgwot.reporting.tables.printed import reported_notes
+from rgwot.reporting.tables.reported import read_reported, reported_rows
+from rgwot.reporting.tables.scores import measured_rows, read_table, table_columns, write_table
 from rgwot.reporting.tables.table import Place, Table
 from rgwot.reporting.targets import load_targets
 from rgwot.runtime.errors import RgwotError
@@ -193,13 +188,26 @@ def test_reported_rows_carry_their_protocol_and_stand_first(frame):
     assert (rgwot.one_f1, rgwot.one_iou, rgwot.two_f1) == (0.544, 0.386, 0.374)
     assert rgwot[["two_iou", "one_f1_sd", "n_runs"]].isna().all()
     assert pd.isna(gpl.two_f1)
-    assert rgwot.note == "other features; made with micro_video: not comparable with rows of another protocol"
-    assert gpl.note.startswith("other features; protocol unknown: comparable with no measured row")
+    assert rgwot.note == "paper; other features; made with micro_video: not comparable with rows of another protocol"
+    assert gpl.note.startswith("paper; other features; protocol unknown: comparable with no measured row")
+
+
+def rows_of(table):
+    """The reported rows of a table."""
+    return reported_rows(table.reported, table.places, table.metrics) if table.reported else []
+
+
+def test_a_reported_row_has_the_source_of_its_own_numbers(tmp_path):
+    table, path = small_table(tmp_path), tmp_path / "reported.csv"
+    path.write_text(path.read_text().replace("GPL,ONE,all,F1,30.2,,paper,", "GPL,ONE,all,F1,30.2,,another paper,"))
+    frame = write_table(table, all_scores(tmp_path), tmp_path / "small.csv")
+    assert [note.split("; ")[0] for note in frame.note[:2]] == ["paper", "another paper and paper"]
+    assert "Sources of the reported rows: paper: RGWOT; another paper and paper: GPL." in reported_notes(table, frame)
 
 
 def test_every_reported_number_is_read_with_the_protocol_that_it_was_made_with():
     tables = [one for one in load_targets().tables.values() if isinstance(one, Table)]
-    rows = {table.id: {row["method"]: row for row in reported_rows(table)} for table in tables}
+    rows = {table.id: {row["method"]: row for row in rows_of(table)} for table in tables}
     assert {name: row["protocol"] for name, row in rows["egoprocel"].items()} == {
         "RGWOT": "micro_video", "VAOT": "micro_video", "OPEL": "macro_video", "CnC": "macro_task",
         "Random": "macro_task", "Uniform": "unknown", "GPL-2D": "unknown", "UG-I3D": "unknown",
@@ -225,13 +233,16 @@ def test_reported_numbers_are_checked(table, tmp_path):
     good = path.read_text()
     path.write_text(good.replace("54.4", "544"))
     with pytest.raises(RgwotError, match=r"reported\.csv: row 2: found '544', expected a percentage"):
-        reported_rows(table)
+        rows_of(table)
     path.write_text(good + "RGWOT,ONE,all,F1,54.5,,paper,\n")
     with pytest.raises(RgwotError, match="found 2 values of 'RGWOT' for ONE F1, expected one"):
-        reported_rows(table)
+        rows_of(table)
+    path.write_text(good.replace("GPL,ONE", "GPL,OEN").replace("GPL,TWO", "GPL,TOW"))
+    with pytest.raises(RgwotError, match="found no number of 'GPL' for a column, expected one of dataset ONE, TWO and"):
+        rows_of(table)
     path.write_text(good.replace("GPL", "GPS"))
     with pytest.raises(RgwotError, match="found no method 'GPL'"):
-        reported_rows(table)
+        rows_of(table)
 
 
 def test_hieros_f1_of_a_dataset_is_that_of_the_mean_precision_and_recall(table, tmp_path):
@@ -253,7 +264,7 @@ def test_a_mean_over_the_datasets_is_taken_within_a_seed_and_beside_what_is_repo
     table = small_table(tmp_path, datasets=[ONE, TWO, Place("both", "Mean", reported="ALL", mean=True)])
     with (tmp_path / "reported.csv").open("a") as file:
         file.write("GPL,ALL,all,F1,40,,paper,\n")
-    assert [row.get("both_f1") for row in reported_rows(table)][1] == 0.4
+    assert [row.get("both_f1") for row in rows_of(table)][1] == 0.4
     for row in measured_rows(table, table.row("flat"), read_scores(paths)):
         # Seed 0: (0.3 + 0.5) / 2; seed 1: (0.2 + 0.4) / 2.
         assert row["both_f1"] == pytest.approx(0.35)

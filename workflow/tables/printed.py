@@ -1,12 +1,14 @@
 """The numbers that papers print, how they were made, and what several tables say."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from rgwot.reporting.tables.table import Reported, ReportedRow
+from rgwot.reporting.tables.reported import Reported, ReportedRow, read_reported, same_value
+from rgwot.reporting.tables.table import Row
 from rgwot.study.shipped import TABLES
 
 FOLDER = TABLES.parent / "reported"
-SAME_FOR_ALL = "as printed in the RGWOT paper; background as a class; features and backbone differ"
+SAME_FOR_ALL = "as printed; background as a class; features and backbone differ"
 FROZEN = (
     "Measured rows use features of a frozen backbone, and all videos of a task for training and scoring; the papers "
     "fine-tune theirs."
@@ -48,3 +50,14 @@ def printed(file: str, *methods: str | ReportedRow, note: str = SAME_FOR_ALL) ->
 def made(method: str, **changes: object) -> ReportedRow:
     """Return a reported row that differs from what is usual for its method, such as in the measured ``row``."""
     return replace(MADE[method], **changes)
+
+
+def printed_sweep(file: str, column: str, rows: Mapping[float | str, Row], note: str = SAME_FOR_ALL) -> Reported:
+    """Return what a file reports of RGWOT at the values of a sweep; where it has none, a row stands alone."""
+    printed = read_reported(FOLDER / f"{file}.csv", [column])[column].unique()
+    reported = [
+        made("RGWOT", row=row.id, where={column: str(value)})
+        for value, row in rows.items()
+        if any(same_value(value, one) for one in printed)
+    ]
+    return Reported(FOLDER / f"{file}.csv", reported, note)

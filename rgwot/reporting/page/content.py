@@ -53,9 +53,9 @@ from rgwot.reporting.page.runs import (
     read_run,
     seeds_agree,
 )
+from rgwot.reporting.tables.metrics import metrics_of
 from rgwot.reporting.tables.printed import PRINTED_RULE
 from rgwot.reporting.tables.scores import summarise
-from rgwot.reporting.tables.table import metrics_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import RULES, allowed_loss
 

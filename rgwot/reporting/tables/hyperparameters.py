@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from rgwot.config.experiments import value_text
 from rgwot.config.settings import flatten
-from rgwot.reporting.tables.table import AnyTable, Reported
+from rgwot.reporting.tables.reported import Reported
+from rgwot.reporting.tables.table import AnyTable
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import read_csv, write_csv
 from rgwot.study.study import Study

@@ -12,8 +12,10 @@ import pandas as pd
 from tabulate import tabulate
 
 from rgwot.evaluation.protocols import BACKGROUNDS, DESCRIPTIONS
+from rgwot.reporting.tables.metrics import METRICS
+from rgwot.reporting.tables.reported import UNKNOWN, reported_values, sources
 from rgwot.reporting.tables.scores import read_table
-from rgwot.reporting.tables.table import METRICS, SOURCES, UNKNOWN, AnyTable, Table
+from rgwot.reporting.tables.table import SOURCES, AnyTable, Table
 from rgwot.runtime.files import write_text
 
 _GREEK = {
@@ -357,7 +359,12 @@ def reported_notes(table: Table, frame: pd.DataFrame) -> list[str]:
     reported = frame[frame["kind"] == "reported"]
     if table.reported is None or reported.empty:
         return []
-    found = [f"Reported rows: {table.reported.note}."] if table.reported.note else []
+    by_source: dict[str, list[str]] = {}
+    for entry in table.reported.rows:
+        by_source.setdefault(sources(reported_values(table.reported, entry)), []).append(entry.method)
+    told = "; ".join(f"{source}: {', '.join(dict.fromkeys(methods))}" for source, methods in by_source.items())
+    found = [f"Sources of the reported rows: {told}."]
+    found += [f"Reported rows: {table.reported.note}."] if table.reported.note else []
     names = {entry.id: entry.method for entry in table.reported.rows}
     called = reported["method"].map(names).groupby(reported["protocol"], sort=False)
     listed = "; ".join(f"{protocol}: {', '.join(methods.unique())}" for protocol, methods in called)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rgwot import paths
+from rgwot.reporting.tables.reported import reported_values
 from rgwot.reporting.tables.table import AnyTable, Place, Row
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.jobs import check_task
@@ -33,6 +34,9 @@ class Runtime(AnyTable):
 
     rows: Sequence[Row]
     place: Place
+
+    def __post_init__(self) -> None:
+        tuple(self._reported())
 
     @property
     def places(self) -> dict[str, Place]:
@@ -97,19 +101,15 @@ class Runtime(AnyTable):
         }
 
     def _reported(self) -> Iterable[dict[str, Any]]:
-        from rgwot.reporting.tables.scores import reported_values
-
         if self.reported is None:
             return
         for entry in self.reported.rows:
-            own = reported_values(self.reported, entry)
-            own = own[own["metric"] == METRIC]
+            own = [line for line in reported_values(self.reported, entry) if line["metric"] == METRIC]
             if len(own) != 1:
                 raise RgwotError(
                     f"{self.reported.file}: found {len(own)} values of {entry.method!r} for {METRIC}, expected one"
                 )
-            found = own.iloc[0]
-            yield {"method": entry.row, "kind": "reported", "minutes": found["value"], "note": found["note"]}
+            yield {"method": entry.row, "kind": "reported", "minutes": own[0]["value"], "note": own[0]["note"]}
 
     def _render(self, frame: pd.DataFrame, csv: Path) -> None:
         """Write the printed forms next to the CSV."""

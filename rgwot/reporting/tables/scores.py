@@ -15,7 +15,9 @@ from rgwot.columns import CELL
 from rgwot.evaluation.metrics import f1
 from rgwot.evaluation.protocols import ALSO
 from rgwot.records import read_scores
-from rgwot.reporting.tables.table import METRICS, OWN, UNKNOWN, Place, Reported, ReportedRow, Row, Table
+from rgwot.reporting.tables.metrics import OWN
+from rgwot.reporting.tables.reported import reported_rows
+from rgwot.reporting.tables.table import Place, Row, Table
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv, write_csv
 
@@ -25,9 +27,6 @@ LEADING_COLUMNS = (
 )  # fmt: skip
 #: Which run of one task a score is of.
 RUN = ("dataset", "task", "seed")
-REPORTED_COLUMNS = ("method", "dataset", "task", "metric", "value", "mark", "source", "note")
-#: How the notes of a file begin where the paper prints an X instead of a number.
-COLLAPSED = "degenerate"
 
 
 def table_columns(table: Table) -> list[str]:
@@ -182,7 +181,8 @@ def write_table(table: Table, scores: Paths, output: Path, row: str | None = Non
     """
     shown = table.alone(row)
     tidy = read_scores(dict.fromkeys(map(str, scores)))
-    rows = [*reported_rows(shown), *(line for one in shown.rows for line in measured_rows(shown, one, tidy))]
+    reported = reported_rows(shown.reported, shown.places, shown.metrics) if shown.reported else []
+    rows = [*reported, *(line for one in shown.rows for line in measured_rows(shown, one, tidy))]
     frame = pd.DataFrame(rows, columns=table_columns(table)).astype(counts_of(table))
     write_csv(frame, output)
     return frame
@@ -193,78 +193,3 @@ def read_table(table: Table, path: str | os.PathLike[str]) -> pd.DataFrame:
     columns, texts, counts = table_columns(table), ("method", "kind", *CELL, "note"), counts_of(table)
     numbers = {column: counts.get(column, "float64") for column in columns if column not in texts}
     return read_csv(path, columns, numbers, optional=numbers)[columns]
-
-
-def read_reported(path: str | os.PathLike[str], conditions: Iterable[str] = ()) -> pd.DataFrame:
-    """Read reported numbers: one value per row, in percent, empty where the paper prints none.
-
-    ``conditions`` are columns it needs besides those of every such file. A file that cannot be read, lacks a column, or
-    holds a value that is no percentage is an `RgwotError`.
-    """
-    frame = read_csv(path, (*REPORTED_COLUMNS, *conditions), {})
-    values = pd.to_numeric(frame["value"], errors="coerce")
-    scores = frame["metric"].isin([metric.reported for metric in METRICS.values() if metric.reported])
-    bad = frame[scores & (frame["value"] != "") & ~values.between(0, 100)]
-    if len(bad):
-        raise RgwotError(f"{path}: row {int(bad.index[0]) + 2}: found {bad['value'].iloc[0]!r}, expected a percentage")
-    return frame.assign(value=values)
-
-
-def reported_values(reported: Reported, entry: ReportedRow) -> pd.DataFrame:
-    """Return the lines of the reported file, at least one, that belong to one reported row of a table."""
-    path, source = reported.file, reported.source
-    own = read_reported(path, entry.where)
-    own = own[(own["method"] == entry.method) & ((source is None) | (own["source"] == source))]
-    for column, value in entry.where.items():
-        # `1` in a file is the value 1.0 of a sweep.
-        numbers = pd.to_numeric(own[column], errors="coerce")
-        own = own[(own[column] == value) | (numbers == pd.to_numeric(value, errors="coerce"))]
-    if own.empty:
-        condition = "".join(f", {column} {value}" for column, value in entry.where.items())
-        raise RgwotError(f"{path}: found no method {entry.method!r}{condition}, expected it for a reported row")
-    return own
-
-
-def reported_rows(table: Table) -> list[dict[str, Any]]:
-    """Return one row per reported method of a table, values in [0, 1]."""
-    rows: list[dict[str, Any]] = []
-    if table.reported is None:
-        return rows
-    for entry in table.reported.rows:
-        comparable = f"made with {entry.protocol}: not comparable with rows of another protocol"
-        if entry.protocol == UNKNOWN:
-            comparable = (
-                f"protocol {UNKNOWN}: comparable with no measured row, nor with reported rows of a known protocol"
-            )
-        rows.append(
-            {
-                "method": entry.id,
-                "kind": "reported",
-                "protocol": entry.protocol,
-                "background": entry.background,
-                "label_rule": entry.label_rule,
-                "note": "; ".join(filter(None, (table.reported.note, comparable))),
-                **_reported_cells(table, table.reported, entry),
-            }
-        )
-    return rows
-
-
-def _reported_cells(table: Table, reported: Reported, entry: ReportedRow) -> dict[str, float]:
-    own = reported_values(reported, entry)
-    cells: dict[str, float] = {}
-    for name, place in table.places.items():
-        here = own[(own["dataset"] == place.reported) & own["task"].isin(place.reported_tasks)]
-        for metric in table.metrics:
-            found = here[here["metric"] == METRICS[metric].reported]
-            if len(found) > 1:
-                where = f"{place.reported} {METRICS[metric].reported}"
-                raise RgwotError(
-                    f"{reported.file}: found {len(found)} values of {entry.method!r} for {where}, expected one"
-                )
-            # Divided as a decimal would be: 54.4 becomes 0.544, not 0.5439999999999999.
-            cells[f"{name}_{metric}"] = round(float(found["value"].iloc[0]) / 100, 6) if len(found) else math.nan
-            if found["note"].str.startswith(COLLAPSED).any():
-                # Printed as an X: there is a mark and no number.
-                cells[f"{name}_degenerate"] = 1
-    return cells

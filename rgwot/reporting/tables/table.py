@@ -6,71 +6,19 @@ Tables are made by the functions of ``workflow/tables``; `rgwot.reporting.target
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from rgwot import paths
 from rgwot.datasets.registry import tasks_of
-from rgwot.evaluation.protocols import BACKGROUNDS, DESCRIPTIONS, GRAPH, SEGMENTATION
+from rgwot.evaluation.protocols import BACKGROUNDS, DESCRIPTIONS
+from rgwot.reporting.tables.metrics import METRICS, metrics_of
+from rgwot.reporting.tables.reported import Reported, reported_rows
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.study.datasets import tasks
 from rgwot.study.jobs import check_task
 from rgwot.study.study import Study
 
-
-@dataclass(frozen=True)
-class MetricLabel:
-    """How a metric is shown, in percent: its label, and whether lower is better.
-
-    ``protocol`` is the one that alone has it; None: all but those with metrics of their own. ``reported`` is what
-    papers call it, whose numbers stand beside ours.
-    """
-
-    label: str
-    protocol: str | None = None
-    lower_is_better: bool = False
-    reported: str | None = None
-
-    @property
-    def head(self) -> str:
-        """The label with an arrow where lower is better."""
-        return f"{self.label} ↓" if self.lower_is_better else self.label
-
-
-METRICS: Mapping[str, MetricLabel] = {
-    "f1": MetricLabel("F1", reported="F1"),
-    "iou": MetricLabel("IoU", reported="IoU"),
-    "precision": MetricLabel("Precision", reported="Precision"),
-    "recall": MetricLabel("Recall", reported="Recall"),
-    "order_distance": MetricLabel("Order", lower_is_better=True),
-    "mof": MetricLabel("MoF", SEGMENTATION),
-    "miou": MetricLabel("mIoU", SEGMENTATION),
-    "precision_sampled": MetricLabel("Precision of segments", SEGMENTATION),
-    "recall_sampled": MetricLabel("Recall of segments", SEGMENTATION),
-    "f1_sampled": MetricLabel("F1 of segments", SEGMENTATION),
-    "f1_10": MetricLabel("F1@10", SEGMENTATION),
-    "f1_25": MetricLabel("F1@25", SEGMENTATION),
-    "f1_50": MetricLabel("F1@50", SEGMENTATION),
-    "edit": MetricLabel("Edit", SEGMENTATION),
-    "edge_precision": MetricLabel("Precision of edges", GRAPH),
-    "edge_recall": MetricLabel("Recall of edges", GRAPH),
-    "edge_f1": MetricLabel("F1 of edges", GRAPH),
-    "consensus_distance": MetricLabel("One order", GRAPH, lower_is_better=True),
-    "order_f1": MetricLabel("F1 of order errors", GRAPH),
-    "missing_f1": MetricLabel("F1 of steps left out", GRAPH),
-}
-#: Protocols with metrics of their own.
-OWN = frozenset(metric.protocol for metric in METRICS.values() if metric.protocol)
-
-
-def metrics_of(protocol: str) -> tuple[str, ...]:
-    """Return the metrics that a protocol has."""
-    own = protocol if protocol in OWN else None
-    return tuple(name for name, metric in METRICS.items() if metric.protocol == own)
-
-
-UNKNOWN = "unknown"
 #: What an implementation may follow.
 SOURCES = ("released code", "paper's equations", "our reading", "ours", "trivial")
 #: With what the printed forms begin: protocol, and what happens to background.
@@ -166,40 +114,6 @@ class Row:
         known(f"source of row {self.id!r}:", filter(None, [self.source]), SOURCES)
 
 
-@dataclass(frozen=True)
-class ReportedRow:
-    """A reported row: the method, the measured row that it belongs to, and how its numbers were made, if code shows it.
-
-    ``where`` chooses among several rows of one method by the columns of a condition, such as ``{"K": "7"}``; then
-    ``row`` is also its id.
-    """
-
-    method: str
-    row: str | None = None
-    protocol: str = UNKNOWN
-    background: str = UNKNOWN
-    label_rule: str = UNKNOWN
-    where: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def id(self) -> str:
-        """What the column ``method`` of the table says."""
-        return self.row if self.where and self.row else self.method
-
-
-@dataclass(frozen=True)
-class Reported:
-    """Reported numbers of a table: their file, their rows in order, and what is said about all of them.
-
-    ``source`` keeps only the lines of the file that name this source.
-    """
-
-    file: Path = field(repr=False)
-    rows: Sequence[ReportedRow] = ()
-    note: str = ""
-    source: str | None = None
-
-
 @dataclass(frozen=True, kw_only=True)
 class AnyTable:
     """What every table has: an id, a title, remarks, and reported numbers.
@@ -260,7 +174,7 @@ class Table(AnyTable):
     Attributes
     ----------
     rows, datasets, metrics
-        What is shown; metrics by the names of `rgwot.reporting.tables.table`.
+        What is shown; metrics by the names of `rgwot.reporting.tables.metrics`.
     blocks
         Protocol and background with which the printed forms begin; every protocol is in the CSV.
     lines
@@ -293,6 +207,8 @@ class Table(AnyTable):
             for place in self.datasets:
                 if place.reported is None:
                     raise RgwotError(f"dataset {place.dataset!r} has no name in the reported numbers; set `reported`")
+            # What is wrong with the file is told when tables are read, not when all is made that stands beside it.
+            reported_rows(self.reported, self.places, self.metrics)
 
     @property
     def places(self) -> dict[str, Place]:

@@ -1,0 +1,166 @@
+"""Numbers that papers report: their files, and the rows that a table shows of them."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rgwot.reporting.tables.metrics import METRICS
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import read_csv
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from rgwot.reporting.tables.table import Place
+
+UNKNOWN = "unknown"
+REPORTED_COLUMNS = ("method", "dataset", "task", "metric", "value", "mark", "source", "note")
+#: How the notes of a file begin where the paper prints an X instead of a number.
+COLLAPSED = "degenerate"
+
+
+@dataclass(frozen=True)
+class ReportedRow:
+    """A reported row: the method, the measured row that it belongs to, and how its numbers were made, if code shows it.
+
+    ``where`` chooses among several rows of one method by the columns of a condition, such as ``{"K": "7"}``; then
+    ``row`` is also its id.
+    """
+
+    method: str
+    row: str | None = None
+    protocol: str = UNKNOWN
+    background: str = UNKNOWN
+    label_rule: str = UNKNOWN
+    where: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """What the column ``method`` of the table says."""
+        return self.row if self.where and self.row else self.method
+
+
+@dataclass(frozen=True)
+class Reported:
+    """Reported numbers of a table: their file, their rows in order, and what is said about all of them.
+
+    ``source`` keeps only the lines of the file that name this source.
+    """
+
+    file: Path = field(repr=False)
+    rows: Sequence[ReportedRow] = ()
+    note: str = ""
+    source: str | None = None
+
+
+def read_reported(path: str | os.PathLike[str], conditions: Iterable[str] = ()) -> pd.DataFrame:
+    """Read reported numbers: one value per row, in percent, empty where the paper prints none.
+
+    ``conditions`` are columns it needs besides those of every such file. A file that cannot be read, lacks a column, or
+    holds a value that is no percentage is an `RgwotError`.
+    """
+    import pandas as pd
+
+    frame = read_csv(path, (*REPORTED_COLUMNS, *conditions), {})
+    values = pd.to_numeric(frame["value"], errors="coerce")
+    scores = frame["metric"].isin([metric.reported for metric in METRICS.values() if metric.reported])
+    bad = frame[scores & (frame["value"] != "") & ~values.between(0, 100)]
+    if len(bad):
+        raise RgwotError(f"{path}: row {int(bad.index[0]) + 2}: found {bad['value'].iloc[0]!r}, expected a percentage")
+    return frame.assign(value=values)
+
+
+def reported_values(reported: Reported, entry: ReportedRow) -> list[dict[str, Any]]:
+    """Return the lines of the reported file, at least one, that belong to one reported row of a table."""
+    path, source = reported.file, reported.source
+    own = [
+        line
+        for line in _lines_of(path, path.stat().st_mtime_ns if path.exists() else 0, tuple(entry.where))
+        if line["method"] == entry.method
+        and source in (None, line["source"])
+        and all(same_value(line[column], value) for column, value in entry.where.items())
+    ]
+    if not own:
+        condition = "".join(f", {column} {value}" for column, value in entry.where.items())
+        raise RgwotError(f"{path}: found no method {entry.method!r}{condition}, expected it for a reported row")
+    return own
+
+
+@lru_cache
+def _lines_of(path: Path, modified: int, conditions: tuple[str, ...]) -> list[dict[str, Any]]:
+    return read_reported(path, conditions).to_dict("records")  # type: ignore[return-value]
+
+
+def same_value(one: object, other: object) -> bool:
+    """Return whether two values of a sweep are the same, as texts or as numbers.
+
+    >>> same_value("1", 1.0), same_value("gt", "gt"), same_value("gt", 7)
+    (True, True, False)
+    """
+    try:
+        return float(str(one)) == float(str(other))
+    except ValueError:
+        return str(one) == str(other)
+
+
+def reported_rows(reported: Reported, places: Mapping[str, Place], metrics: Sequence[str]) -> list[dict[str, Any]]:
+    """Return a row per reported method, values in [0, 1], under some places and metrics; its source begins its note."""
+    rows: list[dict[str, Any]] = []
+    for entry in reported.rows:
+        comparable = f"made with {entry.protocol}: not comparable with rows of another protocol"
+        if entry.protocol == UNKNOWN:
+            comparable = (
+                f"protocol {UNKNOWN}: comparable with no measured row, nor with reported rows of a known protocol"
+            )
+        own = reported_values(reported, entry)
+        rows.append(
+            {
+                "method": entry.id,
+                "kind": "reported",
+                "protocol": entry.protocol,
+                "background": entry.background,
+                "label_rule": entry.label_rule,
+                "note": "; ".join(filter(None, (sources(own), reported.note, comparable))),
+                **_cells(reported.file, entry.method, own, places, metrics),
+            }
+        )
+    return rows
+
+
+def sources(lines: Iterable[Mapping[str, Any]]) -> str:
+    """Say where the numbers of some lines are from."""
+    return " and ".join(filter(None, dict.fromkeys(line["source"] for line in lines)))
+
+
+def _cells(
+    path: Path, method: str, own: Iterable[Mapping[str, Any]], places: Mapping[str, Place], metrics: Sequence[str]
+) -> dict[str, float]:
+    cells: dict[str, float] = {}
+    shown = False
+    for name, place in places.items():
+        here = [line for line in own if line["dataset"] == place.reported and line["task"] in place.reported_tasks]
+        for metric in metrics:
+            found = [line for line in here if line["metric"] == METRICS[metric].reported]
+            if len(found) > 1:
+                where = f"{place.reported} {METRICS[metric].reported}"
+                raise RgwotError(f"{path}: found {len(found)} values of {method!r} for {where}, expected one")
+            # Divided as a decimal would be: 54.4 becomes 0.544, not 0.5439999999999999.
+            cells[f"{name}_{metric}"] = round(float(found[0]["value"]) / 100, 6) if found else math.nan
+            if any(line["note"].startswith(COLLAPSED) for line in found):
+                # Printed as an X: there is a mark and no number.
+                cells[f"{name}_degenerate"] = 1
+            shown |= bool(found)
+    if not shown:
+        datasets = ", ".join(str(place.reported) for place in places.values())
+        names = ", ".join(filter(None, (METRICS[metric].reported for metric in metrics)))
+        raise RgwotError(
+            f"{path}: found no number of {method!r} for a column, expected one of dataset {datasets} and metric "
+            f"{names or 'that papers report'}"
+        )
+    return cells
