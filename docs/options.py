@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from rgwot.config.configuration import Config
 from rgwot.config.experiments import SHORT
 from rgwot.config.settings import BLOCKS, Settings
 
 INTRODUCTION = """# Options
 
-Every key of `config.yaml` on which results depend, block by block.
+Every key of `config.yaml`: the settings, block by block, then what holds for a whole run.
 `make docs` writes this page from `rgwot/config/settings.py`.
 A table or an experiment id spells a value `block.key`, or by its symbol where it has one:
 `rgwot@alpha=0.5`, `graphcut@K=gt`.
@@ -33,6 +34,12 @@ def page() -> Iterator[str]:
             cells = (f"`{key}`", SHORT.get(f"{block}.{key}", ""), f"`{default}`", allowed(schema[key]))
             yield "| " + " | ".join([*cells, field.description.replace("|", "\\|").replace("<", "\\<")]) + " |"
         yield ""
+    yield "## Keys of the whole run\n"
+    yield "| key | description |\n| --- | --- |"
+    for name, field in Config.model_fields.items():
+        if name not in BLOCKS:
+            yield f"| `{name}` | {field.description} |"
+    yield ""
 
 
 def allowed(schema: dict[str, Any]) -> str:

@@ -6,12 +6,14 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import get_type_hints
 
 import pytest
 
 from rgwot.blocks import Block
+from rgwot.config import extensions
 from rgwot.config.methods import CLUSTERING, EMBEDDING_KINDS, LOSSES, Decoder, load
 from rgwot.config.settings import check_entries
 from rgwot.runtime.errors import RgwotError
@@ -191,6 +193,25 @@ print("pieces" in CLUSTERING)
     assert "unknown key 'decode.restart'; did you mean 'decode.restarts'?" in refused
     assert known == "[]"
     assert dots == "True"
+
+
+def test_the_example_of_the_docstring_runs(tmp_path: Path) -> None:
+    (example,) = re.findall(r"(?ms)^    import numpy.*?^    EXTENSION = .*?$", extensions.__doc__ or "")
+    (tmp_path / "mine.py").write_text(textwrap.dedent(example), encoding="utf-8")
+    code = """
+import numpy as np
+import rgwot
+from mine import EXTENSION
+rgwot.extend(EXTENSION)
+for ask in ("pieces", "pieces@pieces.jitter=1"):
+    made = rgwot.discover([np.eye(30)] * 2, method="raw", decoder=ask, K=3)
+    print(made.labels["0"].tolist())
+"""
+    done = run(code, tmp_path)
+    assert done.returncode == 0, done.stderr
+    equal, moved = done.stdout.splitlines()
+    assert equal == str([1] * 10 + [2] * 10 + [3] * 10)
+    assert moved != equal
 
 
 def test_extensions_run_by_name(folder: Path) -> None:

@@ -2,14 +2,21 @@
 
 Such a file defines ``EXTENSION``, an `Extension` with entries as in `rgwot.config.methods`::
 
+    import numpy as np
+    from pydantic import Field
+
+    from rgwot.blocks import Block, Fraction01
     from rgwot.config.extensions import Extension
     from rgwot.config.methods import Decoder
+    from rgwot.keysteps.interface import Decoded
 
     class PiecesSettings(Block):
         BLOCK = "pieces"
-        jitter: float = Field(0.0, description="share of a piece by which its borders move")
+        jitter: Fraction01 = Field(0.0, description="share of a piece by which its borders move")
 
-    def decode_pieces(frames, K, generator, settings): ...
+    def decode_pieces(frames, K, generator, settings):
+        places = [np.arange(n) * K / n + settings.jitter * generator.uniform(-0.5, 0.5) for n in frames.lengths]
+        return Decoded(np.concatenate(places).clip(0, K - 1).astype(np.int64))
 
     EXTENSION = Extension(decoders={"pieces": Decoder(decode_pieces, "K pieces", settings=(PiecesSettings,))})
 

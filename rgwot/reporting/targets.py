@@ -124,8 +124,11 @@ def targets(study: Study) -> Targets:
 
     def spelt(part: Any) -> Any:
         if isinstance(part, Row):
-            method = study.experiments.method(part.method)
-            return replace(part, method=method, decoder=study.experiments.decoder(part.decoder, part.method))
+            try:
+                method = study.experiments.method(part.method)
+                return replace(part, method=method, decoder=study.experiments.decoder(part.decoder, part.method))
+            except RgwotError as error:
+                raise RgwotError(f"row {part.id!r}: {error}") from None
         if is_dataclass(part) and not isinstance(part, type):
             return replace(part, **{field.name: spelt(getattr(part, field.name)) for field in fields(part)})
         if isinstance(part, Mapping):

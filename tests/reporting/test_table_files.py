@@ -202,7 +202,7 @@ def test_a_value_of_a_sweep_needs_no_reported_row(tmp_path):
 def test_a_wrong_experiment_names_its_table(tmp_path, monkeypatch):
     written(tmp_path / "tables", HEAD + MINE.replace("beta=0", "bta=0"))
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(RgwotError, match=r"table 'mine': experiment 'rgwot@bta=0': unknown key 'bta'"):
+    with pytest.raises(RgwotError, match=r"table 'mine': row 'rgwot': experiment 'rgwot@bta=0': unknown key 'bta'"):
         targets.targets(Study.of({}))
 
 
