@@ -97,7 +97,7 @@ def test_a_decoder_or_a_default_value_trains_nothing_again(planned: Checkout) ->
 def test_tables_are_checked_whatever_is_asked_for(fresh: Checkout) -> None:
     fresh.edit_tables("paper", "rgwot@rho=0", "rgwot@roh=0")
     told = fresh.snakemake("results/tables/demo.csv", options=("-n", "--cores", "2")).mistake
-    assert "table 'ablation_components': experiment 'rgwot@roh=0': unknown key 'roh'" in told
+    assert "table 'ablation_components': row 'no_temporal_prior': experiment 'rgwot@roh=0': unknown key 'roh'" in told
 
 
 SWEEP = '''from rgwot.reporting.tables.table import Row, Table
