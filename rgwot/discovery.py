@@ -36,6 +36,7 @@ from rgwot.keysteps.decode import check_number
 from rgwot.keysteps.ordering import KeySteps, Order, rank_procedures
 from rgwot.keysteps.settings import resolved_K
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
+from rgwot.labels import Labels, read_labels
 from rgwot.paths import MANIFEST, NAMES, STORE, Run, Tree, name_of
 from rgwot.procedure import Procedure, recordings_from_segments
 from rgwot.procedure.groups import compare_groups
@@ -292,6 +293,7 @@ def discover(
     method: str = "rgwot-plus",
     decoder: str = "consensus",
     K: int | str | None = None,
+    labels: Labels | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     seed: int = 0,
     device: str = "auto",
@@ -320,6 +322,11 @@ def discover(
         the videos drawn by ``data.split_seed`` are labelled and not learned from.
     K
         Key steps, the same as ``decode.K`` of the settings: a number of 2 or more; by default 7.
+    labels
+        What people say of some of the videos, by name: a label (T,) of every feature, from 1, 0 for background and -1
+        where nothing is said, or a table of segments, ``start_s``, ``end_s``, and ``key_step`` or ``label``
+        (`rgwot.labels.read_labels`). These stay as they are and teach the other videos, key steps have the numbers and
+        names of people, and K is not read. None: nothing is said.
     settings
         Blocks of settings as in ``config.yaml``, such as ``{"train": {"iterations": 800}}``. What makes a method what
         it is can only be changed by keys of an id, such as ``consensus@decode.time=0``; here it is refused.
@@ -351,7 +358,8 @@ def discover(
     >>> (order[0], order[1]) in found.procedure.graph.edges, len(found.deviations)
     (True, 0)
     """
-    return find(features, method, decoder, K, settings, seed, fps=fps, times=times, device=device).discovery
+    asked = method, decoder, K, settings, seed
+    return find(features, *asked, fps=fps, times=times, device=device, labels=labels).discovery
 
 
 def _resolved(
@@ -406,9 +414,15 @@ def find(
     fps: float | str | Fraction | None,
     times: Times | None,
     device: str,
+    labels: Labels | None = None,
 ) -> Findings:
     """Find the key steps of a task, as `discover` describes; ``given`` are its settings."""
+    if labels is not None:
+        # For the record, and for the rule by which other videos are labelled.
+        given = {**(given or {}), "labelled": {**(given or {}).get("labelled", {}), "n": "all"}}
     run, settings, decoding = _resolved(method, decoder, K, given, seed)
+    if labels is None and decoding.labelled.n:
+        raise RgwotError(f"labelled.n: found {decoding.labelled.n}; expected the labels themselves, as `labels`")
     family, rule = family_of(run.method), split_id(run.decoder)[0]
     if fps is not None and times is not None:
         raise RgwotError("fps and times are both given; expected one of them")
@@ -426,14 +440,18 @@ def find(
         subjects = subjects_of(video.video for video in every)
         held_out = split_videos(subjects, settings.data.holdout, settings.data.split_seed).test
     model = embedded = made = None
+    said = None if labels is None else read_labels(labels, list(named_videos(features)), videos)
     if DECODERS[rule].trivial:
+        if said is not None:
+            raise RgwotError(f"labels: decoder {rule!r} looks at no video; expected another beside labels")
         facts = [(video.video, video.duration_s, video.native_fps) for video in videos]
         K, learner = decoding.decode.K, decoding.procedure.learner
         segments = trivial_segments(facts, rule, K, run.seed, decoding.evaluation.stride)
         key_steps = trivial_key_steps(segments, rule, int(K), run.seed, held_out, learner)
     else:
         seen = [video for video in videos if video.video not in held_out]
-        check_number(resolved_K(decoding.decode.K), decoding.decode.surplus, sum(map(len, seen)))
+        if said is None:
+            check_number(resolved_K(decoding.decode.K), decoding.decode.surplus, sum(map(len, seen)))
         # An encoder sets their number.
         with threads_kept() if family.trained else nullcontext():
             if family.trained:
@@ -443,13 +461,14 @@ def find(
                 model = fit_encoder(seen, settings, run.seed, device=device, held_out=held_out, features=about).model
             made = embedder(videos, settings, model, run.method, run.seed, device if model else "cpu", 1, held_out)
             embedded = embedded_task(videos, made)
-        key_steps = decode_task(embedded, rule, decoding, run.seed, alone=False)
+        key_steps = decode_task(embedded, rule, decoding, run.seed, alone=False, given=said)
     discovery = Discovery(
         run,
         decoding,
         _renamed(key_steps, stem_of),
         times={stem_of(video.video): video.time_s for video in shown},
         embeddings={stem_of(video.video): embedded.videos[video.video].embedding for video in shown if embedded},
+        names={} if said is None else dict(said.names),
     )
     return Findings(discovery, key_steps, rate, embedded, made, model)
 

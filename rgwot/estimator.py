@@ -25,11 +25,12 @@ from rgwot.discovery import Findings, Times, Videos, array_of, find, named_video
 from rgwot.embedding.interface import embedded_video
 from rgwot.features.importing import store_of_array
 from rgwot.features.store import FeatureStore
+from rgwot.labels import Labels
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.limits import threads_kept
 from rgwot.study.jobs import check_rule
 
-Labels = dict[str, NDArray[np.int64]] | list[NDArray[np.int64]]
+Found = dict[str, NDArray[np.int64]] | list[NDArray[np.int64]]
 """The key step (T,) of every feature, by video where the videos have names, else in the order of the videos."""
 
 
@@ -89,7 +90,7 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         self.seed = seed
         self.device = device
 
-    def fit(self, X: Videos, y: None = None, *, times: Times | None = None) -> Self:
+    def fit(self, X: Videos, y: Labels | None = None, *, times: Times | None = None) -> Self:
         """Find the key steps of videos, and what is needed to label others.
 
         Parameters
@@ -97,7 +98,8 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         X
             Features (T, C) or (T, C, h, w) of every video, as `rgwot.discover` takes them.
         y
-            Not used; there for the conventions of scikit-learn.
+            What people say of some of the videos, the ``labels`` of `rgwot.discover`: by name, or one after the other
+            with None, or -1 for all features, where nothing is said. None: nothing is said of any.
         times
             As of `rgwot.discover`, instead of ``fps``.
 
@@ -107,7 +109,7 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
             As `rgwot.discover`.
         """
         asked = (self.method, self.decoder, self.K, self.settings, self.seed)
-        findings = find(X, *asked, fps=self.fps, times=times, device=self.device)
+        findings = find(X, *asked, fps=self.fps, times=times, device=self.device, labels=y)
         self.bundle_: bytes | None = None
         self._no_rule = ""
         try:
@@ -116,10 +118,10 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
             self._no_rule = str(error)
         found = findings.discovery
         self.discovery_ = found
-        self.labels_: Labels = found.labels if isinstance(X, Mapping) else list(found.labels.values())
+        self.labels_: Found = found.labels if isinstance(X, Mapping) else list(found.labels.values())
         return self
 
-    def predict(self, X: Videos, *, times: Times | None = None) -> Labels:
+    def predict(self, X: Videos, *, times: Times | None = None) -> Found:
         """Label videos by what was learned, without learning from them.
 
         Parameters
@@ -199,6 +201,6 @@ def _bundle(findings: Findings, X: Videos, times: Times | None) -> bytes:
         embedding=findings.embedder.embed,
         model=model,
         found=findings.key_steps,
-        names={},
+        names=found.names,
     )
     return bundle_bytes(about, parts)

@@ -55,9 +55,13 @@ def read_manifest(path: Path) -> pd.DataFrame:
     return frame
 
 
-def read_annotations(path: Path) -> pd.DataFrame:
-    """Read the annotated segments of a task: texts as str, times float64 in seconds, ``key_step`` int64 from 1."""
-    return read_csv(path, ANNOTATION_COLUMNS, {"start_s": "float64", "end_s": "float64", "key_step": "int64"})
+def read_annotations(path: Path, background: bool = False) -> pd.DataFrame:
+    """Read the annotated segments of a task: texts as str, times float64 in seconds, ``key_step`` int64 from 1.
+
+    With ``background`` also the segments that people annotated as such, of key step 0.
+    """
+    table = read_csv(path, ANNOTATION_COLUMNS, {"start_s": "float64", "end_s": "float64", "key_step": "int64"})
+    return table if background else table[table["key_step"] > 0].reset_index(drop=True)
 
 
 def read_segments(segments_csv: str | os.PathLike[str]) -> pd.DataFrame:

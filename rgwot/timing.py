@@ -218,6 +218,19 @@ def labels_at(segments: pd.DataFrame, times: NDArray[np.float64]) -> NDArray[np.
     return labels
 
 
+def given_labels(segments: pd.DataFrame, times: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return what people say of a video at times (T,) in seconds: its key step, 0 for background, -1 for nothing.
+
+    Of the ``segments`` that they annotated, ``start_s,end_s,key_step``, those of key step 0 are background. So is what
+    no segment covers between the first and the last. What comes before and after them is not known.
+    """
+    labels = labels_at(segments, times)
+    if len(segments) == 0:
+        return np.full(len(times), -1, dtype=np.int64)
+    said = (times >= segments["start_s"].min()) & (times < segments["end_s"].max())
+    return np.where(said, labels, -1)
+
+
 TOLERANCE_S = 1e-6
 
 

@@ -22,7 +22,7 @@ FLOORS = {
     "files": ("config", "datasets", "features", "paths", "records", "runtime", "stages", "video"),
     # What people use.
     "application": (
-        "__main__", "bundles", "cli", "discovery", "estimator", "reporting", "study", "synthetic",
+        "__main__", "bundles", "cli", "discovery", "estimator", "labels", "reporting", "study", "synthetic",
     ),
 }  # fmt: skip
 

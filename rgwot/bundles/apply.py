@@ -22,7 +22,7 @@ from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, Bundle, read_
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.configuration import ImportSettings
 from rgwot.config.experiments import family_of, split_id
-from rgwot.config.methods import DECODERS, EMBEDDING_KINDS, FAMILIES
+from rgwot.config.methods import DECODERS, EMBEDDING_KINDS, FAMILIES, clustering
 from rgwot.config.settings import Settings, validated
 from rgwot.datasets.arrays import OPENERS, check_columns
 from rgwot.datasets.names import stem_of, video_id
@@ -31,7 +31,7 @@ from rgwot.features.index import common_attributes
 from rgwot.features.settings import FeatureSettings, extractor
 from rgwot.features.store import IMPORTER, FeatureStore, open_store
 from rgwot.keysteps import collapse
-from rgwot.keysteps.decode import Labelling, doubts, labelled, no_background, order_of
+from rgwot.keysteps.decode import Labelling, doubts, labelling_of, no_background, order_of
 from rgwot.keysteps.extended import restored
 from rgwot.keysteps.interface import Decoded, Predict
 from rgwot.keysteps.ordering import KeySteps, format_order
@@ -282,7 +282,7 @@ def label_each(
     about = bundle.about
     with threadpool_limits(limits=1):
         steps = {
-            name: labelled([video], about.features_fps, about.K, result.rule).labels + 1
+            name: labelling_of([video], about.features_fps, about.K, result.rule).labels + 1
             for name, video in videos.items()
         }
     known = {}
@@ -308,7 +308,7 @@ def restore(bundle: Bundle) -> Restored:
         else:
             entry = EMBEDDING_KINDS[family_of(about.method).embedding]
             embed = entry.bound(settings, entry.restore)(bundle.arrays(EMBEDDING))
-        decoder = DECODERS[split_id(about.decoder)[0]]
+        decoder = clustering(split_id(about.decoder)[0], settings)
         restore_decoder = decoder.bound(settings, decoder.restore)
         rule = restored(restore_decoder, bundle.arrays(DECODER), about.K, about.time, about.surplus)
         return Restored(settings, embed, rule, bundle.arrays(ANSWERS))

@@ -12,21 +12,21 @@ import numpy as np
 
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, PROCEDURE_FILE, bundle_bytes, packed
 from rgwot.config.experiments import split_id
-from rgwot.config.methods import DECODERS
+from rgwot.config.methods import DECODERS, clustering
 from rgwot.config.settings import Settings
 from rgwot.embedding.interface import EmbeddedTask, EmbedVideo, Fitted
 from rgwot.features.index import common_attributes, open_stores
 from rgwot.features.store import FeatureStore
-from rgwot.keysteps.decode import labelled
+from rgwot.keysteps.decode import labelling_of
 from rgwot.keysteps.extended import restored
 from rgwot.keysteps.ordering import KeySteps
 from rgwot.paths import DIAGNOSTICS, Run, name_of
-from rgwot.records import read_diagnostics, read_segments
-from rgwot.reporting.names import names_of, read_names
+from rgwot.records import read_annotations, read_diagnostics, read_segments
+from rgwot.reporting.names import label_names, names_of, read_names
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
 from rgwot.runtime.provenance import remake
-from rgwot.stages.decode import decode_task
+from rgwot.stages.decode import decode_task, given_of
 from rgwot.stages.embed import fit_of
 from rgwot.stages.embedded import read_embeddings
 from rgwot.study.jobs import check_rule
@@ -55,6 +55,7 @@ def make_bundle(
     settings: Settings,
     blocks: Mapping[str, Mapping[str, Any]],
     names_yaml: Path | None = None,
+    annotations_csv: Path | None = None,
 ) -> float:
     """Write the bundle of a result.
 
@@ -90,7 +91,10 @@ def make_bundle(
     made = read_diagnostics(segments_csv.with_name(name_of(DIAGNOSTICS)))
     decode = settings.decode.model_copy(update={"time": made["time"], "K": made["K"]})
     chosen = settings.model_copy(update={"decode": decode})
-    found = decode_task(embedded, split_id(run.decoder)[0], chosen, run.seed, alone=False)
+    given = None
+    if annotations_csv is not None:
+        given = given_of(embedded, read_annotations(annotations_csv, background=True), chosen, run.seed)
+    found = decode_task(embedded, split_id(run.decoder)[0], chosen, run.seed, alone=False, given=given)
     stored = dict(list(segments[segments["scope"] == "task"].groupby("video")))
     for video, own in found.segments["task"].items():
         if video not in stored or not np.array_equal(own, stored[video][list(own.columns)]):
@@ -109,7 +113,7 @@ def make_bundle(
         embedding=embedding,
         model=model_path.read_bytes() if model_path else None,
         found=found,
-        names=names_of(read_names(names_yaml), str(run), segments),
+        names=label_names(made) | names_of(read_names(names_yaml), str(run), segments),
     )
     with replacing(output) as temporary:
         temporary.write_bytes(bundle_bytes(about, parts))
@@ -165,9 +169,12 @@ def bundle_of(
         own = found.segments["task"][video]
         labels[video] = predicted_labels(own["start_s"], own["end_s"], own["key_step"], shown.time_s)
     with threadpool_limits(limits=1):
-        restore = DECODERS[name].bound(settings, DECODERS[name].restore)
+        entry = clustering(name, settings)
+        restore = entry.bound(settings, entry.restore)
         rule = restored(restore, learned, K, time, surplus)
-        again = {video: labelled([embedded.videos[video]], embedded.features_fps, K, rule).labels for video in labels}
+        again = {
+            video: labelling_of([embedded.videos[video]], embedded.features_fps, K, rule).labels for video in labels
+        }
     agreement = float(np.mean(np.concatenate([again[video] + 1 == labels[video] for video in again])))
     parts[DECODER] = packed(learned)
     parts[PROCEDURE_FILE] = (json.dumps(found.procedure.to_json(), indent=1, allow_nan=False) + "\n").encode()

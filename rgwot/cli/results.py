@@ -22,14 +22,17 @@ _names = click.option("--names", type=Folder, help="Names of key steps, as downl
 @click.option(
     "--root", type=Folder, help="Folder that the manifest's paths start from; links to videos are then absolute."
 )
-def export(format_: str, keysteps: Path, output: Path, names: Path | None, root: Path | None) -> None:
+@click.option("--videos", "wanted", multiple=True, help="A video to export; may be repeated. Default: all.")
+def export(
+    format_: str, keysteps: Path, output: Path, names: Path | None, root: Path | None, wanted: tuple[str, ...]
+) -> None:
     """Export a result in the FORMAT of another program into OUTPUT, a new folder or an export that nobody changed.
 
     KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0.
     """
     from rgwot.reporting.export import export_keysteps
 
-    click.echo(export_keysteps(format_, keysteps, output, names, root))
+    click.echo(export_keysteps(format_, keysteps, output, names, root, wanted))
 
 
 @click.command()

@@ -34,6 +34,7 @@ from rgwot.keysteps.settings import (
     FuzzySettings,
     GraphcutSettings,
     KeyStepSettings,
+    LabelledSettings,
     MeanfieldSettings,
     NumberSettings,
     ProcedureSettings,
@@ -138,7 +139,7 @@ class Decoder(Entry):
         The annotations have as many key steps as they have.
         """
         number = () if self is TRIVIAL[ANNOTATED] else NumberSettings.dotted()
-        common = number if self.trivial else KeyStepSettings.dotted()
+        common = number if self.trivial else (*KeyStepSettings.dotted(), *LabelledSettings.dotted())
         return (*common, *ProcedureSettings.dotted(), *super().dotted())
 
 
@@ -424,6 +425,18 @@ CLUSTERING: dict[str, Decoder] = {
     ),
 }
 DECODERS: Mapping[str, Decoder] = ChainMap(TRIVIAL, CLUSTERING)
+#: What takes the place of any decoder that reads embeddings where annotated videos teach (`labelled.n`).
+LABELLED = _clustering(
+    "keysteps.labelled",
+    "classifiers of annotated videos that learn from the others",
+    "ours",
+    (MeanfieldSettings, LabelledSettings),
+)
+
+
+def clustering(decoder: str, settings: Any) -> Decoder:
+    """Return the entry by which a decoder of embeddings works with all these ``settings``."""
+    return LABELLED if settings.labelled.n else CLUSTERING[decoder]
 
 
 def method_pattern(*embeddings: str) -> str:

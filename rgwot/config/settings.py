@@ -27,7 +27,13 @@ from rgwot.config.methods import (
 from rgwot.embedding.settings import DataSettings, EncoderSettings, TrainSettings, WhitenSettings
 from rgwot.evaluation.settings import EvaluationSettings
 from rgwot.features.settings import FeatureSettings
-from rgwot.keysteps.settings import ConsensusSettings, GraphcutSettings, MeanfieldSettings, ProcedureSettings
+from rgwot.keysteps.settings import (
+    ConsensusSettings,
+    GraphcutSettings,
+    LabelledSettings,
+    MeanfieldSettings,
+    ProcedureSettings,
+)
 from rgwot.losses.settings import CidmSettings
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.timing import rate_text
@@ -58,6 +64,7 @@ class Settings(Block):
     graph: GraphSettings = GraphSettings()
     whiten: WhitenSettings = WhitenSettings()
     decode: DecodeSettings = DecodeSettings()
+    labelled: LabelledSettings = LabelledSettings()
     procedure: ProcedureSettings = ProcedureSettings()
     graphcut: GraphcutSettings = GraphcutSettings()
     meanfield: MeanfieldSettings = MeanfieldSettings()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rgwot.datasets import annotation_formats as formats
 from rgwot.datasets.annotation_formats import Hints, SegmentRow
-from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation
+from rgwot.datasets.annotations import BACKGROUND_NAMES, AnnotatedSegment, Annotation, Notes, build_annotation
 from rgwot.datasets.names import pairing_key
 from rgwot.datasets.text import DataFault, read_bytes
 from rgwot.runtime.errors import RgwotError, first_line
@@ -148,6 +148,7 @@ def read_annotation_file(
     kept = [row for row in rows if row.end_s > row.start_s]
     if len(kept) < len(rows):
         _LOG.warning("%s: %d events without length are left out", path, len(rows) - len(kept))
+    kept = [row for row in kept if row.label.lower() not in BACKGROUND_NAMES]
     table = pd.DataFrame(kept, columns=list(SegmentRow._fields), dtype=object).astype(
         {"start_s": float, "end_s": float}
     )

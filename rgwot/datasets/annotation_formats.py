@@ -128,8 +128,8 @@ PYMPI = "pip install pympi-ling"
 #: Columns of a table in lower case, the first that is there; ``key_step`` last, because names say more.
 STARTS, ENDS = ("start_s", "start"), ("end_s", "end", "stop")
 LABELS = ("label", "name", "step", "key_step")
-#: Names of background, in lower case: GTEA's, Breakfast's and those of YouTube Instructions.
-BACKGROUND_NAMES = frozenset({"background", "bg", "sil", "-1"})
+#: What a label that says background is called here.
+BACKGROUND = "background"
 
 
 def read_elan(path: Path, hints: Hints) -> Iterator[SegmentRow]:
@@ -164,9 +164,8 @@ def read_mstcn(path: Path, hints: Hints) -> Iterator[SegmentRow]:
         raise DataFault("columns", path, f"line {odd + 1}", f"{excerpt(labels[odd])}; expected one label per line")
     for label, run in groupby(enumerate(labels), key=lambda item: item[1]):
         frames = [frame for frame, _ in run]
-        if label.lower() not in BACKGROUND_NAMES:
-            start_s, end_s = float(frames[0] / fps), float((frames[-1] + 1) / fps)
-            yield SegmentRow(path.stem, start_s, end_s, label, f"line {frames[0] + 1}")
+        start_s, end_s = float(frames[0] / fps), float((frames[-1] + 1) / fps)
+        yield SegmentRow(path.stem, start_s, end_s, label, f"line {frames[0] + 1}")
 
 
 def is_table(head: str) -> bool:
@@ -176,13 +175,13 @@ def is_table(head: str) -> bool:
 
 
 def read_table_rows(path: Path, hints: Hints) -> Iterator[SegmentRow]:
-    """Read a table with a header; a label of 0 or nothing is background. Of our own with scopes, that of the task."""
+    """Read a table with a header; a label of 0 is background, one of nothing no row. Of scopes, that of the task."""
     for where, row in records(path):
         low = {name.lower(): value for name, value in row.items()}
         start, end, label = (next(low[name] for name in known if name in low) for known in (STARTS, ENDS, LABELS))
         if low.get("scope", "task") == "task":
             start_s, end_s = read_seconds(path, where, start), read_seconds(path, where, end)
-            label = "" if label == "0" else label
+            label = BACKGROUND if label == "0" else label
             yield SegmentRow(low.get("video") or path.stem, start_s, end_s, label, where)
 
 

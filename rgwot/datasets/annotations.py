@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 TOLERATED_S = 1.0
 """Seconds a segment may end after its video before the pair is taken for a wrong one."""
 
+#: Names of background, in lower case: GTEA's, Breakfast's and those of YouTube Instructions, and that of `names/`.
+BACKGROUND_NAMES = frozenset({"background", "bg", "sil", "-1", "-"})
+
 _DTYPES = {"start_s": "float64", "end_s": "float64", "step_id": "int64", "name": "object"}
 
 
@@ -47,6 +50,7 @@ class Annotation:
     overlaps: int = 0  #: number of segments that start before an earlier one has ended
     overlap_s: float = 0.0  #: seconds covered more than once
     labelled_s: float | None = None  #: where labels of frames end before the video does; the rest is not scored
+    background: tuple[tuple[float, float], ...] = ()  #: start and end, in seconds, of what is annotated as background
 
 
 def steps_of(segments: pd.DataFrame) -> list[int | str]:
@@ -112,13 +116,14 @@ def build_annotation(
     """Apply the rules that hold for every layout to segments in file order, and build the table.
 
     Without a clock, the checks that need it are left out. Where releases overlap by nature, overlaps are counted but
-    not warned about.
+    not warned about. Segments without an id that go by one of `BACKGROUND_NAMES` are background.
 
     Raises DataFault if a segment ends before it starts, starts after the video or ends more than a second after it.
     """
     import pandas as pd
 
     kept: dict[tuple[float, float, int, str], None] = {}
+    background: list[tuple[float, float]] = []
     for segment in segments:
         with judged():
             start_s, end_s = segment.start_s, segment.end_s
@@ -129,6 +134,9 @@ def build_annotation(
                 )
             if clock is not None:
                 end_s = _clipped(segment, path, clock, notes)
+            if segment.step_id == 0 and segment.name.lower() in BACKGROUND_NAMES:
+                background.append((start_s, end_s))
+                continue
             key = (start_s, end_s, segment.step_id, segment.name)
             if key in kept:
                 notes.add("duplicate", segment.where, "repeats an earlier row; dropped")
@@ -141,7 +149,7 @@ def build_annotation(
         found = f"{overlaps} segments overlap for {overlap_s:g} s; the later row of the file wins"
         notes.add("overlap", "overlap", found)
     table = pd.DataFrame(list(kept), columns=list(_DTYPES)).astype(_DTYPES)
-    return Annotation(table, notes.lines(), overlaps, overlap_s)
+    return Annotation(table, notes.lines(), overlaps, overlap_s, background=tuple(background))
 
 
 def _clipped(segment: AnnotatedSegment, path: Path, clock: VideoInfo, notes: Notes) -> float:

@@ -103,9 +103,10 @@ def read_annotation(
                 raise DataFault(
                     "step", path, where, f"{excerpt(name)} is no name of {options.mapping}; {nearest(name, steps)}"
                 )
-            if (step := steps[name]) is not None:
-                start, end = float(first[0] / rate), float((last[0] + 1) / rate)
-                segments.append(AnnotatedSegment(where, start, end, step, name.replace("_", " ")))
+            start, end, step = float(first[0] / rate), float((last[0] + 1) / rate), steps[name]
+            # Of background the number is 0 whatever it is called.
+            called = (0, "background") if step is None else (step, name.replace("_", " "))
+            segments.append(AnnotatedSegment(where, start, end, *called))
     return replace(build_annotation(path, segments, notes, clock, overlap_is_normal=False), labelled_s=labelled_s)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from shutil import copyfile
 from typing import TYPE_CHECKING, Any
 
-from rgwot.datasets.annotation_formats import BACKGROUND_NAMES
+from rgwot.datasets.annotations import BACKGROUND_NAMES
 from rgwot.runtime.errors import RgwotError, first_line, nearest, optional
 from rgwot.runtime.files import write_json
 from rgwot.runtime.progress import with_progress

@@ -124,7 +124,8 @@ def segment_table(annotations: Mapping[str, Annotation]) -> pd.DataFrame:
 
     It is sorted by video, in file order within a video. Ids of a release can have holes, and some steps never occur, so
     the ids that occur are numbered, ascending: key steps 1 to K'. Steps without ids are numbered by name, "step 2"
-    before "step 10". A step goes by its commonest spelling, the first among equals.
+    before "step 10". A step goes by its commonest spelling, the first among equals. What is annotated as background
+    comes first of a video, with key step 0.
     """
     columns = list(ANNOTATION_COLUMNS)
     if not annotations:

@@ -140,6 +140,7 @@ class EmbeddedVideo:
     """Embeddings (T, D) of one video, sample times (T,) and its length in seconds, native frames per second.
 
     ``background`` (T,), where the embedding stage has an opinion: these samples take no part in the clustering.
+    ``given`` (T,), where people annotated the video, are the labels that they say (`rgwot.keysteps.interface.Frames`).
     """
 
     embedding: NDArray[Any]
@@ -147,6 +148,7 @@ class EmbeddedVideo:
     duration_s: float
     native_fps: float | Fraction
     background: NDArray[np.bool_] | None = None
+    given: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)

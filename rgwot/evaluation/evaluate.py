@@ -18,6 +18,7 @@ from rgwot.evaluation.protocols import (
     ALSO,
     BACKGROUNDS,
     GRAPH,
+    NAMED,
     PROTOCOLS,
     SEGMENTATION,
     background_detection,
@@ -26,6 +27,7 @@ from rgwot.evaluation.protocols import (
     pooled_matching,
     score,
     score_fixed,
+    score_named,
 )
 from rgwot.evaluation.segmental import score_segmentation
 from rgwot.procedure.interface import Deviation, Edge, Procedure, Recording
@@ -51,11 +53,15 @@ ScoreMore = Callable[[Sequence[LabelledVideo], pd.DataFrame, pd.DataFrame, int, 
 
 
 def label_videos(
-    manifest: pd.DataFrame, annotations: pd.DataFrame, segments: pd.DataFrame, stride: int
+    manifest: pd.DataFrame,
+    annotations: pd.DataFrame,
+    segments: pd.DataFrame,
+    stride: int,
+    scopes: Sequence[str] = SCOPES,
 ) -> tuple[list[LabelledVideo], list[str], list[str]]:
     """Put true and predicted labels of every scorable video side by side.
 
-    The tables are those of `rgwot.records`; every stride-th native frame is scored.
+    The tables are those of `rgwot.records`, segments in these ``scopes``; every stride-th native frame is scored.
 
     Returns
     -------
@@ -69,7 +75,7 @@ def label_videos(
     labelled, skipped, unscored = [], [], []
     for row in manifest.to_dict("records"):
         video = str(row["video"])
-        predicted = {scope: decoded.get((video, scope)) for scope in SCOPES}
+        predicted = {scope: decoded.get((video, scope)) for scope in scopes}
         if row["status"] == "skipped":
             skipped.append(video)
         elif row["status"] == "unscored" or video not in truth_of:
@@ -153,6 +159,20 @@ def score_table(
     return pd.DataFrame(rows, columns=list(SCORED))
 
 
+def named_table(videos: Sequence[LabelledVideo], n_key_steps: int, says_background: bool) -> pd.DataFrame:
+    """Score videos whose key steps are those of people, by `NAMED`; rows as of `score_table`."""
+    rows: list[tuple[str, str, str, str, float]] = []
+    predictions = [video.prediction["task"] for video in videos]
+    for name, background, rule in product(NAMED, BACKGROUNDS, RULES):
+        truths = [video.truth[rule] for video in videos]
+        found = score_named(PROTOCOLS[name], truths, predictions, n_key_steps, background)._asdict()
+        if background == "with":
+            said = background_detection(truths, predictions, says_background)
+            found |= {f"background_{name}": value for name, value in said._asdict().items()}
+        rows += [(name, background, rule, metric, value) for metric, value in found.items()]
+    return pd.DataFrame(rows, columns=list(SCORED))
+
+
 def score_task(
     manifest: pd.DataFrame,
     annotations: pd.DataFrame,
@@ -177,7 +197,8 @@ def score_task(
         diagnostics name a split only those held out; others count nowhere.
     diagnostics
         What the decoder says about itself: ``K``, ``background`` (true: key step 0 is one more cluster), and
-        ``degenerate`` for the whole and in ``task`` and ``video``; ``split`` with the videos held out (``test``).
+        ``degenerate`` for the whole and in ``task`` and ``video``; ``split`` with the videos held out (``test``). Where
+        annotated videos taught (``labelled``), these are not scored, and the others by `NAMED` alone.
     identity
         ``dataset``, ``task``, ``method``, ``decoder``, ``seed``: repeated in every row.
     n_key_steps
@@ -215,7 +236,11 @@ def score_task(
     says_background = bool(diagnostics.get("background", False))
     if "split" in diagnostics:
         manifest = manifest[manifest["video"].isin(diagnostics["split"]["test"])]
-    videos, skipped, unscored = label_videos(manifest, annotations, segments, stride)
+    taught = "labelled" in diagnostics
+    scopes = ("task",) if taught else SCOPES
+    if taught:
+        manifest = manifest[~manifest["video"].isin(diagnostics["labelled"]["videos"])]
+    videos, skipped, unscored = label_videos(manifest, annotations, segments, stride, scopes)
     if skipped:
         names = ", ".join(skipped)
         log.warning("%s: %d of %d videos skipped: %s", identity["task"], len(skipped), len(manifest), names)
@@ -226,7 +251,7 @@ def score_task(
             f"({len(skipped)} skipped, {len(unscored)} without annotation); "
             "expected one with annotation and decoded key steps"
         )
-    for scope in SCOPES:
+    for scope in scopes:
         units = [video.prediction[scope] for video in videos]
         labels = [np.unique(unit) for unit in ([np.concatenate(units)] if scope == "task" else units)]
         used = max(int((names != 0).sum() if says_background else len(names)) for names in labels)
@@ -235,15 +260,18 @@ def score_task(
                 f"{where}: segments: found {used} different key steps in scope {scope!r}, "
                 f"expected at most K={clusters}{' besides background' if says_background else ''}"
             )
-    tables = [score_table(videos, n_key_steps, clusters, says_background, also)]
-    if more is not None:
-        tables.append(more(videos, annotations, segments, n_key_steps, clusters + says_background))
-    scopes = {one.name: one.scope for one in (*PROTOCOLS.values(), *ALSO.values())}
+    if taught:
+        tables = [named_table(videos, n_key_steps, says_background)]
+    else:
+        tables = [score_table(videos, n_key_steps, clusters, says_background, also)]
+        if more is not None:
+            tables.append(more(videos, annotations, segments, n_key_steps, clusters + says_background))
+    scope_of = {one.name: one.scope for one in (*PROTOCOLS.values(), *ALSO.values())}
     parts = []
     for scores in tables:
         extra = []
         for protocol, background, rule in scores[list(CELL)].drop_duplicates().to_numpy():
-            scope = scopes.get(protocol, "task")
+            scope = scope_of.get(protocol, "task")
             degenerate = {**diagnostics, **diagnostics.get(scope, {})}.get("degenerate", False)
             counts = {"n_skipped": len(skipped), "n_unscored": len(unscored), "degenerate": degenerate}
             if "instead_of" in diagnostics.get("task", {}).get("graph_cut", {}):

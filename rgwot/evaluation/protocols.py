@@ -245,6 +245,36 @@ def score(
     return ProtocolScores(precision, recall, f1(precision, recall), iou, len(scored))
 
 
+#: Protocols of key steps that people named, where nothing has to be matched.
+NAMED = ("macro_task", "strict_task")
+
+
+def score_named(
+    protocol: Protocol,
+    truths: Sequence[npt.ArrayLike],
+    predictions: Sequence[npt.ArrayLike],
+    n_key_steps: int,
+    background: str = "with",
+) -> ProtocolScores:
+    """Score the videos of one task where a predicted label k *is* key step k, and 0 background.
+
+    Arguments are those of `score` for a protocol of scope ``task``; labels above ``n_key_steps`` are always wrong.
+
+    Examples
+    --------
+    >>> score_named(PROTOCOLS["strict_task"], [[1, 1, 2, 0]], [[2, 1, 2, 2]], n_key_steps=2, background="without").f1
+    0.6666666666666666
+    """
+    scored = [(g, c) for g, c, _ in kept_frames(truths, predictions, background) if len(g)]
+    if not scored:
+        return ProtocolScores(float("nan"), float("nan"), float("nan"), float("nan"), 0)
+    truth, prediction = _pool([g for g, _ in scored]), _pool([c for _, c in scored])
+    overlap = contingency(truth, prediction, n_key_steps + 1, max(n_key_steps, int(prediction.max())) + 1)
+    same = np.arange(n_key_steps + 1)
+    precision, recall, iou = protocol.score(overlap, Matching(same, same))
+    return ProtocolScores(precision, recall, f1(precision, recall), iou, len(scored))
+
+
 Kept = tuple[IntArray, IntArray, IntArray]
 """Frames of one video that are scored: true key steps, predicted labels, and positions in the video, (T,) each."""
 

@@ -91,22 +91,45 @@ class Classifier(NamedTuple):
         return np.asarray(scores / scores.sum(axis=1, keepdims=True))
 
 
-def in_context(frames: Frames) -> Array:
+def in_context(frames: Frames, shares: Sequence[float] = CONTEXT, timed: bool | None = None) -> Array:
     """Return what a classifier sees: every sample (T, D) with those around it, and the relative time less a half.
 
-    (T, 5 D), or (T, 5 D + 1) where the embeddings have relative time. Before its first and after its last sample a
-    video goes on as these.
+    (T, n D) for n ``shares`` of a video's length around a sample, or (T, n D + 1) with relative time, by default where
+    the embeddings have it. Before its first and after its last sample a video goes on as these.
     """
     x = frames.x[:, : frames.x.shape[1] - frames.place]
     found = []
     for video in np.split(x, np.cumsum(frames.lengths)[:-1]):
         places, T = np.arange(len(video)), len(video)
-        moved = [np.clip(places + round(share * T), 0, T - 1) for share in CONTEXT]
+        moved = [np.clip(places + round(share * T), 0, T - 1) for share in shares]
         found.append(np.concatenate([video[place] for place in moved], axis=1))
     around = np.concatenate(found)
-    if not frames.place:
+    if not (frames.place if timed is None else timed):
         return around
     return np.concatenate([around, middle_times(frames.lengths)[:, None] - 0.5], axis=1)
+
+
+class Components(NamedTuple):
+    """Principal components of samples `in_context`, at most `CONTEXT_COMPONENTS`; relative time is taken as it is."""
+
+    mean: Array
+    basis: Array
+
+    @classmethod
+    def fit(cls, seen: Array, timed: int) -> Components:
+        """Fit to samples in context (T, n D), or (T, n D + 1) where they have ``timed`` columns of time."""
+        whitening = fit_whitening([seen[:, : seen.shape[1] - timed]], CONTEXT_COMPONENTS, CONTEXT_FLOOR)
+        mean = np.concatenate([whitening.mean, np.zeros(timed)])
+        return cls(mean, block_diag(whitening.basis, np.eye(timed)))
+
+    def apply(self, seen: Array) -> Array:
+        """Return the components of samples in context."""
+        return np.asarray((seen - self.mean) @ self.basis)
+
+    def undone(self, classifier: Classifier) -> Classifier:
+        """Return a classifier of components as one of what they are made from."""
+        weights = classifier.weights @ self.basis.T
+        return Classifier(weights, classifier.offsets - weights @ self.mean)
 
 
 def together(own: Array, others: Array, lengths: Sequence[int]) -> Array:
@@ -145,12 +168,8 @@ def refine(frames: Frames, memberships: Array, rounds: int) -> tuple[Array, Clas
     """
     K, V = memberships.shape[1], len(frames.lengths)
     seen = in_context(frames)
-    # Relative time is taken as it is.
-    timed = int(frames.place > 0)
-    whitening = fit_whitening([seen[:, : seen.shape[1] - timed]], CONTEXT_COMPONENTS, CONTEXT_FLOOR)
-    basis = block_diag(whitening.basis, np.eye(timed))
-    mean = np.concatenate([whitening.mean, np.zeros(timed)])
-    z = (seen - mean) @ basis
+    components = Components.fit(seen, int(frames.place > 0))
+    z = components.apply(seen)
     fold = np.repeat(np.arange(V) % FOLDS, frames.lengths)
     found, others = memberships, np.zeros_like(memberships)
     for _ in range(rounds if V > 1 else 0):
@@ -165,10 +184,7 @@ def refine(frames: Frames, memberships: Array, rounds: int) -> tuple[Array, Clas
             said[:, absent] = alone
             others[held] = said
         found = together(memberships, others, frames.lengths)
-    # A classifier of the components is one of what they are made from.
-    made = Classifier.fit(z, found.argmax(axis=1), K)
-    weights = made.weights @ basis.T
-    return found, Classifier(weights, made.offsets - weights @ mean)
+    return found, components.undone(Classifier.fit(z, found.argmax(axis=1), K))
 
 
 POOLS = 7

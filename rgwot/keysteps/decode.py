@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from rgwot.keysteps import collapse
 from rgwot.keysteps.extended import HINT, KEEPS, NUMBERS, SAME_ORDER, choose_share, extended, largest_share, renumbered
 from rgwot.keysteps.fuzzy_cmeans import direction_eigenvalue
 from rgwot.keysteps.graphcut import INSTEAD
-from rgwot.keysteps.interface import NO_CLUSTER, Decode, Decoded, Frames, Learned, Predict
+from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Decode, Decoded, Frames, Given, Learned, Predict
 from rgwot.keysteps.ordering import KeySteps, Order, generator_for, procedure_of, video_order
 from rgwot.keysteps.settings import KeyStepSettings, MeanfieldSettings, resolved_K
 from rgwot.runtime.errors import RgwotError
@@ -126,6 +126,8 @@ def find_key_steps(
     learner: str,
     seed: int,
     alone: bool = True,
+    given: Given | None = None,
+    extra: int = 0,
 ) -> KeySteps:
     """Find the key steps of a task by a ``rule``, that of the ``decoder`` of this name with its settings.
 
@@ -140,6 +142,10 @@ def find_key_steps(
     K is a number by now. ``chain`` are the settings of the mean field by which the share of time is chosen, ``learner``
     learns the procedure.
 
+    Where people annotated some videos, ``given``, the ``rule`` is that of `rgwot.config.methods.LABELLED`. Key steps
+    then are those of people, by their numbers, and ``extra`` more; time, surplus and K are not read, and there is no
+    scope ``video``.
+
     Raises
     ------
     RgwotError
@@ -147,13 +153,17 @@ def find_key_steps(
         number of samples.
     """
     samples = sum(len(video.time_s) for video in task.part(held_out=False).values())
-    K, surplus = resolved_K(settings.K), settings.surplus
-    check_number(K, surplus, samples)
+    if given is None:
+        K, surplus = resolved_K(settings.K), settings.surplus
+        check_number(K, surplus, samples)
+    else:
+        K, surplus, alone = given.K + extra, 0, False
+        task = replace(task, videos={name: _with_given(video, given, name) for name, video in task.videos.items()})
     from threadpoolctl import threadpool_limits
 
     # Sums over threads depend on their number; one thread gives the same files everywhere.
     with threadpool_limits(limits=1):
-        time, choices = _time(task, K, settings.time, chain, seed)
+        time, choices = _time(task, K, settings.time, chain, seed) if given is None else (0.0, {})
         run = extended(rule, time, surplus)
 
         def decoding(video: str | None) -> Predict:
@@ -162,13 +172,13 @@ def find_key_steps(
         # Neither that of the task nor that of a video, of any seed.
         other = np.random.default_rng([seed, 2])
         labels, joint, facts, made = _cluster_task(
-            task, decoder, K, decoding(None), lambda frames: run(frames, K, other)
+            task, decoder, K, decoding(None), None if given else lambda frames: run(frames, K, other)
         )
-        numbers = consensus_numbers(task, labels, K, learner)
+        numbers = consensus_numbers(task, labels, K, learner) if given is None else np.arange(K)
         labels = {name: renumbered(own, numbers) for name, own in labels.items()}
         learned = None if made is None else lambda: {**made(), NUMBERS: numbers}
         each = with_progress(log, f"{decoder}: videos by themselves", task.videos.items(), "video") if alone else ()
-        single = {name: labelled([video], task.features_fps, K, decoding(name)) for name, video in each}
+        single = {name: labelling_of([video], task.features_fps, K, decoding(name)) for name, video in each}
     key_steps = {"task": {name: labels[name] + 1 for name in task.videos}}
     if alone:
         key_steps["video"] = {name: result.labels + 1 for name, result in single.items()}
@@ -221,9 +231,15 @@ def find_key_steps(
                 name: {**result.facts(), "segments": len(segments["video"][name])} for name, result in single.items()
             },
         }
+    if given is not None:
+        diagnostics["labelled"] = {
+            "videos": [name for name in task.videos if name in given.labels],
+            "extra": extra,
+            "names": {str(step): name for step, name in sorted(given.names.items())},
+        }
     if task.held_out:
         diagnostics["split"] = {"train": list(task.part(held_out=False)), "test": list(task.held_out)}
-    notes = [*task.notes, *no_background(background, surplus)]
+    notes = [*task.notes, *(no_background(background, surplus) if given is None else [])]
     if notes:
         diagnostics["notes"] = notes
     procedure = procedure_of(segments["task"], learner, task.held_out)
@@ -263,7 +279,7 @@ class Labelling:
         return facts | self.decoded.facts
 
 
-def labelled(videos: Collection[EmbeddedVideo], features_fps: float, K: int, decoder: Predict) -> Labelling:
+def labelling_of(videos: Collection[EmbeddedVideo], features_fps: float, K: int, decoder: Predict) -> Labelling:
     """Label the samples that are not background by a decoder, which sees no others.
 
     Raises
@@ -281,7 +297,11 @@ def labelled(videos: Collection[EmbeddedVideo], features_fps: float, K: int, dec
     if rows.any():
         some = [(int(one.sum()), float(video.native_fps)) for video, one in zip(videos, kept, strict=True) if one.any()]
         lengths, rates = zip(*some, strict=True)
-        decoded = decoder(Frames(x[rows], lengths, features_fps, rates))
+        given = None
+        if any(video.given is not None for video in videos):
+            said = [np.full(len(v.time_s), UNKNOWN) if v.given is None else v.given for v in videos]
+            given = np.concatenate(said)[rows]
+        decoded = decoder(Frames(x[rows], lengths, features_fps, rates, given=given))
         made, expected = np.asarray(decoded.labels), f"{rows.sum()} whole numbers from {NO_CLUSTER} to {K - 1}"
         if made.shape != (rows.sum(),) or made.dtype.kind not in "iu":
             raise RgwotError(f"decoder: found labels of shape {made.shape} and type {made.dtype}, expected {expected}")
@@ -292,21 +312,24 @@ def labelled(videos: Collection[EmbeddedVideo], features_fps: float, K: int, dec
 
 
 def _cluster_task(
-    task: EmbeddedTask, name: str, K: int, decoder: Predict, second: Predict
+    task: EmbeddedTask, name: str, K: int, decoder: Predict, second: Predict | None
 ) -> tuple[dict[str, NDArray[np.int64]], collapse.Cause | None, dict[str, Any], Callable[[], Learned] | None]:
     """Cluster the training part, and label the videos held out by it.
 
     Returns labels, diagnosis, facts and what was learned.
 
-    The decoder is given nothing else until its clusters are made. ``second`` is the same decoder with another seed.
+    The decoder is given nothing else until its clusters are made. ``second`` is the same decoder with another seed,
+    None where labels leave nothing to chance.
     """
     seen = task.part(held_out=False)
-    made = labelled(seen.values(), task.features_fps, K, decoder)
+    made = labelling_of(seen.values(), task.features_fps, K, decoder)
     labels, facts = split_by_video(seen, made.labels), made.facts()
     facts["second_seed"] = None
+    if second is None:
+        pass
     # Of a single video `consensus` has one pool, which is no second answer; to make another is quick.
-    if name in TWICE or (name == "consensus" and made.decoded.twice is None):
-        again = labelled(seen.values(), task.features_fps, K, second).labels
+    elif name in TWICE or (name == "consensus" and made.decoded.twice is None):
+        again = labelling_of(seen.values(), task.features_fps, K, second).labels
         facts["second_seed"] = adjusted_rand_score(made.labels, again)
     elif made.decoded.twice is not None:
         facts["second_seed"] = adjusted_rand_score(*made.decoded.twice)
@@ -315,10 +338,22 @@ def _cluster_task(
     if made.decoded.predict is None:
         raise RgwotError(f"decoder {name!r}: cannot label videos held out; take another decoder or data.split=all")
     new = task.part(held_out=True)
-    applied = labelled(new.values(), task.features_fps, K, made.decoded.predict)
+    applied = labelling_of(new.values(), task.features_fps, K, made.decoded.predict)
     whole = collapse.combine([made.cause, applied.cause])
     facts |= {**collapse.marks(whole), "held_out": applied.facts()}
     return labels | split_by_video(new, applied.labels), whole, facts, made.decoded.learned
+
+
+def _with_given(video: EmbeddedVideo, given: Given, name: str) -> EmbeddedVideo:
+    """Return a video with what people say of it; a sample with a key step is not background, whoever says so."""
+    if name not in given.labels:
+        return video
+    # Key steps from 1, clusters from 0.
+    clusters = given.labels[name] - 1
+    if clusters.shape != video.time_s.shape:
+        raise RgwotError(f"labels of {name}: found {len(clusters)}, expected {len(video.time_s)}, one per sample")
+    background = None if video.background is None else video.background & (clusters == UNKNOWN)
+    return replace(video, given=clusters, background=background)
 
 
 def split_by_video(videos: Mapping[str, EmbeddedVideo], labels: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:

@@ -22,6 +22,8 @@ class Frames:
 
     ``features_fps`` is samples per second of video, ``native_fps`` the frames per second of each video; left out, every
     frame was sampled. The last ``place`` columns of x are the relative time (`rgwot.keysteps.extended.with_time`).
+    ``given`` (T,), where people annotated some videos, are the labels that they say: one of 0..K-1, `NO_CLUSTER` for
+    background, or `UNKNOWN`.
     """
 
     x: NDArray[np.float64]
@@ -29,6 +31,7 @@ class Frames:
     features_fps: float
     native_fps: tuple[float, ...] = ()
     place: int = 0
+    given: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         if not self.native_fps:
@@ -37,6 +40,9 @@ class Frames:
 
 NO_CLUSTER = -1
 """Label of a sample that a decoder puts into none of its clusters; its key step is 0."""
+
+UNKNOWN = -2
+"""What people say of a sample of which they say nothing."""
 
 MOST_SAMPLES = 100_000
 """Samples of a task by which our own decoder and the tree of key steps are made; longer tasks are thinned evenly."""
@@ -76,6 +82,25 @@ class Decoded:
 
 Decode = Callable[[Frames, int, np.random.Generator], Decoded]
 """frames, K, generator -> labels, by a decoder with its settings. The generator is the only source of randomness."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What people say of the samples of some videos.
+
+    Attributes
+    ----------
+    labels
+        By video id, the key step (T,) of every sample: a number from 1, 0 for background, -1 where nothing is said.
+    names
+        What key steps are called, where they have names.
+    K
+        Largest number of a key step, whether or not it is in any of the ``labels``.
+    """
+
+    labels: Mapping[str, NDArray[np.int64]]
+    names: Mapping[int, str]
+    K: int
 
 
 def first_samples(lengths: Sequence[int]) -> NDArray[np.int64]:

@@ -116,9 +116,14 @@ class _Chain:
         total = p.sum(axis=0)
         return moved - np.log(total), p / total
 
-    def run(self, log_p: Array, p: Array, x: Array, centres: Array, fixed: bool) -> MeanField:
-        """Alternate updates of centres, unless they are fixed, and of memberships, until the energy stands still."""
-        block = self.block
+    def run(
+        self, log_p: Array, p: Array, x: Array, centres: Array, fixed: bool, held: NDArray[np.int64] | None = None
+    ) -> MeanField:
+        """Alternate updates of centres, unless they are fixed, and of memberships, until the energy stands still.
+
+        The samples ``held`` keep their memberships.
+        """
+        block, first = self.block, (log_p, p)
         unary = _unary(x, centres, block.alpha)
         energy, gradient = self.evaluate(log_p, p, unary)
         energies = [energy]
@@ -132,6 +137,8 @@ class _Chain:
                 unary = moved
             for _ in range(block.inner):
                 log_p, p = self.update(log_p, gradient)
+                if held is not None:
+                    log_p[:, held], p[:, held] = first[0][:, held], first[1][:, held]
                 energy, gradient = self.evaluate(log_p, p, unary)
                 energies.append(energy)
             if before - energies[-1] <= block.tolerance * p.shape[1]:
@@ -139,7 +146,13 @@ class _Chain:
         return MeanField(np.ascontiguousarray(p.T), centres, p.mean(axis=1), np.array(energies))
 
 
-def minimise_energy(x: NDArray[Any], lengths: Sequence[int], p: NDArray[Any], settings: MeanfieldSettings) -> MeanField:
+def minimise_energy(
+    x: NDArray[Any],
+    lengths: Sequence[int],
+    p: NDArray[Any],
+    settings: MeanfieldSettings,
+    held: NDArray[np.int64] | None = None,
+) -> MeanField:
     """Minimise the energy F over memberships and centres, from given memberships (methods 5.4).
 
     Parameters
@@ -152,12 +165,14 @@ def minimise_energy(x: NDArray[Any], lengths: Sequence[int], p: NDArray[Any], se
         Memberships (T, K) to start from, rows that add up to 1; hard ones are allowed.
     settings
         Every key but ``restarts`` is read.
+    held
+        Indices of samples whose memberships stay as they are given.
     """
     x = directions(x)
     start = np.maximum(np.asarray(p, dtype=np.float64).T, LEAST_MEMBERSHIP)
     start = np.ascontiguousarray(start / start.sum(axis=0))
     centres = _centres(x, start, np.zeros((len(start), x.shape[1])))
-    return _Chain(lengths, settings).run(np.log(start), start, x, centres, fixed=False)
+    return _Chain(lengths, settings).run(np.log(start), start, x, centres, fixed=False, held=held)
 
 
 def segment(

@@ -46,6 +46,20 @@ class KeyStepSettings(NumberSettings):
     )
 
 
+class LabelledSettings(Block):
+    """Key steps that people annotated in some videos and that teach the others (methods 5.9)."""
+
+    BLOCK: ClassVar[str] = "labelled"
+
+    n: Annotated[int, Field(ge=0)] | Literal["all"] = Field(
+        0, description="annotated videos that teach; 0: none; all; a number: so many, and the others are scored"
+    )
+    draw: Literal["random", "suggested"] = Field(
+        "random", description="which of them: by the seed, or those that `rgwot suggest` would name"
+    )
+    extra: Annotated[int, Field(ge=0)] = Field(0, description="key steps to be found beyond those that are annotated")
+
+
 class RestartSettings(Block):
     """Starts of a clustering."""
 

@@ -25,8 +25,8 @@ import pandas as pd
 import yaml
 
 from rgwot.evaluation.metrics import IntArray, contingency, match
-from rgwot.paths import NAMES, SEGMENTS, Run, name_of
-from rgwot.records import read_segments
+from rgwot.paths import DIAGNOSTICS, NAMES, SEGMENTS, Run, name_of
+from rgwot.records import read_diagnostics, read_segments
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_yaml
 from rgwot.timing import BACKGROUND, frame_times, parse_rate, predicted_labels, scoring_frames, truth_labels
@@ -108,10 +108,18 @@ def names_in(folder: Path, names: Mapping[str, RunNames]) -> dict[int, str]:
     """Return the names of the key steps in a folder of results, such as ``METHOD/DECODER/DATASET/TASK/seedN``.
 
     A result that was saved from Python may have a file of its own with them, which is known in a folder anywhere.
+    Where annotated videos taught, key steps have the names that they have there, unless others were typed.
     """
     own = read_names(folder / name_of(NAMES))
     names, run = {**names, **own}, str(Run.of_folder(folder.absolute()) or next(iter(own), None))
-    return names_of(names, run, read_segments(folder / name_of(SEGMENTS))) if run in names else {}
+    diagnostics = folder / name_of(DIAGNOSTICS)
+    taught = label_names(read_diagnostics(diagnostics)) if diagnostics.is_file() else {}
+    return taught | (names_of(names, run, read_segments(folder / name_of(SEGMENTS))) if run in names else {})
+
+
+def label_names(diagnostics: Mapping[str, Any]) -> dict[int, str]:
+    """Return the names that annotations gave to the key steps of a result, by its ``diagnostics.json``."""
+    return {int(step): str(name) for step, name in diagnostics.get("labelled", {}).get("names", {}).items()}
 
 
 def as_named(segments: pd.DataFrame, names: Mapping[int, str]) -> pd.DataFrame:

@@ -6,12 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rgwot.config.methods import CLUSTERING
+import numpy as np
+import pandas as pd
+
+from rgwot.config.methods import CLUSTERING, clustering
 from rgwot.config.settings import Settings
 from rgwot.embedding.interface import EmbeddedTask
 from rgwot.keysteps.decode import find_key_steps
+from rgwot.keysteps.interface import Given
 from rgwot.keysteps.ordering import KeySteps, rank_procedures
 from rgwot.keysteps.settings import ANNOTATED
+from rgwot.keysteps.suggest import frames_of, suggest
 from rgwot.keysteps.trivial import annotated_segments, trivial_key_steps, trivial_segments
 from rgwot.paths import DIAGNOSTICS, KEYSTEPS, NAMES, ORDER, PROCEDURES, SEGMENTS, name_of
 from rgwot.procedure.learning import LEARNER
@@ -20,6 +25,7 @@ from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import other_than, replacing, write_csv, write_json
 from rgwot.stages.embedded import read_embeddings
 from rgwot.stages.procedure import write_procedure
+from rgwot.timing import given_labels
 
 #: Finds what is in a folder beside key steps.
 NOT_KEY_STEPS = other_than({name_of(path) for path in (*KEYSTEPS, NAMES)})
@@ -37,9 +43,17 @@ def write_keysteps(output_dir: str | Path, found: KeySteps) -> None:
 
 
 def decode(
-    embeddings_zarr: str | Path, output_dir: str | Path, decoder: str, settings: Settings, seed: int, alone: bool = True
+    embeddings_zarr: str | Path,
+    output_dir: str | Path,
+    decoder: str,
+    settings: Settings,
+    seed: int,
+    alone: bool = True,
+    annotations_csv: str | Path | None = None,
 ) -> dict[str, Any]:
     """Find the key steps of a task from its store of embeddings and write them (`decode_task`).
+
+    Of the ``annotations_csv`` those of ``labelled.n`` videos teach (`given_of`).
 
     An existing folder is replaced as a whole. Returns the content of ``diagnostics.json``; the same seed gives the same
     files.
@@ -47,22 +61,65 @@ def decode(
     Raises
     ------
     RgwotError
-        As `decode_task`, and for a store that cannot be used.
+        As `decode_task` and `given_of`, and for a store that cannot be used.
     """
-    found = decode_task(read_embeddings(embeddings_zarr), decoder, settings, seed, alone)
+    task, given = read_embeddings(embeddings_zarr), None
+    if settings.labelled.n:
+        if annotations_csv is None:
+            raise RgwotError(f"labelled.n: found {settings.labelled.n} and no annotations, expected a table of them")
+        given = given_of(task, read_annotations(Path(annotations_csv), background=True), settings, seed)
+    found = decode_task(task, decoder, settings, seed, alone, given)
     write_keysteps(output_dir, found)
     return found.diagnostics
 
 
-def decode_task(task: EmbeddedTask, decoder: str, settings: Settings, seed: int, alone: bool = True) -> KeySteps:
+def given_of(task: EmbeddedTask, annotations: pd.DataFrame, settings: Settings, seed: int) -> Given:
+    """Return what people say of the videos that teach: all annotated ones, or ``labelled.n`` of them.
+
+    Raises
+    ------
+    RgwotError
+        Where fewer are annotated, or none is left to be labelled.
+    """
+    labelled, seen = settings.labelled, task.part(held_out=False)
+    of_video = {str(video): own for video, own in annotations.groupby("video") if (own["key_step"] > 0).any()}
+    annotated = [video for video in seen if video in of_video]
+    n = len(annotated) if labelled.n == "all" else labelled.n
+    if not 0 < n <= len(annotated):
+        raise RgwotError(
+            f"labelled.n: found {n} of {len(annotated)} annotated videos, expected "
+            + ("an annotated video" if not annotated else f"1 to {len(annotated)}")
+        )
+    if n == len(task.videos):
+        raise RgwotError(f"labelled.n: all {n} videos of the task are annotated, so none is left to be labelled")
+    chosen = annotated
+    if n < len(annotated):
+        if labelled.draw == "suggested":
+            order = list(seen)
+            places = [order.index(video) for video in annotated]
+            chosen = [order[place] for place in suggest(frames_of(seen, task.features_fps), n, among=places)]
+        else:
+            chosen = sorted(np.random.default_rng([seed, 3]).permutation(annotated)[:n].tolist())
+    named = annotations[annotations["name"] != ""]
+    return Given(
+        {video: given_labels(of_video[video], seen[video].time_s) for video in chosen},
+        dict(zip(named["key_step"].tolist(), named["name"], strict=True)),
+        int(annotations["key_step"].max()),
+    )
+
+
+def decode_task(
+    task: EmbeddedTask, decoder: str, settings: Settings, seed: int, alone: bool = True, given: Given | None = None
+) -> KeySteps:
     """Find the key steps of a task by a decoder and its settings (`rgwot.keysteps.decode.find_key_steps`).
 
     RgwotError for an unknown decoder, and as there.
     """
     if decoder not in CLUSTERING:
         raise RgwotError(f"decoder {decoder!r}: not known; {nearest(decoder, CLUSTERING)}")
-    rule, learner = CLUSTERING[decoder].bound(settings), settings.procedure.learner
-    return find_key_steps(task, decoder, rule, settings.decode, settings.meanfield, learner, seed, alone)
+    rule, learner = clustering(decoder, settings).bound(settings), settings.procedure.learner
+    made = settings.decode, settings.meanfield, learner, seed, alone, given, settings.labelled.extra
+    return find_key_steps(task, decoder, rule, *made)
 
 
 def decode_trivial(

@@ -105,7 +105,12 @@ def videos(study: Study, dataset: str, task: str) -> dict[str, VideoEntry | None
 @cache
 def annotated(study: Study, dataset: str, task: str) -> bool:
     """Return whether a task has an annotation file; synthetic ones have."""
-    return any(entry is None or entry.annotation for entry in videos(study, dataset, task).values())
+    return bool(annotated_videos(study, dataset, task))
+
+
+def annotated_videos(study: Study, dataset: str, task: str) -> list[str]:
+    """Return the ids of the videos of a task that have an annotation file; synthetic ones have."""
+    return [video for video, entry in videos(study, dataset, task).items() if entry is None or entry.annotation]
 
 
 def annotations_of(study: Study, dataset: str, task: str) -> str:

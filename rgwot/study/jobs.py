@@ -21,7 +21,17 @@ from rgwot.evaluation.settings import EvaluationSettings
 from rgwot.features.settings import FeatureSettings, extractor, missing_checkpoint
 from rgwot.keysteps.settings import ANNOTATED, resolved_K
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.datasets import MIN_VIDEOS, annotated_steps, footage_of, import_settings, plain_path, reading, videos
+from rgwot.study.datasets import (
+    MIN_VIDEOS,
+    annotated_steps,
+    annotated_videos,
+    annotations_of,
+    footage_of,
+    import_settings,
+    plain_path,
+    reading,
+    videos,
+)
 from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study
 
@@ -216,6 +226,51 @@ def check_rule(decoder: str) -> None:
 def reads_annotations(decoder: str) -> bool:
     """Return whether a decoder reads the annotated segments."""
     return split_id(decoder)[0] == ANNOTATED
+
+
+@cache
+def teaching(study: Study, dataset: str, task: str, method: str, decoder: str) -> list[str]:
+    """Return the annotations that a decoding learns from, none unless ``labelled.n`` asks for some.
+
+    Raises RgwotError where fewer videos are annotated, or all of them, so that there is nothing to do.
+    """
+    entry = DECODERS[split_id(decoder)[0]]
+    n = study.experiments.settings(method, decoder, dataset).labelled.n
+    if entry.trivial or not n:
+        return []
+    there, annotated = len(videos(study, dataset, task)), len(annotated_videos(study, dataset, task))
+    given = annotated if n == "all" else n
+    if not 0 < given <= annotated:
+        raise RgwotError(
+            f"{dataset}/{task}: labelled.n: found {n}, but {annotated} of {there} videos are annotated; "
+            + ("annotate some" if not annotated else f"expected all or 1 to {annotated}")
+        )
+    if given == there:
+        raise RgwotError(
+            f"{dataset}/{task}: labelled.n: found {n}, and all {there} videos of the task are annotated, so there is "
+            "nothing to do; expected a number below that, to measure"
+        )
+    return [annotations_of(study, dataset, task)]
+
+
+def scored(study: Study, dataset: str, task: str, method: str, decoder: str) -> bool:
+    """Return whether a task has an annotated video that a result did not learn from."""
+    annotated = len(annotated_videos(study, dataset, task))
+    taught = teaching(study, dataset, task, method, decoder)
+    return annotated > 0 and not (
+        taught and study.experiments.settings(method, decoder, dataset).labelled.n in ("all", annotated)
+    )
+
+
+def scoring(study: Study, dataset: str, task: str, method: str, decoder: str) -> str:
+    """Return the annotations by which a result is scored; RgwotError where there is none to score it by."""
+    annotations = annotations_of(study, dataset, task)
+    if not scored(study, dataset, task, method, decoder):
+        raise RgwotError(
+            f"{dataset}/{task}: {method}/{decoder}: all annotated videos teach, so none is left to score; expected "
+            f"labelled.n below {len(annotated_videos(study, dataset, task))}"
+        )
+    return annotations
 
 
 def graph_there(dataset: str, task: str) -> list[str]:

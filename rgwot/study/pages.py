@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from rgwot import paths
-from rgwot.config.experiments import family_of, split_id
+from rgwot.config.experiments import family_of, join_id, split_id
 from rgwot.config.methods import DECODERS
 from rgwot.paths import Run, Tree
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.datasets import annotated, page_column, tasks
-from rgwot.study.jobs import check_task
+from rgwot.study.datasets import annotated, annotated_videos, page_column, tasks, videos
+from rgwot.study.jobs import check_task, scored
 from rgwot.study.study import Study
 
 RESULTS_FOLDER = Path(paths.RESULTS)
@@ -60,7 +60,19 @@ def _runs_of(
             continue
         check_task(study, dataset, task, method)
         runs |= dict.fromkeys(Run(method, decoder, seed) for seed in seeds)
-    return tuple(runs)
+    return (*_taught(study, dataset, task, list(runs)), *runs)
+
+
+def _taught(study: Study, dataset: str, task: str, runs: Sequence[Run]) -> list[Run]:
+    """Return the first result once more, learned from the annotated videos, where some videos are and some are not."""
+    first = next((run for run in runs if not _trivial(run.decoder)), None)
+    if first is None or not 0 < len(annotated_videos(study, dataset, task)) < len(videos(study, dataset, task)):
+        return []
+    base, keys = split_id(first.decoder)
+    if "labelled.n" in keys or study.experiments.settings(first.method, first.decoder, dataset).labelled.n:
+        return []
+    decoder = study.experiments.decoder(join_id(base, {**keys, "labelled.n": "all"}), first.method)
+    return [replace(first, decoder=decoder)]
 
 
 def page_shown(study: Study, dataset: str, task: str) -> dict[str, Any]:
@@ -77,7 +89,7 @@ def page_files(study: Study, dataset: str, task: str) -> list[str]:
     )
     for run in page_runs(study, dataset, task):
         files |= dict.fromkeys(tree.at(template, run) for template in paths.KEYSTEPS)
-        if annotated(study, dataset, task):
+        if scored(study, dataset, task, run.method, run.decoder):
             files[tree.at(paths.SCORES, run)] = None
         if family_of(run.method).trained:
             files[tree.at(paths.HISTORY, run)] = None

@@ -6,6 +6,7 @@ rule bundle:
         **result("segments", "procedure", "diagnostics", "index", "embeddings"),
         model=bundled_model,
         names=of_task(pages.names_there),
+        annotations=of_result(jobs.teaching),
     output:
         paths.BUNDLE,
     log:

@@ -60,6 +60,17 @@ def known(template):
     return files
 
 
+def of_result(function):
+    """The same for a method and decoder on a task."""
+    return one_line_errors(lambda w: function(STUDY, w.dataset, w.task, w.method, w.decoder))
+
+
+def decoded_from(wildcards):
+    """The files behind the key steps of a method: embeddings, and annotations where these teach."""
+    embeddings = known(paths.EMBEDDINGS)(wildcards)
+    return {"embeddings": embeddings, "annotations": of_result(jobs.teaching)(wildcards)}
+
+
 @one_line_errors
 def training_files(wildcards):
     """The same for a training, which is noted; methods without an encoder are refused."""

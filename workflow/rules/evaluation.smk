@@ -5,7 +5,7 @@ rule evaluate:
     input:
         **result("segments", "procedure", "diagnostics", "manifest"),
         graph=lambda w: jobs.graph_there(w.dataset, w.task),
-        annotations=of_task(datasets.annotations_of),
+        annotations=of_result(jobs.scoring),
     output:
         paths.SCORES,
     log:

@@ -4,7 +4,7 @@
 # `alone`: where nothing is scored, nobody looks at the key steps of a video by itself; annotations ask for them.
 rule decode:
     input:
-        embeddings=known(paths.EMBEDDINGS),
+        unpack(decoded_from),
     output:
         **result(),
     log:

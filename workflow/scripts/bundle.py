@@ -23,4 +23,5 @@ with stage(snakemake, "bundle") as job:
         settings=job.settings,
         blocks={block: settings[block] for block in job.blocks},
         names_yaml=Path(files.names[0]) if files.names else None,
+        annotations_csv=Path(files.annotations[0]) if files.annotations else None,
     )

@@ -15,4 +15,5 @@ with stage(snakemake, "decode") as job:
         job.settings,
         job.seed,
         alone=snakemake.params.alone,
+        annotations_csv=next(iter(snakemake.input.annotations), None),
     )

@@ -210,12 +210,25 @@ def _folder(keysteps: Path) -> Path:
 
 
 def export_keysteps(
-    name: str, keysteps: Path, output: Path, names: Path | None = None, root: Path | None = None
+    name: str,
+    keysteps: Path,
+    output: Path,
+    names: Path | None = None,
+    root: Path | None = None,
+    wanted: Sequence[str] = (),
 ) -> str:
-    """Write the result in a folder of key steps in a format; arguments are those of `read_videos` and `export`."""
+    """Write the result in a folder of key steps in a format; arguments are those of `read_videos` and `export`.
+
+    Of the ``wanted`` videos, by name or id; without any, of all.
+    """
     if name in FORMATS and FORMATS[name].graph:
         return export(name, read_graph(keysteps, names), output)
-    return export(name, read_videos(keysteps, names, root), output)
+    videos = read_videos(keysteps, names, root)
+    known = {called: video for video in videos for called in (video.name, video.stem)}
+    for one in wanted:
+        if one not in known:
+            raise RgwotError(f"video {one!r}: not in {keysteps}; {nearest(one, known)}")
+    return export(name, [video for video in videos if not wanted or {video.name, video.stem} & set(wanted)], output)
 
 
 def export(name: str, content: Sequence[ExportedVideo] | DiGraph[Any], output: str | os.PathLike[str]) -> str:

@@ -16,6 +16,8 @@ from rgwot import paths
 from rgwot.columns import TERMS
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import FAMILIES, TRIVIAL
+from rgwot.datasets.names import stem_of
+from rgwot.keysteps.decode import NAMED
 from rgwot.keysteps.extended import KEEPS, SAME_ORDER
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.paths import Run, Tree
@@ -24,7 +26,7 @@ from rgwot.procedure.interface import END, START
 from rgwot.procedure.words import DEVIATION_WORDS, in_words, join_words, moment, repeats, sentence
 from rgwot.records import read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.figures.losses import smoothed
-from rgwot.reporting.names import RunNames, match_to_steps, names_of, result_id
+from rgwot.reporting.names import RunNames, label_names, match_to_steps, names_of, result_id
 from rgwot.reporting.page.layout import Drawing, NodeGroup, lay_out
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.procedure import read_deviation_list, read_procedure
@@ -90,13 +92,16 @@ def read_run(
     own = segments[segments["scope"] == "task"]
     result = result_id(segments)
     typed = names.get(str(run))
-    known = names_of(names, str(run), segments)
+    taught = diagnostics.get("labelled", {})
+    known = label_names(diagnostics) | names_of(names, str(run), segments)
     view, kind = _view(tree.at(paths.VIEW, run), result) if viewed else "", answer_kind(run)
     warnings = diagnostics.get("warnings", [])
     learned = None
     if kind != "trivial":
         learned = read_procedure(tree.at(paths.PROCEDURE, run)), read_deviation_list(tree.at(paths.DEVIATIONS, run))
-    matched = match_to_steps(videos[videos["status"] == "ok"], annotations, own)
+    # Where annotated videos taught, key steps are those that people annotated.
+    same = {step: step for step in sorted(set(annotations["key_step"]))}
+    matched = same if taught else match_to_steps(videos[videos["status"] == "ok"], annotations, own)
     facts = {
         "id": str(run),
         **asdict(run),
@@ -106,12 +111,14 @@ def read_run(
         "result": result,
         "names": {str(step): name for step, name in known.items()},
         # Names of an earlier result are not used; the person who typed them should know.
-        "stale": sorted(typed.names.values()) if typed is not None and not known else [],
+        "stale": sorted(typed.names.values()) if typed is not None and typed.result != result else [],
+        "given": list(taught.get("videos", [])),
         "match": {str(step): to for step, to in matched.items()},
         "degenerate": bool(diagnostics.get("degenerate", False)),
         # What takes knowing the settings is said with them.
         "words": [
             *(["The annotations themselves."] if kind == ANNOTATED else soundness(diagnostics, kind == "trivial")),
+            *_taught(taught),
             *(as_sentence(warning) for warning in warnings if warning.startswith("decode.")),
         ],
         "warnings": [as_sentence(one) for one in warnings if not one.startswith("decode.")],
@@ -119,6 +126,16 @@ def read_run(
     }
     body = _body(own, orders, procedures, videos)
     return ShownRun(run, facts, body, view, procedures, learned, known, time_in_words(diagnostics))
+
+
+def _taught(taught: Mapping[str, Any]) -> list[str]:
+    """Return what a page says of the annotated videos that a result learned from, if any."""
+    videos = taught.get("videos", [])
+    if not videos:
+        return []
+    number = f"{in_words(len(videos))} annotated video{'s' if len(videos) > 1 else ''}"
+    named = f": {join_words([stem_of(video) for video in videos])}" if len(videos) <= NAMED else ""
+    return [f"Learned from {number}, whose segments stay as they are{named}."]
 
 
 def _view(path: Path, result: str) -> str:

@@ -1,0 +1,209 @@
+"""Key steps that a few annotated videos teach: what takes the place of a decoder where there are labels (methods 5.9).
+
+Which segmentation is meant, of several that the samples support equally well, only people know. Two voices are heard.
+Classifiers are trained on the samples that people labelled, and again on what they then say of all samples, the labels
+of people kept. The mean field, in which the memberships of these samples are fixed, knows where the samples cluster and
+that neighbours in time belong together, and says most where few videos are annotated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rgwot.embedding.whitened import smooth
+from rgwot.keysteps.consensus import CONTEXT, LEAST_PROBABILITY, WINDOW, Array, Classifier, Components, in_context
+from rgwot.keysteps.interface import MOST_SAMPLES, NO_CLUSTER, UNKNOWN, Decoded, Frames, Learned, Predict, directions
+from rgwot.keysteps.kmeans import kmeans
+from rgwot.keysteps.meanfield import MeanField, label, minimise_energy
+from rgwot.keysteps.settings import LabelledSettings, MeanfieldSettings
+from rgwot.timing import thinned
+
+CONTEXTS = ((-0.02, 0.0, 0.02), CONTEXT, (-0.15, -0.07, -0.03, 0.0, 0.03, 0.07, 0.15))
+"""Where each of three classifiers looks, in shares of a video's length around a sample. Their log probabilities are
+averaged: what a key step lasts is not known beforehand, and with few labels one view alone errs more often."""
+
+WEIGHT = 0.3
+"""Weight of the mean field. A weight chosen by cross-validation over the annotated videos loses 1 to 5 points with two
+or three of them, and gains nothing with five."""
+
+REFITTED = 0.55
+"""Say of classifiers that are refitted, relative to that of those that saw the labels of people alone."""
+
+ROUNDS = 3
+"""How often classifiers are refitted."""
+
+FARTHEST = 0.25
+"""Share of the samples, those least like any annotated key step, in which other key steps are looked for."""
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Samples of a task as both voices see them, and the C = K + 1 classes: key steps, the last ``extra`` of which
+    nobody annotated, and background.
+    """  # noqa: D205
+
+    x: Array
+    lengths: tuple[int, ...]
+    views: Sequence[Array]
+    C: int
+    extra: int
+    generator: np.random.Generator
+    chain: MeanfieldSettings
+
+    @property
+    def found(self) -> NDArray[np.int64]:
+        """Classes that nobody annotated and that are to be found."""
+        return np.arange(self.C - 1 - self.extra, self.C - 1)
+
+    def fit(self, labels: NDArray[np.int64]) -> list[Classifier]:
+        """Fit a classifier for each view to the samples whose label (T,) is not `UNKNOWN`."""
+        known = labels != UNKNOWN
+        return [Classifier.fit(z[known], labels[known], self.C) for z in self.views]
+
+    def smooth(self, log_p: Array) -> Array:
+        """Average log probabilities over a window inside each video."""
+        return np.concatenate([smooth(video, WINDOW) for video in np.split(log_p, np.cumsum(self.lengths)[:-1])])
+
+    def cluster(self, labels: NDArray[np.int64]) -> tuple[MeanField, NDArray[np.int64]]:
+        """Minimise the energy of the mean field with the memberships of labelled samples fixed; with its classes."""
+        known = np.flatnonzero(labels != UNKNOWN)
+        classes = np.unique(labels[known])
+        centres = directions(np.stack([self.x[labels == one].sum(axis=0) for one in classes]))
+        likeness = self.x @ centres.T
+        start = classes[likeness.argmax(axis=1)]
+        start[known] = labels[known]
+        rest = np.setdiff1d(np.arange(len(start)), known)
+        if self.extra and len(rest):
+            strange = rest[np.argsort(likeness[rest].max(axis=1), kind="stable")][: max(1, int(FARTHEST * len(rest)))]
+            parts = kmeans(self.x[strange].astype(np.float32), self.extra, self.generator, restarts=10).labels
+            start[strange] = self.found[parts]
+        used, columns = np.unique(start, return_inverse=True)
+        return minimise_energy(self.x, self.lengths, np.eye(len(used))[columns], self.chain, held=known), used
+
+
+def decode_labelled(
+    frames: Frames, K: int, generator: np.random.Generator, chain: MeanfieldSettings, labelled: LabelledSettings
+) -> Decoded:
+    r"""Label samples by the labels that people gave to some of them, which stay as they are.
+
+    .. math:: \log p = (1 - w) \left[(1 - r) \log p^\text{first} + r \log p^\text{refitted}\right]
+              + w \log p^\text{mean field}
+
+    up to a constant, averaged over `WINDOW`, with r = `REFITTED` and w = `WEIGHT`.
+
+    Parameters
+    ----------
+    frames
+        Samples of V videos, ``given`` among them: the labels of at least one sample.
+    K
+        Key steps, the last ``labelled.extra`` of which nobody annotated.
+    generator
+        Used for these alone.
+    chain, labelled
+        Settings of the mean field and of the labels.
+    """
+    assert frames.given is not None
+    kept, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES)
+    few = replace(frames, x=frames.x[kept], lengths=lengths, given=frames.given[kept])
+    given = np.where(frames.given == NO_CLUSTER, K, frames.given)
+    labels = given[kept]
+    parts = []
+    views = []
+    for shares in CONTEXTS:
+        seen = in_context(few, shares, timed=True)
+        parts.append(Components.fit(seen, 1))
+        views.append(parts[-1].apply(seen))
+    task = _Task(directions(few.x), lengths, views, K + 1, labelled.extra, generator, chain)
+    field, classes = task.cluster(labels)
+    clusters = _spread(field.memberships, classes, task.C)
+    first = task.fit(labels)
+    before = task.smooth(_say(first, task.views, clusters, task.found))
+    last, log_p = first, _mix(before, before, clusters)
+    for _ in range(ROUNDS):
+        said = np.where(labels == UNKNOWN, log_p.argmax(axis=1), labels)
+        last = task.fit(said)
+        log_p = task.smooth(_mix(before, _say(last, task.views), clusters))
+
+    def learned() -> Learned:
+        own = {
+            f"{name}_{number}_{what}": array
+            for name, classifiers in (("first", first), ("last", last))
+            for number, (part, classifier) in enumerate(zip(parts, classifiers, strict=True))
+            for what, array in part.undone(classifier)._asdict().items()
+        }
+        return {
+            **own,
+            "centres": field.centres,
+            "shares": field.shares,
+            "classes": classes,
+        }
+
+    chosen = _labels(log_p, K)[nearest]
+    found = np.where(frames.given == UNKNOWN, chosen, frames.given)
+    facts = {"labelled": {"energy": float(field.energies[-1])}}
+    memberships = np.exp(log_p - log_p.max(axis=1, keepdims=True))
+    memberships /= memberships.sum(axis=1, keepdims=True)
+    made = Decoded(found, memberships[nearest, :K], facts)
+    return made.inductive(restore_labelled, learned, K, chain, labelled)
+
+
+def restore_labelled(learned: Learned, K: int, chain: MeanfieldSettings, labelled: LabelledSettings) -> Predict:
+    """Label samples of other videos by the same classifiers and centres."""
+    first, last = (
+        [Classifier(learned[f"{name}_{number}_weights"], learned[f"{name}_{number}_offsets"]) for number in range(3)]
+        for name in ("first", "last")
+    )
+    found = np.arange(K - labelled.extra, K)
+
+    def predict(others: Frames) -> Decoded:
+        views = [in_context(others, shares, timed=True) for shares in CONTEXTS]
+        memberships = label(others.x, others.lengths, learned["centres"], learned["shares"], chain)
+        clusters = _spread(memberships, learned["classes"], K + 1)
+        task = _Task(others.x, others.lengths, views, K + 1, labelled.extra, np.random.default_rng(0), chain)
+        before = task.smooth(_say(first, views, clusters, found))
+        log_p = task.smooth(_mix(before, _say(last, views), clusters))
+        return Decoded(_labels(log_p, K))
+
+    return predict
+
+
+def _say(
+    classifiers: Sequence[Classifier],
+    views: Sequence[Array],
+    clusters: Array | None = None,
+    alone: NDArray[np.int64] | None = None,
+) -> Array:
+    """Return the mean of the log probabilities (T, C) of classifiers, each of its own view of the samples.
+
+    Of the classes that they have not seen, ``alone``, the mean field speaks alone; its log probabilities are given.
+    """
+    said = []
+    for classifier, z in zip(classifiers, views, strict=True):
+        p = classifier.probabilities(z)
+        if clusters is not None and alone is not None and len(alone):
+            own = np.exp(clusters[:, alone])
+            p *= 1 - own.sum(axis=1, keepdims=True)
+            p[:, alone] = own
+        said.append(np.log(np.maximum(p, LEAST_PROBABILITY)))
+    return np.asarray(np.mean(said, axis=0))
+
+
+def _mix(first: Array, last: Array, clusters: Array) -> Array:
+    """Return log p of the three voices, up to a constant per sample."""
+    return (1 - WEIGHT) * ((1 - REFITTED) * first + REFITTED * last) + WEIGHT * clusters
+
+
+def _spread(memberships: Array, classes: NDArray[np.int64], C: int) -> Array:
+    """Return log memberships (T, C) of those (T, C') of some of the classes; at least `LEAST_PROBABILITY`."""
+    spread = np.zeros((len(memberships), C))
+    spread[:, classes] = memberships
+    return np.asarray(np.log(np.maximum(spread, LEAST_PROBABILITY)))
+
+
+def _labels(log_p: Array, K: int) -> NDArray[np.int64]:
+    chosen = log_p.argmax(axis=1)
+    return np.where(chosen == K, NO_CLUSTER, chosen).astype(np.int64)

@@ -1,0 +1,179 @@
+"""Annotated videos that teach the others: what is given stays, what it means is followed, and what nobody knows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+
+import rgwot
+from rgwot.config.settings import build
+from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Frames
+from rgwot.keysteps.labelled import decode_labelled, restore_labelled
+from rgwot.keysteps.suggest import suggest
+from rgwot.runtime.errors import RgwotError
+from rgwot.timing import given_labels
+
+SETTINGS = build({"labelled.n": "all"}, "test")
+V, T = 8, 60
+
+
+def task(noise: float = 0.5, seed: int = 0, looks: int = 5) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return samples of V videos in ``looks`` appearances of 12 samples each, in orders of their own, and these."""
+    generator = np.random.default_rng(seed)
+    centres = generator.normal(size=(looks, 16))
+    labels = np.concatenate([np.repeat(generator.permutation(looks), T // looks) for _ in range(V)])
+    return centres[labels] + noise * generator.normal(size=(len(labels), 16)), labels
+
+
+def decoded(x: NDArray[Any], K: int, labels: NDArray[np.int64], videos: Collection[int], extra: int = 0) -> Any:
+    """Decode where the labels of some videos are given."""
+    given = np.where(np.isin(np.repeat(np.arange(V), T), list(videos)), labels, UNKNOWN)
+    frames, settings = Frames(x, (T,) * V, 2.0, given=given), SETTINGS.labelled.model_copy(update={"extra": extra})
+    return decode_labelled(frames, K, np.random.default_rng(0), SETTINGS.meanfield, settings)
+
+
+def test_what_is_given_stays_to_the_sample_whatever_the_features_say() -> None:
+    x, _ = task()
+    labels = np.random.default_rng(1).integers(NO_CLUSTER, 4, len(x))
+    made = decoded(x, 4, labels, [1, 5])
+    for video in (1, 5):
+        own = slice(video * T, (video + 1) * T)
+        assert (made.labels[own] == labels[own]).all()
+
+
+def test_key_steps_mean_what_people_say_and_not_what_clusters() -> None:
+    x, looks = task()
+    # Two appearances are one key step, and one is background: nothing but the labels says so.
+    meant = np.array([0, 0, 1, NO_CLUSTER, 2])[looks]
+    made = decoded(x, 3, meant, [0, 3])
+    assert (made.labels == meant).mean() > 0.98
+
+
+def test_other_numbers_give_the_same_answer_under_other_numbers() -> None:
+    x, looks = task(noise=1.5)
+    other = np.array([3, 0, 4, 1, 2])
+    made, again = decoded(x, 5, looks, [2, 6]), decoded(x, 5, other[looks], [2, 6])
+    assert 0.5 < (made.labels == looks).mean() < 1
+    assert (other[made.labels] == again.labels).mean() > 0.995
+
+
+def test_a_step_that_is_nowhere_else_does_not_spread() -> None:
+    x, looks = task()
+    odd = slice(10, 20)
+    x[odd] = 3 * np.random.default_rng(5).normal(size=16) + 0.3 * np.random.default_rng(6).normal(size=(10, 16))
+    labels = looks.copy()
+    labels[odd] = 5
+    made = decoded(x, 6, labels, [0, 1])
+    assert (made.labels[odd] == 5).all()
+    assert not (made.labels[T:] == 5).any()
+
+
+def test_an_extra_key_step_is_one_that_nobody_annotated() -> None:
+    x, looks = task(noise=0.3)
+    # The annotated video lacks appearance 4, which the others have.
+    lacking = np.flatnonzero((np.arange(len(x)) < T) & (looks == 4))
+    x[lacking] = x[np.flatnonzero((np.arange(len(x)) < T) & (looks == 0))]
+    looks = looks.copy()
+    looks[lacking] = 0
+    made = decoded(x, 5, looks, [0], extra=1)
+    assert (made.labels[T:] == looks[T:]).mean() > 0.95
+
+
+def test_other_videos_are_labelled_by_what_was_learned() -> None:
+    x, looks = task()
+    meant = np.array([0, 0, 1, NO_CLUSTER, 2])[looks]
+    made = decoded(x, 3, meant, [0, 3])
+    kept = {name: np.asarray(array) for name, array in made.learned().items()}
+    rule = restore_labelled(kept, 3, SETTINGS.meanfield, SETTINGS.labelled)
+    alone = np.concatenate([rule(Frames(x[v * T : (v + 1) * T], (T,), 2.0)).labels for v in range(V)])
+    assert (alone == made.labels).mean() > 0.97
+
+
+def test_suggested_are_medoids_and_then_what_labelled_videos_do_not_show() -> None:
+    generator = np.random.default_rng(0)
+    one, other = generator.normal(size=(2, 4, 16))
+    labels = np.repeat(np.arange(4), 15)
+    # Two kinds of performance: five videos of one, three of the other.
+    x = np.concatenate([(one if v < 5 else other)[labels] + 0.1 * generator.normal(size=(T, 16)) for v in range(V)])
+    frames = Frames(x, (T,) * V, 2.0)
+    first, second = suggest(frames, 2)
+    assert (first < 5) != (second < 5)
+    assert suggest(frames, 1, labelled=[0])[0] >= 5
+    assert suggest(frames, 1, labelled=[6])[0] < 5
+    assert set(suggest(frames, 2, among=[1, 2, 7])) in ({1, 7}, {2, 7})
+    assert len(suggest(frames, 20, labelled=[1])) == V - 1
+
+
+def test_time_between_segments_is_background_and_beyond_them_nothing_is_known() -> None:
+    segments = pd.DataFrame({"start_s": [2.0, 5.0], "end_s": [3.0, 7.0], "key_step": [2, 1]})
+    times = np.arange(10) + 0.5
+    assert given_labels(segments, times).tolist() == [-1, -1, 2, 0, 0, 1, 1, -1, -1, -1]
+    throughout = pd.DataFrame({"start_s": [0.0, 9.0], "end_s": [1.0, 10.0], "key_step": [0, 0]})
+    said = given_labels(pd.concat([throughout, segments]), times)
+    assert said.tolist() == [0, 0, 2, 0, 0, 1, 1, 0, 0, 0]
+
+
+@pytest.fixture(scope="module")
+def arrays() -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.int64]]]:
+    x, looks = task()
+    return (
+        {f"take {v}": x[v * T : (v + 1) * T] for v in range(V)},
+        {f"take {v}": looks[v * T : (v + 1) * T] + 1 for v in range(V)},
+    )
+
+
+def test_from_python_by_labels_or_by_segments(arrays: Any) -> None:
+    videos, labels = arrays
+    # Segments of videos in which both have all steps, in names; numbers follow their first occurrence.
+    table = pd.DataFrame({"start_s": np.arange(5) * 6.0, "end_s": np.arange(1, 6) * 6.0})
+    tables = {name: table.assign(label=[f"step {k}" for k in labels[name][::12]]) for name in ("take 0", "take 1")}
+    by_name = rgwot.discover(videos, fps=2, labels=tables)
+    by_number = rgwot.discover(videos, fps=2, labels={name: labels[name] for name in tables})
+    assert by_name.names == {n: f"step {k}" for n, k in enumerate(labels["take 0"][::12], 1)}
+    for name in videos:
+        assert (by_number.labels[name] == labels[name]).mean() > 0.97
+        assert [by_name.names[k] for k in by_name.labels[name]] == [f"step {k}" for k in by_number.labels[name]]
+    assert by_name.key_steps.diagnostics["labelled"]["videos"] == ["take%200", "take%201"]
+
+
+def test_all_videos_labelled_give_the_labels(arrays: Any) -> None:
+    videos, labels = arrays
+    made = rgwot.discover(videos, fps=2, labels=labels)
+    assert all((made.labels[name] == labels[name]).all() for name in videos)
+
+
+def test_the_estimator_learns_from_a_few_labels(arrays: Any) -> None:
+    videos, labels = list(arrays[0].values()), list(arrays[1].values())
+    learner = rgwot.ProcedureLearner(fps=2).fit(videos[:6], [labels[0], labels[1], *[np.full(T, -1)] * 2, None, None])
+    assert all((found == own).mean() > 0.97 for found, own in zip(learner.labels_, labels[:6], strict=True))
+    assert all((found == own).mean() > 0.95 for found, own in zip(learner.predict(videos[6:]), labels[6:], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ({"take 9": np.ones(T, int)}, r"labels\['take 9'\]: no video of this name"),
+        ({"take 1": np.ones(T + 1, int)}, r"labels\['take 1'\]: found 61 labels"),
+        ({"take 1": np.full(T, -2)}, "labels from -2"),
+        ({"take 1": np.zeros(T, int)}, "found no key step"),
+        ([None], "those of 1 videos, expected 8"),
+        ({"take 1": pd.DataFrame({"start_s": [0.0], "end_s": [99.0], "label": ["a"]})}, "ends at 99 s"),
+        ({"take 1": pd.DataFrame({"start": [0.0], "label": ["a"]})}, "expected start_s, end_s"),
+        (
+            {
+                "take 1": pd.DataFrame({"start_s": [0.0], "end_s": [9.0], "key_step": [1], "label": ["a"]}),
+                "take 2": pd.DataFrame({"start_s": [0.0], "end_s": [9.0], "key_step": [1], "label": ["b"]}),
+            },
+            "key step 1 is called 'b', and 'a' elsewhere",
+        ),
+    ],
+)
+def test_labels_that_cannot_be_meant_are_refused_in_one_line(arrays: Any, labels: Any, said: str) -> None:
+    with pytest.raises(RgwotError, match=said) as error:
+        rgwot.discover(arrays[0], fps=2, labels=labels)
+    assert "\n" not in str(error.value)
