@@ -25,6 +25,7 @@ VERBS: dict[str, tuple[click.Command, str]] = {
     "import-lerobot": (study.import_lerobot, "Cut the episodes of a LeRobot dataset into videos."),
     "show": (results.show, "Print a table, or the procedure of a result."),
     "export": (results.export, "Export a result to ELAN, BORIS, subtitles, clips."),
+    "suggest": (results.suggest, "Say which videos are worth annotating next."),
     "compare": (results.compare, "Compare two results of a task, or a result with a coder."),
     "compare-groups": (results.compare_groups, "Test whether groups of videos differ."),
     "procedure": (results.procedure, "Learn the procedure from any table of segments."),

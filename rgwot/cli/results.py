@@ -36,6 +36,19 @@ def export(
 
 
 @click.command()
+@click.argument("keysteps", type=Folder)
+@click.option("-n", "number", default=3, show_default=True, type=click.IntRange(1), help="How many videos.")
+def suggest(keysteps: Path, number: int) -> None:
+    """Say which videos are worth annotating first, or next, and how to open them.
+
+    KEYSTEPS is a folder such as results/keysteps/rgwot-plus/consensus/demo/assembly/seed0.
+    """
+    from rgwot.reporting.suggest import suggestion
+
+    click.echo("\n".join(suggestion(keysteps, number)))
+
+
+@click.command()
 @click.argument("first", type=Folder)
 @click.argument("second", type=Folder)
 @_names

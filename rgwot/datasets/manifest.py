@@ -14,7 +14,7 @@ import pandas as pd
 
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.configuration import ImportSettings
-from rgwot.datasets.annotations import Annotation, in_order, steps_of
+from rgwot.datasets.annotations import Annotation, steps_of
 from rgwot.datasets.base import FoundTask, VideoEntry
 from rgwot.datasets.feature_files import in_place_of_video, measure_file
 from rgwot.datasets.finding import find, layout_module, read_options, registered_facts
@@ -123,9 +123,9 @@ def segment_table(annotations: Mapping[str, Annotation]) -> pd.DataFrame:
     """Put the segments of all videos into one table ``video,start_s,end_s,key_step,name``.
 
     It is sorted by video, in file order within a video. Ids of a release can have holes, and some steps never occur, so
-    the ids that occur are numbered, ascending: key steps 1 to K'. Steps without ids are numbered by name, "step 2"
-    before "step 10". A step goes by its commonest spelling, the first among equals. What is annotated as background
-    comes first of a video, with key step 0.
+    the ids that occur are numbered, ascending: key steps 1 to K'. Steps without ids follow, in the order in which they
+    first occur in a video. A step goes by its commonest spelling, the first among equals. What is annotated as
+    background precedes the segments of its video, with key step 0.
     """
     columns = list(ANNOTATION_COLUMNS)
     if not annotations:
@@ -135,6 +135,12 @@ def segment_table(annotations: Mapping[str, Annotation]) -> pd.DataFrame:
     table["step"] = steps_of(table)
     named = table[table["name"] != ""]
     names = {step: Counter(spelt).most_common(1)[0][0] for step, spelt in named.groupby("step")["name"]}
-    numbers = {step: number for number, step in enumerate(sorted(set(table["step"]), key=in_order), 1)}
+    first = table.sort_values(["video", "start_s"], kind="stable")["step"].drop_duplicates().tolist()
+    steps = [*sorted(step for step in first if not isinstance(step, str)), *(one for one in first if isinstance(one, str))]
+    numbers = {step: number for number, step in enumerate(steps, 1)}
     name = [names.get(step, "") for step in table["step"]]
-    return table.assign(key_step=table["step"].map(numbers), name=name)[columns]
+    table = table.assign(key_step=table["step"].map(numbers), name=name)[columns]
+    background = [(video, *span, 0, "") for video, one in annotations.items() for span in one.background]
+    if not background:
+        return table
+    return pd.concat([pd.DataFrame(background, columns=columns), table]).sort_values("video", kind="stable")

@@ -2,33 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.keysteps.consensus import Array, Components, in_context
-from rgwot.keysteps.interface import Frames
+from rgwot.keysteps.interface import Frames, directions, first_samples
+from rgwot.keysteps.meanfield import segment
+from rgwot.keysteps.settings import MeanfieldSettings
+
+SEGMENTATIONS = 8
+"""Mean-field segmentations whose labels stand for those that people would give."""
 
 SAMPLES = 40
-"""Samples of a video, at most, by which it is compared with others."""
+"""Samples of a video that are labelled in turn, at most."""
+
+VIDEOS = 200
+"""Videos that are compared, at most; of more every n-th."""
+
+SHRINKAGE = 0.1
+"""Share of a multiple of the identity in the covariance of the samples of a key step."""
 
 
-def suggest(frames: Frames, n: int, labelled: Collection[int] = (), among: Collection[int] | None = None) -> list[int]:
-    r"""Return the ``n`` videos that, together with those that have labels, are most like all others.
+def suggest(
+    frames: Frames,
+    K: int,
+    n: int,
+    chain: MeanfieldSettings,
+    generator: np.random.Generator,
+    labelled: Collection[int] = (),
+    among: Collection[int] | None = None,
+) -> list[int]:
+    """Return the ``n`` videos whose labels, together with those of labelled ones, would teach the others most.
 
-    .. math:: \min_{M} \sum_v \frac{1}{T_v} \sum_{i \in v} \min_{j \in M} |z_i - z_j|
-
-    over sets M of videos that contain the labelled ones, z a sample in its context with its relative time, as
-    classifiers see it. The best video is added one by one, and then changed for another as long as that is better.
+    What people would say of a video is not known, but what segmentations say is: their labels of the chosen videos are
+    taken for those of people, a linear classifier with the covariance of all samples learns from them, and the share of
+    the samples of the other videos whose label it then tells is averaged over segmentations. The best video is added
+    one by one, and each changed for another as long as that is better.
 
     Parameters
     ----------
     frames
         Samples of V videos.
+    K
+        Key steps of the segmentations.
     n
         How many, at most V less the labelled ones.
+    chain, generator
+        Settings and randomness of the segmentations.
     labelled
         Places of videos that have labels already.
     among
@@ -36,47 +60,78 @@ def suggest(frames: Frames, n: int, labelled: Collection[int] = (), among: Colle
 
     Returns
     -------
-    Places of videos, the one worth most first.
+    Places of videos, in the order in which they were found.
     """
-    distances = _distances(frames)
-    candidates = [place for place in (range(len(distances)) if among is None else among) if place not in labelled]
+    V = len(frames.lengths)
+    wanted = range(V) if among is None else among
+    step = -(-V // VIDEOS)
+    seen = sorted({*range(0, V, step), *labelled, *(wanted if among is not None else ())})
+    rows = np.isin(np.repeat(np.arange(V), frames.lengths), seen)
+    few = replace(frames, x=frames.x[rows], lengths=tuple(frames.lengths[v] for v in seen), native_fps=())
+    taught = _taught(few, K, chain, generator)
+    fixed = [seen.index(place) for place in labelled]
+    candidates = [at for at, place in enumerate(seen) if place in wanted and at not in fixed]
     chosen: list[int] = []
-
-    def cost(places: Sequence[int]) -> float:
-        return float(distances[[*labelled, *places]].min(axis=0).sum())
-
     for _ in range(min(n, len(candidates))):
         rest = [place for place in candidates if place not in chosen]
-        chosen.append(min(rest, key=lambda place: cost([*chosen, place])))
-    best = cost(chosen) if chosen else 0.0
-    improved = True
+        chosen.append(max(rest, key=lambda place: taught([*fixed, *chosen, place])))
+    best, improved = (taught([*fixed, *chosen]) if chosen else 0.0), True
     while improved:
         improved = False
         for at in range(len(chosen)):
             for place in candidates:
                 other = [*chosen[:at], place, *chosen[at + 1 :]]
-                if place not in chosen and cost(other) < best * (1 - 1e-9):
-                    chosen, best, improved = other, cost(other), True
-    return chosen
+                if place not in chosen and (value := taught([*fixed, *other])) > best + 1e-9:
+                    chosen, best, improved = other, value, True
+    return [seen[at] for at in chosen]
+
+
+def _taught(
+    frames: Frames, K: int, chain: MeanfieldSettings, generator: np.random.Generator
+) -> Callable[[Sequence[int]], float]:
+    """Return how well labels of some videos would tell those of the others: a share in [0, 1] by places of videos."""
+    seen = in_context(frames, timed=True)
+    z = Components.fit(seen, 1).apply(seen)
+    V, starts = len(frames.lengths), first_samples(frames.lengths)
+    few = np.concatenate(
+        [start + np.unique(np.linspace(0, T - 1, SAMPLES).round().astype(np.int64)) for start, T in
+         zip(starts, frames.lengths, strict=True)]
+    )  # fmt: skip
+    video = np.repeat(np.arange(V), frames.lengths)
+    weights = 1 / np.bincount(video[few])[video[few]]
+    quick, x = chain.model_copy(update={"restarts": 1, "max_iterations": 8}), directions(frames.x)
+    said: list[tuple[Array, Array, Array, NDArray[np.int64]]] = []
+    for _ in range(SEGMENTATIONS):
+        labels = segment(x, frames.lengths, K, quick, generator).labels
+        counts = np.zeros((V, int(labels.max()) + 1))
+        np.add.at(counts, (video, labels), 1)
+        means = np.zeros((counts.shape[1], z.shape[1]))
+        np.add.at(means, labels, z)
+        means /= np.maximum(counts.sum(axis=0), 1)[:, None]
+        covariance = np.cov((z - means[labels]).T, bias=True)
+        covariance *= 1 - SHRINKAGE
+        covariance += SHRINKAGE * max(np.trace(covariance) / len(covariance), 1e-12) * np.eye(len(covariance))
+        y = z @ np.linalg.cholesky(np.linalg.inv(covariance))
+        sums = np.zeros((*counts.shape, y.shape[1]))
+        np.add.at(sums, (video, labels), y)
+        said.append((sums, counts, y[few], labels[few]))
+
+    def share(places: Sequence[int]) -> float:
+        others = np.where(np.isin(video[few], places), 0.0, weights)
+        if not others.any():
+            return 1.0
+        right = 0.0
+        for sums, counts, y, labels in said:
+            known = counts[places].sum(axis=0) > 0
+            centres = sums[places].sum(axis=0)[known] / counts[places].sum(axis=0)[known][:, None]
+            scores = y @ centres.T - 0.5 * np.square(centres).sum(axis=1)
+            right += float(others[np.flatnonzero(known)[scores.argmax(axis=1)] == labels].sum())
+        return right / len(said) / float(others.sum())
+
+    return share
 
 
 def frames_of(videos: Mapping[str, EmbeddedVideo], features_fps: float) -> Frames:
     """Return the samples of videos one after the other."""
     x = np.concatenate([video.embedding for video in videos.values()])
     return Frames(x, tuple(len(video.time_s) for video in videos.values()), features_fps)
-
-
-def _distances(frames: Frames) -> Array:
-    """Return (V, S): from each video, the distance of every compared sample of all videos, divided by their number."""
-    seen = in_context(frames, timed=True)
-    z = Components.fit(seen, 1).apply(seen)
-    videos = np.split(z, np.cumsum(frames.lengths)[:-1])
-    few = [video[np.unique(np.linspace(0, len(video) - 1, SAMPLES).round().astype(np.int64))] for video in videos]
-    every: NDArray[np.float64] = np.concatenate(few)
-    weights = np.concatenate([np.full(len(video), 1 / len(video)) for video in few])
-    squares = np.square(every).sum(axis=1)
-    found = np.empty((len(few), len(every)))
-    for place, video in enumerate(few):
-        apart = squares[:, None] + np.square(video).sum(axis=1) - 2 * every @ video.T
-        found[place] = np.sqrt(np.maximum(apart.min(axis=1), 0)) * weights
-    return found

@@ -97,7 +97,9 @@ def given_of(task: EmbeddedTask, annotations: pd.DataFrame, settings: Settings, 
         if labelled.draw == "suggested":
             order = list(seen)
             places = [order.index(video) for video in annotated]
-            chosen = [order[place] for place in suggest(frames_of(seen, task.features_fps), n, among=places)]
+            frames, generator = frames_of(seen, task.features_fps), np.random.default_rng([seed, 3])
+            K = int(annotations["key_step"].max())
+            chosen = [order[place] for place in suggest(frames, K, n, settings.meanfield, generator, among=places)]
         else:
             chosen = sorted(np.random.default_rng([seed, 3]).permutation(annotated)[:n].tolist())
     named = annotations[annotations["name"] != ""]

@@ -19,6 +19,7 @@ from rgwot.datasets.annotation_files import ANNOTATION_READERS, read_annotation_
 from rgwot.datasets.base import Options
 from rgwot.datasets.finding import find, layout_module
 from rgwot.datasets.manifest import write_manifest
+from rgwot.records import read_annotations
 from rgwot.runtime.errors import RgwotError
 
 Rows = list[list[Any]]
@@ -266,9 +267,9 @@ def test_annotations_of_every_kind_beside_videos(tmp_path: Path, caplog: pytest.
     write_manifest("mine", "tea", tmp_path / "root", "folder", options, *out, "fail")
     status = pd.read_csv(out[0]).set_index("name")["status"]
     assert dict(status) == {name: "unscored" if name == "nobody" else "ok" for name in status.index}
-    table = pd.read_csv(out[1])
-    # Steps with ids come first, and what goes by their names has them; then names.
-    numbers = {"pour water": 1, "pour": 2, "step 10": 3, "stir": 4}
+    table = read_annotations(out[1])
+    # Steps with ids come first, and what goes by their names has them; then names, as they first occur.
+    numbers = {"pour water": 1, "pour": 2, "stir": 3, "step 10": 4}
     assert dict(zip(table["name"], table["key_step"], strict=True)) == numbers
     assert table.loc[table["video"] == "eaf", ["start_s", "end_s"]].values.tolist() == [[0.5, 2.0], [3.0, 4.25]]
     assert table.loc[table["video"] == "frames", ["start_s", "end_s"]].values.tolist() == [[1.0, 3.0]]

@@ -145,3 +145,21 @@ def test_a_file_that_is_no_manifest(tmp_path: Path, content: str, clue: str) -> 
     with pytest.raises(RgwotError, match=clue) as caught:
         read_manifest(tmp_path / "m.csv")
     assert "\n" not in str(caught.value)
+
+
+def test_background_that_people_annotated_is_key_step_0_and_names_are_numbered_as_they_occur(tmp_path: Path) -> None:
+    folder = tmp_path / "tea"
+    folder.mkdir()
+    for name in ("a", "b"):
+        write_video(folder / f"{name}.mp4", 90)
+    (folder / "a.csv").write_text("start_s,end_s,label\n0,0.5,-\n0.5,1,stir\n1,2,pour\n2,3,background\n")
+    (folder / "b.csv").write_text("start_s,end_s,label\n1,2,boil\n2,3,pour\n")
+    _, table = run(tmp_path, tmp_path)
+    assert table[["video", "key_step", "name"]].to_numpy().tolist() == [
+        ["a", 1, "stir"], ["a", 2, "pour"], ["b", 3, "boil"], ["b", 2, "pour"],
+    ]  # fmt: skip
+    said = read_annotations(tmp_path / "s.csv", background=True)
+    assert said[said["key_step"] == 0][["video", "start_s", "end_s"]].to_numpy().tolist() == [
+        ["a", 0, 0.5],
+        ["a", 2, 3],
+    ]

@@ -38,6 +38,7 @@ from rgwot.datasets.finding import find
 from rgwot.datasets.manifest import write_manifest
 from rgwot.features.importing import import_features, import_video
 from rgwot.features.store import open_store
+from rgwot.records import read_annotations
 from rgwot.runtime.errors import RgwotError
 from rgwot.study import datasets as planning
 from rgwot.study.doctor import examine
@@ -118,7 +119,7 @@ def test_every_form_is_read_to_its_timelines(dataset: str, data: Path, tmp_path:
     # A spreadsheet would take a name that begins with a sign for a formula.
     manifest["name"] = manifest["name"].str.removeprefix("'")
     assert dict(zip(manifest["name"], manifest["status"], strict=True)) == dict.fromkeys(takes, "ok")
-    annotated = pd.read_csv(tmp_path / "a.csv", dtype={"video": str})
+    annotated = read_annotations(tmp_path / "a.csv")
     for number, (name, one) in enumerate(takes.items()):
         times, labels, segments = expected(dataset, one)
         row = manifest[manifest["name"] == name].iloc[0]
@@ -404,7 +405,8 @@ def test_only_what_has_features_and_a_line_is_scored(lines: int, scored_s: float
     np.save(tmp_path / "YTI/features/changing_tire/changing_tire_0001.npy", np.zeros((1000, 4), np.float32))
     (tmp_path / "YTI/groundTruth/changing_tire_0001").write_text("bg\n" * (lines - 100) + "step_1\n" * 100)
     make_manifest(tmp_path, "frame_labels", {}, {"axes": "TC", "fps": 10})
-    manifest, annotated = (pd.read_csv(tmp_path / name).set_index("video") for name in ("m.csv", "a.csv"))
+    manifest = pd.read_csv(tmp_path / "m.csv").set_index("video")
+    annotated = read_annotations(tmp_path / "a.csv").set_index("video")
     assert manifest.loc["changing_tire_0001", "duration_s"] == scored_s
     assert annotated.loc["changing_tire_0001", "end_s"] == scored_s
 

@@ -308,3 +308,34 @@ def test_the_annotations_are_right_about_themselves(files):
     for protocol in PROTOCOLS:
         assert value(table, "f1", protocol) == 1
     assert value(table, "edge_f1", "graph") == 1
+
+
+def test_videos_that_taught_are_not_scored_and_the_others_by_name(files):
+    # Key step 2 of the prediction is key step 2 of the annotation, whatever would match better.
+    files.segments = files.segments[files.segments["scope"] == "task"]
+    files.diagnostics |= {"background": True, "labelled": {"videos": ["0003"], "names": {}, "extra": 1}}
+    table = files.run(more=None)
+    assert set(table["protocol"]) == {"macro_task", "strict_task"}
+    values = table[table["label_rule"] == "exact"].set_index(["protocol", "background", "metric"])["value"]
+    assert (values["strict_task", "without", "n_videos"], values["strict_task", "without", "n_unscored"]) == (1, 1)
+    # Video b: annotated 2 for 2 s, background 1 s, 1 for 1 s; found 3 for 2 s, 1 for 1 s, 2 for 1 s.
+    assert values["strict_task", "without", "f1"] == 0
+    files.segments["key_step"] = files.segments["key_step"].map({3: 2, 1: 1, 2: 1})
+    values = (
+        files.run(more=None).query("label_rule == 'exact'").set_index(["protocol", "background", "metric"])["value"]
+    )
+    assert values["strict_task", "without", "f1"] == 1
+    assert values["strict_task", "with", "f1"] == pytest.approx(0.75, abs=0.02)
+    assert values["macro_task", "without", "f1"] == 1
+    assert values["macro_task", "with", "background_recall"] == 0
+
+
+def test_annotated_background_is_no_key_step(files):
+    scores = files.run()
+    files.annotations = pd.concat(
+        [
+            pd.DataFrame([("0003", 0.0, 1.0, 0, ""), ("b", 2.0, 3.0, 0, "")], columns=ANNOTATION_COLUMNS),
+            files.annotations,
+        ]
+    )
+    assert files.run().equals(scores)

@@ -81,7 +81,13 @@ def embed(output: Path = Path("e.zarr")) -> None:
 def decode(folder: Path = Path("k")) -> None:
     files = {Path(file).stem: folder / name_of(file) for file in paths.KEYSTEPS}
     settings = {"decode": {"K": 2}}
-    script("decode", input={"embeddings": EMBEDDINGS}, output=files, params={"alone": True}, config=settings)
+    script(
+        "decode",
+        input={"embeddings": EMBEDDINGS, "annotations": []},
+        output=files,
+        params={"alone": True},
+        config=settings,
+    )
 
 
 def evaluate(output: Path = Path("s.csv")) -> None:

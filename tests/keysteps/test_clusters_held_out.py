@@ -21,7 +21,6 @@ from rgwot.config.settings import Settings, build
 from rgwot.keysteps.fuzzy_cmeans import frame_of, memberships_in
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.runtime.errors import RgwotError
-from rgwot.stages import decode as stage
 from rgwot.stages.decode import decode, decode_trivial
 from rgwot.stages.evaluate import evaluate
 
@@ -137,7 +136,7 @@ def test_a_decoder_that_cannot_label_new_videos_is_refused(tmp_path: Path, monke
         shown.append(frames.lengths)
         return Decoded(np.arange(len(frames.x)) % K)
 
-    monkeypatch.setattr(stage, "CLUSTERING", {"blind": SimpleNamespace(bound=lambda settings: blind)})
+    monkeypatch.setitem(CLUSTERING, "blind", SimpleNamespace(bound=lambda settings: blind))
     with pytest.raises(RgwotError, match="'blind': cannot label videos held out"):
         run(tmp_path / "e.zarr", videos(), "blind", ["d"])
     assert shown == [(24, 24, 24)]

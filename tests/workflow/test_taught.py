@@ -1,0 +1,110 @@
+"""Annotated videos that teach the others, through the real Snakefile and the commands."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from checkouts import Checkout, Said, run
+
+from rgwot.records import read_segments
+
+RECORDINGS, STEPS, SAMPLES = 6, 3, 20
+CONFIGURATION = """
+datasets:
+  mine: {layout: features, root: recordings, imported: {axes: TC, fps: 2, native_fps: 4}}
+page: {datasets: [mine], methods: [whitened/meanfield]}
+"""
+PLACE = "mine/tea/seed0"
+
+
+def write(root: Path, annotated: int) -> None:
+    """Write recordings of three steps in orders of their own, the first of them annotated, with names alone."""
+    generator = np.random.default_rng(0)
+    looks, folder = generator.normal(size=(STEPS, 16)), root / "recordings" / "tea"
+    folder.mkdir(parents=True)
+    for number in range(RECORDINGS):
+        order = generator.permutation(STEPS)
+        x = looks[np.repeat(order, SAMPLES)] + 0.4 * generator.normal(size=(STEPS * SAMPLES, 16))
+        np.save(folder / f"r{number}.npy", x.astype(np.float32))
+        if number < annotated:
+            rows = [f"{10 * at},{10 * at + 10},step {step}" for at, step in enumerate(order)]
+            (folder / f"r{number}.csv").write_text("\n".join(["start_s,end_s,label", *rows]) + "\n")
+
+
+def rgwot(checkout: Checkout, *words: str) -> Said:
+    return run([sys.executable, "-m", "rgwot", *words], checkout.path)
+
+
+@pytest.mark.slow
+def test_labels_teach_and_the_others_are_scored(fresh: Checkout, configured: Callable[[str], str]) -> None:
+    write(fresh.path, annotated=4)
+    more = [configured(CONFIGURATION)]
+    decoder = "meanfield@labelled.n=2"
+    scores = f"results/scores/whitened/{decoder}/{PLACE}.csv"
+    taught = f"results/keysteps/whitened/meanfield@labelled.n=all/{PLACE}/segments.csv"
+    made = fresh.snakemake(scores, taught, more=more)
+    assert made.returncode == 0, made.text
+    table = pd.read_csv(fresh.path / scores)
+    assert set(table["protocol"]) == {"macro_task", "strict_task"}
+    assert set(table.query("metric == 'n_videos'")["value"]) == {2}
+    assert table.query("protocol == 'strict_task' and metric == 'f1'")["value"].min() > 0.95
+    folder = (fresh.path / taught).parent
+    labelled = json.loads((folder / "diagnostics.json").read_text())["labelled"]
+    assert labelled["videos"] == ["r0", "r1", "r2", "r3"]
+    assert sorted(labelled["names"].values()) == ["step 0", "step 1", "step 2"]
+    # What was given comes back, also under another scope of names: numbers are those of the annotations.
+    segments, annotations = (
+        read_segments(fresh.path / taught),
+        pd.read_csv(fresh.path / "results/annotations/mine/tea.csv"),
+    )
+    for video in labelled["videos"]:
+        own, said = (frame[frame["video"] == video] for frame in (segments, annotations))
+        assert own["key_step"].tolist() == said["key_step"].tolist()
+        assert np.abs(own["start_s"].to_numpy() - said["start_s"].to_numpy()).max() <= 0.25
+    exported = rgwot(fresh, "export", "csv", str(folder), "out", "--videos", "r5")
+    assert exported.returncode == 0, exported.text
+    [file] = (fresh.path / "out").glob("*.csv")
+    assert "step 2" in file.read_text()
+    assert "r1" not in file.read_text()
+    assert rgwot(fresh, "export", "csv", str(folder), "out", "--videos", "r9").mistake.startswith("rgwot: video 'r9'")
+    suggested = rgwot(fresh, "suggest", str(folder))
+    assert suggested.returncode == 0, suggested.text
+    # Four are annotated, two are left.
+    assert "r4" in suggested.text
+    assert "r5" in suggested.text
+    assert "r1" not in suggested.text
+    # Nothing changes for those who do not ask for it.
+    assert "labelled" not in json.dumps(
+        fresh.plan(f"results/keysteps/whitened/meanfield/{PLACE}/segments.csv", more=more).jobs
+    )
+
+
+def test_a_page_begins_with_what_the_annotated_videos_taught(fresh: Checkout, configured: Callable[[str], str]) -> None:
+    write(fresh.path, annotated=2)
+    planned = fresh.plan("results/report/mine/tea.html", more=[configured(CONFIGURATION)])
+    assert planned.jobs["decode"] == 2, planned.text
+    # The one that learned from all of them is not scored.
+    assert planned.jobs["evaluate"] == 1
+
+
+@pytest.mark.parametrize(
+    ("annotated", "target", "said"),
+    [
+        (0, f"keysteps/whitened/meanfield@labelled.n=all/{PLACE}/segments.csv", "0 of 6 videos are annotated"),
+        (2, f"keysteps/whitened/meanfield@labelled.n=3/{PLACE}/segments.csv", "but 2 of 6 videos are annotated"),
+        (6, f"keysteps/whitened/meanfield@labelled.n=all/{PLACE}/segments.csv", "there is nothing to do"),
+        (2, f"scores/whitened/meanfield@labelled.n=all/{PLACE}.csv", "none is left to score"),
+        (2, f"scores/none/uniform@labelled.n=1/{PLACE}.csv", "unknown key 'labelled.n'"),
+    ],
+)
+def test_too_few_or_too_many_labels_end_in_one_line(
+    fresh: Checkout, configured: Callable[[str], str], annotated: int, target: str, said: str
+) -> None:
+    write(fresh.path, annotated)
+    assert said in fresh.plan(f"results/{target}", more=[configured(CONFIGURATION)]).mistake
