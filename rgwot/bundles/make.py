@@ -12,7 +12,7 @@ import numpy as np
 
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, PROCEDURE_FILE, bundle_bytes, packed
 from rgwot.config.experiments import split_id
-from rgwot.config.methods import DECODERS, clustering
+from rgwot.config.methods import clustering
 from rgwot.config.settings import Settings
 from rgwot.embedding.interface import EmbeddedTask, EmbedVideo, Fitted
 from rgwot.features.index import common_attributes, open_stores
