@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 from collections import Counter
 from collections.abc import Mapping
@@ -136,7 +137,8 @@ def segment_table(annotations: Mapping[str, Annotation]) -> pd.DataFrame:
     named = table[table["name"] != ""]
     names = {step: Counter(spelt).most_common(1)[0][0] for step, spelt in named.groupby("step")["name"]}
     first = table.sort_values(["video", "start_s"], kind="stable")["step"].drop_duplicates().tolist()
-    steps = [*sorted(step for step in first if not isinstance(step, str)), *(one for one in first if isinstance(one, str))]
+    # A stable sort leaves names, which have no id, as they are.
+    steps = sorted(first, key=lambda step: math.inf if isinstance(step, str) else step)
     numbers = {step: number for number, step in enumerate(steps, 1)}
     name = [names.get(step, "") for step in table["step"]]
     table = table.assign(key_step=table["step"].map(numbers), name=name)[columns]
