@@ -15,10 +15,20 @@ from rgwot.embedding.arrays import scales_differ
 from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo
 from rgwot.evaluation.metrics import adjusted_rand_score
 from rgwot.keysteps import collapse
-from rgwot.keysteps.extended import HINT, KEEPS, NUMBERS, SAME_ORDER, choose_share, extended, largest_share, renumbered
+from rgwot.keysteps.extended import (
+    HINT,
+    KEEPS,
+    NUMBERS,
+    SAME_ORDER,
+    choose_share,
+    explained_share,
+    extended,
+    largest_share,
+    renumbered,
+)
 from rgwot.keysteps.fuzzy_cmeans import direction_eigenvalue
 from rgwot.keysteps.graphcut import INSTEAD
-from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Decode, Decoded, Frames, Given, Learned, Predict
+from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Decode, Decoded, Frames, Given, Learned, Predict, directions
 from rgwot.keysteps.ordering import KeySteps, Order, generator_for, procedure_of, video_order
 from rgwot.keysteps.settings import KeyStepSettings, MeanfieldSettings, resolved_K
 from rgwot.runtime.errors import RgwotError
@@ -197,6 +207,8 @@ def find_key_steps(
     )
     kept = {name: len(np.unique(steps[steps > 0])) for name, steps in key_steps["task"].items()}
     share = float(np.mean(np.concatenate(list(key_steps["task"].values())) == 0))
+    if given is None:
+        facts["equal_segments"] = _equal_segments(task, labels, K)
     warnings = doubts(K, kept, share, facts["second_seed"], choices.get("time"), task.scales)
     if "instead_of" in facts.get("graph_cut", {}):
         warnings.append(INSTEAD)
@@ -342,6 +354,15 @@ def _cluster_task(
     whole = collapse.combine([made.cause, applied.cause])
     facts |= {**collapse.marks(whole), "held_out": applied.facts()}
     return labels | split_by_video(new, applied.labels), whole, facts, made.decoded.learned
+
+
+def _equal_segments(task: EmbeddedTask, labels: Mapping[str, NDArray[np.int64]], K: int) -> float:
+    """Return the J of K equal segments relative to that of the labels; 0 where that is not positive."""
+    lengths = [len(video.time_s) for video in task.videos.values()]
+    x = directions(np.concatenate([video.embedding for video in task.videos.values()]))
+    equal = np.concatenate([np.arange(length) * K // length for length in lengths])
+    explained = explained_share(x, np.concatenate([labels[name] for name in task.videos]), lengths)
+    return explained_share(x, equal, lengths) / explained if explained > 0 else 0.0
 
 
 def _with_given(video: EmbeddedVideo, given: Given, name: str) -> EmbeddedVideo:

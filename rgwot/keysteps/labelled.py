@@ -1,4 +1,4 @@
-"""Key steps that a few annotated videos teach: what takes the place of a decoder where there are labels (methods 5.9).
+"""Key steps that a few annotated videos teach: what takes the place of a decoder where there are labels (methods 5.10).
 
 Which segmentation is meant, of several that the samples support equally well, only people know. Two voices are heard.
 Classifiers are trained on the samples that people labelled, and again on what they then say of all samples, the labels

@@ -47,7 +47,7 @@ class KeyStepSettings(NumberSettings):
 
 
 class LabelledSettings(Block):
-    """Key steps that people annotated in some videos and that teach the others (methods 5.9)."""
+    """Key steps that people annotated in some videos and that teach the others (methods 5.10)."""
 
     BLOCK: ClassVar[str] = "labelled"
 

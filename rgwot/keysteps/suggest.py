@@ -1,4 +1,4 @@
-"""Which videos are worth annotating first (methods 5.9)."""
+"""Which videos are worth annotating first (methods 5.10)."""
 
 from __future__ import annotations
 

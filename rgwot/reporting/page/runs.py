@@ -65,6 +65,10 @@ class ShownRun(NamedTuple):
     time: str
 
 
+#: Order alone may be behind an answer where equal segments explain this share of what it explains.
+ORDER_ALONE = 2 / 3
+
+
 def answer_kind(run: Run) -> str:
     """Say what kind of answer a run is: ``annotated`` (the truth itself), ``trivial``, ``untrained`` or ``trained``."""
     decoder, family = split_id(run.decoder)[0], FAMILIES.get(split_id(run.method)[0])
@@ -121,11 +125,25 @@ def read_run(
             *_taught(taught),
             *(as_sentence(warning) for warning in warnings if warning.startswith("decode.")),
         ],
-        "warnings": [as_sentence(one) for one in warnings if not one.startswith("decode.")],
+        "warnings": [
+            *(as_sentence(one) for one in warnings if not one.startswith("decode.")),
+            *_order_alone(diagnostics),
+        ],
         "view": bool(view),
     }
     body = _body(own, orders, procedures, videos)
     return ShownRun(run, facts, body, view, procedures, learned, known, time_in_words(diagnostics))
+
+
+def _order_alone(diagnostics: Mapping[str, Any]) -> list[str]:
+    """Say that order alone may be behind an answer, where equal segments explain nearly as much of the features."""
+    share = diagnostics.get("task", {}).get("equal_segments") or 0.0
+    if share < ORDER_ALONE:
+        return []
+    return [
+        f"{in_words(diagnostics['K']).capitalize()} equal segments of each video explain {share:.0%} of what this answer "
+        "explains of the features: the order of the steps alone may be behind it."
+    ]
 
 
 def _taught(taught: Mapping[str, Any]) -> list[str]:
