@@ -140,9 +140,10 @@ def _order_alone(diagnostics: Mapping[str, Any]) -> list[str]:
     share = diagnostics.get("task", {}).get("equal_segments") or 0.0
     if share < ORDER_ALONE:
         return []
+    K = in_words(diagnostics["K"]).capitalize()
     return [
-        f"{in_words(diagnostics['K']).capitalize()} equal segments of each video explain {share:.0%} of what this answer "
-        "explains of the features: the order of the steps alone may be behind it."
+        f"{K} equal segments of each video explain {share:.0%} of what this answer explains of the features: the order "
+        "of the steps alone may be behind it."
     ]
 
 
