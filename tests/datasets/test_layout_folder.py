@@ -30,6 +30,20 @@ def test_folder_with_annotations_that_fit_no_video(tmp_path: Path) -> None:
         find("mine", "folder", tmp_path).of("tea")
 
 
+@pytest.mark.parametrize("layout", ["folder", "features"])
+@pytest.mark.parametrize(
+    ("one", "other"), [("v3.csv", "v3.eaf"), ("v3.boris", "v3.csv"), ("annotations/v3.csv", "v3.csv")]
+)
+def test_two_annotations_of_a_video_are_an_error_that_names_both(
+    tmp_path: Path, layout: str, one: str, other: str
+) -> None:
+    touch(tmp_path, f"tea/v3.{'mp4' if layout == 'folder' else 'npy'}", f"tea/{one}", f"tea/{other}")
+    with pytest.raises(RgwotError) as caught:
+        find("mine", layout, tmp_path).of("tea")
+    assert f"tea/{one} and tea/{other}" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 def test_folder_with_a_name_that_cannot_be_a_task(tmp_path: Path) -> None:
     touch(tmp_path, "make tea/a.mp4")
     with pytest.raises(RgwotError, match="cannot be a task id.*rename"):

@@ -16,6 +16,7 @@ from rgwot.config.methods import DecodeSettings
 from rgwot.config.settings import Settings
 from rgwot.datasets.manifest import write_manifest
 from rgwot.embedding.interface import EmbeddedVideo
+from rgwot.keysteps.settings import LabelledSettings
 from rgwot.paths import Run, Tree
 from rgwot.records import read_annotations, read_manifest
 from rgwot.reporting.page.pictures import write_strips
@@ -30,6 +31,7 @@ SECONDS = 6
 FPS = 5
 STEPS = ("pour water", "stir", "drink it all")
 SETTINGS = Settings(decode=DecodeSettings(K=4, restarts=1))
+TAUGHT = "kmeans@labelled.n=all"
 #: Segments (start, end, step) of every video in turn, seconds.
 PLANS = (
     ((0.5, 1.7, 1), (2.0, 3.4, 2), (4.0, 5.5, 3)),
@@ -72,18 +74,33 @@ def make_task(
     task: str = "tea",
     steps: Sequence[str] = STEPS,
     annotated: bool = True,
+    taught: int = 0,
 ) -> Task:
-    """Write videos and everything that the stages make of them, besides features and models."""
+    """Write videos and everything that the stages make of them, besides features and models.
+
+    ``taught`` videos have annotations that the first result learned from, the others none.
+    """
     made = Task(folder, task)
     tree, root = made.tree, made.root
     (root / task).mkdir(parents=True)
-    for name, plan in zip(names, PLANS * len(names), strict=False):
+    for place, (name, plan) in enumerate(zip(names, PLANS * len(names), strict=False)):
         write_video(root / task / f"{name}.mp4", SECONDS * 30, size=(160, 120))
-        if annotated:
+        if place < taught or (annotated and not taught):
             rows = "".join(f"{start},{end},{step} {steps[step - 1]}\n" for start, end, step in plan)
             (root / task / f"{name}.csv").write_text(rows, encoding="utf-8")
     write_manifest("mine", task, root, "folder", {}, tree.at(paths.MANIFEST), tree.at(paths.ANNOTATIONS), "fail")
     write_strips(tree.at(paths.MANIFEST), root, tree.at(paths.STRIPS))
+    if taught:
+        run, embeddings = Run("raw", TAUGHT, 0), tree.at(paths.EMBEDDINGS, Run("raw", TAUGHT, 0))
+        write_embeddings(embeddings, tree, 0.5, 0)
+        settings = SETTINGS.model_copy(update={"labelled": LabelledSettings(n="all")})
+        decode(embeddings, tree.keysteps(run), "kmeans", settings, 0, annotations_csv=tree.at(paths.ANNOTATIONS))
+        segments, view = tree.at(paths.SEGMENTS, run), tree.at(paths.VIEW, run)
+        write_view(
+            embeddings, segments, tree.at(paths.MANIFEST), root, view, SETTINGS, 0, trained=False, to_annotate=True
+        )
+        made.runs.append(run)
+        return made
     for method, decoder, noise in (("rgwot", "graphcut", 0.2), ("raw", "kmeans", 0.9)):
         for seed in (0, 1):
             run = Run(method, decoder, seed)

@@ -100,6 +100,51 @@ def test_borders_cuts_and_other_key_steps_of_one_video(open_page: Window) -> Non
     assert window.errors == []
 
 
+def test_a_video_is_edited_while_it_plays(open_page: Window) -> None:
+    window, found = open_page, rows(open_page)
+    at = next(at for at, (_, _, step) in enumerate(found[1:-1], 1) if step)
+    start, end, step = found[at]
+    now = "(playing.element.currentTime - playing.origin)"
+
+    def stop(seconds: float) -> None:
+        window.run(f"playing.element.pause(); playing.element.currentTime = playing.origin + {seconds}")
+        window.wait_for(f"Math.abs(fix.chosen.at - {1000 * seconds}) < 20", timeout_s=10)
+
+    # What is on is chosen while it plays, whatever was chosen before.
+    window.run(f"choose(0, {1000 * start}); act('edit-play')")
+    window.wait_for(f"playing && {now} > {start} && !playing.element.paused", timeout_s=20)
+    window.wait_for(f"fix.chosen.at > {1000 * start} + 50", timeout_s=20)
+    window.press("p") if window.get("player.contains(document.activeElement)") else window.run("act('edit-play')")
+    assert window.get("playing.element.paused")
+    # The border that is nearer comes to where the video stands, from either side of it.
+    late, early = start + 0.2, end - 0.2
+    stop(late)
+    window.click_on("#edit-border")
+    assert rows(window)[at][0] == pytest.approx(late, abs=0.02)
+    assert rows(window)[at - 1][1] == rows(window)[at][0]
+    stop(early)
+    window.run("byId('player').querySelector('video').focus()")
+    window.press("b")
+    assert rows(window)[at] == [pytest.approx(late, abs=0.02), pytest.approx(early, abs=0.02), step]
+    assert rows(window)[at + 1][0] == rows(window)[at][1]
+    # A cut is made where the video stands; a click on a segment puts it there.
+    stop((late + early) / 2)
+    window.click_on("#edit-cut")
+    assert rows(window)[at][1] == pytest.approx((late + early) / 2, abs=0.02)
+    window.click_on(segment(0, at + 1))
+    chosen = window.get("fix.chosen.at")
+    window.wait_for(f"Math.abs({now} * 1000 - {chosen}) < 20", timeout_s=10)
+    assert window.get("fix.chosen.index") == at + 1
+    # Another video that plays is not edited any more once a segment of this one is chosen.
+    window.run("playFrom(1, 0.5)")
+    window.wait_for("fix.chosen.video === 1", timeout_s=20)
+    window.click_on(segment(0, at))
+    window.wait_for("playing.element.paused", timeout_s=10)
+    window.frames(10)
+    assert window.get("fix.chosen.video") == 0
+    assert window.errors == []
+
+
 def test_edits_stay_in_the_browser_until_they_are_taken_back(open_page: Window, page: Path) -> None:
     window, found = open_page, rows(open_page)
     at = next(at for at, (_, _, step) in enumerate(found) if step)
@@ -133,7 +178,8 @@ def test_the_annotation_of_a_video_is_read_beside_it(browser: Browser, tmp_path:
     at = next(at for at, (_, _, step) in enumerate(rows(window)) if step == third)
     cut(window, at, 0.5)
     window.click_on("#edit-none")
-    wanted = [(start, end, HOSTILE if step in (one, other) else str(step)) for start, end, step in rows(window) if step]
+    called = {0: "", one: HOSTILE, other: HOSTILE}
+    wanted = [(start, end, called.get(step, f"key step {step}")) for start, end, step in rows(window)]
     file = window.download('.card[data-video="0"] .save', tmp_path)
     assert file.name == "first.csv"
     # Read as the layout `folder` reads it.
@@ -142,12 +188,24 @@ def test_the_annotation_of_a_video_is_read_beside_it(browser: Browser, tmp_path:
     write_video(root / "tea" / "first.mp4", SECONDS * 30, size=(160, 120))
     (root / "tea" / "first.csv").write_bytes(file.read_bytes())
     write_manifest("mine", "tea", root, "folder", {}, tmp_path / "m.csv", tmp_path / "a.csv", "fail")
-    table = read_annotations(tmp_path / "a.csv")
+    # Throughout: what is no key step was annotated as background.
+    table = read_annotations(tmp_path / "a.csv", background=True).sort_values("start_s")
     assert [tuple(row) for row in table[["start_s", "end_s", "name"]].to_numpy().tolist()] == wanted
+    assert (table["key_step"] == 0).tolist() == [name == "" for *_, name in wanted]
+    assert table["start_s"].iloc[0] == 0
+    assert table["end_s"].iloc[-1] == SECONDS
+    told = window.get("byId('edit-status').textContent")
+    assert "tea/first.mp4" in told
+    assert "rgwot run first" in told
+    # Features in a .csv would be overwritten.
+    window.run("DATA.videos[0].path = 'tea/first.csv'; refreshCards(); document.querySelector('.card .save').click()")
+    assert "folder annotations" in window.get("byId('edit-status').textContent")
     window.run(f"rename(0, {one}, '-'); rename(0, {other}, '-'); namesChanged()")
     text = window.get("annotationOf(0)")
     assert HOSTILE not in text
-    assert len(text.splitlines()) == 1 + sum(label != HOSTILE for _, _, label in wanted)
+    assert [line.split(",")[2] for line in text.splitlines()[1:]] == [
+        "-" if name in ("", HOSTILE) else name for *_, name in wanted
+    ]
     assert window.errors == []
     window.run("localStorage.clear()")
 

@@ -18,4 +18,5 @@ with stage(snakemake, "view") as job:
         job.settings,
         job.seed,
         family_of(snakemake.wildcards.method).trained,
+        to_annotate=True,
     )

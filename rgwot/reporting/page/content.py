@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ from scipy.optimize import linear_sum_assignment
 from rgwot import __version__, paths
 from rgwot.columns import CELL
 from rgwot.config.experiments import split_id
+from rgwot.datasets.names import stem_of
 from rgwot.evaluation.agreement import Agreement
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.keysteps.decode import SAME, seeds_differ
@@ -53,6 +55,7 @@ from rgwot.reporting.page.runs import (
     read_run,
     seeds_agree,
 )
+from rgwot.reporting.suggest import export_command
 from rgwot.reporting.tables.metrics import metrics_of
 from rgwot.reporting.tables.printed import PRINTED_RULE
 from rgwot.reporting.tables.scores import summarise
@@ -71,7 +74,7 @@ PROTOCOLS_IN_WORDS = (
 )
 
 
-def ranking(run: Run, scores: Mapping[str, Any] | None, annotated: bool) -> tuple[str, list[str]]:
+def ranking(run: Run, scores: Mapping[str, Any] | None, annotated: bool, taught: bool = False) -> tuple[str, list[str]]:
     """Say under which protocols a result is above the trivial baselines of its page, F1 with background.
 
     ``scores`` are those of `rgwot.reporting.page.content.read_task_scores`. A result is compared by its own seed, a
@@ -84,6 +87,9 @@ def ranking(run: Run, scores: Mapping[str, Any] | None, annotated: bool) -> tupl
         (row for row in rows if (row["method"], row["decoder"]) == (run.method, run.decoder)), {}
     )
     values = next((one["value"] for one in own.get("seeds", []) if one["seed"] == run.seed), None)
+    if taught and values is None:
+        why = "Not scored, because it learned from every annotated video."
+        return why, [why]
     if not annotated or values is None:
         lacking = "Not scored" if annotated else "Nothing is annotated"
         why = f"{lacking}, so nothing here says whether these key steps are the right ones."
@@ -209,7 +215,7 @@ def gather(
     ]
     pictures, facts = [], []
     for place, (one, colour, more) in enumerate(zip(shown, _colours(agreements, shown), doubted, strict=True)):
-        in_short, sentences = ranking(one.run, scores, len(annotations) > 0)
+        in_short, sentences = ranking(one.run, scores, len(annotations) > 0, taught=bool(one.facts["given"]))
         same = seeds_agree(one.run, runs, agreed) if one.procedure is not None else None
         # Of seeds that hardly agree the first view says so.
         warned = [same[1]] if same and same[0] < SAME else []
@@ -218,7 +224,7 @@ def gather(
         warnings = [*one.facts["warnings"], *more]
         facts.append({**one.facts, "colour": colour, "ranking": sentences, "in_short": in_short, "warnings": warnings})
         if one.procedure is not None:
-            pictures.append(picture(place, *one.procedure, videos, warned, any(strips)))
+            pictures.append(picture(place, *one.procedure, videos, warned, any(strips), one.facts["given"]))
     data = {
         "dataset": tree.dataset,
         "task": tree.task,
@@ -243,7 +249,21 @@ def gather(
         "scores": scores,
         "groups": shown_groups(tree, runs, groups),
     }
+    if following := _worth_annotating(tree, shown, manifest):
+        data["next"] = following
     return Content(data, shown, pictures, compared(agreements), strips)
+
+
+def _worth_annotating(tree: Tree, shown: Sequence[ShownRun], manifest: pd.DataFrame) -> list[str]:
+    """Return the sentence on the videos worth annotating next, by the first result that says so, and the command."""
+    annotated = set(manifest.loc[manifest["status"] == "ok", "video"])
+    for run in shown:
+        videos = [video for video in json.loads(run.view or "{}").get("next", []) if video not in annotated]
+        if videos:
+            names = [stem_of(video) for video in videos]
+            command = export_command(tree.keysteps(run.run).as_posix(), names)
+            return [f"Worth annotating next: {join_words(names)}", command]
+    return []
 
 
 def _colours(agreements: Mapping[tuple[int, int], Comparison], shown: Sequence[ShownRun]) -> list[dict[str, int]]:
@@ -288,8 +308,9 @@ def _cut_short(shown: Sequence[ShownRun], videos: Sequence[Mapping[str, Any]]) -
 
 def _other_number(shown: Sequence[ShownRun], annotations: pd.DataFrame) -> list[str]:
     """Say once that the number of key steps sought is not that of the annotated ones."""
-    known, sought = annotations["key_step"].nunique(), shown[0].facts["K"]
-    if not known or not isinstance(sought, int) or sought == known or shown[0].facts["kind"] == ANNOTATED:
+    known, first = annotations["key_step"].nunique(), shown[0].facts
+    sought = first["K"]
+    if not known or not isinstance(sought, int) or sought == known or first["given"] or first["kind"] == ANNOTATED:
         return []
     return [f"{sought} key steps were looked for, {known} are annotated; K: gt under decode looks for as many."]
 

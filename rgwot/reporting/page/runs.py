@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations, product
 from pathlib import Path
@@ -96,7 +96,7 @@ def read_run(
     own = segments[segments["scope"] == "task"]
     result = result_id(segments)
     typed = names.get(str(run))
-    taught = diagnostics.get("labelled", {})
+    given = list(diagnostics.get("labelled", {}).get("videos", []))
     known = label_names(diagnostics) | names_of(names, str(run), segments)
     view, kind = _view(tree.at(paths.VIEW, run), result) if viewed else "", answer_kind(run)
     warnings = diagnostics.get("warnings", [])
@@ -105,7 +105,7 @@ def read_run(
         learned = read_procedure(tree.at(paths.PROCEDURE, run)), read_deviation_list(tree.at(paths.DEVIATIONS, run))
     # Where annotated videos taught, key steps are those that people annotated.
     same = {step: step for step in sorted(set(annotations["key_step"]))}
-    matched = same if taught else match_to_steps(videos[videos["status"] == "ok"], annotations, own)
+    matched = same if given else match_to_steps(videos[videos["status"] == "ok"], annotations, own)
     facts = {
         "id": str(run),
         **asdict(run),
@@ -113,16 +113,16 @@ def read_run(
         "K": diagnostics.get("K"),
         "steps": sorted({int(step) for step in own["key_step"]} - {0}),
         "result": result,
-        "names": {str(step): name for step, name in known.items()},
+        "names": _keyed(known),
         # Names of an earlier result are not used; the person who typed them should know.
         "stale": sorted(typed.names.values()) if typed is not None and typed.result != result else [],
-        "given": list(taught.get("videos", [])),
+        "given": given,
+        **({"taught": _taught(given), "labels": _keyed(label_names(diagnostics))} if given else {}),
         "match": {str(step): to for step, to in matched.items()},
         "degenerate": bool(diagnostics.get("degenerate", False)),
         # What takes knowing the settings is said with them.
         "words": [
             *(["The annotations themselves."] if kind == ANNOTATED else soundness(diagnostics, kind == "trivial")),
-            *_taught(taught),
             *(as_sentence(warning) for warning in warnings if warning.startswith("decode.")),
         ],
         "warnings": [
@@ -147,14 +147,15 @@ def _order_alone(diagnostics: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _taught(taught: Mapping[str, Any]) -> list[str]:
-    """Return what a page says of the annotated videos that a result learned from, if any."""
-    videos = taught.get("videos", [])
-    if not videos:
-        return []
+def _taught(videos: Sequence[str]) -> str:
+    """Return what a page says of the annotated videos that a result learned from."""
     number = f"{in_words(len(videos))} annotated video{'s' if len(videos) > 1 else ''}"
     named = f": {join_words([stem_of(video) for video in videos])}" if len(videos) <= NAMED else ""
-    return [f"Learned from {number}, whose segments stay as they are{named}."]
+    return f"Learned from {number}, whose segments stay as they are{named}."
+
+
+def _keyed(names: Mapping[int, str]) -> dict[str, str]:
+    return {str(step): name for step, name in names.items()}
 
 
 def _view(path: Path, result: str) -> str:
@@ -315,11 +316,13 @@ def picture(
     videos: Sequence[Mapping[str, Any]],
     warnings: Sequence[str] = (),
     pictures: bool = True,
+    given: Collection[str] = (),
 ) -> Picture:
     """Return what the page shows of a procedure.
 
     ``videos`` are those of `rgwot.reporting.page.content.Content`, ``warnings`` sentences that
-    come before its notes; ``pictures`` leaves room for frames.
+    come before its notes; ``pictures`` leaves room for frames. Videos ``given`` are marked: they were annotated, and
+    the result learned from them.
     """
     edges = {(edge.before, edge.after): edge for edge in procedure.edges}
     # Without any order, arrows from start and to end would say nothing.
@@ -348,7 +351,7 @@ def picture(
             for drawing in drawings
             for arrow in drawing.arrows
         },
-        _lines(procedure, deviations, videos),
+        _lines(procedure, deviations, videos, given),
     )
 
 
@@ -389,7 +392,10 @@ def held(edges: Sequence[Edge]) -> dict[str, str]:
 
 
 def _lines(
-    procedure: Procedure, deviations: Sequence[Deviation], videos: Sequence[Mapping[str, Any]]
+    procedure: Procedure,
+    deviations: Sequence[Deviation],
+    videos: Sequence[Mapping[str, Any]],
+    given: Collection[str],
 ) -> list[dict[str, Any]]:
     lines, said = [], DEVIATION_WORDS | {"missing": "left out, due about"}
     for place, video in enumerate(videos):
@@ -403,8 +409,8 @@ def _lines(
             [(one, said[one.kind], moment(one.start_s)) for one in own if (one in first) is chosen]
             for chosen in (True, False)
         )
-        typical = video["id"] == procedure.typical_video
-        lines.append({"place": place, "name": video["name"], "typical": typical, "moments": moments, "others": others})
+        marks = {"typical": video["id"] == procedure.typical_video, "given": video["id"] in given}
+        lines.append({"place": place, "name": video["name"], **marks, "moments": moments, "others": others})
     return lines
 
 

@@ -29,6 +29,7 @@ from rgwot.reporting.figures.tsne import embed_2d
 from rgwot.reporting.figures.videos import evenly
 from rgwot.reporting.names import result_id
 from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, has_pictures, read_pictures, strip_times
+from rgwot.reporting.suggest import suggested
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_text
 from rgwot.runtime.progress import with_progress
@@ -80,16 +81,20 @@ def write_view(
     settings: Settings,
     seed: int,
     trained: bool,
+    *,
+    to_annotate: bool = False,
 ) -> None:
     """Write what the page shows of the embeddings of one run.
 
     The file has ``result`` (which key steps it belongs to), ``typical`` (frames), ``tree`` (of key steps, methods
     5.16) and, if an encoder was ``trained``, ``points`` (embeddings in the plane) and ``alignments`` (transport
     plans). Of the segments those of scope ``task`` count, of the settings the block ``ot`` is read; ``seed`` sets
-    the layout in the plane and the start of the tree, which knows nothing of the result's key steps. Segments that
-    do not belong to the embeddings are refused.
+    the layout in the plane and the start of the tree, which knows nothing of the result's key steps. With
+    ``to_annotate``, and unless every video is annotated, there is ``next``, too: the videos that are worth annotating
+    next. Segments that do not belong to the embeddings are refused.
     """
-    embedded = read_embeddings(embeddings_zarr).videos
+    stored = read_embeddings(embeddings_zarr)
+    embedded = stored.videos
     segments = read_segments(segments_csv)
     task = segments[segments["scope"] == "task"]
     videos: dict[str, Samples] = {}
@@ -105,13 +110,15 @@ def write_view(
     # Frames are decoded by another process, so one of both waits for little.
     with ThreadPoolExecutor(1) as reading:
         typical = reading.submit(_with_pictures, typical_frames(videos), manifest, Path(root))
-        content = {
+        content: dict[str, Any] = {
             "result": result_id(segments),
             "points": _points(videos, seed) if trained else None,
             "alignments": align_pairs(embedded, settings.ot) if trained and len(embedded) > 1 else None,
             "tree": tree_of(embedded, seed),
             "typical": typical.result(),
         }
+        if to_annotate and (following := suggested(stored, manifest, segments, seed)):
+            content["next"] = following
     write_text(json.dumps(content, allow_nan=False), output_json)
 
 

@@ -92,11 +92,14 @@ function segmentsOf(video, run) {
 /** The annotated step that a found one is matched to over all videos: a number, 0 for background, or nothing. */
 const matchOf = (run, step) => factsOf(run).match[step];
 
+/** Whether a result learned from annotated videos: its key steps are annotated ones, by number and by name. */
+const isTaught = (run) => run >= 0 && factsOf(run).given.length > 0;
+
 /** Classes that colour a step: where there are annotations, one colour means one annotated step everywhere. */
 function lookOf(run, step) {
   const own = sameStep(run, step);
   // What a method itself calls background is no key step.
-  const index = run < 0 || own === 0 ? own : ANNOTATED ? matchOf(run, own) : placeOf(run, own);
+  const index = run < 0 || own === 0 || isTaught(run) ? own : ANNOTATED ? matchOf(run, own) : placeOf(run, own);
   if (index === undefined) return ["step", "none"];
   return index === 0 ? ["step", "s0"] : lookAt(index);
 }

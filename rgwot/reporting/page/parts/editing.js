@@ -69,8 +69,46 @@ function choose(video, at) {
 
 const chosenRow = () => rowsOf(fix.chosen.video)[fix.chosen.index];
 
+/** What is on in the player, as long as it plays: the video, and the time in milliseconds. */
+function onNow() {
+  if (!playing || !playing.element.isConnected || playing.element.paused) return null;
+  return { video: playing.video, at: ms(playing.element.currentTime - playing.origin) };
+}
+
+/** Choose what is on in the player; of a paused one where it was put, if its video is the chosen one. */
+function follow() {
+  if (!playing || !fixing()) return;
+  const before = fix.chosen;
+  if (playing.element.paused && (!before || before.video !== playing.video)) return;
+  choose(playing.video, ms(playing.element.currentTime - playing.origin));
+  drawEditing();
+  const { chosen } = fix;
+  if (!chosen || !before || chosen.video !== before.video || chosen.index !== before.index) showChosen();
+}
+
+/** Put the player where a segment is chosen, so that it shows what is cut. */
+function halt({ video, at }) {
+  if (!playing) return;
+  playing.element.pause();
+  if (playing.video === video) playing.element.currentTime = playing.origin + at / 1000;
+}
+
+/** Do something with the chosen segment: while a video plays, with the one that is on. */
+function act(action) {
+  const now = onNow();
+  if (now) choose(now.video, now.at);
+  if (fix.chosen) ACTIONS[action]();
+}
+
+/** Move the nearer border of the chosen segment to where it was clicked, or to what is on. */
+function borderHere() {
+  const { at } = fix.chosen;
+  const [start, end] = chosenRow();
+  if (at > start) moveBorder(at - start < end - at ? "start" : "end", at, at);
+}
+
 /** Move a border of the chosen segment: what is beyond it gets or gives the time. Moved again at once, it is one edit. */
-function moveBorder(side, to) {
+function moveBorder(side, to, at = null) {
   const { video, index } = fix.chosen;
   const rows = rowsOf(video);
   const [start, end, step] = rows[index];
@@ -87,7 +125,7 @@ function moveBorder(side, to) {
   }
   const own = side === "end" ? [start, time, step] : [time, end, step];
   const kept = [...before, own, ...after].filter(([first, till]) => first < till);
-  edit(video, kept, (own[0] + own[1]) / 2, `${side} ${video} ${side === "end" ? start : end}`);
+  edit(video, kept, at ?? (own[0] + own[1]) / 2, `${side} ${video} ${side === "end" ? start : end}`);
 }
 
 /** Give the chosen segment to a key step; 0 is none. */
@@ -112,14 +150,16 @@ function tellEditing(text) {
 const ACTIONS = {
   "edit-give": () => giveTo(Number(byId("edit-other").value)),
   "edit-none": () => giveTo(0),
+  "edit-border": borderHere,
   "edit-cut": cutChosen,
+  "edit-play": () => (onNow() ? playing.element.pause() : playFrom(fix.chosen.video, fix.chosen.at / 1000)),
   "edit-start-earlier": () => moveBorder("start", chosenRow()[0] - NUDGE_MS),
   "edit-start-later": () => moveBorder("start", chosenRow()[0] + NUDGE_MS),
   "edit-end-earlier": () => moveBorder("end", chosenRow()[1] - NUDGE_MS),
   "edit-end-later": () => moveBorder("end", chosenRow()[1] + NUDGE_MS),
 };
 const KEYS = {
-  Delete: "edit-none", Backspace: "edit-none", c: "edit-cut",
+  Delete: "edit-none", Backspace: "edit-none", b: "edit-border", c: "edit-cut", p: "edit-play",
   ",": "edit-end-earlier", ".": "edit-end-later", "<": "edit-start-earlier", ">": "edit-start-later",
 };
 
@@ -137,16 +177,28 @@ function drawEditing() {
     ? `Chosen: ${step ? fullLabel(run, step) : "no key step"}, ${clock(start / 1000, 2)} to ${clock(end / 1000, 2)} of ${DATA.videos[chosen.video].name}; a cut is made at ${clock(chosen.at / 1000, 2)}.`
     : "Nothing chosen: click a segment of this result, or press Enter on it.";
   const others = stepsOf(run).filter((other) => other !== step && sameStep(run, other) === other);
-  const before = byId("edit-other").value;
-  byId("edit-other").replaceChildren(...others.map((other) => make("option", { value: String(other), textContent: fullLabel(run, other) })));
-  if (others.map(String).includes(before)) byId("edit-other").value = before;
+  drawOthers(others.map((other) => [String(other), fullLabel(run, other)]));
   for (const id of Object.keys(ACTIONS)) byId(id).disabled = !chosen;
   byId("edit-give").disabled ||= !others.length;
   byId("edit-none").disabled ||= !step;
   byId("edit-undo").disabled = !undoable.some((one) => one.run === run);
 }
 
-/** The annotation of a video as a person has it: the table that the layout `folder` reads beside the video. */
+/** The key steps that the chosen segment can be given to; a list that stays the same stays open. */
+function drawOthers(others) {
+  const list = byId("edit-other");
+  const told = JSON.stringify(others);
+  if (list.dataset.told === told) return;
+  list.dataset.told = told;
+  const before = list.value;
+  list.replaceChildren(...others.map(([value, textContent]) => make("option", { value, textContent })));
+  if (others.some(([value]) => value === before)) list.value = before;
+}
+
+/**
+ * The annotation of a video as a person has it: the table that the layout `folder` reads beside the video. What is no
+ * key step is background there, so that nothing of the video is left open.
+ */
 function annotationOf(video) {
   const run = state.run;
   const field = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
@@ -154,7 +206,8 @@ function annotationOf(video) {
   const lines = rowsOf(video).flatMap(([start, end, step]) => {
     const own = sameStep(run, step);
     const till = Math.min(end, last);
-    return own && start < till ? [`${start / 1000},${till / 1000},${field(nameOf(run, own) || String(own))}`] : [];
+    const label = own ? nameOf(run, own) || `key step ${own}` : "-";
+    return start < till ? [`${start / 1000},${till / 1000},${field(label)}`] : [];
   });
   return ["start_s,end_s,label", ...lines, ""].join("\n");
 }
@@ -167,7 +220,8 @@ function editRow(at) {
   const save = make("button", { type: "button", className: "save", textContent: "Download annotation", aria: { label: `Download the annotation of ${name}` } });
   save.addEventListener("click", () => {
     download(annotationOf(at), "text/csv", `${name}.csv`);
-    tellEditing(`Downloaded. Put it beside ${path}; the video is annotated then.`);
+    const where = path.toLowerCase().endsWith(".csv") ? "into a folder annotations beside" : "beside";
+    tellEditing(`Downloaded. Put ${name}.csv ${where} ${path}, in place of another annotation of this video; then run \`rgwot run first\`.`);
   });
   const back = make("button", { type: "button", className: "back", textContent: "As it was found", aria: { label: `Undo all edits of ${name}` } });
   back.addEventListener("click", () => edit(at, null, fix.chosen && fix.chosen.video === at ? fix.chosen.at : null));
@@ -197,6 +251,7 @@ function grip(bar, side) {
   let at = null;
   made.addEventListener("pointerdown", (event) => {
     event.preventDefault();
+    if (playing) playing.element.pause();
     made.setPointerCapture(event.pointerId);
     at = old;
   });
@@ -230,6 +285,7 @@ function editedTarget(event) {
 /** Choose the segment of a target; without a pointer its middle is the time. */
 function chooseTarget({ at, segment, seconds }, pointed) {
   choose(at, pointed ? ms(seconds) : ms((segment[0] + segment[1]) / 2));
+  if (fix.chosen) halt(fix.chosen);
   drawEditing();
   showChosen(true);
 }
@@ -239,8 +295,10 @@ function startEditing() {
     refreshCards();
     showChosen();
   });
-  for (const [id, act] of Object.entries(ACTIONS)) byId(id).addEventListener("click", act);
+  for (const id of Object.keys(ACTIONS)) byId(id).addEventListener("click", () => act(id));
   byId("edit-undo").addEventListener("click", takeBack);
+  // What is chosen must not pass while a key step is looked for.
+  for (const kind of ["pointerdown", "keydown"]) byId("edit-other").addEventListener(kind, () => { if (onNow()) playing.element.pause(); });
   // Before a click plays the video.
   cards.addEventListener("click", (event) => {
     const target = editedTarget(event);
@@ -248,20 +306,24 @@ function startEditing() {
     event.stopPropagation();
     chooseTarget(target, event.detail > 0);
   }, true);
-  cards.addEventListener("keydown", (event) => {
-    if (!fixing() || event.altKey || event.metaKey || (event.ctrlKey ? event.key !== "z" : !KEYS[event.key])) return;
-    const target = event.ctrlKey ? null : editedTarget(event);
-    if (!event.ctrlKey && !target) return;
-    event.preventDefault();
-    event.stopPropagation();
-    if (event.ctrlKey) {
-      takeBack();
-      return;
-    }
-    const { chosen } = fix;
-    const row = chosen && chosen.video === target.at ? chosenRow() : null;
-    // What is chosen already keeps the time of the pointer.
-    if (!row || row[0] !== ms(target.segment[0])) chooseTarget(target, false);
-    if (!byId(KEYS[event.key]).disabled) ACTIONS[KEYS[event.key]]();
-  }, true);
+  cards.addEventListener("keydown", editByKey, true);
+  player.addEventListener("keydown", editByKey, true);
+}
+
+/** Edit the segment that has the focus, or the chosen one from within the player. */
+function editByKey(event) {
+  if (!fixing() || event.altKey || event.metaKey || (event.ctrlKey ? event.key !== "z" : !KEYS[event.key])) return;
+  const target = event.ctrlKey ? null : editedTarget(event);
+  if (!event.ctrlKey && !target && !(fix.chosen && player.contains(event.target))) return;
+  event.preventDefault();
+  event.stopPropagation();
+  if (event.ctrlKey) {
+    takeBack();
+    return;
+  }
+  const { chosen } = fix;
+  const row = chosen && target && chosen.video === target.at ? chosenRow() : null;
+  // What is chosen already keeps the time of the pointer; what plays is chosen by that.
+  if (target && !onNow() && (!row || row[0] !== ms(target.segment[0]))) chooseTarget(target, false);
+  if (!byId(KEYS[event.key]).disabled) act(KEYS[event.key]);
 }

@@ -16,6 +16,11 @@ function namesOf(run) {
   return typed.get(run);
 }
 
+/** Names that annotated videos gave to key steps: what is typed goes before them. */
+const labelsOf = (run) => factsOf(run).labels || {};
+/** Names of a run that people typed. */
+const typedOf = (run) => Object.fromEntries(Object.entries(namesOf(run)).filter(([step, name]) => name !== labelsOf(run)[step]));
+
 const nameOf = (run, step) => (run < 0 ? DATA.steps[step] : namesOf(run)[step]) || "";
 /** The key step that one is by its name: those of one name are the first of them, one called "-" is background. */
 function sameStep(run, step) {
@@ -31,7 +36,7 @@ const fullLabel = (run, step) => step === 0 ? "background, says this method" : `
 
 function rename(run, step, text) {
   const names = { ...namesOf(run) };
-  const name = oneLine(text);
+  const name = oneLine(text) || labelsOf(run)[step];
   if (name) names[step] = name;
   else delete names[step];
   keep(run, names);
@@ -62,7 +67,7 @@ function quoted(text) {
 function namesFile() {
   const entries = new Map(Object.entries(DATA.typed).map(([run, entry]) => [run, entry]));
   DATA.runs.forEach((facts, run) => {
-    const names = namesOf(run);
+    const names = typedOf(run);
     if (Object.keys(names).length) entries.set(facts.id, { result: facts.result, names });
     else if (entries.has(facts.id) && entries.get(facts.id).result === facts.result) entries.delete(facts.id);
   });

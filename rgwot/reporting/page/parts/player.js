@@ -34,7 +34,11 @@ function playFrom(video, seconds, from = null) {
     showPlayer(facts, seconds, missing(`${facts.path} is not at hand, or this browser cannot play its format. The page looks for it at ${decodeURI(facts.file)}, seen from its own place.`));
   });
   // An event may still be on its way when the player is closed.
-  element.addEventListener("timeupdate", () => { if (playing && playing.element === element) mark(video, element.currentTime - playing.origin); });
+  element.addEventListener("timeupdate", () => {
+    if (!playing || playing.element !== element) return;
+    mark(video, element.currentTime - playing.origin);
+    follow();
+  });
   element.src = facts.file;
   playing = { video, element, origin: 0 };
   showPlayer(facts, seconds, element);

@@ -68,6 +68,11 @@ function drawSummary() {
   const shownNotices = notices.slice(0, 20).map((text) => make("p", { className: "notice", textContent: text }));
   if (notices.length > 20) shownNotices.push(make("p", { className: "notice", textContent: `and ${notices.length - 20} more` }));
   byId("notices").replaceChildren(...shownNotices);
+  if (DATA.next) {
+    const [said, command] = DATA.next;
+    byId("next").replaceChildren(`${said}, here under Videos, or in ELAN after `, make("code", { textContent: command }));
+    byId("next").hidden = false;
+  }
   byId("made").textContent = `Made by rgwot ${DATA.version}. Everything shown is in this file; only videos are read from beside it.`;
 }
 
@@ -76,6 +81,8 @@ function drawVerdict() {
   byId("warnings").replaceChildren(...facts.warnings.map((text) => make("p", { className: "notice", textContent: text })));
   const names = stepsOf(state.run).filter((step) => nameOf(state.run, step)).length;
   // First what the scores are worth: an answer that did not collapse may still be worse than equal segments.
+  byId("taught").textContent = facts.taught || "";
+  byId("taught").hidden = !facts.taught;
   byId("in-short").textContent = facts.in_short;
   byId("ranking").textContent = facts.ranking.join(" ");
   byId("verdict").textContent = `${facts.words.join(" ")}${names ? ` ${names} of ${stepsOf(state.run).length} key steps have a name.` : ""}`;

@@ -57,15 +57,17 @@ function stepRow(run, step, view, numbers) {
   const tag = chip(run, step, String(step));
   input.addEventListener("input", () => rename(run, step, input.value));
   input.addEventListener("change", () => {
+    input.value = nameOf(run, step);
     byId("names-status").textContent = "Kept in this browser. Download the file to keep it for good.";
     namesChanged();
   });
-  const match = ANNOTATED ? matchOf(run, step) : undefined;
+  const matched = ANNOTATED && !isTaught(run);
+  const match = matched ? matchOf(run, step) : undefined;
   const told = [
     plural(numbers.segments, "segment"),
     `in ${plural(numbers.videos.size, "video")}`,
     `${clock(numbers.seconds, 0)} in all`,
-    ANNOTATED ? (match === undefined ? "matched to no annotated step" : match ? `matched to annotated ${match}: ${DATA.steps[match]}` : "matched to background") : "",
+    matched ? (match === undefined ? "matched to no annotated step" : match ? `matched to annotated ${match}: ${DATA.steps[match]}` : "matched to background") : "",
   ].filter(Boolean).join(", ");
   const frames = view ? typicalOf(run, step) : [];
   return make("article", { className: "keystep", data: { step: String(step) } },

@@ -34,10 +34,17 @@ function makeCards() {
   const usable = DATA.videos.map((video, at) => [video, at]).filter(([video]) => video.status !== "skipped");
   cards.replaceChildren(...usable.map(([video, at]) => make(
     "article", { className: "card", data: { video: String(at) }, aria: { label: video.name } },
-    make("h3", { textContent: video.name }),
+    heading(at),
   )));
   refreshCards();
   decodeAhead(0);
+}
+
+/** The name of a video, and whether the chosen result learned from its annotation. */
+function heading(at) {
+  const { id, name } = DATA.videos[at];
+  const given = factsOf(state.run).given.includes(id);
+  return make("h3", {}, name, ...(given ? [" ", make("span", { className: "badge", textContent: "annotated" })] : []));
 }
 
 /** Decode the strips one by one while nothing else happens: printing waits for no picture. */
@@ -89,7 +96,7 @@ function fill(card) {
   axis.append(ticks(video.duration));
   const facts = `${clock(video.duration)} long, ${Math.round(video.duration * video.fps)} frames at ${Number(video.fps.toFixed(3))} per second${video.status === "unscored" ? "; not scored, no annotation" : ""}${order.length ? "; key steps as they come:" : ""}`;
   card.replaceChildren(
-    make("h3", { textContent: video.name }),
+    heading(at),
     make("p", { className: "hint", textContent: facts }),
     order.length ? chips(state.run, order) : make("p", { className: "hint", textContent: "No key steps in this result." }),
     axis,
@@ -209,7 +216,7 @@ function describe({ at, seconds, run, segment }) {
   if (segment) {
     const [start, end, step] = segment;
     lines.push(fullLabel(run, step));
-    if (run >= 0 && ANNOTATED && step) {
+    if (run >= 0 && ANNOTATED && step && !isTaught(run)) {
       const match = matchOf(run, step);
       lines.push(match === undefined ? "matched to no annotated step" : match === 0 ? "matched to background" : `matched to annotated step ${match}: ${DATA.steps[match]}`);
     }
@@ -289,7 +296,7 @@ function across(own, from, step) {
 function drawLegend() {
   const items = [];
   const entry = (run, step, text) => items.push(chip(run, step, text, "li"));
-  if (ANNOTATED) {
+  if (ANNOTATED && !isTaught(state.run)) {
     for (const step of Object.keys(DATA.steps).map(Number).sort((a, b) => a - b)) {
       const found = stepsOf(state.run).filter((own) => matchOf(state.run, own) === step);
       const also = found.length ? ` = key step ${found.map((own) => (nameOf(state.run, own) ? `${own} (${nameOf(state.run, own)})` : own)).join(", ")}` : "";

@@ -1,0 +1,103 @@
+"""The page of a task where a few annotated videos taught the others."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pytest
+import yaml
+from chromium import WHERE, WITHOUT
+from page_tree import STEPS, TAUGHT, embedded_data, make_task
+from page_window import tab
+
+from rgwot import paths
+from rgwot.paths import Run
+from rgwot.reporting.names import read_names
+from rgwot.reporting.suggest import suggestion
+
+if TYPE_CHECKING:
+    from chromium import Browser
+    from page_tree import Task
+
+RUN = Run("raw", TAUGHT, 0)
+NAMES = ("first", "second", "third", "fourth one", "fifth")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Task:
+    return make_task(tmp_path_factory.mktemp("taught"), NAMES, taught=2)
+
+
+def test_the_page_knows_who_taught_and_who_should_be_next(made: Task) -> None:
+    data = embedded_data(made.page())
+    [facts] = data["runs"]
+    assert facts["given"] == ["first", "second"]
+    assert facts["names"] == {str(step): name for step, name in enumerate(STEPS, 1)}
+    assert "first and second" in facts["taught"]
+    assert facts["match"] == {"1": 1, "2": 2, "3": 3}
+    # The same as on a terminal, of those that nobody annotated.
+    said, command = data["next"]
+    terminal = suggestion(made.tree.keysteps(RUN))
+    assert terminal[0].startswith(said)
+    assert terminal[1].strip() == command
+    words = shlex.split(command)
+    chosen = [word for before, word in zip(words, words[1:], strict=False) if before == "--videos"]
+    assert len(set(chosen)) == 3
+    assert set(chosen) == {"third", "fourth one", "fifth"}
+
+
+def test_videos_annotated_since_are_not_suggested(made: Task, tmp_path: Path) -> None:
+    manifest = made.tree.at(paths.MANIFEST)
+    before = manifest.read_bytes()
+    table = pd.read_csv(manifest)
+    try:
+        table.loc[table["video"] != "fifth", "status"] = "ok"
+        table.to_csv(manifest, index=False)
+        assert embedded_data(made.page())["next"][1].endswith("to_annotate --videos fifth")
+        table["status"] = "ok"
+        table.to_csv(manifest, index=False)
+        assert "next" not in embedded_data(made.page())
+    finally:
+        manifest.write_bytes(before)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(WHERE is None, reason=WITHOUT)
+def test_given_videos_are_marked_and_names_come_from_labels(browser: Browser, made: Task, tmp_path: Path) -> None:
+    window = browser.window()
+    page = made.page()
+    window.open(page)
+    assert "annotated videos" in window.get("byId('taught').innerText")
+    assert "--videos" in window.get("byId('next').innerText")
+    heads = ".procedure .line h3"
+    marked = (
+        "[...document.querySelectorAll('{}')].filter((one) => one.innerText.includes('annotated'))"
+        ".map((one) => one.firstChild.data.trim())"
+    )
+    assert window.get(marked.format(heads)) == ["first", "second"]
+    assert sorted(window.get("[...document.querySelectorAll('.node .name')].map((one) => one.textContent)")) == sorted(
+        STEPS
+    )
+    tab(window, "videos")
+    assert window.get(marked.format(".card h3")) == ["first", "second"]
+    # A key step is the annotated one: there is nothing to match.
+    legend = window.get("[...byId('legend').children].map((one) => one.innerText)")
+    assert [text for text in legend if "background" not in text] == [
+        f"key step {step}: {name}" for step, name in enumerate(STEPS, 1)
+    ]
+    assert window.get("[1, 2, 3].map((step) => lookOf(0, step).join() === lookOf(-1, step).join())") == [True] * 3
+    # What is typed wins, and it alone is in the file; taken away again, the label is back.
+    assert yaml.safe_load(window.get("namesFile()")) is None
+    window.run("rename(0, 2, 'whisk'); namesChanged()")
+    assert window.get("[nameOf(0, 2), nameOf(0, 1)]") == ["whisk", STEPS[0]]
+    file = tmp_path / "tea.yaml"
+    file.write_text(window.get("namesFile()"), encoding="utf-8")
+    assert read_names(file)[str(RUN)].names == {2: "whisk"}
+    assert embedded_data(made.page(file))["runs"][0]["names"]["2"] == "whisk"
+    window.run("rename(0, 2, ''); namesChanged()")
+    assert window.get("nameOf(0, 2)") == STEPS[1]
+    assert window.errors == []
+    window.run("localStorage.clear()")
