@@ -25,7 +25,9 @@ from rgwot.reporting.page.runs import soundness
 
 def shown(steps: list[int], order: tuple[int, ...] = (), **facts: Any) -> Any:
     procedure = (SimpleNamespace(order=order), []) if order else None
-    return SimpleNamespace(facts={"steps": steps, "kind": "untrained", **facts}, procedure=procedure, body={})
+    return SimpleNamespace(
+        facts={"steps": steps, "kind": "untrained", "given": [], **facts}, procedure=procedure, body={}
+    )
 
 
 def test_colours_follow_the_order_and_results_that_agree_have_the_same() -> None:
