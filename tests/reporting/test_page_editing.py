@@ -145,6 +145,38 @@ def test_a_video_is_edited_while_it_plays(open_page: Window) -> None:
     assert window.errors == []
 
 
+def test_a_segment_can_be_of_a_key_step_that_was_not_found(open_page: Window, page: Path) -> None:
+    window = open_page
+    at = next(at for at, (_, _, step) in enumerate(rows(window)) if step)
+    new = max(window.get("stepsOf(0)"), default=0)
+
+    def give(index: int, name: str) -> float:
+        window.click_on(segment(0, index))
+        window.run(f"byId('edit-new').value = {name!r}")
+        window.click_on("#edit-give")
+        return rows(window)[index][2]
+
+    step = give(at, "rinse")
+    assert step > new
+    assert window.get("byId('edit-new').value") == ""
+    # The same name is the same key step, in every video and after the page was opened again.
+    assert give(at + 1, "rinse") == step
+    window.open(page)
+    tab(window, "videos")
+    window.run("byId('editing').open = true")
+    see(window, 0)
+    assert give(at + 2, "wipe") == step + 1
+    assert [line.split(",")[2] for line in window.get("annotationOf(0)").splitlines()[1:]][at : at + 3] == [
+        "rinse",
+        "rinse",
+        "wipe",
+    ]
+    # It has no name to keep for other videos of the result, in which it does not occur.
+    assert "rinse" not in window.get("namesFile()")
+    assert give(at, "-") == 0
+    assert window.errors == []
+
+
 def test_edits_stay_in_the_browser_until_they_are_taken_back(open_page: Window, page: Path) -> None:
     window, found = open_page, rows(open_page)
     at = next(at for at, (_, _, step) in enumerate(found) if step)

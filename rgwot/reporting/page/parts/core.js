@@ -99,7 +99,7 @@ const isTaught = (run) => run >= 0 && factsOf(run).given.length > 0;
 function lookOf(run, step) {
   const own = sameStep(run, step);
   // What a method itself calls background is no key step.
-  const index = run < 0 || own === 0 || isTaught(run) ? own : ANNOTATED ? matchOf(run, own) : placeOf(run, own);
+  const index = run < 0 || own === 0 || isTaught(run) ? own : ANNOTATED ? matchOf(run, own) : placeOf(run, own) ?? own;
   if (index === undefined) return ["step", "none"];
   return index === 0 ? ["step", "s0"] : lookAt(index);
 }

@@ -134,6 +134,28 @@ function giveTo(step) {
   edit(video, rowsOf(video).map(([start, end, own], n) => [start, end, n === index ? step : own]), at);
 }
 
+/** The key steps of a result, and those that a person found besides. */
+const knownSteps = (run) => [...new Set([...stepsOf(run), ...Object.values(editsOf(run)).flat().map(([, , step]) => step)])].filter(Boolean);
+
+/** The key step of a name, a new one where none has it. */
+function stepNamed(name) {
+  const run = state.run;
+  if (name === "-") return 0;
+  const known = knownSteps(run);
+  const same = known.find((step) => nameOf(run, step) === name);
+  if (same) return same;
+  const step = Math.max(0, ...known, ...Object.keys(DATA.steps).map(Number)) + 1;
+  rename(run, step, name);
+  return step;
+}
+
+function giveChosen() {
+  const name = oneLine(byId("edit-new").value);
+  byId("edit-new").value = "";
+  const step = name ? stepNamed(name) : Number(byId("edit-other").value);
+  if (name || step) giveTo(step);
+}
+
 /** Cut the chosen segment where it was clicked: each part can then be given to another key step. */
 function cutChosen() {
   const { video, at } = fix.chosen;
@@ -148,7 +170,7 @@ function tellEditing(text) {
 
 /** What the buttons do with the chosen segment. */
 const ACTIONS = {
-  "edit-give": () => giveTo(Number(byId("edit-other").value)),
+  "edit-give": giveChosen,
   "edit-none": () => giveTo(0),
   "edit-border": borderHere,
   "edit-cut": cutChosen,
@@ -176,10 +198,9 @@ function drawEditing() {
   byId("edit-chosen").textContent = chosen
     ? `Chosen: ${step ? fullLabel(run, step) : "no key step"}, ${clock(start / 1000, 2)} to ${clock(end / 1000, 2)} of ${DATA.videos[chosen.video].name}; a cut is made at ${clock(chosen.at / 1000, 2)}.`
     : "Nothing chosen: click a segment of this result, or press Enter on it.";
-  const others = stepsOf(run).filter((other) => other !== step && sameStep(run, other) === other);
+  const others = knownSteps(run).filter((other) => other !== step && sameStep(run, other) === other);
   drawOthers(others.map((other) => [String(other), fullLabel(run, other)]));
   for (const id of Object.keys(ACTIONS)) byId(id).disabled = !chosen;
-  byId("edit-give").disabled ||= !others.length;
   byId("edit-none").disabled ||= !step;
   byId("edit-undo").disabled = !undoable.some((one) => one.run === run);
 }
@@ -221,7 +242,7 @@ function editRow(at) {
   save.addEventListener("click", () => {
     download(annotationOf(at), "text/csv", `${name}.csv`);
     const where = path.toLowerCase().endsWith(".csv") ? "into a folder annotations beside" : "beside";
-    tellEditing(`Downloaded. Put ${name}.csv ${where} ${path}, in place of another annotation of this video; then run \`rgwot run first\`.`);
+    tellEditing(`Downloaded. Put ${name}.csv ${where} ${path}, and remove other annotations of this video from there; then run \`rgwot run first\`.`);
   });
   const back = make("button", { type: "button", className: "back", textContent: "As it was found", aria: { label: `Undo all edits of ${name}` } });
   back.addEventListener("click", () => edit(at, null, fix.chosen && fix.chosen.video === at ? fix.chosen.at : null));
@@ -298,7 +319,10 @@ function startEditing() {
   for (const id of Object.keys(ACTIONS)) byId(id).addEventListener("click", () => act(id));
   byId("edit-undo").addEventListener("click", takeBack);
   // What is chosen must not pass while a key step is looked for.
-  for (const kind of ["pointerdown", "keydown"]) byId("edit-other").addEventListener(kind, () => { if (onNow()) playing.element.pause(); });
+  for (const id of ["edit-other", "edit-new"]) {
+    for (const kind of ["pointerdown", "keydown"]) byId(id).addEventListener(kind, () => { if (onNow()) playing.element.pause(); });
+  }
+  byId("edit-new").addEventListener("keydown", ({ key }) => { if (key === "Enter") act("edit-give"); });
   // Before a click plays the video.
   cards.addEventListener("click", (event) => {
     const target = editedTarget(event);

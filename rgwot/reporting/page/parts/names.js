@@ -18,8 +18,8 @@ function namesOf(run) {
 
 /** Names that annotated videos gave to key steps: what is typed goes before them. */
 const labelsOf = (run) => factsOf(run).labels || {};
-/** Names of a run that people typed. */
-const typedOf = (run) => Object.fromEntries(Object.entries(namesOf(run)).filter(([step, name]) => name !== labelsOf(run)[step]));
+/** Names of a run's key steps that people typed. */
+const typedOf = (run) => Object.fromEntries(Object.entries(namesOf(run)).filter(([step, name]) => stepsOf(run).includes(Number(step)) && name !== labelsOf(run)[step]));
 
 const nameOf = (run, step) => (run < 0 ? DATA.steps[step] : namesOf(run)[step]) || "";
 /** The key step that one is by its name: those of one name are the first of them, one called "-" is background. */
