@@ -85,12 +85,26 @@ def test_labels_teach_and_the_others_are_scored(fresh: Checkout, configured: Cal
     )
 
 
+@pytest.mark.slow
 def test_a_page_begins_with_what_the_annotated_videos_taught(fresh: Checkout, configured: Callable[[str], str]) -> None:
     write(fresh.path, annotated=2)
-    planned = fresh.plan("results/report/mine/tea.html", more=[configured(CONFIGURATION)])
+    more, page = [configured(CONFIGURATION)], "results/report/mine/tea.html"
+    planned = fresh.plan(page, more=more)
     assert planned.jobs["decode"] == 2, planned.text
     # The one that learned from all of them is not scored.
     assert planned.jobs["evaluate"] == 1
+    made = fresh.snakemake(page, more=more)
+    assert made.returncode == 0, made.text
+    text = (fresh.path / page).read_text(encoding="utf-8")
+    data = json.loads(text.split('<script type="application/json" id="data">')[1].split("</script")[0])
+    assert [facts["given"] for facts in data["runs"]] == [["r0", "r1"], []]
+    command = data["next"][1].split()
+    folder = f"results/keysteps/whitened/meanfield@labelled.n=all/{PLACE}"
+    assert command[:5] == ["rgwot", "export", "elan", folder, "to_annotate"]
+    exported = rgwot(fresh, *command[1:])
+    assert exported.returncode == 0, exported.text
+    assert {file.stem for file in (fresh.path / "to_annotate").glob("*.eaf")} == set(command[6::2])
+    assert not {"r0", "r1"} & set(command)
 
 
 @pytest.mark.parametrize(
