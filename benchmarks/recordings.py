@@ -177,18 +177,21 @@ def video(part: dict[str, str]) -> Task:
     return Task(stores, labels, int(annotated["key_step"].max()), float(stores[0].attributes["fps"]))
 
 
-def embed_and_decode(
-    task: Task, method: str, decoder: str, settings: Settings, seed: int
-) -> tuple[NDArray[np.int64], float]:
-    """Label the samples of a task as the workflow does: labels (T,), and the share of time."""
+def embedded(task: Task, method: str, settings: Settings, seed: int) -> Frames:
+    """Embed the samples of a task as the workflow does."""
     embed = EMBEDDING_KINDS[family_of(method).embedding].bound(settings)(task.stores, seed)
     x = np.concatenate([embed(store).embedding for store in task.stores]).astype(np.float64)
-    lengths, block = tuple(len(store) for store in task.stores), settings.decode
+    return Frames(x, tuple(len(store) for store in task.stores), task.fps)
+
+
+def decoded(frames: Frames, decoder: str, settings: Settings, seed: int) -> tuple[NDArray[np.int64], float]:
+    """Label samples as the workflow does: labels (T,), and the share of time."""
+    block = settings.decode
     share = block.time
     if share == "auto":
-        share, _ = choose_share(x, lengths, block.K, settings.meanfield, seed)
+        share, _ = choose_share(frames.x, frames.lengths, block.K, settings.meanfield, seed)
     run = extended(DECODERS[split_id(decoder)[0]].bound(settings), share, block.surplus)
-    return run(Frames(x, lengths, task.fps), block.K, generator_for(seed)).labels, share
+    return run(frames, block.K, generator_for(seed)).labels, share
 
 
 def first_before(task: Task, seed: int) -> NDArray[np.int64]:
@@ -220,7 +223,7 @@ def answer(task: Task, recipe: str, seed: int, experiments: Experiments) -> dict
         method, decoder = recipe.split("/")
         base, keys = split_id(decoder)
         settings = experiments.settings(method, join_id(base, {**keys, "K": str(task.K)}), "")
-        labels, share = embed_and_decode(task, method, decoder, settings, seed)
+        labels, share = decoded(embedded(task, method, settings, seed), decoder, settings, seed)
         found = {"time": share, "surplus": settings.decode.surplus}
     found["cpu_s"] = time.process_time() - began
     parts = np.split(labels, np.cumsum([len(store) for store in task.stores])[:-1])

@@ -1,0 +1,478 @@
+"""What a few annotated videos are worth: F1 of the others against their number, ours and peers.
+
+On every task of the folder of recordings (recordings.py) some videos are drawn, their labels are given to a method
+between the first and the last annotated segment, and the other videos are scored by name: `macro_task` without
+background. With none annotated, clusters are matched with key steps. What is measured is added line by line to
+benchmarks/results/labelled.csv, and what is there already is not measured again. Without names of tasks or
+methods, the tables of benchmarks/report/labelled.md and the figure docs/images/labelled.svg are renewed then.
+
+    pip install -e '.[peers]'
+    REAL_RECORDINGS=FOLDER python benchmarks/labelled.py [--fps DATASET=NUMBER ...] [--methods METHOD ...] [TASK ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pages import CONFIGS, HOUSE, REPORT, RESULTS, renew, table
+from recordings import Task, decoded, embedded, find, rates_of
+from threadpoolctl import threadpool_limits
+
+from rgwot.config.configuration import load_config, read_files
+from rgwot.config.experiments import Experiments
+from rgwot.config.methods import DECODERS
+from rgwot.config.settings import build
+from rgwot.embedding.whitened import smooth
+from rgwot.evaluation.protocols import PROTOCOLS, background_detection, score, score_named
+from rgwot.keysteps.consensus import LEAST_PROBABILITY, WINDOW, Classifier, Components, in_context
+from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Frames, directions
+from rgwot.keysteps.labelled import decode_labelled
+from rgwot.keysteps.ordering import generator_for
+from rgwot.keysteps.settings import LabelledSettings, MeanfieldSettings
+from rgwot.keysteps.suggest import suggest
+from rgwot.runtime.files import write_csv
+
+RECORD, PAGE, FIGURE = RESULTS / "labelled.csv", REPORT / "labelled.md", HOUSE / "docs" / "images" / "labelled.svg"
+COLUMNS = ("dataset", "task", "method", "n", "draw", "f1", "background_f1", "cpu_s")
+KEY = list(COLUMNS[:5])
+MACRO = PROTOCOLS["macro_task"]
+
+NUMBERS = (1, 2, 3, 5, 8)
+FEW = 3
+"""Up to so many annotated videos every task has a row; beyond, tasks of at least three times as many videos."""
+
+SEEDS = 3
+"""Seeds of methods without labels."""
+
+ALIGNED = 200
+"""Samples of a video that are aligned by dynamic time warping."""
+
+TRANSPORTED = 64
+"""Samples of a video that are aligned by transport."""
+
+MOST_TICC = 6_000
+"""Samples of a task that TICC segments; longer tasks are thinned evenly."""
+
+WITH_BACKGROUND = ("vts_balloon", "vts_tissue", "bottlecap", "utkinect")
+"""Tasks of the folder with more than 10 % background."""
+
+Labels = NDArray[np.int64]
+
+
+@dataclass
+class Seen:
+    """A task as methods see it: embeddings of RGWOT+, and features scaled to a standard deviation of 1 per channel."""
+
+    task: Task
+    frames: Frames
+    raw: Frames
+    unsupervised: Callable[[int], Labels]
+    aligned: dict[tuple[int, int], Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, task: Task, experiments: Experiments) -> Seen:
+        """Embed the samples of a task."""
+        decoder = f"consensus@K={task.K}"
+        settings = experiments.settings("rgwot-plus", decoder, "")
+        frames = embedded(task, "rgwot-plus", settings, 0)
+        x = np.concatenate([store.x for store in task.stores]).astype(np.float64)
+        x = (x - x.mean(axis=0)) / np.maximum(x.std(axis=0), 1e-9)
+        return cls(task, frames, replace(frames, x=x), lambda seed: decoded(frames, decoder, settings, seed)[0])
+
+    @property
+    def K(self) -> int:  # noqa: N802
+        """Key steps."""
+        return self.task.K
+
+    def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
+        """Divide what is known of all samples by videos."""
+        return np.split(values, np.cumsum(self.frames.lengths)[:-1])
+
+    def few(self, values: NDArray[Any], n: int) -> list[NDArray[Any]]:
+        """Return n evenly spaced samples of every video, some of them twice where it is shorter."""
+        return [own[np.linspace(0, len(own) - 1, n).round().astype(int)] for own in self.split(values)]
+
+    def full(self, labels: Labels, video: int) -> Labels:
+        """Return for every sample of a video the label of the nearest of n evenly spaced ones."""
+        T, n = self.frames.lengths[video], len(labels)
+        return labels[np.round(np.arange(T) * (n - 1) / max(T - 1, 1)).astype(int)]
+
+    @cached_property
+    def context(self) -> NDArray[np.float64]:
+        """What a classifier sees: components of embeddings in context, and relative time."""
+        seen = in_context(self.frames, timed=True)
+        return Components.fit(seen, 1).apply(seen)
+
+    @cached_property
+    def plans(self) -> dict[tuple[int, int], NDArray[np.float32]]:
+        """Transport plans between the real frames of every pair of videos, by RGWOT's problem on these embeddings."""
+        import torch
+
+        from rgwot.losses.cross_entropy import PROBLEM
+        from rgwot.transport.matching import align_frames
+
+        settings = build({}, "labelled").ot
+        x = torch.from_numpy(np.stack(self.few(directions(self.frames.x), TRANSPORTED)))
+        one, other = np.triu_indices(len(x), 1)
+        found = {}
+        for start in range(0, len(one), 64):
+            i, j = one[start : start + 64], other[start : start + 64]
+            weights = align_frames(x[i], x[j], **{key: getattr(settings, key) for key in PROBLEM}).weights.numpy()
+            for a, b, plan in zip(i.tolist(), j.tolist(), weights.astype(np.float32), strict=True):
+                found[a, b], found[b, a] = plan, plan.T
+        return found
+
+    def warped(self, video: int, other: int) -> tuple[float, list[tuple[int, int]]]:
+        """Align two videos by dynamic time warping: the cost, and pairs of samples."""
+        from dtaidistance import dtw, dtw_ndim
+
+        if (video, other) not in self.aligned:
+            x = self.few(directions(self.frames.x), ALIGNED)
+            cost, sums = dtw_ndim.warping_paths_fast(x[video], x[other])
+            self.aligned[video, other] = cost, dtw.best_path(sums)
+        return self.aligned[video, other]
+
+
+def said(labels: Labels) -> Labels:
+    """Return what people say of a video of true key steps (T,) from 1, 0 background, as `Frames` has it.
+
+    Before the first and after the last key step they say nothing, as `rgwot.timing.given_labels` has it.
+    """
+    inside = np.flatnonzero(labels > 0)
+    given = np.full(len(labels), UNKNOWN)
+    if len(inside):
+        part = slice(inside[0], inside[-1] + 1)
+        given[part] = np.where(labels[part] > 0, labels[part] - 1, NO_CLUSTER)
+    return given
+
+
+def drawn(videos: int, n: int, draw: int) -> list[int]:
+    """Draw n of the videos of a task."""
+    return [int(one) for one in np.random.default_rng([n, draw]).choice(videos, n, replace=False)]
+
+
+def numbers_of(videos: int) -> list[int]:
+    """Return how many videos of a task are annotated: those `NUMBERS` that leave enough to score."""
+    return [n for n in NUMBERS if (n <= FEW and n < videos) or videos >= 3 * n]
+
+
+def named(labels: NDArray[Any], K: int) -> Labels:
+    """Return labels in which background, class K, is `NO_CLUSTER`."""
+    return np.where(labels == K, NO_CLUSTER, labels).astype(np.int64)
+
+
+def ours(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
+    """RGWOT+ taught by labels."""
+    settings = MeanfieldSettings(), LabelledSettings()
+    return decode_labelled(replace(seen.frames, given=given), seen.K, generator_for(draw), *settings).labels
+
+
+def classified_raw(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
+    """Shrunken linear discriminant analysis of single samples."""
+    known, classes = given != UNKNOWN, np.where(given == NO_CLUSTER, seen.K, given)
+    learned = Classifier.fit(seen.raw.x[known], classes[known], seen.K + 1)
+    return named(learned.probabilities(seen.raw.x).argmax(axis=1), seen.K)
+
+
+def classified(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
+    """The same of embeddings in context with relative time, its log probabilities averaged over a window."""
+    known, classes = given != UNKNOWN, np.where(given == NO_CLUSTER, seen.K, given)
+    learned = Classifier.fit(seen.context[known], classes[known], seen.K + 1)
+    log_p = np.log(np.maximum(learned.probabilities(seen.context), LEAST_PROBABILITY))
+    return named(np.concatenate([smooth(own, WINDOW) for own in seen.split(log_p)]).argmax(axis=1), seen.K)
+
+
+def warped(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
+    """Labels of the nearest annotated video, by dynamic time warping; what people do not say is background."""
+    labels = [np.maximum(own, NO_CLUSTER) for own in seen.few(given, ALIGNED)]
+    found = []
+    for video, T in enumerate(seen.frames.lengths):
+        if video in videos:
+            found.append(np.full(T, NO_CLUSTER))
+            continue
+        nearest = min(videos, key=lambda other: seen.warped(video, other)[0])
+        own = np.empty(ALIGNED, dtype=np.int64)
+        for i, j in seen.warped(video, nearest)[1]:
+            own[i] = labels[nearest][j]
+        found.append(seen.full(own, video))
+    return np.concatenate(found)
+
+
+def transported(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
+    """Labels of all annotated videos, by the mass that comes from them; what people do not say is background."""
+    classes = [np.where(own < 0, seen.K, own) for own in seen.few(given, TRANSPORTED)]
+    found = []
+    for video, T in enumerate(seen.frames.lengths):
+        if video in videos:
+            found.append(np.full(T, NO_CLUSTER))
+            continue
+        mass = np.sum([seen.plans[video, one] @ np.eye(seen.K + 1)[classes[one]] for one in videos], axis=0)
+        own = mass.argmax(axis=1)
+        found.append(seen.full(named(own, seen.K), video))
+    return np.concatenate(found)
+
+
+def hmm(seen: Seen, given: Labels, videos: Sequence[int], draw: int, rounds: int = 0) -> Labels:
+    """Hidden Markov model with a Gaussian per labelled class, then ``rounds`` of EM on all videos.
+
+    The classes have one covariance, shrunken (Ledoit and Wolf, 2004): better in the mean of tasks than diagonal ones,
+    and embeddings of RGWOT+ better than features or embeddings in context.
+    """
+    from hmmlearn.hmm import GaussianHMM
+    from sklearn.covariance import ledoit_wolf
+
+    x, classes = seen.frames.x, np.where(given == NO_CLUSTER, seen.K, given)
+    known = classes != UNKNOWN
+    used, places = np.unique(classes[known], return_inverse=True)
+    means = np.stack([x[classes == one].mean(axis=0) for one in used])
+    first, moved = np.ones(seen.K + 1), np.full((seen.K + 1,) * 2, 1 / (seen.K + 1))
+    for own in seen.split(classes):
+        own = own[own != UNKNOWN]
+        if len(own):
+            first[own[0]] += 1
+            np.add.at(moved, (own[:-1], own[1:]), 1)
+    model = GaussianHMM(len(used), "tied", n_iter=rounds, tol=0, init_params="")
+    covariance = ledoit_wolf(x[known] - means[places], assume_centered=True)[0]
+    model.means_, model.covars_ = means, covariance + 1e-6 * np.trace(covariance) / len(covariance) * np.eye(x.shape[1])
+    model.startprob_ = first[used] / first[used].sum()
+    moved = moved[np.ix_(used, used)]
+    model.transmat_ = moved / moved.sum(axis=1, keepdims=True)
+    if rounds:
+        model.fit(x, seen.frames.lengths)
+    return named(used[model.predict(x, seen.frames.lengths)], seen.K)
+
+
+def hmm_em(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
+    """The same with three rounds of EM."""
+    return hmm(seen, given, videos, draw, 3)
+
+
+Taught = Callable[[Seen, Labels, Sequence[int], int], Labels]
+PLUS, EQUAL = "RGWOT+", "K equal segments"
+OURS, SUGGESTED, CLASSIFIER = "RGWOT+ taught", "RGWOT+ taught, suggested videos", "classifier, context and time"
+TAUGHT: dict[str, Taught] = {
+    OURS: ours,
+    CLASSIFIER: classified,
+    "classifier, raw samples": classified_raw,
+    "nearest by DTW": warped,
+    "transport plans of RGWOT": transported,
+    "HMM, labelled states": hmm,
+    "HMM, labelled states, EM": hmm_em,
+}
+
+
+def equal_segments(seen: Seen, seed: int) -> Labels:
+    """K equal segments of every video."""
+    return np.concatenate([np.arange(T) * seen.K // T for T in seen.frames.lengths])
+
+
+def by_peer(decoder: str, most: int | None = None) -> Callable[[Seen, int], Labels]:
+    """Return a decoder of `peers` on the same embeddings, of at most so many samples of a task."""
+
+    def label(seen: Seen, seed: int) -> Labels:
+        from rgwot.timing import thinned
+
+        kept, lengths, nearest = thinned(seen.frames.lengths, most or len(seen.frames.x))
+        few = replace(seen.frames, x=seen.frames.x[kept], lengths=lengths, native_fps=())
+        return DECODERS[decoder].bound(build({}, decoder))(few, seen.K, generator_for(seed)).labels[nearest]
+
+    return label
+
+
+UNTAUGHT: dict[str, Callable[[Seen, int], Labels]] = {
+    PLUS: lambda seen, seed: seen.unsupervised(seed),
+    EQUAL: equal_segments,
+    "HMM": by_peer("hmm"),
+    "TICC": by_peer("ticc", MOST_TICC),
+}
+METHODS = (*UNTAUGHT, OURS, SUGGESTED, *(name for name in TAUGHT if name != OURS))
+
+
+def measure(seen: Seen, method: str, n: int, draw: int) -> dict[str, float]:
+    """Return the scores of a method on the videos that it was not given, in percent, and its processor time."""
+    labels, videos = seen.task.labels, []
+    if n == 0:
+        began = time.process_time()
+        found = UNTAUGHT[method](seen, draw)
+        taken = time.process_time() - began
+    else:
+        videos = drawn(len(labels), n, draw)
+        if method == SUGGESTED:
+            videos = suggest(seen.frames, seen.K, n, MeanfieldSettings(), np.random.default_rng(draw))
+        nothing = [np.full(len(own), UNKNOWN) for own in labels]
+        given = np.concatenate([said(own) if v in videos else nothing[v] for v, own in enumerate(labels)])
+        began = time.process_time()
+        found = TAUGHT[OURS if method == SUGGESTED else method](seen, given, videos, draw)
+        taken = time.process_time() - began
+    rest = [v for v in range(len(labels)) if v not in videos]
+    truths, parts = [labels[v] for v in rest], seen.split(found + 1)
+    predictions = [parts[v] for v in rest]
+    if n == 0:
+        clusters = seen.K + int((found == NO_CLUSTER).any())
+        f1 = score(MACRO, truths, predictions, seen.K, clusters, "without").f1
+    else:
+        f1 = score_named(MACRO, truths, predictions, seen.K, "without").f1
+    background = background_detection(truths, predictions, said=True).f1
+    return {"f1": 100 * f1, "background_f1": 100 * background, "cpu_s": taken}
+
+
+def cells(seen: Seen, methods: Sequence[str], draws: int) -> list[tuple[str, int, int]]:
+    """Return what is to be measured of a task: method, number of annotated videos, and draw or seed."""
+    found: list[tuple[str, int, int]] = []
+    for method in methods:
+        if method in UNTAUGHT:
+            found += [(method, 0, seed) for seed in range(1 if method == EQUAL else min(SEEDS, draws))]
+        else:
+            numbers = [n for n in numbers_of(len(seen.task.labels)) if method != SUGGESTED or n <= FEW]
+            found += [(method, n, draw) for n in numbers for draw in range(draws)]
+    return found
+
+
+def read_record() -> pd.DataFrame:
+    """Return all lines that were measured, in the order of methods."""
+    if not RECORD.exists():
+        return pd.DataFrame(columns=COLUMNS)
+    rows = pd.read_csv(RECORD)
+    rows["method"] = pd.Categorical(rows["method"], METHODS, ordered=True)
+    return rows.sort_values(KEY, ignore_index=True).astype({"method": str})
+
+
+def add(line: dict[str, Any]) -> None:
+    """Add a line to the record, at once: what was measured is not lost."""
+    new = not RECORD.exists()
+    pd.DataFrame([line]).reindex(columns=COLUMNS).round(4).to_csv(RECORD, mode="a", header=new, index=False)
+
+
+def by_task(rows: pd.DataFrame, what: str = "f1") -> pd.DataFrame:
+    """Return the means over draws: a row by data set and task, a column by method and number of annotated videos."""
+    return rows.pivot_table(index=["dataset", "task"], columns=["method", "n"], values=what, aggfunc="mean", sort=False)
+
+
+def printed(rows: pd.DataFrame) -> str:
+    """Write tables in Markdown: means over tasks and over data sets, backgrounds, tasks one by one, and times."""
+    numbers, blocks = sorted(rows["n"].unique()), []
+    spread = rows.groupby(["method", "n", "dataset", "task"])["f1"].std(ddof=1).groupby(["method", "n"]).mean()
+
+    def mean_table(values: pd.DataFrame, spreads: bool = False) -> str:
+        means, lines = values.mean(), []
+        for method in (one for one in METHODS if one in rows["method"].unique()):
+            line = [method]
+            for n in numbers:
+                text = f"{means[method, n]:.1f}" if (method, n) in means else ""
+                known = spreads and (method, n) in spread and np.isfinite(spread[method, n])
+                line.append(f"{text} ± {spread[method, n]:.1f}" if known else text)
+            lines.append(line)
+        return table(["method", *(f"n = {n}" for n in numbers)], lines)
+
+    f1 = by_task(rows)
+    count = {n: f1[OURS, n].notna().sum() for n in numbers if (OURS, n) in f1}
+    blocks += ["Mean over tasks ± mean over tasks of the standard deviation over draws or seeds", mean_table(f1, True)]
+    blocks += [
+        "(tasks: " + ", ".join(f"n = {n}: {number}" for n, number in count.items()) + ").",
+        "Mean over data sets",
+    ]
+    blocks.append(mean_table(f1.groupby(level="dataset").mean()))
+    late = [n for n in numbers if n and count.get(n, 0) < max(count.values())]
+    if late:
+        same = f1[f1[OURS, late[-1]].notna()]
+        blocks += [f"Mean over the {len(same)} tasks that have n = {late[-1]}", mean_table(same)]
+    background = by_task(rows, "background_f1")
+    has = background.index[[task in WITH_BACKGROUND for _, task in background.index]]
+    if len(has):
+        blocks += [f"F1 of background, mean over the {len(has)} tasks with more than 10 % of it"]
+        blocks.append(mean_table(background.loc[has].fillna(0)))
+    shown = [(PLUS, 0), *((m, n) for m in (OURS, CLASSIFIER) for n in numbers if n)]
+    spreads, lines = rows.groupby(["task", "method", "n"])["f1"].std(ddof=1), []
+    for (_, task), line in f1.iterrows():
+        cells = []
+        for key in shown:
+            value = line.get(key, np.nan)
+            deviation = spreads.get((task, *key), np.nan)
+            cells.append("" if np.isnan(value) else f"{value:.1f} ± {deviation:.1f}")
+        lines.append([task, *cells])
+    heads = [f"{'unsupervised' if n == 0 else 'taught' if m == OURS else 'classifier'}, {n}" for m, n in shown]
+    blocks += ["Tasks one by one, mean ± standard deviation over draws", table(["task", *heads], lines)]
+    taken = by_task(rows, "cpu_s")
+    ratios = taken[OURS].mean(axis=1) / taken[PLUS, 0]
+    blocks.append(
+        f"With labels decoding takes {ratios.mean():.2f} times the processor time of without, {ratios.max():.2f} at "
+        f"most (of a task); means {taken[OURS].mean(axis=1).mean():.1f} s and {taken[PLUS, 0].mean():.1f} s."
+    )
+    return "\n\n".join(blocks)
+
+
+def draw(rows: pd.DataFrame) -> None:
+    """Draw F1 against the number of annotated videos, mean over tasks that have all numbers."""
+    from rgwot.reporting.figures.style import sheet, styled
+
+    f1 = by_task(rows)
+    with styled():
+        figure, axes = sheet(1, 2, height=3.0, sharey=True)
+        parts = {f"{len(f1)} tasks": (f1, [n for n in (0, *NUMBERS) if n <= 5])}
+        late = f1[f1[OURS, NUMBERS[-1]].notna()]
+        parts[f"the {len(late)} tasks of at least {3 * NUMBERS[-1]} videos"] = late, [0, *NUMBERS]
+        for axis, (title, (values, numbers)) in zip(axes[0], parts.items(), strict=True):
+            means = values.mean()
+            for method in UNTAUGHT:
+                axis.axhline(means[method, 0], color="0.6", linestyle=":", linewidth=0.8)
+                axis.annotate(method, (numbers[-1], means[method, 0]), ha="right", va="bottom", fontsize=6, color="0.4")
+            for method in METHODS:
+                if method in UNTAUGHT:
+                    continue
+                there = [n for n in numbers if (method, n) in means]
+                look = {"linewidth": 2, "color": "C0"} if method in (OURS, SUGGESTED) else {}
+                if method == SUGGESTED:
+                    look["linestyle"] = "--"
+                axis.plot(there, [means[method, n] for n in there], marker="o", label=method, **look)
+            axis.set(title=title, xlabel="annotated videos", xticks=numbers)
+        axes[0][0].set_ylabel("macro_task F1 of the other videos, %")
+        figure.legend(loc="outside lower center", ncols=4)
+        figure.savefig(FIGURE, metadata={"Date": None})
+
+
+def main() -> None:
+    """Measure what is missing, then renew the page and the figure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tasks", nargs="*", help="names of tasks; left out, all of the folder")
+    parser.add_argument("--fps", nargs="+", action="extend", default=[], help="samples per second: DATASET=NUMBER")
+    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS, metavar="METHOD")
+    parser.add_argument("--draws", type=int, default=6, help="draws of every number of annotated videos")
+    options = parser.parse_args()
+    root = os.environ.get("REAL_RECORDINGS")
+    if not root:
+        sys.exit("REAL_RECORDINGS: not set; expected a folder of recordings")
+    experiments = Experiments(load_config(read_files([HOUSE / name for name in CONFIGS])))
+    done = set(read_record()[KEY].itertuples(index=False, name=None))
+    for _, dataset, name, read in find(root, rates_of(options.fps), (), 0, ()):
+        if options.tasks and name not in options.tasks:
+            continue
+        with threadpool_limits(1), warnings.catch_warnings():
+            # Of what peers do with few labels.
+            warnings.simplefilter("ignore")
+            seen = Seen.read(read(), experiments)
+            for cell in cells(seen, options.methods, options.draws):
+                if (dataset, name, *cell) not in done:
+                    line = dict(zip(KEY, (dataset, name, *cell), strict=True)) | measure(seen, *cell)
+                    add(line)
+                    print(name, *cell, f"{line['f1']:.1f}", file=sys.stderr, flush=True)
+    if options.tasks or set(options.methods) != set(METHODS):
+        return
+    rows = read_record()
+    write_csv(rows, RECORD)
+    renew(PAGE, "labelled", "labelled", printed(rows))
+    draw(rows)
+
+
+if __name__ == "__main__":
+    main()

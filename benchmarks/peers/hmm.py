@@ -1,0 +1,40 @@
+"""A hidden Markov model with Gaussian emissions, by hmmlearn, fitted to all videos together (peers 7)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rgwot.config.extensions import Extension
+from rgwot.config.methods import Decoder
+from rgwot.keysteps.interface import Decoded, Frames
+from rgwot.runtime.errors import RgwotError
+
+STARTS = 3
+"""Starts of EM, of which the likeliest model is kept."""
+
+ROUNDS = 20
+"""Rounds of EM, at most."""
+
+
+def decode_hmm(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
+    """Label samples by the most likely states of a hidden Markov model: the decoder ``hmm``.
+
+    States have one covariance, which on recordings is better than diagonal ones, and their means start at k-means
+    centres.
+    """
+    try:
+        from hmmlearn.hmm import GaussianHMM
+    except ModuleNotFoundError:
+        raise RgwotError("hmm: found no hmmlearn, which this decoder is; pip install hmmlearn") from None
+    x = frames.x.astype(np.float64)
+    fitted = [
+        GaussianHMM(K, "tied", n_iter=ROUNDS, random_state=int(generator.integers(2**31 - 1))).fit(x, frames.lengths)
+        for _ in range(STARTS)
+    ]
+    best = max(fitted, key=lambda model: model.score(x, frames.lengths))
+    return Decoded(best.predict(x, frames.lengths).astype(np.int64), facts={"hmm": {"rounds": best.monitor_.iter}})
+
+
+EXTENSION = Extension(
+    decoders={"hmm": Decoder(decode_hmm, "a hidden Markov model with Gaussian emissions", "hmmlearn; a textbook model")}
+)

@@ -1,0 +1,73 @@
+"""Toeplitz inverse covariance-based clustering, by fast-ticc, of all videos together (peers 8)."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rgwot.config.extensions import Extension
+from rgwot.config.methods import Decoder
+from rgwot.keysteps.interface import Decoded, Frames
+from rgwot.runtime.errors import RgwotError
+
+COMPONENTS = 10
+"""Principal components that are clustered, at most: a window of many channels has more entries than can be learned."""
+
+WINDOW = 3
+"""Samples of a window."""
+
+SWITCHING = 100.0
+"""Cost of a change of labels."""
+
+ROUNDS = 30
+"""Rounds, at most."""
+
+
+def decode_ticc(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
+    """Cluster windows by their sparse inverse covariances: the decoder ``ticc``.
+
+    Embeddings are reduced to `COMPONENTS` of a standard deviation of 1. Borders between videos
+    cost nothing. The last samples of a video, which have no window of their own, have the label before them.
+    """
+    try:
+        from fast_ticc import ticc_joint_labels
+    except ModuleNotFoundError:
+        raise RgwotError("ticc: found no fast-ticc, which this decoder is; pip install fast-ticc") from None
+    from sklearn.decomposition import PCA
+
+    x = PCA(min(COMPONENTS, frames.x.shape[1]), random_state=0).fit_transform(frames.x.astype(np.float64))
+    x /= np.maximum(x.std(axis=0), 1e-9)
+    # The library draws from the global generators alone.
+    random.seed(seed := int(generator.integers(2**31 - 1)))
+    np.random.seed(seed)  # noqa: NPY002
+    with contextlib.redirect_stdout(io.StringIO()):
+        made = ticc_joint_labels(
+            np.split(x, np.cumsum(frames.lengths)[:-1]),
+            window_size=WINDOW,
+            num_clusters=K,
+            label_switching_cost=SWITCHING,
+            iteration_limit=ROUNDS,
+        )
+    labels = [_filled(np.asarray(own), T) for own, T in zip(made.point_labels, frames.lengths, strict=True)]
+    return Decoded(np.concatenate(labels))
+
+
+def _filled(labels: NDArray[np.int64], T: int) -> NDArray[np.int64]:
+    """Return (T,) labels in which -1 and what is missing at the ends have the nearest label."""
+    known = np.flatnonzero(labels >= 0)
+    places = np.arange(T)
+    if not len(known):
+        return np.zeros(T, dtype=np.int64)
+    after = np.clip(np.searchsorted(known, places), 0, len(known) - 1)
+    before = np.maximum(after - 1, 0)
+    nearer = np.where(np.abs(known[before] - places) <= np.abs(known[after] - places), known[before], known[after])
+    return labels[nearer].astype(np.int64)
+
+
+EXTENSION = Extension(
+    decoders={"ticc": Decoder(decode_ticc, "sparse inverse covariances of windows", "TICC, Hallac et al., KDD 2017")}
+)
