@@ -18,7 +18,8 @@ from scipy.linalg import block_diag
 
 from rgwot.embedding.whitened import Whitening, fit_whitening, smooth
 from rgwot.keysteps.interface import MOST_SAMPLES, Decoded, Frames, Learned, Predict, directions, middle_times
-from rgwot.keysteps.meanfield import MeanField, decoded, label, segment
+from rgwot.keysteps.many import PER_VIDEO, decode_by_some, learned_from
+from rgwot.keysteps.meanfield import MeanField, decoded, label, label_at_once, segment
 from rgwot.keysteps.ordering import order_information
 from rgwot.keysteps.settings import ConsensusSettings, MeanfieldSettings
 from rgwot.runtime.errors import RgwotError
@@ -190,9 +191,6 @@ def refine(frames: Frames, memberships: Array, rounds: int) -> tuple[Array, Clas
 POOLS = 7
 """Pools of segmentations: the more there are, the fewer seeds give another answer. A single video has one."""
 
-PER_VIDEO = 150
-"""Samples per video, in the mean, that are segmented of several videos: a window of the mean field then has seven."""
-
 MEMBERSHIP_FLOOR = 0.2
 """Components of the memberships below this share of the largest variance are dropped: what few segmentations say."""
 
@@ -217,8 +215,24 @@ def decode_consensus(
     each (`rgwot.keysteps.consensus`).
 
     Of more than `PER_VIDEO` samples per video every n-th is segmented, and the others have the memberships of the
-    nearest one until classifiers refine them; of more than `MOST_SAMPLES` in all every n-th is decoded at all.
+    nearest one until classifiers refine them; of more than `MOST_SAMPLES` in all every n-th is decoded at all. Where
+    there are many videos, some are decoded, and the others labelled by what was learned (`rgwot.keysteps.many`).
     """
+
+    def learn(some: Frames) -> Decoded:
+        return _decode(some, K, generator, chain, consensus)
+
+    def rule(made: Decoded) -> Predict:
+        assert made.learned is not None
+        return restore_consensus(made.learned(), K, chain, consensus, at_once=True)
+
+    return decode_by_some(frames, learned_from(frames.lengths), learn, rule)
+
+
+def _decode(
+    frames: Frames, K: int, generator: np.random.Generator, chain: MeanfieldSettings, consensus: ConsensusSettings
+) -> Decoded:
+    """Decode videos, all of which are learned from."""
     kept, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES)
     frames = replace(frames, x=frames.x[kept], lengths=lengths)
     # Less is asked of a single video, and no classifier refines it.
@@ -266,22 +280,28 @@ def decode_consensus(
     return replace(made, twice=(one, other))
 
 
-def restore_consensus(learned: Learned, K: int, chain: MeanfieldSettings, consensus: ConsensusSettings) -> Predict:
-    """Label samples of other videos by every segmentation, by the last one, and by the classifier."""
+def restore_consensus(
+    learned: Learned, K: int, chain: MeanfieldSettings, consensus: ConsensusSettings, at_once: bool = False
+) -> Predict:
+    """Label samples of other videos by every segmentation, by the last one, and by the classifier.
+
+    Many videos are labelled ``at_once``, with one round of every segmentation but the last.
+    """
     borders = np.cumsum(learned["clusters"])[:-1]
     centres, shares = (np.split(learned[name], borders) for name in ("member_centres", "member_shares"))
     whitening = Whitening(learned["whitening_mean"], learned["whitening_basis"])
     classifier = Classifier(learned["weights"], learned["offsets"])
-    quick = chain.model_copy(update={"epsilon": consensus.epsilon})
+    quick = chain.model_copy(update={"epsilon": consensus.epsilon, **({"max_iterations": 1} if at_once else {})})
+    label_by = label_at_once if at_once else label
 
     def predict(others: Frames) -> Decoded:
         views = blocks_of(others, consensus.blocks)
         members = [
-            label(views[i % len(views)], others.lengths, *member, quick)
+            label_by(views[i % len(views)], others.lengths, *member, quick)
             for i, member in enumerate(zip(centres, shares, strict=True))
         ]
         seen = whitening.apply(_side_by_side(members, shares))
-        found = label(seen, others.lengths, learned["centres"], learned["shares"], chain)
+        found = label_by(seen, others.lengths, learned["centres"], learned["shares"], chain)
         if consensus.refinements:
             found = together(found, classifier.probabilities(in_context(others)), others.lengths)
         return decoded(found, K)

@@ -24,7 +24,9 @@ from rgwot.keysteps.interface import (
     Restore,
     directions,
     middle_times,
+    rows_of,
 )
+from rgwot.keysteps.many import learned_from
 from rgwot.keysteps.ordering import concordance
 from rgwot.keysteps.settings import MeanfieldSettings
 from rgwot.timing import thinned
@@ -53,6 +55,10 @@ QUICK: dict[str, Any] = {"restarts": 4, "max_iterations": 8}
 
 MOST_TRIED = 20_000
 """Samples of a task by which the share is chosen; longer tasks are thinned evenly."""
+
+TRIED_OF_MANY = 10_000
+"""The same where there are so many videos that only some are learned from (`rgwot.keysteps.many`): whole videos, which
+say more of order than a few samples of each."""
 
 
 class Measured(NamedTuple):
@@ -108,6 +114,8 @@ def choose_share(
     """
     if len(lengths) < 2:
         return 0.0, {"chosen": 0.0, "why": "a single video: nothing to choose by"}
+    some = learned_from(lengths, TRIED_OF_MANY)
+    x, lengths = x[rows_of(lengths, some)], [lengths[v] for v in some]
     kept, lengths, _ = thinned(lengths, MOST_TRIED)
     x = directions(x[kept])
     quick = settings.model_copy(update=QUICK)

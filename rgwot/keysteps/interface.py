@@ -37,6 +37,17 @@ class Frames:
         if not self.native_fps:
             object.__setattr__(self, "native_fps", (self.features_fps,) * len(self.lengths))
 
+    def of(self, videos: Sequence[int] | NDArray[np.int64]) -> Frames:
+        """Return the samples of the videos at these places."""
+        rows = rows_of(self.lengths, videos)
+        return replace(
+            self,
+            x=self.x[rows],
+            lengths=tuple(self.lengths[v] for v in videos),
+            native_fps=tuple(self.native_fps[v] for v in videos),
+            given=None if self.given is None else self.given[rows],
+        )
+
 
 NO_CLUSTER = -1
 """Label of a sample that a decoder puts into none of its clusters; its key step is 0."""
@@ -107,6 +118,16 @@ def first_samples(lengths: Sequence[int]) -> NDArray[np.int64]:
     """Return where each video begins among the samples of all, (V,)."""
     sizes = np.asarray(lengths, dtype=np.int64)
     return np.asarray(np.cumsum(sizes) - sizes)
+
+
+def rows_of(lengths: Sequence[int], videos: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the indices of the samples of the videos at these places, one video after the other.
+
+    >>> rows_of([2, 1, 3], [2, 0]).tolist()
+    [3, 4, 5, 0, 1]
+    """
+    starts = first_samples(lengths)
+    return np.concatenate([np.arange(starts[v], starts[v] + lengths[v]) for v in videos])
 
 
 def directions(x: NDArray[Any]) -> NDArray[np.float64]:

@@ -18,7 +18,8 @@ from rgwot.embedding.whitened import smooth
 from rgwot.keysteps.consensus import CONTEXT, LEAST_PROBABILITY, WINDOW, Array, Classifier, Components, in_context
 from rgwot.keysteps.interface import MOST_SAMPLES, NO_CLUSTER, UNKNOWN, Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.kmeans import kmeans
-from rgwot.keysteps.meanfield import MeanField, label, minimise_energy
+from rgwot.keysteps.many import decode_by_some, learned_from
+from rgwot.keysteps.meanfield import MeanField, label, label_at_once, minimise_energy
 from rgwot.keysteps.settings import LabelledSettings, MeanfieldSettings
 from rgwot.timing import thinned
 
@@ -93,7 +94,8 @@ def decode_labelled(
     .. math:: \log p = (1 - w) \left[(1 - r) \log p^\text{first} + r \log p^\text{refitted}\right]
               + w \log p^\text{mean field}
 
-    up to a constant, averaged over `WINDOW`, with r = `REFITTED` and w = `WEIGHT`.
+    up to a constant, averaged over `WINDOW`, with r = `REFITTED` and w = `WEIGHT`. Of many videos some are learned
+    from, those with given labels always among them (`rgwot.keysteps.many`).
 
     Parameters
     ----------
@@ -106,6 +108,23 @@ def decode_labelled(
     chain, labelled
         Settings of the mean field and of the labels.
     """
+    assert frames.given is not None
+    taught = np.repeat(np.arange(len(frames.lengths)), frames.lengths)[frames.given != UNKNOWN]
+
+    def learn(some: Frames) -> Decoded:
+        return _decode(some, K, generator, chain, labelled)
+
+    def rule(made: Decoded) -> Predict:
+        assert made.learned is not None
+        return restore_labelled(made.learned(), K, chain, labelled, at_once=True)
+
+    return decode_by_some(frames, np.union1d(learned_from(frames.lengths), taught), learn, rule)
+
+
+def _decode(
+    frames: Frames, K: int, generator: np.random.Generator, chain: MeanfieldSettings, labelled: LabelledSettings
+) -> Decoded:
+    """Decode videos, all of which are learned from."""
     assert frames.given is not None
     kept, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES)
     few = replace(frames, x=frames.x[kept], lengths=lengths, given=frames.given[kept])
@@ -142,17 +161,17 @@ def decode_labelled(
             "classes": classes,
         }
 
-    chosen = _labels(log_p, K)[nearest]
-    found = np.where(frames.given == UNKNOWN, chosen, frames.given)
+    made = _decoded(log_p[nearest], K)
+    found = np.where(frames.given == UNKNOWN, made.labels, frames.given)
     facts = {"labelled": {"energy": float(field.energies[-1])}}
-    memberships = np.exp(log_p - log_p.max(axis=1, keepdims=True))
-    memberships /= memberships.sum(axis=1, keepdims=True)
-    made = Decoded(found, memberships[nearest, :K], facts)
-    return made.inductive(restore_labelled, learned, K, chain, labelled)
+    return replace(made, labels=found, facts=facts).inductive(restore_labelled, learned, K, chain, labelled)
 
 
-def restore_labelled(learned: Learned, K: int, chain: MeanfieldSettings, labelled: LabelledSettings) -> Predict:
-    """Label samples of other videos by the same classifiers and centres."""
+def restore_labelled(
+    learned: Learned, K: int, chain: MeanfieldSettings, labelled: LabelledSettings, at_once: bool = False
+) -> Predict:
+    """Label samples of other videos by the same classifiers and centres; many videos ``at_once``."""
+    label_by = label_at_once if at_once else label
     first, last = (
         [Classifier(learned[f"{name}_{number}_weights"], learned[f"{name}_{number}_offsets"]) for number in range(3)]
         for name in ("first", "last")
@@ -161,12 +180,12 @@ def restore_labelled(learned: Learned, K: int, chain: MeanfieldSettings, labelle
 
     def predict(others: Frames) -> Decoded:
         views = [in_context(others, shares, timed=True) for shares in CONTEXTS]
-        memberships = label(others.x, others.lengths, learned["centres"], learned["shares"], chain)
+        memberships = label_by(others.x, others.lengths, learned["centres"], learned["shares"], chain)
         clusters = _spread(memberships, learned["classes"], K + 1)
         task = _Task(others.x, others.lengths, views, K + 1, labelled.extra, np.random.default_rng(0), chain)
         before = task.smooth(_say(first, views, clusters, found))
         log_p = task.smooth(_mix(before, _say(last, views), clusters))
-        return Decoded(_labels(log_p, K))
+        return _decoded(log_p, K)
 
     return predict
 
@@ -204,6 +223,9 @@ def _spread(memberships: Array, classes: NDArray[np.int64], C: int) -> Array:
     return np.asarray(np.log(np.maximum(spread, LEAST_PROBABILITY)))
 
 
-def _labels(log_p: Array, K: int) -> NDArray[np.int64]:
+def _decoded(log_p: Array, K: int) -> Decoded:
+    """Return the classes of largest log p, the last of which is background, and the memberships in the others."""
     chosen = log_p.argmax(axis=1)
-    return np.where(chosen == K, NO_CLUSTER, chosen).astype(np.int64)
+    memberships = np.exp(log_p - log_p.max(axis=1, keepdims=True))
+    memberships /= memberships.sum(axis=1, keepdims=True)
+    return Decoded(np.where(chosen == K, NO_CLUSTER, chosen).astype(np.int64), memberships[:, :K])

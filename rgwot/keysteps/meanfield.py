@@ -192,15 +192,22 @@ def label(x: NDArray[Any], lengths: Sequence[int], centres: Array, shares: Array
 
     Each video on its own, so that its labels do not depend on the others of the call.
     """
-    popularity = settings.lambda_ * _log(len(shares) * shares)
-    found = []
-    for own in np.split(directions(x), np.cumsum(lengths)[:-1]):
-        log_p = -(_unary(own, centres, settings.alpha) + popularity[:, None]) / settings.epsilon
-        log_p -= log_p.max(axis=0)
-        log_p -= np.log(np.exp(log_p).sum(axis=0))
-        chain = _Chain([len(own)], settings, shares)
-        found.append(chain.run(log_p, np.exp(log_p), own, centres, fixed=True).memberships)
-    return np.concatenate(found)
+    videos = np.split(np.asarray(x), np.cumsum(lengths)[:-1])
+    return np.concatenate([label_at_once(own, [len(own)], centres, shares, settings) for own in videos])
+
+
+def label_at_once(
+    x: NDArray[Any], lengths: Sequence[int], centres: Array, shares: Array, settings: MeanfieldSettings
+) -> Array:
+    """Return what `label` does, of thousands of videos in little more time than of a few.
+
+    All of them end in the same round, that in which the energy of all stands still.
+    """
+    x, popularity = directions(x), settings.lambda_ * _log(len(shares) * shares)
+    log_p = -(_unary(x, centres, settings.alpha) + popularity[:, None]) / settings.epsilon
+    log_p -= log_p.max(axis=0)
+    log_p -= np.log(np.exp(log_p).sum(axis=0))
+    return _Chain(lengths, settings, shares).run(log_p, np.exp(log_p), x, centres, fixed=True).memberships
 
 
 def decode_meanfield(frames: Frames, K: int, generator: np.random.Generator, settings: MeanfieldSettings) -> Decoded:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,9 +65,7 @@ def suggest(
     wanted = range(V) if among is None else among
     step = -(-V // VIDEOS)
     seen = sorted({*range(0, V, step), *labelled, *(wanted if among is not None else ())})
-    rows = np.isin(np.repeat(np.arange(V), frames.lengths), seen)
-    few = replace(frames, x=frames.x[rows], lengths=tuple(frames.lengths[v] for v in seen), native_fps=())
-    taught = _taught(few, K, chain, generator)
+    taught = _taught(frames.of(seen), K, chain, generator)
     fixed = [seen.index(place) for place in labelled]
     candidates = [at for at, place in enumerate(seen) if place in wanted and at not in fixed]
     chosen: list[int] = []

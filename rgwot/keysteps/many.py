@@ -1,0 +1,57 @@
+"""Tasks of many videos: a decoder learns from some of them and labels the others by what it learned (methods 5.8).
+
+Its answer is no better for samples beyond some ten thousand, but each of them costs hundreds of segmentations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rgwot.keysteps.interface import Decoded, Frames, Predict, rows_of
+from rgwot.timing import thinned
+
+PER_VIDEO = 150
+"""Samples per video, in the mean, that are segmented of several videos: a window of the mean field then has seven."""
+
+MOST_LEARNED = 20_000
+"""Samples that are learned from, `PER_VIDEO` at most of each video; where there are more, about so many."""
+
+
+def learned_from(lengths: Sequence[int], most: int | None = None) -> NDArray[np.int64]:
+    """Return the places of the videos to learn from, ascending: all, or evenly spaced ones.
+
+    All where ``lengths``, thinned to `PER_VIDEO` samples per video, are at most `MOST_LEARNED` samples; else as many
+    videos as have about ``most`` of them, by default this number.
+    """
+    V, samples = len(lengths), sum(thinned(lengths, PER_VIDEO * len(lengths))[1])
+    n = V if samples <= MOST_LEARNED else max(2, V * (most or MOST_LEARNED) // samples)
+    return np.linspace(0, V - 1, n).round().astype(np.int64)
+
+
+def decode_by_some(
+    frames: Frames, some: NDArray[np.int64], learn: Predict, rule: Callable[[Decoded], Predict]
+) -> Decoded:
+    """Decode the videos at some places, and label the others by a rule made of what was learned from these.
+
+    ``twice`` and the facts, to which ``videos`` adds how many were learned from, are those of the videos at these
+    places. The others come in parts of about `MOST_LEARNED` samples, which bounds the memory.
+    """
+    made, rest = learn(frames.of(some)), np.setdiff1d(np.arange(len(frames.lengths)), some)
+    if not len(rest):
+        return made
+    predict, found = rule(made), [(some, made)]
+    sizes = np.cumsum(np.asarray(frames.lengths)[rest])
+    for part in np.split(rest, np.flatnonzero(np.diff(sizes // MOST_LEARNED)) + 1):
+        found.append((part, predict(frames.of(part))))
+    back = np.argsort(np.concatenate([rows_of(frames.lengths, part) for part, _ in found]))
+    memberships = [said.memberships for _, said in found if said.memberships is not None]
+    return replace(
+        made,
+        labels=np.concatenate([said.labels for _, said in found])[back],
+        memberships=np.concatenate(memberships)[back],
+        facts={name: {**facts, "videos": len(some)} for name, facts in made.facts.items()},
+    )
