@@ -12,6 +12,7 @@ from p.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeVar
 
@@ -19,6 +20,7 @@ import torch
 from torch import Tensor
 
 from rgwot.losses.settings import structure_radius
+from rgwot.runtime.limits import one_thread
 from rgwot.transport.costs import structure_product
 from rgwot.transport.sinkhorn import sinkhorn, tangent_part
 
@@ -29,7 +31,8 @@ AnyState = TypeVar("AnyState", bound=tuple[Tensor, ...])
 _FLOOR = 1e-12
 _ROUNDING = 2e-15
 # Costs up to this many entries are worked on by the CPU wherever they are: on a GPU, launching the many small kernels
-# takes longer than their arithmetic (three times as long for four pairs of 32 frames; benchmarks/gpu.py).
+# takes longer than their arithmetic (three times as long for four pairs of 32 frames; benchmarks/gpu.py). It works in
+# one thread: several wait for each other after every small operation.
 _SMALL = 2**15
 
 
@@ -79,10 +82,10 @@ def solve(
     r"""Solve a batch of fused Gromov-Wasserstein problems (module docstring; methods 3.4).
 
     Computed in float64 whatever the type of the cost, outside autocast and without gradient: the problems are
-    small, and a marginal error of 1e-6 is out of reach in float32. Up to 32,768 costs from a GPU are worked on by the
-    CPU; the result is where the cost is. An outer iteration costs O(NM) for the structure and for each Sinkhorn pass,
-    and O(N^2 M) for each Newton step, which saves thousands of passes. F is not convex: the plan found is the
-    stationary point reached from the product of the marginals.
+    small, and a marginal error of 1e-6 is out of reach in float32. Up to 32,768 costs from a GPU are worked on by one
+    thread of the CPU; the result is where the cost is. An outer iteration costs O(NM) for the structure and for each
+    Sinkhorn pass, and O(N^2 M) for each Newton step, which saves thousands of passes. F is not convex: the plan found
+    is the stationary point reached from the product of the marginals.
 
     Parameters
     ----------
@@ -128,8 +131,10 @@ def solve(
         raise ValueError(f"max_iterations, parity_outer, parity_inner: found {found}, expected at least 1")
     if solver not in {"converged", "parity"}:
         raise ValueError(f"solver: found {solver!r}, expected 'converged' or 'parity'")
-    with torch.no_grad(), torch.autocast(device_type=cost.device.type, enabled=False):
-        linear = (1 - alpha) * (cost.cpu() if cost.numel() <= _SMALL else cost).double()
+    moved = cost.device.type != "cpu" and cost.numel() <= _SMALL
+    alone = one_thread() if moved else nullcontext()
+    with torch.no_grad(), torch.autocast(device_type=cost.device.type, enabled=False), alone:
+        linear = (1 - alpha) * (cost.cpu() if moved else cost).double()
         if not bool(linear.isfinite().all()):
             raise ValueError("cost: found a value that is not finite, expected finite costs")
         p, q = (linear.new_full((len(linear), size), 1 / size) for size in linear.shape[1:])
