@@ -216,7 +216,8 @@ def score(
 
     Precision, recall and IoU are averaged over the units; F1 = 2PR/(P+R) is computed from the averaged P and
     R, not averaged itself (methods 6.1). Videos without a frame to score (no key step at all, without
-    background) are left out and do not count in ``n_videos``.
+    background) are left out and do not count in ``n_videos``. Where videos are pooled and no frame is background,
+    background is no class, so that the scores are those without it.
 
     Parameters
     ----------
@@ -236,6 +237,8 @@ def score(
         return ProtocolScores(float("nan"), float("nan"), float("nan"), float("nan"), 0)
     groups = scored
     if protocol.scope == "task":
+        # Else a useless cluster would be matched with it and drop out of the mean.
+        background = background if any((g == 0).any() for g, _ in scored) else "without"
         groups = [(np.concatenate([g for g, _ in scored]), np.concatenate([c for _, c in scored]))]
     values = []
     for truth, prediction in groups:
