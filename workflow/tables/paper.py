@@ -319,8 +319,7 @@ def runtime() -> Runtime:
         reported=Reported(
             FOLDER / "runtime.csv",
             [ReportedRow(row.label, row.id) for row in (OPEL, VAOT, RGWOT)],
-            "as printed in the table of the RGWOT paper, on two RTX 5090; its text has VAOT and RGWOT "
-            "exchanged",
+            "as printed in the table of the RGWOT paper, on two RTX 5090; its text has VAOT and RGWOT exchanged",
             source="RGWOT paper, run-time table (supplement)",
         ),
         notes=[
