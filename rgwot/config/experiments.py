@@ -135,7 +135,7 @@ class Experiments:
         if family.trained:
             _refuse_unread(text, values, meant)
         # Of all spellings of the same settings, the canonical one has the fewest keys, and on a tie the family listed
-        # first: rgwot@beta=0 is vaot, vaot@beta=1 is rgwot.
+        # first: rgwot@beta=0 is vaot, vaot@beta=0.03125 is rgwot.
         spellings = []
         for candidate in FAMILIES.values():
             if candidate.embedding == family.embedding:

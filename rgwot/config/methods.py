@@ -224,12 +224,11 @@ def without_effect(key: str, alignment: str) -> bool:
 _TCC: Mapping[str, Any] = {"loss.alignment": "tcc", "encoder.unit_norm": False, "cidm.beta": 0.0}
 _CNC: Mapping[str, Any] = {
     **_TCC,
-    "cidm.beta": 1.0,
+    "cidm.beta": 0.5,  # CnC's 1: it averages C-IDM over the two videos
     "cidm.distance": "euclidean",
     "cidm.unit": "native_frames",
     "cidm.sigma": 300.0,
     "cidm.positives": "weighted",
-    "cidm.reduction": "video_mean",
 }
 _VAVA: Mapping[str, Any] = {"loss.alignment": "kantorovich", "encoder.unit_norm": False, "cidm.beta": 0.0}
 _OPEL: Mapping[str, Any] = {
@@ -247,9 +246,10 @@ _LISTED = (
         "what the public code computes, on frozen features",
         overrides={
             "ot.solver": "parity",
+            "cidm.beta": 1.0,
             "cidm.unit": "native_frames",
             "cidm.sigma": 300.0,
-            "cidm.reduction": "sum",
+            "cidm.over_n": True,
             "encoder.batch_norm": "per_video",
             "decode.m": 2.0,
             "decode.start": "random",
@@ -258,6 +258,18 @@ _LISTED = (
             "graphcut.unary": 0.2,
             "graphcut.unary_per": "frame_pair",
             "graphcut.joined": True,
+        },
+    ),
+    Family(
+        "rgwot-literal",
+        "C-IDM as printed: plain distances, positions of the sampled frames as times, a sum",
+        overrides={
+            "cidm.beta": 1.0,
+            "cidm.distance": "euclidean",
+            "cidm.unit": "positions",
+            "cidm.sigma": 300.0,
+            "cidm.weight": "time",
+            "cidm.positives": "weighted",
         },
     ),
     Family(
@@ -287,7 +299,7 @@ _LISTED = (
         "soft dynamic time warping and C-IDM",
         overrides={
             "loss.alignment": "soft_dtw",
-            "cidm.beta": 0.5,
+            "cidm.beta": 0.5 / 32,  # LAV's 0.5; it divides C-IDM, too, by N
             "cidm.unit": "native_frames",
             "cidm.sigma": 10.0,
         },

@@ -48,27 +48,29 @@ class Terms(NamedTuple):
 def objective(batch: PairBatch, align: Alignment, cidm: CidmSettings) -> Terms:
     """Loss of every pair: L = L_align + beta (I(X) + I(Y)) (RGWOT's total loss; methods 3.6).
 
-    With ``cidm.reduction = sum`` the total is divided by N where C-IDM is part of it, as in the public code; with
-    ``video_mean`` C-IDM counts half, the mean over the two videos, as in CnC. Without ``cidm.gradient`` C-IDM is a
-    constant.
+    With ``cidm.over_n`` the total is divided by N where C-IDM is part of it, as in the public code. Without
+    ``cidm.gradient`` C-IDM is a constant.
     """
     aligned = align(batch)
     embedded = torch.cat([batch.x, batch.y])
+    times, lengths = torch.cat([batch.x_times, batch.y_times]), torch.cat([batch.x_lengths, batch.y_lengths])
+    n = batch.x.shape[1]
+    if cidm.unit == "positions":
+        times, lengths = torch.arange(n, device=times.device).expand_as(times), torch.full_like(lengths, n)
     contrast = cidm_loss(
         embedded if cidm.gradient else embedded.detach(),
-        torch.cat([batch.x_times, batch.y_times]),
+        times,
         lambda_=cidm.lambda_,
         sigma=cidm.sigma,
-        duration=torch.cat([batch.x_lengths, batch.y_lengths]),
+        duration=lengths,
         distance=cidm.distance,
         weight=cidm.weight,
         positives=cidm.positives,
-        reduction="mean" if cidm.reduction == "mean" else "sum",
     )
     contrast = contrast.view(2, -1).sum(0)
-    loss = aligned + cidm.beta * (contrast / 2 if cidm.reduction == "video_mean" else contrast)
-    if cidm.reduction == "sum" and cidm.beta:
-        loss = loss / batch.x.shape[1]
+    loss = aligned + cidm.beta * contrast
+    if cidm.over_n and cidm.beta:
+        loss = loss / n
     return Terms(loss, aligned, contrast)
 
 
@@ -250,7 +252,7 @@ class Trainer:
 
 
 def per_second(store: VideoFeatures, unit: str) -> float:
-    """Return how many units of ``cidm.unit`` a second of a video has."""
+    """Return how many units of ``cidm.unit`` a second of a video has; 1 for positions, which are no times."""
     if unit == "share":
         return 1 / store.duration_s
     return float(store.native_fps) if unit == "native_frames" else 1.0

@@ -16,9 +16,8 @@ def cidm_loss(
     sigma: float,
     duration: Tensor | float,
     distance: Literal["squared", "euclidean"],
-    weight: Literal["relative_time", "none"],
+    weight: Literal["relative_time", "time", "none"],
     positives: Literal["plain", "weighted"],
-    reduction: Literal["mean", "sum"],
 ) -> Tensor:
     r"""Pull frames within sigma of each other together and push the others lambda apart.
 
@@ -29,14 +28,14 @@ def cidm_loss(
 
     Published readings of this loss are choices of parameters; the settings' own is in methods 3.6:
 
-    ============  ===========  ==============================  ==========
-    reading       distance     times, sigma, duration          positives
-    ============  ===========  ==============================  ==========
-    RGWOT code    squared      native frames, 300, L frames    plain
-    LAV code      squared      t/L, 10/L, 1 (L in frames)      plain
-    CnC code      euclidean    native frames, 300, L frames    weighted
-    paper         euclidean    indices, 300, 1                 weighted
-    ============  ===========  ==============================  ==========
+    ============  ===========  ==============================  =============  ==========
+    reading       distance     times, sigma, duration          weight         positives
+    ============  ===========  ==============================  =============  ==========
+    RGWOT code    squared      native frames, 300, L frames    relative_time  plain
+    LAV code      squared      t/L, 10/L, 1 (L in frames)      relative_time  plain
+    CnC code      euclidean    native frames, 300, L frames    relative_time  weighted
+    paper         euclidean    indices, 300, not read          time           weighted
+    ============  ===========  ==============================  =============  ==========
 
     (The public CnC code detaches its distances, so that there the term has no gradient; here that is for the caller to
     do, as `rgwot.embedding.loop.objective` does without ``cidm.gradient``.)
@@ -52,16 +51,14 @@ def cidm_loss(
     sigma : float
         Half width of the window of positives, in the unit of ``times``.
     duration : Tensor of shape (B,) or float
-        Length L of each video in the unit of ``times``, > 0; 1 gives omega = (t_i - t_j)^2 + 1.
+        Length L of each video in the unit of ``times``, > 0.
     distance : {"squared", "euclidean"}
         d = \|x_i - x_j\|^2 or d = \|x_i - x_j\|. The gradient of the latter is zero where the frames
         coincide.
-    weight : {"relative_time", "none"}
-        omega as above, or 1.
+    weight : {"relative_time", "time", "none"}
+        omega as above, (t_i - t_j)^2 + 1, or 1.
     positives : {"plain", "weighted"}
         Positive term d, or d / omega.
-    reduction : {"mean", "sum"}
-        Mean over rows, (1/N) sum_i sum_j as the alignment loss, or sum over i and j.
 
     Returns
     -------
@@ -76,9 +73,8 @@ def cidm_loss(
     if x.ndim != 3 or times.shape != x.shape[:2]:
         raise ValueError(f"x, times: found shapes {tuple(x.shape)}, {tuple(times.shape)}, expected (B, N, D), (B, N)")
     _check("distance", distance, ("squared", "euclidean"))
-    _check("weight", weight, ("relative_time", "none"))
+    _check("weight", weight, ("relative_time", "time", "none"))
     _check("positives", positives, ("plain", "weighted"))
-    _check("reduction", reduction, ("mean", "sum"))
 
     dtype = torch.promote_types(x.dtype, torch.float32)
     with torch.autocast(device_type=x.device.type, enabled=False):
@@ -86,11 +82,10 @@ def cidm_loss(
         # Time differences in float64: long videos in frames exceed what float32 tells apart.
         gap = (times.double()[:, :, None] - times.double()[:, None, :]).abs()
         length = torch.as_tensor(duration, dtype=torch.float64, device=x.device).reshape(-1, 1, 1)
-        omega = ((gap / length) ** 2 + 1).to(dtype) if weight == "relative_time" else torch.ones_like(d)
+        step = {"relative_time": gap / length, "time": gap, "none": torch.zeros_like(gap)}[weight]
+        omega = (step**2 + 1).to(dtype)
         positive = d / omega if positives == "weighted" else d
-        pairs = torch.where(gap > sigma, omega * (lambda_ - d).clamp_min(0), positive)
-        total = pairs.sum((1, 2))
-        return total if reduction == "sum" else total / x.shape[1]
+        return torch.where(gap > sigma, omega * (lambda_ - d).clamp_min(0), positive).sum((1, 2))
 
 
 def _pairwise_distance(x: Tensor, distance: str) -> Tensor:

@@ -73,24 +73,27 @@ class CidmSettings(Block):
 
     BLOCK: ClassVar[str] = "cidm"
 
-    beta: NonNegative = Field(1.0, description="weight of C-IDM; paper (printed there as ξ)")
+    beta: NonNegative = Field(
+        1 / 32,
+        description="weight of C-IDM, a sum over frames, beside the alignment loss, a mean; ours, that of a mean over "
+        "32; paper (printed there as ξ) and public code: 1",
+    )
     lambda_: Positive = Field(2.0, alias="lambda", description="margin; paper")
     sigma: Positive = Field(10.0, description="temporal window in `unit`; the paper's 300 frames at 30 fps")
-    unit: Literal["seconds", "native_frames", "share"] = Field(
-        "seconds", description="unit of sigma; share: of the video's length"
+    unit: Literal["seconds", "native_frames", "positions", "share"] = Field(
+        "seconds",
+        description="unit of time in C-IDM; positions: of the N sampled frames; share: of the video's length",
     )
     distance: Literal["squared", "euclidean"] = Field("squared", description="squared: as the public code")
-    weight: Literal["relative_time", "none"] = Field(
-        "relative_time", description="weight of far pairs: ((t_i - t_j) / L)^2 + 1, or 1"
+    weight: Literal["relative_time", "time", "none"] = Field(
+        "relative_time",
+        description="weight of far pairs: ((t_i - t_j) / L)^2 + 1 (public code), (t_i - t_j)^2 + 1 in `unit` (paper), "
+        "or 1",
     )
     positives: Literal["plain", "weighted"] = Field(
         "plain", description="near pairs: d (public code), or d divided by the weight (paper)"
     )
-    reduction: Literal["mean", "sum", "video_mean"] = Field(
-        "mean",
-        description="mean over rows, as the alignment loss; sum, and the total over N (RGWOT's code); or video_mean: "
-        "sum, averaged over the two videos (CnC)",
-    )
+    over_n: bool = Field(False, description="divide the total loss by N where C-IDM is part of it; public code")
     gradient: bool = Field(True, description="whether C-IDM trains the encoder; in CnC's released code it does not")
 
 

@@ -345,7 +345,11 @@ def long_window(settings: Settings, stores: Sequence[VideoFeatures]) -> str | No
     cidm = settings.cidm
     if not (cidm.beta and cidm.gradient and all(store.vectors for store in stores)):
         return None
-    share = float(np.median([cidm.sigma / (per_second(store, cidm.unit) * store.duration_s) for store in stores]))
+    lengths = [
+        settings.train.N if cidm.unit == "positions" else per_second(store, cidm.unit) * store.duration_s
+        for store in stores
+    ]
+    share = min(float(np.median([cidm.sigma / length for length in lengths])), 1.0)
     if share <= LONG:
         return None
     return (

@@ -51,10 +51,9 @@ def test_intra_term_of_opel_is_cidm_on_positions() -> None:
     x, _ = pair(1)
     positions = torch.arange(6.0).expand(3, -1)
     expected = cidm_loss(
-        x / 5**0.5, positions, lambda_=2.0, sigma=3.0, duration=1.0, distance="squared", weight="relative_time",
-        positives="weighted", reduction="mean",
-    )  # fmt: skip
-    expected = expected / 6
+        x / 5**0.5, positions, lambda_=2.0, sigma=3.0, duration=1.0, distance="squared", weight="time",
+        positives="weighted",
+    ) / 36  # fmt: skip
     torch.testing.assert_close(intra_video_loss(x, 3.0, True), expected)
 
 

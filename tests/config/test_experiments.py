@@ -26,7 +26,8 @@ DEMO = Experiments(
         ("rgwot@ot.alpha=0.5", "rgwot@alpha=0.5"),
         ("rgwot@lambda=3.0", "rgwot@lambda=3"),
         ("rgwot@beta=0", "vaot"),
-        ("vaot@beta=1", "rgwot"),
+        ("vaot@beta=0.03125", "rgwot"),
+        ("rgwot@beta=1.0", "rgwot@beta=1"),
         ("rgwot@beta=0,alpha=0.5", "vaot@alpha=0.5"),
         ("rgwot@zeta=0.4,alpha=0.5", "rgwot@alpha=0.5,zeta=0.4"),
         ("rgwot@r=0.1,loss.symmetric=true", "rgwot-active"),
@@ -40,7 +41,7 @@ DEMO = Experiments(
         ("lav@cidm.unit=native_frames,sigma=10,loss.gamma=0.10", "lav"),
         ("gtcc@loss.alignment=tcc", "tcc@train.clip=1"),
         ("tcc@loss.alignment=gtcc,train.clip=1", "gtcc"),
-        ("lav@beta=1,cidm.unit=seconds", "rgwot@loss.alignment=soft_dtw"),
+        ("lav@beta=0.03125,cidm.unit=seconds", "rgwot@loss.alignment=soft_dtw"),
         # What the loss does not read makes no second path, nor an id that is refused.
         ("lav@loss.alignment=gtcc,beta=0,cidm.unit=seconds,sigma=10", "vaot@loss.alignment=gtcc"),
         ("rgwot-active@loss.alignment=soft_dtw", "rgwot@loss.alignment=soft_dtw"),
@@ -92,7 +93,7 @@ def test_a_key_that_is_what_every_dataset_says_is_dropped():
 
 
 def test_families_are_one_only_where_every_dataset_agrees():
-    written = "rgwot@loss.alignment=soft_dtw,beta=0.5,cidm.unit=native_frames"
+    written = "rgwot@loss.alignment=soft_dtw,beta=0.015625,cidm.unit=native_frames"
     assert PLAIN.method(written) == "lav"
     # Here sigma is 1 for one of two datasets, and 10 for both with `lav`: two experiments.
     two = Experiments(load_config({"datasets": {"d": of_dataset(cidm={"sigma": 1}), "e": of_dataset()}}))

@@ -29,7 +29,7 @@ from rgwot.stages.train import build_encoder, load_model, recipe_of, train
 Make = Callable[..., Settings]
 TRANSPORT = ("vava", "opel", "opel-gaussian")
 METHODS = ("rgwot", "tcc", "gtcc", "lav", "cnc", "cnc-released", *TRANSPORT)
-summed = partial(cidm_loss, lambda_=2.0, sigma=7.0, weight="relative_time", reduction="sum")
+summed = partial(cidm_loss, lambda_=2.0, sigma=7.0, weight="relative_time")
 
 
 @pytest.fixture(scope="session")
@@ -164,7 +164,7 @@ def test_a_family_trains_and_its_model_loads(trained: Path, name: str) -> None:
 
 
 def test_what_the_total_is(trained: Path) -> None:
-    weights = {"rgwot": 1.0, "lav": 0.5, "cnc": 0.5, "cnc-released": 0.5}
+    weights = {"rgwot": 1 / 32, "lav": 1 / 64, "cnc": 0.5, "cnc-released": 0.5}
     for name in METHODS:
         loss, align, cidm = terms(trained / name).T
         np.testing.assert_allclose(loss, align + weights.get(name, 0) * cidm, rtol=1e-5, err_msg=name)
@@ -215,7 +215,8 @@ def test_gtcc_asks_about_the_frames_of_either_video(of_family: Make) -> None:
     torch.testing.assert_close(losses(swapped, chosen).loss, losses(batch, chosen).loss)
 
 
-def test_lav_is_soft_dtw_and_half_the_contrast_over_the_frames(of_family: Make) -> None:
+def test_lav_is_soft_dtw_over_the_frames_and_half_the_contrast_over_32(of_family: Make) -> None:
+    """LAV divides both by N: 32 by default, 4 here."""
     batch = random_batch(1)
     total, align, cidm = losses(batch, of_family("lav", cidm__sigma=7.0, cidm__unit="seconds"))
     for p in range(3):
@@ -230,9 +231,9 @@ def test_lav_is_soft_dtw_and_half_the_contrast_over_the_frames(of_family: Make) 
             summed(v[p : p + 1], t[p : p + 1], duration=n[p : p + 1], distance="squared", positives="plain").item()
             for v, t, n in ((batch.x, batch.x_times, batch.x_lengths), (batch.y, batch.y_times, batch.y_lengths))
         )
-        assert total[p].item() == pytest.approx((before[4, 4].item() + 0.5 * contrast) / 4)
+        assert total[p].item() == pytest.approx(before[4, 4].item() / 4 + 0.5 * contrast / 32)
         assert align[p].item() == pytest.approx(before[4, 4].item() / 4)
-        assert cidm[p].item() == pytest.approx(contrast / 4)
+        assert cidm[p].item() == pytest.approx(contrast)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +241,7 @@ def test_lav_is_soft_dtw_and_half_the_contrast_over_the_frames(of_family: Make) 
     [
         ("tcc", {"encoder__unit_norm": True}),
         ("gtcc", {"train__clip": None}),
-        ("cnc", {"cidm__reduction": "sum"}),
+        ("cnc", {"cidm__over_n": True}),
         ("cnc", {"cidm__gradient": False}),
     ],
     ids=str,

@@ -13,12 +13,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from torch import Tensor
 
 from rgwot.config.methods import FAMILIES
 from rgwot.config.settings import Settings, build
 from rgwot.embedding import loop
 from rgwot.embedding.encoder import Encoder
-from rgwot.embedding.loop import Record, Trainer, objective
+from rgwot.embedding.loop import Record, Terms, Trainer, objective
 from rgwot.embedding.sampler import FeatureBank
 from rgwot.features.index import open_stores
 from rgwot.losses.interface import PairBatch
@@ -93,6 +94,42 @@ def test_only_a_total_with_the_contrast_is_divided_by_the_frames(beta: float) ->
     # 100 native frames are near, both ways and in both videos, at squared distance 2.
     assert contrast.item() == pytest.approx(8)
     assert loss.item() == pytest.approx((by_hand + 0.5 * 8) / 2 if beta else by_hand, rel=1e-9)
+
+
+def contrast_of(changes: dict[str, typing.Any], frames: Tensor, times: Tensor, length: float) -> tuple[Terms, Tensor]:
+    """Terms of a pair of the same video twice, and the gradient of the total with respect to the first."""
+    x, lengths = frames[None].clone().requires_grad_(), torch.tensor([length], dtype=torch.float64)
+    batch = PairBatch(x, frames[None].flip(2), times[None], lengths, times[None], lengths, torch.tensor([0]))
+    recipe = recipe_of(build(changes, "test"))
+    terms = objective(batch, recipe.align, recipe.cidm)
+    terms.loss.sum().backward()
+    assert x.grad is not None
+    return terms, x.grad
+
+
+@pytest.mark.parametrize("n", [8, 32])
+def test_beta_has_the_scale_of_the_public_code(n: int) -> None:
+    """With its solver and window, rgwot at beta = 1 has the gradient of rgwot-parity times N."""
+    generator = torch.Generator().manual_seed(n)
+    frames = torch.nn.functional.normalize(torch.randn(n, 6, dtype=torch.float64, generator=generator), dim=1)
+    times = 2000 * torch.rand(n, dtype=torch.float64, generator=generator).sort()[0]
+    family = FAMILIES["rgwot-parity"].overrides
+    parity, slope = contrast_of(dict(family), frames, times, 2000)
+    paper = {"cidm.beta": 1.0, "ot.solver": "parity", "cidm.unit": "native_frames", "cidm.sigma": 300.0}
+    found, gradient = contrast_of(paper, frames, times, 2000)
+    torch.testing.assert_close(found.loss, found.align + found.cidm, rtol=1e-12, atol=0)
+    torch.testing.assert_close(gradient, n * slope, rtol=1e-6, atol=1e-9)
+    torch.testing.assert_close(found.cidm, parity.cidm, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(("unit", "expected"), [("positions", 2.828427), ("native_frames", 2_934_909.66)])
+def test_the_contrast_to_the_letter(unit: str, expected: float) -> None:
+    """The paper's C-IDM with i and j as sampled positions (no pair is 300 apart) or as native frames."""
+    frames = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], dtype=torch.float64)
+    changes = {**FAMILIES["rgwot-literal"].overrides, "cidm.unit": unit}
+    terms, _ = contrast_of(changes, frames, torch.tensor([0.0, 400.0, 800.0], dtype=torch.float64), 1000)
+    assert terms.cidm.item() == pytest.approx(2 * expected, rel=1e-7)
+    assert terms.loss.item() == pytest.approx(terms.align.item() + terms.cidm.item(), rel=1e-12)
 
 
 def test_units_of_the_window_of_the_contrast(make_task: Callable[..., Path], settings: Make, tmp_path: Path) -> None:
@@ -251,7 +288,7 @@ def test_without_alignment_only_the_contrast_is_left(task: Path, settings: Make,
     train(task, task.parent, tmp_path / "out", settings(loss__alignment="none"), 0, device="cpu")
     loss, align, cidm = losses(tmp_path / "out").T
     assert (align == 0).all()
-    np.testing.assert_allclose(loss, cidm)
+    np.testing.assert_allclose(loss, cidm / 32)
 
 
 def test_inactive_prior_is_said_once_with_the_radius_that_acts(
@@ -309,8 +346,8 @@ def plain(task: Path, settings: Make, tmp_path_factory: pytest.TempPathFactory) 
     "change",
     [
         {"cidm__beta": 0.5}, {"cidm__lambda": 1.0}, {"cidm__sigma": 0.4}, {"cidm__unit": "native_frames"},
-        {"cidm__distance": "euclidean"}, {"cidm__weight": "none"}, {"cidm__positives": "weighted"},
-        {"cidm__reduction": "sum"},
+        {"cidm__distance": "euclidean"}, {"cidm__weight": "none"}, {"cidm__weight": "time"},
+        {"cidm__positives": "weighted"}, {"cidm__over_n": True},
         {"encoder__c": 1}, {"encoder__D": 3}, {"encoder__channels": 5}, {"encoder__hidden": 5},
         {"encoder__dropout": 0.5}, {"encoder__batch_norm": "per_video"}, {"encoder__input_norm": "none"},
         {"train__N": 4}, {"train__accumulation": 1}, {"train__lr": 3e-2}, {"train__weight_decay": 0.5},

@@ -14,11 +14,10 @@ from rgwot.losses import cidm
 cidm_loss = partial(
     cidm.cidm_loss,
     lambda_=2.0, sigma=10.0, duration=1.0, distance="squared", weight="relative_time", positives="plain",
-    reduction="mean",
 )  # fmt: skip
 RGWOT_CODE: dict[str, Any] = {"distance": "squared", "positives": "plain", "duration": 1000.0}
 CNC_CODE: dict[str, Any] = {"distance": "euclidean", "positives": "weighted", "duration": 1000.0}
-PAPER: dict[str, Any] = {"distance": "euclidean", "positives": "weighted", "duration": 1.0}
+PAPER: dict[str, Any] = {"distance": "euclidean", "positives": "weighted", "duration": 1000.0, "weight": "time"}
 READINGS = [RGWOT_CODE, CNC_CODE, PAPER]
 
 
@@ -36,7 +35,7 @@ def written_out(x: Tensor, times: Tensor, lambda_: float, sigma: float, **readin
             d = (x[i] - x[j]).norm().item()
             d = d**2 if reading["distance"] == "squared" else d
             gap = abs(times[i] - times[j]).item()
-            omega = (gap / reading["duration"]) ** 2 + 1
+            omega = (gap if reading.get("weight") == "time" else gap / reading["duration"]) ** 2 + 1
             if gap > sigma:
                 total += omega * max(0.0, lambda_ - d)
             else:
@@ -59,7 +58,7 @@ def written_out(x: Tensor, times: Tensor, lambda_: float, sigma: float, **readin
 )
 def test_oracles(reading: dict[str, Any], times: list[int], expected: float, digits: float, dtype: torch.dtype) -> None:
     x = torch.tensor([[[1, 0], [0, 1], [1, 0]]], dtype=dtype)
-    loss = cidm_loss(x, torch.tensor([times]), lambda_=2, sigma=300, reduction="sum", **reading)
+    loss = cidm_loss(x, torch.tensor([times]), lambda_=2, sigma=300, **reading)
     assert loss.item() == pytest.approx(expected, abs=digits, rel=3e-7 if dtype == torch.float32 else 0)
 
 
@@ -67,15 +66,15 @@ def test_the_window_of_lav_is_ten_frames() -> None:
     # Its code compares |t_i - t_j| / L with 10 / L, L in frames. By hand: 8 frames apart d^2 = 2, 800 apart 1.64 * 2.
     x = torch.tensor([[[1, 0], [0, 1], [1, 0]]], dtype=torch.float64)
     frames = torch.tensor([[0.0, 8.0, 800.0]])
-    normalised = cidm_loss(x, frames.double() / 1000, sigma=10 / 1000, duration=1, reduction="sum")
+    normalised = cidm_loss(x, frames.double() / 1000, sigma=10 / 1000, duration=1)
     assert normalised.item() == pytest.approx(2 * (2 + 3.28))
-    torch.testing.assert_close(cidm_loss(x, frames, sigma=10, duration=1000, reduction="sum"), normalised)
+    torch.testing.assert_close(cidm_loss(x, frames, sigma=10, duration=1000), normalised)
 
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_every_reading_against_loops(reading: dict[str, Any]) -> None:
     x, times = video()
-    loss = cidm_loss(x, times, lambda_=1.3, sigma=250, reduction="sum", **reading)
+    loss = cidm_loss(x, times, lambda_=1.3, sigma=250, **reading)
     for b in range(2):
         assert loss[b].item() == pytest.approx(written_out(x[b], times[b], 1.3, 250, **reading), rel=1e-9)
 
@@ -87,12 +86,10 @@ def test_unit_of_time_does_not_matter() -> None:
     torch.testing.assert_close(frames, seconds)
 
 
-def test_reductions_and_weights() -> None:
+def test_without_a_weight() -> None:
     x, times = video(2)
-    total = cidm_loss(x, times, sigma=200, duration=1000, reduction="sum")
-    torch.testing.assert_close(cidm_loss(x, times, sigma=200, duration=1000), total / 6)
-    plain = cidm_loss(x, times, sigma=200, duration=1e12, reduction="sum")
-    torch.testing.assert_close(cidm_loss(x, times, sigma=200, duration=1000, weight="none", reduction="sum"), plain)
+    plain = cidm_loss(x, times, sigma=200, duration=1e12)
+    torch.testing.assert_close(cidm_loss(x, times, sigma=200, duration=1000, weight="none"), plain)
 
 
 def test_one_window_collapses_and_a_narrow_one_pushes_apart() -> None:
@@ -107,7 +104,7 @@ def test_one_window_collapses_and_a_narrow_one_pushes_apart() -> None:
 def test_gradient(reading: dict[str, Any]) -> None:
     x, times = video(4, n=5)
     assert torch.autograd.gradcheck(
-        lambda x: cidm_loss(x, times, lambda_=1.2, sigma=250, **reading), (x.requires_grad_(),)
+        lambda x: cidm_loss(x, times, lambda_=1.2, sigma=250, **reading) / 5, (x.requires_grad_(),)
     )
 
 
@@ -120,7 +117,7 @@ def test_gradient_is_finite_where_frames_coincide(reading: dict[str, Any], dtype
     assert x.grad.isfinite().all()
     assert (x.grad[0, 2].abs() > 0).any()
     # Coinciding frames give each other no direction; both are pushed off the third alike.
-    weight = [1.81, 1.16] if reading["duration"] == 1000 else [900**2 + 1, 400**2 + 1]
+    weight = [900**2 + 1, 400**2 + 1] if "weight" in reading else [1.81, 1.16]
     torch.testing.assert_close(x.grad[0, 0] / weight[0], x.grad[0, 1] / weight[1], rtol=1e-5, atol=1e-6)
 
 

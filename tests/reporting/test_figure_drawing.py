@@ -21,7 +21,7 @@ FACTS = study(seeds=(0, 1, 2))
 #: What has to be read in each figure besides its title and what it says of itself.
 READ = {
     "teaser": ("(a) align the frames of two videos", "X found", "Y true", "order X", "background"),
-    "overview": ("shared", "plan T*", "C-IDM(X), β = 1", "soft matches P", "(no gradient)"),
+    "overview": ("shared", "plan T*", "C-IDM(X), β = 0.03125", "soft matches P", "(no gradient)"),
     "degenerate": ("ground truth", "VAOT", "cosine", "labels", "not degenerate"),
     "qualitative": ("ground truth", "CnC", "OPEL", "RGWOT", "A", "B", "segments"),
     "training_videos": ("CnC", "RGWOT", "one label", "RGWOT, reported 59.5", "OPEL, reported 39.2", "17"),

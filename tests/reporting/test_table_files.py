@@ -36,7 +36,7 @@ def test_rows_of_the_repository_are_experiments_and_a_default_value_is_the_defau
     tables = targets.targets(Study.of({})).tables
     defaults = {
         "sensitivity_alpha": "alpha=0.3", "sensitivity_radius": "r=0.02", "sensitivity_rho": "rho=0.35",
-        "sensitivity_lambda": "lambda=2", "sensitivity_beta": "beta=1", "ablation_k": "K=7",
+        "sensitivity_lambda": "lambda=2", "sensitivity_beta": "beta=0.03125", "ablation_k": "K=7",
         "ablation_components": "full", "ablation_training_videos": "rgwot-n=17",
     }  # fmt: skip
     for table, row in defaults.items():
@@ -189,7 +189,7 @@ def test_reported_rows_are_looked_up_when_tables_are_read(tmp_path, right, wrong
 
 def test_a_value_of_a_sweep_needs_no_reported_row(tmp_path):
     text = (TABLES / "paper.py").read_text(encoding="utf-8")
-    for right, wrong in (("KS = [7, 10,", "KS = [7, 9, 10,"), ("[0.01, 0.05, 0.1,", "[0.01, 0.05, 0.08, 0.1,")):
+    for right, wrong in (("KS = [7, 10,", "KS = [7, 9, 10,"), ("0.05, 0.1, 1, 10, 50]", "0.05, 0.08, 0.1, 1, 10, 50]")):
         assert right in text
         text = text.replace(right, wrong)
     tables = targets.load_targets([written(tmp_path, text, "paper"), TABLES]).tables

@@ -13,6 +13,10 @@ FROZEN = (
     "Measured rows use features of a frozen backbone, and all videos of a task for training and scoring; the papers "
     "fine-tune theirs."
 )
+BETA = (
+    "β weighs the sum of C-IDM over frames, as in the paper, whose β is 1. Our default is 1/32, so that C-IDM is a "
+    "mean, as the alignment loss is."
+)
 
 # How the code behind reported numbers scores, where there is code, and the measured row that they belong to; all other
 # numbers are of an unknown protocol.
@@ -28,6 +32,7 @@ MADE = {
         ReportedRow("OPEL", "opel", "macro_video", "with"),
         ReportedRow("CnC", "cnc", "macro_task", "with", "cnc"),
         ReportedRow("Random", "random", "macro_task", "with"),
+        ReportedRow("GPL-2D", "gpl"),
         ReportedRow("UG-I3D", "unitygraph"),
         ReportedRow("GPL", "gpl"),
         ReportedRow("GPL-w BG", "gpl"),

@@ -35,11 +35,12 @@ ALIGNMENTS = [
 ]
 OPEL_GAUSSIAN = Row("opel-gaussian", "OPEL with a Gaussian prior", "opel-gaussian", "graphcut", "released code")
 
-VAOT = Row("vaot", "VAOT", "vaot", "graphcut", "paper's equations")
-RGWOT = Row("rgwot", "RGWOT", "rgwot", "graphcut", "paper's equations")
+VAOT = Row("vaot", "VAOT", "vaot", "graphcut", "our reading")
+RGWOT = Row("rgwot", "RGWOT", "rgwot", "graphcut", "our reading")
 RGWOT_PLUS = Row("rgwot-plus", "RGWOT+", "rgwot-plus", "consensus", "ours")
 OURS = [VAOT, RGWOT, RGWOT_PLUS]
 VARIANTS = [
     Row("rgwot-parity", "RGWOT (public code)", "rgwot-parity", "graphcut", "released code"),
+    Row("rgwot-literal", "RGWOT, C-IDM as printed", "rgwot-literal", "graphcut", "our reading"),
     Row("rgwot-active", "RGWOT, active structural prior", "rgwot-active", "graphcut", "ours"),
 ]
