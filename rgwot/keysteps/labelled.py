@@ -1,9 +1,10 @@
 """Key steps that a few annotated videos teach: what takes the place of a decoder where there are labels (methods 5.10).
 
-Which segmentation is meant, of several that the samples support equally well, only people know. Two voices are heard.
-Classifiers are trained on the samples that people labelled, and again on what they then say of all samples, the labels
+Which segmentation is meant, of several that the samples support equally well, only people know. Three voices are heard.
+Dynamic time warping carries the labels of annotated videos over to others, which have key steps in their order.
+Classifiers are trained on the samples that people labelled, and again on what is then said of all samples, the labels
 of people kept. The mean field, in which the memberships of these samples are fixed, knows where the samples cluster and
-that neighbours in time belong together, and says most where few videos are annotated.
+that neighbours in time belong together.
 """
 
 from __future__ import annotations
@@ -21,21 +22,30 @@ from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.many import decode_by_some, learned_from
 from rgwot.keysteps.meanfield import MeanField, label, label_at_once, minimise_energy
 from rgwot.keysteps.settings import LabelledSettings, MeanfieldSettings
+from rgwot.keysteps.warping import carry_over, evenly
 from rgwot.timing import thinned
 
 CONTEXTS = ((-0.02, 0.0, 0.02), CONTEXT, (-0.15, -0.07, -0.03, 0.0, 0.03, 0.07, 0.15))
 """Where each of three classifiers looks, in shares of a video's length around a sample. Their log probabilities are
 averaged: what a key step lasts is not known beforehand, and with few labels one view alone errs more often."""
 
-WEIGHT = 0.3
-"""Weight of the mean field. A weight chosen by cross-validation over the annotated videos loses 1 to 5 points with two
-or three of them, and gains nothing with five."""
+CARRIED, CLUSTERED = 0.4, 0.2
+"""Weights of what is carried over and of the mean field; the rest is that of the classifiers. A weight chosen by
+cross-validation over the annotated videos loses 1 to 5 points with two or three of them, and gains nothing with five.
+"""
 
 REFITTED = 0.55
 """Say of classifiers that are refitted, relative to that of those that saw the labels of people alone."""
 
 ROUNDS = 3
 """How often classifiers are refitted."""
+
+SHOWN = 16
+"""Annotated videos whose labels are carried over, at most; of more they are chosen evenly, and classifiers know."""
+
+STRANGE = 0.25
+"""Share of the labelled samples that are less like their class than a sample at the ends of an annotated video must be
+like some class, or else it is background: people rarely do a step there without saying so."""
 
 FARTHEST = 0.25
 """Share of the samples, those least like any annotated key step, in which other key steps are looked for."""
@@ -69,6 +79,42 @@ class _Task:
         """Average log probabilities over a window inside each video."""
         return np.concatenate([smooth(video, WINDOW) for video in np.split(log_p, np.cumsum(self.lengths)[:-1])])
 
+    def with_ends(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the labels with the ends of annotated videos as background, as far as they are like no class.
+
+        With one annotated video too little is known of what is like a class.
+        """
+        videos = np.split(labels, np.cumsum(self.lengths)[:-1])
+        annotated = np.repeat([bool((own != UNKNOWN).any()) for own in videos], self.lengths)
+        known = labels != UNKNOWN
+        ends = annotated & ~known
+        if sum(bool((own != UNKNOWN).any()) for own in videos) < 2 or not ends.any():
+            return labels
+        classes = np.unique(labels[known])
+        centres = directions(np.stack([self.x[labels == one].sum(axis=0) for one in classes]))
+        likeness = self.x @ centres.T
+        own = likeness[known, np.searchsorted(classes, labels[known])]
+        strange = ends & (likeness.max(axis=1) < np.quantile(own, STRANGE))
+        return np.where(strange, self.C - 1, labels)
+
+    def shown(self, labels: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
+        """Return evenly spaced samples of the annotated videos that others are warped onto, and their labels."""
+        said = np.asarray(evenly(labels, self.lengths))
+        annotated = np.flatnonzero((said != UNKNOWN).any(axis=1))
+        chosen = annotated[np.unique(np.linspace(0, len(annotated) - 1, SHOWN).round().astype(int))]
+        return np.asarray(evenly(self.x, self.lengths))[chosen], said[chosen]
+
+    def fixed(self, clusters: Array, shown: Array, said: NDArray[np.int64]) -> Array:
+        """Return the weighted log probabilities (T, C) of the voices that stay as they are."""
+        carried = np.maximum(carry_over(self.x, self.lengths, shown, said, self.C), LEAST_PROBABILITY)
+        if self.extra:
+            # Of what nobody annotated nothing can be carried over: there the mean field speaks for both.
+            own = np.exp(clusters[:, self.found])
+            carried *= 1 - own.sum(axis=1, keepdims=True)
+            carried[:, self.found] = own
+            carried = np.maximum(carried, LEAST_PROBABILITY)
+        return CARRIED * self.smooth(np.log(carried)) + CLUSTERED * clusters
+
     def cluster(self, labels: NDArray[np.int64]) -> tuple[MeanField, NDArray[np.int64]]:
         """Minimise the energy of the mean field with the memberships of labelled samples fixed; with its classes."""
         known = np.flatnonzero(labels != UNKNOWN)
@@ -91,11 +137,11 @@ def decode_labelled(
 ) -> Decoded:
     r"""Label samples by the labels that people gave to some of them, which stay as they are.
 
-    .. math:: \log p = (1 - w) \left[(1 - r) \log p^\text{first} + r \log p^\text{refitted}\right]
-              + w \log p^\text{mean field}
+    .. math:: \log p = (1 - u - w) \left[(1 - r) \log p^\text{first} + r \log p^\text{refitted}\right]
+              + u \log p^\text{carried over} + w \log p^\text{mean field}
 
-    up to a constant, averaged over `WINDOW`, with r = `REFITTED` and w = `WEIGHT`. Of many videos some are learned
-    from, those with given labels always among them (`rgwot.keysteps.many`).
+    up to a constant, averaged over `WINDOW`, with r = `REFITTED`, u = `CARRIED` and w = `CLUSTERED`. Of many videos
+    some are learned from, those with given labels always among them (`rgwot.keysteps.many`).
 
     Parameters
     ----------
@@ -137,15 +183,18 @@ def _decode(
         parts.append(Components.fit(seen, 1))
         views.append(parts[-1].apply(seen))
     task = _Task(directions(few.x), lengths, views, K + 1, labelled.extra, generator, chain)
+    labels = task.with_ends(labels)
+    shown = task.shown(labels)
     field, classes = task.cluster(labels)
     clusters = _spread(field.memberships, classes, task.C)
     first = task.fit(labels)
     before = task.smooth(_say(first, task.views, clusters, task.found))
-    last, log_p = first, _mix(before, before, clusters)
+    fixed = task.fixed(clusters, *shown)
+    last, log_p = first, _mix(before, before, fixed)
     for _ in range(ROUNDS):
         said = np.where(labels == UNKNOWN, log_p.argmax(axis=1), labels)
         last = task.fit(said)
-        log_p = task.smooth(_mix(before, _say(last, task.views), clusters))
+        log_p = task.smooth(_mix(before, _say(last, task.views), fixed))
 
     def learned() -> Learned:
         own = {
@@ -159,6 +208,8 @@ def _decode(
             "centres": field.centres,
             "shares": field.shares,
             "classes": classes,
+            "shown": shown[0].astype(np.float32),
+            "said": shown[1],
         }
 
     made = _decoded(log_p[nearest], K)
@@ -182,9 +233,11 @@ def restore_labelled(
         views = [in_context(others, shares, timed=True) for shares in CONTEXTS]
         memberships = label_by(others.x, others.lengths, learned["centres"], learned["shares"], chain)
         clusters = _spread(memberships, learned["classes"], K + 1)
-        task = _Task(others.x, others.lengths, views, K + 1, labelled.extra, np.random.default_rng(0), chain)
+        x = directions(others.x)
+        task = _Task(x, others.lengths, views, K + 1, labelled.extra, np.random.default_rng(0), chain)
         before = task.smooth(_say(first, views, clusters, found))
-        log_p = task.smooth(_mix(before, _say(last, views), clusters))
+        fixed = task.fixed(clusters, learned["shown"].astype(np.float64), learned["said"])
+        log_p = task.smooth(_mix(before, _say(last, views), fixed))
         return _decoded(log_p, K)
 
     return predict
@@ -211,9 +264,9 @@ def _say(
     return np.asarray(np.mean(said, axis=0))
 
 
-def _mix(first: Array, last: Array, clusters: Array) -> Array:
-    """Return log p of the three voices, up to a constant per sample."""
-    return (1 - WEIGHT) * ((1 - REFITTED) * first + REFITTED * last) + WEIGHT * clusters
+def _mix(first: Array, last: Array, fixed: Array) -> Array:
+    """Return log p of all voices, up to a constant per sample; ``fixed`` are those that are not refitted, weighted."""
+    return (1 - CARRIED - CLUSTERED) * ((1 - REFITTED) * first + REFITTED * last) + fixed
 
 
 def _spread(memberships: Array, classes: NDArray[np.int64], C: int) -> Array:
