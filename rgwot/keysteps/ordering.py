@@ -171,11 +171,8 @@ class KeySteps:
     @property
     def segment_table(self) -> pd.DataFrame:
         """All segments, ``video, scope, start_s, end_s, key_step``."""
-        rows = [
-            frame.assign(video=video, scope=scope)[list(SEGMENT_COLUMNS)]
-            for scope in SCOPES
-            for video, frame in self.segments.get(scope, {}).items()
-        ]
+        scopes = [scope for scope in SCOPES if self.segments.get(scope)]
+        rows = [_with_videos(self.segments[scope]).assign(scope=scope)[list(SEGMENT_COLUMNS)] for scope in scopes]
         return pd.concat(rows, ignore_index=True)
 
     @property
@@ -202,9 +199,13 @@ def procedure_of(
 
 
 def _recordings(segments: Mapping[str, pd.DataFrame]) -> list[Recording]:
-    return recordings_from_segments(
-        pd.concat([frame.assign(video=video) for video, frame in segments.items()], ignore_index=True)
-    )
+    return recordings_from_segments(_with_videos(segments))
+
+
+def _with_videos(segments: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return the segments of all videos with a column of their ids."""
+    ids = np.repeat(np.array(list(segments), dtype=object), [len(frame) for frame in segments.values()])
+    return pd.concat(segments.values(), ignore_index=True).assign(video=ids)
 
 
 def generator_for(seed: int, video: str | None = None) -> np.random.Generator:
