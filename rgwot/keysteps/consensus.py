@@ -191,6 +191,9 @@ def refine(frames: Frames, memberships: Array, rounds: int) -> tuple[Array, Clas
 POOLS = 7
 """Pools of segmentations: the more there are, the fewer seeds give another answer. A single video has one."""
 
+SHORT: dict[str, Any] = {"max_iterations": 1, "inner": 2}
+"""Changes to the settings of the segmentations that label many videos at once; they need not be finished."""
+
 MEMBERSHIP_FLOOR = 0.2
 """Components of the memberships below this share of the largest variance are dropped: what few segmentations say."""
 
@@ -285,13 +288,13 @@ def restore_consensus(
 ) -> Predict:
     """Label samples of other videos by every segmentation, by the last one, and by the classifier.
 
-    Many videos are labelled ``at_once``, with one round of every segmentation but the last.
+    Many videos are labelled ``at_once``, with two updates of every segmentation but the last.
     """
     borders = np.cumsum(learned["clusters"])[:-1]
     centres, shares = (np.split(learned[name], borders) for name in ("member_centres", "member_shares"))
     whitening = Whitening(learned["whitening_mean"], learned["whitening_basis"])
     classifier = Classifier(learned["weights"], learned["offsets"])
-    quick = chain.model_copy(update={"epsilon": consensus.epsilon, **({"max_iterations": 1} if at_once else {})})
+    quick = chain.model_copy(update={"epsilon": consensus.epsilon, **(SHORT if at_once else {})})
     label_by = label_at_once if at_once else label
 
     def predict(others: Frames) -> Decoded:

@@ -88,7 +88,8 @@ def test_the_consensus_of_a_third_of_the_videos_is_that_of_all(monkeypatch: pyte
     frames, truth = videos(60, noise=1.5)
     settings = build({"consensus.partitions": 8, "consensus.starts": 4}, "test")
     whole = decode_by("consensus", frames, 4, settings, np.random.default_rng(0))
-    monkeypatch.setattr(many, "MOST_LEARNED", len(truth) // 3)
+    for name in ("LEARNED", "MOST_LEARNED"):
+        monkeypatch.setattr(many, name, len(truth) // 3)
     made = decode_by("consensus", frames, 4, settings, np.random.default_rng(0))
     assert made.facts["consensus"]["videos"] == len(learned_from(frames.lengths)) == 19
     assert "videos" not in whole.facts["consensus"]
@@ -109,7 +110,8 @@ def test_given_labels_are_always_learned_from_and_stay(monkeypatch: pytest.Monke
     said = np.where(np.isin(owner, (7, 22, 41)), meant, UNKNOWN)
     first = np.flatnonzero(owner == 7)
     said[first[:3]], said[first[20:]] = (meant[first[:3]] + 1) % 3, UNKNOWN
-    monkeypatch.setattr(many, "MOST_LEARNED", len(looks) // 10)
+    for name in ("LEARNED", "MOST_LEARNED"):
+        monkeypatch.setattr(many, name, len(looks) // 10)
     assert not np.isin((7, 22, 41), learned_from(frames.lengths)).any()
     taught = Frames(frames.x, frames.lengths, 2.0, given=said)
     made = decode_labelled(taught, 3, np.random.default_rng(0), settings.meanfield, settings.labelled)
