@@ -364,80 +364,87 @@ def printed(rows: pd.DataFrame) -> str:
     numbers, blocks = sorted(rows["n"].unique()), []
     spread = rows.groupby(["method", "n", "dataset", "task"])["f1"].std(ddof=1).groupby(["method", "n"]).mean()
 
-    def mean_table(values: pd.DataFrame, spreads: bool = False) -> str:
-        means, lines = values.mean(), []
-        for method in (one for one in METHODS if one in rows["method"].unique()):
+    def means(values: pd.DataFrame, spreads: bool = False) -> str:
+        """Write means over rows, and of how many rows where a method has not been measured on all."""
+        all_of = {n: values.xs(n, axis=1, level="n").notna().any(axis=1).sum() for n in numbers}
+        lines = []
+        for method in (one for one in METHODS if one in values.columns.levels[0]):
             line = [method]
             for n in numbers:
-                text = f"{means[method, n]:.1f}" if (method, n) in means else ""
-                known = spreads and (method, n) in spread and np.isfinite(spread[method, n])
-                line.append(f"{text} ± {spread[method, n]:.1f}" if known else text)
+                known = values[method, n].dropna() if (method, n) in values else pd.Series(dtype=float)
+                text = f"{known.mean():.1f}" if len(known) else ""
+                deviation = spread.get((method, n), np.nan)
+                text += f" ± {deviation:.1f}" if spreads and np.isfinite(deviation) else ""
+                line.append(f"{text} ({len(known)})" if 0 < len(known) < all_of[n] else text)
             lines.append(line)
-        return table(["method", *(f"n = {n}" for n in numbers)], lines)
+        heads = [f"n = {n}" + (f" ({all_of[n]})" if all_of[n] < len(values) else "") for n in numbers]
+        return table(["method", *heads], lines)
 
     f1 = by_task(rows)
-    count = {n: f1[OURS, n].notna().sum() for n in numbers if (OURS, n) in f1}
-    blocks += ["Mean over tasks ± mean over tasks of the standard deviation over draws or seeds", mean_table(f1, True)]
     blocks += [
-        "(tasks: " + ", ".join(f"n = {n}: {number}" for n, number in count.items()) + ").",
-        "Mean over data sets",
+        f"Mean over {len(f1)} tasks ± mean over tasks of the standard deviation over draws or seeds; in brackets"
     ]
-    blocks.append(mean_table(f1.groupby(level="dataset").mean()))
-    late = [n for n in numbers if n and count.get(n, 0) < max(count.values())]
-    if late:
-        same = f1[f1[OURS, late[-1]].notna()]
-        blocks += [f"Mean over the {len(same)} tasks that have n = {late[-1]}", mean_table(same)]
+    blocks[-1] += ", of how many tasks where not of all:"
+    blocks += [means(f1, spreads=True), "Mean over data sets:", means(f1.groupby(level="dataset").mean())]
+    late = f1[f1[OURS, NUMBERS[-1]].notna()] if (OURS, NUMBERS[-1]) in f1 else f1[:0]
+    if len(late):
+        blocks += [f"Mean over the {len(late)} tasks that have n = {NUMBERS[-1]}:", means(late)]
     background = by_task(rows, "background_f1")
-    has = background.index[[task in WITH_BACKGROUND for _, task in background.index]]
-    if len(has):
-        blocks += [f"F1 of background, mean over the {len(has)} tasks with more than 10 % of it"]
-        blocks.append(mean_table(background.loc[has].fillna(0)))
-    shown = [(PLUS, 0), *((m, n) for m in (OURS, CLASSIFIER) for n in numbers if n)]
-    spreads, lines = rows.groupby(["task", "method", "n"])["f1"].std(ddof=1), []
-    for (_, task), line in f1.iterrows():
-        cells = []
-        for key in shown:
-            value = line.get(key, np.nan)
-            deviation = spreads.get((task, *key), np.nan)
-            cells.append("" if np.isnan(value) else f"{value:.1f} ± {deviation:.1f}")
-        lines.append([task, *cells])
-    heads = [f"{'unsupervised' if n == 0 else 'taught' if m == OURS else 'classifier'}, {n}" for m, n in shown]
-    blocks += ["Tasks one by one, mean ± standard deviation over draws", table(["task", *heads], lines)]
+    background = background[[task in WITH_BACKGROUND for _, task in background.index]]
+    if len(background):
+        blocks += [
+            f"F1 of background, mean over the {len(background)} tasks with more than 10 % of it:",
+            means(background),
+        ]
+    shown = [(PLUS, 0), *((method, n) for method in (OURS, SUGGESTED, CLASSIFIER) for n in numbers if n)]
+    shown = [key for key in shown if key in f1]
+    deviations, lines = rows.groupby(["task", "method", "n"])["f1"].std(ddof=1), []
+    for method, n in shown:
+        texts = []
+        for _, task in f1.index:
+            value, deviation = f1.xs(task, level="task")[method, n].iloc[0], deviations.get((task, method, n), np.nan)
+            texts.append(
+                "" if np.isnan(value) else f"{value:.1f}" + ("" if np.isnan(deviation) else f" ± {deviation:.1f}")
+            )
+        lines.append([f"{method}, {n}", *texts])
+    blocks += ["Tasks one by one, mean ± standard deviation over draws or seeds:"]
+    blocks.append(table(["method, n", *f1.index.get_level_values("task")], lines))
     taken = by_task(rows, "cpu_s")
-    ratios = taken[OURS].mean(axis=1) / taken[PLUS, 0]
+    ratios = (taken[OURS].mean(axis=1) / taken[PLUS, 0]).dropna()
+    own, without = taken[OURS].mean(axis=1).mean(), taken[PLUS, 0].mean()
     blocks.append(
-        f"With labels decoding takes {ratios.mean():.2f} times the processor time of without, {ratios.max():.2f} at "
-        f"most (of a task); means {taken[OURS].mean(axis=1).mean():.1f} s and {taken[PLUS, 0].mean():.1f} s."
+        f"With labels decoding takes {ratios.mean():.2f} times the processor time of without, at most "
+        f"{ratios.max():.2f} times (of a task); in the mean {own:.1f} s and {without:.1f} s."
     )
     return "\n\n".join(blocks)
 
 
 def draw(rows: pd.DataFrame) -> None:
-    """Draw F1 against the number of annotated videos, mean over tasks that have all numbers."""
+    """Draw F1 against the number of annotated videos: all tasks, and those that have all numbers."""
     from rgwot.reporting.figures.style import sheet, styled
 
     f1 = by_task(rows)
+    late = f1[f1[OURS, NUMBERS[-1]].notna()]
+    parts = [
+        (f"{len(f1)} tasks", f1, [n for n in (0, *NUMBERS) if f1.get((OURS, n), f1[OURS, 1]).notna().all()]),
+        (f"the {len(late)} of them with {3 * NUMBERS[-1]} videos or more", late, [0, *NUMBERS]),
+    ]
     with styled():
-        figure, axes = sheet(1, 2, height=3.0, sharey=True)
-        parts = {f"{len(f1)} tasks": (f1, [n for n in (0, *NUMBERS) if n <= 5])}
-        late = f1[f1[OURS, NUMBERS[-1]].notna()]
-        parts[f"the {len(late)} tasks of at least {3 * NUMBERS[-1]} videos"] = late, [0, *NUMBERS]
-        for axis, (title, (values, numbers)) in zip(axes[0], parts.items(), strict=True):
-            means = values.mean()
+        figure, axes = sheet(1, 2, height=3.2, sharey=True)
+        for axis, (title, values, numbers) in zip(axes[0], parts, strict=True):
+            whole = values.loc[:, values.notna().all()].mean()
             for method in UNTAUGHT:
-                axis.axhline(means[method, 0], color="0.6", linestyle=":", linewidth=0.8)
-                axis.annotate(method, (numbers[-1], means[method, 0]), ha="right", va="bottom", fontsize=6, color="0.4")
-            for method in METHODS:
-                if method in UNTAUGHT:
-                    continue
-                there = [n for n in numbers if (method, n) in means]
-                look = {"linewidth": 2, "color": "C0"} if method in (OURS, SUGGESTED) else {}
-                if method == SUGGESTED:
-                    look["linestyle"] = "--"
-                axis.plot(there, [means[method, n] for n in there], marker="o", label=method, **look)
+                if (method, 0) in whole:
+                    axis.axhline(whole[method, 0], color="0.6", linestyle=":", linewidth=0.8)
+                    axis.annotate(method, (numbers[-1], whole[method, 0]), ha="right", va="bottom", color="0.4")
+            for method in (one for one in METHODS if one not in UNTAUGHT):
+                there = [n for n in numbers if (method, n) in whole]
+                look: dict[str, Any] = {"linewidth": 2, "color": "C0"} if method in (OURS, SUGGESTED) else {}
+                look["linestyle"] = "--" if method == SUGGESTED else "-"
+                axis.plot(there, [whole[method, n] for n in there], marker="o", label=method, **look)
             axis.set(title=title, xlabel="annotated videos", xticks=numbers)
         axes[0][0].set_ylabel("macro_task F1 of the other videos, %")
-        figure.legend(loc="outside lower center", ncols=4)
+        figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
         figure.savefig(FIGURE, metadata={"Date": None})
 
 
