@@ -460,7 +460,6 @@ def main() -> None:
     if not root:
         sys.exit("REAL_RECORDINGS: not set; expected a folder of recordings")
     experiments = Experiments(load_config(read_files([HOUSE / name for name in CONFIGS])))
-    done = set(read_record()[KEY].itertuples(index=False, name=None))
     for _, dataset, name, read in find(root, rates_of(options.fps), (), 0, ()):
         if options.tasks and name not in options.tasks:
             continue
@@ -469,7 +468,8 @@ def main() -> None:
             warnings.simplefilter("ignore")
             seen = Seen.read(read(), experiments)
             for cell in cells(seen, options.methods, options.draws):
-                if (dataset, name, *cell) not in done:
+                # Read again and again: several of these commands may measure at a time.
+                if (dataset, name, *cell) not in set(read_record()[KEY].itertuples(index=False, name=None)):
                     line = dict(zip(KEY, (dataset, name, *cell), strict=True)) | measure(seen, *cell)
                     add(line)
                     print(name, *cell, f"{line['f1']:.1f}", file=sys.stderr, flush=True)
