@@ -359,6 +359,16 @@ def by_task(rows: pd.DataFrame, what: str = "f1") -> pd.DataFrame:
     return rows.pivot_table(index=["dataset", "task"], columns=["method", "n"], values=what, aggfunc="mean", sort=False)
 
 
+def measured(values: pd.DataFrame, n: int) -> pd.Series[bool]:
+    """Return which tasks have a value for n annotated videos."""
+    return values.loc[:, values.columns.get_level_values("n") == n].notna().any(axis=1)
+
+
+def late_tasks(values: pd.DataFrame) -> pd.DataFrame:
+    """Return the tasks that have enough videos for every number of annotated ones."""
+    return values[measured(values, NUMBERS[-1])]
+
+
 def printed(rows: pd.DataFrame) -> str:
     """Write tables in Markdown: means over tasks and over data sets, backgrounds, tasks one by one, and times."""
     numbers, blocks = sorted(rows["n"].unique()), []
@@ -366,7 +376,7 @@ def printed(rows: pd.DataFrame) -> str:
 
     def means(values: pd.DataFrame, spreads: bool = False) -> str:
         """Write means over rows, and of how many rows where a method has not been measured on all."""
-        all_of = {n: values.xs(n, axis=1, level="n").notna().any(axis=1).sum() for n in numbers}
+        all_of = {n: measured(values, n).sum() for n in numbers}
         lines = []
         for method in (one for one in METHODS if one in values.columns.levels[0]):
             line = [method]
@@ -386,7 +396,7 @@ def printed(rows: pd.DataFrame) -> str:
     ]
     blocks[-1] += ", of how many tasks where not of all:"
     blocks += [means(f1, spreads=True), "Mean over data sets:", means(f1.groupby(level="dataset").mean())]
-    late = f1[f1[OURS, NUMBERS[-1]].notna()] if (OURS, NUMBERS[-1]) in f1 else f1[:0]
+    late = late_tasks(f1)
     if len(late):
         blocks += [f"Mean over the {len(late)} tasks that have n = {NUMBERS[-1]}:", means(late)]
     background = by_task(rows, "background_f1")
@@ -410,6 +420,8 @@ def printed(rows: pd.DataFrame) -> str:
     blocks += ["Tasks one by one, mean ± standard deviation over draws or seeds:"]
     blocks.append(table(["method, n", *f1.index.get_level_values("task")], lines))
     taken = by_task(rows, "cpu_s")
+    if OURS not in taken:
+        return "\n\n".join(blocks)
     ratios = (taken[OURS].mean(axis=1) / taken[PLUS, 0]).dropna()
     own, without = taken[OURS].mean(axis=1).mean(), taken[PLUS, 0].mean()
     blocks.append(
@@ -424,9 +436,9 @@ def draw(rows: pd.DataFrame) -> None:
     from rgwot.reporting.figures.style import sheet, styled
 
     f1 = by_task(rows)
-    late = f1[f1[OURS, NUMBERS[-1]].notna()]
+    late = late_tasks(f1)
     parts = [
-        (f"{len(f1)} tasks", f1, [n for n in (0, *NUMBERS) if f1.get((OURS, n), f1[OURS, 1]).notna().all()]),
+        (f"{len(f1)} tasks", f1, [n for n in (0, *NUMBERS) if measured(f1, n).all()]),
         (f"the {len(late)} of them with {3 * NUMBERS[-1]} videos or more", late, [0, *NUMBERS]),
     ]
     with styled():

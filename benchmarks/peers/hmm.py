@@ -9,9 +9,6 @@ from rgwot.config.methods import Decoder
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.runtime.errors import RgwotError
 
-STARTS = 3
-"""Starts of EM, of which the likeliest model is kept."""
-
 ROUNDS = 20
 """Rounds of EM, at most."""
 
@@ -26,13 +23,9 @@ def decode_hmm(frames: Frames, K: int, generator: np.random.Generator) -> Decode
         from hmmlearn.hmm import GaussianHMM
     except ModuleNotFoundError:
         raise RgwotError("hmm: found no hmmlearn, which this decoder is; pip install hmmlearn") from None
-    x = frames.x.astype(np.float64)
-    fitted = [
-        GaussianHMM(K, "tied", n_iter=ROUNDS, random_state=int(generator.integers(2**31 - 1))).fit(x, frames.lengths)
-        for _ in range(STARTS)
-    ]
-    best = max(fitted, key=lambda model: model.score(x, frames.lengths))
-    return Decoded(best.predict(x, frames.lengths).astype(np.int64), facts={"hmm": {"rounds": best.monitor_.iter}})
+    x, random = frames.x.astype(np.float64), int(generator.integers(2**31 - 1))
+    model = GaussianHMM(K, "tied", n_iter=ROUNDS, random_state=random).fit(x, frames.lengths)
+    return Decoded(model.predict(x, frames.lengths).astype(np.int64), facts={"hmm": {"rounds": model.monitor_.iter}})
 
 
 EXTENSION = Extension(
