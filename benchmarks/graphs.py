@@ -33,6 +33,7 @@ from rgwot.evaluation.protocols import Detection
 from rgwot.keysteps.ordering import order_of_segments
 from rgwot.procedure import FOUND, Event, Procedure, Recording, deviations, learn, recordings_from_segments
 from rgwot.procedure import LEARNERS as OURS
+from rgwot.procedure.differences import out_of_order
 from rgwot.procedure.learners import Needs
 from rgwot.procedure.orders import tally
 from rgwot.records import read_annotations, read_manifest, read_orders, read_segments
@@ -219,8 +220,10 @@ def deviation_scores(names: Sequence[int]) -> pd.DataFrame:
             true["recordings"] |= {video for video, _ in recipe.order_errors}
             true["missing"] |= recipe.missing
             if learner:
-                told = deviations(learn(videos, learner=FUNCTIONS[learner], **settings), videos)
-                order = {(one.video, one.key_step) for one in told if one.kind in ("too_early", "too_late")}
+                procedure = learn(videos, learner=FUNCTIONS[learner], **settings)
+                told = deviations(procedure, videos)
+                # As the true graph, and as people annotate them.
+                order = out_of_order(procedure, videos)
                 found["missing"] |= {(one.video, one.key_step) for one in told if one.kind == "missing"}
             else:
                 order = _broken(recipe.graph, videos)

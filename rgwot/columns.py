@@ -9,7 +9,7 @@ SCOPES = ("task", "video")
 SEGMENT_COLUMNS = ("video", "scope", "start_s", "end_s", "key_step")
 ORDER_COLUMNS = ("video", "order")
 PROCEDURE_COLUMNS = ("rank", "order", "n_videos", "share")
-DEVIATION_COLUMNS = ("video", "kind", "key_step", "start_s", "end_s", "surprise")
+DEVIATION_COLUMNS = ("video", "kind", "key_step", "start_s", "end_s", "surprise", "sureness")
 
 #: How a score was made: protocol, background and label rule.
 CELL = ("protocol", "background", "label_rule")

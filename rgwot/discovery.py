@@ -131,10 +131,11 @@ class Discovery:
 
     @cached_property
     def deviations(self) -> pd.DataFrame:
-        """``video, kind, key_step, start_s, end_s, surprise``: what every video does differently.
+        """``video, kind, key_step, start_s, end_s, surprise, sureness``: what every video does differently.
 
-        The kinds are ``missing``, ``added``, ``repeated``, ``too_early`` and ``too_late``; the surprise is in bits. Key
-        steps of one of ``procedure.groups`` may come in either order, so that no order of these deviates.
+        The kinds are ``missing``, ``added``, ``repeated``, ``too_early`` and ``too_late``; the surprise is in bits, the
+        sureness the share of other segmentations that have it, NaN where there are none. Key steps of one of
+        ``procedure.groups`` may come in either order, so that no order of these deviates.
         """
         return deviation_table(self.key_steps.deviations)
 
@@ -578,9 +579,16 @@ def _renamed(found: KeySteps, called: Callable[[str], str]) -> KeySteps:
     """Return key steps with videos under other names, their own or their ids, and without what was learned."""
     videos = tuple(replace(video, video=called(video.video)) for video in found.procedure.videos)
     typical = found.procedure.typical_video
+
+    def renamed(part: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+        return {called(video): own for video, own in part.items()}
+
     return KeySteps(
-        {scope: {called(video): own for video, own in part.items()} for scope, part in found.segments.items()},
+        {scope: renamed(part) for scope, part in found.segments.items()},
         {called(video): order for video, order in found.orders.items()},
         replace(found.procedure, videos=videos, typical_video=called(typical) if typical else ""),
         found.diagnostics,
+        evidence=None if found.evidence is None else renamed(found.evidence),
+        alternatives=[renamed(part) for part in found.alternatives],
+        annotated=[called(video) for video in found.annotated],
     )

@@ -82,9 +82,9 @@ def read_procedures(path: str | os.PathLike[str]) -> pd.DataFrame:
 def read_deviations(path: str | os.PathLike[str]) -> pd.DataFrame:
     """Read ``deviations.csv`` of a decoding: ``video`` and ``kind`` as str, ``key_step`` int64, the others float64."""
     numbers: Mapping[str, Literal["float64", "int64"]] = {
-        "key_step": "int64", "start_s": "float64", "end_s": "float64", "surprise": "float64",
+        "key_step": "int64", "start_s": "float64", "end_s": "float64", "surprise": "float64", "sureness": "float64",
     }  # fmt: skip
-    return read_csv(path, DEVIATION_COLUMNS, numbers)
+    return read_csv(path, DEVIATION_COLUMNS, numbers, optional=("sureness",))
 
 
 def read_diagnostics(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -30,8 +30,9 @@ from rgwot.evaluation.protocols import (
     score_named,
 )
 from rgwot.evaluation.segmental import score_segmentation
+from rgwot.procedure.differences import deviations
 from rgwot.procedure.interface import Deviation, Edge, Procedure, Recording
-from rgwot.procedure.learning import deviations, learn, recordings_from_segments
+from rgwot.procedure.learning import learn, recordings_from_segments
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import RULES, LabelRule, frame_times, parse_rate, predicted_labels, scoring_frames, truth_labels
 
@@ -309,7 +310,7 @@ class GraphScores(NamedTuple):
 def score_procedure(
     found: Procedure,
     true: Procedure,
-    predicted: Sequence[Recording],
+    deviating: Sequence[Deviation],
     annotated: Sequence[Recording],
     step_of: Mapping[int, int],
 ) -> GraphScores:
@@ -322,8 +323,8 @@ def score_procedure(
     ----------
     found, true
         Procedures of found and of annotated key steps.
-    predicted, annotated
-        The scored videos, with found key steps and with annotated ones; deviations are from ``found`` and ``true``.
+    deviating, annotated
+        What was told of the scored videos, and what was annotated of them, whose deviations are from ``true``.
     step_of
         Annotated key step of every found one that has a partner, 0 for background
         (`rgwot.evaluation.protocols.pooled_matching`).
@@ -337,7 +338,7 @@ def score_procedure(
     )
     of_true = deviations(true, annotated)
     # Numbers below 0 stand for no annotated key step.
-    of_found = [replace(one, key_step=step_of.get(one.key_step, -one.key_step)) for one in deviations(found, predicted)]
+    of_found = [replace(one, key_step=step_of.get(one.key_step, -one.key_step)) for one in deviating]
     order, missing = (
         set_scores(_deviating(of_true, kinds), _deviating(of_found, kinds)).f1
         for kinds in (("too_early", "too_late"), ("missing",))
@@ -353,6 +354,7 @@ def graph_table(
     n_clusters: int,
     *,
     found: Procedure,
+    deviating: Sequence[Deviation],
     graph: Edges | None = None,
 ) -> pd.DataFrame:
     """Score a procedure under the protocol ``graph``, for every background and label rule, which matter to matching.
@@ -367,13 +369,13 @@ def graph_table(
         true = with_graph(true, graph)
     names = [video.name for video in videos]
     annotated = recordings_from_segments(annotations[annotations["video"].isin(names)])
-    predicted = recordings_from_segments(segments[segments["video"].isin(names)])
+    told = [one for one in deviating if one.video in names]
     predictions = [video.prediction["task"] for video in videos]
     for background, rule in product(BACKGROUNDS, RULES):
         pairs = kept_frames([video.truth[rule] for video in videos], predictions, background)
         some = any(len(g) for g, _, _ in pairs)
         step_of = pooled_matching(pairs, n_key_steps, n_clusters, background) if some else {}
-        scores = score_procedure(found, true, predicted, annotated, step_of)._asdict()
+        scores = score_procedure(found, true, told, annotated, step_of)._asdict()
         rows += [(GRAPH, background, rule, metric, float(value)) for metric, value in scores.items()]
     return pd.DataFrame(rows, columns=list(SCORED))
 

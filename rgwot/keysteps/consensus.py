@@ -197,6 +197,9 @@ SHORT: dict[str, Any] = {"max_iterations": 1, "inner": 2}
 MEMBERSHIP_FLOOR = 0.2
 """Components of the memberships below this share of the largest variance are dropped: what few segmentations say."""
 
+MEMBER_STARTS = 3
+"""Starts of the segmentation of a single pool, to see what other pools would have said."""
+
 RARE = 1e-3
 """Share of the samples below which being rare gives a cluster no more weight."""
 
@@ -277,10 +280,26 @@ def _decode(
         return made
     # To see whether two answers are alike a third of the starts will do.
     starts = -(-consensus.starts // 3)
-    one, other = (
-        _best([x], K, counts, generator, chain, consensus, starts).labels[following[nearest]] for x in seen[:2]
-    )
-    return replace(made, twice=(one, other))
+    alone = [
+        _best([x], K, counts, generator, chain, consensus, starts if at < 2 else MEMBER_STARTS).labels
+        for at, x in enumerate(seen)
+    ]
+    one, other, *more = (labels[following[nearest]] for labels in alone)
+    members = tuple(matched(labels, made.labels, K) for labels in (one, other, *more))
+    return replace(made, twice=(one, other), members=members)
+
+
+def matched(labels: NDArray[np.int64], to: NDArray[np.int64], K: int) -> NDArray[np.int64]:
+    """Return labels (T,) in 0..K-1 in the numbers of others, one to one, by the samples that both share.
+
+    >>> matched(np.array([2, 2, 0, 0, 1]), np.array([0, 0, 1, 1, 1]), 3).tolist()
+    [0, 0, 1, 1, 2]
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    shared = np.bincount(labels * K + to, minlength=K * K).reshape(K, K)
+    numbers = linear_sum_assignment(-shared)[1]
+    return np.asarray(numbers[labels], dtype=np.int64)
 
 
 def restore_consensus(

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from rgwot.embedding.arrays import scales_differ
 from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo
 from rgwot.evaluation.metrics import adjusted_rand_score
 from rgwot.keysteps import collapse
+from rgwot.keysteps.evident import evident, looks, usual_samples
 from rgwot.keysteps.extended import (
     HINT,
     KEEPS,
@@ -120,6 +122,9 @@ def _of_time(choice: Mapping[str, Any]) -> str:
 
 log = logging.getLogger(__name__)
 
+ByVideo = dict[str, NDArray[np.int64]]
+"""Labels or key steps (T,) of the samples of every video."""
+
 TWICE = ("graphcut", "kmeans", "meanfield", "subset")
 """Decoders cheap enough to be run with a second seed, to say whether two seeds agree."""
 
@@ -181,24 +186,24 @@ def find_key_steps(
 
         # Neither that of the task nor that of a video, of any seed.
         other = np.random.default_rng([seed, 2])
-        labels, joint, facts, made = _cluster_task(
+        labels, joint, facts, made, members = _cluster_task(
             task, decoder, K, decoding(None), None if given else lambda frames: run(frames, K, other)
         )
-        numbers = consensus_numbers(task, labels, K, learner) if given is None else np.arange(K)
-        labels = {name: renumbered(own, numbers) for name, own in labels.items()}
+        shown, others = _evidence(task, labels, members, K) if given is None else (labels, [])
+        numbers = consensus_numbers(task, shown, K, learner) if given is None else np.arange(K)
+        labels, shown, *others = (
+            {name: renumbered(own, numbers) for name, own in part.items()} for part in (labels, shown, *others)
+        )
         learned = None if made is None else lambda: {**made(), NUMBERS: numbers}
         each = with_progress(log, f"{decoder}: videos by themselves", task.videos.items(), "video") if alone else ()
         single = {name: labelling_of([video], task.features_fps, K, decoding(name)) for name, video in each}
     key_steps = {"task": {name: labels[name] + 1 for name in task.videos}}
     if alone:
         key_steps["video"] = {name: result.labels + 1 for name, result in single.items()}
-    segments = {
-        scope: {
-            name: label_segments(video.time_s, key_steps[scope][name], video.duration_s)
-            for name, video in task.videos.items()
-        }
-        for scope in key_steps
-    }
+    segments = {scope: _segments(task, own) for scope, own in key_steps.items()}
+    evidence, *alternatives = (
+        _segments(task, {name: own + 1 for name, own in part.items()}) for part in (shown, *others)
+    )
     orders = {
         name: order_of(key_steps["task"][name], video.time_s / video.duration_s) for name, video in task.videos.items()
     }
@@ -254,22 +259,27 @@ def find_key_steps(
     notes = [*task.notes, *(no_background(background, surplus) if given is None else [])]
     if notes:
         diagnostics["notes"] = notes
-    procedure = procedure_of(segments["task"], learner, task.held_out)
+    annotated = () if given is None else tuple(given.labels)
+    procedure = procedure_of(evidence, learner, task.held_out, annotated)
     if whole:
         log.warning("%s/%s/seed%d: degenerate, the %s collapsed", task.method, decoder, seed, whole)
     for warning in warnings:
         log.warning("%s/%s/seed%d: %s", task.method, decoder, seed, warning)
-    return KeySteps(segments, orders, procedure, diagnostics, learned)
+    return KeySteps(segments, orders, procedure, diagnostics, learned, evidence, alternatives, annotated)
 
 
 @dataclass(frozen=True)
 class Labelling:
-    """Labels (T,) of all samples x (T, D), how the decoder arrived at those that are not background, what collapsed."""
+    """Labels (T,) of all samples x (T, D), how the decoder arrived at those that are not background, what collapsed.
+
+    ``members`` are the labels (T,) of its other labellings.
+    """
 
     x: NDArray[np.float64]
     labels: NDArray[np.int64]
     decoded: Decoded
     cause: collapse.Cause | None
+    members: tuple[NDArray[np.int64], ...] = ()
 
     def facts(self) -> dict[str, Any]:
         """Return what ``diagnostics.json`` says of it."""
@@ -320,15 +330,17 @@ def labelling_of(videos: Collection[EmbeddedVideo], features_fps: float, K: int,
         if made.min() < NO_CLUSTER or made.max() >= K:
             raise RgwotError(f"decoder: found labels from {made.min()} to {made.max()}, expected {expected}")
         labels[rows] = made
-    return Labelling(x, labels, decoded, collapse.diagnose(x, labels, K, decoded.memberships))
+    members = np.full((len(decoded.members), len(x)), NO_CLUSTER, dtype=np.int64)
+    members[:, rows] = decoded.members if len(members) else 0
+    return Labelling(x, labels, decoded, collapse.diagnose(x, labels, K, decoded.memberships), tuple(members))
 
 
 def _cluster_task(
     task: EmbeddedTask, name: str, K: int, decoder: Predict, second: Predict | None
-) -> tuple[dict[str, NDArray[np.int64]], collapse.Cause | None, dict[str, Any], Callable[[], Learned] | None]:
+) -> tuple[ByVideo, collapse.Cause | None, dict[str, Any], Callable[[], Learned] | None, list[ByVideo]]:
     """Cluster the training part, and label the videos held out by it.
 
-    Returns labels, diagnosis, facts and what was learned.
+    Returns labels, diagnosis, facts, what was learned, and what other labellings say of the videos that they have.
 
     The decoder is given nothing else until its clusters are made. ``second`` is the same decoder with another seed,
     None where labels leave nothing to chance.
@@ -345,15 +357,43 @@ def _cluster_task(
         facts["second_seed"] = adjusted_rand_score(made.labels, again)
     elif made.decoded.twice is not None:
         facts["second_seed"] = adjusted_rand_score(*made.decoded.twice)
+    members = [
+        {name: own for name, own in split_by_video(seen, member).items() if (own != UNKNOWN).all()}
+        for member in made.members
+    ]
     if not task.held_out:
-        return labels, made.cause, facts, made.decoded.learned
+        return labels, made.cause, facts, made.decoded.learned, members
     if made.decoded.predict is None:
         raise RgwotError(f"decoder {name!r}: cannot label videos held out; take another decoder or data.split=all")
     new = task.part(held_out=True)
     applied = labelling_of(new.values(), task.features_fps, K, made.decoded.predict)
     whole = collapse.combine([made.cause, applied.cause])
     facts |= {**collapse.marks(whole), "held_out": applied.facts()}
-    return labels | split_by_video(new, applied.labels), whole, facts, made.decoded.learned
+    return labels | split_by_video(new, applied.labels), whole, facts, made.decoded.learned, members
+
+
+def _evidence(task: EmbeddedTask, labels: ByVideo, members: Sequence[ByVideo], K: int) -> tuple[ByVideo, list[ByVideo]]:
+    """Return labels without segments that look like their neighbours, and other labellings in the same way."""
+    names = list(task.videos)
+    x = np.concatenate([task.videos[name].embedding for name in names])
+    lengths = [len(task.videos[name].time_s) for name in names]
+    teach = [name not in task.held_out for name in names]
+    said = looks(x, np.concatenate([labels[name] for name in names]), lengths, K, teach)
+    of_video = dict(zip(names, np.split(said, np.cumsum(lengths)[:-1]), strict=True))
+    usual = usual_samples(labels[name] for name, teaches in zip(names, teach, strict=True) if teaches)
+    shown, *others = (
+        {name: evident(own, of_video[name], usual) for name, own in part.items()} for part in (labels, *members)
+    )
+    return shown, others
+
+
+def _segments(task: EmbeddedTask, key_steps: ByVideo) -> dict[str, pd.DataFrame]:
+    """Return the segments of videos from the key steps (T,) of their samples."""
+    return {
+        name: label_segments(video.time_s, key_steps[name], video.duration_s)
+        for name, video in task.videos.items()
+        if name in key_steps
+    }
 
 
 def _equal_segments(task: EmbeddedTask, labels: Mapping[str, NDArray[np.int64]], K: int) -> float:

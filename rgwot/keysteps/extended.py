@@ -331,4 +331,7 @@ def _timed(frames: Frames, share: float) -> Frames:
 
 
 def _kept(found: Decoded, clusters: NDArray[np.int64] | None) -> Decoded:
-    return found if clusters is None else replace(found, labels=keep_clusters(found.labels, clusters))
+    if clusters is None:
+        return found
+    members = tuple(np.where(own < 0, own, keep_clusters(own, clusters)) for own in found.members)
+    return replace(found, labels=keep_clusters(found.labels, clusters), members=members)

@@ -76,7 +76,9 @@ class Decoded:
     ``diagnostics.json``: plain numbers, strings and dictionaries. ``predict`` is how this clustering labels videos it
     was not made from; None for a decoder that cannot, which is then refused where videos are held out. ``learned``
     gives what ``predict`` is made from, where that can be kept. ``twice`` are two labellings (T,) that differ about as
-    much as those of two seeds, of decoders that need not be run again for them.
+    much as those of two seeds, of decoders that need not be run again for them. ``members`` are other labellings (T,)
+    of the same evidence or of parts of it, in the numbers of the ``labels``, `UNKNOWN` for samples of videos that they
+    leave out: what occurs in most of them is no accident.
     """
 
     labels: NDArray[np.int64]
@@ -85,6 +87,7 @@ class Decoded:
     predict: Predict | None = None
     learned: Callable[[], Learned] | None = None
     twice: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+    members: tuple[NDArray[np.int64], ...] = ()
 
     def inductive(self, restore: Restore, learned: Callable[[], Learned], K: int, *blocks: Block) -> Decoded:
         """Return the same, able to label other videos by what was learned, today as from a bundle."""

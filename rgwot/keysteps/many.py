@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.keysteps.interface import Decoded, Frames, Predict, rows_of
+from rgwot.keysteps.interface import UNKNOWN, Decoded, Frames, Predict, rows_of
 from rgwot.timing import thinned
 
 PER_VIDEO = 150
@@ -41,8 +41,8 @@ def decode_by_some(
 ) -> Decoded:
     """Decode the videos at some places, and label the others by a rule made of what was learned from these.
 
-    ``twice`` and the facts, to which ``videos`` adds how many were learned from, are those of the videos at these
-    places. The others come in parts of about `MOST_LEARNED` samples, which bounds the memory.
+    ``twice``, ``members`` and the facts, to which ``videos`` adds how many were learned from, are those of the videos
+    at these places. The others come in parts of about `MOST_LEARNED` samples, which bounds the memory.
     """
     made, rest = learn(frames.of(some)), np.setdiff1d(np.arange(len(frames.lengths)), some)
     if not len(rest):
@@ -52,10 +52,14 @@ def decode_by_some(
     for part in np.split(rest, np.flatnonzero(np.diff(sizes // MOST_LEARNED)) + 1):
         found.append((part, predict(frames.of(part))))
     back = np.argsort(np.concatenate([rows_of(frames.lengths, part) for part, _ in found]))
+    members = np.full((len(made.members), sum(frames.lengths)), UNKNOWN)
+    for own, member in zip(made.members, members, strict=True):
+        member[rows_of(frames.lengths, some)] = own
     memberships = [said.memberships for _, said in found if said.memberships is not None]
     return replace(
         made,
         labels=np.concatenate([said.labels for _, said in found])[back],
         memberships=np.concatenate(memberships)[back],
+        members=tuple(members),
         facts={name: {**facts, "videos": len(some)} for name, facts in made.facts.items()},
     )

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rgwot.columns import SCOPES, SEGMENT_COLUMNS
 from rgwot.keysteps.interface import Learned, middle_times
 from rgwot.procedure import FOUND, Deviation, Procedure, Recording, deviations, learn, recordings_from_segments
+from rgwot.procedure.differences import usual_lengths, with_sureness, without_slivers
 
 Order = tuple[int, ...]
 
@@ -160,6 +161,12 @@ class KeySteps:
         The content of ``diagnostics.json``.
     learned
         What the decoder learned, by which other videos are labelled; None where it has no rule for them.
+    evidence
+        The segments from which the procedure and deviations are told, where they are not those of scope ``task``.
+    alternatives
+        Evidence of other segmentations, of some videos or all.
+    annotated
+        Videos whose key steps are those that people annotated, however short.
     """
 
     segments: Mapping[str, Mapping[str, pd.DataFrame]]
@@ -167,6 +174,9 @@ class KeySteps:
     procedure: Procedure
     diagnostics: dict[str, Any]
     learned: Callable[[], Learned] | None = None
+    evidence: Mapping[str, pd.DataFrame] | None = None
+    alternatives: Sequence[Mapping[str, pd.DataFrame]] = ()
+    annotated: Collection[str] = ()
 
     @property
     def segment_table(self) -> pd.DataFrame:
@@ -183,19 +193,32 @@ class KeySteps:
 
     @property
     def deviations(self) -> list[Deviation]:
-        """What every video does differently from the procedure."""
-        return deviations(self.procedure, _recordings(self.segments["task"]))
+        """What every video does differently from the procedure, and how sure that is."""
+        usual = {node.key_step: node.duration_s / node.repeats for node in self.procedure.nodes}
+        found, *others = (
+            without_slivers(_recordings(segments), usual, self.annotated)
+            for segments in (self.evidence or self.segments["task"], *self.alternatives)
+        )
+        return with_sureness(deviations(self.procedure, found), self.procedure, others)
 
 
 def procedure_of(
-    segments: Mapping[str, pd.DataFrame], learner: str, held_out: Collection[str] = (), annotated: bool = False
+    segments: Mapping[str, pd.DataFrame],
+    learner: str,
+    held_out: Collection[str] = (),
+    annotated: Collection[str] = (),
 ) -> Procedure:
     """Learn the procedure of videos from their segments of the scope ``task``, without those held out.
 
-    Learners that can allow for the errors of a decoder do, unless the segments were ``annotated`` by people.
+    Learners that can allow for the errors of a decoder do, and slivers are no evidence (`without_slivers`), unless
+    people ``annotated`` these videos.
     """
-    recordings = _recordings({video: frame for video, frame in segments.items() if video not in held_out})
-    return learn(recordings, learner, **({} if annotated else FOUND.get(learner, {})))
+    seen = {video: frame for video, frame in segments.items() if video not in held_out}
+    recordings = _recordings(seen)
+    if seen.keys() <= set(annotated):
+        return learn(recordings, learner)
+    recordings = without_slivers(recordings, usual_lengths(recordings), annotated)
+    return learn(recordings, learner, **FOUND.get(learner, {}))
 
 
 def _recordings(segments: Mapping[str, pd.DataFrame]) -> list[Recording]:

@@ -95,8 +95,9 @@ def trivial_key_steps(
     if held_out:
         training = [video for video in segments if video not in held_out]
         diagnostics["split"] = {"train": training, "test": sorted(held_out)}
-    procedure = procedure_of(segments, learner, held_out, annotated=decoder == ANNOTATED)
-    return KeySteps(dict.fromkeys(SCOPES, segments), orders, procedure, diagnostics)
+    annotated = tuple(segments) if decoder == ANNOTATED else ()
+    procedure = procedure_of(segments, learner, held_out, annotated)
+    return KeySteps(dict.fromkeys(SCOPES, segments), orders, procedure, diagnostics, annotated=annotated)
 
 
 def annotated_segments(

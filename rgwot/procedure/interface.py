@@ -218,6 +218,8 @@ class Deviation:
         no time at all, both are the start of what needs it.
     surprise
         −log2 of the estimated probability that a video does this, in bits.
+    sureness
+        Share of other segmentations of these videos in which it occurs, 0 to 1; None where there are none.
     """
 
     video: str
@@ -226,3 +228,4 @@ class Deviation:
     start_s: float
     end_s: float
     surprise: float
+    sureness: float | None = None

@@ -105,6 +105,8 @@ SLIP, SLIP_MORE = 0.006, 0.03
 """Probability that a need is broken by a video that counts, and by how much it grows with the share set aside."""
 SLIP_FOUND = 0.03
 """``slip`` for key steps that a decoder found, which err in every video."""
+ALIKE, ALIKE_FOUND = 0.0, 1.0
+"""How much the share of pairs that are ordered says of a single pair; where few videos differ little else does."""
 CALIBRATION = (-0.5, 1.1, 0.9)
 """Of the confidence: constant, per key step in between (up to `BETWEEN`), per unit of the log odds (up to `ODDS`)."""
 BETWEEN, ODDS = 6, 3.0
@@ -118,6 +120,7 @@ def robust(
     softness: float = SOFTNESS,
     slip: float = SLIP,
     slip_more: float = SLIP_MORE,
+    alike: float = ALIKE,
 ) -> Needs:
     """Learn needs in two passes over all pairs of key steps (methods 10.3).
 
@@ -129,9 +132,10 @@ def robust(
         w_v = 1 / (1 + exp((b_v − broken − by_chance · 2 F / (V (V + 1))) / softness)).
 
     Secondly, with A and B the sums of weights of the videos that agree and disagree with k before l, the log odds of a
-    need are B log(slip + slip_more · (1 − mean w)) − log Beta(A + 1, B + 1). Needs are taken where these are above 0,
-    from the largest on, none that closes a circle. So few videos give their intersection, and the more there are the
-    more exceptions a need may have.
+    need are B log(slip + slip_more · (1 − mean w)) − log Beta(A + 1, B + 1), and ``alike`` times the log odds that a
+    pair of this task is ordered, (P − F + 1) / (F + 1) of P pairs. Needs are taken where these are above 0, from the
+    largest on, none that closes a circle. So few videos give their intersection, and the more there are the more
+    exceptions a need may have.
     """  # noqa: D205
     n_videos, n = tally.present.shape
     if n < 2 or not n_videos:
@@ -142,6 +146,7 @@ def robust(
     agree = np.einsum("v,vkl->kl", weights, tally.earlier.astype(np.float64))
     against = agree.T
     odds = against * np.log(slip + slip_more * (1 - weights.mean())) - betaln(agree + 1, against + 1)
+    odds = odds + alike * np.log((n * (n - 1) / 2 - free + 1) / (free + 1))
     odds = np.where(tally.both > 0, odds, -np.inf)
     wanted = odds > 0
     np.fill_diagonal(wanted, False)
@@ -186,4 +191,4 @@ LEARNERS: Mapping[str, Callable[..., Needs]] = {
 }
 
 #: Settings for key steps that a decoder found, of the learners that have any: `learn(recordings, **FOUND["robust"])`.
-FOUND: Mapping[str, Mapping[str, float]] = {"robust": {"slip": SLIP_FOUND}}
+FOUND: Mapping[str, Mapping[str, float]] = {"robust": {"slip": SLIP_FOUND, "alike": ALIKE_FOUND}}

@@ -38,7 +38,7 @@ def read_procedure(path: str | os.PathLike[str]) -> Procedure:
 def deviation_table(found: Sequence[Deviation]) -> pd.DataFrame:
     """Return deviations as the table that ``deviations.csv`` holds, in their order."""
     rows = [tuple(getattr(one, column) for column in DEVIATION_COLUMNS) for one in found]
-    types = dict.fromkeys(("start_s", "end_s", "surprise"), "float64")
+    types = dict.fromkeys(("start_s", "end_s", "surprise", "sureness"), "float64")
     return pd.DataFrame(rows, columns=list(DEVIATION_COLUMNS)).astype(
         {"video": str, "kind": str, "key_step": "int64", **types}
     )
@@ -46,7 +46,9 @@ def deviation_table(found: Sequence[Deviation]) -> pd.DataFrame:
 
 def read_deviation_list(path: str | os.PathLike[str]) -> list[Deviation]:
     """Read ``deviations.csv`` as the deviations it was written from."""
-    return [Deviation(*row) for row in read_deviations(path).itertuples(index=False, name=None)]
+    table = read_deviations(path).astype({"sureness": object})
+    table["sureness"] = table["sureness"].where(table["sureness"].notna(), None)
+    return [Deviation(*row) for row in table.itertuples(index=False, name=None)]
 
 
 def read_recordings(path: str | os.PathLike[str]) -> tuple[list[Recording], dict[int, str]]:

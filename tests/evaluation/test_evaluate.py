@@ -10,11 +10,11 @@ import pytest
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS, SCORE_COLUMNS
 from rgwot.evaluation.evaluate import graph_table
 from rgwot.evaluation.protocols import PROTOCOLS, score
-from rgwot.procedure import learn, recordings_from_segments
+from rgwot.procedure import deviations, learn, recordings_from_segments
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.decode import decode_trivial
 from rgwot.stages.evaluate import evaluate
-from rgwot.stages.procedure import read_procedure, read_task_graph
+from rgwot.stages.procedure import read_deviation_list, read_procedure, read_task_graph
 
 IDENTITY = {"dataset": "demo", "task": "assembly", "method": "rgwot", "decoder": "graphcut", "seed": 0}
 SCOPES = ("task", "video")
@@ -255,7 +255,9 @@ def test_missing_files_are_named(tmp_path):
 
 def graphs(files, learner="precedence", graph=None):
     segments = files.segments[files.segments.scope == "task"]
-    return partial(graph_table, found=learn(recordings_from_segments(segments), learner), graph=graph)
+    recordings = recordings_from_segments(segments)
+    found = learn(recordings, learner)
+    return partial(graph_table, found=found, deviating=deviations(found, recordings), graph=graph)
 
 
 def test_scores_of_task_graphs_stand_behind_all_others(files):
@@ -303,7 +305,8 @@ def test_the_annotations_are_right_about_themselves(files):
     output = files.folder / "own.csv"
     identity = {**IDENTITY, "method": "none", "decoder": "annotated"}
     paths = (manifest, annotations, out / "segments.csv", out / "diagnostics.json", output)
-    more = partial(graph_table, found=read_procedure(out / "procedure.json"))
+    told = read_deviation_list(out / "deviations.csv")
+    more = partial(graph_table, found=read_procedure(out / "procedure.json"), deviating=told)
     table = evaluate(*paths, identity, 2, 2, more=more)
     for protocol in PROTOCOLS:
         assert value(table, "f1", protocol) == 1

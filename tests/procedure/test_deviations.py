@@ -6,7 +6,7 @@ import pytest
 from planted import recording
 
 from rgwot.procedure import Event, Recording, deviations, learn
-from rgwot.procedure.learning import score_videos, surprise
+from rgwot.procedure.differences import score_videos, surprise
 
 USUAL = [recording(f"v{number}", 1, 2, 3, 4) for number in range(12)]
 

@@ -3,7 +3,7 @@
 
 rule evaluate:
     input:
-        **result("segments", "procedure", "diagnostics", "manifest"),
+        **result("segments", "procedure", "deviations", "diagnostics", "manifest"),
         graph=lambda w: jobs.graph_there(w.dataset, w.task),
         annotations=of_result(jobs.scoring),
     output:

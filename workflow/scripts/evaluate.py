@@ -7,10 +7,11 @@ with stage(snakemake, "evaluate") as job:
 
     from rgwot.evaluation.evaluate import graph_table
     from rgwot.stages.evaluate import evaluate
-    from rgwot.stages.procedure import read_procedure, read_task_graph
+    from rgwot.stages.procedure import read_deviation_list, read_procedure, read_task_graph
 
     files, scoring = snakemake.input, job.settings.evaluation
     graph = read_task_graph(files.graph[0]) if files.graph else None
+    told = read_deviation_list(files.deviations)
     evaluate(
         files.manifest,
         files.annotations,
@@ -20,6 +21,6 @@ with stage(snakemake, "evaluate") as job:
         {**snakemake.wildcards, "seed": job.seed},
         snakemake.params.key_steps,
         stride=scoring.stride,
-        more=partial(graph_table, found=read_procedure(files.procedure), graph=graph),
+        more=partial(graph_table, found=read_procedure(files.procedure), deviating=told, graph=graph),
         also=scoring.also,
     )
