@@ -26,6 +26,12 @@ DEVIATION_WORDS = {
 }  # fmt: skip
 
 
+#: Sureness from which a deviation is told as it is, and from which with "perhaps".
+SURE, PERHAPS = 0.5, 0.25
+#: What is said where nothing deviates.
+NOTHING = "nothing unusual found"
+
+
 def in_words(count: int) -> str:
     """Write a count as a word up to twelve.
 
@@ -121,22 +127,28 @@ def _told(procedure: Procedure) -> set[int]:
     return usual if any({need.before, need.after} <= usual for need in procedure.needs) else set(procedure.order)
 
 
-def sentence(procedure: Procedure, names: Mapping[int, str] | None = None) -> str:
+def sentence(procedure: Procedure, names: Mapping[int, str] | None = None, doubt: str = "") -> str:
     """Tell the procedure from start to end, in a few sentences.
 
-    They have the number of key steps, the stages (`stages`), how many videos keep to this order, what is optional and
-    what repeats, such as "Seven key steps. First 1, then 2, last 4. This order holds in all ten videos. Sometimes 6:
-    six of ten videos." A step that another of a later stage does not need has the words "or later". Where that holds
-    for more than half of those that a later stage follows, stages would say little, and `longest_chain`
-    and the groups are said instead: "Six key steps: 1 before 3 before 4; 2 and 5 in either order."
+    They have the number of key steps, the stages (`stages`), a ``doubt``, how many videos keep to this order unless all
+    seem to, what is optional and what repeats, such as "With four key steps, the order is 1, 2, 6, 4. Sometimes 6: six
+    of ten videos." A step that another of a later stage does not need has the words "or later". Where that holds for
+    more than half of those that a later stage follows, stages would say little, and `longest_chain` and the groups are
+    said instead: "With six key steps, the order is: 1 before 3 before 4; 2 and 5 in either order."
     """
     if not procedure.nodes:
         return "No key step was found: everything is background."
     # The consensus order is that of a reader, too.
     place = {step: at for at, step in enumerate(procedure.order)}
     nodes = sorted(procedure.nodes, key=lambda node: place[node.key_step])
-    count = f"{in_words(len(nodes))} key step{'s' if len(nodes) > 1 else ''}".capitalize()
-    said = [*_order(procedure, count, names), *_optional(nodes, procedure.n_videos, names), *_repeated(nodes, names)]
+    order, *kept = _order(procedure, names)
+    said = [
+        order,
+        *([doubt] if doubt else []),
+        *kept,
+        *_optional(nodes, procedure.n_videos, names),
+        *_repeated(nodes, names),
+    ]
     return " ".join(f"{one}." for one in said)
 
 
@@ -164,39 +176,54 @@ def deviations_in_words(deviations: Sequence[Deviation], names: Mapping[int, str
     """Say in a line what deviates in one video, the most surprising first; at most `SOME` are named.
 
     >>> deviations_in_words([])
-    'as the procedure has it'
+    'nothing unusual found'
     """
     said = [
         deviation_in_words(one, names)
         for one in sorted(deviations, key=lambda one: (-one.surprise, one.start_s, one.key_step))
+        if doubt_of(one) is not None
     ]
     rest = len(said) - SOME
-    return ", ".join([*said[:SOME], *([f"and {in_words(rest)} more"] if rest > 0 else [])]) or "as the procedure has it"
+    return ", ".join([*said[:SOME], *([f"and {in_words(rest)} more"] if rest > 0 else [])]) or NOTHING
+
+
+def doubt_of(deviation: Deviation) -> str | None:
+    """Return the word that goes before a deviation: none where it is sure; None where it is too doubtful to be told."""
+    sureness = deviation.sureness
+    if sureness is None or sureness >= SURE:
+        return ""
+    return "perhaps" if sureness >= PERHAPS else None
 
 
 def deviation_in_words(deviation: Deviation, names: Mapping[int, str] | None = None) -> str:
-    """Say what deviates, and when where it has a moment, such as "3 too early (0:12)"."""
+    """Say what deviates, and when where it has a moment, such as "perhaps 3 too early (0:12)"."""
+    perhaps = "" if doubt_of(deviation) == "" else "perhaps "
     when = "" if deviation.kind == "missing" else f" ({moment(deviation.start_s)})"
-    return f"{call(deviation.key_step, names)} {DEVIATION_WORDS[deviation.kind]}{when}"
+    return f"{perhaps}{call(deviation.key_step, names)} {DEVIATION_WORDS[deviation.kind]}{when}"
 
 
-def _order(procedure: Procedure, count: str, names: Mapping[int, str] | None) -> list[str]:
+def _order(procedure: Procedure, names: Mapping[int, str] | None) -> list[str]:
     """Say how many key steps there are, in which order, and how many videos keep to it."""
     found, free, later = stages(procedure)
     if len(procedure.nodes) == 1:
-        return [f"{count}: {called(procedure.order[0], names)}"]
+        return [f"One key step: {called(procedure.order[0], names)}"]
+    count = f"With {in_words(len(procedure.nodes))} key steps"
     if not procedure.needs:
-        return [f"{count}, in no fixed order: {_named(procedure.order, names)}"]
+        return [f"{count}, there is no fixed order: {_named(procedure.order, names)}"]
     if len(later) <= sum(map(len, found[:-1])) / 2:
         steps = {step for layer in found for step in layer}
-        said = [count, _stages(found, free, later, names)]
+        row = [called(layer[0], names) for layer in found]
+        if len(steps) == len(row) <= CHAIN and not free:
+            said = [f"{count}, the order is {', '.join(row)}"]
+        else:
+            said = [f"{count}, the order is: {_stages(found, free, later, names)}"]
     else:
         line = longest_chain(procedure)
         steps = set(line)
         groups = [_in_any_order(group, names) for group in procedure.groups]
-        said = [f"{count}: {'; '.join([_chain(line, names), *_some(groups, 'group')])}"]
+        said = [f"{count}, the order is: {'; '.join([_chain(line, names), *_some(groups, 'group')])}"]
     counts = [(need.agree, need.both) for need in procedure.needs if {need.before, need.after} <= steps]
-    return [*said, _kept(counts, procedure.n_videos)]
+    return [*said, *_kept(counts, procedure.n_videos)]
 
 
 def _stages(
@@ -204,7 +231,7 @@ def _stages(
 ) -> str:
     """Say what comes first, then and last, and what comes at any time; of many stages those at both ends."""
     parts = [_in_any_order(layer, names, later) for layer in found]
-    said = [f"{'last' if at == len(parts) - 1 > 1 else 'then' if at else 'First'} {p}" for at, p in enumerate(parts)]
+    said = [f"{'last' if at == len(parts) - 1 > 1 else 'then' if at else 'first'} {p}" for at, p in enumerate(parts)]
     if len(said) > CHAIN:
         between = sum(map(len, found[CHAIN // 2 : -CHAIN // 2]))
         said = [*said[: CHAIN // 2], f"then {in_words(between)} more", *said[-CHAIN // 2 :]]
@@ -231,19 +258,20 @@ def _chain(steps: Sequence[int], names: Mapping[int, str] | None) -> str:
     return f"{first} ... before {last} ({len(said)} in a row)"
 
 
-def _kept(counts: Sequence[tuple[int, int]], total: int) -> str:
-    """Say how many videos agree with needs, of those that have both steps: the weakest need counts."""
-    if all(count == (total, total) for count in counts):
-        return f"This order holds in {of_videos(total, total)}"
+def _kept(counts: Sequence[tuple[int, int]], total: int) -> list[str]:
+    """Say how many videos agree with needs, of those that have both steps: the weakest need counts.
+
+    Nothing where all seem to, which is the word of one result.
+    """
     agree, both = min(counts, key=lambda count: (count[0] / count[1] if count[1] else 0.0, count[1]))
     if agree == both:
-        return "This order holds in every video that has them"
+        return []
     # Fewer videos may keep to all needs than to the weakest one.
     said, least = ("For any two steps this order holds", "at least ") if len(counts) > 1 else ("This order holds", "")
     if all(count[1] == total for count in counts):
-        return f"{said} in {least}{of_videos(agree, total)}"
+        return [f"{said} in {least}{of_videos(agree, total)}"]
     percent = (100 * agree // both if least else round(100 * agree / both)) if both else 0
-    return f"{said} in {least}{percent} % of the videos that have both"
+    return [f"{said} in {least}{percent} % of the videos that have both"]
 
 
 def _optional(nodes: Sequence[Node], total: int, names: Mapping[int, str] | None) -> list[str]:

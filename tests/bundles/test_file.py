@@ -248,7 +248,7 @@ def test_the_command_line(study: Study, bundle: Path, tmp_path: Path) -> None:
     (line,) = [line for line in said.output.splitlines() if line.startswith("v3: ")]
     deviations = read_deviations(out / "deviations.csv")
     last = line.rpartition("; ")[2]
-    assert last == "as the procedure has it" if deviations.empty else str(deviations["key_step"][0]) in last
+    assert last == "nothing unusual found" if deviations.empty else str(deviations["key_step"][0]) in last
     assert f"{out / 'page.html'}: open it in a browser" in said.output
     assert {path.name for path in out.iterdir()} == {
         "features", "results", "segments.csv", "order.csv", "deviations.csv", "page.html", "page.csv",

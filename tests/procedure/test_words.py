@@ -40,16 +40,14 @@ ISSUE = procedure(
 
 def test_the_sentence_of_the_issue() -> None:
     assert sentence(ISSUE) == (
-        "Seven key steps. First 1; then 2; last 4, 3 and 5, in any order; at any time 7. "
-        "This order holds in all ten videos. Sometimes 6: six of ten videos."
+        "With seven key steps, the order is: first 1; then 2; last 4, 3 and 5, in any order; at any time 7. "
+        "Sometimes 6: six of ten videos."
     )
 
 
 def test_names_take_the_place_of_numbers() -> None:
     said = sentence(ISSUE, {1: "open the box", 6: "wipe"})
-    assert (
-        ". First open the box; then step 2; last step 4, step 3 and step 5, in any order; at any time step 7. " in said
-    )
+    assert "first open the box; then step 2; last step 4, step 3 and step 5, in any order; at any time step 7. " in said
     assert said.endswith(" Sometimes wipe: six of ten videos.")
 
 
@@ -59,8 +57,8 @@ def test_what_need_not_be_done_before_the_next_stage_may_come_later() -> None:
     found = procedure([node(step) for step in range(1, 7)], [edge(*pair) for pair in pairs], (2, 1, 3, 5, 4, 6))
     assert stages(found) == ([[2, 1, 3], [5, 4], [6]], [], {3})
     assert sentence(found) == (
-        "Six key steps. First 2, 1 and 3 (or later), in any order; then 5 and 4, in either order; last 6. "
-        "This order holds in all ten videos."
+        "With six key steps, the order is: first 2, 1 and 3 (or later), in any order; then 5 and "
+        "4, in either order; last 6."
     )
 
 
@@ -70,8 +68,7 @@ def test_two_strands_side_by_side_are_no_stages() -> None:
     found = procedure([node(step) for step in range(1, 6)], needs, (1, 4, 2, 5, 3), groups=((1, 4), (2, 5)))
     assert stages(found)[2] == {1, 4, 5}
     assert sentence(found) == (
-        "Five key steps: 1 before 2 before 3; 1 and 4, in either order; 2 and 5, in either order. "
-        "This order holds in all ten videos."
+        "With five key steps, the order is: 1 before 2 before 3; 1 and 4, in either order; 2 and 5, in either order."
     )
 
 
@@ -96,46 +93,46 @@ def test_stages_claim_only_what_is_needed(seed: int) -> None:
     [
         ([], [], "No key step was found: everything is background."),
         ([node(1)], [], "One key step: 1."),
-        ([node(1), node(2)], [], "Two key steps, in no fixed order: 1 and 2."),
+        ([node(1), node(2)], [], "With two key steps, there is no fixed order: 1 and 2."),
         # The weakest need is said of a chain.
         (
             [node(1), node(2), node(3)],
             [edge(1, 2), edge(2, 3, 8), edge(1, 3, 9)],
-            "Three key steps. First 1, then 2, last 3. "
+            "With three key steps, the order is 1, 2, 3. "
             "For any two steps this order holds in at least eight of ten videos.",
         ),
         (
             [node(1), node(2, 9)],
             [edge(1, 2, 9, 9)],
-            "Two key steps. First 1, then 2. This order holds in every video that has them.",
+            "With two key steps, the order is 1, 2.",
         ),
         (
             [node(1), node(2, 9)],
             [edge(1, 2, 6, 9)],
-            "Two key steps. First 1, then 2. This order holds in 67 % of the videos that have both.",
+            "With two key steps, the order is 1, 2. This order holds in 67 % of the videos that have both.",
         ),
         # Where all is optional, needs are still said.
         (
             [node(1, 5), node(2, 5)],
             [edge(1, 2, 4, 4)],
-            "Two key steps. First 1, then 2. This order holds in every video that has them. "
-            "Sometimes 1: five of ten videos; 2: five of ten videos.",
+            "With two key steps, the order is 1, 2. Sometimes 1: five of ten videos; 2: five of ten videos.",
         ),
         ([node(1, repeat_share=0.8)], [], "One key step: 1. More than once: 1, in eight of ten videos."),
         (
             [node(1, repeat_share=0.6), node(2), node(3, repeat_share=0.6)],
             [],
-            "Three key steps, in no fixed order: 1, 2 and 3. Usually more than once: 1 and 3.",
+            "With three key steps, there is no fixed order: 1, 2 and 3. Usually more than once: 1 and 3.",
         ),
         (
             [*(node(step, repeat_share=0.6) for step in range(1, 6)), node(6)],
             [],
-            "Six key steps, in no fixed order: 1, 2, 3, 4, 5 and 6. Five of six steps usually come more than once.",
+            "With six key steps, there is no fixed order: 1, 2, 3, 4, 5 and 6. Five of six steps "
+            "usually come more than once.",
         ),
         (
             [node(step, repeat_share=0.6) for step in (1, 2)],
             [],
-            "Two key steps, in no fixed order: 1 and 2. All steps usually come more than once.",
+            "With two key steps, there is no fixed order: 1 and 2. All steps usually come more than once.",
         ),
     ],
 )
@@ -147,9 +144,7 @@ def test_a_chain_passes_by_optional_steps() -> None:
     """1 needs nothing, 2 is optional, 3 needs 2 and so 1: only 1 before 3 is a chain of usual steps."""
     found = procedure([node(1), node(2, 4), node(3)], [edge(1, 2, 4, 4), edge(2, 3, 4, 4), edge(1, 3)], (1, 2, 3))
     assert longest_chain(found) == [1, 3]
-    assert sentence(found) == (
-        "Three key steps. First 1, then 3. This order holds in all ten videos. Sometimes 2: four of ten videos."
-    )
+    assert sentence(found) == ("With three key steps, the order is 1, 3. Sometimes 2: four of ten videos.")
 
 
 def test_of_two_chains_the_one_with_more_agreement() -> None:
@@ -162,12 +157,13 @@ def test_forty_steps_stay_a_few_sentences() -> None:
     needs = [edge(a, b) for a in steps for b in steps if a < b]
     long = procedure([node(step) for step in steps], needs, tuple(steps))
     assert sentence(long) == (
-        "40 key steps. First 1, then 2, then 3, then 4, then 32 more, then 37, then 38, then 39, last 40. "
-        "This order holds in all ten videos."
+        "With 40 key steps, the order is: first 1, then 2, then 3, then 4, then 32 more, then 37, "
+        "then 38, then 39, last 40."
     )
     loose = replace(long, needs=(), nodes=tuple(node(step, 5) for step in steps))
     assert sentence(loose) == (
-        "40 key steps, in no fixed order: 1, 2, 3, 4, 5, 6, 7 and 33 others. Sometimes 1: five of ten videos; "
+        "With 40 key steps, there is no fixed order: 1, 2, 3, 4, 5, 6, 7 and 33 others. Sometimes "
+        "1: five of ten videos; "
         "2: five of ten videos; 3: five of ten videos; 4: five of ten videos; 36 more optional steps."
     )
     # A row of 20, and 20 pairs without an order to it.
@@ -175,10 +171,11 @@ def test_forty_steps_stay_a_few_sentences() -> None:
     strands = replace(long, needs=tuple(row), groups=tuple((a, a + 20) for a in range(1, 11)))
     said = sentence(strands)
     assert said.startswith(
-        "40 key steps: 1 before 2 before 3 before 4 ... before 17 before 18 before 19 before 20 (20 in"
+        "With 40 key steps, the order is: 1 before 2 before 3 before 4 ... before 17 before 18 "
+        "before 19 before 20 (20 in"
     )
     assert said.count("in either order") == 4
-    assert "; six more groups. " in said
+    assert "; six more groups." in said
 
 
 def test_layers_lie_below_all_they_need() -> None:

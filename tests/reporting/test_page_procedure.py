@@ -94,13 +94,13 @@ def test_cards_are_the_key_steps_of_the_file_in_the_order_of_the_consensus(given
     assert [node["data-step"] for node in nodes] == ["1", "2", "3", "5", "4"]
     assert [node.one("chip").text for node in nodes] == ["1", "2", "3", "5", "4"]
     facts = {node["data-step"]: node.one("facts").text for node in nodes}
-    assert "all 10 videos" in facts["1"]
+    assert "10 of 10 videos" in facts["1"]
     assert "9 of 10 videos" in facts["3"]
     assert "6 of 10" in facts["5"]
     assert [facts[step].partition("videos ")[2] for step in "1234"] == [
         "about 5 s", "about 75 s", "about 0.4 s", "2:10 min in all, 2.5 times per video",
     ]  # fmt: skip
-    assert facts["5"] == "optional , 6 of 10 about 12 s"
+    assert facts["5"] == "optional , found in 6 of 10 about 12 s"
     assert [node["data-step"] for node in nodes if "optional" in node["class"].split()] == ["5"]
     assert [node["data-step"] for node in nodes if node.all("times")] == ["4"]
     assert "2.5 times per video" in nodes[-1].one("times").text
@@ -128,9 +128,9 @@ def test_arrows_are_the_edges_of_the_file_at_every_width(given: Element) -> None
 def test_the_same_is_there_as_a_list_for_those_who_do_not_see_it(given: Element) -> None:
     items = given.one("aslist").all("li")
     assert [item.all("label")[0].text for item in items] == ["1", "2", "3", "5", "4"]
-    assert ["needs nothing" in item.text for item in items] == [True, False, False, True, False]
+    assert ["after no other" in item.text for item in items] == [True, False, False, True, False]
     assert [chip["data-step"] for chip in items[-1].all("label")[1:]] == ["2", "3"]
-    assert "1 (8 of 10 videos)" in items[1].text
+    assert "1 (in 8 of 10 videos that have both)" in items[1].text
     unseen = {node["data-step"]: node.all("unseen")[-1].text for node in given.all("node")}
     assert unseen["4"].endswith("2 and 3")
     # Buttons and arrows are reached by one stop of the tabulator each.
@@ -211,7 +211,7 @@ def test_seeds_are_compared_with_those_of_the_same_method_alone() -> None:
 def test_the_telling_has_a_place_for_the_name_of_every_key_step(tmp_path: Path) -> None:
     said = shown(make_page(tmp_path, "three")).one("said")
     assert [(one["data-step"], one.text) for one in said.all("called")] == [("1", "1"), ("2", "2"), ("3", "3")]
-    assert re.sub(r" ([,.])", r"\1", said.text).startswith("Three key steps. First 1, then 2, last 3. ")
+    assert re.sub(r" ([,.])", r"\1", said.text).startswith("With three key steps, the order is 1, 2, 3.")
 
 
 @pytest.mark.parametrize("alike", [True, False])

@@ -20,8 +20,10 @@ def test_the_procedure_is_drawn_in_layers_with_what_deviates():
     videos = recordings((1, 2, 3, 4), (1, 3, 2, 4), (1, 2, 3, 4), (1, 3, 2, 4, 5), (1, 3, 4))
     procedure = learn(videos, "intersection")
     assert drawn(procedure, deviations(procedure, videos), {1: "open the box", 5: "wipe"}) == [
-        "The procedure: Five key steps. First open the box; then step 3 and step 2, in either order; last step 4. "
-        "This order holds in every video that has them. Sometimes wipe: one of five videos.",
+        "The procedure: With five key steps, the order is: first open the box; "
+        "then step 3 and step 2, in either order; "
+        "last step 4. "
+        "Sometimes wipe: one of five videos.",
         "",
         "What comes before what, in 5 videos (learner intersection):",
         "   1  1 open the box  5 of 5, 2.0 s",
@@ -32,9 +34,9 @@ def test_the_procedure_is_drawn_in_layers_with_what_deviates():
         "  One order for all: open the box > 3 > 2 > 4 > wipe",
         "",
         "What deviates, by video, and how surprising it is in bits:",
-        "  a    0.0  as the procedure has it",
-        "  b    0.0  as the procedure has it (most typical)",
-        "  c    0.0  as the procedure has it",
+        "  a    0.0  nothing unusual found",
+        "  b    0.0  nothing unusual found (most typical)",
+        "  c    0.0  nothing unusual found",
         "  d    2.0  wipe added (0:12)",
         "  e    2.0  2 left out",
     ]

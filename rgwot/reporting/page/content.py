@@ -224,7 +224,8 @@ def gather(
         warnings = [*one.facts["warnings"], *more]
         facts.append({**one.facts, "colour": colour, "ranking": sentences, "in_short": in_short, "warnings": warnings})
         if one.procedure is not None:
-            pictures.append(picture(place, *one.procedure, videos, warned, any(strips), one.facts["given"]))
+            doubt = _second_method(place, shown, agreements)
+            pictures.append(picture(place, *one.procedure, videos, warned, any(strips), one.facts["given"], doubt))
     data = {
         "dataset": tree.dataset,
         "task": tree.task,
@@ -335,6 +336,17 @@ def _seeds_compared(
         if (first.method, first.decoder) == (second.method, second.decoder) and answer_kind(first) != "trivial":
             found[one, other] = agreements.get((one, other)) or compare(answers[one], answers[other])
     return {pair: comparison for pair, comparison in found.items() if comparison is not None}
+
+
+def _second_method(place: int, shown: Sequence[ShownRun], agreements: Mapping[tuple[int, int], Comparison]) -> str:
+    """Say how far the first other method that looks at the videos agrees with a run; nothing where there is none."""
+    run = shown[place].run
+    for other, one in enumerate(shown):
+        pair = min(place, other), max(place, other)
+        same_method = (one.run.method, one.run.decoder) == (run.method, run.decoder)
+        if pair in agreements and not same_method and answer_kind(one.run) in ("untrained", "trained"):
+            return f"A second method agrees on {100 * agreements[pair].agreement.same:.0f} % of the frames"
+    return ""
 
 
 def _seeds_that_differ(shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int], Comparison]) -> list[list[str]]:

@@ -23,7 +23,7 @@ from rgwot.keysteps.settings import ANNOTATED
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Edge, Node, Procedure
 from rgwot.procedure.interface import END, START
-from rgwot.procedure.words import DEVIATION_WORDS, in_words, join_words, moment, repeats, sentence
+from rgwot.procedure.words import DEVIATION_WORDS, doubt_of, in_words, join_words, moment, repeats, sentence
 from rgwot.records import read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.figures.losses import smoothed
 from rgwot.reporting.names import RunNames, label_names, match_to_steps, names_of, result_id
@@ -296,7 +296,7 @@ class Picture(NamedTuple):
     names. ``notes`` say what the videos do not support, ``legend`` what the signs in the drawing mean. Of a key step
     ``cards`` have the node, facts in words, and ``needs``, the arrows from other key steps; ``arrows`` in how many
     videos each arrow of a drawing holds (``share``), and a class for how sure it is (``weight``). ``lines`` are the
-    videos, with their deviations by time, the least surprising ones apart.
+    videos, with their deviations by time, the least surprising and the least sure ones apart.
     """
 
     place: int
@@ -317,12 +317,13 @@ def picture(
     warnings: Sequence[str] = (),
     pictures: bool = True,
     given: Collection[str] = (),
+    doubt: str = "",
 ) -> Picture:
     """Return what the page shows of a procedure.
 
     ``videos`` are those of `rgwot.reporting.page.content.Content`, ``warnings`` sentences that
     come before its notes; ``pictures`` leaves room for frames. Videos ``given`` are marked: they were annotated, and
-    the result learned from them.
+    the result learned from them. ``doubt`` goes beside the order, a sentence without its full stop.
     """
     edges = {(edge.before, edge.after): edge for edge in procedure.edges}
     # Without any order, arrows from start and to end would say nothing.
@@ -338,7 +339,7 @@ def picture(
         ("A thin or dashed arrow is less sure.", any(edge.confidence < SURE for edge in arrows)),
     )
     drawings = [lay_out(procedure.order, shown, procedure.groups, loops, width, pictures) for width in PAGE_WIDTHS]
-    text = sentence(procedure, {step: f"{_STEP}{step}{_STEP}" for step in procedure.order})
+    text = sentence(procedure, {step: f"{_STEP}{step}{_STEP}" for step in procedure.order}, doubt)
     return Picture(
         place,
         text.split(_STEP),
@@ -357,7 +358,7 @@ def picture(
 
 def _card(node: Node, procedure: Procedure) -> dict[str, Any]:
     total, length = procedure.n_videos, _length(node.duration_s)
-    share = f"{node.n_videos} of {total} videos" if node.n_videos < total else f"all {total} videos"
+    share = f"found in {node.n_videos} of {total} videos"
     often = repeats(node)
     needs = [edge for edge in procedure.edges if edge.after == node.key_step and edge.before != START]
     return {
@@ -365,7 +366,7 @@ def _card(node: Node, procedure: Procedure) -> dict[str, Any]:
         "facts": (share, f"{length} in all" if often else f"about {length}"),
         "needs": needs,
         # For those who do not see the arrows.
-        "unseen": f"needs: {join_words([str(edge.before) for edge in needs])}" if needs else "needs nothing",
+        "unseen": f"after {join_words([str(edge.before) for edge in needs])}" if needs else "after no other",
         "repeated": f"{node.repeats:.1f}".removesuffix(".0") + " times per video" if often else "",
     }
 
@@ -404,9 +405,14 @@ def _lines(
         own = sorted(
             (one for one in deviations if one.video == video["id"]), key=lambda one: (one.start_s, one.key_step)
         )
-        first = sorted(own, key=lambda one: -one.surprise)[:MOST_DEVIATIONS]
+        told = [one for one in own if doubt_of(one) is not None]
+        first = sorted(told, key=lambda one: -one.surprise)[:MOST_DEVIATIONS]
         moments, others = (
-            [(one, said[one.kind], moment(one.start_s)) for one in own if (one in first) is chosen]
+            [
+                (one, said[one.kind], moment(one.start_s), "" if doubt_of(one) == "" else "perhaps")
+                for one in own
+                if (one in first) is chosen
+            ]
             for chosen in (True, False)
         )
         marks = {"typical": video["id"] == procedure.typical_video, "given": video["id"] in given}
