@@ -373,16 +373,18 @@ def _cluster_task(
 
 
 def _evidence(task: EmbeddedTask, labels: ByVideo, members: Sequence[ByVideo], K: int) -> tuple[ByVideo, list[ByVideo]]:
-    """Return labels without segments that look like their neighbours, and other labellings in the same way."""
-    names = list(task.videos)
-    x = np.concatenate([task.videos[name].embedding for name in names])
-    lengths = [len(task.videos[name].time_s) for name in names]
-    teach = [name not in task.held_out for name in names]
-    said = looks(x, np.concatenate([labels[name] for name in names]), lengths, K, teach)
-    of_video = dict(zip(names, np.split(said, np.cumsum(lengths)[:-1]), strict=True))
-    usual = usual_samples(labels[name] for name, teaches in zip(names, teach, strict=True) if teaches)
+    """Return labels without segments that look like their neighbours, and other labellings in the same way.
+
+    Videos held out stay as they are: what is told of them does not depend on which others they came with.
+    """
+    seen = task.part(held_out=False)
+    x = np.concatenate([video.embedding for video in seen.values()])
+    own = [labels[name] for name in seen]
+    said = split_by_video(seen, looks(x, np.concatenate(own), [len(one) for one in own], K))
+    usual = usual_samples(own)
     shown, *others = (
-        {name: evident(own, of_video[name], usual) for name, own in part.items()} for part in (labels, *members)
+        {name: evident(one, said[name], usual) if name in said else one for name, one in part.items()}
+        for part in (labels, *members)
     )
     return shown, others
 
@@ -417,8 +419,8 @@ def _with_given(video: EmbeddedVideo, given: Given, name: str) -> EmbeddedVideo:
     return replace(video, given=clusters, background=background)
 
 
-def split_by_video(videos: Mapping[str, EmbeddedVideo], labels: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
-    """Divide the labels of videos one after the other into those of each."""
+def split_by_video(videos: Mapping[str, EmbeddedVideo], labels: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Divide the labels of videos one after the other, or anything else of their samples, into those of each."""
     borders = np.cumsum([len(video.time_s) for video in videos.values()])[:-1]
     return dict(zip(videos, np.split(labels, borders), strict=True))
 

@@ -23,21 +23,18 @@ MARGIN = 2.0
 """By how much neighbours have to explain the samples of a segment better, in nats per sample."""
 
 
-def looks(
-    x: Array, labels: NDArray[np.int64], lengths: Sequence[int], K: int, teach: Sequence[bool] | None = None
-) -> Array:
+def looks(x: Array, labels: NDArray[np.int64], lengths: Sequence[int], K: int) -> Array:
     """Return the logarithms of the probabilities (T, K) of key steps by what other videos say of their looks.
 
     Samples x (T, D) are of videos one after the other, with the samples of each in ``lengths``, and labels (T,) in
-    0..K-1, or below 0 for background. A linear classifier is trained on the other videos of `FOLDS` parts, as far as
-    they ``teach`` (V,), by default all. NaN for key steps that none of those has.
+    0..K-1, or below 0 for background. A linear classifier is trained on the other videos of `FOLDS` parts. NaN for key
+    steps that none of those has.
     """
     fold = np.repeat(np.arange(len(lengths)) % FOLDS, lengths)
-    known = (labels >= 0) & np.repeat(np.ones(len(lengths), dtype=bool) if teach is None else teach, lengths)
     found = np.full((len(x), K), np.nan)
     every = -(-len(x) // MOST_LEARNED)
     for part in np.unique(fold):
-        rest = np.flatnonzero((fold != part) & known)[::every]
+        rest = np.flatnonzero((fold != part) & (labels >= 0))[::every]
         if not len(rest):
             continue
         said = Classifier.fit(x[rest], labels[rest], K).probabilities(x[fold == part])

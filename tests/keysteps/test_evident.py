@@ -59,7 +59,7 @@ def test_looks_are_told_by_other_videos_alone() -> None:
     x = labels[:, None] * 6.0 + rng.normal(size=(60, 4))
     swapped = labels.copy()
     swapped[:20] = 1 - swapped[:20]
-    said = looks(x, swapped, [20] * 3, 2, [True, True, True])
+    said = looks(x, swapped, [20] * 3, 2)
     # Whatever the labels of the first video, its samples look as those of the others.
     assert (said[:20].argmax(axis=1) == labels[:20]).all()
     alone = looks(x[:20], labels[:20], [20], 2)
