@@ -400,10 +400,11 @@ def _segments(task: EmbeddedTask, key_steps: ByVideo) -> dict[str, pd.DataFrame]
 
 def _equal_segments(task: EmbeddedTask, labels: Mapping[str, NDArray[np.int64]], K: int) -> float:
     """Return the J of K equal segments relative to that of the labels; 0 where that is not positive."""
-    lengths = [len(video.time_s) for video in task.videos.values()]
-    x = directions(np.concatenate([video.embedding for video in task.videos.values()]))
+    seen = task.part(held_out=False)
+    lengths = [len(video.time_s) for video in seen.values()]
+    x = directions(np.concatenate([video.embedding for video in seen.values()]))
     equal = np.concatenate([np.arange(length) * K // length for length in lengths])
-    explained = explained_share(x, np.concatenate([labels[name] for name in task.videos]), lengths)
+    explained = explained_share(x, np.concatenate([labels[name] for name in seen]), lengths)
     return explained_share(x, equal, lengths) / explained if explained > 0 else 0.0
 
 
