@@ -358,7 +358,7 @@ def picture(
 
 def _card(node: Node, procedure: Procedure) -> dict[str, Any]:
     total, length = procedure.n_videos, _length(node.duration_s)
-    share = f"found in {node.n_videos} of {total} videos"
+    share = f"{node.n_videos} of {total} videos"
     often = repeats(node)
     needs = [edge for edge in procedure.edges if edge.after == node.key_step and edge.before != START]
     return {
