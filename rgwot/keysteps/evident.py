@@ -19,7 +19,7 @@ from rgwot.procedure.differences import usual_lengths
 MOST_LEARNED = 20_000
 """Samples from which a classifier learns at most."""
 
-MARGIN = 2.0
+MARGIN = 1.0
 """By how much neighbours have to explain the samples of a segment better, in nats per sample."""
 
 
