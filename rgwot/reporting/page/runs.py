@@ -151,7 +151,7 @@ def _taught(videos: Sequence[str]) -> str:
     """Return what a page says of the annotated videos that a result learned from."""
     number = f"{in_words(len(videos))} annotated video{'s' if len(videos) > 1 else ''}"
     named = f": {join_words([stem_of(video) for video in videos])}" if len(videos) <= NAMED else ""
-    return f"Learned from {number}, whose segments stay as they are{named}."
+    return f"Learned from {number}, whose segments are kept{named}."
 
 
 def _keyed(names: Mapping[int, str]) -> dict[str, str]:
