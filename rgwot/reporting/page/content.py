@@ -339,12 +339,16 @@ def _seeds_compared(
 
 
 def _second_method(place: int, shown: Sequence[ShownRun], agreements: Mapping[tuple[int, int], Comparison]) -> str:
-    """Say how far the first other method that looks at the videos agrees with a run; nothing where there is none."""
-    run = shown[place].run
+    """Say how far the first other method that looks at the videos agrees with a run; nothing where there is none.
+
+    A result with another number of key steps, or one that learned from labels, cannot agree for that reason alone.
+    """
+    run, facts = shown[place].run, shown[place].facts
     for other, one in enumerate(shown):
         pair = min(place, other), max(place, other)
         same_method = (one.run.method, one.run.decoder) == (run.method, run.decoder)
-        if pair in agreements and not same_method and answer_kind(one.run) in ("untrained", "trained"):
+        comparable = one.facts["K"] == facts["K"] and not (one.facts["given"] or facts["given"])
+        if pair in agreements and comparable and not same_method and answer_kind(one.run) in ("untrained", "trained"):
             return f"A second method agrees on {100 * agreements[pair].agreement.same:.0f} % of the frames"
     return ""
 
