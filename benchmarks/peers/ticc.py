@@ -20,8 +20,8 @@ COMPONENTS = 10
 WINDOW = 3
 """Samples of a window."""
 
-SWITCHING = 100.0
-"""Cost of a change of labels."""
+SWITCHING = 10.0
+"""Cost of a change of labels. With 100 one or two clusters take nearly all samples of tasks that repeat."""
 
 ROUNDS = 30
 """Rounds, at most."""
@@ -30,7 +30,7 @@ ROUNDS = 30
 def decode_ticc(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
     """Cluster windows by their sparse inverse covariances: the decoder ``ticc``.
 
-    Embeddings are reduced to `COMPONENTS` of a standard deviation of 1. Borders between videos
+    Embeddings are reduced to `COMPONENTS`, the first of a standard deviation of 1. Borders between videos
     cost nothing. The last samples of a video, which have no window of their own, have the label before them.
     """
     try:
@@ -40,7 +40,7 @@ def decode_ticc(frames: Frames, K: int, generator: np.random.Generator) -> Decod
     from sklearn.decomposition import PCA
 
     x = PCA(min(COMPONENTS, frames.x.shape[1]), random_state=0).fit_transform(frames.x.astype(np.float64))
-    x /= np.maximum(x.std(axis=0), 1e-9)
+    x /= max(x.std(axis=0).max(), 1e-9)
     # The library draws from the global generators alone.
     random.seed(seed := int(generator.integers(2**31 - 1)))
     np.random.seed(seed)  # noqa: NPY002
