@@ -30,7 +30,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.limits import threads_kept
 from rgwot.study.jobs import check_rule
 
-Found = dict[str, NDArray[np.int64]] | list[NDArray[np.int64]]
+KeyStepLabels = dict[str, NDArray[np.int64]] | list[NDArray[np.int64]]
 """The key step (T,) of every feature, by video where the videos have names, else in the order of the videos."""
 
 
@@ -118,10 +118,10 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
             self._no_rule = str(error)
         found = findings.discovery
         self.discovery_ = found
-        self.labels_: Found = found.labels if isinstance(X, Mapping) else list(found.labels.values())
+        self.labels_: KeyStepLabels = found.labels if isinstance(X, Mapping) else list(found.labels.values())
         return self
 
-    def predict(self, X: Videos, *, times: Times | None = None) -> Found:
+    def predict(self, X: Videos, *, times: Times | None = None) -> KeyStepLabels:
         """Label videos by what was learned, without learning from them.
 
         Parameters

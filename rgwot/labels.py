@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Labels = Mapping[str, Any] | Sequence[Any]
 """By name of a video, or one after the other with None for a video without labels: labels (T,), or a table."""
 
-NAMES = ("label", "name", "step")
+LABEL_COLUMNS = ("label", "name", "step")
 
 
 def read_labels(labels: Labels, names: Sequence[str], videos: Sequence[VideoFeatures]) -> Given:
@@ -100,7 +100,7 @@ def _of_array(where: str, said: ArrayLike, length: int) -> NDArray[np.int64]:
 
 
 def _of_table(where: str, said: pd.DataFrame, video: VideoFeatures, numbers: _Numbers) -> NDArray[np.int64]:
-    start, end, name = (next((one for one in some if one in said), None) for some in (STARTS, ENDS, NAMES))
+    start, end, name = (next((one for one in some if one in said), None) for some in (STARTS, ENDS, LABEL_COLUMNS))
     numbered = "key_step" in said
     if start is None or end is None or (name is None and not numbered):
         raise RgwotError(f"{where}: found columns {list(said.columns)}, expected start_s, end_s and key_step or label")

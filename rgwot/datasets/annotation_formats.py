@@ -129,7 +129,7 @@ PYMPI = "pip install pympi-ling"
 STARTS, ENDS = ("start_s", "start"), ("end_s", "end", "stop")
 LABELS = ("label", "name", "step", "key_step")
 #: What a label that says background is called here.
-BACKGROUND = "background"
+BACKGROUND_LABEL = "background"
 
 
 def read_elan(path: Path, hints: Hints) -> Iterator[SegmentRow]:
@@ -181,7 +181,7 @@ def read_table_rows(path: Path, hints: Hints) -> Iterator[SegmentRow]:
         start, end, label = (next(low[name] for name in known if name in low) for known in (STARTS, ENDS, LABELS))
         if low.get("scope", "task") == "task":
             start_s, end_s = read_seconds(path, where, start), read_seconds(path, where, end)
-            label = BACKGROUND if label == "0" else label
+            label = BACKGROUND_LABEL if label == "0" else label
             yield SegmentRow(low.get("video") or path.stem, start_s, end_s, label, where)
 
 

@@ -17,8 +17,8 @@ from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import (
     ALSO,
     BACKGROUNDS,
+    BY_NAME,
     GRAPH,
-    NAMED,
     PROTOCOLS,
     SEGMENTATION,
     background_detection,
@@ -161,10 +161,10 @@ def score_table(
 
 
 def named_table(videos: Sequence[LabelledVideo], n_key_steps: int, says_background: bool) -> pd.DataFrame:
-    """Score videos whose key steps are those of people, by `NAMED`; rows as of `score_table`."""
+    """Score videos whose key steps are those of people, by `BY_NAME`; rows as of `score_table`."""
     rows: list[tuple[str, str, str, str, float]] = []
     predictions = [video.prediction["task"] for video in videos]
-    for name, background, rule in product(NAMED, BACKGROUNDS, RULES):
+    for name, background, rule in product(BY_NAME, BACKGROUNDS, RULES):
         truths = [video.truth[rule] for video in videos]
         found = score_named(PROTOCOLS[name], truths, predictions, n_key_steps, background)._asdict()
         if background == "with":
@@ -199,7 +199,7 @@ def score_task(
     diagnostics
         What the decoder says about itself: ``K``, ``background`` (true: key step 0 is one more cluster), and
         ``degenerate`` for the whole and in ``task`` and ``video``; ``split`` with the videos held out (``test``). Where
-        annotated videos taught (``labelled``), these are not scored, and the others by `NAMED` alone.
+        annotated videos taught (``labelled``), these are not scored, and the others by `BY_NAME` alone.
     identity
         ``dataset``, ``task``, ``method``, ``decoder``, ``seed``: repeated in every row.
     n_key_steps

@@ -249,7 +249,7 @@ def score(
 
 
 #: Protocols of key steps that people named, where nothing has to be matched.
-NAMED = ("macro_task", "strict_task")
+BY_NAME = ("macro_task", "strict_task")
 
 
 def score_named(

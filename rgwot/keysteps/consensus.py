@@ -191,7 +191,7 @@ def refine(frames: Frames, memberships: Array, rounds: int) -> tuple[Array, Clas
 POOLS = 7
 """Pools of segmentations: the more there are, the fewer seeds give another answer. A single video has one."""
 
-SHORT: dict[str, Any] = {"max_iterations": 1, "inner": 2}
+AT_ONCE: dict[str, Any] = {"max_iterations": 1, "inner": 2}
 """Changes to the settings of the segmentations that label many videos at once; they need not be finished."""
 
 MEMBERSHIP_FLOOR = 0.2
@@ -313,7 +313,7 @@ def restore_consensus(
     centres, shares = (np.split(learned[name], borders) for name in ("member_centres", "member_shares"))
     whitening = Whitening(learned["whitening_mean"], learned["whitening_basis"])
     classifier = Classifier(learned["weights"], learned["offsets"])
-    quick = chain.model_copy(update={"epsilon": consensus.epsilon, **(SHORT if at_once else {})})
+    quick = chain.model_copy(update={"epsilon": consensus.epsilon, **(AT_ONCE if at_once else {})})
     label_by = label_at_once if at_once else label
 
     def predict(others: Frames) -> Decoded:

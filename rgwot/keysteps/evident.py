@@ -16,7 +16,7 @@ from rgwot.keysteps.consensus import FOLDS, LEAST_PROBABILITY, Array, Classifier
 from rgwot.procedure import Event, Recording
 from rgwot.procedure.differences import usual_lengths
 
-MOST_LEARNED = 20_000
+MOST_CONSIDERED = 20_000
 """Samples from which a classifier learns at most."""
 
 MARGIN = 1.0
@@ -32,7 +32,7 @@ def looks(x: Array, labels: NDArray[np.int64], lengths: Sequence[int], K: int) -
     """
     fold = np.repeat(np.arange(len(lengths)) % FOLDS, lengths)
     found = np.full((len(x), K), np.nan)
-    every = -(-len(x) // MOST_LEARNED)
+    every = -(-len(x) // MOST_CONSIDERED)
     for part in np.unique(fold):
         rest = np.flatnonzero((fold != part) & (labels >= 0))[::every]
         if not len(rest):
@@ -44,7 +44,7 @@ def looks(x: Array, labels: NDArray[np.int64], lengths: Sequence[int], K: int) -
     return found
 
 
-LONG = 0.7
+LASTING = 0.7
 """Part of the usual length of a key step from which the only segment of it in a video stays, whatever it looks like."""
 
 
@@ -64,8 +64,8 @@ def evident(labels: NDArray[np.int64], looks: Array, usual: Mapping[int, float])
 
     A segment falls to the one before up to some sample and to the one after from there on, wherever these together
     explain its samples best, if that is by more than `MARGIN` nats per sample better than its own key step does.
-    A key step that nothing would be left of keeps what lasts `LONG` of its ``usual`` samples: in one video it may look
-    as it does in no other.
+    A key step that nothing would be left of keeps what lasts `LASTING` of its ``usual`` samples: in one video it may
+    look as it does in no other.
     """
     found = labels.copy()
     for start, end in _runs(labels):
@@ -82,7 +82,7 @@ def evident(labels: NDArray[np.int64], looks: Array, usual: Mapping[int, float])
             found[start : start + part], found[start + part : end] = before, after
     for start, end in _runs(labels):
         own = int(labels[start])
-        if own >= 0 and own not in found and end - start >= LONG * usual.get(own, 0.0):
+        if own >= 0 and own not in found and end - start >= LASTING * usual.get(own, 0.0):
             found[start:end] = own
     return found
 

@@ -22,7 +22,7 @@ from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.many import decode_by_some, learned_from
 from rgwot.keysteps.meanfield import MeanField, label, label_at_once, minimise_energy
 from rgwot.keysteps.settings import LabelledSettings, MeanfieldSettings
-from rgwot.keysteps.warping import carry_over, evenly
+from rgwot.keysteps.warping import carry_over, evenly_spaced
 from rgwot.timing import thinned
 
 CONTEXTS = ((-0.02, 0.0, 0.02), CONTEXT, (-0.15, -0.07, -0.03, 0.0, 0.03, 0.07, 0.15))
@@ -37,7 +37,7 @@ cross-validation over the annotated videos loses 1 to 5 points with two or three
 REFITTED = 0.55
 """Say of classifiers that are refitted, relative to that of those that saw the labels of people alone."""
 
-ROUNDS = 3
+REFITS = 3
 """How often classifiers are refitted."""
 
 SHOWN = 16
@@ -99,10 +99,10 @@ class _Task:
 
     def shown(self, labels: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
         """Return evenly spaced samples of the annotated videos that others are warped onto, and their labels."""
-        said = np.asarray(evenly(labels, self.lengths))
+        said = np.asarray(evenly_spaced(labels, self.lengths))
         annotated = np.flatnonzero((said != UNKNOWN).any(axis=1))
         chosen = annotated[np.unique(np.linspace(0, len(annotated) - 1, SHOWN).round().astype(int))]
-        return np.asarray(evenly(self.x, self.lengths))[chosen], said[chosen]
+        return np.asarray(evenly_spaced(self.x, self.lengths))[chosen], said[chosen]
 
     def fixed(self, clusters: Array, shown: Array, said: NDArray[np.int64]) -> Array:
         """Return the weighted log probabilities (T, C) of the voices that stay as they are."""
@@ -191,7 +191,7 @@ def _decode(
     before = task.smooth(_say(first, task.views, clusters, task.found))
     fixed = task.fixed(clusters, *shown)
     last, log_p = first, _mix(before, before, fixed)
-    for _ in range(ROUNDS):
+    for _ in range(REFITS):
         said = np.where(labels == UNKNOWN, log_p.argmax(axis=1), labels)
         last = task.fit(said)
         log_p = task.smooth(_mix(before, _say(last, task.views), fixed))

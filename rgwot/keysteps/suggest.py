@@ -16,7 +16,7 @@ from rgwot.keysteps.settings import MeanfieldSettings
 SEGMENTATIONS = 8
 """Mean-field segmentations whose labels stand for those that people would give."""
 
-SAMPLES = 40
+COMPARED_SAMPLES = 40
 """Samples of a video that are labelled in turn, at most."""
 
 VIDEOS = 200
@@ -91,7 +91,7 @@ def _taught(
     z = Components.fit(seen, 1).apply(seen)
     V, starts = len(frames.lengths), first_samples(frames.lengths)
     few = np.concatenate(
-        [start + np.unique(np.linspace(0, T - 1, SAMPLES).round().astype(np.int64)) for start, T in
+        [start + np.unique(np.linspace(0, T - 1, COMPARED_SAMPLES).round().astype(np.int64)) for start, T in
          zip(starts, frames.lengths, strict=True)]
     )  # fmt: skip
     video = np.repeat(np.arange(V), frames.lengths)

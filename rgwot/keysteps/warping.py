@@ -2,7 +2,7 @@
 
 Of one annotated video a classifier learns little, and the order of its key steps says much: a video that is warped onto
 it has its key steps where they look most alike in that order. Libraries align pair by pair; here all pairs are aligned
-at once, antidiagonal by antidiagonal, and videos are thinned to `SAMPLES`.
+at once, antidiagonal by antidiagonal, and videos are thinned to `ALIGNED`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rgwot.keysteps.interface import UNKNOWN, first_samples
 
-SAMPLES = 120
+ALIGNED = 120
 """Evenly spaced samples of a video that are aligned; of a shorter one some stand twice."""
 
 PAIRS = 256
@@ -30,10 +30,10 @@ DOUBT = 0.1
 Array = NDArray[np.float64]
 
 
-def evenly(values: NDArray[Any], lengths: Sequence[int]) -> NDArray[Any]:
-    """Return `SAMPLES` of every video, (V, SAMPLES, ...), of values (T, ...) of videos one after the other."""
+def evenly_spaced(values: NDArray[Any], lengths: Sequence[int]) -> NDArray[Any]:
+    """Return `ALIGNED` of every video, (V, ALIGNED, ...), of values (T, ...) of videos one after the other."""
     rows = [
-        start + np.rint(np.linspace(0, T - 1, SAMPLES)).astype(np.int64)
+        start + np.rint(np.linspace(0, T - 1, ALIGNED)).astype(np.int64)
         for start, T in zip(first_samples(lengths), lengths, strict=True)
     ]
     return np.asarray(values[np.array(rows)])
@@ -93,29 +93,29 @@ def carry_over(x: Array, lengths: Sequence[int], shown: Array, said: NDArray[np.
     lengths
         Samples of each video.
     shown, said
-        `evenly` spaced directions (n, SAMPLES, D) of annotated videos and their labels (n, SAMPLES), 0..C-1 or
+        `evenly_spaced` directions (n, R, D) of annotated videos and their labels (n, R), R = `ALIGNED`: 0..C-1 or
         `UNKNOWN`.
     C
         Number of classes.
     """
     V, n = len(lengths), len(shown)
-    few = np.asarray(evenly(x, lengths), dtype=np.float64)
+    few = np.asarray(evenly_spaced(x, lengths), dtype=np.float64)
     costs, paths = warp(np.repeat(few, n, axis=0), np.tile(shown, (V, 1, 1)))
     costs = costs.reshape(V, n)
     least = costs.min(axis=1, keepdims=True)
     weights = np.exp(-(costs - least) / np.maximum(SPREAD * least, 1e-12))
     known = np.bincount(said[said != UNKNOWN], minlength=C) > 0
-    found = np.zeros((V, SAMPLES, C))
+    found = np.zeros((V, ALIGNED, C))
     for pair, path in enumerate(paths):
         video, other = divmod(pair, n)
         i, j = path[path[:, 0] >= 0].T
         labels = said[other, j]
-        counts = np.zeros((SAMPLES, C))
+        counts = np.zeros((ALIGNED, C))
         np.add.at(counts, (i[labels != UNKNOWN], labels[labels != UNKNOWN]), 1)
         total = counts.sum(axis=1, keepdims=True)
         found[video] += weights[video, other] * np.where(total > 0, counts / np.maximum(total, 1), 1 / C)
     found /= found.sum(axis=2, keepdims=True)
     found = (1 - DOUBT) * found + DOUBT * known / known.sum()
     return np.concatenate(
-        [own[np.rint(np.linspace(0, SAMPLES - 1, T)).astype(np.int64)] for own, T in zip(found, lengths, strict=True)]
+        [own[np.rint(np.linspace(0, ALIGNED - 1, T)).astype(np.int64)] for own, T in zip(found, lengths, strict=True)]
     )

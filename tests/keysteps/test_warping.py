@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from rgwot.keysteps.interface import UNKNOWN, directions
-from rgwot.keysteps.warping import SAMPLES, carry_over, evenly, warp
+from rgwot.keysteps.warping import ALIGNED, carry_over, evenly_spaced, warp
 
 
 def least_cost(apart: NDArray[np.float64]) -> float:
@@ -43,7 +43,7 @@ def test_labels_follow_the_order_where_two_steps_look_alike() -> None:
     looks = np.stack([a, b, a])
     x = directions(np.concatenate([looks[own] for own in labels]) + 0.05 * generator.normal(size=(260, 8)))
     lengths = [len(own) for own in labels]
-    shown, said = evenly(x, lengths)[:1], evenly(np.concatenate(labels), lengths)[:1]
+    shown, said = evenly_spaced(x, lengths)[:1], evenly_spaced(np.concatenate(labels), lengths)[:1]
     p = carry_over(x, lengths, shown, said, 3)
     assert p.sum(axis=1) == pytest.approx(np.ones(len(x)))
     assert (p.argmax(axis=1) == np.concatenate(labels)).mean() > 0.97
@@ -51,12 +51,12 @@ def test_labels_follow_the_order_where_two_steps_look_alike() -> None:
 
 def test_where_nothing_is_said_all_classes_are_alike_and_the_nearer_video_says_more() -> None:
     generator = np.random.default_rng(2)
-    x = directions(generator.normal(size=(3 * SAMPLES, 8)))
-    x[2 * SAMPLES :] = x[:SAMPLES]
-    said = np.zeros((2, SAMPLES), dtype=np.int64)
+    x = directions(generator.normal(size=(3 * ALIGNED, 8)))
+    x[2 * ALIGNED :] = x[:ALIGNED]
+    said = np.zeros((2, ALIGNED), dtype=np.int64)
     said[1] = 1
-    said[:, : SAMPLES // 2] = UNKNOWN
-    p = carry_over(x, [SAMPLES] * 3, evenly(x, [SAMPLES] * 3)[:2], said, 3)[2 * SAMPLES :]
+    said[:, : ALIGNED // 2] = UNKNOWN
+    p = carry_over(x, [ALIGNED] * 3, evenly_spaced(x, [ALIGNED] * 3)[:2], said, 3)[2 * ALIGNED :]
     # Class 2 has no label at all, and is left only what nobody can rule out.
     assert p[:20, 0] == pytest.approx(p[:20, 1])
     assert (p[-20:, 0] > 0.9).all()
