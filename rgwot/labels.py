@@ -86,12 +86,10 @@ class _Numbers:
 
 def _of_array(where: str, said: ArrayLike, length: int) -> NDArray[np.int64]:
     labels = np.asarray(said)
-    if labels.shape != (length,) or labels.dtype.kind not in "iu" or labels.min(initial=0) < -1:
-        what = (
-            f"shape {labels.shape} of {labels.dtype}"
-            if labels.dtype.kind not in "iu" or labels.ndim != 1
-            else (f"{len(labels)} labels from {labels.min(initial=0)}")
-        )
+    whole = labels.dtype.kind in "iu" and labels.ndim == 1
+    if not whole or len(labels) != length or labels.min(initial=0) < -1:
+        least = f"{len(labels)} labels from {labels.min(initial=0)}" if whole else ""
+        what = least or f"shape {labels.shape} of {labels.dtype}"
         raise RgwotError(
             f"{where}: found {what}, expected {length} whole numbers, one per feature: key steps from 1, 0 for "
             "background, -1 where nothing is said"

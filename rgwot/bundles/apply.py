@@ -53,7 +53,9 @@ Make = Callable[[Path, Path], object]
 
 @dataclass(frozen=True)
 class How:
-    """How features are made: the path of weights that the bundle only names, and what no result depends on."""
+    """How to process new videos: the path of the backbone's weights, which a bundle only names, and options that change
+    no result.
+    """  # noqa: D205
 
     weights: str | None = None
     threads: int = 1
@@ -169,7 +171,7 @@ def import_form(bundle: Bundle) -> ImportSettings:
     if kept.get("source_window"):
         when |= {"window": kept["source_window"], "native_fps": kept["source_native_fps"]}
     elif kept.get("source_times"):
-        # Where none was stated, the rate is what the times make of it.
+        # Without a stated rate, the times imply one.
         when |= {"times": kept["source_times"], "fps": kept.get("source_fps")}
     else:
         rate = kept.get("source_fps") or kept.get("fps_exact") or str(kept["fps"])

@@ -207,7 +207,7 @@ def show(table: Path, procedures: Path | None, names: Path | None) -> None:
         click.echo("\n".join(procedure_lines(table, names)))
         return
     if (table.parent / name_of(PROCEDURE)).is_file():
-        raise RgwotError(f"{table}: found a file of key steps, expected their folder; rgwot show {table.parent}")
+        raise RgwotError(f"{table}: found a file of key steps, expected their folder; run `rgwot show {table.parent}`")
     tables = load_targets().tables
     # A row lies in a folder of its table's name.
     shown = find("table", table.parent.name if table.parent.name in tables else table.stem, tables)

@@ -13,8 +13,9 @@ from functools import cache
 from typing import Any
 
 from rgwot.config.configuration import Config
-from rgwot.config.methods import DECODERS, FAMILIES, LOSSES, NAME_PATTERN, Family, without_effect
+from rgwot.config.methods import DECODERS, FAMILIES, LABELLED, LOSSES, NAME_PATTERN, Family, without_effect
 from rgwot.config.settings import EXECUTION, Settings, build, defaults, flatten, known_blocks
+from rgwot.keysteps.settings import LabelledSettings, ProcedureSettings
 from rgwot.runtime.errors import RgwotError, nearest
 
 SYMBOLS: Mapping[str, str] = {
@@ -159,6 +160,8 @@ class Experiments:
         allowed = [key for key in defaults() if DECODERS[base].takes(key)]
         values = self._values(text, written, allowed, family)
         own = [{**values, **DECODERS[base].overrides} for values in self._base_values(family.name)]
+        for settings in own:
+            _refuse_unread_with_labels(text, values, settings)
         return join_id(base, _spelt({k: value for k, value in values.items() if any(one[k] != value for one in own)}))
 
     def _settings(self, method: str, decoder: str | None, dataset: str) -> Settings:
@@ -237,6 +240,21 @@ def _refuse_unread(text: str, written: Mapping[str, Any], meant: Sequence[Mappin
                 f"experiment {text!r}: {key} has no effect with loss.alignment {' or '.join(alignments)}; expected "
                 f"keys it reads ({', '.join(read) or 'none of ot and loss'}); leave it out"
             )
+
+
+def _refuse_unread_with_labels(text: str, written: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+    """Raise if an id has a key that labels leave without effect, or one of labels without any."""
+    taught = written.get("labelled.n", own["labelled.n"])
+    for key in written:
+        if taught and not read_with_labels(key):
+            raise RgwotError(f"experiment {text!r}: {key} has no effect where annotated videos teach; leave it out")
+        if not taught and key in LabelledSettings.dotted() and key != "labelled.n":
+            raise RgwotError(f"experiment {text!r}: {key} has no effect without labelled.n; add labelled.n=all")
+
+
+def read_with_labels(key: str) -> bool:
+    """Return whether a dotted key of a decoder has an effect where annotated videos teach (`labelled.n`)."""
+    return key in ProcedureSettings.dotted() or any(key in block.dotted() for block in LABELLED.settings)
 
 
 def _spelt(values: Mapping[str, Any]) -> dict[str, str]:

@@ -137,7 +137,7 @@ def segment_table(annotations: Mapping[str, Annotation]) -> pd.DataFrame:
     named = table[table["name"] != ""]
     names = {step: Counter(spelt).most_common(1)[0][0] for step, spelt in named.groupby("step")["name"]}
     first = table.sort_values(["video", "start_s"], kind="stable")["step"].drop_duplicates().tolist()
-    # A stable sort leaves names, which have no id, as they are.
+    # sorted() is stable: names, which have no id, keep the order in which they first occur.
     steps = sorted(first, key=lambda step: math.inf if isinstance(step, str) else step)
     numbers = {step: number for number, step in enumerate(steps, 1)}
     name = [names.get(step, "") for step in table["step"]]

@@ -94,6 +94,6 @@ def _runs(labels: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 
 def _explained(looks: Array, step: int) -> Array:
-    """Return (n,) how well a key step explains n samples; not at all where it is background or not known."""
+    """Return the log probabilities (n,) of a key step for n samples; very low for background or an unknown key step."""
     own = looks[:, step] if step >= 0 else np.full(len(looks), np.nan)
     return np.where(np.isnan(own), 100 * np.log(LEAST_PROBABILITY), own)

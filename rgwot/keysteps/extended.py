@@ -1,4 +1,4 @@
-"""Any decoder, given relative time (methods 5.5), whose share may be found (5.7), and clusters beyond K (5.6).
+"""Additions to any decoder: relative time (methods 5.5), the choice of its share (5.7), and surplus clusters (5.6).
 
 Where `decode.time` is ``auto``, labels are made with more and more time, and each share is scored by how well they
 predict the embeddings of the other videos, and by whether videos have them in one order. Labels are made by the mean

@@ -1,10 +1,9 @@
-"""Key steps that a few annotated videos teach: what takes the place of a decoder where there are labels (methods 5.10).
+"""The decoder for tasks in which people annotated some videos (methods 5.10).
 
-Which segmentation is meant, of several that the samples support equally well, only people know. Three voices are heard.
-Dynamic time warping carries the labels of annotated videos over to others, which have key steps in their order.
-Classifiers are trained on the samples that people labelled, and again on what is then said of all samples, the labels
-of people kept. The mean field, in which the memberships of these samples are fixed, knows where the samples cluster and
-that neighbours in time belong together.
+Several segmentations fit the samples equally well; labels decide between them. Three sources of evidence are combined.
+Dynamic time warping carries labels from annotated videos over to the others, which uses the order of key steps. Linear
+classifiers are trained on the labelled samples, and then on the labels that all samples have so far (self-training).
+The mean field, with the memberships of labelled samples fixed, uses clusters and neighbours in time.
 """
 
 from __future__ import annotations
@@ -26,36 +25,37 @@ from rgwot.keysteps.warping import carry_over, evenly_spaced
 from rgwot.timing import thinned
 
 CONTEXTS = ((-0.02, 0.0, 0.02), CONTEXT, (-0.15, -0.07, -0.03, 0.0, 0.03, 0.07, 0.15))
-"""Where each of three classifiers looks, in shares of a video's length around a sample. Their log probabilities are
-averaged: what a key step lasts is not known beforehand, and with few labels one view alone errs more often."""
+"""Offsets around a sample that each of three classifiers sees, as shares of a video's length. Their log probabilities
+are averaged, because the duration of key steps is not known beforehand and one context errs more with few labels."""
 
 CARRIED, CLUSTERED = 0.5, 0.2
-"""Weights of what is carried over and of the mean field; the rest is that of the classifiers. A weight chosen by
-cross-validation over the annotated videos loses 1 to 5 points with two or three of them, and gains nothing with five.
-"""
+"""Weights of the labels carried over and of the mean field; classifiers have the rest. Choosing a weight by
+cross-validation over the annotated videos loses 1 to 5 points with two or three of them and gains nothing with five."""
 
 REFITTED = 0.55
-"""Say of classifiers that are refitted, relative to that of those that saw the labels of people alone."""
+"""Share of the refitted classifiers in the weight of all classifiers; those fitted to annotations have the rest."""
 
 REFITS = 3
-"""How often classifiers are refitted."""
+"""Rounds of self-training."""
 
 SHOWN = 16
-"""Annotated videos whose labels are carried over, at most; of more they are chosen evenly, and classifiers know."""
+"""Maximum number of annotated videos whose labels are carried over; of more, evenly spaced ones are taken."""
 
 STRANGE = 0.25
-"""Share of the labelled samples that are less like their class than a sample at the ends of an annotated video must be
-like some class, or else it is background: people rarely do a step there without saying so."""
+"""Quantile of the similarity of labelled samples to their class. A sample before the first or after the last annotated
+segment is taken for background if its similarity to every class is below it: an annotator would rarely omit a step."""
 
 FARTHEST = 0.25
-"""Share of the samples, those least like any annotated key step, in which other key steps are looked for."""
+"""Share of the unlabelled samples, those least similar to annotated key steps, in which extra key steps are sought."""
 
 
 @dataclass(frozen=True)
 class _Task:
-    """Samples of a task as both voices see them, and the C = K + 1 classes: key steps, the last ``extra`` of which
-    nobody annotated, and background.
-    """  # noqa: D205
+    """The samples of a task, prepared for every source of evidence.
+
+    ``x`` (T, D) are directions, ``views`` the components of samples in each of `CONTEXTS`. The C classes are K key
+    steps, the last ``extra`` of them without annotations, and background.
+    """
 
     x: Array
     lengths: tuple[int, ...]
@@ -67,7 +67,7 @@ class _Task:
 
     @property
     def found(self) -> NDArray[np.int64]:
-        """Classes that nobody annotated and that are to be found."""
+        """Classes without annotations, which the mean field discovers."""
         return np.arange(self.C - 1 - self.extra, self.C - 1)
 
     def fit(self, labels: NDArray[np.int64]) -> list[Classifier]:
@@ -84,43 +84,39 @@ class _Task:
 
         With one annotated video too little is known of what is like a class.
         """
-        videos = np.split(labels, np.cumsum(self.lengths)[:-1])
-        annotated = np.repeat([bool((own != UNKNOWN).any()) for own in videos], self.lengths)
-        known = labels != UNKNOWN
-        ends = annotated & ~known
-        if sum(bool((own != UNKNOWN).any()) for own in videos) < 2 or not ends.any():
+        known, annotated = labels != UNKNOWN, self.annotated(labels)
+        ends = np.repeat(annotated, self.lengths) & ~known
+        if annotated.sum() < 2 or not ends.any():
             return labels
-        classes = np.unique(labels[known])
-        centres = directions(np.stack([self.x[labels == one].sum(axis=0) for one in classes]))
-        likeness = self.x @ centres.T
+        classes, likeness = self.likeness(labels)
         own = likeness[known, np.searchsorted(classes, labels[known])]
         strange = ends & (likeness.max(axis=1) < np.quantile(own, STRANGE))
         return np.where(strange, self.C - 1, labels)
 
+    def annotated(self, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which videos have a labelled sample, (V,)."""
+        return np.array([bool((own != UNKNOWN).any()) for own in np.split(labels, np.cumsum(self.lengths)[:-1])])
+
+    def likeness(self, labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], Array]:
+        """Return the classes (C',) that have labelled samples, and the cosine of every sample with their means."""
+        classes = np.unique(labels[labels != UNKNOWN])
+        centres = directions(np.stack([self.x[labels == one].sum(axis=0) for one in classes]))
+        return classes, self.x @ centres.T
+
     def shown(self, labels: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
         """Return evenly spaced samples of the annotated videos that others are warped onto, and their labels."""
-        said = np.asarray(evenly_spaced(labels, self.lengths))
-        annotated = np.flatnonzero((said != UNKNOWN).any(axis=1))
+        annotated = np.flatnonzero(self.annotated(labels))
         chosen = annotated[np.unique(np.linspace(0, len(annotated) - 1, SHOWN).round().astype(int))]
-        return np.asarray(evenly_spaced(self.x, self.lengths))[chosen], said[chosen]
+        return evenly_spaced(self.x, self.lengths)[chosen], evenly_spaced(labels, self.lengths)[chosen]
 
     def fixed(self, clusters: Array, shown: Array, said: NDArray[np.int64]) -> Array:
-        """Return the weighted log probabilities (T, C) of the voices that stay as they are."""
-        carried = np.maximum(carry_over(self.x, self.lengths, shown, said, self.C), LEAST_PROBABILITY)
-        if self.extra:
-            # Of what nobody annotated nothing can be carried over: there the mean field speaks for both.
-            own = np.exp(clusters[:, self.found])
-            carried *= 1 - own.sum(axis=1, keepdims=True)
-            carried[:, self.found] = own
-            carried = np.maximum(carried, LEAST_PROBABILITY)
-        return CARRIED * self.smooth(np.log(carried)) + CLUSTERED * clusters
+        """Return the weighted log probabilities (T, C) of the evidence that self-training does not change."""
+        carried = _completed(carry_over(self.x, self.lengths, shown, said, self.C), clusters, self.found)
+        return CARRIED * self.smooth(carried) + CLUSTERED * clusters
 
     def cluster(self, labels: NDArray[np.int64]) -> tuple[MeanField, NDArray[np.int64]]:
         """Minimise the energy of the mean field with the memberships of labelled samples fixed; with its classes."""
-        known = np.flatnonzero(labels != UNKNOWN)
-        classes = np.unique(labels[known])
-        centres = directions(np.stack([self.x[labels == one].sum(axis=0) for one in classes]))
-        likeness = self.x @ centres.T
+        known, (classes, likeness) = np.flatnonzero(labels != UNKNOWN), self.likeness(labels)
         start = classes[likeness.argmax(axis=1)]
         start[known] = labels[known]
         rest = np.setdiff1d(np.arange(len(start)), known)
@@ -188,13 +184,13 @@ def _decode(
     field, classes = task.cluster(labels)
     clusters = _spread(field.memberships, classes, task.C)
     first = task.fit(labels)
-    before = task.smooth(_say(first, task.views, clusters, task.found))
+    before = task.smooth(_classified(first, task.views, clusters, task.found))
     fixed = task.fixed(clusters, *shown)
     last, log_p = first, _mix(before, before, fixed)
     for _ in range(REFITS):
         said = np.where(labels == UNKNOWN, log_p.argmax(axis=1), labels)
         last = task.fit(said)
-        log_p = task.smooth(_mix(before, _say(last, task.views), fixed))
+        log_p = task.smooth(_mix(before, _classified(last, task.views), fixed))
 
     def learned() -> Learned:
         own = {
@@ -227,7 +223,6 @@ def restore_labelled(
         [Classifier(learned[f"{name}_{number}_weights"], learned[f"{name}_{number}_offsets"]) for number in range(3)]
         for name in ("first", "last")
     )
-    found = np.arange(K - labelled.extra, K)
 
     def predict(others: Frames) -> Decoded:
         views = [in_context(others, shares, timed=True) for shares in CONTEXTS]
@@ -235,37 +230,42 @@ def restore_labelled(
         clusters = _spread(memberships, learned["classes"], K + 1)
         x = directions(others.x)
         task = _Task(x, others.lengths, views, K + 1, labelled.extra, np.random.default_rng(0), chain)
-        before = task.smooth(_say(first, views, clusters, found))
+        before = task.smooth(_classified(first, views, clusters, task.found))
         fixed = task.fixed(clusters, learned["shown"].astype(np.float64), learned["said"])
-        log_p = task.smooth(_mix(before, _say(last, views), fixed))
+        log_p = task.smooth(_mix(before, _classified(last, views), fixed))
         return _decoded(log_p, K)
 
     return predict
 
 
-def _say(
+def _classified(
     classifiers: Sequence[Classifier],
     views: Sequence[Array],
     clusters: Array | None = None,
-    alone: NDArray[np.int64] | None = None,
+    found: NDArray[np.int64] | None = None,
 ) -> Array:
-    """Return the mean of the log probabilities (T, C) of classifiers, each of its own view of the samples.
+    """Return the mean of the log probabilities (T, C) of classifiers, each of its own view.
 
-    Of the classes that they have not seen, ``alone``, the mean field speaks alone; its log probabilities are given.
+    Classifiers that were fitted to annotations alone know nothing of the classes ``found`` by the mean field, whose log
+    memberships are ``clusters``.
     """
-    said = []
-    for classifier, z in zip(classifiers, views, strict=True):
-        p = classifier.probabilities(z)
-        if clusters is not None and alone is not None and len(alone):
-            own = np.exp(clusters[:, alone])
-            p *= 1 - own.sum(axis=1, keepdims=True)
-            p[:, alone] = own
-        said.append(np.log(np.maximum(p, LEAST_PROBABILITY)))
-    return np.asarray(np.mean(said, axis=0))
+    each = [classifier.probabilities(z) for classifier, z in zip(classifiers, views, strict=True)]
+    if clusters is None or found is None:
+        return np.asarray(np.mean([np.log(np.maximum(p, LEAST_PROBABILITY)) for p in each], axis=0))
+    return np.asarray(np.mean([_completed(p, clusters, found) for p in each], axis=0))
+
+
+def _completed(p: Array, clusters: Array, found: NDArray[np.int64]) -> Array:
+    """Return log probabilities (T, C) in which classes that p does not know have the memberships of the mean field."""
+    if len(found):
+        own = np.exp(clusters[:, found])
+        p = p * (1 - own.sum(axis=1, keepdims=True))
+        p[:, found] = own
+    return np.asarray(np.log(np.maximum(p, LEAST_PROBABILITY)))
 
 
 def _mix(first: Array, last: Array, fixed: Array) -> Array:
-    """Return log p of all voices, up to a constant per sample; ``fixed`` are those that are not refitted, weighted."""
+    """Return log p up to a constant per sample; ``fixed`` is the weighted evidence that is not refitted."""
     return (1 - CARRIED - CLUSTERED) * ((1 - REFITTED) * first + REFITTED * last) + fixed
 
 

@@ -15,7 +15,7 @@ from rgwot.keysteps.interface import UNKNOWN, Decoded, Frames, Predict, rows_of
 from rgwot.timing import thinned
 
 PER_VIDEO = 150
-"""Samples per video, in the mean, that are segmented of several videos: a window of the mean field then has seven."""
+"""Mean number of samples per video to segment in a task of several videos; a mean-field window then has seven."""
 
 MOST_LEARNED = 20_000
 """Samples that are learned from, `PER_VIDEO` at most of each video, before a task counts as one of many videos."""

@@ -1,8 +1,7 @@
-"""Labels of annotated videos, carried over to others by dynamic time warping (methods 5.10).
+"""Carry labels from annotated videos over to others by dynamic time warping (methods 5.10).
 
-Of one annotated video a classifier learns little, and the order of its key steps says much: a video that is warped onto
-it has its key steps where they look most alike in that order. Libraries align pair by pair; here all pairs are aligned
-at once, antidiagonal by antidiagonal, and videos are thinned to `ALIGNED`.
+A classifier learns little from a single annotated video; its order of key steps tells more. Libraries align one pair
+at a time; here the antidiagonals of many pairs are computed together, on `ALIGNED` samples per video.
 """
 
 from __future__ import annotations
@@ -14,20 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.keysteps.interface import UNKNOWN, first_samples
+from rgwot.keysteps.meanfield import Array
 
 ALIGNED = 120
-"""Evenly spaced samples of a video that are aligned; of a shorter one some stand twice."""
+"""Evenly spaced samples per video; some repeat where a video is shorter."""
 
 PAIRS = 256
-"""Pairs that are aligned at once."""
+"""Pairs that are aligned together, which bounds the memory."""
 
 SPREAD = 0.1
-"""An annotated video whose cost is larger than the least one by this share has a weight of 1/e."""
+"""Relative excess over the smallest cost at which the weight of an annotated video has fallen to 1/e."""
 
 DOUBT = 0.1
-"""Probability that is left to all classes alike."""
-
-Array = NDArray[np.float64]
+"""Probability that is spread evenly over the annotated classes, since alignments err."""
 
 
 def evenly_spaced(values: NDArray[Any], lengths: Sequence[int]) -> NDArray[Any]:
@@ -115,7 +113,8 @@ def carry_over(x: Array, lengths: Sequence[int], shown: Array, said: NDArray[np.
         total = counts.sum(axis=1, keepdims=True)
         found[video] += weights[video, other] * np.where(total > 0, counts / np.maximum(total, 1), 1 / C)
     found /= found.sum(axis=2, keepdims=True)
-    found = (1 - DOUBT) * found + DOUBT * known / known.sum()
+    # A few labels may lie between the samples that are aligned.
+    found = (1 - DOUBT) * found + DOUBT * (known / known.sum() if known.any() else 1 / C)
     return np.concatenate(
         [own[np.rint(np.linspace(0, ALIGNED - 1, T)).astype(np.int64)] for own, T in zip(found, lengths, strict=True)]
     )

@@ -90,7 +90,8 @@ def given_of(task: EmbeddedTask, annotations: pd.DataFrame, settings: Settings, 
             f"labelled.n: found {n} of {len(annotated)} annotated videos, expected "
             + ("an annotated video" if not annotated else f"1 to {len(annotated)}")
         )
-    if n == len(task.videos):
+    # With "all" the answer then is what people say: a video may have turned out to be unusable.
+    if labelled.n != "all" and n == len(task.videos):
         raise RgwotError(f"labelled.n: all {n} videos of the task are annotated, so none is left to be labelled")
     chosen = annotated
     if n < len(annotated):

@@ -214,7 +214,7 @@ def torch_cache() -> Path:
 
 
 def lacking(settings: FeatureSettings) -> Iterator[Finding]:
-    """Yield what the machine lacks that is to make features."""
+    """Yield a finding for everything that this machine lacks to make features."""
     about, weights = extractor(settings.backbone), settings.weights
     try:
         path = Path(weights) if about.is_file(weights) else about.packaged(weights)

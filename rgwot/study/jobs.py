@@ -220,7 +220,7 @@ def check_rule(decoder: str) -> None:
     entry = DECODERS.get(name)
     if entry is None or not entry.restore:
         why = "looks at no video and learns nothing" if entry and entry.trivial else "has no rule for other videos"
-        raise RgwotError(f"decoder {name!r}: {why}; expected one that has, such as graphcut or meanfield")
+        raise RgwotError(f"decoder {name!r}: {why}; expected one that can label them, such as graphcut or meanfield")
 
 
 def reads_annotations(decoder: str) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rgwot import paths
-from rgwot.config.experiments import family_of, join_id, split_id
+from rgwot.config.experiments import SYMBOLS, family_of, join_id, read_with_labels, split_id
 from rgwot.config.methods import DECODERS
 from rgwot.paths import Run, Tree
 from rgwot.runtime.errors import RgwotError
@@ -71,7 +71,8 @@ def _taught(study: Study, dataset: str, task: str, runs: Sequence[Run]) -> list[
     base, keys = split_id(first.decoder)
     if "labelled.n" in keys or study.experiments.settings(first.method, first.decoder, dataset).labelled.n:
         return []
-    decoder = study.experiments.decoder(join_id(base, {**keys, "labelled.n": "all"}), first.method)
+    read = {key: value for key, value in keys.items() if read_with_labels(SYMBOLS.get(key, key))}
+    decoder = study.experiments.decoder(join_id(base, {**read, "labelled.n": "all"}), first.method)
     return [replace(first, decoder=decoder)]
 
 

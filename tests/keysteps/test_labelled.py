@@ -73,6 +73,19 @@ def test_a_step_that_is_nowhere_else_does_not_spread() -> None:
     assert not (made.labels[T:] == 5).any()
 
 
+def test_a_few_labelled_samples_are_enough_to_teach() -> None:
+    x, looks = task(noise=0.3)
+    # Between those that are aligned there is none of them.
+    x, looks = np.repeat(x, 10, axis=0), np.repeat(looks, 10)
+    given = np.full(len(x), UNKNOWN)
+    own = [int(np.flatnonzero(looks[: T * 10] == step)[61]) for step in range(5)]
+    given[own] = looks[own]
+    frames = Frames(x, (T * 10,) * V, 2.0, given=given)
+    made = decode_labelled(frames, 5, np.random.default_rng(0), SETTINGS.meanfield, SETTINGS.labelled)
+    assert (made.labels[own] == looks[own]).all()
+    assert (made.labels == looks).mean() > 0.9
+
+
 def test_an_extra_key_step_is_one_that_nobody_annotated() -> None:
     x, looks = task(noise=0.3)
     # The annotated video lacks appearance 4, which the others have.

@@ -57,4 +57,4 @@ def test_a_file_of_key_steps_is_shown_by_its_folder(tmp_path):
     for name in ("order.csv", "procedure.json"):
         (tmp_path / name).touch()
     told = CliRunner().invoke(show, [str(tmp_path / "order.csv")]).exception
-    assert str(told).endswith(f"found a file of key steps, expected their folder; rgwot show {tmp_path}")
+    assert str(told).endswith(f"found a file of key steps, expected their folder; run `rgwot show {tmp_path}`")
