@@ -18,8 +18,8 @@ from typing import NamedTuple
 import pandas as pd
 from pages import CONFIGS, HOUSE, REPORT, RESULTS, make, options_of, renew, study_of
 
-from rgwot.reporting.tables.metrics import METRICS
 from rgwot.reporting.tables.printed import DEGENERATE_SHARE, MARKDOWN, PRINTED_RULE, Value, pipe
+from rgwot.reporting.tables.reported import METRICS
 from rgwot.reporting.tables.scores import write_table
 from rgwot.reporting.tables.table import Place, Row, Table
 from rgwot.runtime.files import write_text

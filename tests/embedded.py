@@ -10,7 +10,7 @@ import numpy as np
 import zarr
 
 from rgwot.embedding.interface import EmbeddedVideo
-from rgwot.stages.embedded import write_embedded
+from rgwot.stages.embed import write_embedded
 
 
 def write_store(

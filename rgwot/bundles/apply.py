@@ -43,8 +43,7 @@ from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.files import replacing, write_rows, write_text
 from rgwot.runtime.provenance import check_own_folder, own_folder
 from rgwot.stages.decode import write_keysteps
-from rgwot.stages.embed import write_embeddings
-from rgwot.stages.embedded import read_embeddings
+from rgwot.stages.embed import read_embeddings, write_embeddings
 from rgwot.timing import label_segments
 
 Make = Callable[[Path, Path], object]

@@ -27,8 +27,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import replacing
 from rgwot.runtime.provenance import remake
 from rgwot.stages.decode import decode_task, given_of
-from rgwot.stages.embed import fit_of
-from rgwot.stages.embedded import read_embeddings
+from rgwot.stages.embed import fit_of, read_embeddings
 from rgwot.study.jobs import check_rule
 from rgwot.timing import predicted_labels
 

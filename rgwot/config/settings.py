@@ -25,7 +25,7 @@ from rgwot.config.methods import (
     TransportSettings,
 )
 from rgwot.embedding.settings import DataSettings, EncoderSettings, TrainSettings, WhitenSettings
-from rgwot.evaluation.settings import EvaluationSettings
+from rgwot.evaluation import EvaluationSettings
 from rgwot.features.settings import FeatureSettings
 from rgwot.keysteps.settings import (
     ConsensusSettings,

@@ -31,11 +31,68 @@ from zarr.errors import NodeNotFoundError
 from rgwot.datasets.arrays import holding_file
 from rgwot.features import ARRAYS, CONV4C, OTHER, left_out
 from rgwot.paths import STORE
-from rgwot.runtime import stores
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.files import replacing
 from rgwot.runtime.provenance import remake, sha256
 from rgwot.timing import VideoInfo
+
+#: How small arrays are compressed; Zarr compares the checksum of every chunk that it reads.
+CHECKED = (BloscCodec(cname="zstd", clevel=1, shuffle="bitshuffle"), Crc32cCodec())
+#: What Zarr, its codecs and JSON raise for a store that is cut short or changed.
+STORE_ERRORS = (RuntimeError, ValueError, OSError, LookupError, TypeError, AttributeError)
+
+
+def create(group: zarr.Group, name: str, shape: tuple[int, ...], chunk: int, **options: Any) -> zarr.Array[Any]:
+    """Create an array of ``shape`` with chunks of ``chunk`` rows, one file each in the folder of the array.
+
+    ``options`` are those of `zarr.Group.create_array`; without ``compressors``, they are `CHECKED`.
+    """
+    return group.create_array(
+        name,
+        shape=shape,
+        chunks=(max(chunk, 1), *(max(size, 1) for size in shape[1:])),
+        chunk_key_encoding={"name": "default", "separator": "."},
+        # Also a chunk of nothing but zeros is a file, so that a missing one is noticed.
+        config={"write_empty_chunks": True},
+        **{"compressors": CHECKED, **options},
+    )
+
+
+def writable(group: zarr.Group, name: str) -> zarr.Array[Any]:
+    """Open an array that `create` has made, to write more of it."""
+    with zarr.config.set({"array.write_empty_chunks": True}):
+        array = group[name]
+    assert isinstance(array, zarr.Array)
+    return array
+
+
+def put(group: zarr.Group, name: str, values: NDArray[Any], chunk: int | None = None, **options: Any) -> None:
+    """Write a whole array, in one chunk unless ``chunk`` says how many rows one has."""
+    array = create(group, name, values.shape, chunk or len(values), dtype=values.dtype, overwrite=True, **options)
+    if values.size:
+        array[...] = values
+
+
+def check_complete(array: zarr.Array[Any], path: Path) -> None:
+    """Raise ValueError if a chunk of the array, which is in the folder ``path``, is missing: Zarr would read zeros."""
+    if not array.size:
+        return
+    there = sum(name.startswith("c.") for name in os.listdir(path)) if path.is_dir() else 0
+    if there < array.nchunks:
+        raise ValueError(f"{array.nchunks - there} of {array.nchunks} chunks of {array.basename} are missing")
+
+
+def whole(group: zarr.Group, name: str, path: Path) -> NDArray[Any]:
+    """Return an array of the store at ``path`` as a whole.
+
+    Raises one of `STORE_ERRORS` if there is none or it is damaged.
+    """
+    array = group[name]
+    if not isinstance(array, zarr.Array):
+        raise TypeError(f"{name} is a group, expected an array")
+    check_complete(array, path / name)
+    return np.asarray(array[...])
+
 
 Codec = Literal["none", "lz4", "zstd"]
 
@@ -158,7 +215,7 @@ class FeatureStore:
             start = chunk * rows
             try:
                 read = np.asarray(self._array[start : min(start + rows, len(self))])
-            except stores.STORE_ERRORS as error:
+            except STORE_ERRORS as error:
                 raise damaged_store(self.path, f"frames {start} to {start + rows - 1}: {first_line(error)}") from None
             found[places] = read.reshape(-1, *self.shape[1:])[asked[places] - start]
         return found
@@ -173,7 +230,7 @@ def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = 
     path = Path(path)
     try:
         return _open(path, expect or {})
-    except stores.STORE_ERRORS as error:
+    except STORE_ERRORS as error:
         raise damaged_store(path, f"it cannot be opened ({first_line(error)})") from None
 
 
@@ -200,8 +257,8 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
         raise RgwotError(
             f"{path}: {name} {array.shape} and {_TIMES} {times.shape}, expected (T, C, h, w) and (T,) with one T"
         )
-    stores.check_complete(array, path / name)
-    time_s = np.asarray(stores.whole(group, _TIMES, path), dtype=np.float64)
+    check_complete(array, path / name)
+    time_s = np.asarray(whole(group, _TIMES, path), dtype=np.float64)
     if not (np.diff(time_s) > 0).all():
         raise damaged_store(path, "the times do not increase")
     return FeatureStore(path, attributes, time_s, array)
@@ -290,10 +347,8 @@ class StoreWriter:
         if name not in self._group:
             names = ("frame", "channel", "y", "x")[: len(shape)]
             chunk = min(len(time_s), CHUNK)
-            stores.create(
-                self._group, name, shape, chunk, dtype=dtype, compressors=CODECS[codec], dimension_names=names
-            )
-        self._array = stores.writable(self._group, name)
+            create(self._group, name, shape, chunk, dtype=dtype, compressors=CODECS[codec], dimension_names=names)
+        self._array = writable(self._group, name)
         self._resize(len(time_s))
 
     def write(self, chunk: int, maps: NDArray[np.floating[Any]]) -> None:
@@ -305,7 +360,7 @@ class StoreWriter:
     def finish(self, frames: int, attributes: Mapping[str, Any]) -> None:
         """Keep the first ``frames`` frames, write the attributes, and with them, last of all, ``complete: true``."""
         self._resize(frames)
-        stores.put(self._group, _TIMES, self._time_s[:frames], dimension_names=("frame",))
+        put(self._group, _TIMES, self._time_s[:frames], dimension_names=("frame",))
         # At once: `attrs.update` writes the file again for every attribute.
         self._group.update_attributes({**attributes, _COMPLETE: True})
 

@@ -17,7 +17,7 @@ from rgwot.paths import Run, Tree, name_of
 from rgwot.procedure.words import join_words
 from rgwot.records import read_manifest, read_segments
 from rgwot.runtime.errors import RgwotError
-from rgwot.stages.embedded import read_embeddings
+from rgwot.stages.embed import read_embeddings
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,7 +23,7 @@ from rgwot.procedure.learning import LEARNER
 from rgwot.records import read_annotations, read_manifest
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import other_than, replacing, write_csv, write_json
-from rgwot.stages.embedded import read_embeddings
+from rgwot.stages.embed import read_embeddings
 from rgwot.stages.procedure import write_procedure
 from rgwot.timing import given_labels
 

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+import zarr
+
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import EMBEDDING_KINDS, FAMILIES
 from rgwot.config.settings import Settings
@@ -17,15 +20,104 @@ from rgwot.embedding.interface import (
     EmbedVideo,
     Fit,
     VideoFeatures,
+    check_finite,
     checked,
     embedded_video,
     with_both_parts,
 )
 from rgwot.features.index import open_stores
-from rgwot.features.store import FeatureStore
-from rgwot.runtime.errors import RgwotError
+from rgwot.features.store import STORE_ERRORS, FeatureStore, put, whole
+from rgwot.runtime.errors import RgwotError, first_line
+from rgwot.runtime.files import replacing
 from rgwot.runtime.progress import Progress
-from rgwot.stages.embedded import write_embedded
+from rgwot.runtime.provenance import remake
+from rgwot.timing import parse_rate
+
+#: Bytes of a chunk, about.
+CHUNK_BYTES = 2**24
+
+
+def write_embedded(path: Path, videos: Mapping[str, EmbeddedVideo], facts: Mapping[str, Any]) -> None:
+    """Write the embeddings of at least one video, and ``facts`` about the run as attributes: `EmbeddedTask`'s fields.
+
+    One Zarr store holds all videos of a task: ``embedding`` (ΣT, D) float32 and ``time_s`` (ΣT,) float64, the samples
+    of one video after those of another; those of the i-th are rows ``offsets[i]`` to ``offsets[i + 1]``, with
+    ``offsets`` (N + 1,) int64. The attribute ``videos`` has the N ids, ``duration_s`` and ``native_fps`` are as long.
+    Methods that tell background apart also write ``background`` (ΣT,) bool. ``complete`` is written last, and an older
+    store is replaced as a whole.
+    """
+    found = list(videos.values())
+    arrays = {
+        "embedding": np.concatenate([np.asarray(video.embedding, dtype=np.float32) for video in found]),
+        "time_s": np.concatenate([video.time_s for video in found]),
+        "offsets": np.cumsum([0, *(len(video.time_s) for video in found)], dtype=np.int64),
+    }
+    background = [video.background for video in found if video.background is not None]
+    if background:
+        arrays["background"] = np.concatenate(background)
+    rates = [str(video.native_fps) for video in found]
+    lengths = [video.duration_s for video in found]
+    about: dict[str, Any] = {**facts, "videos": list(videos), "duration_s": lengths, "native_fps": rates}
+    with replacing(path) as temporary:
+        root = zarr.open_group(temporary, mode="w", zarr_format=3)
+        for name, array in arrays.items():
+            rows = CHUNK_BYTES // max(array[:1].nbytes, 1)
+            put(root, name, array, chunk=max(1, min(len(array), rows)))
+        root.update_attributes({**about, "complete": True})
+
+
+def read_embeddings(path: str | Path) -> EmbeddedTask:
+    """Read a store of embeddings, in float64.
+
+    Raises
+    ------
+    RgwotError
+        When it is missing, incomplete or damaged, has no video with a frame, or holds values that are not finite.
+    """
+    store = Path(path)
+    if not store.is_dir():
+        raise RgwotError(f"embeddings {store}: found nothing there; embed the task first")
+    try:
+        return _read(store)
+    except STORE_ERRORS as error:
+        raise RgwotError(f"embeddings {store}: damaged ({first_line(error)}); {remake(store)}") from None
+
+
+def _read(store: Path) -> EmbeddedTask:
+    root = zarr.open_group(store, mode="r", zarr_format=3)
+    about: dict[str, Any] = dict(root.attrs)
+    if about.get("complete") is not True:
+        raise RgwotError(f"embeddings {store}: not complete; {remake(store)}")
+    names, offsets = [str(name) for name in about["videos"]], whole(root, "offsets", store)
+    arrays = {name: whole(root, name, store) for name in ("embedding", "time_s", "background") if name in root}
+    if len(offsets) != len(names) + 1 or any(len(array) != offsets[-1] for array in arrays.values()):
+        raise ValueError("offsets do not fit the arrays and videos")
+    videos: dict[str, EmbeddedVideo] = {}
+    for place in sorted(range(len(names)), key=names.__getitem__):
+        rows = slice(offsets[place], offsets[place + 1])
+        name, x = names[place], arrays["embedding"][rows].astype(np.float64)
+        check_finite(x, f"embeddings {store}: video {name}")
+        if len(x):
+            videos[name] = EmbeddedVideo(
+                x,
+                arrays["time_s"][rows],
+                float(about["duration_s"][place]),
+                float(parse_rate(about["native_fps"][place])),
+                arrays["background"][rows] if "background" in arrays else None,
+            )
+    if not videos:
+        raise RgwotError(f"embeddings {store}: no video with a frame; expected at least one, see the feature index")
+    task = EmbeddedTask(
+        videos,
+        tuple(sorted(set(names) - set(videos))),
+        float(about["features_fps"]),
+        str(about.get("method", "")),
+        tuple(about.get("held_out", ())),
+        tuple(about.get("notes", ())),
+        about.get("scales"),
+    )
+    return with_both_parts(task, f"embeddings {store}")
+
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +137,7 @@ def embed(
 ) -> None:
     """Embed every frame of every video of a task that has frames.
 
-    Writes what `rgwot.stages.embedded` describes, with the attributes ``method``, ``seed`` and ``features_fps``.
+    Writes what `write_embedded` describes, with the attributes ``method``, ``seed`` and ``features_fps``.
     Where videos were held out, ``held_out`` names them, those without frames too. ``notes`` are sentences about the
     training that a reader of its results should know, ``scales`` is how far the scales of the features' channels
     differ, where they are known and weigh on the embedding.

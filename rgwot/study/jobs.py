@@ -17,7 +17,7 @@ from rgwot.config.settings import EXECUTION, flatten, known_blocks
 from rgwot.datasets import registry
 from rgwot.datasets.base import too_few_videos
 from rgwot.datasets.split import split_videos, subjects_of
-from rgwot.evaluation.settings import EvaluationSettings
+from rgwot.evaluation import EvaluationSettings
 from rgwot.features.settings import FeatureSettings, extractor, missing_checkpoint
 from rgwot.keysteps.settings import ANNOTATED, resolved_K
 from rgwot.runtime.errors import RgwotError

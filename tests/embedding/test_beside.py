@@ -12,8 +12,7 @@ from with_defaults import fit_by
 from rgwot.config.settings import Settings
 from rgwot.embedding.interface import unit_rows
 from rgwot.features.index import open_stores
-from rgwot.stages.embed import embed
-from rgwot.stages.embedded import read_embeddings
+from rgwot.stages.embed import embed, read_embeddings
 from rgwot.stages.train import train
 
 SHARE = 0.7

@@ -17,8 +17,7 @@ from rgwot.embedding import encoder as model
 from rgwot.embedding.encoder import encoder_of
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
-from rgwot.stages.embed import embed
-from rgwot.stages.embedded import read_embeddings
+from rgwot.stages.embed import embed, read_embeddings
 from rgwot.stages.train import load_model, train
 
 LENGTHS = {"a%20b": 9, "empty": 0, "c": 23}

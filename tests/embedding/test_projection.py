@@ -15,8 +15,7 @@ from rgwot.embedding import whitened
 from rgwot.embedding.whitened import fit_projection, moments, speed
 from rgwot.features.index import open_stores
 from rgwot.runtime.errors import RgwotError
-from rgwot.stages.embed import embed
-from rgwot.stages.embedded import read_embeddings
+from rgwot.stages.embed import embed, read_embeddings
 from rgwot.stages.train import long_window, train
 
 

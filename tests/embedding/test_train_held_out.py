@@ -12,8 +12,7 @@ from phases import write_video
 
 from rgwot.config.settings import Settings
 from rgwot.runtime.errors import RgwotError
-from rgwot.stages.embed import embed
-from rgwot.stages.embedded import read_embeddings
+from rgwot.stages.embed import embed, read_embeddings
 from rgwot.stages.train import train
 
 Make = Callable[..., Settings]

@@ -18,7 +18,7 @@ from rgwot.features.store import StoreWriter
 from rgwot.reporting import targets
 from rgwot.runtime.files import write_rows
 from rgwot.stages.decode import decode
-from rgwot.stages.embedded import write_embedded
+from rgwot.stages.embed import write_embedded
 from rgwot.study import datasets
 from rgwot.study.study import Study
 

@@ -23,7 +23,7 @@ from rgwot.reporting.page.pictures import write_strips
 from rgwot.reporting.page.render import write_page
 from rgwot.reporting.page.view import write_view
 from rgwot.stages.decode import decode, decode_trivial
-from rgwot.stages.embedded import write_embedded
+from rgwot.stages.embed import write_embedded
 from rgwot.stages.evaluate import evaluate
 from rgwot.timing import truth_labels
 

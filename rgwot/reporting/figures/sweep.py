@@ -15,8 +15,7 @@ from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.losses.settings import structure_radius
 from rgwot.reporting.figures.figure import Figure, Plan, PlannedRun, planned_runs
 from rgwot.reporting.figures.style import DASHES, GREY, Axes, Drawn, line_style, sheet, tell
-from rgwot.reporting.tables.metrics import METRICS
-from rgwot.reporting.tables.reported import read_reported
+from rgwot.reporting.tables.reported import METRICS, read_reported
 from rgwot.reporting.tables.scores import over_tasks
 from rgwot.reporting.tables.table import Place, Row, known, tasks_behind
 from rgwot.study.datasets import known_K, videos

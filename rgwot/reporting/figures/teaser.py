@@ -93,7 +93,7 @@ def _strips(axis: Axes, pair: tuple[Side, Side], plan: Array) -> None:
 
 def _scatter(axis: Axes, pair: tuple[Side, Side], labels: TaskLabels, run: PlannedRun) -> None:
     """Draw the embedding of every frame of both videos in the colour of its true step."""
-    from rgwot.stages.embedded import read_embeddings
+    from rgwot.stages.embed import read_embeddings
 
     videos = [read_embeddings(run.at(paths.EMBEDDINGS)).videos[side.video] for side in pair]
     points = two_dimensions(np.concatenate([video.embedding for video in videos]))

@@ -226,7 +226,7 @@ class PairPlan(NamedTuple):
 
 def read_pair(task: PlannedTask, labels: TaskLabels, n: int) -> tuple[Side, Side]:
     """Read the first two annotated videos to draw that have embeddings, ``n`` frames of each."""
-    from rgwot.stages.embedded import read_embeddings
+    from rgwot.stages.embed import read_embeddings
 
     embedded = read_embeddings(task.runs[0].at(paths.EMBEDDINGS)).videos
     sides = []

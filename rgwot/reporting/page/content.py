@@ -56,8 +56,8 @@ from rgwot.reporting.page.runs import (
     seeds_agree,
 )
 from rgwot.reporting.suggest import export_command
-from rgwot.reporting.tables.metrics import metrics_of
 from rgwot.reporting.tables.printed import PRINTED_RULE
+from rgwot.reporting.tables.reported import metrics_of
 from rgwot.reporting.tables.scores import summarise
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import RULES, allowed_loss

@@ -33,7 +33,7 @@ from rgwot.reporting.suggest import suggested
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_text
 from rgwot.runtime.progress import with_progress
-from rgwot.stages.embedded import read_embeddings
+from rgwot.stages.embed import read_embeddings
 from rgwot.timing import label_segments, predicted_labels
 
 if TYPE_CHECKING:

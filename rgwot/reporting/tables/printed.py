@@ -12,8 +12,7 @@ import pandas as pd
 from tabulate import tabulate
 
 from rgwot.evaluation.protocols import BACKGROUNDS, DESCRIPTIONS
-from rgwot.reporting.tables.metrics import METRICS
-from rgwot.reporting.tables.reported import UNKNOWN, reported_values, sources
+from rgwot.reporting.tables.reported import METRICS, UNKNOWN, reported_values, sources
 from rgwot.reporting.tables.scores import read_table
 from rgwot.reporting.tables.table import SOURCES, AnyTable, Table
 from rgwot.runtime.files import write_text

@@ -15,8 +15,7 @@ from rgwot.columns import CELL
 from rgwot.evaluation.metrics import f1
 from rgwot.evaluation.protocols import ALSO
 from rgwot.records import read_scores
-from rgwot.reporting.tables.metrics import OWN
-from rgwot.reporting.tables.reported import reported_rows
+from rgwot.reporting.tables.reported import OWN, reported_rows
 from rgwot.reporting.tables.table import Place, Row, Table
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv, write_csv

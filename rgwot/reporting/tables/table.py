@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from rgwot import paths
 from rgwot.datasets.registry import tasks_of
 from rgwot.evaluation.protocols import BACKGROUNDS, DESCRIPTIONS
-from rgwot.reporting.tables.metrics import METRICS, metrics_of
-from rgwot.reporting.tables.reported import Reported, reported_rows
+from rgwot.reporting.tables.reported import METRICS, Reported, metrics_of, reported_rows
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.study.datasets import tasks
 from rgwot.study.jobs import check_task
@@ -174,7 +173,7 @@ class Table(AnyTable):
     Attributes
     ----------
     rows, datasets, metrics
-        What is shown; metrics by the names of `rgwot.reporting.tables.metrics`.
+        What is shown; metrics by the names of `rgwot.reporting.tables.reported`.
     blocks
         Protocol and background with which the printed forms begin; every protocol is in the CSV.
     lines
