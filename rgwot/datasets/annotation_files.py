@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import os
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -197,4 +198,7 @@ def _rows(path: Path, hints: Hints) -> list[SegmentRow]:
 
 
 def _head(path: Path) -> str:
-    return read_bytes(path)[:_HEAD].decode("utf-8-sig", errors="replace")
+    # Marks of formats are ASCII in all encodings that are read.
+    head = read_bytes(path)[:_HEAD]
+    marked = head.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+    return head.decode("utf-16" if marked else "utf-8-sig", errors="replace")

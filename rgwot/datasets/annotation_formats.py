@@ -10,6 +10,7 @@ import csv
 import gzip
 import json
 import math
+import re
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -20,7 +21,7 @@ from pathlib import Path, PureWindowsPath
 from typing import Any, NamedTuple
 
 from rgwot.datasets.annotations import read_three_columns
-from rgwot.datasets.text import LARGEST_TEXT, DataFault, excerpt, read_bytes, read_lines
+from rgwot.datasets.text import LARGEST_TEXT, DataFault, decoded, excerpt, read_bytes, read_lines
 from rgwot.runtime.errors import optional
 from rgwot.runtime.files import text_of
 
@@ -71,26 +72,59 @@ def read_json(path: Path) -> Any:
             content = file.read(LARGEST_TEXT + 1)
     if len(content) > LARGEST_TEXT:
         raise ValueError(f"unpacks to more than {LARGEST_TEXT} bytes")
-    return json.loads(content)
+    return json.loads(decoded(path, content))
 
 
 def records(path: Path, column: str = "") -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the rows of a table with a header, by column, and where they stand; tabs, semicolons or commas divide.
 
-    The header is the first line that has the ``column``, or the first of all.
+    The header is the first line that has the ``column``, or the first of all. Times (`TIMES`) have a decimal point
+    afterwards, also where the file has commas.
     """
     lines = read_lines(path)
     at = next((at for at, line in enumerate(lines) if not column or column.lower() in header_columns(line.text)), 0)
     header, lines = lines[at].text, lines[at:]
     names = [name.strip() for name in next(csv.reader([header], delimiter=divider(header)))]
     reader = csv.reader((line.text + "\n" for line in lines[1:]), delimiter=divider(header), strict=True)
-    for fields in reader:
+    table = []
+    while True:
+        try:
+            fields = next(reader, None)
+        except csv.Error as error:
+            raise DataFault("columns", path, f"line {at + reader.line_num + 1}", f"{error}; check the quotes") from None
+        if fields is None:
+            break
         where = f"line {at + reader.line_num + 1}"
         if not any(fields):
             continue
         if len(fields) != len(names):
             raise DataFault("columns", path, where, f"{len(fields)} fields; expected {len(names)}, as in the header")
-        yield where, {name: text_of(field.strip()) for name, field in zip(names, fields, strict=True)}
+        table.append((where, {name: text_of(field.strip()) for name, field in zip(names, fields, strict=True)}))
+    yield from with_points(path, table, divider(header))
+
+
+def with_points(path: Path, table: list[tuple[str, dict[str, str]]], sign: str) -> list[tuple[str, dict[str, str]]]:
+    """Return the rows of a table divided by a sign with decimal points in its times.
+
+    Raises DataFault for points and commas in one table, and for commas that may be those of thousands.
+    """
+    times = [(where, name, row[name]) for where, row in table for name in row if name.lower() in TIMES]
+    commas = [(where, text) for where, _, text in times if "," in text]
+    if not commas:
+        return table
+    where, text = commas[0]
+    if other := next((text for _, _, text in times if re.search(r"\d\.\d", text)), None):
+        raise DataFault(
+            "time", path, where, f"{excerpt(text)} as a time, and {excerpt(other)}; expected one decimal sign"
+        )
+    if sign != ";" and all(re.search(r"\d,\d{3}$", text) for _, text in commas):
+        raise DataFault(
+            "time", path, where, f"{excerpt(text)} as a time, which can be thousands; expected a decimal point"
+        )
+    return [
+        (where, {name: text.replace(",", ".") if name.lower() in TIMES else text for name, text in row.items()})
+        for where, row in table
+    ]
 
 
 def header_columns(header: str) -> list[str]:
@@ -128,6 +162,8 @@ PYMPI = "pip install pympi-ling"
 #: Columns of a table in lower case, the first that is there; ``key_step`` last, because names say more.
 STARTS, ENDS = ("start_s", "start"), ("end_s", "end", "stop")
 LABELS = ("label", "name", "step", "key_step")
+#: All columns of times, those of BORIS too.
+TIMES = frozenset({*STARTS, *ENDS, "start (s)", "stop (s)", "time", "time offset (s)"})
 #: What a label that says background is called here.
 BACKGROUND_LABEL = "background"
 

@@ -203,8 +203,6 @@ def read_three_columns(path: Path, step_ids: Collection[int] | None, clock: Vide
     def segment(row: CsvRow, notes: Notes) -> AnnotatedSegment:
         start, end = (_seconds(row, field) for field in row.fields[:2])
         step, name = _label(row, step_ids, notes)
-        if "\ufffd" in row.line.text:
-            notes.add("encoding", row.where, "the name holds bytes that are not UTF-8; shown as U+FFFD")
         return AnnotatedSegment(row.where, start, end, step, name)
 
     return _read(path, THREE_COLUMNS, segment, clock)

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.datasets.names import VIDEO_SUFFIXES, stem_of
+from rgwot.datasets.text import encoding_of
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.tensors import PICKLED, UnreadableTensors, load_tensors
 
@@ -268,8 +269,11 @@ def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> A
     """Open a table of text: commas, semicolons, tabs or spaces, with a line of names or without."""
     import pandas as pd
 
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        first = file.readline(2**20)
+    with path.open("rb") as file:
+        begin = file.read(2**20)
+    # Whole lines, so that no letter is cut; names, which numbers follow, are the only words.
+    encoding = encoding_of(path, begin[: begin.rfind(b"\n") + 1] or begin)
+    first = next(iter(begin.decode(encoding, errors="ignore").splitlines()), "")
     separator = next((sign for sign in ",;\t" if sign in first), r"\s+")
     cells = first.split() if separator == r"\s+" else next(csv.reader([first], delimiter=separator), [])
     names = [cell.strip() for cell in cells]
@@ -292,7 +296,7 @@ def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> A
         try:
             table = pd.read_csv(
                 path, sep=separator, header=0 if named else None, names=names if named else None, dtype=np.float64,
-                encoding="utf-8-sig", index_col=False, compression=None,
+                encoding=encoding, index_col=False, compression=None,
             )  # fmt: skip
         except pd.errors.ParserWarning as error:
             raise ValueError(first_line(error)) from None

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.config.configuration import ImportSettings
+from rgwot.datasets.annotation_formats import records
 from rgwot.datasets.arrays import ARRAY_ERRORS, ArraySource, Slices, open_array
 from rgwot.datasets.text import read_lines
 from rgwot.embedding.arrays import check_beginning, unlikely_times
@@ -294,8 +295,7 @@ def native_frames(path: Path, settings: ImportSettings) -> tuple[Fraction, int] 
     if not table.is_file():
         raise RgwotError(f"{table}: no such file; expected rates, a CSV with the columns video, fps and frames")
     name = path.name.removesuffix(path.suffix)
-    with table.open(encoding="utf-8-sig", newline="") as file:
-        rows = {row.get("video"): row for row in csv.DictReader(file)}
+    rows = {row.get("video"): row for _, row in records(table, "video")}
     row = rows.get(name) or rows.get(name.removesuffix(".egoprocel.ann"))
     if row is None:
         raise RgwotError(f"{table}: no row of video {name!r} with columns video, fps and frames; add it")

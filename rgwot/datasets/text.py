@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import csv
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+import logging
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from rgwot.runtime.errors import RgwotError
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -69,12 +73,21 @@ def remark(rule: str, path: Path, where: str, message: str) -> None:
         found.append(Complaint("warning", rule, path, where, message))
 
 
+def _warn(path: Path, message: str) -> None:
+    """Record a warning of the encoding of a file, or log it: once, because a file of many videos is read for each."""
+    if _COLLECTED.get() is None:
+        _log_once(f"{path}: {message}")
+    remark("encoding", path, "", message)
+
+
+_log_once = lru_cache(_LOG.warning)
+
 LARGEST_TEXT = 64 * 2**20
 """Bytes; an annotation is a few kilobytes, so anything larger is another file under its name."""
 
 
 class TextLine(NamedTuple):
-    """A line of a text file, numbered from 1; bytes that are not UTF-8 are replaced by U+FFFD."""
+    """A line of a text file, numbered from 1."""
 
     number: int
     text: str
@@ -116,19 +129,56 @@ def read_bytes(path: Path) -> bytes:
         raise DataFault("file", path, "", f"cannot be read ({error.strerror}); expected a text file") from error
 
 
-def read_lines(path: Path) -> list[TextLine]:
-    """Read UTF-8 text with or without a byte order mark and with LF, CRLF or CR line ends.
+def encoding_of(path: Path, data: bytes) -> str:
+    """Return the encoding of a text by its bytes, as Python calls it: that of its mark, UTF-8, or else Windows-1252.
 
-    Raises DataFault if the file cannot be read, is far too large, or is UTF-16 or binary.
+    Each byte is one letter in Windows-1252, so that different words stay different; it is warned of.
+
+    Raises DataFault for bytes that are none of these.
     """
-    data = read_bytes(path)
-    marked = data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
-    if marked or b"\0" in data:
-        found = "UTF-16 text" if marked else "NUL bytes (UTF-16 without a mark, or a binary file)"
+    if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return "utf-16"
+    if b"\0" in data:
+        found = "NUL bytes (UTF-16 without a mark, or a binary file)"
         raise DataFault("encoding", path, "", f"{found}; expected UTF-8 text; save the file as UTF-8")
-    data = data.removeprefix(BOM_UTF8).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    lines = data.decode("utf-8", errors="replace").split("\n")
-    return [TextLine(number, line) for number, line in enumerate(lines, start=1)]
+    for encoding in ("utf-8-sig", "cp1252"):
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if encoding == "cp1252":
+            odd = next(line for line in text.splitlines() if not line.isascii())
+            _warn(path, f"is not UTF-8 and read as Windows-1252, such as {excerpt(odd)}; save the file as UTF-8")
+        elif "\ufffd" in text:
+            _warn(path, "has signs U+FFFD, which another program wrote for letters; different words may look alike")
+        return encoding
+    raise DataFault("encoding", path, "", "neither UTF-8 nor Windows-1252; expected UTF-8 text; save the file as UTF-8")
+
+
+def decoded(path: Path, data: bytes) -> str:
+    """Return the text that bytes of a file stand for (`encoding_of`), without its mark."""
+    try:
+        text = data.decode(encoding_of(path, data))
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise DataFault(
+            "encoding", path, "", "marked as UTF-16 and is not; expected UTF-8 text; save the file as UTF-8"
+        )
+    return text
+
+
+def read_text(path: Path) -> str:
+    """Read a text, UTF-8 or what else `encoding_of` knows, with LF, CRLF or CR line ends, which become LF.
+
+    Raises DataFault if the file cannot be read, is far too large, or no text.
+    """
+    return decoded(path, read_bytes(path)).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_lines(path: Path) -> list[TextLine]:
+    """Return the lines of a text (`read_text`)."""
+    return [TextLine(number, line) for number, line in enumerate(read_text(path).split("\n"), start=1)]
 
 
 def filled_lines(path: Path) -> list[TextLine]:

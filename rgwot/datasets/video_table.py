@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from io import StringIO
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from rgwot.datasets.names import GROUP, pairing_key, stem_of
+from rgwot.datasets.text import read_text
 from rgwot.runtime.errors import RgwotError, nearest
 
 if TYPE_CHECKING:
@@ -32,12 +34,12 @@ def read_video_table(path: Path) -> pd.DataFrame:
     """
     import pandas as pd
 
+    text = read_text(path)
+    between = max(",;\t", key=text.partition("\n")[0].count)
     try:
-        with path.open(encoding="utf-8") as file:
-            between = max(",;\t", key=file.readline().count)
         # A video may be called 'NA' or '0003': nothing is guessed.
-        table = pd.read_csv(path, sep=between, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
+        table = pd.read_csv(StringIO(text), sep=between, dtype=str, keep_default_na=False)
+    except ValueError as error:
         raise RgwotError(f"{path}: cannot be read ({' '.join(str(error).split())}); expected video,{GROUP}") from None
     table.columns = [_column(str(name)) for name in table.columns]
     if "video" not in table:

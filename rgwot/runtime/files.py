@@ -266,16 +266,29 @@ def read_csv(
     Raises RgwotError when the file cannot be read, lacks a column, or has something else than a finite number, whole
     for the integer types, in a column of numbers.
     """
-    import numpy as np
     import pandas as pd
 
-    expected = ",".join(columns)
     try:
         # Videos may be called 'NA' or '0003': nothing is guessed.
         frame = pd.read_csv(path, dtype=str, keep_default_na=False).map(text_of)
     except (OSError, ValueError) as error:
         why = " ".join(str(error).split())
-        raise RgwotError(f"{path}: cannot be read ({why}); expected {expected}; run the stage again") from None
+        raise RgwotError(f"{path}: cannot be read ({why}); expected {','.join(columns)}; run the stage again") from None
+    return typed(frame, path, columns, numbers, optional)
+
+
+def typed(
+    frame: pd.DataFrame,
+    path: str | os.PathLike[str],
+    columns: Sequence[str],
+    numbers: Mapping[str, Literal["float64", "int64", "Int64"]],
+    optional: Collection[str] = (),
+) -> pd.DataFrame:
+    """Check a table of texts that was read from a file, and give columns their types; all as in `read_csv`."""
+    import numpy as np
+    import pandas as pd
+
+    expected = ",".join(columns)
     missing = [column for column in columns if column not in frame.columns]
     if missing:
         raise RgwotError(f"{path}: no column {', '.join(missing)}; expected {expected}; run the stage again")

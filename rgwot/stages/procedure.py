@@ -9,13 +9,14 @@ from pathlib import Path
 import pandas as pd
 
 from rgwot.columns import DEVIATION_COLUMNS
+from rgwot.datasets.annotation_formats import records
 from rgwot.evaluation.graphs import Edges, Step, restricted
 from rgwot.paths import DEVIATIONS, PROCEDURE, name_of
 from rgwot.procedure.interface import Deviation, Procedure, Recording
 from rgwot.procedure.learning import recordings_from_segments
 from rgwot.records import read_deviations
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import read_csv, read_yaml, write_csv, write_json
+from rgwot.runtime.files import read_csv, read_yaml, typed, write_csv, write_json
 
 
 def write_procedure(folder: Path, procedure: Procedure, found: Sequence[Deviation]) -> None:
@@ -64,7 +65,11 @@ def read_recordings(path: str | os.PathLike[str]) -> tuple[list[Recording], dict
     """
     columns = ("video", "start_s", "end_s", "key_step")
     try:
-        frame = read_csv(path, columns, {"start_s": "float64", "end_s": "float64", "key_step": "int64"})
+        if not (rows := [row for _, row in records(Path(path))]):
+            raise RgwotError(f"{path}: found no row, expected columns {','.join(columns)}")
+        frame = typed(
+            pd.DataFrame(rows), path, columns, {"start_s": "float64", "end_s": "float64", "key_step": "int64"}
+        )
     except RgwotError as error:
         # No stage of ours has made it.
         raise RgwotError(str(error).removesuffix("; run the stage again")) from None

@@ -83,8 +83,7 @@ def test_outcome(case: dict[str, str]) -> None:
         assert str(path) in message
         assert "expected" in message or "wrong video" in message
         assert "\n" not in message
-        assert "\ufffd" not in message
-        if case["kind"] in ("ego", "ct") and path.name != "utf16.csv":
+        if case["kind"] in ("ego", "ct"):
             number = re.search(r": line (\d+): ", message)
             assert number is not None
             line = path.read_text(encoding="utf-8-sig").splitlines()[int(number[1]) - 1]
@@ -100,7 +99,6 @@ def test_outcome(case: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("name", "clue"),
     [
-        ("utf16", "UTF-16"),
         ("semicolon", "semicolons"),
         ("tab", "tabs"),
         ("header", "header"),
