@@ -54,6 +54,7 @@ from rgwot.reporting.page.runs import (
     read_curves,
     read_run,
     seeds_agree,
+    time_budget,
 )
 from rgwot.reporting.suggest import export_command
 from rgwot.reporting.tables.printed import PRINTED_RULE
@@ -213,19 +214,22 @@ def gather(
         _video(row, page_folder, root, bool(strip))
         for row, strip in zip(manifest.to_dict("records"), strips, strict=True)
     ]
+    of_groups = shown_groups(tree, runs, groups)
     pictures, facts = [], []
     for place, (one, colour, more) in enumerate(zip(shown, _colours(agreements, shown), doubted, strict=True)):
         in_short, sentences = ranking(one.run, scores, len(annotations) > 0, taught=bool(one.facts["given"]))
         same = seeds_agree(one.run, runs, agreed) if one.procedure is not None else None
         # Of seeds that hardly agree the first view says so.
         warned = [same[1]] if same and same[0] < SAME else []
-        if same and not warned:
-            sentences = [*sentences, same[1]]
+        doubt = _second_method(place, shown, agreements) if one.procedure is not None else ""
+        sentences = [*sentences, *([same[1]] if same and not warned else []), *([f"{doubt}."] if doubt else [])]
         warnings = [*one.facts["warnings"], *more]
         facts.append({**one.facts, "colour": colour, "ranking": sentences, "in_short": in_short, "warnings": warnings})
         if one.procedure is not None:
-            doubt = _second_method(place, shown, agreements)
-            pictures.append(picture(place, *one.procedure, videos, warned, any(strips), one.facts["given"], doubt))
+            budget = time_budget(one.body, one.procedure[0].order, ((of_groups or {}).get("runs", {})).get(str(place)))
+            pictures.append(
+                picture(place, *one.procedure, videos, warned, any(strips), one.facts["given"], doubt, budget)
+            )
     data = {
         "dataset": tree.dataset,
         "task": tree.task,
@@ -248,7 +252,7 @@ def gather(
         "typed": {run: {"result": own.result, "names": own.names} for run, own in names.items()},
         "curves": read_curves(tree, runs),
         "scores": scores,
-        "groups": shown_groups(tree, runs, groups),
+        "groups": of_groups,
     }
     if following := _worth_annotating(tree, shown, manifest):
         data["next"] = following

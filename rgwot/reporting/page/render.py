@@ -38,7 +38,7 @@ from rgwot.reporting.figures.style import (
 )
 from rgwot.reporting.names import named_order
 from rgwot.reporting.page.content import Content, gather, link
-from rgwot.reporting.page.runs import MOST_LINES, rules
+from rgwot.reporting.page.runs import MOST_LINES, length_in_words, rules
 from rgwot.runtime.files import write_csv, write_text
 
 #: The script of a page, in the order in which its parts build on each other.
@@ -91,6 +91,7 @@ def page_text(content: Content) -> str:
         times=[(place, run.run, run.time) for place, run in enumerate(content.runs) if run.time],
         pictures=content.pictures,
         most_lines=MOST_LINES,
+        length=length_in_words,
         places=rules(content.pictures),
         comparisons=embedded(content.comparisons),
         curves=curve_picture(content.data["curves"]) if content.data["curves"] else "",

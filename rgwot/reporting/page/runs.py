@@ -232,9 +232,8 @@ def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str
         said.append(f"{K} key steps were asked for.")
     variance = task.get("relative_variance")
     if variance is not None:
-        amount = "almost nothing" if variance < 0.01 else "little" if variance < 0.1 else "much"
-        power = f"{variance:.2g} of their power is variance (0: all the same, 1: no common part)"
-        said.append(f"Embeddings differ by {amount}: {power}.")
+        amount = "hardly" if variance < 0.01 else "little" if variance < 0.1 else "much"
+        said.append(f"The embeddings of different moments differ {amount}.")
     if alone := (diagnostics.get("video") or {}).get("degenerate_videos"):
         said.append(f"Clustered by itself, {len(alone)} of {diagnostics.get('n_videos', '?')} videos collapse.")
     if empty := diagnostics.get("videos_without_frames"):
@@ -296,7 +295,8 @@ class Picture(NamedTuple):
     names. ``notes`` say what the videos do not support, ``legend`` what the signs in the drawing mean. Of a key step
     ``cards`` have the node, facts in words, and ``needs``, the arrows from other key steps; ``arrows`` in how many
     videos each arrow of a drawing holds (``share``), and a class for how sure it is (``weight``). ``lines`` are the
-    videos, with their deviations by time, the least surprising and the least sure ones apart.
+    videos, with their deviations by time, the least surprising and the least sure ones apart. ``budget`` is
+    `time_budget`.
     """
 
     place: int
@@ -307,6 +307,7 @@ class Picture(NamedTuple):
     drawings: Sequence[Drawing]
     arrows: Mapping[tuple[NodeGroup, NodeGroup], Mapping[str, str]]
     lines: Sequence[Mapping[str, Any]]
+    budget: Sequence[TimeOfStep]
 
 
 def picture(
@@ -318,12 +319,14 @@ def picture(
     pictures: bool = True,
     given: Collection[str] = (),
     doubt: str = "",
+    budget: Sequence[TimeOfStep] = (),
 ) -> Picture:
     """Return what the page shows of a procedure.
 
     ``videos`` are those of `rgwot.reporting.page.content.Content`, ``warnings`` sentences that
     come before its notes; ``pictures`` leaves room for frames. Videos ``given`` are marked: they were annotated, and
-    the result learned from them. ``doubt`` goes beside the order, a sentence without its full stop.
+    the result learned from them. ``doubt`` goes beside the order, a sentence without its full stop; ``budget`` is
+    `time_budget`.
     """
     edges = {(edge.before, edge.after): edge for edge in procedure.edges}
     # Without any order, arrows from start and to end would say nothing.
@@ -353,11 +356,12 @@ def picture(
             for arrow in drawing.arrows
         },
         _lines(procedure, deviations, videos, given),
+        budget,
     )
 
 
 def _card(node: Node, procedure: Procedure) -> dict[str, Any]:
-    total, length = procedure.n_videos, _length(node.duration_s)
+    total, length = procedure.n_videos, length_in_words(node.duration_s)
     share = f"{node.n_videos} of {total} videos"
     often = repeats(node)
     needs = [edge for edge in procedure.edges if edge.after == node.key_step and edge.before != START]
@@ -371,7 +375,8 @@ def _card(node: Node, procedure: Procedure) -> dict[str, Any]:
     }
 
 
-def _length(seconds: float) -> str:
+def length_in_words(seconds: float) -> str:
+    """Write how long something takes, in seconds or, from 100 s, in minutes and seconds."""
     if seconds < 9.95:
         return f"{seconds:.1f} s" if seconds < 1.95 else f"{seconds:.0f} s"
     return f"{seconds:.0f} s" if seconds < 99.5 else f"{moment(seconds)} min"
@@ -418,6 +423,52 @@ def _lines(
         marks = {"typical": video["id"] == procedure.typical_video, "given": video["id"] in given}
         lines.append({"place": place, "name": video["name"], **marks, "moments": moments, "others": others})
     return lines
+
+
+class TimeOfStep(NamedTuple):
+    """How long a key step takes; of key step 0, what belongs to none.
+
+    ``total_s`` are seconds in all videos, ``share`` is that of their time; ``in_group`` has by group the seconds per
+    video and the share of the time of key steps there.
+    """
+
+    key_step: int
+    total_s: float
+    share: float
+    in_group: Mapping[str, tuple[float, float]]
+
+
+def time_budget(body: Mapping[str, Any], order: Sequence[int], groups: Mapping[str, Any] | None) -> list[TimeOfStep]:
+    """Return how long every key step of ``order`` takes, and last what belongs to none, if anything does.
+
+    ``body`` is that of `ShownRun`, ``groups`` are those of a run on its page, if any (`shown_groups`).
+    """
+    total = dict.fromkeys(order, 0.0)
+    for own in body["segments"].values():
+        start = 0
+        for end, step in zip(own.get("ends", ()), own.get("steps", ()), strict=True):
+            total[step] = total.get(step, 0.0) + (end - start) / 1000
+            start = end
+    # Seconds per video: the share of videos that have a key step, times the seconds in those.
+    found: dict[str, dict[tuple[str, int], float]] = {name: {} for name in (groups or {}).get("groups", ())}
+    for step, measure, _, first, _, _, _, _, numbers in (groups or {}).get("rows", ()):
+        if measure in ("share", "duration") and not first:
+            for name, (_, mean, _, _) in zip(found, numbers, strict=True):
+                found[name][measure, step] = mean or 0.0
+    each = {
+        name: {step: own.get(("share", step), 0.0) * own.get(("duration", step), 0.0) for step in order}
+        for name, own in found.items()
+    }
+    whole = sum(total.values())
+    return [
+        TimeOfStep(
+            step,
+            seconds,
+            seconds / whole if whole else 0.0,
+            {name: (own[step], own[step] / (sum(own.values()) or 1.0)) for name, own in each.items() if step in own},
+        )
+        for step, seconds in [*((step, total[step]) for step in order), *([(0, total[0])] if total.get(0) else [])]
+    ]
 
 
 def seeds_agree(run: Run, runs: Sequence[Run], agreed: Callable[[int, int], float | None]) -> tuple[float, str] | None:

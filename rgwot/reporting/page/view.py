@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -35,10 +35,6 @@ from rgwot.runtime.files import write_text
 from rgwot.runtime.progress import with_progress
 from rgwot.stages.embed import read_embeddings
 from rgwot.timing import label_segments, predicted_labels
-
-if TYPE_CHECKING:
-    from rgwot.embedding.interface import EmbeddedVideo
-
 
 #: Frames shown of every key step.
 TYPICAL = 6
