@@ -236,3 +236,29 @@ def test_seeds_that_hardly_agree_are_a_warning_and_others_say_how_far_to_trust(t
         assert (words in [note.text for note in page.all("notice")]) is not alike
     for facts in embedded_data(tree.at(paths.PAGE))["runs"]:
         assert (words in facts["ranking"]) is alike
+
+
+def test_what_another_seed_does_not_find_is_folded_away_where_the_decoder_knows_nothing(tmp_path: Path) -> None:
+    full = (1, 2, 3, 4)
+    tree = make_tree(tmp_path, "omissions", [full] * 10 + [(1, 3, 4), (1, 2, 4)])
+    other = Run(RUN.method, RUN.decoder, 1)
+    shutil.copytree(tree.keysteps(RUN), tree.keysteps(other))
+    table = pd.read_csv(tree.at(paths.SEGMENTS, other))
+    # The other seed finds step 2 in the eleventh video, in the place of half of step 1, by other numbers throughout.
+    own = table["video"] == "video 11"
+    first = table[own & (table["key_step"] == 1)].index[0]
+    table.loc[first, "end_s"] = EACH_S / 2
+    table.loc[len(table)] = ["video 11", "task", EACH_S / 2, EACH_S, 2]
+    table = table.sort_values(["video", "start_s"], kind="stable")
+    table.assign(key_step=table["key_step"].map({1: 3, 2: 4, 3: 1, 4: 2})).to_csv(
+        tree.at(paths.SEGMENTS, other), index=False
+    )
+    write_page(tree, tree.results, [RUN, other], tree.at(paths.PAGE))
+    first_seed = Page(tree.at(paths.PAGE)).root.all("procedure")[0]
+    lines = {line["data-video"]: line for line in first_seed.all("line")}
+
+    def told(video: int) -> list[tuple[str, bool]]:
+        chips = lines[str(video)].all("deviation")
+        return [(chip["data-step"], "hidden" in chip.attributes) for chip in chips]
+
+    assert (told(10), told(11)) == ([("2", True)], [("3", False)])

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from urllib.parse import quote
 
 import pandas as pd
@@ -26,9 +26,12 @@ from rgwot.keysteps.decode import SAME, seeds_differ
 from rgwot.keysteps.ordering import order_of_segments, rank_procedures
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.paths import Run, Tree
+from rgwot.procedure.differences import with_sureness, without_slivers
 from rgwot.procedure.groups import LEVEL, MEASURES, OF_GROUP, few_videos
+from rgwot.procedure.interface import Deviation, Procedure
+from rgwot.procedure.learning import recordings_from_segments
 from rgwot.procedure.words import join_words
-from rgwot.records import read_annotations, read_manifest, read_scores
+from rgwot.records import read_annotations, read_manifest, read_scores, read_segments
 from rgwot.reporting.compare import (
     RATE,
     Answer,
@@ -227,8 +230,9 @@ def gather(
         facts.append({**one.facts, "colour": colour, "ranking": sentences, "in_short": in_short, "warnings": warnings})
         if one.procedure is not None:
             budget = time_budget(one.body, one.procedure[0].order, ((of_groups or {}).get("runs", {})).get(str(place)))
+            sure = sure_by_seeds(place, tree, shown, seeds)
             pictures.append(
-                picture(place, *one.procedure, videos, warned, any(strips), one.facts["given"], doubt, budget)
+                picture(place, one.procedure[0], sure, videos, warned, any(strips), one.facts["given"], doubt, budget)
             )
     data = {
         "dataset": tree.dataset,
@@ -355,6 +359,29 @@ def _second_method(place: int, shown: Sequence[ShownRun], agreements: Mapping[tu
         if pair in agreements and comparable and not same_method and answer_kind(one.run) in ("untrained", "trained"):
             return f"A second method agrees on {100 * agreements[pair].agreement.same:.0f} % of the frames"
     return ""
+
+
+def sure_by_seeds(
+    place: int, tree: Tree, shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int], Comparison]
+) -> list[Deviation]:
+    """Return the deviations of a run; those of a decoder that cannot say how sure they are, by its other seeds.
+
+    Their key steps are matched one to one with those of the run.
+    """
+    procedure, found = cast("tuple[Procedure, Sequence[Deviation]]", shown[place].procedure)
+    if any(one.sureness is not None for one in found):
+        return list(found)
+    usual = {node.key_step: node.duration_s / node.repeats for node in procedure.nodes}
+    others = []
+    for (one, other), both in seeds.items():
+        if place in (one, other):
+            # Of the other seed's key steps, those of the run.
+            mine = both.agreement.matched if place == other else both.agreement.swapped().matched
+            run = shown[one if place == other else other].run
+            segments = read_segments(tree.at(paths.SEGMENTS, run))
+            renamed = segments.assign(key_step=segments["key_step"].map(mine).fillna(0))
+            others.append(without_slivers(recordings_from_segments(renamed), usual))
+    return with_sureness(found, procedure, others)
 
 
 def _seeds_that_differ(shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int], Comparison]) -> list[list[str]]:
