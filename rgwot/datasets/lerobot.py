@@ -5,22 +5,25 @@ from __future__ import annotations
 import csv
 import json
 import logging
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import groupby
+from itertools import chain, count, groupby
 from pathlib import Path, PurePosixPath
 from shutil import copyfile
 from typing import TYPE_CHECKING, Any
 
 from rgwot.datasets.annotations import BACKGROUND_NAMES
+from rgwot.datasets.text import filled_lines, read_text
 from rgwot.runtime.errors import RgwotError, first_line, nearest, optional
 from rgwot.runtime.files import write_json
 from rgwot.runtime.progress import with_progress
 from rgwot.runtime.provenance import own_folder
-from rgwot.timing import parse_rate
+from rgwot.timing import frame_times, parse_rate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +33,7 @@ _LOG = logging.getLogger(__name__)
 #: Of a frame: the language that is in force, the same list on every frame of an episode; before version 0.6 of LeRobot
 #: the number of a row of ``meta/subtasks.parquet``.
 PERSISTENT, SUBTASK_INDEX = "language_persistent", "subtask_index"
+AGAIN = "correct the dataset, or download it again"
 INFO, SUBTASKS, EPISODES = "meta/info.json", "meta/subtasks.parquet", "meta/episodes.jsonl"
 #: Says of a folder of episodes which dataset they were cut from.
 ORIGIN = "lerobot.json"
@@ -77,6 +81,23 @@ class Dataset:
     def data(self, episode: dict[Any, Any]) -> Path:
         """Return the file that holds the frames of an episode."""
         return self._file("data_path", episode, "data", ".parquet")
+
+    def frames(self, episode: dict[Any, Any]) -> pd.DataFrame:
+        """Return the rows of the frames of an episode; RgwotError unless each is there once, in order and in time."""
+        path, number, length = self.data(episode), int(episode["episode_index"]), int(episode["length"])
+        where, table = f"{path}: episode {number}", _frames(path)
+        if lacking := [name for name in ("episode_index", "frame_index", "timestamp") if name not in table]:
+            raise RgwotError(f"{path}: no column {lacking[0]}; expected the frames of LeRobot; {AGAIN}")
+        own = (table["episode_index"] == number).to_numpy()
+        rows, places = table[own], own.nonzero()[0]
+        if rows["frame_index"].tolist() != list(range(length)) or places[-1] - places[0] != length - 1:
+            raise RgwotError(f"{where} has {len(rows)} rows; expected frame_index 0 to {length - 1} in order; {AGAIN}")
+        expected = frame_times(range(length), self.fps)
+        late = ~(abs(rows["timestamp"].to_numpy() - expected) < 0.5 / float(self.fps))
+        for index in late.nonzero()[0][:1]:
+            found = f"timestamp {rows['timestamp'].iloc[index]} of frame {index}; expected {expected[index]:g}"
+            raise RgwotError(f"{where}: {found}, seconds from the first frame of the episode; {AGAIN}")
+        return rows
 
     def _file(self, template: str, episode: dict[Any, Any], key: str, suffix: str, camera: str = "") -> Path:
         """Return a file by its template; where that leads to none, the one of this name that lies anywhere else.
@@ -139,36 +160,70 @@ _frames = lru_cache(maxsize=1)(read_parquet)
 
 
 def open_dataset(root: Path) -> Dataset:
-    """Read what a dataset says of itself; RgwotError unless it is one of version 2 or 3."""
+    """Read what a dataset says of itself; RgwotError unless it is one of version 2 or 3 with every episode once."""
     import pandas as pd
 
+    _frames.cache_clear()
     path = root / INFO
     try:
-        info = json.loads(path.read_text(encoding="utf-8"))
-        version = str(info["codebase_version"])
-    except (OSError, ValueError, LookupError, TypeError) as error:
+        info = json.loads(read_text(path))
+        version, _, _ = str(info["codebase_version"]), dict(info["features"]), parse_rate(info["fps"])
+    except (ValueError, LookupError, TypeError, RgwotError) as error:
         raise RgwotError(f"{path}: cannot be read ({first_line(error)[:100]}); expected a dataset of LeRobot") from None
     if not version.startswith(("v2", "v3")):
         raise RgwotError(f"{path}: version {version}; expected v2.1 or v3.0; convert it with LeRobot's script for that")
     if version.startswith("v2"):
-        episodes = _lines(root / EPISODES)
+        place, episodes = root / EPISODES, pd.DataFrame(read_episode_lines(root))
     else:
-        tables = [read_parquet(one) for one in sorted((root / "meta/episodes").rglob("*.parquet"))]
+        place = root / "meta/episodes"
+        tables = [read_parquet(one) for one in sorted(place.rglob("*.parquet"))]
         if not tables:
-            raise RgwotError(f"{root / 'meta/episodes'}: found no table; expected the episodes of the dataset")
+            raise RgwotError(f"{place}: found no table; expected the episodes of the dataset")
         episodes = pd.concat(tables)
+    if lacking := [name for name in ("episode_index", "tasks", "length") if name not in episodes]:
+        raise RgwotError(f"{place}: no column {lacking[0]}; expected the episodes of the dataset; {AGAIN}")
+    for name, least in (("episode_index", 0), ("length", 1)):
+        numbers = pd.to_numeric(episodes[name], errors="coerce")
+        for value in episodes[name][~((numbers >= least) & (numbers % 1 == 0))]:
+            raise RgwotError(f"{place}: {name} is {value!r}; expected a whole number from {least}; {AGAIN}")
+    for number in episodes["episode_index"][episodes["episode_index"].duplicated()]:
+        raise RgwotError(f"{place}: found episode {number} twice; expected every episode once; {AGAIN}")
+    if (total := info.get("total_episodes", len(episodes))) != len(episodes):
+        _LOG.warning("%s: total_episodes is %s, and %d episodes are listed", path, total, len(episodes))
     return Dataset(root, info, episodes.sort_values("episode_index"))
 
 
-def _lines(path: Path) -> pd.DataFrame:
+def read_episode_lines(root: Path) -> list[dict[str, Any]]:
     """Read the episodes of version 2, an object of JSON per line."""
-    import pandas as pd
-
+    path = root / EPISODES
     try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-        return pd.DataFrame(rows)[["episode_index", "tasks", "length"]]
-    except (OSError, ValueError, LookupError, TypeError) as error:
+        rows = [dict(json.loads(line.text)) for line in filled_lines(path)]
+    except (ValueError, TypeError) as error:
         raise RgwotError(f"{path}: cannot be read ({first_line(error)[:100]}); expected an episode per line") from None
+    return rows
+
+
+def check_ranges(dataset: Dataset, camera: str) -> None:
+    """Raise RgwotError unless the episodes in each video follow one another from its first frame to its last."""
+    key, fps = f"videos/{camera}", dataset.fps
+    place = [f"{key}/chunk_index", f"{key}/file_index"]
+    if lacking := [name for name in (*place, f"{key}/from_timestamp") if name not in dataset.episodes]:
+        raise RgwotError(f"{dataset.root / 'meta/episodes'}: no column {lacking[0]}; expected it in version 3; {AGAIN}")
+    for numbers, table in dataset.episodes.groupby(place, dropna=False):
+        name, frames = "/".join(f"{kind}-{one:03.0f}" for kind, one in zip(("chunk", "file"), numbers, strict=True)), 0
+        episodes = table.sort_values(f"{key}/from_timestamp", kind="stable").to_dict("records")
+        for episode in episodes:
+            start_s, expected_s = dataset.span(episode, camera)[0], float(frames / fps)
+            if not abs(start_s - expected_s) < 0.5 / fps:
+                raise RgwotError(
+                    f"{dataset.root}: episode {episode['episode_index']} starts at {start_s:.3f} s of {key}/{name}; "
+                    f"expected {expected_s:.3f}, after {frames} frames of other episodes, with no gap; {AGAIN}"
+                )
+            frames += int(episode["length"])
+        with suppress(MissingFile):
+            video = dataset.video(episodes[0], camera)
+            if (found := _stated_frames(video, episodes[0])) not in (0, frames):
+                raise RgwotError(f"{video}: holds {found} frames; expected {frames}, those of its episodes; {AGAIN}")
 
 
 def import_episodes(root: Path, output: Path, camera: str | None = None, on_bad_video: str = "fail") -> int:
@@ -199,16 +254,18 @@ def import_episodes(root: Path, output: Path, camera: str | None = None, on_bad_
         in it.
     """
     dataset = open_dataset(root)
-    _frames.cache_clear()
     cameras = [key for key, feature in dataset.info["features"].items() if feature["dtype"] == "video"]
     camera = camera or (cameras[0] if len(cameras) == 1 else "")
     if camera not in cameras:
         raise RgwotError(f"{root}: camera {camera!r}; expected one with --camera; {nearest(camera, cameras)}")
+    if dataset.shared:
+        check_ranges(dataset, camera)
     episodes, missing = dataset.episodes.to_dict("records"), []
+    places = _places([str(next(iter(episode["tasks"]), "")) for episode in episodes])
     with own_folder(output, "import-lerobot") as folder:
-        for episode in with_progress(_LOG, f"cut {root}", episodes, "episode"):
+        for episode, place in zip(with_progress(_LOG, f"cut {root}", episodes, "episode"), places, strict=True):
             try:
-                _cut(dataset, episode, camera, folder)
+                _cut(dataset, episode, camera, folder / place)
             except MissingFile as error:
                 if on_bad_video == "fail":
                     raise
@@ -221,20 +278,35 @@ def import_episodes(root: Path, output: Path, camera: str | None = None, on_bad_
     return len(episodes) - len(missing)
 
 
-def _cut(dataset: Dataset, episode: dict[Any, Any], camera: str, folder: Path) -> None:
+def _places(tasks: Sequence[str]) -> list[str]:
+    """Return the name of the folder of every task: what a name can have of its text, and a number where two are alike.
+
+    >>> _places(["pour: tea", "pour tea", "茶", "pour: tea"])
+    ['pour_tea', 'pour_tea_2', 'task', 'pour_tea']
+    """
+    names: dict[str, str] = {}
+    for task in tasks:
+        plain = re.sub(r"[^A-Za-z0-9._]+", "_", task).strip("._")[:80] or "task"
+        # Some systems take capitals for small letters.
+        taken = {name.lower() for other, name in names.items() if other != task}
+        names[task] = next(
+            one for one in chain([plain], (f"{plain}_{n}" for n in count(2))) if one.lower() not in taken
+        )
+    return [names[task] for task in tasks]
+
+
+def _cut(dataset: Dataset, episode: dict[Any, Any], camera: str, place: Path) -> None:
     import av
 
     from rgwot.video.frames import cut
 
     number, fps, length = int(episode["episode_index"]), dataset.fps, int(episode["length"])
     video = dataset.video(episode, camera)
-    # Names of folders cannot have everything that the text of a task has.
-    place = folder / (re.sub(r"[^A-Za-z0-9._]+", "_", str(next(iter(episode["tasks"]), ""))).strip("._")[:80] or "task")
     place.mkdir(parents=True, exist_ok=True)
     output = place / f"{episode_name(number)}.mp4"
     start_s, end_s = dataset.span(episode, camera)
     try:
-        found = 0 if dataset.shared else _frames_to_copy(video)
+        found = 0 if dataset.shared else _frames_to_copy(video, fps)
         if found:
             copyfile(video, output)
         else:
@@ -242,10 +314,7 @@ def _cut(dataset: Dataset, episode: dict[Any, Any], camera: str, folder: Path) -
             half = 0.5 / float(fps)
             found = cut(video, start_s - half, end_s - half, output, fps, PICTURE_QUALITY)
     except av.error.FFmpegError as error:
-        raise RgwotError(
-            f"{video}: cannot be read ({first_line(error)[:100]}); expected the video of episode {number}; download it "
-            "again"
-        ) from None
+        raise _unreadable(video, number, error) from None
     if found != length:
         raise RgwotError(
             f"{video}: episode {number} has {found} frames from {start_s:.3f} to {end_s:.3f} s; expected {length}; "
@@ -257,35 +326,70 @@ def _cut(dataset: Dataset, episode: dict[Any, Any], camera: str, folder: Path) -
             csv.writer(file).writerows([("start_s", "end_s", "label"), *rows])
 
 
-def _frames_to_copy(video: Path) -> int:
-    """Return how many frames a video has that browsers play as it is; 0 where they do not, or it does not say."""
+def _unreadable(video: Path, number: int, error: Exception) -> RgwotError:
+    return RgwotError(
+        f"{video}: cannot be read ({first_line(error)[:100]}); expected the video of episode {number}; {AGAIN}"
+    )
+
+
+def _stated_frames(video: Path, episode: dict[Any, Any]) -> int:
+    """Return how many frames a video says it has; 0 where it does not."""
+    import av
+
+    try:
+        with av.open(str(video)) as container:
+            return int(container.streams.video[0].frames)
+    except (av.error.FFmpegError, LookupError) as error:
+        raise _unreadable(video, int(episode["episode_index"]), error) from None
+
+
+def _frames_to_copy(video: Path, fps: Fraction) -> int:
+    """Return how many frames a video has that browsers play as it is, at this rate; 0 where not, or it does not say."""
     import av
 
     with av.open(str(video)) as container:
         stream = container.streams.video[0]
-        return int(stream.frames) if stream.codec_context.name in PLAYED else 0
+        # At another rate the times of subtasks would be those of other frames.
+        late = abs(stream.frames * (1 - fps / (stream.average_rate or 1)))
+        return int(stream.frames) if stream.codec_context.name in PLAYED and late < 0.5 else 0
 
 
 def read_subtasks(dataset: Dataset, episode: dict[Any, Any]) -> Iterator[tuple[float, float, str]]:
     """Yield start and end (seconds) and text of the subtasks of an episode, in the present or the old form."""
-    if not {PERSISTENT, SUBTASK_INDEX} & dataset.info["features"].keys():
+    if not (listed := [name for name in (PERSISTENT, SUBTASK_INDEX) if name in dataset.info["features"]]):
         return
-    table = _frames(dataset.data(episode))
-    frames = table[table["episode_index"] == episode["episode_index"]].sort_values("frame_index")
-    end_s = float(len(frames) / dataset.fps)
-    if PERSISTENT in frames:
-        said = sorted(
-            (float(row["timestamp"]), row["content"])
-            for row in (frames[PERSISTENT].iloc[0] if len(frames) else ())
-            if row["style"] == "subtask"
-        )
-    elif SUBTASK_INDEX in frames:
-        names = read_parquet(dataset.root / SUBTASKS).index.tolist()
-        runs = groupby(frames[["timestamp", SUBTASK_INDEX]].itertuples(index=False), key=lambda frame: frame[1])
-        said = [(float(next(run)[0]), names[int(index)] if index >= 0 else "background") for index, run in runs]
+    frames = dataset.frames(episode)
+    where, end_s = f"{dataset.data(episode)}: episode {episode['episode_index']}", float(len(frames) / dataset.fps)
+    if (column := next((name for name in listed if name in frames), None)) is None:
+        raise RgwotError(f"{where}: no column {listed[0]}; expected it, since {INFO} lists it; {AGAIN}")
+    said: list[tuple[float, Any]] = []
+    if column == PERSISTENT:
+        first = frames[PERSISTENT].iloc[0]
+        own = [row for row in (() if first is None else first) if row.get("style") == "subtask"]
+        said = [(math.nan if row.get("timestamp") is None else row["timestamp"], row.get("content")) for row in own]
+        said.sort(key=lambda one: one[0])
     else:
-        return
+        names = _subtask_names(dataset.root / SUBTASKS)
+        for index, run in groupby(frames[["timestamp", column]].itertuples(index=False), key=lambda frame: frame[1]):
+            if index not in names:
+                expected = f"expected -1 to {len(names) - 2}, as {SUBTASKS} has"
+                raise RgwotError(f"{where}: subtask_index {index}; {expected}; {AGAIN}")
+            said.append((next(run)[0], names[index]))
     ends = [*(time for time, _ in said), end_s][1:]
     for (start_s, text), until in zip(said, ends, strict=True):
+        if not 0 <= start_s < until <= end_s or not isinstance(text, str):
+            found = f"subtask {text!r} from {start_s:g} to {until:g} s"
+            raise RgwotError(f"{where}: {found}; expected texts at different times from 0 to {end_s:g} s; {AGAIN}")
         if text.strip().lower() not in BACKGROUND_NAMES:
-            yield start_s, until, text
+            yield float(start_s), float(until), text
+
+
+def _subtask_names(path: Path) -> dict[int, str]:
+    """Return the subtasks by number, which is that of the row, and -1 for none."""
+    table = read_parquet(path)
+    names = table.index.tolist()
+    if SUBTASK_INDEX in table and table[SUBTASK_INDEX].tolist() != list(range(len(names))):
+        raise RgwotError(f"{path}: {SUBTASK_INDEX} does not count the rows from 0; expected it to; {AGAIN}")
+    if odd := [name for name in names if not isinstance(name, str)]:
+        raise RgwotError(f"{path}: found {odd[0]!r} for a name; expected the names of subtasks as index; {AGAIN}")
+    return {-1: "background", **dict(enumerate(names))}

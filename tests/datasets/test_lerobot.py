@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import pairwise
 from pathlib import Path
-from shutil import copytree
+from shutil import copytree, rmtree
 from typing import Any
 
 import av
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from videos import number, write_video
 
 from rgwot.datasets.annotation_files import read_annotation_file
@@ -254,9 +257,33 @@ def test_a_copy_with_other_frames_is_refused(old: Path, tmp_path: Path) -> None:
     write_video(old / f"videos/chunk-000/{CAMERA}/episode_000001.mp4", 30, FPS)
     with pytest.raises(RgwotError, match="episode 1 has 30 frames from 0.000 to 1.167 s; expected 35"):
         import_episodes(old, tmp_path / "out")
-    (old / "meta/episodes.jsonl").write_text("{}\n")
-    with pytest.raises(RgwotError, match=r"episodes.jsonl: cannot be read .*; expected an episode per line"):
+    for lines, clue in (
+        ("{}\n", "no column episode_index; expected the episodes"),
+        ("[]\n1\n", "cannot be read .*; expected an episode per line"),
+        ('{"episode_index": 0, "tasks": ["a"], "length": "many"}', "length is 'many'; expected a whole number from 1"),
+        (
+            '{"episode_index": 0, "tasks": ["a"], "length": 40}\n' * 2,
+            "found episode 0 twice; expected every episode once",
+        ),
+    ):
+        (old / "meta/episodes.jsonl").write_text(lines)
+        with pytest.raises(RgwotError, match=rf"episodes.jsonl: {clue}"):
+            import_episodes(old, tmp_path / "out")
+
+
+def test_a_video_of_another_rate_is_refused(old: Path, tmp_path: Path) -> None:
+    # As many frames as the episode has, but at 15 per second: its subtasks would be those of other frames.
+    write_video(old / f"videos/chunk-000/{CAMERA}/episode_000001.mp4", 35, 15)
+    with pytest.raises(RgwotError, match="episode 1 has 18 frames from 0.000 to 1.167 s; expected 35"):
         import_episodes(old, tmp_path / "out")
+
+
+def test_tasks_that_no_folder_can_be_called_stay_apart(old: Path, tmp_path: Path) -> None:
+    # U+2028, which some take for the end of a line, may stand in JSON.
+    rows = [{"episode_index": at, "tasks": [text], "length": LENGTHS[at]} for at, text in enumerate("茶杯\u2028")]
+    (old / "meta/episodes.jsonl").write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), "utf-8")
+    import_episodes(old, tmp_path / "out")
+    assert sorted(path.parent.name for path in (tmp_path / "out").rglob("*.mp4")) == ["task", "task_2", "task_3"]
 
 
 def test_the_present_form(root: Path, tmp_path: Path) -> None:
@@ -312,7 +339,7 @@ def test_what_cannot_be_meant_ends_in_one_line(root: Path, tmp_path: Path) -> No
     refused("info.json: cannot be read .*; expected a dataset of LeRobot")
     path.write_text(json.dumps(info))
     write_video(root / f"videos/{CAMERA}/chunk-000/file-000.mp4", 60, FPS)
-    refused("episode 1 has 20 frames from 1.333 to 2.500 s; expected 35")
+    refused("file-000.mp4: holds 60 frames; expected 75, those of its episodes")
     (root / "meta/episodes/chunk-000/file-000.parquet").write_bytes(b"no table")
     refused("file-000.parquet: cannot be read .*; expected parquet of LeRobot")
     with pytest.raises(RgwotError, match=r"lerobot.json: no such file; expected --root FOLDER of episodes"):
@@ -333,3 +360,135 @@ def test_a_damaged_video_ends_in_one_line(root: Path, old: Path, tmp_path: Path)
         with pytest.raises(RgwotError, match=r"\.mp4: cannot be read .*; expected the video of episode 0") as caught:
             import_episodes(dataset, tmp_path / "out")
         assert "\n" not in str(caught.value)
+
+
+#: Three episodes in one file, and the numbers of their subtasks.
+NUMBERS = ([0] * 3 + [1] * 5, [1] * 6, [-1] * 2 + [0] * 4 + [1])
+NAMES = ["reach", "grasp"]
+FIRST = [0, 8, 14]
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("pyarrow")
+    root, key = tmp_path_factory.mktemp("small") / "dataset", f"videos/{CAMERA}"
+    for name in ("data/chunk-000", "meta/episodes/chunk-000", f"{key}/chunk-000"):
+        (root / name).mkdir(parents=True)
+    info = {
+        "codebase_version": "v3.0", "fps": FPS,
+        "features": {CAMERA: {"dtype": "video"}, "subtask_index": {"dtype": "int64"}},
+        "data_path": "data/chunk-000/file-000.parquet", "video_path": f"{key}/chunk-000/file-000.mp4",
+    }  # fmt: skip
+    (root / "meta/info.json").write_text(json.dumps(info))
+    lengths = [len(own) for own in NUMBERS]
+    place = {name: 0 for part in ("data", key) for name in (f"{part}/chunk_index", f"{part}/file_index")}
+    rows = [
+        {"episode_index": at, "tasks": ["pick"], "length": length, f"{key}/from_timestamp": FIRST[at] / FPS, **place}
+        for at, length in enumerate(lengths)
+    ]
+    pd.DataFrame(rows).to_parquet(root / TABLES["episodes"])
+    frames = pd.DataFrame({"episode_index": np.repeat(range(3), lengths), "subtask_index": np.concatenate(NUMBERS)})
+    frames["frame_index"] = frames.groupby("episode_index").cumcount()
+    frames["timestamp"] = (frames["frame_index"] / FPS).astype(np.float32)
+    frames.to_parquet(root / TABLES["frames"])
+    names = pd.DataFrame({"subtask_index": range(2)}, index=pd.Index(NAMES, name="subtask"))
+    names.to_parquet(root / TABLES["names"])
+    write_video(root / key / "chunk-000/file-000.mp4", sum(lengths), FPS)
+    return root
+
+
+TABLES = {
+    "episodes": "meta/episodes/chunk-000/file-000.parquet",
+    "frames": "data/chunk-000/file-000.parquet",
+    "names": "meta/subtasks.parquet",
+}
+SHIFTED = {"episodes": [f"videos/{CAMERA}/from_timestamp", "length"], "frames": ["timestamp", "frame_index"]}
+
+
+def damaged(table: pd.DataFrame, name: str, data: st.DataObject) -> pd.DataFrame:
+    """Shift, drop, repeat or exchange rows of a table."""
+    kind = data.draw(st.sampled_from(["shift", "drop", "repeat", "exchange"]))
+    first, other = (data.draw(st.integers(0, len(table) - 1)) for _ in range(2))
+    order = list(range(len(table)))
+    if kind == "drop":
+        order.remove(first)
+    elif kind == "repeat":
+        order.insert(other, first)
+    elif kind == "exchange":
+        order[first], order[other] = order[other], order[first]
+    elif name in SHIFTED:
+        column = data.draw(st.sampled_from(SHIFTED[name]))
+        by = data.draw(st.sampled_from([-1.0, -1 / FPS, -0.3 / FPS, 0.3 / FPS, 1 / FPS, 1.0, 5.0, 1.7e9]))
+        # One row, or all from it on.
+        rows = slice(first, first + 1 if data.draw(st.booleans()) else None)
+        values = table[column].astype(float).to_numpy().copy()
+        values[rows] += by
+        return table.assign(**{column: values})
+    return table.iloc[order]
+
+
+@given(data=st.data())
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_damaged_dataset_is_refused_or_right(small: Path, tmp_path: Path, data: st.DataObject) -> None:
+    root, out = tmp_path / "dataset", tmp_path / "out"
+    for folder in (root, out):
+        rmtree(folder, ignore_errors=True)
+    copytree(small, root)
+    name = data.draw(st.sampled_from(sorted(TABLES)))
+    damaged(pd.read_parquet(root / TABLES[name]), name, data).to_parquet(root / TABLES[name])
+    try:
+        import_episodes(root, out)
+    except RgwotError as error:
+        told = str(error)
+    else:
+        for at, own in enumerate(NUMBERS):
+            if not (video := out / f"pick/episode_00000{at}.mp4").exists():
+                continue
+            assert numbers(video) == list(range(FIRST[at], FIRST[at] + len(own)))
+            borders = [0, *(np.flatnonzero(np.diff(own)) + 1), len(own)]
+            spans = [(start / FPS, end / FPS, NAMES[own[start]]) for start, end in pairwise(borders) if own[start] >= 0]
+            table = read_annotation_file(video.with_suffix(".csv"))
+            assert table["label"].tolist() == [label for *_, label in spans]
+            assert np.allclose(table[["start_s", "end_s"]], [span[:2] for span in spans], atol=1e-6)
+        return
+    assert "\n" not in told
+    assert "expected" in told
+
+
+START = f"videos/{CAMERA}/from_timestamp"
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "row", "value", "clue"),
+    [
+        ("episodes", START, 1, 0.0, "episode 1 starts at 0.000 s of .*; expected 0.267, after 8 frames"),
+        ("episodes", START, 2, 14 / FPS + 1, "episode 2 starts at 1.467 s of .*; expected 0.467"),
+        ("episodes", "episode_index", 2, 1, "found episode 1 twice; expected every episode once"),
+        ("episodes", "length", 2, 5, "holds 21 frames; expected 19, those of its episodes"),
+        ("frames", "subtask_index", 3, 5, "subtask_index 5; expected -1 to 1, as meta/subtasks.parquet has"),
+        ("frames", "episode_index", 13, 2, "episode 1 has 5 rows; expected frame_index 0 to 5 in order"),
+        ("frames", "timestamp", 9, 1.7e9, r"episode 1: timestamp 1700000000.0 of frame 1; expected 0.0333333"),
+    ],
+)
+def test_what_was_silently_wrong(
+    small: Path, tmp_path: Path, name: str, column: str, row: int, value: Any, clue: str
+) -> None:
+    root = Path(copytree(small, tmp_path / "dataset"))
+    table = pd.read_parquet(root / TABLES[name]).astype({column: type(value)})
+    table.iloc[row, table.columns.get_loc(column)] = value
+    table.to_parquet(root / TABLES[name])
+    with pytest.raises(RgwotError, match=clue) as caught:
+        import_episodes(root, tmp_path / "out")
+    assert "\n" not in str(caught.value)
+
+
+def test_key_steps_are_not_written_beside_other_frames(root: Path, tmp_path: Path) -> None:
+    import_episodes(root, tmp_path / "out")
+    path = root / "data/chunk-000/file-000.parquet"
+    table = pd.read_parquet(path)
+    table.assign(timestamp=table["timestamp"].astype(float) + 1.7e9).to_parquet(path)
+    with pytest.raises(RgwotError, match="episode 0: timestamp .* of frame 0; expected 0, seconds"):
+        export("lerobot", results(tmp_path / "out"), tmp_path / "made")
+    table.drop(index=5).to_parquet(path)
+    with pytest.raises(RgwotError, match="episode 0 has 39 rows; expected frame_index 0 to 39 in order"):
+        export("lerobot", results(tmp_path / "out"), tmp_path / "made")

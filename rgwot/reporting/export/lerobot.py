@@ -12,7 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from rgwot.datasets.lerobot import EPISODES, INFO, ORIGIN, PERSISTENT, SUBTASK_INDEX, Dataset, MissingFile, open_dataset
+from rgwot.datasets.lerobot import (
+    EPISODES,
+    INFO,
+    ORIGIN,
+    PERSISTENT,
+    SUBTASK_INDEX,
+    Dataset,
+    MissingFile,
+    open_dataset,
+    read_episode_lines,
+)
 from rgwot.reporting.export import ExportedVideo, LabelledSegment
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_json, write_text
@@ -89,7 +99,7 @@ def _proportions(sparse: Mapping[int, Mapping[str, list[Any]]]) -> dict[str, flo
 
 def _write_lines(dataset: Dataset, sparse: Mapping[int, Mapping[str, list[Any]]], folder: Path) -> None:
     """Write the episodes of version 2, each with its subtasks."""
-    rows = [json.loads(line) for line in (dataset.root / EPISODES).read_text(encoding="utf-8").splitlines() if line]
+    rows = read_episode_lines(dataset.root)
     lines = [json.dumps({**row, **sparse.get(int(row["episode_index"]), {})}, ensure_ascii=False) for row in rows]
     write_text("\n".join([*lines, ""]), folder / EPISODES)
 
@@ -155,6 +165,8 @@ def _write_frames(dataset: Dataset, episodes: Any, folder: Path, column: Any) ->
     for row in rows:
         try:
             sources[dataset.data(row)] = None
+            if int(row["episode_index"]) in episodes:
+                dataset.frames(row)
         except MissingFile:
             # Episodes that were left out of the import have no frames here.
             if int(row["episode_index"]) in episodes:
