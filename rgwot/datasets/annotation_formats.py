@@ -270,14 +270,14 @@ def read_project(path: Path, hints: Hints) -> Iterator[SegmentRow]:
                 "media", path, where, f"{len(media)} media files one after the other; expected one; code each by itself"
             )
         _check_offset(path, where, observation.get("time offset"))
-        video = media_stem(media[0]) if media else name
+        video = media_stem(media[0]) if media else text_of(name)
         if (other := videos.setdefault(video, name)) != name:
             raise DataFault(
                 "media", path, where, f"of {video!r}, as {other!r} is; expected one observation per video; delete one"
             )
         events = []
         for time, subject, code, modifiers, *_ in observation["events"]:
-            event = StateEvent(f"{where} at {time} s", float(time), subject, code, modifiers)
+            event = StateEvent(f"{where} at {time} s", float(time), subject, text_of(code), modifiers)
             # A point event has no length.
             events += [event, event] if code in points else [event]
         yield from _paired(path, video, events)

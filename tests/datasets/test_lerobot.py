@@ -110,7 +110,9 @@ def results(out: Path) -> list[ExportedVideo]:
         (LabelledSegment(0, 35 / FPS, 2, "grasp"),),
     )
     return [
-        ExportedVideo(f"episode_00000{at}", out / f"pick_up_cup/episode_00000{at}.mp4", 1.0, FPS, (96, 64), own)
+        ExportedVideo(
+            f"episode_00000{at}", out / f"pick_up_cup/episode_00000{at}.mp4", LENGTHS[at] / FPS, FPS, (96, 64), own
+        )
         for at, own in enumerate(segments)
     ]
 

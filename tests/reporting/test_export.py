@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -120,6 +121,48 @@ def test_what_is_written_is_read_back(name: str, data: st.DataObject, tmp_path: 
     assert found == [(start_s, end_s, label) for start_s, end_s, _, label in segments]
 
 
+@given(frames=st.integers(1, 400), fps=st.floats(1, 240), data=st.data())
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_nothing_ends_after_its_video(frames: int, fps: float, data: st.DataObject, tmp_path: Path) -> None:
+    duration = frames / fps
+    border = data.draw(st.floats(0, duration))
+    late = data.draw(st.sampled_from([0, 1e-9, 0.0004, 3.0]))
+    segments = (LabelledSegment(0, border, 1, "one"), LabelledSegment(border, duration + late, 2, "=two"))
+    video = ExportedVideo("a", tmp_path / "a.mp4", duration, fps, (64, 48), segments)
+    for name in ("boris", "elan", "webvtt", "csv", "eventlog"):
+        export(name, [video], tmp_path / name)
+    events = json.loads((tmp_path / "boris/project.boris").read_text())["observations"]["a"]["events"]
+    # Equal steps come in pairs, and nothing in BORIS may lie behind the medium.
+    assert all(sum(event[2] == code for event in events) in (0, 2) for code in ("one", "'=two"))
+    assert all(time <= duration and 0 <= frame < frames for time, *_, frame in events)
+    spans = Eaf(tmp_path / "elan/a.eaf").get_annotation_data_for_tier("key steps")
+    assert all(start < end <= 1000 * duration for start, end, _ in spans)
+    assert pd.read_csv(tmp_path / "csv/segments.csv")["end_s"].max() <= duration
+    log = pd.to_datetime(pd.read_csv(tmp_path / "eventlog/eventlog.csv")["time:timestamp"])
+    assert (log.astype("int64") <= duration * {"ns": 1e9, "us": 1e6}[log.dt.unit]).all()
+    cues = re.findall(r"--> (\d+):(\d+):([\d.]+)", (tmp_path / "webvtt/a.vtt").read_text())
+    assert all(3600 * int(h) + 60 * int(m) + float(s) <= duration for h, m, s in cues)
+
+
+def test_the_last_frame_of_forty_four(tmp_path: Path) -> None:
+    video = ExportedVideo("a", Path("a.mp4"), 44 / 7, 7.0, (64, 48), (LabelledSegment(3.0, 44 / 7, 1, "one"),))
+    export("boris", [video], tmp_path / "boris")
+    start, stop = json.loads((tmp_path / "boris/project.boris").read_text())["observations"]["a"]["events"]
+    assert (start[0], start[-1], stop[0], stop[-1]) == (3.0, 21, 6.285, 43)
+
+
+def test_names_that_are_formulas_are_guarded_in_boris_and_come_back(tmp_path: Path) -> None:
+    for name in ("=cmd|'c calc'!A0", "+a", "@x"):
+        video = ExportedVideo(
+            video_id(name), Path(f"{name}.mp4"), 5.0, 25.0, (64, 48), (LabelledSegment(1, 2, 1, name),)
+        )
+        export("boris", [video], tmp_path / "boris")
+        path = tmp_path / "boris/project.boris"
+        ((known, observation),) = json.loads(path.read_text())["observations"].items()
+        assert not {known[0], observation["events"][0][2][0], observation["file"]["1"][0][0]} & set("=+@")
+        assert read_annotation_file(path)[["video", "label"]].values.tolist() == [[Path(f"{name}.mp4").stem, name]]
+
+
 def test_a_table_of_segments_is_enough(tmp_path: Path) -> None:
     table = pd.DataFrame(
         {"video": ["a", "a", "b"], "start_s": [1, 0, 2.0], "end_s": [2, 1, 3.0], "key_step": [1, 0, 2]}
@@ -139,7 +182,7 @@ def test_labels_and_subtitles(tmp_path: Path) -> None:
     assert cues.startswith("WEBVTT\n\n00:00:00.500 --> 00:00:02.000\npour &lt;b&gt;")
     table = pd.read_csv(tmp_path / "csv/segments.csv")
     assert table[["video", "start_s", "key_step"]].values.tolist() == [["a", 0.5, 1], ["a", 2.0, 2], ["a", 4.0, 1]]
-    assert clock(3600 * 25 + 61.0004) == "25:01:01.000"
+    assert clock(90_061_000) == "25:01:01.000"
 
 
 def grey(path: Path) -> list[NDArray[np.float64]]:
@@ -230,7 +273,11 @@ def test_a_result_is_read_by_scope_and_with_its_names(tmp_path: Path) -> None:
     assert [(start, step, label) for start, _, step, label in video.segments] == [
         (0.5, 1, "key step 1"), (1.0, 3, "key step 3"),
     ]  # fmt: skip
-    assert read_videos(folder, root=tmp_path / "films")[0].path == tmp_path / "films/v.mp4"
+    # Links have no way through another folder, and lead into none but that of the videos.
+    assert read_videos(folder, root=tmp_path / "a/../films")[0].path == tmp_path / "films/v.mp4"
+    manifest.write_text(manifest.read_text().replace("v.mp4", "../v.mp4"))
+    with pytest.raises(RgwotError, match=r"found the path \.\./v\.mp4, expected one inside the folder of videos"):
+        read_videos(folder, root=tmp_path / "films")
     with pytest.raises(RgwotError, match="found no key steps there, expected a folder such as results/keysteps"):
         read_videos(tmp_path)
 

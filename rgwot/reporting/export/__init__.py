@@ -9,7 +9,7 @@ import logging
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -92,6 +92,16 @@ class ExportedVideo:
         stem = stem_of(self.name)
         return self.name if "/" in stem else stem
 
+    def milliseconds(self, time_s: float) -> int:
+        """Return a time in whole milliseconds, the nearest that is not after the last of the video."""
+        # Lengths such as 1.001 s are a little less as numbers.
+        return min(round(1000 * time_s), math.floor(1000 * self.duration_s + 1e-6))
+
+    def within(self) -> ExportedVideo:
+        """Return the video with segments that end when it does; none is left of those that start there."""
+        cut = (one._replace(end_s=min(one.end_s, self.duration_s)) for one in self.segments)
+        return replace(self, segments=tuple(one for one in cut if one.end_s > one.start_s))
+
     @property
     def filmed(self) -> bool:
         """Whether there is a video; features alone have no size."""
@@ -172,7 +182,11 @@ def videos_of(
             LabelledSegment(start_s, end_s, key_step, called.get(key_step, f"key step {key_step}"))
             for start_s, end_s, key_step in own[["start_s", "end_s", "key_step"]].itertuples(index=False)
         )
-        path = Path(row["path"]) if root is None else (root / row["path"]).absolute()
+        path = Path(row["path"])
+        if ".." in path.parts:
+            raise RgwotError(f"video {row['video']!r}: found the path {path}, expected one inside the folder of videos")
+        # Players and the programs that files are for take no way through another folder.
+        path = path if root is None else root.resolve() / path
         videos.append(ExportedVideo(str(row["video"]), path, float(row["duration_s"]), float(row["fps"]), size, found))
     return videos
 
@@ -244,6 +258,8 @@ def export(name: str, content: Sequence[ExportedVideo] | DiGraph[Any], output: s
     if name not in FORMATS:
         raise RgwotError(f"format {name!r}: not known; {nearest(name, FORMATS)}")
     write = getattr(import_module(f"rgwot.reporting.export.{FORMATS[name].module}"), f"export_{name}")
+    if not FORMATS[name].graph:
+        content = [video.within() for video in content]
     with own_folder(output, "export") as folder:
         write(content, folder)
         made = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())

@@ -60,14 +60,15 @@ def export_lerobot(videos: Sequence[ExportedVideo], folder: Path) -> None:
         return [rows] * len(frames)
 
     _write_frames(dataset, episodes, folder, column)
-    sparse = {number: _sparse(segments, dataset.fps) for number, segments in episodes.items()}
+    lengths = dict(zip(dataset.episodes["episode_index"], dataset.episodes["length"], strict=True))
+    sparse = {number: _sparse(segments, dataset.fps, int(lengths[number])) for number, segments in episodes.items()}
     (_write_tables if dataset.shared else _write_lines)(dataset, sparse, folder)
     write_json(_proportions(sparse), folder / "meta/temporal_proportions_sparse.json")
 
 
-def _sparse(segments: Sequence[LabelledSegment], fps: Fraction) -> dict[str, list[Any]]:
-    """Return the subtasks of an episode in the columns of SARM; an end frame is that after the last."""
-    frames = [(_frame(start_s, fps), _frame(end_s, fps), label) for start_s, end_s, _, label in segments]
+def _sparse(segments: Sequence[LabelledSegment], fps: Fraction, length: int) -> dict[str, list[Any]]:
+    """Return the subtasks of an episode of so many frames in the columns of SARM; an end is that after the last."""
+    frames = [(_frame(start_s, fps), min(_frame(end_s, fps), length), label) for start_s, end_s, _, label in segments]
     frames = [span for span in frames if span[1] > span[0]]
     return {
         "sparse_subtask_names": [label for _, _, label in frames],
@@ -113,7 +114,7 @@ def _write_tables(dataset: Dataset, sparse: Mapping[int, Mapping[str, list[Any]]
     for source in sorted((dataset.root / "meta/episodes").rglob("*.parquet")):
         table = parquet.read_table(source)
         numbers = table.column("episode_index").to_pylist()
-        for name in _sparse((), dataset.fps):
+        for name in _sparse((), dataset.fps, 0):
             values = [sparse[number][name] if number in sparse else None for number in numbers]
             column = pa.array(values, type=pa.list_(kinds[name.rpartition("_")[2]]))
             if name in table.column_names:

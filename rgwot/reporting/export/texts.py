@@ -17,16 +17,15 @@ from networkx import DiGraph
 from rgwot.datasets.annotation_formats import TIER
 from rgwot.reporting.export import ExportedVideo, key_steps_of
 from rgwot.runtime.errors import optional
-from rgwot.runtime.files import write_rows, write_text
+from rgwot.runtime.files import cell, write_rows, write_text
 
 
-def clock(seconds: float) -> str:
-    """Write a time as hours, minutes, seconds and milliseconds.
+def clock(ms: int) -> str:
+    """Write a time in milliseconds as hours, minutes, seconds and milliseconds.
 
-    >>> clock(3723.5)
+    >>> clock(3723500)
     '01:02:03.500'
     """
-    ms = round(1000 * seconds)
     return f"{ms // 3_600_000:02d}:{ms // 60_000 % 60:02d}:{ms // 1000 % 60:02d}.{ms % 1000:03d}"
 
 
@@ -40,7 +39,8 @@ def export_webvtt(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write one file per video, a cue per segment; ``&``, ``<`` and ``>`` in names are escaped."""
     for video in videos:
         cues = [
-            f"\n{clock(start_s)} --> {clock(end_s)}\n{html.escape(label, quote=False)}\n"
+            f"\n{clock(video.milliseconds(start_s))} --> {clock(video.milliseconds(end_s))}\n"
+            f"{html.escape(label, quote=False)}\n"
             for start_s, end_s, _, label in video.segments
         ]
         write_text("WEBVTT\n" + "".join(cues), folder / f"{video.stem}.vtt")
@@ -49,7 +49,7 @@ def export_webvtt(videos: Sequence[ExportedVideo], folder: Path) -> None:
 def export_eventlog(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write ``eventlog.csv``: a case is a video, an event a segment of a key step, with its begin and its end."""
     rows = [
-        (video.name, label, timestamp(start_s), timestamp(end_s), key_step)
+        (video.name, label, timestamp(video.milliseconds(start_s)), timestamp(video.milliseconds(end_s)), key_step)
         for video in videos
         for start_s, end_s, key_step, label in video.segments
     ]
@@ -57,14 +57,14 @@ def export_eventlog(videos: Sequence[ExportedVideo], folder: Path) -> None:
     write_rows(columns, rows, folder / "eventlog.csv")
 
 
-def timestamp(seconds: float) -> str:
-    """Return the time of a video as a date with milliseconds: every video begins with the year 1970.
+def timestamp(ms: int) -> str:
+    """Return a time in milliseconds as a date: every video begins with the year 1970.
 
-    >>> timestamp(65.5)
+    >>> timestamp(65500)
     '1970-01-01T00:01:05.500+00:00'
     """
     begin = datetime(1970, 1, 1, tzinfo=UTC)
-    return (begin + timedelta(milliseconds=round(1000 * seconds))).isoformat(timespec="milliseconds")
+    return (begin + timedelta(milliseconds=ms)).isoformat(timespec="milliseconds")
 
 
 def export_dot(graph: DiGraph[Any], folder: Path) -> None:
@@ -115,7 +115,7 @@ def export_elan(videos: Sequence[ExportedVideo], folder: Path) -> None:
             kind = mimetypes.guess_type(video.path.name)[0] or "video/mp4"
             document.add_linked_file(*_addresses(video.path, folder), mimetype=kind)
         for start_s, end_s, _, label in video.segments:
-            start, end = round(1000 * start_s), round(1000 * end_s)
+            start, end = video.milliseconds(start_s), video.milliseconds(end_s)
             if end > start:
                 document.add_annotation(TIER, start, end, label)
         document.to_file(folder / f"{video.stem}.eaf")
@@ -138,12 +138,15 @@ DATE = "1970-01-01T00:00:00"
 
 
 def export_boris(videos: Sequence[ExportedVideo], folder: Path) -> None:
-    """Write one project: key steps are state events, a segment a start and a stop, and every video an observation."""
+    """Write one project: key steps are state events, a segment a start and a stop, and every video an observation.
+
+    What BORIS writes into tables is guarded against formulas (`rgwot.runtime.files.cell`).
+    """
     behaviours = {
         str(number): {
             "type": "State event",
             "key": str(key_step) if key_step < 10 else "",
-            "code": label,
+            "code": cell(label),
             "description": "",
             "category": "",
             "modifiers": {},
@@ -160,7 +163,7 @@ def export_boris(videos: Sequence[ExportedVideo], folder: Path) -> None:
         "project_format_version": "7.0",
         "subjects_conf": {},
         "behaviors_conf": behaviours,
-        "observations": {video.stem: _observation(video) for video in videos},
+        "observations": {cell(video.stem): _observation(video) for video in videos},
         "behavioral_categories": [],
         "behavioral_categories_config": {},
         "independent_variables": {},
@@ -173,6 +176,7 @@ def export_boris(videos: Sequence[ExportedVideo], folder: Path) -> None:
 
 def _observation(video: ExportedVideo) -> dict[str, Any]:
     media = video.path.as_posix()
+    media = media if cell(media) == media else f"./{media}"
     return {
         "file": {str(player): [media] if player == 1 else [] for player in range(1, 9)},
         "type": "MEDIA",
@@ -184,7 +188,7 @@ def _observation(video: ExportedVideo) -> dict[str, Any]:
         "independent_variables": {},
         "media_info": {
             "length": {media: video.duration_s},
-            "fps": {media: video.fps},
+            "fps": {} if math.isnan(video.fps) else {media: video.fps},
             "hasVideo": {media: True},
             "hasAudio": {media: False},
             "offset": {"1": 0.0},
@@ -198,9 +202,16 @@ def _events(video: ExportedVideo) -> list[list[Any]]:
     Where a step ends when the next begins, it ends first.
     """
     moments = sorted(
-        (round(time, 3), starts, segment.label)
+        (video.milliseconds(time_s), starts, cell(segment.label))
         for segment in video.segments
-        for time, starts in ((segment.start_s, 1), (segment.end_s, 0))
+        if video.milliseconds(segment.end_s) > video.milliseconds(segment.start_s)
+        for time_s, starts in ((segment.start_s, 1), (segment.end_s, 0))
     )
-    known = not math.isnan(video.fps)
-    return [[time, "", label, "", "", round(time * video.fps) if known else "NA"] for time, _, label in moments]
+    events = []
+    for ms, _, label in moments:
+        frame: Any = "NA"
+        if not math.isnan(video.fps):
+            # Frames count from 0.
+            frame = min(round(ms / 1000 * video.fps), max(0, round(video.duration_s * video.fps) - 1))
+        events.append([ms / 1000, "", label, "", "", frame])
+    return events
