@@ -33,7 +33,7 @@ PROCEDURES = f"{RESULTS}/keysteps/{_RUN}/procedures.csv"
 PROCEDURE = f"{RESULTS}/keysteps/{_RUN}/procedure.json"
 DEVIATIONS = f"{RESULTS}/keysteps/{_RUN}/deviations.csv"
 DIAGNOSTICS = f"{RESULTS}/keysteps/{_RUN}/diagnostics.json"
-#: Names of the key steps, in a result that was saved from Python.
+#: Names of the key steps, in a result that was saved from Python or that a bundle was applied for.
 NAMES = f"{RESULTS}/keysteps/{_RUN}/names.yaml"
 SCORES = f"{RESULTS}/scores/{_RUN}.csv"
 TABLE = f"{RESULTS}/tables/{{table}}.csv"
@@ -114,6 +114,13 @@ class Tree:
     results: Path
     dataset: str
     task: str
+
+    @classmethod
+    def of_folder(cls, folder: Path) -> Self | None:
+        """Return those of a folder of key steps, ``RESULTS/keysteps/METHOD/DECODER/DATASET/TASK/seedN``, else None."""
+        parts = folder.absolute().parts
+        there = len(parts) > 7 and parts[-6] == "keysteps" and Run.of_folder(folder) is not None
+        return cls(Path(*parts[:-6]), parts[-3], parts[-2]) if there else None
 
     def at(self, template: str, run: Run | None = None) -> Path:
         """Return a path of the task, or of one of its runs."""

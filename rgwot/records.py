@@ -26,8 +26,10 @@ from rgwot.columns import (
     SEGMENT_COLUMNS,
     TERMS,
 )
+from rgwot.paths import DIAGNOSTICS, name_of
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import read_csv, read_yaml
+from rgwot.runtime.files import read_csv, read_yaml, remake
+from rgwot.runtime.provenance import sha256
 from rgwot.timing import parse_rate
 
 
@@ -64,19 +66,36 @@ def read_annotations(path: Path, background: bool = False) -> pd.DataFrame:
     return table if background else table[table["key_step"] > 0].reset_index(drop=True)
 
 
+def unedited(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a file of key steps; RgwotError where ``diagnostics.json`` beside it has another SHA-256."""
+    file, beside = Path(path), Path(path).with_name(name_of(DIAGNOSTICS))
+    written = read_diagnostics(beside).get("sha256", {}).get(file.name) if beside.is_file() and file.is_file() else None
+    if written is not None and written != sha256(file):
+        raise RgwotError(
+            f"{file}: changed since it was written, expected SHA-256 {written[:12]}; to correct key steps, save the "
+            f"rows of a video as its annotation beside the video (VIDEO.csv: start_s,end_s,label), and {remake(file)}"
+        )
+    return file
+
+
 def read_segments(segments_csv: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read ``segments.csv`` of a decoding: ``video``, ``scope`` as str, times float64, ``key_step`` int64."""
-    return read_csv(segments_csv, SEGMENT_COLUMNS, {"start_s": "float64", "end_s": "float64", "key_step": "int64"})
+    """Read ``segments.csv`` of a decoding: ``video``, ``scope`` as str, times float64, ``key_step`` int64.
+
+    An edited one is refused, as are the other files of key steps (`unedited`).
+    """
+    return read_csv(
+        unedited(segments_csv), SEGMENT_COLUMNS, {"start_s": "float64", "end_s": "float64", "key_step": "int64"}
+    )
 
 
 def read_orders(path: str | os.PathLike[str]) -> pd.DataFrame:
     """Read ``order.csv`` of a decoding: ``video`` and ``order`` as str, such as ``3>1>2``."""
-    return read_csv(path, ORDER_COLUMNS, {})
+    return read_csv(unedited(path), ORDER_COLUMNS, {})
 
 
 def read_procedures(path: str | os.PathLike[str]) -> pd.DataFrame:
     """Read ``procedures.csv`` of a decoding: ``order`` as str, ``rank`` and ``n_videos`` int64, ``share`` float64."""
-    return read_csv(path, PROCEDURE_COLUMNS, {"rank": "int64", "n_videos": "int64", "share": "float64"})
+    return read_csv(unedited(path), PROCEDURE_COLUMNS, {"rank": "int64", "n_videos": "int64", "share": "float64"})
 
 
 def read_deviations(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -84,7 +103,7 @@ def read_deviations(path: str | os.PathLike[str]) -> pd.DataFrame:
     numbers: Mapping[str, Literal["float64", "int64"]] = {
         "key_step": "int64", "start_s": "float64", "end_s": "float64", "surprise": "float64", "sureness": "float64",
     }  # fmt: skip
-    return read_csv(path, DEVIATION_COLUMNS, numbers, optional=("sureness",))
+    return read_csv(unedited(path), DEVIATION_COLUMNS, numbers, optional=("sureness",))
 
 
 def read_diagnostics(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -103,7 +122,7 @@ def read_history(path: Path) -> pd.DataFrame:
     }
     history = read_csv(path, tuple(numbers), numbers)
     if history.empty:
-        raise RgwotError(f"{path}: found no row, expected one per iteration; run the stage again")
+        raise RgwotError(f"{path}: found no row, expected one per iteration; {remake(path)}")
     return history
 
 

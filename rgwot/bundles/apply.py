@@ -219,7 +219,8 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
 
     Nothing is learned. A video gets the same key steps whichever others it is asked about with; one that the result was
     learned from, known by the SHA-256 of its file, has those that it has there. Features stay in ``features`` of the
-    folder, so that asking again is quick, and ``results`` is a tree of results like any other, with ``names.yaml``.
+    folder, so that asking again is quick, and ``results`` is a tree of results like any other, with the names of the
+    study.
 
     Raises
     ------
@@ -382,7 +383,7 @@ def _write(
         log.warning("%s: %s", bundle.path.name, warning)
     if about.names:
         # As a page lets them be downloaded, for these segments.
-        write_text(names_text(str(about.run), key_steps.segment_table, about.names), tree.results / "names.yaml")
+        write_text(names_text(str(about.run), key_steps.segment_table, about.names), tree.at(paths.NAMES, about.run))
     deviations = key_steps.deviations
     return [
         Applied(
@@ -418,8 +419,9 @@ def _write_pictures(tree: Tree, run: Run, settings: Settings) -> None:
 
 
 def _tables(output: Path) -> dict[str, Path]:
-    """Return where copies of tables of the results are put."""
-    return {table: output / paths.name_of(table) for table in (paths.SEGMENTS, paths.ORDER, paths.DEVIATIONS)}
+    """Return where copies of files of the results are put."""
+    files = (paths.SEGMENTS, paths.ORDER, paths.DEVIATIONS, paths.DIAGNOSTICS)
+    return {table: output / paths.name_of(table) for table in files}
 
 
 def _write_page(output: Path, bundle: Bundle) -> None:
@@ -430,5 +432,5 @@ def _write_page(output: Path, bundle: Bundle) -> None:
     for table, place in _tables(output).items():
         with replacing(place) as temporary:
             shutil.copyfile(tree.at(table, bundle.about.run), temporary)
-    names = tree.results / "names.yaml"
-    write_page(tree, Path("/"), [bundle.about.run], output / "page.html", names)
+    run = bundle.about.run
+    write_page(tree, Path("/"), [run], output / "page.html", tree.at(paths.NAMES, run))

@@ -24,8 +24,7 @@ from rgwot.paths import DIAGNOSTICS, Run, name_of
 from rgwot.records import read_annotations, read_diagnostics, read_segments
 from rgwot.reporting.names import label_names, names_of, read_names
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import replacing
-from rgwot.runtime.provenance import remake
+from rgwot.runtime.files import remake, replacing
 from rgwot.stages.decode import decode_task, given_of
 from rgwot.stages.embed import fit_of, read_embeddings
 from rgwot.study.jobs import check_rule

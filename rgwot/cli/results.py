@@ -11,7 +11,9 @@ from rgwot.keysteps.settings import LEARNER_NAMES
 from rgwot.runtime.errors import RgwotError
 
 Folder = click.Path(path_type=Path)
-_names = click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
+_names = click.option(
+    "--names", type=Folder, help="Names of key steps, as downloaded from a page. Default: those of the study, if any."
+)
 
 
 @click.command()
@@ -193,7 +195,7 @@ def apply(
 @click.option(
     "--procedures", type=Folder, help="Also print the procedure of a folder of key steps, by its procedures.csv."
 )
-@click.option("--names", type=Folder, help="Names of key steps, as downloaded from a page; need not exist.")
+@_names
 def show(table: Path, procedures: Path | None, names: Path | None) -> None:
     """Print a TABLE or a row of one (CSV), then the procedure.
 

@@ -32,8 +32,8 @@ from rgwot.datasets.arrays import holding_file
 from rgwot.features import ARRAYS, CONV4C, OTHER, left_out
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError, first_line
-from rgwot.runtime.files import replacing
-from rgwot.runtime.provenance import remake, sha256
+from rgwot.runtime.files import remake, replacing
+from rgwot.runtime.provenance import sha256
 from rgwot.timing import VideoInfo
 
 #: How small arrays are compressed; Zarr compares the checksum of every chunk that it reads.

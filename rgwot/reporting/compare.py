@@ -18,13 +18,13 @@ from rgwot.datasets.text import read_lines
 from rgwot.datasets.video_table import read_groups
 from rgwot.evaluation.agreement import OVERLAP, Agreement, agreement
 from rgwot.evaluation.metrics import IntArray
-from rgwot.paths import DEVIATIONS, SEGMENTS, name_of
+from rgwot.paths import DEVIATIONS, DIAGNOSTICS, SEGMENTS, name_of
 from rgwot.procedure import recordings_from_segments
 from rgwot.procedure.groups import ALPHA, LEVEL, MEASURES, PERMUTATIONS, TEST_COLUMNS, UNIT, compare_groups, few_videos
 from rgwot.procedure.words import join_words
 from rgwot.records import read_segments
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, PAGE, Drawn, save, sheet, short, styled, tell
-from rgwot.reporting.names import names_in, read_names
+from rgwot.reporting.names import names_in
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv, write_csv
 from rgwot.stages.procedure import read_deviation_list
@@ -81,6 +81,8 @@ def coded(path: Path) -> bool:
     segments = path / name_of(SEGMENTS)
     if not segments.is_file():
         return path.exists()
+    if (path / name_of(DIAGNOSTICS)).is_file():
+        return False
     # An export as a table has the same name, and no scopes.
     header = read_lines(segments)[0].text
     return is_table(header) and "scope" not in header_columns(header)
@@ -169,8 +171,8 @@ def compare_results(
         When a folder holds no key steps, a file no annotations, or they have no video in common.
     """
     if not coded(first):
-        typed, found = read_names(names), compare_with(read_answer(first), second, overlap, tier, fps)
-        called = [names_in(first.absolute(), typed), dict(found.names) or names_in(second.absolute(), typed)]
+        found = compare_with(read_answer(first), second, overlap, tier, fps)
+        called = [names_in(first, names), dict(found.names) or names_in(second, names)]
     elif not coded(second):
         return compare_results(second, first, names, overlap, tier, fps)
     else:
@@ -266,7 +268,7 @@ def write_groups(
 ) -> list[str]:
     """Write the table of `groups_of_result` and its figure beside it (PDF and PNG); return what it says, as lines."""
     table = groups_of_result(keysteps, videos_csv, column, task)
-    names = names_in(keysteps, read_names(names_yaml))
+    names = names_in(keysteps, names_yaml)
     save(group_bars(table, title, names), output)
     if names:
         table.insert(1, "name", table["key_step"].map(names).fillna(""))

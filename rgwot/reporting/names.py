@@ -14,6 +14,7 @@ are one key step, and one called ``-`` is background (`as_named`).
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import unicodedata
 from collections.abc import Mapping
@@ -25,7 +26,7 @@ import pandas as pd
 import yaml
 
 from rgwot.evaluation.metrics import IntArray, contingency, match
-from rgwot.paths import DIAGNOSTICS, NAMES, SEGMENTS, Run, name_of
+from rgwot.paths import DIAGNOSTICS, NAMES, SEGMENTS, Run, Tree, name_of
 from rgwot.records import read_diagnostics, read_segments
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_yaml
@@ -33,6 +34,8 @@ from rgwot.timing import BACKGROUND, frame_times, parse_rate, predicted_labels, 
 
 if TYPE_CHECKING:
     import pandas as pd
+
+log = logging.getLogger(__name__)
 
 #: Characters of a name at most.
 LONGEST = 80
@@ -104,17 +107,37 @@ def names_text(run: str, segments: pd.DataFrame, names: Mapping[int, str]) -> st
     return str(yaml.safe_dump(content, allow_unicode=True, sort_keys=False))
 
 
-def names_in(folder: Path, names: Mapping[str, RunNames]) -> dict[int, str]:
+def names_in(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> dict[int, str]:
     """Return the names of the key steps in a folder of results, such as ``METHOD/DECODER/DATASET/TASK/seedN``.
 
-    A result that was saved from Python may have a file of its own with them, which is known in a folder anywhere.
-    Where annotated videos taught, key steps have the names that they have there, unless others were typed.
+    They are those of ``names_yaml``, by default of the study whose results these are. A result that was saved from
+    Python may have a file of its own with them, which is known in a folder anywhere. Where annotated videos taught, key
+    steps have the names that they have there, unless others were typed. Names of another result are told in the log.
     """
+    folder = folder.absolute()
+    file = _names_file(folder) if names_yaml is None else names_yaml
     own = read_names(folder / name_of(NAMES))
-    names, run = {**names, **own}, str(Run.of_folder(folder.absolute()) or next(iter(own), None))
+    names, run = {**read_names(file), **own}, str(Run.of_folder(folder) or next(iter(own), None))
     diagnostics = folder / name_of(DIAGNOSTICS)
     taught = label_names(read_diagnostics(diagnostics)) if diagnostics.is_file() else {}
-    return taught | (names_of(names, run, read_segments(folder / name_of(SEGMENTS))) if run in names else {})
+    if run not in names:
+        return taught
+    typed = names_of(names, run, read_segments(folder / name_of(SEGMENTS)))
+    if not typed and names[run].names:
+        log.warning("%s: names of %s are those of an earlier result and not used; type them on its page", file, run)
+    return taught | typed
+
+
+def _names_file(folder: Path) -> Path | None:
+    """Return where the study keeps the names of the result in a folder; None for a folder elsewhere."""
+    tree = Tree.of_folder(folder)
+    if tree is None:
+        return None
+    study = tree.results.parent
+    content = read_yaml(study / "config.yaml") if (study / "config.yaml").is_file() else None
+    page = content.get("page") if isinstance(content, dict) else None
+    place = page.get("names") if isinstance(page, dict) else None
+    return study / str(place or "names") / tree.dataset / f"{tree.task}.yaml"
 
 
 def label_names(diagnostics: Mapping[str, Any]) -> dict[int, str]:

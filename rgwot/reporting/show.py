@@ -10,7 +10,7 @@ from pathlib import Path
 from rgwot.paths import DEVIATIONS, PROCEDURE, Run, name_of
 from rgwot.procedure import Deviation, Procedure
 from rgwot.procedure.words import call, deviations_in_words, join_words, need_layers, repeats, sentence
-from rgwot.reporting.names import names_in, read_names
+from rgwot.reporting.names import names_in
 from rgwot.stages.procedure import read_deviation_list, read_procedure
 
 #: Videos whose deviations are listed at most.
@@ -23,7 +23,7 @@ def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = No
     found = read_deviation_list(folder / name_of(DEVIATIONS))
     run = Run.of_folder(folder.absolute())
     head = [f"Found by {run}."] if run is not None else []
-    return head + drawn(procedure, found, names_in(folder, read_names(names_yaml)))
+    return head + drawn(procedure, found, names_in(folder, names_yaml))
 
 
 def drawn(procedure: Procedure, found: Sequence[Deviation], names: Mapping[int, str] | None = None) -> list[str]:

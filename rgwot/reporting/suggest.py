@@ -30,13 +30,13 @@ def suggestion(keysteps: Path, number: int = 3) -> list[str]:
 
     Raises RgwotError for a folder that holds no result by embeddings, or where every video is annotated.
     """
-    run, folder = Run.of_folder(keysteps.absolute()), keysteps.absolute()
-    if run is None or not (folder / name_of(paths.SEGMENTS)).is_file():
+    folder = keysteps.absolute()
+    run, tree = Run.of_folder(folder), Tree.of_folder(folder)
+    if run is None or tree is None or not (folder / name_of(paths.SEGMENTS)).is_file():
         raise RgwotError(
             f"{keysteps}: found no key steps there, expected a folder such as "
             f"{paths.RESULTS}/keysteps/rgwot-plus/consensus/demo/assembly/seed0"
         )
-    tree = Tree(folder.parents[5], folder.parents[1].name, folder.parents[0].name)
     task, manifest = read_embeddings(tree.at(paths.EMBEDDINGS, run)), read_manifest(tree.at(paths.MANIFEST))
     videos = suggested(task, manifest, read_segments(folder / name_of(paths.SEGMENTS)), run.seed, number)
     if not videos:

@@ -12,6 +12,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import yaml
 
+from rgwot.paths import RESULTS
 from rgwot.runtime.errors import RgwotError
 
 if TYPE_CHECKING:
@@ -252,6 +254,22 @@ def write_tensors(content: Mapping[str, Any], path: str | os.PathLike[str]) -> N
         torch.save(dict(content), file)
 
 
+def below_results(path: Path) -> str | None:
+    """Return the path of a result from the folder ``results`` on, or None outside of one."""
+    parts = Path(os.path.abspath(path)).parts
+    if RESULTS not in parts[:-1]:
+        return None
+    return "/".join(parts[len(parts) - 1 - parts[::-1].index(RESULTS) :])
+
+
+def remake(output: Path) -> str:
+    """Return the clause of a message that says how to make an output again."""
+    target = below_results(output)
+    return (
+        "remove it and make it again" if target is None else f"make it again: rgwot run --force {shlex.quote(target)}"
+    )
+
+
 def read_csv(
     path: str | os.PathLike[str],
     columns: Sequence[str],
@@ -273,8 +291,13 @@ def read_csv(
         frame = pd.read_csv(path, dtype=str, keep_default_na=False).map(text_of)
     except (OSError, ValueError) as error:
         why = " ".join(str(error).split())
-        raise RgwotError(f"{path}: cannot be read ({why}); expected {','.join(columns)}; run the stage again") from None
+        raise RgwotError(f"{path}: cannot be read ({why}); expected {','.join(columns)}{_advice(path)}") from None
     return typed(frame, path, columns, numbers, optional)
+
+
+def _advice(path: str | os.PathLike[str]) -> str:
+    # A table from elsewhere is nothing that could be made again.
+    return "" if below_results(Path(path)) is None else f"; {remake(Path(path))}"
 
 
 def typed(
@@ -291,7 +314,7 @@ def typed(
     expected = ",".join(columns)
     missing = [column for column in columns if column not in frame.columns]
     if missing:
-        raise RgwotError(f"{path}: no column {', '.join(missing)}; expected {expected}; run the stage again")
+        raise RgwotError(f"{path}: no column {', '.join(missing)}; expected {expected}{_advice(path)}")
     for column, dtype in numbers.items():
         texts = frame[column]
         values = pd.to_numeric(texts.where(texts.str.strip() != "", None), errors="coerce").astype("float64")
@@ -302,7 +325,7 @@ def typed(
             row = int(np.argmax(~np.asarray(good)))
             raise RgwotError(
                 f"{path}: row {row + 2}: found {column} {texts[row]!r}, "
-                f"expected a {'' if dtype == 'float64' else 'whole '}number; run the stage again"
+                f"expected a {'' if dtype == 'float64' else 'whole '}number{_advice(path)}"
             )
         frame[column] = values.astype(dtype)
     return frame

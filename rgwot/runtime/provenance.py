@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import platform
-import shlex
 import subprocess
 from collections.abc import Iterable, Iterator
 from importlib import metadata
@@ -20,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from rgwot import __version__
-from rgwot.paths import RESULTS, STORE
+from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import Stranger, check_replaceable, contents, replacing, write_json
+from rgwot.runtime.files import Stranger, below_results, check_replaceable, contents, remake, replacing, write_json
 
 RECORD = ".provenance.json"
 
@@ -113,22 +112,6 @@ def stamp(paths: Iterable[str | os.PathLike[str]]) -> str:
         except OSError:
             seen.update(f"{os.fspath(path)}\0missing\0".encode(errors="surrogateescape"))
     return seen.hexdigest()[:16]
-
-
-def below_results(path: Path) -> str | None:
-    """Return the path of a result from the folder ``results`` on, or None outside of one."""
-    parts = Path(os.path.abspath(path)).parts
-    if RESULTS not in parts[:-1]:
-        return None
-    return "/".join(parts[len(parts) - 1 - parts[::-1].index(RESULTS) :])
-
-
-def remake(output: Path) -> str:
-    """Return the clause of a message that says how to make an output again."""
-    target = below_results(output)
-    return (
-        "remove it and make it again" if target is None else f"make it again: rgwot run --force {shlex.quote(target)}"
-    )
 
 
 def write_record(output: Path, verb: str, others: Iterable[Path] = (), **content: Any) -> None:

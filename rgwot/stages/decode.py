@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from rgwot.procedure.learning import LEARNER
 from rgwot.records import read_annotations, read_manifest
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import other_than, replacing, write_csv, write_json
+from rgwot.runtime.provenance import digests
 from rgwot.stages.embed import read_embeddings
 from rgwot.stages.procedure import write_procedure
 from rgwot.timing import given_labels
@@ -31,15 +33,20 @@ from rgwot.timing import given_labels
 NOT_KEY_STEPS = other_than({name_of(path) for path in (*KEYSTEPS, NAMES)})
 
 
-def write_keysteps(output_dir: str | Path, found: KeySteps) -> None:
-    """Write every file of a folder of key steps (`rgwot.paths.KEYSTEPS`); an existing one is replaced as a whole."""
+def write_keysteps(output_dir: str | Path, found: KeySteps) -> dict[str, Any]:
+    """Write every file of a folder of key steps (`rgwot.paths.KEYSTEPS`); an existing one is replaced as a whole.
+
+    Returns the content of ``diagnostics.json``, which has the SHA-256 of the other files (`rgwot.records.unedited`).
+    """
     with replacing(output_dir, NOT_KEY_STEPS) as folder:
         folder.mkdir()
         write_csv(found.segment_table, folder / name_of(SEGMENTS))
         write_csv(found.order_table, folder / name_of(ORDER))
         write_csv(rank_procedures(found.orders), folder / name_of(PROCEDURES))
         write_procedure(folder, found.procedure, found.deviations)
-        write_json(found.diagnostics, folder / name_of(DIAGNOSTICS))
+        diagnostics = {**found.diagnostics, "sha256": digests(folder)}
+        write_json(diagnostics, folder / name_of(DIAGNOSTICS))
+    return diagnostics
 
 
 def decode(
@@ -56,7 +63,7 @@ def decode(
     Of the ``annotations_csv`` those of ``labelled.n`` videos teach (`given_of`).
 
     An existing folder is replaced as a whole. Returns the content of ``diagnostics.json``; the same seed gives the same
-    files.
+    files, but for the time that is noted there.
 
     Raises
     ------
@@ -68,9 +75,7 @@ def decode(
         if annotations_csv is None:
             raise RgwotError(f"labelled.n: found {settings.labelled.n} and no annotations, expected a table of them")
         given = given_of(task, read_annotations(Path(annotations_csv), background=True), settings, seed)
-    found = decode_task(task, decoder, settings, seed, alone, given)
-    write_keysteps(output_dir, found)
-    return found.diagnostics
+    return write_keysteps(output_dir, decode_task(task, decoder, settings, seed, alone, given))
 
 
 def given_of(task: EmbeddedTask, annotations: pd.DataFrame, settings: Settings, seed: int) -> Given:
@@ -116,13 +121,17 @@ def decode_task(
 ) -> KeySteps:
     """Find the key steps of a task by a decoder and its settings (`rgwot.keysteps.decode.find_key_steps`).
 
-    RgwotError for an unknown decoder, and as there.
+    Diagnostics also have ``decoding_cpu_s``, the CPU seconds that it took. RgwotError for an unknown decoder, and as
+    there.
     """
+    began = process_time()
     if decoder not in CLUSTERING:
         raise RgwotError(f"decoder {decoder!r}: not known; {nearest(decoder, CLUSTERING)}")
     rule, learner = clustering(decoder, settings).bound(settings), settings.procedure.learner
     made = settings.decode, settings.meanfield, learner, seed, alone, given, settings.labelled.extra
-    return find_key_steps(task, decoder, rule, *made)
+    found = find_key_steps(task, decoder, rule, *made)
+    found.diagnostics["decoding_cpu_s"] = round(process_time() - began, 3)
+    return found
 
 
 def decode_trivial(
@@ -151,7 +160,7 @@ def decode_trivial(
     RgwotError
         For a manifest without a usable video or with an unusable row, or annotations of nothing.
     """
-    manifest = read_manifest(Path(manifest_csv))
+    began, manifest = process_time(), read_manifest(Path(manifest_csv))
     skipped = manifest.loc[manifest["status"] == "skipped", "video"].tolist()
     usable = manifest.loc[manifest["status"] != "skipped", ["video", "duration_s", "fps"]]
     if usable.empty:
@@ -163,5 +172,5 @@ def decode_trivial(
     else:
         segments = trivial_segments(usable.itertuples(index=False, name=None), decoder, K, seed, stride)
     found = trivial_key_steps(segments, decoder, int(K), seed, held_out, learner, skipped)
-    write_keysteps(output_dir, found)
-    return found.diagnostics
+    found.diagnostics["decoding_cpu_s"] = round(process_time() - began, 3)
+    return write_keysteps(output_dir, found)

@@ -28,9 +28,8 @@ from rgwot.embedding.interface import (
 from rgwot.features.index import open_stores
 from rgwot.features.store import STORE_ERRORS, FeatureStore, put, whole
 from rgwot.runtime.errors import RgwotError, first_line
-from rgwot.runtime.files import replacing
+from rgwot.runtime.files import remake, replacing
 from rgwot.runtime.progress import Progress
-from rgwot.runtime.provenance import remake
 from rgwot.timing import parse_rate
 
 #: Bytes of a chunk, about.

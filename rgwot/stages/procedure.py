@@ -14,7 +14,7 @@ from rgwot.evaluation.graphs import Edges, Step, restricted
 from rgwot.paths import DEVIATIONS, PROCEDURE, name_of
 from rgwot.procedure.interface import Deviation, Procedure, Recording
 from rgwot.procedure.learning import recordings_from_segments
-from rgwot.records import read_deviations
+from rgwot.records import read_deviations, unedited
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv, read_yaml, typed, write_csv, write_json
 
@@ -27,7 +27,7 @@ def write_procedure(folder: Path, procedure: Procedure, found: Sequence[Deviatio
 
 def read_procedure(path: str | os.PathLike[str]) -> Procedure:
     """Read ``procedure.json``; RgwotError where it is missing or something else."""
-    content = read_yaml(path)
+    content = read_yaml(unedited(path))
     if not isinstance(content, dict):
         raise RgwotError(f"{path}: found {type(content).__name__}, expected an object with nodes and edges")
     try:
@@ -64,15 +64,9 @@ def read_recordings(path: str | os.PathLike[str]) -> tuple[list[Recording], dict
         When a column is missing, a value cannot be used, or no video has a key step.
     """
     columns = ("video", "start_s", "end_s", "key_step")
-    try:
-        if not (rows := [row for _, row in records(Path(path))]):
-            raise RgwotError(f"{path}: found no row, expected columns {','.join(columns)}")
-        frame = typed(
-            pd.DataFrame(rows), path, columns, {"start_s": "float64", "end_s": "float64", "key_step": "int64"}
-        )
-    except RgwotError as error:
-        # No stage of ours has made it.
-        raise RgwotError(str(error).removesuffix("; run the stage again")) from None
+    if not (rows := [row for _, row in records(Path(path))]):
+        raise RgwotError(f"{path}: found no row, expected columns {','.join(columns)}")
+    frame = typed(pd.DataFrame(rows), path, columns, {"start_s": "float64", "end_s": "float64", "key_step": "int64"})
     if "scope" in frame:
         frame = frame[frame["scope"] == "task"]
         if frame.empty:

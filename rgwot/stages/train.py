@@ -30,9 +30,8 @@ from rgwot.losses.settings import structure_radius
 from rgwot.paths import HISTORY, MACHINE, MODEL, name_of
 from rgwot.runtime.device import hardware, resolve_device
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import write_json, write_rows, write_tensors
+from rgwot.runtime.files import remake, write_json, write_rows, write_tensors
 from rgwot.runtime.progress import Progress
-from rgwot.runtime.provenance import remake
 from rgwot.runtime.tensors import UnreadableTensors, load_tensors
 
 

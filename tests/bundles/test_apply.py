@@ -155,7 +155,7 @@ def test_what_people_called_the_key_steps_goes_along(study: Study, tmp_path: Pat
     (study.tree.results / "names.yaml").unlink()
     applied = apply_bundle(bundle, [study.videos["v4"]], tmp_path / "out", How(device="cpu"))
     assert any(name in applied[0].order for name in ("Øl & =1+1 <b>", "stir"))
-    kept = read_names(tmp_path / "out/results/names.yaml")["raw/kmeans/seed0"]
+    kept = read_names(tmp_path / "out/results/keysteps/raw/kmeans/tiny/clips/seed0/names.yaml")["raw/kmeans/seed0"]
     assert kept.names == {1: "Øl & =1+1 <b>", 2: "stir"}
     assert kept.result == result_id(read_segments(tmp_path / "out/segments.csv"))
     assert "stir" in (tmp_path / "out/page.html").read_text()

@@ -51,7 +51,7 @@ def test_semicolons_and_tabs(tmp_path: Path, between: str) -> None:
 def test_refused_in_one_line(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(RgwotError, match=said) as caught:
         groups(tmp_path / "videos.csv", text)
-    assert "run the stage again" not in str(caught.value)
+    assert "make it again" not in str(caught.value)
 
 
 @pytest.mark.parametrize("layout", ["folder", "features"])

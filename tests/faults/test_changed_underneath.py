@@ -19,7 +19,8 @@ from rgwot import paths
 from rgwot.cli import cli
 from rgwot.config.configuration import ImportSettings
 from rgwot.features.importing import import_video
-from rgwot.paths import name_of
+from rgwot.paths import Run, Tree, name_of
+from rgwot.reporting.page.render import write_page
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import differences
 from rgwot.study.datasets import manifest_entry
@@ -227,6 +228,76 @@ def test_a_pickle_is_not_executed_and_nobody_is_advised_to(place: str, saved: st
     assert "weights_only" not in told
     assert "allow_pickle" not in told
     assert not Path("executed").exists()
+
+
+# Key steps.
+
+
+def edit() -> None:
+    """Give the first segment of a video another key step, as in a spreadsheet."""
+    head, first, rest = (KEYSTEPS / "segments.csv").read_text().split("\n", 2)
+    step = first.rpartition(",")[2]
+    (KEYSTEPS / "segments.csv").write_text(f"{head}\n{first[: -len(step)]}{3 - int(step)}\n{rest}")
+
+
+def command(*words: str | Path) -> str:
+    """Run a command that is to end well; return what it printed."""
+    from click.testing import CliRunner
+
+    done = CliRunner().invoke(cli, list(map(str, words)))
+    if done.exception is not None:
+        raise done.exception
+    return done.output
+
+
+GROUPED = ("--videos", "groups.csv")
+COMMANDS: dict[str, tuple[str | Path, ...]] = {
+    **{name: ("export", name, KEYSTEPS, "out") for name in ("csv", "elan", "webvtt", "boris", "eventlog", "clips")},
+    "compare": ("compare", KEYSTEPS, "videos/tea"),
+    "compare the other way": ("compare", "videos/tea", KEYSTEPS),
+    "compare-groups": ("compare-groups", "g.csv", KEYSTEPS, *GROUPED),
+    "suggest": ("suggest", KEYSTEPS),
+}
+
+
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+def test_an_edited_result_is_refused_by_commands(words: tuple[str | Path, ...]) -> None:
+    Path("groups.csv").write_text("video,group\na,x\nb,y\n")
+    edit()
+    told = refused(command, *words)
+    assert f"{KEYSTEPS / 'segments.csv'}: changed since it was written" in told
+    assert f"make it again: rgwot run --force {KEYSTEPS / 'segments.csv'}" in told
+    assert not any(Path(name).exists() for name in ("out", "g.csv"))
+
+
+def bars() -> None:
+    files = {"manifest": MANIFEST, "annotations": ANNOTATIONS, "segments": [KEYSTEPS / "segments.csv"], "names": []}
+    script("segment_bars", input=files, output={"vector": Path("b.pdf")})
+
+
+def page() -> None:
+    write_page(Tree(Path("results"), "own", "tea"), Path("videos"), [Run("rgwot", "kmeans", 0)], "page.html")
+
+
+@pytest.mark.parametrize("stage", [evaluate, bars, page], ids=["evaluate", "bars", "page"])
+def test_an_edited_result_is_refused_by_stages(stage: Callable[[], None]) -> None:
+    edit()
+    assert f"{KEYSTEPS / 'segments.csv'}: changed since it was written" in refused(stage)
+
+
+def test_a_procedure_is_learned_from_any_table() -> None:
+    edit()
+    assert "key step" in command("procedure", KEYSTEPS / "segments.csv", "--output", "learned")
+
+
+def test_without_a_manifest_a_result_is_exported_by_its_segments(caplog: pytest.LogCaptureFixture) -> None:
+    command("export", "csv", KEYSTEPS, "whole")
+    MANIFEST.unlink()
+    command("export", "csv", KEYSTEPS, "alone")
+    assert Path("alone/segments.csv").read_bytes() == Path("whole/segments.csv").read_bytes()
+    (said,) = caplog.messages
+    assert said.startswith(str(MANIFEST.absolute()))
+    assert "again" not in said
 
 
 # rgwot verify.

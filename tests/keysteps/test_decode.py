@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,12 @@ from embedded import write_store
 
 from rgwot.config.methods import CLUSTERING, DecodeSettings
 from rgwot.config.settings import Settings, build
+from rgwot.keysteps.decode import find_key_steps
+from rgwot.keysteps.ordering import KeySteps
+from rgwot.records import read_deviations, read_diagnostics, read_orders, read_procedures, read_segments
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.decode import decode
+from rgwot.stages.procedure import read_procedure
 
 FPS = 2.0
 FILES = ["segments.csv", "order.csv", "procedures.csv", "procedure.json", "deviations.csv", "diagnostics.json"]
@@ -43,6 +49,11 @@ def settings(K: int, changes: dict[str, Any] = QUICK) -> Settings:
 def read(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, dict[str, Any]]:
     tables = [pd.read_csv(folder / name, dtype={"video": str, "order": str}) for name in FILES[:3]]
     return tables[0], tables[1], tables[2], json.loads((folder / FILES[-1]).read_text())
+
+
+def untimed(path: Path) -> str:
+    """Return the text of a file, without the time that the decoding took."""
+    return re.sub(r'"decoding_cpu_s": [0-9.]+', "", path.read_text())
 
 
 # The decoder `viterbi` knows one order for all videos, and these differ.
@@ -85,11 +96,48 @@ def test_planted_steps_orders_and_procedures_are_found(tmp_path: Path, decoder: 
 def test_the_same_seed_gives_the_same_bytes_and_the_folder_is_replaced(tmp_path: Path, decoder: str) -> None:
     source = store(tmp_path / "e.zarr", {"a": places([0, 1, 2, 3], 0, 0.6), "b": places([3, 1, 0], 1, 0.6)})
     decode(source, tmp_path / "out", decoder, settings(4), 3)
-    before = {name: (tmp_path / "out" / name).read_bytes() for name in FILES}
+    before = {name: untimed(tmp_path / "out" / name) for name in FILES}
     (tmp_path / "out/names.yaml").write_text("left over")
     decode(source, tmp_path / "out", decoder, settings(4), 3)
-    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+    assert {path.name: untimed(path) for path in (tmp_path / "out").iterdir()} == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.zarr", "out"]
+
+
+def test_the_cpu_seconds_of_the_decoding_are_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = store(tmp_path / "e.zarr", three_videos())
+
+    def idle(*_: object, **__: object) -> KeySteps:
+        time.sleep(0.5)
+        return find_key_steps(*_, **__)  # type: ignore[arg-type]
+
+    def busy(*_: object, **__: object) -> KeySteps:
+        until = time.process_time() + 0.5
+        while time.process_time() < until:
+            pass
+        return find_key_steps(*_, **__)  # type: ignore[arg-type]
+
+    seconds = []
+    for how in (idle, busy):
+        monkeypatch.setattr("rgwot.stages.decode.find_key_steps", how)
+        before = time.process_time()
+        decode(source, tmp_path / "out", "kmeans", settings(3), 0)
+        seconds.append(read_diagnostics(tmp_path / "out/diagnostics.json")["decoding_cpu_s"])
+        assert 0 < seconds[-1] <= time.process_time() - before + 0.001
+    assert seconds[1] >= 0.5
+
+
+def test_an_edited_file_is_refused_by_its_reader(tmp_path: Path) -> None:
+    decode(store(tmp_path / "e.zarr", three_videos()), tmp_path / "out", "kmeans", settings(3), 0)
+    readers = (read_segments, read_orders, read_procedures, read_procedure, read_deviations)
+    for name, reader in zip(FILES, readers, strict=False):
+        file = tmp_path / "out" / name
+        content = file.read_bytes()
+        reader(file)
+        file.write_bytes(content[:-1] + b" ")
+        with pytest.raises(RgwotError, match=rf"{name}: changed since .* save the rows of a video as its annotation"):
+            reader(file)
+        file.write_bytes(content)
+        reader(file)
 
 
 def test_a_folder_with_something_else_in_it_stays(tmp_path: Path) -> None:
@@ -104,7 +152,8 @@ def test_key_steps_of_the_task_are_the_same_without_those_of_each_video(tmp_path
     source = store(tmp_path / "e.zarr", {"a": places([0, 1, 2, 3], 0, 0.6), "b": places([3, 1, 0], 1, 0.6)})
     both = decode(source, tmp_path / "both", decoder, settings(4), 0)
     one = decode(source, tmp_path / "one", decoder, settings(4), 0, alone=False)
-    assert {name: both[name] for name in both if name != "video"} == one
+    files = {"video", "sha256", "decoding_cpu_s"}
+    assert {name: both[name] for name in both.keys() - files} == {name: one[name] for name in one.keys() - files}
     segments = read(tmp_path / "both")[0]
     pd.testing.assert_frame_equal(read(tmp_path / "one")[0], segments[segments.scope == "task"].reset_index(drop=True))
 

@@ -208,9 +208,9 @@ def test_names_hold_for_one_result(tmp_path: Path) -> None:
     path = tmp_path / "typed.yaml"
     path.write_text(f"rgwot/graphcut/seed0: {{result: {result_id(table)!r}, names: {{2: pour}}}}")
     names = read_names(path)
-    assert names_in(folder, names) == {2: "pour"}
-    assert named_order("2>1", names_in(folder, names)) == "pour > 1"
-    assert names_in(tmp_path, names) == {}
+    assert names_in(folder, path) == {2: "pour"}
+    assert named_order("2>1", names_in(folder, path)) == "pour > 1"
+    assert names_in(tmp_path, path) == {}
     # Another scope, or less than half a millisecond, is the same result; another border is another one.
     other = pd.concat([table, table.assign(scope="video", end_s=9)])
     assert names_of(names, "rgwot/graphcut/seed0", other.assign(end_s=other["end_s"] + 1e-5)) == {2: "pour"}

@@ -8,10 +8,10 @@ with stage(snakemake, "plot"):
     from rgwot.records import read_annotations, read_manifest, read_segments
     from rgwot.reporting.figures.segments import segment_bars
     from rgwot.reporting.figures.style import save
-    from rgwot.reporting.names import names_in, read_names
+    from rgwot.reporting.names import names_in
 
     files, w = snakemake.input, snakemake.wildcards
-    names = read_names(files.names[0] if files.names else None)
+    names = files.names[0] if files.names else None
     segments = {"/".join(Path(file).parts[-6:-4]): file for file in files.segments}
     drawn = segment_bars(
         read_manifest(files.manifest),

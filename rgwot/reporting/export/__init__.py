@@ -19,9 +19,9 @@ from networkx import DiGraph
 
 from rgwot import paths
 from rgwot.datasets.names import stem_of
-from rgwot.paths import Run, Tree
+from rgwot.paths import Tree
 from rgwot.records import read_manifest, read_segments
-from rgwot.reporting.names import as_named, names_in, read_names
+from rgwot.reporting.names import as_named, names_in
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.provenance import own_folder
 from rgwot.stages.procedure import read_procedure
@@ -121,10 +121,10 @@ def read_videos(keysteps: Path, names: Path | None = None, root: Path | None = N
     Parameters
     ----------
     keysteps
-        The folder. The manifest of its task is looked up in the same results; a folder elsewhere has none, and its
-        videos are known by their segments alone.
+        The folder. The manifest of its task is looked up in the same results; where there is none, as for a folder
+        elsewhere, videos are known by their segments alone.
     names
-        Names of key steps, as downloaded from a page.
+        Names of key steps, as downloaded from a page; by default those of the study.
     root
         Folder that the manifest's paths start from.
 
@@ -135,15 +135,21 @@ def read_videos(keysteps: Path, names: Path | None = None, root: Path | None = N
     """
     folder = _folder(keysteps)
     file, media = folder / paths.name_of(paths.SEGMENTS), None
-    if Run.of_folder(folder) is not None:
-        task = Tree(folder.parents[5], folder.parents[1].name, folder.parents[0].name)
-        manifest = read_manifest(task.at(paths.MANIFEST))
+    task = Tree.of_folder(folder)
+    if task is not None and (file_of_videos := task.at(paths.MANIFEST)).is_file():
+        manifest = read_manifest(file_of_videos)
         media = manifest[manifest["status"] != "skipped"]
+    elif task is not None:
+        log.warning(
+            "%s: no such file, so videos are as long as their segments, and none is linked; copy it from where the "
+            "result was made",
+            file_of_videos,
+        )
     segments = read_segments(file)
     segments = segments[segments["scope"] == "task"]
     if not (segments["key_step"] > 0).any():
         raise RgwotError(f"{keysteps}: found no key step of scope task in {file.name}")
-    return videos_of(segments, media, names_in(folder, read_names(names)), root)
+    return videos_of(segments, media, names_in(folder, names), root)
 
 
 def videos_of(
@@ -203,7 +209,7 @@ def read_graph(keysteps: Path, names: Path | None = None) -> DiGraph[Any]:
     """
     folder = _folder(keysteps)
     graph = read_procedure(folder / paths.name_of(paths.PROCEDURE)).graph
-    return with_labels(graph, names_in(folder, read_names(names)))
+    return with_labels(graph, names_in(folder, names))
 
 
 def with_labels(graph: DiGraph[Any], names: Mapping[int, str]) -> DiGraph[Any]:
