@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -93,7 +94,9 @@ def test_the_workflow_writes_the_same(method: str, decoder: str, seed: int, tmp_
     saved = found.save(tmp_path / "saved")
     assert {path.name for path in saved.iterdir()} == {path.name for path in expected.glob("[!.]*")}
     for path in saved.iterdir():
-        assert path.read_bytes() == (expected / path.name).read_bytes(), path.name
+        texts = [(folder / path.name).read_text() for folder in (saved, expected)]
+        one, other = (re.sub(r'"decoding_cpu_s": [0-9.]+', "", text) for text in texts)
+        assert one == other, path.name
     segments = found.segments
     assert set(segments["scope"]) == {"task"}
     assert segments["key_step"].nunique() > 1, "one label everywhere would make every comparison pass"

@@ -223,6 +223,10 @@ def test_a_result_that_is_not_what_comes_of_the_files_gets_no_bundle(study: Stud
     with pytest.raises(RgwotError, match="not what comes of its features"):
         make_bundle(bundle, segments_csv=table, run=Run("whitened", "graphcut", 0), **{**common, "settings": other})
     table.write_text(table.read_text().replace(",1\n", ",9\n"))
+    with pytest.raises(RgwotError, match="changed since it was written"):
+        make_bundle(bundle, segments_csv=table, run=run, **common)
+    diagnostics = json.loads((folder / "diagnostics.json").read_text())
+    (folder / "diagnostics.json").write_text(json.dumps({**diagnostics, "sha256": {}}))
     with pytest.raises(RgwotError, match="other segments than these embeddings give"):
         make_bundle(bundle, segments_csv=table, run=run, **common)
     assert bundle.read_bytes() == before
@@ -251,6 +255,7 @@ def test_the_command_line(study: Study, bundle: Path, tmp_path: Path) -> None:
     assert last == "nothing unusual found" if deviations.empty else str(deviations["key_step"][0]) in last
     assert f"{out / 'page.html'}: open it in a browser" in said.output
     assert {path.name for path in out.iterdir()} == {
-        "features", "results", "segments.csv", "order.csv", "deviations.csv", "page.html", "page.csv",
+        "features", "results", "page.html", "page.csv",
+        "segments.csv", "order.csv", "deviations.csv", "diagnostics.json",
     }  # fmt: skip
     assert read_bundle(bundle).about.run == Run("rgwot", "graphcut", 0)
