@@ -24,10 +24,8 @@ def test_every_cell_gives_what_is_stored(path: Path, tmp_path: Path, monkeypatch
 
     def kinds(notebook: Any) -> list[set[str]]:
         """Of every cell the kinds of its outputs; numbers differ between machines."""
-        return [
-            [kind for out in cell.get("outputs", []) for kind in out.get("data", {"text": ""})]
-            for cell in notebook.cells
-        ]
+        outputs = (cell.get("outputs", []) for cell in notebook.cells)
+        return [{kind for out in own for kind in out.get("data", {"text": ""})} for own in outputs]
 
     notebook = nbformat.read(path, as_version=4)
     stored = kinds(notebook)
