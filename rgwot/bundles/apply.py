@@ -26,6 +26,7 @@ from rgwot.config.methods import DECODERS, EMBEDDING_KINDS, FAMILIES, clustering
 from rgwot.config.settings import Settings, validated
 from rgwot.datasets.arrays import OPENERS, check_columns
 from rgwot.datasets.names import stem_of, video_id
+from rgwot.datasets.pairing import stem
 from rgwot.embedding.interface import EmbeddedVideo, EmbedVideo
 from rgwot.features.index import common_attributes
 from rgwot.features.settings import FeatureSettings, extractor
@@ -88,7 +89,7 @@ def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How)
                 f"{source}: the bundle is of features made elsewhere ({attributes.get('backbone')}), of which a video "
                 f"has none; expected a file of them ({', '.join(OPENERS)}) or a feature store ({STORE})"
             )
-        video = source.name.removesuffix(STORE) if given else video_id(source.stem)
+        video = source.name.removesuffix(STORE) if given else video_id(stem(source.name))
         if video in named:
             raise RgwotError(f"{source}: of the same name as {named[video]}; expected one of them; rename it")
         named[video] = source

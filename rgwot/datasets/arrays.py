@@ -8,6 +8,7 @@ Times of features, where given, are a second array of the file, a column of a te
 from __future__ import annotations
 
 import csv
+import os
 import pickle
 import re
 import warnings
@@ -23,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.datasets.names import VIDEO_SUFFIXES, stem_of
+from rgwot.datasets.names import VIDEO_SUFFIXES, points_chosen, stem_of, tracked
 from rgwot.datasets.text import encoding_of
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.tensors import PICKLED, UnreadableTensors, load_tensors
@@ -83,19 +84,28 @@ def holding_file(path: Path) -> Path:
 def feature_file(folder: Path, task: str, video: str) -> Path:
     """Return the file with the features of a video, ``folder/<task>/<stem>.npy`` or ``folder/<stem>.npy`` or the like.
 
-    The file is named like the video, which its id encodes. A table of text or a MATLAB file counts where there is no
-    other: next to features, a table of that name is the annotation. RgwotError when there is none, or more than one.
+    The file is named like the video, which its id encodes, or as DeepLabCut names it. A table of text or a MATLAB file
+    counts where there is no other: next to features, a table of that name is the annotation. RgwotError when there is
+    none, or more than one.
     """
     name = stem_of(video)
     places = [place / f"{name}{suffix}" for place in (folder / task, folder) for suffix in OPENERS]
     there = [path for path in places if path.is_file()]
-    found = [path for path in there if path.suffix not in SECOND] or there
+    found = [path for path in there if path.suffix not in SECOND] or _points(folder, task, name) or there
     if len(found) != 1:
         raise RgwotError(
             f"{task}/{video}: {f'features in {found[0]} and {found[1]}' if found else 'no features'}; expected "
             f"one file {folder / task / name} or {folder / name} with a suffix of {', '.join(OPENERS)}"
         )
     return found[0]
+
+
+def _points(folder: Path, task: str, name: str) -> list[Path]:
+    """Return the files of DeepLabCut of a video, by its stem, that count."""
+    places = [place for place in (folder / task, folder) if place.is_dir()]
+    begun = (str(place / file) for place in places for file in sorted(os.listdir(place)) if file.startswith(name))
+    paths, _ = points_chosen(path for path in begun if os.path.splitext(path)[1].lower() in OPENERS)
+    return [Path(path) for path in paths if (points := tracked(path)) is not None and points.video == name]
 
 
 @contextmanager

@@ -34,7 +34,8 @@ class VideoEntry:
 class FoundTask:
     """The videos of one task, what could not be paired, and why the task cannot be used (None: it can).
 
-    ``unusable`` holds path and reason of every file whose name is the problem; they are not among the rest.
+    ``unusable`` holds path and reason of every file whose name is the problem; they are not among the rest. Nor are
+    those ``left_out``, which DeepLabCut made and `rgwot.datasets.names.points_chosen` says do not count.
     """
 
     videos: tuple[VideoEntry, ...] = ()
@@ -42,6 +43,17 @@ class FoundTask:
     without_video: tuple[str, ...] = ()
     problem: str | None = None
     unusable: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def points_told(self) -> str:
+        """What to say of the files of DeepLabCut that are left out; empty where there are none."""
+        kinds = "labelled videos, and tables beside a filtered one or beside a .csv"
+        return (
+            f"{len(self.left_out)} files of DeepLabCut left out ({kinds}): like {self.left_out[0]}"
+            if self.left_out
+            else ""
+        )
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ LIKELY = 0.6
 """Likelihood from which on a point counts as found: the threshold that DeepLabCut draws points with."""
 
 _COLUMN = re.compile(r"(?P<point>.+)[_. ](?P<what>x|y|z|likelihood|score|confidence)", re.IGNORECASE)
+_FRAMES = frozenset({"frame", "frames", "frame_idx", "frame_index"})
 _EXPECTED = (
     "a .csv or .h5 of DeepLabCut, an analysis .h5 of SLEAP, or a .csv with columns POINT_x, POINT_y (POINT_likelihood)"
 )
@@ -45,8 +46,12 @@ def open_points(path: Path, form: Literal["image", "body"]) -> ArraySource:
 
     Raises RgwotError when the file is of another kind, or a point is never found.
     """
+    note, names = "", list[str]()
     try:
-        bodies, names = (_from_hdf5(path), []) if path.suffix.lower() in (".h5", ".hdf5") else _from_csv(path)
+        if path.suffix.lower() in (".h5", ".hdf5"):
+            bodies, note = _from_hdf5(path)
+        else:
+            bodies, names = _from_csv(path)
     except ARRAY_ERRORS as error:
         raise RgwotError(f"{path}: cannot be read ({first_line(error)[:100]}); expected {_EXPECTED}") from None
     if not bodies or any(body.size == 0 for body in bodies):
@@ -56,10 +61,12 @@ def open_points(path: Path, form: Literal["image", "body"]) -> ArraySource:
     if form == "body":
         bodies = [relative(body) for body in bodies]
     array = np.concatenate([body.reshape(len(body), -1) for body in bodies], axis=1)
-    note = f"{missing:.1%} of the points were not found (likelihood below {LIKELY}) and are interpolated"
-    return ArraySource(
-        "", array.shape, "float64", lambda slices: array[slices], note=note if missing else "", columns="\n".join(names)
-    )
+    if len(bodies) > 1:
+        note = f"{len(bodies)} animals, whose points stand side by side in the order of the file"
+    if missing:
+        lost = f"{missing:.1%} of the points were not found (likelihood below {LIKELY}) and are interpolated"
+        note = f"{lost}; {note}" if note else lost
+    return ArraySource("", array.shape, "float64", lambda slices: array[slices], note=note, columns="\n".join(names))
 
 
 def interpolated(path: Path, body: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -88,20 +95,30 @@ def relative(body: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(shaped)
 
 
-def _from_hdf5(path: Path) -> Bodies:
+def _from_hdf5(path: Path) -> tuple[Bodies, str]:
+    """Return the bodies, and what to say of them."""
     import h5py
 
     with h5py.File(path, "r") as file:
         if "tracks" in file:
             # SLEAP: (track, axis, point, frame).
-            return list(np.asarray(file["tracks"], dtype=np.float64).transpose(0, 3, 2, 1))
+            return list(np.asarray(file["tracks"], dtype=np.float64).transpose(0, 3, 2, 1)), ""
         for group in (one for one in file.values() if isinstance(one, h5py.Group)):
             # pandas keeps the names of columns in pickles, which are not read: all points are one body.
+            several = any(b"individuals" in np.asarray(value).tobytes() for value in _attributes(group))
+            note = "may be of several animals, whose points are one body here; take the .csv of DeepLabCut" * several
             if "table" in group:
-                return [_likely(np.asarray(group["table"]["values_block_0"], dtype=np.float64))]
+                return [_likely(np.asarray(group["table"]["values_block_0"], dtype=np.float64))], note
             if "block0_values" in group:
-                return [_likely(np.asarray(group["block0_values"], dtype=np.float64))]
+                return [_likely(np.asarray(group["block0_values"], dtype=np.float64))], note
     raise ValueError("neither 'tracks' nor a table of pandas in it")
+
+
+def _attributes(group: Any) -> Iterator[Any]:
+    """Yield the attributes of a group and of what is in it."""
+    yield from group.attrs.values()
+    for one in group.values():
+        yield from one.attrs.values()
 
 
 def _likely(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -132,12 +149,19 @@ def _from_csv(path: Path) -> tuple[Bodies, list[str]]:
         if match is not None:
             points.setdefault(match["point"], {})[match["what"].lower()] = at
     axes = [axis for axis in "xyz" if any(axis in one for one in points.values())]
+    # SLEAP scores whole animals as well.
+    points = {name: one for name, one in points.items() if set(axes) & one.keys()}
     if not axes:
         return [], []
     lacking = next((name for name, one in points.items() if not set(axes) <= one.keys()), None)
     if lacking is not None:
         raise ValueError(f"point {lacking!r} has no column for each of {', '.join(axes)}")
-    values = _numbers(rows[1:])
+    for at in (at for at, name in enumerate(rows[0]) if name.strip().lower() in _FRAMES):
+        steps = np.diff(_numbers([[row[at]] for row in rows[1:]]), axis=0)
+        if not (steps > 0).all() or len(np.unique(steps)) > 1:
+            raise ValueError(f"{rows[0][at]} does not rise evenly, so rows are no frames with all animals in them")
+    used = {at for one in points.values() for at in one.values()}
+    values = _numbers([[cell if at in used else "" for at, cell in enumerate(row)] for row in rows[1:]])
     body = np.stack([values[:, [one[axis] for axis in axes]] for one in points.values()], axis=1)
     for number, one in enumerate(points.values()):
         for what in one.keys() - set(axes):

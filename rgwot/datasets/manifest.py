@@ -109,6 +109,8 @@ def _probed(
 
 
 def _warn_leftovers(task: str, found: FoundTask) -> None:
+    if found.left_out:
+        _LOG.warning("%s: %s", task, found.points_told)
     if found.videos and not any(entry.annotation for entry in found.videos):
         _LOG.warning("%s: none of %d videos is annotated; everything but scoring works", task, len(found.videos))
         return

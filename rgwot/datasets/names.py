@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from rgwot.runtime.errors import RgwotError
@@ -23,6 +25,52 @@ GROUP = "group"
 VIDEO_SUFFIXES = frozenset({".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v"})
 
 _UNSAFE = re.compile(rb"[^A-Za-z0-9._-]|^[.-]")
+
+
+#: Files of DeepLabCut and its SuperAnimal: what stands behind the name of the video.
+_TRACKED = re.compile(
+    r"(?P<video>.+?)(?P<network>(?:DLC|DeepCut)_.*?(?:shuffle|snapshot-)\d.*?|_superanimal_.+?)(?P<filtered>_filtered)?"
+    r"(?P<derived>(?:_(?:id|bp|p\d+))*_labeled|_skeleton(?:_filtered)?)?"
+)
+
+
+class Tracked(NamedTuple):
+    """What the name of a file of DeepLabCut says: the stem of its video, its network, how its points were treated."""
+
+    video: str
+    network: str
+    filtered: bool
+    derived: bool  #: a video with points drawn in, or the lengths of bones, rather than points
+
+
+def tracked(path: str) -> Tracked | None:
+    """Read the name of a file of DeepLabCut; None for any other.
+
+    >>> tracked("tea/Trial1DLC_resnet50_teaJan1shuffle1_1000_filtered.csv")
+    Tracked(video='Trial1', network='DLC_resnet50_teaJan1shuffle1_1000', filtered=True, derived=False)
+    """
+    match = _TRACKED.fullmatch(PurePosixPath(path).stem)
+    return match and Tracked(match["video"], match["network"], bool(match["filtered"]), bool(match["derived"]))
+
+
+def points_chosen(paths: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Part files into those that count, and those of DeepLabCut that another replaces or that hold no points.
+
+    Of a video and network the filtered table counts, and of two that differ in their suffix the ``.csv``, in which
+    points have names.
+    """
+    best: dict[tuple[str, ...], str] = {}
+    listed = list(paths)
+    for path in listed:
+        if (own := tracked(path)) is None:
+            best[path,] = path
+        elif not own.derived:
+            key = (str(PurePosixPath(path).parent), own.video, own.network)
+            best[key] = max(
+                best.get(key, path), path, key=lambda one: ("_filtered." in one, one.lower().endswith(".csv"))
+            )
+    chosen = set(best.values())
+    return [path for path in listed if path in chosen], [path for path in listed if path not in chosen]
 
 
 def video_id(stem: str) -> str:

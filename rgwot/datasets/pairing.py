@@ -13,7 +13,16 @@ from typing import TypeVar
 
 from rgwot.datasets.annotation_files import annotates_many
 from rgwot.datasets.base import FoundTask, Options, VideoEntry
-from rgwot.datasets.names import LONGEST_ID, VIDEO_SUFFIXES, VIDEO_TABLE, folded, pairing_key, video_id
+from rgwot.datasets.names import (
+    LONGEST_ID,
+    VIDEO_SUFFIXES,
+    VIDEO_TABLE,
+    folded,
+    pairing_key,
+    points_chosen,
+    tracked,
+    video_id,
+)
 from rgwot.runtime.errors import RgwotError
 
 _T = TypeVar("_T")
@@ -96,8 +105,9 @@ def by_suffix(paths: Iterable[str], suffix: str | tuple[str, ...]) -> tuple[list
 
 
 def stem(path: str) -> str:
-    """Return the file name without its last extension; names may hold more dots."""
-    return PurePosixPath(path).stem
+    """Return the file name without its last extension, or the video that it names if it is of DeepLabCut."""
+    points = tracked(path)
+    return PurePosixPath(path).stem if points is None else points.video
 
 
 def parents(path: str) -> tuple[str, ...]:
@@ -160,7 +170,8 @@ def own_tasks(
     """Return tasks of a user's own, each the first folder of its files, and the videos outside of any folder.
 
     ``sorted_out`` gives the videos and the annotations among the files of a task. Videos without annotation are kept.
-    An annotation without a video of its name is opened: it may be of many.
+    An annotation without a video of its name is opened: it may be of many. Of the files of DeepLabCut those count that
+    `points_chosen` says, and none is an annotation.
     """
     by_folder = by_task(files, lambda path: next(iter(parents(path)), ""))
     unassigned, _ = sorted_out(by_folder.pop("", []))
@@ -170,14 +181,17 @@ def own_tasks(
         if not any(path != table and stem(path) == stem(table) for path in paths):
             # Else it is of a video that is called so.
             paths = [path for path in paths if path != table]
+        paths, left_out = points_chosen(paths)
         videos, annotations = sorted_out(paths)
+        annotations = [path for path in annotations if tracked(path) is None]
         if videos and _TASK.fullmatch(task):
             names = {pairing_key(stem(path)) for path in videos}
             shared = [
                 path for path in annotations if pairing_key(stem(path)) not in names and annotates_many(root / path)
             ]
             own = [path for path in annotations if path not in shared]
-            tasks[task] = pair(videos, own, replace(options, unannotated="keep"), shared=shared)
+            found = pair(videos, own, replace(options, unannotated="keep"), shared=shared)
+            tasks[task] = replace(found, left_out=tuple(left_out))
         elif videos:
             tasks[task] = FoundTask(
                 problem=f"folder {task!r} cannot be a task id; expected letters, digits, '.', '_' and '-', "

@@ -162,6 +162,8 @@ def check_features(
             kept = found.count
             if video is None:
                 in_place_of_video(path, found)
+            if array.note:
+                findings.append(Finding("note", "features", array.note, task, below(path, root)))
             if doubt := doubted_times(found, settings):
                 findings.append(Finding("warning", "features", doubt, task, below(path, root)))
             if video is not None and video.duration_s is not None:
@@ -345,6 +347,8 @@ def _of_task(
     """Yield what concerns a task as a whole."""
     prefix, entry = f"{found.dataset}/{task}: ", found.tasks.get(task, FoundTask())
     usable = sum(video.usable for video in videos)
+    if entry.left_out:
+        yield Finding("note", "name", entry.points_told, task)
     for path, reason in entry.unusable:
         yield Finding("error", "name", reason, task, path)
     try:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rgwot.datasets import text
 from rgwot.datasets.annotations import Annotation, read_step_first, read_three_columns
 from rgwot.datasets.base import Options, VideoEntry
 from rgwot.datasets.crosstask import read_tasks
@@ -74,7 +75,9 @@ def outcome_of(case: dict[str, str]) -> tuple[str, list[str]]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["path"] for case in CASES])
-def test_outcome(case: dict[str, str]) -> None:
+def test_outcome(case: dict[str, str], caplog: pytest.LogCaptureFixture) -> None:
+    # What was said of an encoding before is not said again.
+    text._log_once.cache_clear()
     path = FIXTURES / case["path"]
     if case["outcome"] == "error":
         with pytest.raises(RgwotError) as caught:
@@ -91,6 +94,8 @@ def test_outcome(case: dict[str, str]) -> None:
             assert any(piece.strip('"').removesuffix(".0") in message for piece in pieces)
         return
     outcome, warnings = outcome_of(case)
+    if said := [line for line in caplog.messages if "Windows-1252" in line]:
+        outcome, warnings = f"{outcome}_warn", said
     assert outcome == case["outcome"]
     assert len(warnings) == (case["outcome"] == "ok_warn")
     assert all(str(path) in warning for warning in warnings)

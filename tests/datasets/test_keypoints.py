@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import pickle
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,13 +17,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from pydantic import ValidationError
+from videos import write_video
 
-from rgwot.config.configuration import ImportSettings
+from rgwot.config.configuration import ImportSettings, load_config
+from rgwot.datasets.arrays import feature_file
 from rgwot.datasets.feature_files import interpolated, open_points, relative
+from rgwot.datasets.finding import find
+from rgwot.datasets.manifest import write_manifest
+from rgwot.datasets.names import points_chosen, tracked
 from rgwot.features.importing import import_features
 from rgwot.features.index import check_stores
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
+from rgwot.study import datasets
+from rgwot.study.doctor import examine
+from rgwot.study.shipped import start_study
+from rgwot.study.study import Study
 from rgwot.timing import VideoInfo
 
 #: Two points over four frames; the second is lost in frames 1 and 2, and the first in frame 0.
@@ -52,7 +63,7 @@ def deeplabcut(animals: list[NDArray[np.float64]], names: list[str] | None = Non
 
 def read(path: Path, form: Any = "image") -> NDArray[Any]:
     source = open_points(path, form)
-    assert source.note == "" or "are interpolated" in source.note
+    assert source.note == "" or "are interpolated" in source.note or "2 animals" in source.note
     return source.read((slice(None), slice(None)))
 
 
@@ -184,3 +195,128 @@ def test_files_without_points_end_in_one_line(tmp_path: Path, name: str, text: s
         open_points(tmp_path / name, "image")
     assert str(caught.value).startswith(f"{tmp_path / name}: ")
     assert "\n" not in str(caught.value)
+
+
+NETWORK = "DLC_resnet50_teaJan1shuffle1_1000"
+POINTS = {"axes": "TC", "fps": 30, "keypoints": "image"}
+
+
+@pytest.fixture
+def analysed(tmp_path: Path) -> Path:
+    """A folder of three videos as DeepLabCut leaves it: tables of two kinds, raw and filtered, and pictures."""
+    task = tmp_path / "films/mice"
+    task.mkdir(parents=True)
+    for number in (1, 2, 3):
+        write_video(task / f"Trial{number}.mp4", 60)
+        write_video(task / f"Trial{number}{NETWORK}_labeled.mp4", 60)
+        points = np.cumsum(np.ones((60, 2, 2)), axis=0)
+        for filtered, moved in (("", points + 1000), ("_filtered", points)):
+            deeplabcut([moved]).to_csv(task / f"Trial{number}{NETWORK}{filtered}.csv")
+            (task / f"Trial{number}{NETWORK}{filtered}.h5").write_bytes(b"the same, in which names are pickled")
+        (task / f"Trial{number}{NETWORK}_meta.pickle").touch()
+    return tmp_path / "films"
+
+
+def content(root: Path, layout: str, imported: Any = None) -> dict[str, Any]:
+    return {"datasets": {"mine": {"layout": layout, "root": str(root)} | ({"imported": imported} if imported else {})}}
+
+
+LEFT_OUT = "{} files of DeepLabCut left out .*: like mice/Trial1DLC_resnet50_teaJan1shuffle1_1000"
+
+
+@pytest.mark.parametrize("layout", ["folder", "features"])
+def test_a_folder_of_deeplabcut(layout: str, analysed: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    # Tables that are not filtered and labelled videos; the layout of videos sees no .h5.
+    told = LEFT_OUT.format(12 if layout == "features" else 6)
+    if layout == "features":
+        for video in analysed.rglob("Trial?.mp4"):
+            video.unlink()
+    points = POINTS | ({"folder": str(analysed)} if layout == "folder" else {})
+    report = examine(content(analysed, layout, points), "mine")
+    assert [video.entry.video for video in report.videos] == ["Trial1", "Trial2", "Trial3"]
+    assert report.count("error") == report.count("warning") == 0
+    assert any(re.match(told, one.message) for one in report.findings)
+    study = Study(load_config(content(analysed, layout, points), "config.yaml"))
+    files = [Path(datasets.imported_file(study, "mine", "mice", f"Trial{number}")) for number in (1, 2, 3)]
+    assert [file.name for file in files] == [f"Trial{number}{NETWORK}_filtered.csv" for number in (1, 2, 3)]
+    assert read(files[0])[0].tolist() == [1, 1, 1, 1]
+    form = POINTS if layout == "features" else None
+    out = tmp_path / "manifest.csv", tmp_path / "annotations.csv"
+    write_manifest("mine", "mice", analysed, layout, {}, *out, "fail", form)
+    assert re.search(told, caplog.text)
+    assert pd.read_csv(out[0])["status"].tolist() == ["unscored"] * 3
+
+
+def test_videos_of_deeplabcut_need_no_tables(analysed: Path, tmp_path: Path) -> None:
+    assert start_study(tmp_path / "study", analysed) == {"mice": "3 videos"}
+    (analysed / "mice/Trial1.csv").write_text("start_s,end_s,label\n0,1,rear\n")
+    report = examine(content(analysed, "folder"), "mine", quick=True)
+    assert [video.status for video in report.videos] == ["ok", "unscored", "unscored"]
+    # An annotation of its own beside the points, too.
+    assert feature_file(analysed, "mice", "Trial1").name == f"Trial1{NETWORK}_filtered.csv"
+    for video in analysed.rglob("Trial?.mp4"):
+        video.unlink()
+    found = find("mine", "features", analysed).of("mice")
+    assert [one.annotation for one in found] == ["mice/Trial1.csv", None, None]
+
+
+def test_points_of_two_networks_are_not_chosen_among(analysed: Path) -> None:
+    other = NETWORK.replace("1000", "5000")
+    (analysed / f"mice/Trial1{NETWORK}.csv").rename(analysed / f"mice/Trial1{other}.csv")
+    with pytest.raises(RgwotError, match="mice/Trial1: features in .*_1000_filtered.csv and .*_5000.csv; expected one"):
+        feature_file(analysed, "mice", "Trial1")
+
+
+@pytest.mark.parametrize(
+    ("name", "video", "filtered", "derived"),
+    [
+        ("Trial1DLC_resnet50_teaJan1shuffle1_1000.csv", "Trial1", False, False),
+        ("a.bDLC_dlcrnetms5_xMar9shuffle1_100000_el_filtered.h5", "a.b", True, False),
+        ("aDLC_Resnet50_xJan1shuffle3_snapshot_200.h5", "a", False, False),
+        ("aDLC_resnet50_xJan1shuffle1_1000_el_filtered_id_labeled.mp4", "a", True, True),
+        ("aDLC_resnet50_xJan1shuffle1_1000_p60_labeled.mp4", "a", False, True),
+        ("aDLC_resnet50_xJan1shuffle1_1000_skeleton.csv", "a", False, True),
+        ("aDeepCut_resnet50_xJan1shuffle1_1030000.h5", "a", False, False),
+        (
+            "HCS17_part_000_superanimal_topviewmouse_hrnet_w32_fasterrcnn_resnet50_fpn_v2_.csv",
+            "HCS17_part_000",
+            False,
+            False,
+        ),
+        ("aDLC_snapshot-700000.csv", "a", False, False),
+    ],
+)
+def test_names_of_deeplabcut(name: str, video: str, filtered: bool, derived: bool) -> None:
+    found = tracked(f"mice/{name}")
+    assert found is not None
+    assert (found.video, found.filtered, found.derived) == (video, filtered, derived)
+
+
+@pytest.mark.parametrize("name", ["Trial1.csv", "DLC_day1.mp4", "myDLC_videos.mp4", "a_labeled.mp4", "b_filtered.csv"])
+def test_other_names_are_left_alone(name: str) -> None:
+    assert tracked(name) is None
+    assert points_chosen([name]) == ([name], [])
+
+
+def test_two_animals_are_told(tmp_path: Path) -> None:
+    deeplabcut([TRUE, TRUE + 100], ["one", "two"]).to_csv(tmp_path / "a.csv")
+    assert open_points(tmp_path / "a.csv", "image").note == (
+        "2 animals, whose points stand side by side in the order of the file"
+    )
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        group = file.create_group("df_with_missing")
+        group["block0_values"] = deeplabcut([TRUE, TRUE + 100], ["one", "two"]).to_numpy()
+        # pandas keeps the names of levels in a pickle.
+        group.attrs["non_index_axes"] = np.bytes_(pickle.dumps(["scorer", "individuals", "bodyparts", "coords"], 0))
+    assert "may be of several animals" in open_points(tmp_path / "a.h5", "body").note
+
+
+def test_tables_of_sleap(tmp_path: Path) -> None:
+    path, header = tmp_path / "a.csv", "track,frame_idx,instance.score,nose.x,nose.y,nose.score\n"
+    path.write_text(header + "".join(f"track_0,{at},0.9,{at},{2 * at},0.9\n" for at in range(3)))
+    assert read(path).tolist() == [[0, 0], [1, 2], [2, 4]]
+    # A row per animal and frame, and a frame without an animal, which would shift all that follow.
+    for frames in ((0, 1, 2, 0, 1, 2), (0, 0, 1, 1), (0, 1, 3)):
+        path.write_text(header + "".join(f"track_0,{at},0.9,{at},{2 * at},0.9\n" for at in frames))
+        with pytest.raises(RgwotError, match="frame_idx does not rise evenly, so rows are no frames with all animals"):
+            read(path)
