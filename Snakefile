@@ -11,15 +11,17 @@ from rgwot.study.shipped import SNAKEFILE
 
 min_version("9.14")
 
-# Before Snakemake reads it, so that what is wrong with the file is reported in one line.
-try:
-    if Path("config.yaml").exists():
-        read_file(Path("config.yaml"))
-except RgwotError as error:
-    raise SystemExit(f"rgwot: {error}")
+# A job on a cluster is told what the run read, so that it does not matter what becomes of the files. A module is given
+# its configuration.
+if workflow.is_main_process and not workflow.modifier.skip_configfile:
+    # As rgwot reads them, so that what is wrong with a file is reported in one line.
+    try:
+        for file in (*map(Path, workflow.configfiles), *filter(Path.exists, [Path("config.yaml")])):
+            read_file(file)
+    except RgwotError as error:
+        raise SystemExit(f"rgwot: {error}")
 
-
-configfile: "config.yaml"
+    configfile: "config.yaml"
 
 
 # One training at a time on a local GPU, without throttling a cluster to one.

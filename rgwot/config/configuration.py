@@ -174,7 +174,6 @@ class DatasetSettings(Block):
     root: str = Field(description="a key of `roots`, or a path")
     view: str | None = Field(
         None,
-        coerce_numbers_to_str=True,
         description="camera, where a take was filmed by several: number, or ego, back, top",
     )
     subset: str | None = Field(None, description="registered dataset whose files these are, for an id of your own")
@@ -220,6 +219,11 @@ class DatasetSettings(Block):
     settings: Annotated[Settings, PlainSerializer(_given)] = Field(
         Settings(), description="blocks of this file that differ for this dataset"
     )
+
+    @field_validator("view", mode="before")
+    @classmethod
+    def _numbered(cls, view: Any) -> Any:
+        return str(view) if type(view) is int else view
 
     @model_validator(mode="after")
     def _features_described(self) -> Self:
@@ -348,7 +352,9 @@ def load_config(content: Mapping[str, Any], where: str = "config.yaml") -> Confi
     """
     files = content.get("extensions", ())
     if not isinstance(files, list | tuple) or not all(isinstance(file, str) for file in files):
-        raise RgwotError(f"{where}: extensions: found {files!r}, expected a list of files, such as [mine.py]")
+        raise RgwotError(
+            f"{where}: extensions: found {files!r}, expected a list of files, such as [mine.py]; put it in quotes"
+        )
     # Before the rest is validated: they bring methods and settings.
     try:
         load_extensions(files)

@@ -191,7 +191,11 @@ def describe(error: ValidationError, model: type[BaseModel]) -> str:
     # A fault of a whole block names its key by itself.
     whole = first["type"] == "value_error" and isinstance(first["input"], Mapping)
     found = "" if whole or first["type"] in ("missing", "unknown") else f", found {first['input']!r}"
-    return f"{key}: {message}{found}"
+    # Without quotes, YAML takes some names for numbers, truth values or nothing.
+    quotes = (
+        "; put it in quotes" if first["type"] == "string_type" and not isinstance(first["input"], list | dict) else ""
+    )
+    return f"{key}: {message}{found}{quotes}"
 
 
 def keys_at(parents: list[Any], model: type[BaseModel]) -> list[str]:

@@ -19,6 +19,8 @@ from rgwot.timing import parse_rate
 
 _FEATURES = frozenset(OPENERS) - {".csv"}
 _SHOWN = 3
+#: For layouts of published videos, the download of features and the table that can be had without them.
+_WITHOUT_VIDEOS = {"egoprocel": "egoprocel_fact", "crosstask": "crosstask_features"}
 
 
 def layout_module(layout: str) -> Layout:
@@ -67,10 +69,16 @@ def find(dataset: str, layout: str, root: Path, options: Mapping[str, Any] | Non
     module = layout_module(layout)
     chosen = read_options(dataset, layout, options or {})
     if not root.is_dir():
-        raise RgwotError(
-            f"dataset {dataset!r}: no folder {root}; expected {module.EXPECTED}; "
-            "put the files there or set `roots` (or the dataset's `root`) in config.yaml"
-        )
+        remedy = "put the files there or set `roots` (or the dataset's `root`) in config.yaml"
+        if tasks_of(chosen.subset or dataset):
+            remedy += "; docs/datasets.md says where to get them"
+        instead = _WITHOUT_VIDEOS.get(match_name(layout, LAYOUTS, "layout"))
+        if instead and not chosen.features_alone:
+            remedy += (
+                f"; without videos, results/tables/{instead}.csv needs one download: rgwot fetch {instead}, then "
+                "--configfile workflow/published_features.yaml"
+            )
+        raise RgwotError(f"dataset {dataset!r}: no folder {root}; expected {module.EXPECTED}; {remedy}")
     return module.find(root, dataset, chosen)
 
 

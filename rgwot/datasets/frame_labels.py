@@ -110,18 +110,20 @@ def read_annotation(
     return replace(build_annotation(path, segments, notes, clock, overlap_is_normal=False), labelled_s=labelled_s)
 
 
+def mapping_file(folder: Path, options: Options) -> Path:
+    """Return the file with number and name of every step; RgwotError where there is none."""
+    for path in (folder / options.mapping, folder / "mapping" / options.mapping):
+        if path.is_file():
+            return path
+    raise RgwotError(f"{folder / options.mapping}: no such file, nor in the folder mapping; expected number and name")
+
+
 def read_label_numbers(folder: Path, options: Options) -> dict[str, int | None]:
     """Return the step of every name, from 1, None for the background: the names of the entry, and number -1.
 
     Several names may share a number. Raises RgwotError if a line has another form or a name of the entry is not there.
     """
-    path = next(
-        (one for one in (folder / options.mapping, folder / "mapping" / options.mapping) if one.is_file()), None
-    )
-    if path is None:
-        raise RgwotError(
-            f"{folder / options.mapping}: no such file, nor in the folder mapping; expected number and name"
-        )
+    path = mapping_file(folder, options)
     steps: dict[str, int | None] = {}
     for line in filled_lines(path):
         match = re.fullmatch(r"(-1|[0-9]{1,9})\s+(\S.*)", line.text.strip())

@@ -126,7 +126,7 @@ def compare_groups(
     Raises
     ------
     RgwotError
-        For fewer than two groups among the videos, or a name that is no video.
+        For fewer than two groups among the videos, a group of one video, or a name that is no video.
     """
     of_video = _checked(groups, {one.video for one in recordings})
     grouped = [one for one in recordings if one.video in of_video]
@@ -137,6 +137,11 @@ def compare_groups(
         raise RgwotError(
             f"groups: found {' and '.join(map(repr, names)) or 'none'} among {len(recordings)} videos, "
             f"expected two groups or more{f'; video {without[0]!r} has none' if without else ''}"
+        )
+    if alone := next((video for video, name in of_video.items() if labels.count(name) == 1), None):
+        raise RgwotError(
+            f"groups: {of_video[alone]!r} has one video, {alone!r}; expected two or more in every group; leave its "
+            "group empty, or put it into another"
         )
     if without:
         _LOG.warning("in no group: %s", ", ".join(without))

@@ -81,6 +81,10 @@ def _run_names(where: str, run: str, entry: Any) -> RunNames:
         if not isinstance(step, int) or isinstance(step, bool) or step < 1:
             raise RgwotError(f"{where}: found key step {step!r}, expected a whole number from 1")
         names[step] = _name(f"{where}: key step {step}", name)
+    if not isinstance(entry["result"], str | int) or isinstance(entry["result"], bool):
+        raise RgwotError(
+            f"{where}: result: found {entry['result']!r}, expected 12 letters and digits; put it in quotes"
+        )
     return RunNames(str(entry["result"]), names)
 
 

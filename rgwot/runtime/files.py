@@ -331,15 +331,39 @@ def typed(
     return frame
 
 
+#: A plain whole number that stands for itself: no 007, 0x1f, 1_000 or 12:30:00.
+_WHOLE = re.compile(r"0|-?[1-9][0-9]*")
+
+
+class _Refused(yaml.MarkedYAMLError):
+    """What is valid YAML, but does not say what whoever wrote it meant."""
+
+
 class _Loader(yaml.SafeLoader):
-    """YAML's safe loader, which refuses a key that occurs twice in a mapping instead of forgetting the first."""
+    """YAML's safe loader, which refuses what it would change without a word.
+
+    That is a key that occurs twice in a mapping, of which the first would be forgotten, and a word without quotes that
+    would become another number or a date, and so the name of something else.
+    """
+
+    def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
+        node = super().compose_scalar_node(anchor)
+        kind, text = node.tag.rpartition(":")[2], node.value
+        other = kind == "timestamp" or (kind == "int" and not _WHOLE.fullmatch(text)) or kind == "value"
+        if node.style is None and (other or (kind == "float" and re.search("[:_]", text))):
+            problem = f"found {text}, for which YAML puts another value; put it in quotes"
+            raise _Refused(problem=problem, problem_mark=node.start_mark)
+        return node
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
         seen = set()
         for key, _ in node.value:
-            if (name := (key.tag, str(key.value))) in seen:
-                raise yaml.MarkedYAMLError(problem=f"the key {name[1]!r} occurs twice", problem_mark=key.start_mark)
+            plain = isinstance(key, yaml.ScalarNode) and not key.tag.endswith(":merge")
+            # As Python compares keys: 1, 1.0 and true are one.
+            if (name := self.construct_object(key) if plain else str(key.value)) in seen:
+                problem = f"the key {str(key.value)!r} occurs twice; leave one"
+                raise _Refused(problem=problem, problem_mark=key.start_mark)
             seen.add(name)
         return node
 
@@ -347,7 +371,8 @@ class _Loader(yaml.SafeLoader):
 def read_yaml(path: str | os.PathLike[str]) -> Any:
     """Read a YAML file, or a JSON file by its suffix; return None if it is empty.
 
-    Raises RgwotError if it cannot be read, is not YAML in UTF-8, or has a key twice.
+    Raises RgwotError if it cannot be read, is not YAML in UTF-8, has a key twice, or a word without quotes that YAML
+    takes for another: ``001`` is 1, ``12:30:00`` is 45000, and ``2024-01-02`` is a date.
     """
     kind = "JSON" if Path(path).suffix == ".json" else "YAML"
     try:
@@ -361,6 +386,7 @@ def read_yaml(path: str | os.PathLike[str]) -> Any:
         mark = getattr(error, "problem_mark", None)
         line = f"line {mark.line + 1}: " if mark else ""
         problem = " ".join(str(getattr(error, "problem", None) or error).split())
-        raise RgwotError(f"{path}: {line}not valid YAML ({problem}); correct it") from None
+        told = problem if isinstance(error, _Refused) else f"not valid YAML ({problem}); correct it"
+        raise RgwotError(f"{path}: {line}{told}") from None
     except (ValueError, OverflowError, RecursionError) as error:
         raise RgwotError(f"{path}: not valid {kind} ({' '.join(str(error).split())}); correct it") from None

@@ -13,7 +13,7 @@ from typing import Any
 
 from rgwot import paths
 from rgwot.config.configuration import ImportedFeatures, SynthSettings
-from rgwot.datasets import registry
+from rgwot.datasets import frame_labels, registry
 from rgwot.datasets.annotations import steps_of
 from rgwot.datasets.arrays import feature_file, holding_file
 from rgwot.datasets.base import Found, VideoEntry
@@ -147,7 +147,7 @@ def files(study: Study, dataset: str, task: str) -> list[str]:
         return [str(root)]
     inside = [path for entry in entries if entry for path in (entry.path, entry.annotation) if path]
     paths = [plain_path(str(holding_file(root / path))) for path in inside]
-    return list(dict.fromkeys([*paths, *_rates(study, dataset)]))
+    return list(dict.fromkeys([*paths, *_rates(study, dataset), *_mapping(study, dataset, task)]))
 
 
 def imported(study: Study, dataset: str) -> ImportedFeatures:
@@ -272,6 +272,18 @@ def _rates(study: Study, dataset: str) -> list[str]:
     """Return the table with the rates of the videos of a dataset, if it has one."""
     settings = study.config.dataset(dataset).imported
     return [settings.rates] if settings is not None and settings.rates is not None else []
+
+
+def _mapping(study: Study, dataset: str, task: str) -> list[str]:
+    """Return the file with the names of steps that the annotations of a task refer to, in the layout that has one."""
+    entry, root = study.config.dataset(dataset), study.config.root_of(dataset)
+    annotation = next(
+        (found.annotation for found in videos(study, dataset, task).values() if found and found.annotation), None
+    )
+    if annotation is None or layout_module(entry.layout) is not frame_labels:
+        return []
+    options = read_options(dataset, entry.layout, entry.options())
+    return [plain_path(str(frame_labels.mapping_file((root / annotation).parents[1], options)))]
 
 
 def stamp_of(study: Study, dataset: str, task: str, chosen: Sequence[str]) -> str:

@@ -21,6 +21,7 @@ from rgwot.evaluation import EvaluationSettings
 from rgwot.features.settings import FeatureSettings, extractor, missing_checkpoint
 from rgwot.keysteps.settings import ANNOTATED, resolved_K
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.provenance import stamp
 from rgwot.study.datasets import (
     MIN_VIDEOS,
     annotated_steps,
@@ -30,6 +31,7 @@ from rgwot.study.datasets import (
     import_settings,
     plain_path,
     reading,
+    stamp_of,
     videos,
 )
 from rgwot.study.shipped import DEFAULTS
@@ -282,6 +284,16 @@ def graph_there(dataset: str, task: str) -> list[str]:
 def extraction_files(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> list[str]:
     """Return the files that the features of videos are made from: the videos, and a checkpoint of one's own."""
     return footage_of(study, dataset, task, chosen) + weights_file(study, dataset)
+
+
+def extraction_stamp(study: Study, dataset: str, task: str, chosen: Sequence[str]) -> str:
+    """Return the `stamp` of the files that features of videos are made from, empty where jobs write all of them."""
+    weights = weights_file(study, dataset)
+    return (
+        stamp([*footage_of(study, dataset, task, chosen), *weights])
+        if weights
+        else stamp_of(study, dataset, task, chosen)
+    )
 
 
 def weights_file(study: Study, dataset: str) -> list[str]:

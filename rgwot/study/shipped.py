@@ -101,3 +101,14 @@ def snakemake_command(arguments: Sequence[str]) -> list[str]:
     if given.workflow_profile is None and not Path("profiles/default").is_dir():
         own += ["--workflow-profile", str(PROFILE)]
     return [sys.executable, "-m", "snakemake", *own, *arguments]
+
+
+def executor(name: str) -> str:
+    """Return the name of an executor, for a profile; end the command with one line if its package is not installed."""
+    package = f"snakemake-executor-plugin-{name}"
+    if find_spec(package.replace("-", "_")) is None:
+        raise SystemExit(
+            f"rgwot: executor {name}: the package {package} is not installed; pip install 'rgwot[cluster]', or leave "
+            "out --profile to run on this machine"
+        )
+    return name

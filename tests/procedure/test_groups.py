@@ -143,6 +143,8 @@ def test_the_table() -> None:
     assert pairs == [["", ""], ["a", "b"], ["a", "c"], ["b", "c"]]
     with pytest.raises(RgwotError, match="found 'a' among 18 videos, expected two groups or more; video 'a1' has none"):
         compare_groups(videos, [], {"a0": "a", "b0": ""})
+    with pytest.raises(RgwotError, match="groups: 'c' has one video, 'c0'; expected two or more in every group"):
+        compare_groups(videos, [], {**groups, "c0": "c"})
 
 
 def test_no_group_that_was_given_is_lost_without_a_word(caplog: pytest.LogCaptureFixture) -> None:

@@ -7,9 +7,9 @@ from rgwot.config.experiments import family_of
 from rgwot.config.methods import EMBEDDING_KINDS, method_pattern
 from rgwot.reporting import targets
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.provenance import note_revision
+from rgwot.runtime.provenance import note_revision, stamp
 from rgwot.study import datasets, jobs, pages
-from rgwot.study.study import Study
+from rgwot.study.study import CONFIGURATIONS, Study, configuration_of_the_run
 
 
 report: "../report/workflow.rst"
@@ -28,7 +28,17 @@ def one_line_errors(function):
     return run
 
 
+# A job on a cluster reads the files of the configuration again, which somebody may have edited since the run began.
+began_with = one_line_errors(configuration_of_the_run)(config, not workflow.is_main_process)
+config.clear()
+config.update(began_with)
 STUDY = one_line_errors(Study.of)(config)
+
+
+envvars:
+    CONFIGURATIONS,
+
+
 # Tables and figures are checked whatever is asked for.
 one_line_errors(targets.targets)(STUDY)
 
@@ -96,6 +106,18 @@ def page_files(wildcards):
     return pages.page_files(STUDY, w.dataset, w.task)
 
 
+def graph_there(wildcards):
+    """The true task graph of a task, if there is one."""
+    return jobs.graph_there(wildcards.dataset, wildcards.task)
+
+
+@one_line_errors
+def groups_file(wildcards):
+    """The table with the groups of a task."""
+    w = wildcards
+    return datasets.groups_file(STUDY, w.dataset, w.task, w.column)
+
+
 def of_task(function):
     """An input or params function: what a function of `rgwot.study` returns for the task."""
     return one_line_errors(lambda wildcards: function(STUDY, wildcards.dataset, wildcards.task))
@@ -130,6 +152,12 @@ def each(wrap, **functions):
 def result(*names):
     """Files of a result, a task or a method, named as in `rgwot.paths`; by default all those of a result."""
     return {name: getattr(paths, name.upper()) for name in names or [Path(file).stem for file in paths.KEYSTEPS]}
+
+
+def compared_files(wildcards):
+    """The files behind a comparison of groups: key steps, names of theirs if there are any, and the table of groups."""
+    files = {name: path.format(**wildcards) for name, path in result("segments", "deviations").items()}
+    return {**files, "names": of_task(pages.names_there)(wildcards), "videos": groups_file(wildcards)}
 
 
 def listed(path, caption, labels):
@@ -175,6 +203,14 @@ def settings_of(stage):
         return jobs.tracked_settings(STUDY, stage, w.dataset, w.task, w.get("method", "none"), w.get("decoder"))
 
     return settings
+
+
+def stamped(*functions):
+    """A params function: the `stamp` of files that people edit, as input functions return them.
+
+    Without it, one that is edited while a job reads it, or replaced by an older one, would leave results as they are.
+    """
+    return lambda wildcards: stamp(file for function in functions for file in function(wildcards))
 
 
 def untracked(value):

@@ -4,7 +4,7 @@
 rule evaluate:
     input:
         **result("segments", "procedure", "deviations", "diagnostics", "manifest"),
-        graph=lambda w: jobs.graph_there(w.dataset, w.task),
+        graph=graph_there,
         annotations=of_result(jobs.scoring),
     output:
         paths.SCORES,
@@ -17,6 +17,7 @@ rule evaluate:
     params:
         settings=settings_of("evaluate"),
         key_steps=of_task(datasets.known_K),
+        sources=stamped(graph_there),
     message:
         "evaluate: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:

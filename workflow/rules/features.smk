@@ -38,7 +38,7 @@ rule extract:
     resources:
         **doubled(mem_mb=2500, runtime=120, gpu=GPUS),
     params:
-        **each(batch, videos=datasets.video_paths, sources=datasets.stamp_of),
+        **each(batch, videos=datasets.video_paths, sources=jobs.extraction_stamp),
         settings=of_task(jobs.feature_settings),
     message:
         "extract: {wildcards.dataset}/{wildcards.task}, batch {wildcards.part}"
@@ -55,7 +55,7 @@ use rule extract as extract_video with:
     log:
         "results/logs/extract_video/{dataset}/{task}/{video}.log",
     params:
-        **each(lone, videos=datasets.video_paths, sources=datasets.stamp_of),
+        **each(lone, videos=datasets.video_paths, sources=jobs.extraction_stamp),
     message:
         "extract: {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
 

@@ -18,6 +18,8 @@ rule segment_bars:
         "../../envs/evaluate.yaml"
     resources:
         **doubled(mem_mb=2000, runtime=30),
+    params:
+        sources=stamped(of_task(pages.names_there)),
     message:
         "figure: key steps over time, {wildcards.dataset}/{wildcards.task}"
     script:
@@ -26,9 +28,7 @@ rule segment_bars:
 
 rule compare_groups:
     input:
-        **result("segments", "deviations"),
-        names=of_task(pages.names_there),
-        videos=one_line_errors(lambda w: datasets.groups_file(STUDY, w.dataset, w.task, w.column)),
+        unpack(compared_files),
     output:
         table=listed(paths.GROUPS, "groups", group_labels("table")),
         vector=listed(paths.beside(paths.GROUPS, ".pdf"), "groups", group_labels("vector")),
@@ -40,6 +40,8 @@ rule compare_groups:
         "../../envs/evaluate.yaml"
     resources:
         **doubled(mem_mb=2000, runtime=30),
+    params:
+        sources=stamped(of_task(pages.names_there), lambda w: [groups_file(w)]),
     message:
         "groups: {wildcards.column} in {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}"
     script:
