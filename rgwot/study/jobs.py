@@ -281,6 +281,11 @@ def graph_there(dataset: str, task: str) -> list[str]:
     return [str(path)] if path.exists() else []
 
 
+def graph_stamp(study: Study, dataset: str, task: str) -> str:
+    """Return the `stamp` of that file: one edited while a job reads it makes the scores outdated."""
+    return stamp(graph_there(dataset, task))
+
+
 def extraction_files(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> list[str]:
     """Return the files that the features of videos are made from: the videos, and a checkpoint of one's own."""
     return footage_of(study, dataset, task, chosen) + weights_file(study, dataset)

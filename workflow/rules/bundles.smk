@@ -3,9 +3,8 @@
 
 rule bundle:
     input:
+        unpack(bundled_files),
         **result("segments", "procedure", "diagnostics", "index", "embeddings"),
-        model=bundled_model,
-        names=of_task(pages.names_there),
         annotations=of_result(jobs.teaching),
     output:
         paths.BUNDLE,
@@ -17,7 +16,7 @@ rule bundle:
         **doubled(mem_mb=4000, runtime=60),
     params:
         settings=settings_of("bundle"),
-        sources=stamped(of_task(pages.names_there)),
+        sources=of_task(pages.names_stamp),
     message:
         "bundle: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:

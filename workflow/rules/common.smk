@@ -91,11 +91,12 @@ def training_files(wildcards):
 
 
 @one_line_errors
-def bundled_model(wildcards):
-    """The model that goes into a bundle, of a method that has one; decoders without a rule for videos are refused."""
+def bundled_files(wildcards):
+    """What goes into a bundle where it is there: a model, names. Decoders without a rule for videos are refused."""
     w = wildcards
     jobs.check_rule(w.decoder)
-    return paths.MODEL.format(**w) if family_of(w.method).trained else []
+    model = paths.MODEL.format(**w) if family_of(w.method).trained else []
+    return {"model": model, "names": pages.names_there(STUDY, w.dataset, w.task)}
 
 
 @one_line_errors
@@ -104,11 +105,6 @@ def page_files(wildcards):
     w = wildcards
     PAGES[paths.PAGE.format(**w)] = w
     return pages.page_files(STUDY, w.dataset, w.task)
-
-
-def graph_there(wildcards):
-    """The true task graph of a task, if there is one."""
-    return jobs.graph_there(wildcards.dataset, wildcards.task)
 
 
 @one_line_errors
@@ -160,6 +156,17 @@ def compared_files(wildcards):
     return {**files, "names": of_task(pages.names_there)(wildcards), "videos": groups_file(wildcards)}
 
 
+def compared_stamp(wildcards):
+    """The `stamp` of those of them that people edit."""
+    files = compared_files(wildcards)
+    return stamp([*files["names"], files["videos"]])
+
+
+def forms(path, caption, labels):
+    """A figure as vector, which a report of Snakemake lists, and as picture."""
+    return {"vector": listed(path, caption, labels), "picture": paths.beside(path, ".png")}
+
+
 def listed(path, caption, labels):
     """A result that a report of Snakemake shows, with a caption of workflow/report."""
     return report(path, f"../report/{caption}.rst", category=CATEGORIES[caption], labels=labels)
@@ -203,14 +210,6 @@ def settings_of(stage):
         return jobs.tracked_settings(STUDY, stage, w.dataset, w.task, w.get("method", "none"), w.get("decoder"))
 
     return settings
-
-
-def stamped(*functions):
-    """A params function: the `stamp` of files that people edit, as input functions return them.
-
-    Without it, one that is edited while a job reads it, or replaced by an older one, would leave results as they are.
-    """
-    return lambda wildcards: stamp(file for function in functions for file in function(wildcards))
 
 
 def untracked(value):

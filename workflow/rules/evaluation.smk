@@ -4,7 +4,7 @@
 rule evaluate:
     input:
         **result("segments", "procedure", "deviations", "diagnostics", "manifest"),
-        graph=graph_there,
+        graph=lambda w: jobs.graph_there(w.dataset, w.task),
         annotations=of_result(jobs.scoring),
     output:
         paths.SCORES,
@@ -15,9 +15,8 @@ rule evaluate:
     resources:
         **doubled(mem_mb=2000, runtime=30),
     params:
+        **each(of_task, key_steps=datasets.known_K, sources=jobs.graph_stamp),
         settings=settings_of("evaluate"),
-        key_steps=of_task(datasets.known_K),
-        sources=stamped(graph_there),
     message:
         "evaluate: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:

@@ -4,13 +4,11 @@ SEEDED = labels("dataset", "task", "seed")
 
 rule segment_bars:
     input:
-        manifest=paths.MANIFEST,
-        annotations=paths.ANNOTATIONS,
+        **result("manifest", "annotations"),
         segments=one_line_errors(lambda w: pages.bars(STUDY, w.dataset, w.task, int(w.seed))),
         names=of_task(pages.names_there),
     output:
-        vector=listed(paths.SEGMENT_BARS, "segments", SEEDED),
-        picture=paths.beside(paths.SEGMENT_BARS, ".png"),
+        **forms(paths.SEGMENT_BARS, "segments", SEEDED),
     log:
         "results/logs/segment_bars/{dataset}/{task}/seed{seed}.log",
     localrule: True
@@ -19,7 +17,7 @@ rule segment_bars:
     resources:
         **doubled(mem_mb=2000, runtime=30),
     params:
-        sources=stamped(of_task(pages.names_there)),
+        sources=of_task(pages.names_stamp),
     message:
         "figure: key steps over time, {wildcards.dataset}/{wildcards.task}"
     script:
@@ -30,9 +28,8 @@ rule compare_groups:
     input:
         unpack(compared_files),
     output:
+        **forms(paths.beside(paths.GROUPS, ".pdf"), "groups", group_labels("vector")),
         table=listed(paths.GROUPS, "groups", group_labels("table")),
-        vector=listed(paths.beside(paths.GROUPS, ".pdf"), "groups", group_labels("vector")),
-        picture=paths.beside(paths.GROUPS, ".png"),
     log:
         "results/logs/compare_groups/{column}/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     localrule: True
@@ -41,7 +38,7 @@ rule compare_groups:
     resources:
         **doubled(mem_mb=2000, runtime=30),
     params:
-        sources=stamped(of_task(pages.names_there), lambda w: [groups_file(w)]),
+        sources=compared_stamp,
     message:
         "groups: {wildcards.column} in {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}"
     script:
