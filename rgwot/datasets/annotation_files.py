@@ -189,6 +189,10 @@ def _rows(path: Path, hints: Hints) -> list[SegmentRow]:
             f"{ANNOTATION_READERS[name].description}; export it again"
         ) from error  # fmt: skip
     for row in rows:
+        if row.video in ("", ".."):
+            raise DataFault(
+                "media", path, row.where, "the link to its video names no file; expected one; link it again"
+            )
         if not (math.isfinite(row.start_s) and math.isfinite(row.end_s) and 0 <= row.start_s <= row.end_s):
             raise DataFault(
                 "time_order", path, row.where,

@@ -149,9 +149,9 @@ def read_seconds(path: Path, where: str, text: str) -> float:
 
 
 def media_stem(path: str) -> str:
-    r"""Return the stem of a media file, whichever system its path is of.
+    r"""Return the stem of a media file, whichever system its path is of; only the name counts, no link is followed.
 
-    >>> media_stem("C:\\films\\a b.mp4"), media_stem("films/a b.mp4")
+    >>> media_stem("C:\\films\\a b.mp4"), media_stem("../films/a b.mp4")
     ('a b', 'a b')
     """
     return PureWindowsPath(path).stem
@@ -178,7 +178,10 @@ def read_elan(path: Path, hints: Hints) -> Iterator[SegmentRow]:
         # It complains of every version but three, and reads them.
         warnings.simplefilter("ignore")
         document = pympi.Eaf(str(path))
-    media = [media_stem(one["MEDIA_URL"]) for one in document.get_linked_files()]
+    linked = document.get_linked_files()
+    media = [media_stem(one["MEDIA_URL"]) for one in linked]
+    if linked:
+        _check_offset(path, "its first medium", linked[0].get("TIME_ORIGIN"), "ms")
     # Those that only refer to annotations of another tier have no times.
     tier = hints.chosen(path, [name for name, (aligned, *_) in document.tiers.items() if aligned] or document.tiers)
     for start, end, value in document.get_annotation_data_for_tier(tier):
@@ -245,8 +248,9 @@ class StateEvent(NamedTuple):
 
 
 def is_boris(head: str) -> bool:
-    """Return whether a file begins as a project, packed or not, or as an exported table."""
-    return head.startswith("\x1f") or head.lstrip().startswith("{") or ("Behavior" in head and MANY in head)
+    """Return whether a file begins as a project, packed or not, or as an exported table, also of the oldest form."""
+    table = "Behavior" in head and (MANY in head or "Media file path" in head)
+    return head.startswith("\x1f") or head.lstrip().startswith("{") or table
 
 
 def read_boris(path: Path, hints: Hints) -> Iterator[SegmentRow]:
@@ -269,7 +273,9 @@ def read_project(path: Path, hints: Hints) -> Iterator[SegmentRow]:
             raise DataFault(
                 "media", path, where, f"{len(media)} media files one after the other; expected one; code each by itself"
             )
-        _check_offset(path, where, observation.get("time offset"))
+        offsets = (observation.get("media_info") or {}).get("offset") or {}
+        for offset in (observation.get("time offset"), offsets.get("1")):
+            _check_offset(path, where, offset)
         video = media_stem(media[0]) if media else text_of(name)
         if (other := videos.setdefault(video, name)) != name:
             raise DataFault(
@@ -324,19 +330,27 @@ def _of_videos(path: Path) -> Iterator[tuple[str, dict[str, str], str]]:
 
     Before version 8 a tabular one begins with lines about its only observation.
     """
-    videos: dict[str, str] = {}
-    for where, row in records(path, "Behavior"):
-        media = row.get("Media file name") or row.get("Media file path") or row.get("Media file") or "NA"
-        name = row.get("Observation id", path.stem)
-        video = videos.setdefault(name, name if media == "NA" else media_stem(media))
-        if media != "NA" and media_stem(media) != video:
-            found = f"{video!r} and {media_stem(media)!r} one after the other in observation {name!r}"
+    table, videos = list(records(path, "Behavior")), dict[str, str]()
+    for where, row in table:
+        name, media = row.get("Observation id", path.stem), _media(row)
+        if media and videos.setdefault(name, media) != media:
+            found = f"{videos[name]!r} and {media!r} one after the other in observation {name!r}"
             raise DataFault("media", path, where, f"{found}; expected one media file; code each by itself")
+    for where, row in table:
         _check_offset(path, where, row.get("Time offset (s)"))
-        yield where, row, video
+        name = row.get("Observation id", path.stem)
+        yield where, row, videos.get(name, name)
 
 
-def _check_offset(path: Path, where: str, offset: str | float | None) -> None:
-    """Refuse an observation whose clock does not begin with its video."""
+def _media(row: dict[str, str]) -> str:
+    """Return the stem of the media file of a row, empty where BORIS had none or did not find it."""
+    media = row.get("Media file name") or row.get("Media file path") or row.get("Media file") or "NA"
+    return "" if media.lower() in ("na", "not found") else media_stem(media)
+
+
+def _check_offset(path: Path, where: str, offset: str | float | None, unit: str = "s") -> None:
+    """Refuse annotations whose clock does not begin with their video."""
     if offset not in (None, "", "NA") and float(offset):
-        raise DataFault("time", path, where, f"time offset {offset} s; expected 0, times that begin with the video")
+        raise DataFault(
+            "time", path, where, f"time offset {offset} {unit}; expected 0, times that begin with the video"
+        )

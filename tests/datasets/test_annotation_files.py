@@ -216,9 +216,48 @@ def test_observations_whose_clock_is_not_that_of_the_video(tmp_path: Path) -> No
     shifted["observations"]["monday 1"]["time offset"] = 5.0
     (tmp_path / "a.boris").write_text(json.dumps(shifted))
     (tmp_path / "a.tsv").write_text(aggregated().replace("cup of tea.mp4\t0\t4", "cup of tea.mp4\t5\t4"))
-    for name in ("a.boris", "a.tsv"):
+    shifted = project(*EVENTS)
+    shifted["observations"]["monday 1"]["media_info"]["offset"]["1"] = 5
+    (tmp_path / "b.boris").write_text(json.dumps(shifted))
+    for name in ("a.boris", "a.tsv", "b.boris"):
         with pytest.raises(RgwotError, match=r"time offset 5(.0)? s; expected 0"):
             rows(tmp_path / name)
+
+
+def test_elan_whose_clock_is_not_that_of_the_video(tmp_path: Path) -> None:
+    path = elan(tmp_path / "a.eaf", {"steps": STEPS})
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("<MEDIA_DESCRIPTOR ", '<MEDIA_DESCRIPTOR TIME_ORIGIN="0" '), encoding="utf-8")
+    assert len(rows(path)) == 2
+    path.write_text(text.replace("<MEDIA_DESCRIPTOR ", '<MEDIA_DESCRIPTOR TIME_ORIGIN="1000" '), encoding="utf-8")
+    with pytest.raises(RgwotError, match="time offset 1000 ms; expected 0, times that begin with the video"):
+        rows(path)
+
+
+def test_links_are_only_names(tmp_path: Path) -> None:
+    (found, *_) = rows(elan(tmp_path / "a.eaf", {"steps": STEPS}, media="../../films/cup of tea.mp4"))
+    assert found[0] == "cup of tea"
+    (tmp_path / "b.boris").write_text(json.dumps(project(*EVENTS, files=["../.."])))
+    for path in (elan(tmp_path / "a.eaf", {"steps": STEPS}, media="films/.."), tmp_path / "b.boris"):
+        with pytest.raises(RgwotError, match="the link to its video names no file"):
+            rows(path)
+
+
+def test_boris_tables_without_a_media_file_in_a_row(tmp_path: Path) -> None:
+    # BORIS has "not found" where an event is at 0 s.
+    events = [[0, *EVENTS[0][1:]], *EVENTS[1:]]
+    (tmp_path / "a.tsv").write_text(tabular(events).replace("films/cup of tea.mp4\t15", "not found\t15"))
+    assert rows(tmp_path / "a.tsv") == [["cup of tea", 0.0, 2.0, "pour"], *SEGMENTS[1:]]
+    (tmp_path / "b.tsv").write_text(aggregated().replace("films/cup of tea.mp4\t15", "not found\t15"))
+    assert rows(tmp_path / "b.tsv") == [["monday 1", *row[1:]] for row in SEGMENTS]
+
+
+def test_boris_events_of_the_oldest_form(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(
+        "Time,Media file path,FPS,Subject,Behavior,Status\n0.5,films/v.mp4,30,,rear,START\n2,films/v.mp4,30,,rear,STOP"
+    )
+    assert rows(path) == [["v", 0.5, 2.0, "rear"]]
 
 
 def test_mstcn(tmp_path: Path) -> None:

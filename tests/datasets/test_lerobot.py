@@ -321,6 +321,21 @@ def test_the_present_form(root: Path, tmp_path: Path) -> None:
     assert [row["content"] for row in rows] == ["tidy up", "background", "reach", "background", "grasp"]
 
 
+def test_frames_and_videos_are_in_files_of_their_own_numbers(root: Path, tmp_path: Path) -> None:
+    # One table for all, two videos: the numbers of one are not those of the other.
+    import_episodes(root, tmp_path / "out")
+    export("lerobot", results(tmp_path / "out"), tmp_path / "made")
+    copied_over(root, tmp_path / "made")
+    first, second = sorted((root / "data").rglob("*.parquet"))
+    pd.concat([pd.read_parquet(one) for one in (first, second)]).to_parquet(first, index=False)
+    second.unlink()
+    table = root / "meta/episodes/chunk-000/file-000.parquet"
+    pd.read_parquet(table).assign(**{"data/file_index": 0}).to_parquet(table)
+    import_episodes(root, tmp_path / "again")
+    assert numbers(tmp_path / "again/pick_up_cup/episode_000002.mp4") == list(range(50))
+    subtasks_read(tmp_path / "again")
+
+
 def test_what_cannot_be_meant_ends_in_one_line(root: Path, tmp_path: Path) -> None:
     def refused(clue: str, **told: Any) -> None:
         with pytest.raises(RgwotError, match=clue) as caught:
