@@ -323,7 +323,7 @@ def measure(seen: Seen, method: str, n: int, draw: int) -> dict[str, float]:
         f1 = score(MACRO, truths, predictions, seen.K, clusters, "without").f1
     else:
         f1 = score_named(MACRO, truths, predictions, seen.K, "without").f1
-    background = background_detection(truths, predictions, said=True).f1
+    background = background_detection(truths, predictions, says_background=True).f1
     return {"f1": 100 * f1, "background_f1": 100 * background, "cpu_s": taken}
 
 

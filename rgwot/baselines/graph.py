@@ -88,11 +88,11 @@ def unity_graph(videos: Sequence[NDArray[np.float32]], neighbours: int) -> Unity
     starts = np.concatenate([[0], np.cumsum([len(video) for video in videos])])
     rows, columns, scores = [], [], []
     for number, video in enumerate(videos):
-        own = np.arange(starts[number], starts[number + 1])
+        samples = np.arange(starts[number], starts[number + 1])
         elsewhere = np.concatenate([np.arange(starts[number]), np.arange(starts[number + 1], len(x))])
         nearest, score = most_similar(video, x[elsewhere], neighbours)
-        rows += [own[:-1], np.repeat(own, nearest.shape[1])]
-        columns += [own[1:], elsewhere[nearest].ravel()]
+        rows += [samples[:-1], np.repeat(samples, nearest.shape[1])]
+        columns += [samples[1:], elsewhere[nearest].ravel()]
         scores.append(score)
     row, column = np.concatenate(rows), np.concatenate(columns)
     both = (np.concatenate([row, column]), np.concatenate([column, row]))
@@ -191,12 +191,14 @@ def fit_graph(stores: Sequence[VideoFeatures], seed: int, settings: GraphSetting
     log.info("graph of %d clips of %d videos, %d edges", len(known), len(clips), graph.edges.nnz // 2)
     limit = np.quantile(graph.similarity, settings.background) if settings.background else -np.inf
     ends = np.cumsum([len(video.features) for video in clips.values()])
-    own = {name: slice(end - len(video.features), end) for (name, video), end in zip(clips.items(), ends, strict=True)}
+    rows_of = {
+        name: slice(end - len(video.features), end) for (name, video), end in zip(clips.items(), ends, strict=True)
+    }
 
     def embed(store: VideoFeatures) -> Embedded:
         if store.video not in clips:
             return beside(store)
-        rows = own[store.video]
+        rows = rows_of[store.video]
         return _of_samples(clips[store.video], nodes[rows], graph.similarity[rows], limit, settings)
 
     learned = {"clips": known, "nodes": nodes, "limit": np.asarray(limit)}

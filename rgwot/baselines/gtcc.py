@@ -231,7 +231,10 @@ def align_gtcc(batch: PairBatch, settings: GtccSettings) -> Tensor:
 
 def draw(n: int, generators: list[np.random.Generator], device: torch.device) -> Draw:
     """Draw anchors and the side of their windows for videos of n frames, one per generator."""
-    drawn = [(np.sort(one.choice(n, size=min(ANCHORS, n), replace=False)), bool(one.integers(2))) for one in generators]
+    drawn = [
+        (np.sort(generator.choice(n, size=min(ANCHORS, n), replace=False)), bool(generator.integers(2)))
+        for generator in generators
+    ]
     anchors = torch.from_numpy(np.stack([frames for frames, _ in drawn])).to(device)
     return Draw(anchors, torch.tensor([before for _, before in drawn], device=device))
 
@@ -270,11 +273,11 @@ def gtcc_loss(
             ]
             mixtures = _fitted(alphas, components)
         total = x.new_zeros(len(x))
-        for (u, v, chosen, kept), mixture in zip(ways, mixtures, strict=True):
+        for (u, v, chosen, keep), mixture in zip(ways, mixtures, strict=True):
             shape = (*chosen.anchors.shape, components)
             parts, weights = mixture.parts.view(*shape, -1).to(u.dtype), mixture.weights.view(shape).to(u.dtype)
             error = cycle_errors(u, v, chosen, Mixtures(parts, weights), delta, tau)
-            share = kept.gather(1, chosen.anchors)
+            share = keep.gather(1, chosen.anchors)
             total = total + (share * error + (1 - share) / error.clamp_min(ERROR_FLOOR)).sum(1)
         return total
 
@@ -355,8 +358,8 @@ def fit_mixtures(alpha: Tensor, components: int) -> Mixtures:
         by_weight = weights * (each - (weights * each).sum(1, keepdim=True))
         return value, torch.cat([by_mean, by_variance, by_weight], 1)
 
-    found = minimise(objective, start.expand(len(alpha), -1), steps=STEPS, iterations=ITERATIONS, rate=RATE)
-    return _mixtures(found, place)[0]
+    minimum = minimise(objective, start.expand(len(alpha), -1), steps=STEPS, iterations=ITERATIONS, rate=RATE)
+    return _mixtures(minimum, place)[0]
 
 
 def _mixtures(numbers: Tensor, place: Tensor) -> tuple[Mixtures, Tensor, Tensor, Tensor]:

@@ -181,7 +181,7 @@ def kantorovich_plan(log_kernel: Tensor, solver: SinkhornSolver, last: MarginalS
         passes, error = MOST_PASSES, 1e-6 / columns
     # The kernel is exp(-M / reg).
     options = {"method": "sinkhorn_log", "numItermax": passes, "stopThr": error, "warn": False}
-    plan = torch.stack([ot.sinkhorn(p, q, -one, 1.0, **options) for one in log_kernel])
+    plan = torch.stack([ot.sinkhorn(p, q, -kernel, 1.0, **options) for kernel in log_kernel])
     return plan if last == "rows" else plan * (q / plan.sum(1))[:, None, :]
 
 

@@ -85,14 +85,14 @@ def decode_spectral(frames: Frames, K: int, generator: np.random.Generator) -> D
     if K < 2 or len(x) <= K + 1 or not centred(x)[0].any():
         return decode_kmeans(frames, K, generator)
     chosen = np.unique(np.linspace(0, len(x) - 1, min(len(x), LANDMARKS)).round().astype(np.int64))
-    made = spectral_map(x[chosen], K, int(generator.integers(2**31 - 1)))
-    clusters = kmeans(made.coordinates, K, generator)
+    embedding = spectral_map(x[chosen], K, int(generator.integers(2**31 - 1)))
+    clusters = kmeans(embedding.coordinates, K, generator)
     labels = np.empty(len(x), dtype=np.int64)
     labels[chosen] = clusters.labels
     rest = np.setdiff1d(np.arange(len(x)), chosen)
-    labels[rest] = nearest_centre(made.place(x[rest]), clusters.centres)
-    facts = {"landmarks": len(chosen), "eigenvalues": made.eigenvalues.tolist()}
-    learned = {**vars(made), "centres": clusters.centres}
+    labels[rest] = nearest_centre(embedding.place(x[rest]), clusters.centres)
+    facts = {"landmarks": len(chosen), "eigenvalues": embedding.eigenvalues.tolist()}
+    learned = {**vars(embedding), "centres": clusters.centres}
     return Decoded(labels, facts={"spectral": facts}).inductive(restore_spectral, lambda: learned, K)
 
 
@@ -100,5 +100,5 @@ def restore_spectral(learned: Learned, K: int) -> Predict:
     """Place samples of other videos among the landmarks, and label them by the nearest mean there."""
     if "landmarks" not in learned:
         return restore_kmeans(learned, K)
-    made = SpectralMap(learned["landmarks"], learned["coordinates"], learned["eigenvalues"])
-    return lambda others: Decoded(nearest_centre(made.place(others.x), learned["centres"]))
+    embedding = SpectralMap(learned["landmarks"], learned["coordinates"], learned["eigenvalues"])
+    return lambda others: Decoded(nearest_centre(embedding.place(others.x), learned["centres"]))

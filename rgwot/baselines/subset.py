@@ -73,8 +73,8 @@ def decode_subset(frames: Frames, K: int, generator: np.random.Generator, settin
         "mean_distance": float(distances.min(axis=1).mean()),
     }
     labels = distances.argmin(axis=1).astype(np.int64)
-    made = Decoded(labels, facts={"subset": facts})
-    return made.inductive(restore_subset, lambda: {"representatives": representatives}, K, settings)
+    decoded = Decoded(labels, facts={"subset": facts})
+    return decoded.inductive(restore_subset, lambda: {"representatives": representatives}, K, settings)
 
 
 def restore_subset(learned: Learned, K: int, settings: SubsetSettings) -> Predict:

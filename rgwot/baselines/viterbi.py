@@ -35,13 +35,13 @@ class Gaussians:
     def log_likelihoods(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return log N(x_t; mu_k, S_k) of samples (T, D), (T, K)."""
         T, D = x.shape
-        found = np.empty((T, len(self.means)))
+        log_p = np.empty((T, len(self.means)))
         for k, (mean, factor) in enumerate(zip(self.means, self.factors, strict=True)):
             constant = 2 * np.log(np.diagonal(factor)).sum() + D * np.log(2 * np.pi)
             for start in range(0, T, SAMPLES_PER_BLOCK):
                 white = solve_triangular(factor, (x[start : start + SAMPLES_PER_BLOCK] - mean).T, lower=True)
-                found[start : start + SAMPLES_PER_BLOCK, k] = -0.5 * (np.einsum("dt,dt->t", white, white) + constant)
-        return found
+                log_p[start : start + SAMPLES_PER_BLOCK, k] = -0.5 * (np.einsum("dt,dt->t", white, white) + constant)
+        return log_p
 
 
 def relative_times(lengths: Sequence[int]) -> NDArray[np.float64]:
@@ -59,10 +59,10 @@ def ordered_gaussians(x: NDArray[np.float64], labels: NDArray[np.int64], times: 
     order = np.argsort(means, kind="stable")
     centres, factors = [], []
     for k in present[order]:
-        own = x[labels == k]
-        centres.append(own.mean(axis=0))
-        offsets = own - centres[-1]
-        covariance = offsets.T @ offsets / len(own) + RIDGE * np.eye(x.shape[1])
+        samples = x[labels == k]
+        centres.append(samples.mean(axis=0))
+        offsets = samples - centres[-1]
+        covariance = offsets.T @ offsets / len(samples) + RIDGE * np.eye(x.shape[1])
         factors.append(cholesky(covariance, lower=True))
     return Gaussians(np.stack(centres), np.stack(factors), means[order])
 
@@ -88,15 +88,15 @@ def ordered_path(log_likelihoods: NDArray[Any]) -> NDArray[np.int64]:
     if not free:
         best[1:] = -np.inf
     came_from = np.empty((T, K), dtype=np.int64)
-    own = np.arange(K)
+    states = np.arange(K)
     for t in range(1, T):
         if free:
             top = np.maximum.accumulate(best)
             # The last cluster up to k that reaches the maximum: staying wins a tie.
-            source = np.maximum.accumulate(np.where(best >= top, own, 0))
+            source = np.maximum.accumulate(np.where(best >= top, states, 0))
         else:
             step = np.concatenate([[False], best[:-1] > best[1:]])
-            source = own - step
+            source = states - step
             top = best[source]
         came_from[t] = source
         best = top + L[t]
@@ -141,14 +141,16 @@ def restore_viterbi(learned: Learned, K: int, settings: ViterbiSettings) -> Pred
     return lambda others: Decoded(_follow(gaussians.log_likelihoods(others.x), others.lengths, learned["limits"]))
 
 
-def _follow(found: NDArray[np.float64], lengths: Sequence[int], limits: NDArray[np.float64]) -> NDArray[np.int64]:
+def _follow(
+    log_likelihoods: NDArray[np.float64], lengths: Sequence[int], limits: NDArray[np.float64]
+) -> NDArray[np.int64]:
     """Return the best paths of videos with log likelihoods (T, K); samples below the limits (K,) are background."""
-    labels = np.full(len(found), NO_CLUSTER, dtype=np.int64)
-    kept = np.asarray((found >= limits).any(axis=1), dtype=np.bool_)
+    labels = np.full(len(log_likelihoods), NO_CLUSTER, dtype=np.int64)
+    likely = np.asarray((log_likelihoods >= limits).any(axis=1), dtype=np.bool_)
     start = 0
     for length in lengths:
-        own = start + np.flatnonzero(kept[start : start + length])
-        if len(own):
-            labels[own] = ordered_path(found[own])
+        places = start + np.flatnonzero(likely[start : start + length])
+        if len(places):
+            labels[places] = ordered_path(log_likelihoods[places])
         start += length
     return labels

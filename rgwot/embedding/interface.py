@@ -201,27 +201,27 @@ def embedded_video(store: VideoFeatures, embed: EmbedVideo) -> EmbeddedVideo:
     RgwotError
         When it is no vector per sample, or a value is not finite.
     """
-    found = checked(embed(store), store)
-    x = np.asarray(found.embedding, dtype=np.float64)
+    embedded = checked(embed(store), store)
+    x = np.asarray(embedded.embedding, dtype=np.float64)
     check_finite(x, f"features {store.video!r}")
-    return EmbeddedVideo(x, store.time_s, store.duration_s, float(store.native_fps), found.background)
+    return EmbeddedVideo(x, store.time_s, store.duration_s, float(store.native_fps), embedded.background)
 
 
-def checked(found: Embedded, store: VideoFeatures) -> Embedded:
+def checked(embedded: Embedded, store: VideoFeatures) -> Embedded:
     """Return what a method made of a video; RgwotError unless it is a vector per sample."""
-    made: dict[str, Any] = {name: getattr(found, name, None) for name in ("embedding", "background")}
-    x, background = np.shape(made["embedding"]), np.shape(made["background"])
+    arrays: dict[str, Any] = {name: getattr(embedded, name, None) for name in ("embedding", "background")}
+    x, background = np.shape(arrays["embedding"]), np.shape(arrays["background"])
     if x[:1] != (len(store),) or len(x) != 2:
         raise RgwotError(
             f"embedding of {store.video}: found shape {x}, expected ({len(store)}, D): a vector per sample; "
             "correct the function that made it"
         )
-    if made["background"] is not None and background != (len(store),):
+    if arrays["background"] is not None and background != (len(store),):
         raise RgwotError(
             f"background of {store.video}: found shape {background}, expected ({len(store)},): one per sample; "
             "correct the function that made it"
         )
-    return found
+    return embedded
 
 
 FRAMES_AT_ONCE = 64

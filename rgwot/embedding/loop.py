@@ -258,5 +258,5 @@ def per_second(store: VideoFeatures, unit: str) -> float:
     return float(store.native_fps) if unit == "native_frames" else 1.0
 
 
-def _not_finite(iteration: int, found: str) -> RgwotError:
-    return RgwotError(f"iteration {iteration}: {found}, expected numbers; lower train.lr, or look at the features")
+def _not_finite(iteration: int, value: str) -> RgwotError:
+    return RgwotError(f"iteration {iteration}: {value}, expected numbers; lower train.lr, or look at the features")

@@ -188,12 +188,12 @@ def fit_whitening(videos: Sequence[NDArray[Any]], D: int, floor: float) -> White
             offsets = video - mean
             covariance += offsets.T @ offsets
         variances, components = _leading(covariance / samples, D)
-    kept = variances > floor * variances.max(initial=0.0)
-    if not kept.any():
+    keep = variances > floor * variances.max(initial=0.0)
+    if not keep.any():
         return Whitening(mean, np.zeros((channels, 1)))
-    components = components[:, kept] / np.linalg.norm(components[:, kept], axis=0)
+    components = components[:, keep] / np.linalg.norm(components[:, keep], axis=0)
     largest = components[np.abs(components).argmax(axis=0), np.arange(components.shape[1])]
-    return Whitening(mean, components * np.sign(largest) / np.sqrt(variances[kept]))
+    return Whitening(mean, components * np.sign(largest) / np.sqrt(variances[keep]))
 
 
 def fit_blocks(videos: Sequence[NDArray[Any]], settings: WhitenSettings) -> Whitening:

@@ -71,8 +71,8 @@ class Agreement(NamedTuple):
         partner = {other: step for step, other in self.matched.items()}
         classes, clusters = (np.array(side, dtype=np.int64) for side in self.pairs)
         pairs = Matching(clusters[np.argsort(clusters)], classes[np.argsort(clusters)])
-        found = {step: self.segments_f1s.get(partner.get(step, 0), 0.0) for step in self.steps[1].tolist() if step}
-        return _of_overlap(self.steps[::-1], self.overlap.T, pairs, self.adjusted_rand, self.segments_f1, found)
+        f1s = {step: self.segments_f1s.get(partner.get(step, 0), 0.0) for step in self.steps[1].tolist() if step}
+        return _of_overlap(self.steps[::-1], self.overlap.T, pairs, self.adjusted_rand, self.segments_f1, f1s)
 
 
 def agreement(
@@ -107,8 +107,8 @@ def agreement(
     matched = {int(names_b[k]): int(names_a[g]) for g, k in zip(*pairs, strict=True) if names_a[g] and names_b[k]}
     renamed = {int(step): matched.get(int(step), -int(step)) for step in names_b}
     videos = [
-        (key_step_runs(one), key_step_runs([renamed[step] for step in np.asarray(other).tolist()]))
-        for one, other in zip(first, second, strict=True)
+        (key_step_runs(x), key_step_runs([renamed[step] for step in np.asarray(other).tolist()]))
+        for x, other in zip(first, second, strict=True)
     ]
     by_step = {int(step): segmental_f1([_only(pair, step) for pair in videos], overlap) for step in names_a if step}
     rand = adjusted_rand(table)
@@ -116,8 +116,8 @@ def agreement(
 
 
 def _only(pair: tuple[Segments, Segments], step: int) -> tuple[Segments, Segments]:
-    one, other = (Segments(*(part[side.labels == step] for part in side)) for side in pair)
-    return one, other
+    first, other = (Segments(*(part[side.labels == step] for part in side)) for side in pair)
+    return first, other
 
 
 def _of_overlap(
@@ -157,16 +157,16 @@ def _kappa(observed: ArrayLike, expected: ArrayLike) -> NDArray[np.float64]:
     """Return (observed - expected) / (1 - expected), NaN where chance alone agrees."""
     agreed, chance = np.asarray(observed, dtype=np.float64), np.asarray(expected, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: NDArray[np.float64] = np.where(chance < 1, (agreed - chance) / (1 - chance), np.nan)
-    return found
+        kappa: NDArray[np.float64] = np.where(chance < 1, (agreed - chance) / (1 - chance), np.nan)
+    return kappa
 
 
 def _parts(overlap: NDArray[np.int64], whole: IntArray, part: IntArray) -> dict[int, list[int]]:
     """Return the rows that consist of several columns."""
     of_whole, of_part = overlap / overlap.sum(axis=1, keepdims=True), overlap / overlap.sum(axis=0, keepdims=True)
-    found = {}
+    pieces = {}
     for row, name in enumerate(whole):
         parts = np.flatnonzero((of_whole[row] >= PART) & (of_part[row] > INSIDE))
         if len(parts) > 1:
-            found[int(name)] = [int(part[at]) for at in parts[np.argsort(-overlap[row, parts], kind="stable")]]
-    return found
+            pieces[int(name)] = [int(part[at]) for at in parts[np.argsort(-overlap[row, parts], kind="stable")]]
+    return pieces

@@ -142,16 +142,16 @@ def score_table(
         predictions = [video.prediction[protocol.scope] for video in videos]
         for background, rule in product(protocol.backgrounds, RULES):
             truths = [video.truth[rule] for video in videos]
-            found = score(protocol, truths, predictions, n_key_steps, columns, background)._asdict()
+            scores = score(protocol, truths, predictions, n_key_steps, columns, background)._asdict()
             if protocol.scope == "task":
-                found["order_distance"] = order_distance(truths, predictions, n_key_steps, columns, background)
+                scores["order_distance"] = order_distance(truths, predictions, n_key_steps, columns, background)
             if background == "with":
-                said = background_detection(truths, predictions, says_background)
-                found |= {f"background_{name}": value for name, value in said._asdict().items()}
+                detected = background_detection(truths, predictions, says_background)
+                scores |= {f"background_{name}": value for name, value in detected._asdict().items()}
                 if protocol.scope == "task":
                     fixed = score_fixed(protocol, truths, predictions, n_key_steps, n_clusters, says_background)
-                    found |= {f"{name}_fixed": value for name, value in fixed._asdict().items()}
-            rows += [(protocol.name, background, rule, metric, value) for metric, value in found.items()]
+                    scores |= {f"{name}_fixed": value for name, value in fixed._asdict().items()}
+            rows += [(protocol.name, background, rule, metric, value) for metric, value in scores.items()]
     predictions = [video.prediction["task"] for video in videos]
     for background, rule in product(BACKGROUNDS, RULES):
         truths = [video.truth[rule] for video in videos]
@@ -166,11 +166,11 @@ def named_table(videos: Sequence[LabelledVideo], n_key_steps: int, says_backgrou
     predictions = [video.prediction["task"] for video in videos]
     for name, background, rule in product(BY_NAME, BACKGROUNDS, RULES):
         truths = [video.truth[rule] for video in videos]
-        found = score_named(PROTOCOLS[name], truths, predictions, n_key_steps, background)._asdict()
+        scores = score_named(PROTOCOLS[name], truths, predictions, n_key_steps, background)._asdict()
         if background == "with":
-            said = background_detection(truths, predictions, says_background)
-            found |= {f"background_{name}": value for name, value in said._asdict().items()}
-        rows += [(name, background, rule, metric, value) for metric, value in found.items()]
+            detected = background_detection(truths, predictions, says_background)
+            scores |= {f"background_{name}": value for name, value in detected._asdict().items()}
+        rows += [(name, background, rule, metric, value) for metric, value in scores.items()]
     return pd.DataFrame(rows, columns=list(SCORED))
 
 
@@ -308,7 +308,7 @@ class GraphScores(NamedTuple):
 
 
 def score_procedure(
-    found: Procedure,
+    predicted: Procedure,
     true: Procedure,
     deviating: Sequence[Deviation],
     annotated: Sequence[Recording],
@@ -321,7 +321,7 @@ def score_procedure(
 
     Parameters
     ----------
-    found, true
+    predicted, true
         Procedures of found and of annotated key steps.
     deviating, annotated
         What was told of the scored videos, and what was annotated of them, whose deviations are from ``true``.
@@ -329,16 +329,18 @@ def score_procedure(
         Annotated key step of every found one that has a partner, 0 for background
         (`rgwot.evaluation.protocols.pooled_matching`).
     """
-    known = {node.key_step for node in found.nodes}
+    known = {node.key_step for node in predicted.nodes}
     matching = {step: name for step, name in step_of.items() if name and step in known}
-    edges = edge_scores(edges_of(true), edges_of(found), matching)
+    edges = edge_scores(edges_of(true), edges_of(predicted), matching)
     distance = mean_distance(
-        [matching[step] for step in found.order if step in matching],
+        [matching[step] for step in predicted.order if step in matching],
         [list(dict.fromkeys(event.key_step for event in recording.events)) for recording in annotated],
     )
     of_true = deviations(true, annotated)
     # Numbers below 0 stand for no annotated key step.
-    of_found = [replace(one, key_step=step_of.get(one.key_step, -one.key_step)) for one in deviating]
+    of_found = [
+        replace(deviation, key_step=step_of.get(deviation.key_step, -deviation.key_step)) for deviation in deviating
+    ]
     order, missing = (
         set_scores(_deviating(of_true, kinds), _deviating(of_found, kinds)).f1
         for kinds in (("too_early", "too_late"), ("missing",))
@@ -353,29 +355,29 @@ def graph_table(
     n_key_steps: int,
     n_clusters: int,
     *,
-    found: Procedure,
+    predicted: Procedure,
     deviating: Sequence[Deviation],
     graph: Edges | None = None,
 ) -> pd.DataFrame:
     """Score a procedure under the protocol ``graph``, for every background and label rule, which matter to matching.
 
-    The true procedure is learned from all ``annotations`` by the learner of ``found``; its edges are those of a true
-    ``graph`` where there is one. The other arguments and the rows are those of
+    The true procedure is learned from all ``annotations`` by the learner of ``predicted``; its edges are those of a
+    true ``graph`` where there is one. The other arguments and the rows are those of
     `rgwot.evaluation.evaluate.ScoreMore`.
     """
     rows: list[tuple[str, str, str, str, float]] = []
-    true = learn(recordings_from_segments(annotations), found.learner)
+    true = learn(recordings_from_segments(annotations), predicted.learner)
     if graph is not None:
         true = with_graph(true, graph)
     names = [video.name for video in videos]
     annotated = recordings_from_segments(annotations[annotations["video"].isin(names)])
-    told = [one for one in deviating if one.video in names]
+    named = [deviation for deviation in deviating if deviation.video in names]
     predictions = [video.prediction["task"] for video in videos]
     for background, rule in product(BACKGROUNDS, RULES):
         pairs = kept_frames([video.truth[rule] for video in videos], predictions, background)
         some = any(len(g) for g, _, _ in pairs)
         step_of = pooled_matching(pairs, n_key_steps, n_clusters, background) if some else {}
-        scores = score_procedure(found, true, told, annotated, step_of)._asdict()
+        scores = score_procedure(predicted, true, named, annotated, step_of)._asdict()
         rows += [(GRAPH, background, rule, metric, float(value)) for metric, value in scores.items()]
     return pd.DataFrame(rows, columns=list(SCORED))
 
@@ -387,14 +389,18 @@ def edges_of(procedure: Procedure) -> set[tuple[Step, Step]]:
 
 def with_graph(procedure: Procedure, graph: Edges) -> Procedure:
     """Return a procedure whose key steps need each other as a graph says, of which others are left out."""
-    kept = restricted(graph, {node.key_step for node in procedure.nodes})
+    kept_edges = restricted(graph, {node.key_step for node in procedure.nodes})
     edges, needs = (
         tuple(Edge(before, after, 1.0, 0, 0, (0.0, 1.0)) for before, after in sorted(pairs, key=str))  # type: ignore[arg-type]
-        for pairs in (kept, needs_of(kept))
+        for pairs in (kept_edges, needs_of(kept_edges))
     )
     return replace(procedure, edges=edges, needs=needs)
 
 
-def _deviating(found: Iterable[Deviation], kinds: Collection[str]) -> set[tuple[str, int]]:
+def _deviating(deviations: Iterable[Deviation], kinds: Collection[str]) -> set[tuple[str, int]]:
     """Return video and key step of deviations, without clusters that stand for background."""
-    return {(one.video, one.key_step) for one in found if one.kind in kinds and one.key_step}
+    return {
+        (deviation.video, deviation.key_step)
+        for deviation in deviations
+        if deviation.kind in kinds and deviation.key_step
+    }

@@ -20,13 +20,13 @@ Edges = AbstractSet[tuple[Step, Step]]
 LEVEL = 0.95
 
 
-def set_scores(true: AbstractSet[Hashable], found: AbstractSet[Hashable]) -> Detection:
+def set_scores(true: AbstractSet[Hashable], predicted: AbstractSet[Hashable]) -> Detection:
     """Compare two sets: edges of graphs, (video, key step) that deviate, videos that do.
 
     >>> set_scores({1, 2, 3}, {2, 3, 4, 5})
     Detection(precision=0.5, recall=0.6666666666666666, f1=0.5714285714285714)
     """
-    return counted(len(true), len(found), len(true & found))
+    return counted(len(true), len(predicted), len(true & predicted))
 
 
 def needs_of(edges: Iterable[tuple[Step, Step]]) -> set[tuple[Step, Step]]:
@@ -55,19 +55,19 @@ def restricted(edges: Iterable[tuple[Step, Step]], steps: Iterable[Step]) -> set
     """
     import networkx
 
-    kept = set(steps)
+    nodes = set(steps)
     graph: networkx.DiGraph[Step] = networkx.DiGraph()
-    graph.add_nodes_from(kept)
-    graph.add_edges_from((before, after) for before, after in needs_of(edges) if before in kept and after in kept)
+    graph.add_nodes_from(nodes)
+    graph.add_edges_from((before, after) for before, after in needs_of(edges) if before in nodes and after in nodes)
     if not networkx.is_directed_acyclic_graph(graph):
         raise ValueError(f"edges: found the circle {networkx.find_cycle(graph)}, expected none")
-    found = set(networkx.transitive_reduction(graph).edges)
-    found |= {(START, step) for step in kept if not graph.in_degree(step)}
-    return found | {(step, END) for step in kept if not graph.out_degree(step)}
+    reduced = set(networkx.transitive_reduction(graph).edges)
+    reduced |= {(START, step) for step in nodes if not graph.in_degree(step)}
+    return reduced | {(step, END) for step in nodes if not graph.out_degree(step)}
 
 
 def edge_scores(
-    true: Iterable[tuple[Step, Step]], found: Iterable[tuple[Step, Step]], matching: Mapping[int, int] | None = None
+    true: Iterable[tuple[Step, Step]], predicted: Iterable[tuple[Step, Step]], matching: Mapping[int, int] | None = None
 ) -> Detection:
     """Score the edges of a graph, START and END included, as the literature does (arXiv 2406.01486).
 
@@ -75,13 +75,13 @@ def edge_scores(
     ----------
     true
         Edges as annotated, taken as they are.
-    found
+    predicted
         Edges as learned.
     matching
         From found key steps to annotated ones, each at most once. The found graph is restricted to those that are
         matched and renamed; what is not found then counts as missed edges. Default: they have the same numbers.
     """
-    learned = set(found)
+    learned = set(predicted)
     if matching is not None:
         names: dict[Step, Step] = {START: START, END: END}
         for step, name in matching.items():
@@ -100,9 +100,9 @@ def mean_distance(order: Sequence[int], orders: Iterable[Sequence[int]]) -> floa
     0.27777777777777773
     """
     place = {step: (rank, 1) for rank, step in enumerate(order)}
-    found = [kendall_distance({step: (rank, 1) for rank, step in enumerate(other)}, place) for other in orders]
-    found = [distance for distance in found if not np.isnan(distance)]
-    return float(np.mean(found)) if found else float("nan")
+    distances = [kendall_distance({step: (rank, 1) for rank, step in enumerate(other)}, place) for other in orders]
+    distances = [distance for distance in distances if not np.isnan(distance)]
+    return float(np.mean(distances)) if distances else float("nan")
 
 
 def share_interval(count: int, of: int) -> tuple[float, float]:

@@ -52,8 +52,8 @@ def contingency(truth: npt.ArrayLike, prediction: npt.ArrayLike, n_classes: int,
         raise ValueError(f"labels: got shapes {g.shape} and {c.shape}, expected two of shape (T,)")
     for name, labels, size in (("truth", g, n_classes), ("prediction", c, n_clusters)):
         if labels.size and (labels.min() < 0 or labels.max() >= size):
-            found = f"{labels.min()}..{labels.max()}"
-            raise ValueError(f"{name}: got labels {found}, expected 0..{size - 1}")
+            limits = f"{labels.min()}..{labels.max()}"
+            raise ValueError(f"{name}: got labels {limits}, expected 0..{size - 1}")
     counts = np.bincount(g * n_clusters + c, minlength=n_classes * n_clusters)
     return counts.reshape(n_classes, n_clusters).astype(np.int64)
 
@@ -76,13 +76,13 @@ def adjusted_rand(table: npt.ArrayLike) -> float:
     return (together - expected) / (most - expected) if most > expected else 1.0
 
 
-def adjusted_rand_score(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
+def adjusted_rand_score(first: npt.ArrayLike, other: npt.ArrayLike) -> float:
     """Return the adjusted Rand index of two labellings (T,) of T >= 1 samples, whatever their numbers.
 
     >>> adjusted_rand_score([-1, -1, 4], [7, 7, 2])
     1.0
     """
-    a, b = (labels - labels.min() for labels in (np.asarray(one), np.asarray(other)))
+    a, b = (labels - labels.min() for labels in (np.asarray(first), np.asarray(other)))
     return adjusted_rand(contingency(a, b, int(a.max()) + 1, int(b.max()) + 1))
 
 

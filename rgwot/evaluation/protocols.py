@@ -73,8 +73,8 @@ def kendall_distance(true: Mapping[int, tuple[int, int]], predicted: Mapping[int
     for a, b in combinations(sorted(true), 2):
         expected = _compare(true[a], true[b])
         if expected:
-            found = _compare(predicted.get(a), predicted.get(b))
-            penalties.append((1 - expected * found) / 2)
+            predicted_order = _compare(predicted.get(a), predicted.get(b))
+            penalties.append((1 - expected * predicted_order) / 2)
     return float(np.mean(penalties)) if penalties else float("nan")
 
 
@@ -101,8 +101,8 @@ def order_distance(
     distances = []
     for truth_labels, prediction_labels, positions in pairs:
         true = {step: mean for step, mean in mean_positions(truth_labels, positions).items() if step > 0}
-        found = mean_positions(prediction_labels, positions)
-        predicted = {step_of[label]: mean for label, mean in found.items() if label in step_of}
+        predicted_places = mean_positions(prediction_labels, positions)
+        predicted = {step_of[label]: mean for label, mean in predicted_places.items() if label in step_of}
         distances.append(kendall_distance(true, predicted))
     finite = [distance for distance in distances if not np.isnan(distance)]
     return float(np.mean(finite)) if finite else float("nan")
@@ -299,8 +299,8 @@ def kept_frames(
         g, c = np.asarray(truth, dtype=np.int64), np.asarray(prediction, dtype=np.int64)
         if g.ndim != 1 or g.shape != c.shape:
             raise ValueError(f"labels: got shapes {g.shape} and {c.shape}, expected two of shape (T,)")
-        kept = np.arange(len(g)) if background == "with" else np.flatnonzero(g > 0)
-        pairs.append((g[kept], c[kept], kept))
+        frames = np.arange(len(g)) if background == "with" else np.flatnonzero(g > 0)
+        pairs.append((g[frames], c[frames], frames))
     return pairs
 
 
@@ -363,7 +363,7 @@ def counted(n_true: int, n_found: int, both: int) -> Detection:
 
 
 def background_detection(
-    truths: Sequence[npt.ArrayLike], predictions: Sequence[npt.ArrayLike], said: bool
+    truths: Sequence[npt.ArrayLike], predictions: Sequence[npt.ArrayLike], says_background: bool
 ) -> Detection:
     """Score key step 0 against true background, the frames of all videos together.
 
@@ -373,12 +373,12 @@ def background_detection(
     ----------
     truths, predictions
         One array (T_v,) per video: true key steps (0 background) and predicted labels.
-    said
+    says_background
         Whether key step 0 means background. Where it does not, a predicted 0 is an ordinary cluster, and no
         frame is called background.
     """
     truth, prediction = _pool(truths), _pool(predictions)
-    return detection(truth == 0, (prediction == 0) & said)
+    return detection(truth == 0, (prediction == 0) & says_background)
 
 
 def match_fixed(overlap: npt.ArrayLike) -> Matching:
@@ -404,7 +404,7 @@ def score_fixed(
     predictions: Sequence[npt.ArrayLike],
     n_key_steps: int,
     n_clusters: int,
-    said: bool,
+    says_background: bool,
 ) -> FixedResult:
     """Score the videos of one task with background, key step 0 being background and the K clusters steps.
 
@@ -415,7 +415,7 @@ def score_fixed(
     ----------
     protocol
         Of scope ``task``; its ratios are taken, its matching is replaced by `match_fixed`.
-    truths, predictions, said
+    truths, predictions, says_background
         As in `background_detection`.
     n_key_steps, n_clusters
         K_gt and K, both without background.
@@ -424,13 +424,13 @@ def score_fixed(
     --------
     >>> from rgwot.evaluation.protocols import PROTOCOLS
     >>> strict = PROTOCOLS["strict_task"]
-    >>> score_fixed(strict, [[0, 0, 0, 1]], [[0, 0, 4, 4]], n_key_steps=1, n_clusters=1, said=True).f1
+    >>> score_fixed(strict, [[0, 0, 0, 1]], [[0, 0, 4, 4]], n_key_steps=1, n_clusters=1, says_background=True).f1
     0.75
-    >>> score_fixed(strict, [[0, 0, 0, 1]], [[4, 4, 4, 4]], n_key_steps=1, n_clusters=1, said=False).f1
+    >>> score_fixed(strict, [[0, 0, 0, 1]], [[4, 4, 4, 4]], n_key_steps=1, n_clusters=1, says_background=False).f1
     0.25
     """
     truth, prediction = _pool(truths), _pool(predictions)
-    background = (prediction == 0) & said
+    background = (prediction == 0) & says_background
     names, clusters = np.unique(prediction[~background], return_inverse=True)
     columns = np.zeros(truth.shape, dtype=np.int64)
     columns[~background] = clusters + 1

@@ -49,8 +49,8 @@ def alignment_loss(x: Tensor, y: Tensor, plan: Tensor, tau: float, symmetric: bo
         If shapes disagree.
     """
     if x.ndim != 3 or y.ndim != 3 or plan.shape != (x.shape[0], x.shape[1], y.shape[1]):
-        found = f"{tuple(x.shape)}, {tuple(y.shape)}, {tuple(plan.shape)}"
-        raise ValueError(f"x, y, plan: found {found}, expected (B, N, D), (B, M, D), (B, N, M)")
+        shapes = f"{tuple(x.shape)}, {tuple(y.shape)}, {tuple(plan.shape)}"
+        raise ValueError(f"x, y, plan: found {shapes}, expected (B, N, D), (B, M, D), (B, N, M)")
     with torch.autocast(device_type=x.device.type, enabled=False):
         x, y, plan = accurate(x, y, plan.detach())
         logits = x @ y.transpose(1, 2) / tau

@@ -91,18 +91,18 @@ def present(done: NDArray[np.bool_], missing: float, rng: np.random.Generator) -
 
     Every label keeps at least two videos, and every video two steps.
     """
-    kept = done.copy()
-    n_videos, K = kept.shape
+    left = done.copy()
+    n_videos, K = left.shape
     enough_videos, enough_steps = min(2, n_videos), min(2, K)
-    surplus = int(kept.sum()) - round((1.0 - missing) * kept.size)
-    for cell in rng.permutation(kept.size):
+    surplus = int(left.sum()) - round((1.0 - missing) * left.size)
+    for cell in rng.permutation(left.size):
         if surplus <= 0:
             break
         video, step = divmod(int(cell), K)
-        if kept[video, step] and kept[:, step].sum() > enough_videos and kept[video].sum() > enough_steps:
-            kept[video, step] = False
+        if left[video, step] and left[:, step].sum() > enough_videos and left[video].sum() > enough_steps:
+            left[video, step] = False
             surplus -= 1
-    return kept
+    return left
 
 
 def _orders(present: NDArray[np.bool_], distance: float, rng: np.random.Generator) -> list[list[int]]:

@@ -59,11 +59,11 @@ class Scene:
         self._table_seed, self._noise_seed = (int(value) for value in rng.integers(0, 2**31, 2))
         self._noise_sigma = rng.uniform(1.5, 6.0)
         self._exposure = rng.uniform([0.04, 0.05], [0.16, 0.3])
-        own = task_look(OWN_ACTIVITIES, int(rng.integers(2**31))).steps
-        activities = [*look.steps, *look.shared, *own]
+        looks = task_look(OWN_ACTIVITIES, int(rng.integers(2**31))).steps
+        activities = [*look.steps, *look.shared, *looks]
         self._activities = [varied(activity, rng) for activity in activities]
         self._pattern_phases = rng.random(len(activities))
-        self._bouts = bouts_of(timeline, len(look.steps), len(look.shared), len(own), rng)
+        self._bouts = bouts_of(timeline, len(look.steps), len(look.shared), len(looks), rng)
         self._starts = np.array([bout.start_s for bout in self._bouts])
         self._sprites: dict[int, tuple[Image.Image, Image.Image]] = {}
 

@@ -127,8 +127,8 @@ def solve(
     if not r >= 0:
         raise ValueError(f"r: found {r}, expected a value of at least 0")
     if min(max_iterations, parity_outer, parity_inner) < 1:
-        found = f"{max_iterations}, {parity_outer}, {parity_inner}"
-        raise ValueError(f"max_iterations, parity_outer, parity_inner: found {found}, expected at least 1")
+        limits = f"{max_iterations}, {parity_outer}, {parity_inner}"
+        raise ValueError(f"max_iterations, parity_outer, parity_inner: found {limits}, expected at least 1")
     if solver not in {"converged", "parity"}:
         raise ValueError(f"solver: found {solver!r}, expected 'converged' or 'parity'")
     moved = cost.device.type != "cpu" and cost.numel() <= _SMALL
@@ -228,7 +228,7 @@ class _Problem:
 def where_state(condition: Tensor, these: AnyState, others: AnyState) -> AnyState:
     """Per problem: its tensors of one state where the condition (B,) holds, of the other elsewhere."""
     pairs = zip(these, others, strict=True)
-    return type(these)(*(torch.where(condition.view(-1, *[1] * (one.ndim - 1)), one, other) for one, other in pairs))
+    return type(these)(*(torch.where(condition.view(-1, *[1] * (ours.ndim - 1)), ours, other) for ours, other in pairs))
 
 
 def _descend(problem: _Problem, max_iterations: int, tolerance: float) -> tuple[_State, Tensor]:

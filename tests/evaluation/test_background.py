@@ -17,11 +17,11 @@ PREDICTIONS = [[0, 0, 0, 5, 5, 5], [7, 7, 7, 0, 0, 5]]
 
 
 def test_detection_pools_the_videos():
-    found = background_detection(TRUTHS, PREDICTIONS, said=True)
+    found = background_detection(TRUTHS, PREDICTIONS, says_background=True)
     assert found == pytest.approx((4 / 5, 4 / 6, 8 / 11))
     assert found.f1 == pytest.approx(2 * found.precision * found.recall / (found.precision + found.recall))
     # Where 0 is no background, nothing is found.
-    precision, *rest = background_detection(TRUTHS, PREDICTIONS, said=False)
+    precision, *rest = background_detection(TRUTHS, PREDICTIONS, says_background=False)
     assert math.isnan(precision)
     assert rest == [0, 0]
 
@@ -35,29 +35,29 @@ def test_detection_without_true_background():
 
 def test_fixed_scores_by_hand():
     # Background: 4 of 5 called so, of 6. Step 1 with cluster 5: 2 of 4, of 2. Step 2 with cluster 7: 3 of 3, of 4.
-    macro = score_fixed(MACRO, TRUTHS, PREDICTIONS, n_key_steps=2, n_clusters=2, said=True)
+    macro = score_fixed(MACRO, TRUTHS, PREDICTIONS, n_key_steps=2, n_clusters=2, says_background=True)
     assert macro.precision == pytest.approx((4 / 5 + 2 / 4 + 3 / 3) / 3)
     assert macro.recall == pytest.approx((4 / 6 + 2 / 2 + 3 / 4) / 3)
     assert macro.iou == pytest.approx((4 / 7 + 2 / 4 + 3 / 4) / 3)
-    strict = score_fixed(STRICT, TRUTHS, PREDICTIONS, n_key_steps=2, n_clusters=2, said=True)
+    strict = score_fixed(STRICT, TRUTHS, PREDICTIONS, n_key_steps=2, n_clusters=2, says_background=True)
     assert strict.f1 == pytest.approx(9 / 12)
 
 
 def test_where_zero_is_no_background_it_is_matched_with_a_step():
     # No cluster may stand for background: its class counts 0 in the mean, its frames are wrong.
     truth, prediction = [[0, 0, 0, 1, 2, 2]], [[0, 0, 0, 0, 3, 3]]
-    macro = score_fixed(MACRO, truth, prediction, n_key_steps=2, n_clusters=2, said=False)
+    macro = score_fixed(MACRO, truth, prediction, n_key_steps=2, n_clusters=2, says_background=False)
     assert macro.recall == pytest.approx((0 + 1 + 1) / 3)
     assert macro.precision == pytest.approx((0 + 1 / 4 + 1) / 3)
-    assert score_fixed(STRICT, truth, prediction, n_key_steps=2, n_clusters=2, said=False).f1 == 0.5
+    assert score_fixed(STRICT, truth, prediction, n_key_steps=2, n_clusters=2, says_background=False).f1 == 0.5
     # What a free matching gives the same answer shows what tying changes.
     assert score(STRICT, truth, prediction, 2, 2).f1 == pytest.approx(5 / 6)
 
 
 def test_one_label_for_background_everywhere_is_right_about_background_alone():
-    found = score_fixed(STRICT, TRUTHS, [[0] * 6, [0] * 6], n_key_steps=2, n_clusters=2, said=True)
+    found = score_fixed(STRICT, TRUTHS, [[0] * 6, [0] * 6], n_key_steps=2, n_clusters=2, says_background=True)
     assert found.f1 == pytest.approx(6 / 12)
-    assert score_fixed(STRICT, TRUTHS, [[1] * 6, [1] * 6], 2, 2, said=False).f1 == pytest.approx(4 / 12)
+    assert score_fixed(STRICT, TRUTHS, [[1] * 6, [1] * 6], 2, 2, says_background=False).f1 == pytest.approx(4 / 12)
 
 
 def test_tying_is_the_best_matching_among_those_that_keep_background():
@@ -78,13 +78,13 @@ def test_strict_scores_cannot_gain_by_tying():
     truths = [rng.integers(0, 5, 200) for _ in range(3)]
     predictions = [np.where(rng.random(200) < 0.4, truth, rng.integers(0, 4, 200)) for truth in truths]
     free = score(STRICT, truths, predictions, 4, 5).f1
-    assert score_fixed(STRICT, truths, predictions, 4, 4, said=True).f1 <= free
-    assert score_fixed(STRICT, truths, predictions, 4, 5, said=False).f1 <= free
+    assert score_fixed(STRICT, truths, predictions, 4, 4, says_background=True).f1 <= free
+    assert score_fixed(STRICT, truths, predictions, 4, 5, says_background=False).f1 <= free
 
 
 def test_names_of_clusters_do_not_matter_but_zero_does():
     renamed = [[{5: 1, 7: 2}.get(label, label) for label in labels] for labels in PREDICTIONS]
     swapped = [[{0: 5, 5: 0}.get(label, label) for label in labels] for labels in PREDICTIONS]
-    first = score_fixed(MACRO, TRUTHS, PREDICTIONS, 2, 2, said=True)
-    assert score_fixed(MACRO, TRUTHS, renamed, 2, 2, said=True) == first
-    assert score_fixed(MACRO, TRUTHS, swapped, 2, 2, said=True).f1 < first.f1
+    first = score_fixed(MACRO, TRUTHS, PREDICTIONS, 2, 2, says_background=True)
+    assert score_fixed(MACRO, TRUTHS, renamed, 2, 2, says_background=True) == first
+    assert score_fixed(MACRO, TRUTHS, swapped, 2, 2, says_background=True).f1 < first.f1

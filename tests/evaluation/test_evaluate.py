@@ -257,7 +257,7 @@ def graphs(files, learner="precedence", graph=None):
     segments = files.segments[files.segments.scope == "task"]
     recordings = recordings_from_segments(segments)
     found = learn(recordings, learner)
-    return partial(graph_table, found=found, deviating=deviations(found, recordings), graph=graph)
+    return partial(graph_table, predicted=found, deviating=deviations(found, recordings), graph=graph)
 
 
 def test_scores_of_task_graphs_stand_behind_all_others(files):
@@ -306,7 +306,7 @@ def test_the_annotations_are_right_about_themselves(files):
     identity = {**IDENTITY, "method": "none", "decoder": "annotated"}
     paths = (manifest, annotations, out / "segments.csv", out / "diagnostics.json", output)
     told = read_deviation_list(out / "deviations.csv")
-    more = partial(graph_table, found=read_procedure(out / "procedure.json"), deviating=told)
+    more = partial(graph_table, predicted=read_procedure(out / "procedure.json"), deviating=told)
     table = evaluate(*paths, identity, 2, 2, more=more)
     for protocol in PROTOCOLS:
         assert value(table, "f1", protocol) == 1

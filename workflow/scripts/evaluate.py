@@ -21,6 +21,6 @@ with stage(snakemake, "evaluate") as job:
         {**snakemake.wildcards, "seed": job.seed},
         snakemake.params.key_steps,
         stride=scoring.stride,
-        more=partial(graph_table, found=read_procedure(files.procedure), deviating=told, graph=graph),
+        more=partial(graph_table, predicted=read_procedure(files.procedure), deviating=told, graph=graph),
         also=scoring.also,
     )
