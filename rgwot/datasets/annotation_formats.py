@@ -21,7 +21,7 @@ from pathlib import Path, PureWindowsPath
 from typing import Any, NamedTuple
 
 from rgwot.datasets.annotations import read_three_columns
-from rgwot.datasets.text import LARGEST_TEXT, DataFault, decoded, excerpt, read_bytes, read_lines
+from rgwot.datasets.text import LARGEST_TEXT, DataFault, decode_text, excerpt, read_bytes, read_lines
 from rgwot.runtime.errors import optional
 from rgwot.runtime.files import text_of
 
@@ -72,14 +72,14 @@ def read_json(path: Path) -> Any:
             content = file.read(LARGEST_TEXT + 1)
     if len(content) > LARGEST_TEXT:
         raise ValueError(f"unpacks to more than {LARGEST_TEXT} bytes")
-    return json.loads(decoded(path, content))
+    return json.loads(decode_text(path, content))
 
 
 def records(path: Path, column: str = "") -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the rows of a table with a header, by column, and where they stand; tabs, semicolons or commas divide.
 
-    The header is the first line that has the ``column``, or the first of all. Times (`TIMES`) have a decimal point
-    afterwards, also where the file has commas.
+    The header is the first line that has the ``column``, or the first of all. Times (`TIME_COLUMNS`) get a decimal
+    point where the file has commas.
     """
     lines = read_lines(path)
     at = next((at for at, line in enumerate(lines) if not column or column.lower() in header_columns(line.text)), 0)
@@ -108,7 +108,7 @@ def with_points(path: Path, table: list[tuple[str, dict[str, str]]], sign: str) 
 
     Raises DataFault for points and commas in one table, and for commas that may be those of thousands.
     """
-    times = [(where, name, row[name]) for where, row in table for name in row if name.lower() in TIMES]
+    times = [(where, name, row[name]) for where, row in table for name in row if name.lower() in TIME_COLUMNS]
     commas = [(where, text) for where, _, text in times if "," in text]
     if not commas:
         return table
@@ -122,7 +122,7 @@ def with_points(path: Path, table: list[tuple[str, dict[str, str]]], sign: str) 
             "time", path, where, f"{excerpt(text)} as a time, which can be thousands; expected a decimal point"
         )
     return [
-        (where, {name: text.replace(",", ".") if name.lower() in TIMES else text for name, text in row.items()})
+        (where, {name: text.replace(",", ".") if name.lower() in TIME_COLUMNS else text for name, text in row.items()})
         for where, row in table
     ]
 
@@ -163,7 +163,7 @@ PYMPI = "pip install pympi-ling"
 STARTS, ENDS = ("start_s", "start"), ("end_s", "end", "stop")
 LABELS = ("label", "name", "step", "key_step")
 #: All columns of times, those of BORIS too.
-TIMES = frozenset({*STARTS, *ENDS, "start (s)", "stop (s)", "time", "time offset (s)"})
+TIME_COLUMNS = frozenset({*STARTS, *ENDS, "start (s)", "stop (s)", "time", "time offset (s)"})
 #: What a label that says background is called here.
 BACKGROUND_LABEL = "background"
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.datasets.names import VIDEO_SUFFIXES, points_chosen, stem_of, tracked
+from rgwot.datasets.names import VIDEO_SUFFIXES, points_chosen, stem_of, tracked_name
 from rgwot.datasets.text import encoding_of
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.tensors import PICKLED, UnreadableTensors, load_tensors
@@ -105,7 +105,7 @@ def _points(folder: Path, task: str, name: str) -> list[Path]:
     places = [place for place in (folder / task, folder) if place.is_dir()]
     begun = (str(place / file) for place in places for file in sorted(os.listdir(place)) if file.startswith(name))
     paths, _ = points_chosen(path for path in begun if os.path.splitext(path)[1].lower() in OPENERS)
-    return [Path(path) for path in paths if (points := tracked(path)) is not None and points.video == name]
+    return [Path(path) for path in paths if (points := tracked_name(path)) is not None and points.video == name]
 
 
 @contextmanager

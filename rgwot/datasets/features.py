@@ -12,7 +12,7 @@ from rgwot.datasets import folder
 from rgwot.datasets.annotation_files import suffix_of, suffixes
 from rgwot.datasets.arrays import OPENERS, TIMES
 from rgwot.datasets.base import Found, Options
-from rgwot.datasets.names import VIDEO_SUFFIXES, tracked
+from rgwot.datasets.names import VIDEO_SUFFIXES, tracked_name
 from rgwot.datasets.pairing import own_tasks, parents, stem, walk
 
 OPTIONS = frozenset({"strict", "subset", "tier", "labels_fps"})
@@ -44,7 +44,7 @@ def sorted_out(paths: list[str], others: Collection[str] = ()) -> tuple[list[str
     ``others`` are the suffixes of annotations; of these ``.csv`` can hold features, too.
     """
     # Those that leave a ``.csv`` to be an annotation.
-    plain = any(PurePosixPath(path).suffix.lower() in LOOKED_AT - {".csv"} or tracked(path) for path in paths)
+    plain = any(PurePosixPath(path).suffix.lower() in LOOKED_AT - {".csv"} or tracked_name(path) for path in paths)
     features: list[str] = []
     annotations: list[str] = []
     for path in paths:
@@ -52,7 +52,7 @@ def sorted_out(paths: list[str], others: Collection[str] = ()) -> tuple[list[str
         if suffix in VIDEO_SUFFIXES:
             continue
         beside = _ANNOTATIONS in map(str.lower, parents(path)[1:]) or plain
-        if suffix in others and (suffix != ".csv" or beside) and tracked(path) is None:
+        if suffix in others and (suffix != ".csv" or beside) and tracked_name(path) is None:
             annotations.append(path)
         elif not (suffix == ".npy" and stem(path).endswith(TIMES)):
             features.append(path)

@@ -43,10 +43,10 @@ class Tracked(NamedTuple):
     derived: bool  #: a video with points drawn in, or the lengths of bones, rather than points
 
 
-def tracked(path: str) -> Tracked | None:
+def tracked_name(path: str) -> Tracked | None:
     """Read the name of a file of DeepLabCut; None for any other.
 
-    >>> tracked("tea/Trial1DLC_resnet50_teaJan1shuffle1_1000_filtered.csv")
+    >>> tracked_name("tea/Trial1DLC_resnet50_teaJan1shuffle1_1000_filtered.csv")
     Tracked(video='Trial1', network='DLC_resnet50_teaJan1shuffle1_1000', filtered=True, derived=False)
     """
     match = _TRACKED.fullmatch(PurePosixPath(path).stem)
@@ -62,7 +62,7 @@ def points_chosen(paths: Iterable[str]) -> tuple[list[str], list[str]]:
     best: dict[tuple[str, ...], str] = {}
     listed = list(paths)
     for path in listed:
-        if (own := tracked(path)) is None:
+        if (own := tracked_name(path)) is None:
             best[path,] = path
         elif not own.derived:
             key = (str(PurePosixPath(path).parent), own.video, own.network)

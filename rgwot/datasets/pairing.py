@@ -20,7 +20,7 @@ from rgwot.datasets.names import (
     folded,
     pairing_key,
     points_chosen,
-    tracked,
+    tracked_name,
     video_id,
 )
 from rgwot.runtime.errors import RgwotError
@@ -106,7 +106,7 @@ def by_suffix(paths: Iterable[str], suffix: str | tuple[str, ...]) -> tuple[list
 
 def stem(path: str) -> str:
     """Return the file name without its last extension, or the video that it names if it is of DeepLabCut."""
-    points = tracked(path)
+    points = tracked_name(path)
     return PurePosixPath(path).stem if points is None else points.video
 
 
@@ -183,7 +183,7 @@ def own_tasks(
             paths = [path for path in paths if path != table]
         paths, left_out = points_chosen(paths)
         videos, annotations = sorted_out(paths)
-        annotations = [path for path in annotations if tracked(path) is None]
+        annotations = [path for path in annotations if tracked_name(path) is None]
         if videos and _TASK.fullmatch(task):
             names = {pairing_key(stem(path)) for path in videos}
             shared = [

@@ -155,7 +155,7 @@ def encoding_of(path: Path, data: bytes) -> str:
     raise DataFault("encoding", path, "", "neither UTF-8 nor Windows-1252; expected UTF-8 text; save the file as UTF-8")
 
 
-def decoded(path: Path, data: bytes) -> str:
+def decode_text(path: Path, data: bytes) -> str:
     """Return the text that bytes of a file stand for (`encoding_of`), without its mark."""
     try:
         text = data.decode(encoding_of(path, data))
@@ -173,7 +173,7 @@ def read_text(path: Path) -> str:
 
     Raises DataFault if the file cannot be read, is far too large, or no text.
     """
-    return decoded(path, read_bytes(path)).replace("\r\n", "\n").replace("\r", "\n")
+    return decode_text(path, read_bytes(path)).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_lines(path: Path) -> list[TextLine]:

@@ -24,7 +24,7 @@ from rgwot.datasets.arrays import feature_file
 from rgwot.datasets.feature_files import interpolated, open_points, relative
 from rgwot.datasets.finding import find
 from rgwot.datasets.manifest import write_manifest
-from rgwot.datasets.names import points_chosen, tracked
+from rgwot.datasets.names import points_chosen, tracked_name
 from rgwot.features.importing import import_features
 from rgwot.features.index import check_stores
 from rgwot.features.store import open_store
@@ -287,14 +287,14 @@ def test_points_of_two_networks_are_not_chosen_among(analysed: Path) -> None:
     ],
 )
 def test_names_of_deeplabcut(name: str, video: str, filtered: bool, derived: bool) -> None:
-    found = tracked(f"mice/{name}")
+    found = tracked_name(f"mice/{name}")
     assert found is not None
     assert (found.video, found.filtered, found.derived) == (video, filtered, derived)
 
 
 @pytest.mark.parametrize("name", ["Trial1.csv", "DLC_day1.mp4", "myDLC_videos.mp4", "a_labeled.mp4", "b_filtered.csv"])
 def test_other_names_are_left_alone(name: str) -> None:
-    assert tracked(name) is None
+    assert tracked_name(name) is None
     assert points_chosen([name]) == ([name], [])
 
 
