@@ -315,7 +315,7 @@ def extract(
 def _prepared(backbone: Backbone, fused: bool) -> tuple[str, Backbone]:
     """Return the digest of a frozen network and the form of it that is run, once for all videos of a process."""
     if decord_package() != "decord":
-        log.info("videos are read by %s: decord is not installed", " and ".join(readers_of(Path(), "auto")))
+        log.info("videos are read by %s: decord is not installed", " and ".join(readers_of(Path("a.mp4"), "auto")))
     return weights_digest(backbone), backbone.fused() if fused else backbone
 
 

@@ -12,16 +12,19 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import heapq
 import json
+import math
 import os
 import queue
 import re
 import struct
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +32,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import av
     from av.container import InputContainer
+    from av.video.stream import VideoStream
 
 Pixels = NDArray[np.uint8]
 Stamps = NDArray[np.float64]
@@ -49,6 +53,14 @@ _HDF5_CACHE_BYTES = 64 * 2**20
 _LONGEST_S = 3.2e8
 # Frames that wait for the network: 25 minutes at 2 per second and 168 pixels.
 _AHEAD_BYTES = 256_000_000
+# Containers that are read from front to back, where what lies behind missing bytes is found again.
+_SEQUENTIAL = {"avi", "matroska,webm"}
+# Bytes between two packets that belong to none: headers take fewer.
+_HEADERS_BYTES = 256
+# Packets may be stored this far from where they are shown.
+_REORDERED_S = 1.0
+# One packet in a row may be a field, hidden, or stand for the picture before it.
+_WITHOUT_PICTURE = 1
 #: Readers with the distribution whose version is recorded: two for videos, and the one for stored frames.
 READERS = {"decord": "decord", "pyav": "av", "h5": "h5py"}
 
@@ -86,21 +98,115 @@ def refuse_absurd(stamps: Stamps) -> None:
         raise ValueError(f"frame {first} is stamped {stamps[first]:g} s; expected increasing times")
 
 
+class Stored(NamedTuple):
+    """What the packets of a picture track say; none is decoded."""
+
+    shown: list[int]  #: presentation times of the pictures that are shown, in ticks, in the order stored
+    decoded: list[int]  #: times of decoding, in ticks
+    whole_s: float  #: on the clock of the file, where the first picture is that missing bytes may have damaged
+    counted: bool  #: whether frames can be counted from any key frame on: none is hidden, none precedes its key frame
+
+
+def stored(container: InputContainer, stream: VideoStream) -> Stored:
+    """Read all packets of a file, as far as it can be read.
+
+    Where bytes are missing, Matroska and AVI are read on behind them, in AVI with times that are too early. Bytes that
+    belong to no packet give that away, together with a break in the times, or in AVI with times that end early.
+    """
+    from av.error import FFmpegError
+
+    # VP8 stores pictures that only others refer to as packets of their own; the fifth bit says that one is shown.
+    hides = stream.codec_context.name == "vp8"
+    shown, decoded, stamps, breaks = list[int](), list[int](), list[int](), list[int]()
+    missing, counted = False, True
+    end: int | None = None
+    key: int | None = None
+    container.seek(0)
+    # Damaged from here on. What to do about it is for those to say who decode.
+    with contextlib.suppress(FFmpegError):
+        for packet in container.demux():
+            if not packet.size:
+                continue
+            if packet.pos is not None:
+                missing |= end is not None and packet.pos - end > _HEADERS_BYTES
+                end = packet.pos + packet.size
+            if packet.stream.index != stream.index:
+                continue
+            if packet.dts is not None:
+                decoded.append(packet.dts)
+            if (stamp := getattr(packet, _stamp_of(container))) is not None:
+                if missing:
+                    breaks.append(len(stamps))
+                    missing = False
+                stamps.append(stamp)
+            if packet.pts is None:
+                continue
+            if hides and not bytes(packet)[0] & 0x10:
+                counted = False
+                continue
+            shown.append(packet.pts)
+            key = packet.pts if packet.is_keyframe else key
+            counted &= key is None or packet.pts >= key
+    whole = _whole(container, stream, stamps, breaks) if container.format.name in _SEQUENTIAL else math.inf
+    return Stored(shown, decoded, whole * float(stream.time_base or 0), counted)
+
+
+def _whole(container: InputContainer, stream: VideoStream, stamps: list[int], breaks: list[int]) -> float:
+    """Return the first stamp, in ticks, that missing bytes may have damaged; ``breaks`` are where they are missing."""
+    if not any(breaks):
+        return math.inf
+    ticks = np.asarray(stamps, dtype=np.float64)
+    # Empty packets of AVI, which stand for the picture before them, are counted in both.
+    early = stream.frames > ticks.max() + 1
+    in_order = np.unique(ticks)
+    steps = np.diff(in_order)
+    wide = steps > 1.5 * np.median(steps)
+    near = _REORDERED_S / float(stream.time_base or 1)
+    for place in filter(None, breaks):
+        edges = ticks[:place].max(), ticks[place:].min()
+        lost = (in_order[:-1] <= max(edges) + near) & (in_order[1:] >= min(edges) - near) & wide
+        if early if container.format.name == "avi" else lost.any():
+            # The packet in front may be cut.
+            return float(ticks[place - 1 :].min())
+    return math.inf
+
+
 def decord_frames(path: str, times: Stamps, size: int, batch: int, threads: int) -> Iterator[Pixels]:
-    """Yield the frame shown at each time, ``(size, size, 3)`` RGB, upright, read by decord."""
+    """Yield the frame shown at each time, ``(size, size, 3)`` RGB, upright, read by decord.
+
+    decord finds a frame by counting those that it decodes from a key frame on, and conceals damage, so that it serves
+    other frames than asked for where some do not come. ValueError in a file where they may not, and from the first
+    batch on by which FFmpeg complained.
+    """
     import decord
 
-    reader = decord.VideoReader(path, width=size, height=size, num_threads=threads)
-    stamps = np.asarray(reader.get_frame_timestamp(range(len(reader))), dtype=np.float64)
-    interval = 1 / reader.get_avg_fps()
-    refuse_absurd(stamps[:, 0])
-    begin = earliest(stamps[:, 0] - stamps[0, 0], interval)
-    end_s = begin[-1] + max(stamps[-1, 1] - stamps[-1, 0], interval)
-    picks = shown(begin, end_s, times)
-    for start in range(0, len(picks), batch):
-        # A repeated frame is asked for once: decord would seek back for the second.
-        distinct, places = np.unique(picks[start : start + batch], return_inverse=True)
-        yield from reader.get_batch(distinct.tolist()).asnumpy()[places]
+    with opened(path) as container:
+        stream = container.streams.video[0]
+        packets = stored(container, stream)
+        if stream.codec_context.name == "vp9":
+            raise ValueError("VP9, of which it repeats a frame where others are damaged")
+    if not packets.counted:
+        raise ValueError("frames that precede their key frame or are hidden, which it would miscount")
+    if packets.whole_s < math.inf:
+        raise ValueError("bytes are missing inside")
+    with tempfile.TemporaryFile() as complaints:
+        os.dup2(complaints.fileno(), 2)
+        decord.logging.set_level(decord.logging.ERROR)
+        reader = decord.VideoReader(path, width=size, height=size, num_threads=threads)
+        stamps = np.asarray(reader.get_frame_timestamp(range(len(reader))), dtype=np.float64)
+        interval = 1 / reader.get_avg_fps()
+        refuse_absurd(stamps[:, 0])
+        begin = earliest(stamps[:, 0] - stamps[0, 0], interval)
+        end_s = begin[-1] + max(stamps[-1, 1] - stamps[-1, 0], interval)
+        picks = shown(begin, end_s, times)
+        for start in range(0, len(picks), batch):
+            # A repeated frame is asked for once: decord would seek back for the second.
+            distinct, places = np.unique(picks[start : start + batch], return_inverse=True)
+            pictures = reader.get_batch(distinct.tolist()).asnumpy()[places]
+            complaints.seek(0)
+            if complaint := complaints.readline():
+                raise ValueError(complaint.decode(errors="replace"))
+            yield from pictures
 
 
 def opened(path: str) -> InputContainer:
@@ -114,6 +220,10 @@ def opened(path: str) -> InputContainer:
 
 def pyav_frames(path: str, times: Stamps, size: int, batch: int, threads: int) -> Iterator[Pixels]:
     """Yield the same as `decord_frames`, read by PyAV; a damaged file raises after its last good frame."""
+    until = math.inf
+    with opened(path) as container:
+        if container.format.name in _SEQUENTIAL:
+            until = stored(container, container.streams.video[0]).whole_s
     with opened(path) as container:
         origin = _seconds(next(_decode(container, threads)), _stamp_of(container)) or 0.0
     seek_s = origin + times[0] if times[0] > _SEEK_FROM_S else None
@@ -121,12 +231,12 @@ def pyav_frames(path: str, times: Stamps, size: int, batch: int, threads: int) -
         stream = container.streams.video[0]
         interval = 1 / float(stream.average_rate or stream.guessed_rate or 25)
         stamp = _stamp_of(container)
-        frames = _timed(_decode(container, threads, seek_s), origin, interval, stamp)
+        frames = _timed(_decode(container, threads, seek_s), origin, interval, stamp, until)
         first = next(frames)
         if seek_s is not None and first[0] > times[0]:
             # Some containers seek to a later key frame than asked for.
             container.seek(0)
-            frames = _timed(_decode(container, threads), origin, interval, stamp)
+            frames = _timed(_decode(container, threads), origin, interval, stamp, until)
             first = next(frames)
         yield from _shown_of(frames, first, times, size, interval)
 
@@ -160,14 +270,11 @@ def _shown_of(
     interval: float,
 ) -> Iterator[Pixels]:
     """Yield the frame shown at each time from a stream of (time, frame)."""
-    failure: Exception | None = None
     position = 0
     begin, frame = first
     while position < len(times):
-        try:
-            following = next(frames, None)
-        except (OSError, ValueError) as error:
-            following, failure = None, error
+        # Damage that raises here may have begun in the frame before it, which is not shown then.
+        following = next(frames, None)
         length_s = float(frame.duration * frame.time_base) if frame.duration and frame.time_base else 0.0
         until = begin + max(length_s, interval) if following is None else following[0]
         count = int(np.searchsorted(times[position:], until, side="left"))
@@ -177,8 +284,6 @@ def _shown_of(
         if following is None:
             break
         begin, frame = following
-    if failure is not None:
-        raise failure
 
 
 def _decode(container: InputContainer, threads: int, seek_s: float | None = None) -> Iterator[av.VideoFrame]:
@@ -191,27 +296,62 @@ def _decode(container: InputContainer, threads: int, seek_s: float | None = None
         stream.codec_context.thread_count = threads
     if seek_s is not None and stream.time_base:
         container.seek(int(seek_s / stream.time_base), stream=stream)
-    started = False
+    # In AVI packets do not say when they are shown.
+    checked = _Checked(waits=_stamp_of(container) == "pts")
     for packet in container.demux(stream):
+        checked.expect(packet)
         try:
             frames = packet.decode()
         except FFmpegError:
-            if started:
+            if checked.started:
                 # Frames before the damage may still be inside the decoder.
                 with contextlib.suppress(FFmpegError):
-                    yield from stream.codec_context.decode(None)
+                    yield from map(checked.frame, stream.codec_context.decode(None))
                 raise
             continue
-        started = started or bool(frames)
-        yield from frames
+        yield from map(checked.frame, frames)
+
+
+class _Checked:
+    """Frames of a decoder that neither are damaged nor follow others that did not come; ValueError for what is."""
+
+    def __init__(self, waits: bool) -> None:
+        self._waits = waits
+        self._sound = False
+        self._expected: list[int] = []
+        self._last: int | None = None
+        self.started = False
+
+    def expect(self, packet: av.Packet[Any]) -> None:
+        """Note that a packet is given to the decoder."""
+        if self._waits and packet.pts is not None and not packet.is_discard:
+            heapq.heappush(self._expected, packet.pts)
+
+    def frame(self, frame: av.VideoFrame) -> av.VideoFrame:
+        """Return a frame in the order shown."""
+        self.started = True
+        # Frames that refer to what was before the beginning count as damaged.
+        if self._sound and frame.is_corrupt:
+            raise ValueError("damaged pictures")
+        self._sound |= not frame.is_corrupt
+        if self._waits and frame.pts is not None:
+            skipped = set()
+            while self._expected and self._expected[0] <= frame.pts:
+                skipped.add(heapq.heappop(self._expected))
+            if self._last is not None and sum(self._last < pts < frame.pts for pts in skipped) > _WITHOUT_PICTURE:
+                raise ValueError("pictures that do not decode")
+            self._last = frame.pts
+        return frame
 
 
 def _timed(
-    frames: Iterator[av.VideoFrame], origin: float, interval: float, stamp: str
+    frames: Iterator[av.VideoFrame], origin: float, interval: float, stamp: str, until: float
 ) -> Iterator[tuple[float, av.VideoFrame]]:
     previous = -interval
     for frame in frames:
         seconds = _seconds(frame, stamp)
+        if seconds is not None and seconds >= until:
+            raise ValueError(f"bytes are missing at {until - origin:.2f} s")
         previous = previous + interval if seconds is None else seconds - origin
         yield float(earliest(np.asarray(previous), interval)), frame
 
@@ -254,9 +394,9 @@ def _filter(size: int, form: str, width: int, height: int, pixels: str, time_bas
 
 
 def plain(error: Exception) -> str:
-    """Return the first line of a decoder's message without clock, source file, error number and function."""
+    """Return the first line of a decoder's message without clock, source file, address, error number and function."""
     text = str(getattr(error, "strerror", None) or error).strip() or type(error).__name__
-    return re.sub(r"^(\[[\d:]+\] \S+: )*(Error: |Check failed: )?", "", text.splitlines()[0])[:120]
+    return re.sub(r"^(\[[^]]+\] (\S+: )?)*(Error: |Check failed: )?", "", text.splitlines()[0])[:120]
 
 
 def own_output() -> BinaryIO:

@@ -27,8 +27,8 @@ from rgwot.video import decode
 from rgwot.video.decode import READERS, opened
 from rgwot.video.probing import VideoError, is_stored, probe
 
-# decord never returns from the end of an MPEG transport stream.
-_TRANSPORT_STREAMS = {".ts", ".mts", ".m2ts"}
+# What decord reads as it is: of others it serves wrong frames, and never returns from the end of a transport stream.
+_DECORD = {".avi", ".m4v", ".mkv", ".mov", ".mp4", ".webm"}
 _WORKER = Path(decode.__file__)
 
 
@@ -126,7 +126,8 @@ class FrameReader:
 
     def _read(self) -> Generator[tuple[NDArray[np.int64], NDArray[np.uint8]], None, None]:
         for name in self._order:
-            if self.served == len(self._times) or self._closed:
+            # What PyAV finds damaged, decord would serve.
+            if self.served == len(self._times) or self._closed or (name == "decord" and self.readers):
                 break
             said = yield from self._read_with(name)
             if said or self.served < len(self._times):
@@ -203,7 +204,7 @@ def readers_of(path: Path, reader: str) -> list[str]:
         return ["h5"]
     if reader != "auto":
         return [reader]
-    if path.suffix.lower() in _TRANSPORT_STREAMS:
+    if path.suffix.lower() not in _DECORD:
         return ["pyav"]
     return {"decord": ["decord", "pyav"], "decord2": ["pyav", "decord"]}.get(decord_package(), ["pyav"])
 

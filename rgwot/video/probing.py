@@ -8,7 +8,6 @@ no frame rate unless somebody added the attribute ``fps``, so the rate is given 
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import subprocess
@@ -121,8 +120,10 @@ def _facts(path: Path, container: InputContainer, stream: VideoStream) -> VideoI
     frame = next(container.decode(stream), None)
     if frame is None:
         raise VideoError(path, f"no frame decodes; {REMEDY}")
-    shown = [] if stream.frames else _shown_packets(container, stream)
-    fps = _rate(stream, shown)
+    packets = None if stream.frames else _packets(container, stream)
+    shown = packets.shown if packets else []
+    tick_s = float(stream.time_base or 0)
+    fps = _rate(stream, [pts for pts in shown if packets and pts * tick_s < packets.whole_s])
     if fps is None:
         raise VideoError(path, f"no frame rate in it; {REMEDY}")
     duration = _duration(container, stream, shown)
@@ -154,32 +155,18 @@ def _rate(stream: VideoStream, shown: Sequence[int]) -> Fraction | None:
     return next((rate for rate in likely if rate and abs(rate - counted) <= allowed), counted)
 
 
-def _shown_packets(container: InputContainer, stream: VideoStream) -> list[int]:
-    """Return the time stamps of all pictures of the track, without decoding them."""
-    container.seek(0)
-    # VP8 stores pictures that only others refer to as packets of their own; the fifth bit says that one is shown.
-    hides = stream.codec_context.name == "vp8"
-    tick_s = float(stream.time_base or 0)
-    shown: list[int] = []
-    last_s = -math.inf
-    try:
-        for packet in container.demux(stream):
-            if packet.dts is not None:
-                # Two recordings in one file; by time stamp the second would be lost behind the first.
-                if packet.dts * tick_s < last_s - _STEP_BACK_S:
-                    raise VideoError(
-                        container.name,
-                        f"its time stamps go back from {last_s:.1f} to {packet.dts * tick_s:.1f} s, as in recordings "
-                        f"put one after the other; {REMEDY}",
-                    )
-                last_s = packet.dts * tick_s
-            hidden = hides and packet.size and not bytes(packet)[0] & 0x10
-            if packet.pts is not None and not hidden:
-                shown.append(packet.pts)
-    except FFmpegError:
-        # Damaged from here on. What to do about it is for those to say who decode it.
-        pass
-    return shown
+def _packets(container: InputContainer, stream: VideoStream) -> decode.Stored:
+    """Return what the packets say of a track whose container does not count its pictures."""
+    packets = decode.stored(container, stream)
+    seconds = np.asarray(packets.decoded) * float(stream.time_base or 0)
+    # Two recordings in one file; by time stamp the second would be lost behind the first.
+    for place in np.flatnonzero(np.diff(seconds) < -_STEP_BACK_S)[:1]:
+        raise VideoError(
+            container.name,
+            f"its time stamps go back from {seconds[place]:.1f} to {seconds[place + 1]:.1f} s, as in recordings put "
+            f"one after the other; {REMEDY}",
+        )
+    return packets
 
 
 def _duration(container: InputContainer, stream: VideoStream, shown: Sequence[int]) -> Fraction:

@@ -85,12 +85,11 @@ def an_hour_too_long(folder: Path) -> Path:
     return written(folder, data[:place] + b"01:00" + data[place + 5 :], "bad.mkv")
 
 
-def zeros_inside(folder: Path) -> Path:
-    """Copy a good video of 6 s with a fifth of its middle replaced by zeros."""
-    whole = write_video(source(folder).with_name("long.mp4"), 3 * FRAMES, 24)
-    data = remux(whole, whole.with_suffix(".mkv")).read_bytes()
+def zeros_inside(folder: Path, suffix: str, codec: str = "libx264") -> Path:
+    """Write a video of 6 s with a fifth of its middle replaced by zeros."""
+    data = write_video(source(folder).with_name(f"long{suffix}"), 3 * FRAMES, 24, codec=codec).read_bytes()
     start, length = len(data) * 2 // 5, len(data) // 5
-    return written(folder, data[:start] + bytes(length) + data[start + length :], "bad.mkv")
+    return written(folder, data[:start] + bytes(length) + data[start + length :], f"bad{suffix}")
 
 
 def twice(folder: Path) -> Path:
@@ -133,7 +132,10 @@ KINDS = [
     Kind("sound only, in mp4", lambda folder: write_audio(folder / "bad.mp4"), "skipped", "skipped", "audio only?"),
     Kind("picture track without frames", no_frames, "skipped", "skipped", "no pictures in it"),
     Kind("wrong length in a tag, Matroska: an hour too much", an_hour_too_long, "listed", "partial", "only the first"),
-    Kind("zeros in the middle, Matroska", zeros_inside, "listed", "partial", "only the first"),
+    Kind("zeros in the middle, Matroska", lambda folder: zeros_inside(folder, ".mkv"),
+         "listed", "partial", "only the first"),
+    Kind("zeros in the middle, AVI", lambda folder: zeros_inside(folder, ".avi", "mpeg4"),
+         "listed", "partial", "only the first"),
     Kind("time stamps begin anew midway", twice, "skipped", "skipped", "its time stamps go back"),
     Kind("directory named .mp4", directory, "no video", ""),
     Kind("symbolic link to nothing", linked, "skipped", "skipped", "no such file"),

@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 import pytest
 from doctor_helpers import content, entry, put, said
-from videos import truncate
+from videos import truncate, write_video
 
 from rgwot.study.doctor import examine, stated_frames
 from rgwot.video import READERS, VideoInfo
@@ -38,6 +38,16 @@ def test_bad_videos_do_not_stop_the_others(tea: Path, clip: Path) -> None:
     assert report.exit_code() == 1
     quick = examine(content(mine=entry(tea)), "mine", quick=True)
     assert {video.entry.name for video in quick.videos if not video.usable} == {"zero", "link"}
+
+
+@pytest.mark.parametrize(("suffix", "codec"), [("avi", "mpeg4"), ("mkv", "libx264")])
+def test_a_hole_is_found(tea: Path, suffix: str, codec: str) -> None:
+    path = write_video(tea / "tea" / f"hole.{suffix}", 100, 10, codec=codec)
+    content_of = path.read_bytes()
+    start, length = len(content_of) * 45 // 100, len(content_of) // 12
+    put(path, content_of[:start] + bytes(length) + content_of[start + length :])
+    (told,) = said(examine(content(mine=entry(tea)), "mine"), file=f"tea/hole.{suffix}", rule="frames")
+    assert re.search(r"no frame decodes at .*4\.50, 6\.75, 9\.00 s", told)
 
 
 @pytest.mark.parametrize(("frames", "faulty"), [(300, False), (271, False), (331, True), (260, True), (None, False)])
