@@ -128,7 +128,7 @@ class Bundle:
         try:
             with np.load(io.BytesIO(self.parts[part]), allow_pickle=False) as content:
                 return {name: content[name] for name in content.files}
-        except (ValueError, OSError, EOFError, LookupError, AttributeError, zipfile.BadZipFile) as error:
+        except (ValueError, OSError, EOFError, LookupError, AttributeError, MemoryError, zipfile.BadZipFile) as error:
             raise self.wrong(f"{part}: no arrays without pickled objects ({first_line(error)})") from None
 
     def procedure(self) -> Procedure:
@@ -191,18 +191,21 @@ def parse_bundle(content: bytes, path: Path) -> Bundle:
     """Read a bundle from its bytes, as `read_bundle` from a file; ``path`` is what to call it in an error."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            _check_version(path, archive)
             seal = content[-_SEAL:].decode("ascii", "replace")
             if _digest(content[:-_SEAL]) != seal:
                 raise RgwotError(
                     f"{path}: changed since it was written (SHA-256 {_digest(content[:-_SEAL])[:12]}, expected "
                     f"{seal[:12]}); get it again from where it came from"
                 )
+            _check_size(path, archive, len(content))
+            _check_version(path, archive)
             about = About.model_validate_json(archive.read(MANIFEST_FILE))
-            # A packed part could become of any size.
-            if small := [one.filename for one in archive.infolist() if one.compress_type != zipfile.ZIP_STORED]:
-                raise RgwotError(f"{path}: {small[0]} in it is packed, expected as it is; have it made again")
             parts = {name: archive.read(name) for name in about.parts}
+        for name in parts:
+            # Arrays and models are archives, too.
+            if zipfile.is_zipfile(io.BytesIO(parts[name])):
+                with zipfile.ZipFile(io.BytesIO(parts[name])) as archive:
+                    _check_size(f"{path}: {name}", archive, len(parts[name]))
     except ValidationError as error:
         raise RgwotError(f"{path}: {MANIFEST_FILE}: {describe(error, About)}; ask whoever made it") from None
     except (zipfile.BadZipFile, KeyError, EOFError, ValueError, NotImplementedError) as error:
@@ -210,6 +213,15 @@ def parse_bundle(content: bytes, path: Path) -> Bundle:
             f"{path}: cut off, changed or no bundle ({first_line(error)}); get it again from where it came from"
         ) from None
     return Bundle(path, _digest(content), about, parts)
+
+
+def _check_size(where: object, archive: zipfile.ZipFile, size: int) -> None:
+    """Raise RgwotError, before anything is unpacked, for an archive whose content takes more than its own bytes."""
+    members = archive.infolist()
+    if packed := [one.filename for one in members if one.compress_type != zipfile.ZIP_STORED]:
+        raise RgwotError(f"{where}: {packed[0]} in it is packed, expected as it is; have it made again")
+    if (unpacked := sum(one.file_size for one in members)) > size:
+        raise RgwotError(f"{where}: {unpacked} bytes in a file of {size}, expected fewer; ask whoever made it")
 
 
 def _check_version(path: Path, archive: zipfile.ZipFile) -> None:

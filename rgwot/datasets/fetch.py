@@ -8,9 +8,11 @@ limit of size.
 from __future__ import annotations
 
 import csv
+import errno
 import logging
 import re
 import shutil
+import struct
 import urllib.error
 import urllib.request
 import zipfile
@@ -25,7 +27,7 @@ from typing import BinaryIO
 from urllib.parse import quote, unquote, urlsplit
 
 from rgwot.datasets.registry import match_name
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.files import report_full_disk
 from rgwot.runtime.progress import Progress
 from rgwot.runtime.provenance import sha256
@@ -41,6 +43,9 @@ SILENCE_S = 60.0
 LARGEST_DOWNLOAD = 10**11
 """Bytes of a download at most, where no size is published."""
 
+LARGEST_LIST = 10**7
+"""Bytes of a list of checksums at most; what is behind is not read."""
+
 SIZE_MARGIN = 1.2
 """How many times the published size, which is rounded, a download may have at most."""
 
@@ -48,10 +53,11 @@ ZIP_RATIO = 100
 """How many times its size an archive may take when it is unpacked; features shrink at most tenfold."""
 
 _UNSOUND = (
-    zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError,
-    # A member below the name of another that is a file.
-    FileExistsError, NotADirectoryError, IsADirectoryError,
+    zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, NotImplementedError, RuntimeError, EOFError,
+    ValueError, LookupError,
 )  # fmt: skip
+#: Of the system's errors those that an archive causes: names that no file can have, a member below one that is a file.
+_UNSOUND_NAMES = (errno.EINVAL, errno.ENAMETOOLONG, errno.EILSEQ, errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
 
 _AGAIN = "run the same again, it goes on from there"
 
@@ -215,7 +221,7 @@ def _published(row: DownloadFile) -> str:
         return row.sha256
     try:
         with _opened(row.sha256) as (stream, *_):
-            lines = stream.read().decode("utf-8", "replace").splitlines()
+            lines = stream.read(LARGEST_LIST).decode("utf-8", "replace").splitlines()
     except (OSError, HTTPException) as error:
         raise RgwotError(f"{row.sha256}: cannot be read ({error}); {_AGAIN}") from None
     # Either is the form of sha256sum: two blanks, or a blank and an asterisk.
@@ -251,9 +257,11 @@ def _unpack(archive: Path) -> None:
             # Names that lead elsewhere are made harmless, and links plain files.
             for member in content.infolist():
                 content.extract(member, aside)
-    except _UNSOUND as error:
+    except (*_UNSOUND, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in _UNSOUND_NAMES:
+            raise
         archive.unlink()
-        raise RgwotError(f"{archive}: not a sound zip ({error}); it is removed; fetch it again") from None
+        raise RgwotError(f"{archive}: not a sound zip ({first_line(error)}); it is removed; fetch it again") from None
     else:
         for path in sorted(aside.rglob("*")):
             place = folder / path.relative_to(aside)

@@ -5,8 +5,12 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
+import tracemalloc
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +108,75 @@ def test_a_missing_and_a_packed_part_are_refused(study: Study, bundle: Path, tmp
     assert "no bundle" in refused(sealed(tmp_path / "a.rgwot", without), study, tmp_path)
     packed = sealed(tmp_path / "d.rgwot", parts, zipfile.ZIP_DEFLATED)
     assert "is packed" in refused(packed, study, tmp_path)
+
+
+@contextmanager
+def little_memory(megabytes: int) -> Iterator[None]:
+    """Let Python allocate no more than this at a time beyond what it has."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < megabytes * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+SPACES = b" " * 200_000_000
+
+
+@pytest.mark.parametrize("honest", [True, False])
+def test_nothing_is_unpacked_before_seal_and_size_are_checked(
+    study: Study, bundle: Path, tmp_path: Path, honest: bool
+) -> None:
+    parts = contents(bundle)
+    path = sealed(
+        tmp_path / "a.rgwot", {**parts, "manifest.json": parts["manifest.json"] + SPACES}, zipfile.ZIP_DEFLATED
+    )
+    assert path.stat().st_size < 3_000_000
+    if not honest:
+        path.write_bytes(path.read_bytes()[:-1] + b"x")
+    with little_memory(50):
+        assert ("manifest.json in it is packed" if honest else "changed since") in refused(path, study, tmp_path)
+
+
+def test_parts_that_share_their_bytes_are_not_multiplied(study: Study, bundle: Path, tmp_path: Path) -> None:
+    # Fifty entries of the directory, all of one member.
+    parts = contents(bundle)
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w") as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+        first = archive.getinfo("model.pt")
+        for number in range(50):
+            again = copy(first)
+            again.filename = f"part{number}"
+            archive.filelist.append(again)
+        archive.comment = b"0" * 64
+    content = written.getvalue()[:-64]
+    path = tmp_path / "a.rgwot"
+    path.write_bytes(content + hashlib.sha256(content).hexdigest().encode())
+    assert re.search(rf"\d+ bytes in a file of {path.stat().st_size}, expected fewer", refused(path, study, tmp_path))
+
+
+@pytest.mark.parametrize("part", ["decoder.npz", "model.pt"])
+def test_packed_arrays_and_models_are_refused(study: Study, bundle: Path, tmp_path: Path, part: str) -> None:
+    written, source = io.BytesIO(), zipfile.ZipFile(io.BytesIO(contents(bundle)[part]))
+    with source, zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in source.namelist():
+            archive.writestr(name, source.read(name))
+        archive.writestr("more.npy", SPACES)
+    path = rewritten(bundle, tmp_path / "a.rgwot", **{part.replace(".", "_"): written.getvalue()})
+    with little_memory(50):
+        assert re.search(rf"{part}: .* in it is packed", refused(path, study, tmp_path))
+
+
+def test_an_array_that_no_memory_holds_is_refused(study: Study, bundle: Path, tmp_path: Path) -> None:
+    written, header = io.BytesIO(), io.BytesIO()
+    np.lib.format.write_array_header_2_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**13,)})
+    with zipfile.ZipFile(written, "w") as archive:
+        archive.writestr("centres.npy", header.getvalue())
+    path = rewritten(bundle, tmp_path / "a.rgwot", decoder_npz=written.getvalue())
+    assert "decoder.npz: no arrays" in refused(path, study, tmp_path)
 
 
 class Evil:

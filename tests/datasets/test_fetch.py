@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -164,6 +165,30 @@ def test_a_damaged_zip_leaves_nothing(tmp_path: Path, damage: str) -> None:
     else:
         content[200] ^= 255
     archive.write_bytes(content)
+    with pytest.raises(RgwotError, match="not a sound zip"):
+        fetch([row(archive.as_uri(), "x.zip")], tmp_path / "data")
+    assert not list((tmp_path / "data").rglob("*.npy")) + list((tmp_path / "data").rglob("*.zip"))
+
+
+def test_whatever_byte_of_a_zip_is_wrong_it_is_unpacked_or_removed(tmp_path: Path) -> None:
+    archive = zipped(tmp_path / "x.zip", {"a/1.npy": b"1" * 99, "b/ü.npy": b"2"})
+    content, said = archive.read_bytes(), []
+    for place in range(len(content)):
+        for value in {0, 128, 255, content[place] ^ 1} - {content[place]}:
+            archive.write_bytes(content[:place] + bytes([value]) + content[place + 1 :])
+            shutil.rmtree(tmp_path / "data", ignore_errors=True)
+            try:
+                fetch([row(archive.as_uri(), "x.zip")], tmp_path / "data")
+            except RgwotError as told:
+                said.append(str(told))
+            assert not (tmp_path / "data/mine/x.zip").exists()
+    assert len(said) > len(content)
+    assert not [one for one in said if "\n" in one or "it is removed; fetch it again" not in one]
+
+
+@pytest.mark.parametrize("name", ["n" * 300, "a/" * 3000 + "b"])
+def test_a_name_that_no_file_can_have_is_told(tmp_path: Path, name: str) -> None:
+    archive = zipped(tmp_path / "x.zip", {"good.npy": b"1", name: b"2"})
     with pytest.raises(RgwotError, match="not a sound zip"):
         fetch([row(archive.as_uri(), "x.zip")], tmp_path / "data")
     assert not list((tmp_path / "data").rglob("*.npy")) + list((tmp_path / "data").rglob("*.zip"))
