@@ -73,5 +73,9 @@ onstart:
 
 
 onsuccess:
-    for page in PAGES:
-        logger.info(f"The page: {page}")
+    if PAGES:
+        logger.info(pages_made())
+
+
+# Snakemake calls nothing where there is nothing to do.
+logger.addFilter(name_pages)

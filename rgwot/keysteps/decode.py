@@ -32,7 +32,7 @@ from rgwot.keysteps.fuzzy_cmeans import direction_eigenvalue
 from rgwot.keysteps.graphcut import INSTEAD
 from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Decode, Decoded, Frames, Given, Learned, Predict, directions
 from rgwot.keysteps.ordering import KeySteps, Order, generator_for, procedure_of, video_order
-from rgwot.keysteps.settings import KeyStepSettings, MeanfieldSettings, resolved_K
+from rgwot.keysteps.settings import KeyStepSettings, MeanfieldSettings, resolved_K, too_fine
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import with_progress
 from rgwot.timing import label_segments
@@ -60,6 +60,7 @@ def doubts(
     same: float | None = None,
     time: Mapping[str, Any] | None = None,
     scales: float | None = None,
+    samples: Collection[int] = (),
 ) -> list[str]:
     """Return why a result should be doubted, a line each; none where nothing speaks against it.
 
@@ -77,8 +78,10 @@ def doubts(
         How the share of time was chosen, as `rgwot.keysteps.extended.choose_share` tells it; None where it is set.
     scales
         Largest scale of a channel of the features divided by the smallest, where an embedding depends on it.
+    samples
+        Samples of every video.
     """
-    said = []
+    said = [fine] if (fine := too_fine(K, samples)) else []
     # With one or two key steps a video of one is nothing to wonder at.
     few = {video: number for video, number in kept.items() if number <= FEW * K}
     if few:
@@ -88,7 +91,7 @@ def doubts(
     if background > MOST:
         said.append(f"{background:.0%} of the samples are background, which is most of them")
     if same is not None and same < SAME:
-        said.append(seeds_differ("two seeds", same))
+        said.append(f"{seeds_differ('two seeds', same)}; with seeds: [0, 1] in config.yaml both are on the page")
     return [one for one in (*said, _of_time(time or {}), scales_differ(scales or 1.0)) if one]
 
 
@@ -214,7 +217,8 @@ def find_key_steps(
     share = float(np.mean(np.concatenate(list(key_steps["task"].values())) == 0))
     if given is None:
         facts["equal_segments"] = _equal_segments(task, labels, K)
-    warnings = doubts(K, kept, share, facts["second_seed"], choices.get("time"), task.scales)
+    lengths = [len(video.time_s) for video in task.part(held_out=False).values()] if given is None else []
+    warnings = doubts(K, kept, share, facts["second_seed"], choices.get("time"), task.scales, lengths)
     if "instead_of" in facts.get("graph_cut", {}):
         warnings.append(INSTEAD)
     scored = [name for name in single if not task.held_out or name in task.held_out]

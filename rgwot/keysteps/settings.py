@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from statistics import median
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -160,3 +161,18 @@ def resolved_K(K: int | str, annotated: int | None = None) -> int:
             f"K={K} is the number of annotated steps, and no video of the task is annotated; give K as a number"
         )
     return annotated + (K == "gt+1")
+
+
+def too_fine(K: int, samples: Collection[int]) -> str:
+    """Return why a number of key steps is to be questioned, for videos of so many samples; empty where it is not.
+
+    >>> too_fine(7, [20, 30]), too_fine(500, [361, 361])[:45]
+    ('', 'K = 500: a video has 361 samples (median), le')
+    """
+    usual = median(samples) if samples else 2 * K
+    if usual >= 2 * K:
+        return ""
+    return (
+        f"K = {K}: a video has {usual:g} samples (median), less than two for each key step, expected K of "
+        f"{max(2, int(usual / 2))} or less; give a smaller decode.K or a larger features.fps"
+    )

@@ -27,6 +27,7 @@ from rgwot.datasets.registry import TaskFacts, match_name
 from rgwot.datasets.text import collecting
 from rgwot.datasets.video_table import columns_of, groups_in, read_video_table
 from rgwot.features.settings import FeatureSettings, extractor, missing_checkpoint
+from rgwot.keysteps.settings import too_fine
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
 from rgwot.study import datasets
@@ -297,6 +298,7 @@ def examine(
         about = [*_of_task(found, task, facts, K, own), *(one for video in own for one in video.findings)]
         findings += dict.fromkeys(about)
         findings += _of_groups(study, dataset, task, [video.entry.video for video in own])
+        findings += _of_numbers(study, dataset, task, own)
     return Report(dataset, entry.layout, root, found, quick, tuple(summaries), tuple(findings))
 
 
@@ -402,6 +404,21 @@ def _of_task(
         seconds = sum(one.overlap_s for one in annotated)
         line = f"{overlaps} segments overlap for {seconds:.1f} s in all; the later row of a file wins"
         yield Finding("note", "overlap", line, task)
+
+
+def _of_numbers(study: Study, dataset: str, task: str, videos: Sequence[VideoReport]) -> Iterator[Finding]:
+    """Yield why a number of key steps is to be questioned, of every result that its page shows."""
+    entry = study.config.dataset(dataset)
+    methods = study.config.page.methods if entry.page_methods is None else entry.page_methods
+    for text in methods:
+        method, _, decoder = text.partition("/")
+        with suppress(RgwotError):
+            settings = study.experiments.settings(method, decoder, dataset)
+            seconds = [video.facts.duration_s for video in videos if video.facts.duration_s is not None]
+            made = [video.features.count for video in videos if video.features is not None]
+            counts = made or [int(one * settings.features.fps) + 1 for one in seconds]
+            if isinstance(settings.decode.K, int) and (line := too_fine(settings.decode.K, counts)):
+                yield Finding("warning", "key_steps", f"{text}: {line}", task)
 
 
 def _of_groups(study: Study, dataset: str, task: str, videos: Sequence[str]) -> Iterator[Finding]:

@@ -30,6 +30,7 @@ SOUND: dict[str, Any] = {
         "concordance": 0.8,
     },
     "scales": 999.0,
+    "samples": [11, 12, 13],
 }
 
 
@@ -59,6 +60,7 @@ def test_what_decides_nothing_about_time_is_not_near(agreement: dict[str, float]
     [
         ({"kept": {"a": 6, "b": 2, "c": 1}}, "2 of 3 videos keep few of 6 key steps: b 2, c 1"),
         ({"kept": dict.fromkeys("abcde", 2)}, "5 of 5 videos keep few of 6 key steps: a 2, b 2, c 2 and 2 more"),
+        ({"samples": [11, 11, 13]}, "K = 6: a video has 11 samples (median), less than two for each key step"),
         ({"background": 0.62}, "62% of the samples are background"),
         ({"same": 0.59}, "two seeds disagree: their adjusted Rand index is 0.59, expected 0.6"),
         ({"same": 0.597}, "two seeds disagree: their adjusted Rand index is 0.59, expected 0.6"),

@@ -18,7 +18,7 @@ from rgwot import paths
 from rgwot.paths import Run
 from rgwot.reporting.names import result_id
 from rgwot.reporting.page import render
-from rgwot.reporting.page.render import write_page, write_page_list
+from rgwot.reporting.page.render import list_pages, write_page, write_page_list
 from rgwot.runtime.errors import RgwotError
 
 FIRST = Run("rgwot", "graphcut", 0)
@@ -208,11 +208,10 @@ def test_the_list_of_pages(made: Task, tmp_path: Path) -> None:
     made.page()
     # A copy of the page and of what is read for it, under a name that would do harm as markup.
     results = copied(made, tmp_path, []).folder / "results"
-    pages = [results / "report" / "mine" / name for name in ("<b>other.html", "tea.html")]
     for path in [path for path in results.rglob("tea*") if path.relative_to(results).parts[0] != "keysteps"]:
         copy = path.with_name(path.name.replace("tea", "<b>other"))
         shutil.copytree(path, copy) if path.is_dir() else shutil.copy(path, copy)
-    write_page_list(pages, results / "report" / "index.html")
+    assert list_pages(results) == results / "report" / "index.html"
     text = (results / "report" / "index.html").read_text()
     outside = Outside(text)
     links = [unquote(address) for address in outside.addresses if not address.startswith("data:")]
@@ -225,6 +224,14 @@ def test_the_list_of_pages(made: Task, tmp_path: Path) -> None:
         "protocol == 'macro_task' and background == 'with' and label_rule == 'exact' and metric == 'f1'"
     )
     assert re.search(rf"rgwot / graphcut</td><td>{100 * leading['value'].mean():.1f}</td>", text)
+    # A page that is not whole, or of which nothing is known, is not on it.
+    (results / "report/mine/tea.csv").unlink()
+    (results / "report/mine/other.html").write_text("")
+    (results / "report/mine/other.csv").write_text("")
+    list_pages(results)
+    assert 'href="mine/' in (left := (results / "report/index.html").read_text())
+    assert "tea.html" not in left
+    assert "mine/other.html" not in left
     write_page_list([], tmp_path / "index.html")
     assert "No task has a page yet" in (tmp_path / "index.html").read_text()
 

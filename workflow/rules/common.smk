@@ -226,6 +226,18 @@ def doubled(gpu=None, **first):
     return more if gpu is None else {**more, "gpu": gpu}
 
 
+def pages_made():
+    """The pages of this run, a line each."""
+    return "\n".join(f"The page: {page}" for page in PAGES)
+
+
+def name_pages(record):
+    """A filter of Snakemake's messages that names pages where nothing has to be done for them."""
+    if PAGES and str(record.msg).startswith("Nothing to be done"):
+        record.msg = f"{record.msg}\n{pages_made()}"
+    return True
+
+
 def announce():
     """Say before the first job what may surprise: settings that methods replace, hours of training."""
     trainings = [training for model, training in MODELS.items() if not Path(model).exists()]

@@ -1,4 +1,4 @@
-"""Write the page of a task, and its ranked procedures as a table."""
+"""Write the page of a task, its ranked procedures as a table, and the list of all pages."""
 
 from pathlib import Path
 
@@ -6,7 +6,8 @@ from rgwot.study.script import stage
 
 with stage(snakemake, "report"):
     from rgwot.paths import RESULTS, Run, Tree
-    from rgwot.reporting.page.render import write_page
+    from rgwot.reporting.page.render import list_pages, write_page
+    from rgwot.runtime.provenance import write_record
 
     params = snakemake.params
     write_page(
@@ -17,3 +18,4 @@ with stage(snakemake, "report"):
         Path(params.names),
         params.shown["groups"],
     )
+    write_record(list_pages(Path(RESULTS)), "report-index")

@@ -5,6 +5,7 @@ from pathlib import Path
 from rgwot.study.script import stage
 
 with stage(snakemake, "report-index"):
-    from rgwot.reporting.page.render import write_page_list
+    from rgwot.paths import RESULTS
+    from rgwot.reporting.page.render import list_pages
 
-    write_page_list([Path(page) for page in snakemake.input], Path(snakemake.output[0]))
+    list_pages(Path(RESULTS))

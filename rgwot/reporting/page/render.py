@@ -102,6 +102,22 @@ def page_text(content: Content) -> str:
     )
 
 
+def list_pages(results: Path) -> Path:
+    """Write the list of all pages in a tree of results, and return its path."""
+    output, listed = paths.at(paths.PAGES, results), None
+    # Of two jobs that write it at the same time, the later one sees the pages of both.
+    while (pages := _pages(results, output.parent)) != listed:
+        write_page_list(pages, output)
+        listed = pages
+    return output
+
+
+def _pages(results: Path, folder: Path) -> list[Path]:
+    """Return the pages that are whole, with what the list says of them."""
+    pages = sorted(page for page in folder.glob("*/*.html") if page.with_suffix(".csv").is_file())
+    return [page for page in pages if Tree(results, page.parent.name, page.stem).at(paths.MANIFEST).is_file()]
+
+
 def write_page_list(pages: Sequence[Path], output_html: str | os.PathLike[str]) -> None:
     """Write a list of pages ``RESULTS/report/DATASET/TASK.html`` with links: the stage behind ``report-index``."""
     output = Path(output_html)

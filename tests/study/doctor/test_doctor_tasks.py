@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -158,3 +159,25 @@ def test_the_groups_of_the_videos(tea: Path, text: str, column: str, severity: s
     (tea / "tea/videos.csv").write_text(text)
     report = examine(content(mine=entry(tea, group=column)), "mine", quick=True)
     assert any(re.search(expected, line) for line in said(report, rule="groups", severity=severity))
+
+
+@pytest.mark.parametrize(
+    ("decoder", "settings", "expected"),
+    [
+        # Videos of 10 s have 21 samples at 2 per second.
+        ("consensus@K=10", {}, ""),
+        ("consensus@K=11", {}, "rgwot-plus/consensus@K=11: K = 11: a video has 21 samples .* expected K of 10 or less"),
+        ("consensus", {"decode": {"K": 500}}, "K = 500: a video has 21 samples"),
+        ("consensus", {"decode": {"K": 500}, "features": {"fps": 120}}, ""),
+        ("consensus@K=gt", {"decode": {"K": 500}}, ""),
+    ],
+)
+def test_a_number_of_key_steps_with_hardly_a_sample_each_is_questioned(
+    tea: Path, decoder: str, settings: dict[str, Any], expected: str
+) -> None:
+    own = entry(tea, page_methods=[f"rgwot-plus/{decoder}"])
+    for block, keys in settings.items():
+        own["settings"].setdefault(block, {}).update(keys)
+    questions = said(examine(content(mine=own), "mine"), rule="key_steps", severity="warning")
+    assert len(questions) == bool(expected)
+    assert all(re.search(expected, line) for line in questions)
