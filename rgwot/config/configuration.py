@@ -351,6 +351,8 @@ def load_config(content: Mapping[str, Any], where: str = "config.yaml") -> Confi
         One line naming the key, what was found and what was expected.
     """
     files = content.get("extensions", ())
+    if files is None:
+        raise RgwotError(f"{where}: extensions: empty; give it keys or values, or leave it out")
     if not isinstance(files, list | tuple) or not all(isinstance(file, str) for file in files):
         raise RgwotError(
             f"{where}: extensions: found {files!r}, expected a list of files, such as [mine.py]; put it in quotes"

@@ -188,6 +188,10 @@ def describe(error: ValidationError, model: type[BaseModel]) -> str:
     message = first["msg"].removeprefix("Value error, ")
     if not key:
         return message
+    if first["input"] is None and first["type"] in ("model_type", "dict_type", "tuple_type"):
+        return f"{key}: empty; give it keys or values, or leave it out"
+    if first["type"] == "tuple_type":
+        return f"{key}: found {first['input']!r}, expected a list, such as [{first['input']}]"
     # A fault of a whole block names its key by itself.
     whole = first["type"] == "value_error" and isinstance(first["input"], Mapping)
     found = "" if whole or first["type"] in ("missing", "unknown") else f", found {first['input']!r}"

@@ -64,3 +64,23 @@ def test_a_key_that_stands_twice_is_refused(tmp_path):
     path.write_text("base: &base {x: 1}\nown: {<<: *base, x: 2}\nseeds: [0]\nseeds: [1]\n")
     with pytest.raises(RgwotError, match=r"twice\.yaml: line 4: .*the key 'seeds' occurs twice"):
         read_file(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("decode:\n  # K: 4\n", "decode: empty; give it keys or values, or leave it out"),
+        ("datasets:\n  mine:\n    # layout: folder\n", "datasets.mine: empty; "),
+        ("datasets:\n  mine: {layout: folder, root: v, settings: }\n", "datasets.mine.settings: empty; "),
+        ("roots:\n", "roots: empty; "),
+        ("extensions:\n", "extensions: empty; "),
+        ("seeds:\n", "seeds: empty; "),
+        ("seeds: 3\n", r"seeds: found 3, expected a list, such as \[3\]"),
+        ("page: {methods: raw/kmeans}\n", r"page.methods: found 'raw/kmeans', expected a list, such as \[raw/kmeans\]"),
+    ],
+)
+def test_a_block_that_is_empty_or_no_list_says_what_to_do(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(RgwotError, match=f"^config.yaml: {told}"):
+        load_config(read_files([path]))
