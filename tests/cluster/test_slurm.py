@@ -158,6 +158,30 @@ def test_a_job_killed_once_is_submitted_again_and_the_run_ends_complete(
     check_training(second, 2)
 
 
+def test_a_configuration_that_is_edited_while_jobs_wait_changes_nothing_in_this_run(
+    local: Checkout, cluster: tuple[Checkout, Said]
+) -> None:
+    checkout, _ = cluster
+    for gone in ("models", "embeddings", "keysteps", "scores", "tables"):
+        shutil.rmtree(checkout.path / "results" / gone)
+    with subprocess.Popen(
+        command("--profile", "profiles/slurm", *HERE),
+        cwd=checkout.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"},
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        text = ""
+        while "submitted with SLURM jobid" not in text and (line := process.stdout.readline()):
+            text += line
+        (checkout.path / "quick.yaml").write_text(QUICK.replace("iterations: 20", "iterations: 30"), encoding="utf-8")
+        text += process.communicate(timeout=1800)[0]
+    (checkout.path / "quick.yaml").write_text(QUICK, encoding="utf-8")
+    assert process.returncode == 0, text[-4000:]
+    assert tables(checkout) == tables(local)
+    history = next((checkout.path / "results/models").rglob("history.csv")).read_text(encoding="utf-8")
+    assert history.splitlines()[-1].startswith("20,"), history
+
+
 def kill_when_running(rule: str, snakemake: subprocess.Popen[str]) -> int:
     """Kill every process of a rule's job as soon as it runs, and return its number."""
     until = time.monotonic() + 600

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rgwot.config.configuration import load_config, read_file
+from rgwot.config.configuration import load_config, read_file, read_files
 from rgwot.config.settings import Settings, build, defaults, flatten
 from rgwot.runtime.errors import RgwotError
 

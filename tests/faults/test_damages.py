@@ -1,0 +1,143 @@
+"""What happens to a study between its first job and its last: each ends in one line, or in the right answer."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from bad_videos import zeros_inside
+from checkouts import SNAKEMAKE, Checkout, Said, run
+from videos import write_video
+
+pytestmark = pytest.mark.long
+
+CONFIG = """
+datasets: {own: {layout: folder, root: videos}}
+page: {datasets: [own]}
+features: {fps: 5, size: 32, weights: random}
+device: cpu
+on_bad_video: fail
+seeds: [0]
+decode: {K: 4}
+"""
+KEYSTEPS = "results/keysteps/raw/kmeans/own/tea/seed0"
+SCORES = "results/scores/raw/kmeans/own/tea/seed0.csv"
+STORE = "results/features/own/tea/{}.zarr"
+#: What somebody may have saved, in turn: other settings of several jobs, half a file, none.
+EDITS = (
+    CONFIG.replace("K: 4", "K: 3"),
+    CONFIG.replace("size: 32", "size: 64").replace("fps: 5", "fps: 2"),
+    "decode: {K: 3\n  x",
+    "",
+    CONFIG.replace("root: videos", "root: elsewhere"),
+)
+SUBMIT = """#!/bin/sh
+n=$(cat submitted 2>/dev/null || echo 0); echo $((n + 1)) > submitted
+( cp edit$((n % {edits})).yaml config.yaml; sh "$1" ) > job$n.log 2>&1 &
+echo $!
+"""
+OF_CLUSTER = (
+    "--executor", "cluster-generic", "--cluster-generic-submit-cmd", "sh submit.sh", "--jobs", "1",
+    "--seconds-between-status-checks", "1",
+)  # fmt: skip
+
+
+def study(path: Path) -> Checkout:
+    """Write a study of two clips, annotated."""
+    checkout = Checkout.copied_to(path)
+    (path / "videos/tea").mkdir(parents=True)
+    for name, first in (("a", 0), ("b", 60)):
+        write_video(path / f"videos/tea/{name}.mp4", 50, 10, first=first)
+        (path / f"videos/tea/{name}.csv").write_text('0.5,2.5,"1 pour"\n2.5,4.5,"2 stir"\n', encoding="utf-8")
+    (path / "config.yaml").write_text(CONFIG, encoding="utf-8")
+    return checkout
+
+
+def snakemake(checkout: Checkout, *targets: str, options: tuple[str, ...] = ("--cores", "1")) -> Said:
+    return run([*SNAKEMAKE, *options, "--", *targets], checkout.path)
+
+
+def results(checkout: Checkout) -> dict[str, bytes]:
+    """Return the key steps and their scores, byte by byte."""
+    files = [path for path in (checkout.path / KEYSTEPS).iterdir() if not path.name.startswith(".")]
+    found = {path.name: path.read_bytes() for path in [*files, checkout.path / SCORES]}
+    # It has how long the decoding took.
+    diagnostics = json.loads(found.pop("diagnostics.json"))
+    return found | {"K": str(diagnostics["K"]).encode()}
+
+
+@pytest.fixture(scope="module")
+def quiet(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The results of a study that nobody touches."""
+    checkout = study(tmp_path_factory.mktemp("quiet") / "study")
+    said = snakemake(checkout, SCORES)
+    assert said.returncode == 0, said.text
+    return results(checkout)
+
+
+def settled(checkout: Checkout) -> bool:
+    """Whether there is nothing to do once the configuration is as it was, and something once K is another."""
+    (checkout.path / "config.yaml").write_text(CONFIG, encoding="utf-8")
+    there = not snakemake(checkout, SCORES, options=("-n", "--cores", "1", "--quiet", "rules")).jobs
+    (checkout.path / "config.yaml").write_text(EDITS[0], encoding="utf-8")
+    return there and "decode" in snakemake(checkout, SCORES, options=("-n", "--cores", "1", "--quiet", "rules")).jobs
+
+
+def test_the_configuration_is_edited_before_every_job_on_a_cluster(tmp_path: Path, quiet: dict[str, bytes]) -> None:
+    pytest.importorskip("snakemake_executor_plugin_cluster_generic", reason="needs the plugin")
+    checkout = study(tmp_path / "study")
+    for number, text in enumerate(EDITS):
+        (checkout.path / f"edit{number}.yaml").write_text(text, encoding="utf-8")
+    (checkout.path / "submit.sh").write_text(SUBMIT.replace("{edits}", str(len(EDITS))), encoding="utf-8")
+    said = snakemake(checkout, SCORES, options=OF_CLUSTER)
+    logs = "".join(path.read_text(errors="replace") for path in checkout.path.glob("job*.log"))
+    assert said.returncode == 0, said.text + logs
+    assert int((checkout.path / "submitted").read_text()) >= len(EDITS)
+    assert results(checkout) == quiet
+    assert settled(checkout)
+
+
+def test_the_configuration_is_edited_all_the_time_on_this_machine(tmp_path: Path, quiet: dict[str, bytes]) -> None:
+    checkout = study(tmp_path / "study")
+    config, ended, edits = checkout.path / "config.yaml", threading.Event(), 0
+    process = subprocess.Popen(
+        [sys.executable, "-m", "snakemake", "--cores", "2", "--", SCORES],
+        cwd=checkout.path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    # From the first job on; before it, the configuration is that which is read.
+    while process.poll() is None and not (checkout.path / "results").exists():
+        time.sleep(0.05)
+    while process.poll() is None and not ended.wait(0.02):
+        config.write_text(EDITS[edits % len(EDITS)], encoding="utf-8")
+        edits += 1
+    assert process.wait() == 0
+    assert edits > len(EDITS)
+    assert results(checkout) == quiet
+    assert settled(checkout)
+
+
+@pytest.mark.parametrize(("suffix", "codec"), [(".mp4", "libx264"), (".mkv", "libx264"), (".avi", "mpeg4")])
+def test_a_hole_inside_a_video(tmp_path: Path, suffix: str, codec: str) -> None:
+    checkout = study(tmp_path / "study")
+    folder = checkout.path / "videos/tea"
+    zeros_inside(folder, suffix, codec)
+    said = snakemake(checkout, STORE.format("bad"))
+    assert "bad" in said.mistake
+    assert not (checkout.path / STORE.format("bad")).exists()
+    (checkout.path / "config.yaml").write_text(CONFIG.replace("fail", "skip"), encoding="utf-8")
+    said = snakemake(checkout, f"{KEYSTEPS}/segments.csv")
+    assert said.returncode == 0, said.text
+    import pandas as pd
+
+    index = pd.read_csv(checkout.path / "results/features/own/tea/index.csv", dtype=str).set_index("video")
+    assert index["status"].to_dict() == {"a": "ok", "b": "ok", "bad": "partial"}
+    segments = pd.read_csv(checkout.path / KEYSTEPS / "segments.csv")
+    # Of 6 seconds, a fifth in the middle is gone.
+    assert segments[segments["video"] == "bad"]["end_s"].max() < 3.5
