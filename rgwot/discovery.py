@@ -149,8 +149,10 @@ class Discovery:
         """By video, the key step (T,) int64 of every feature, of scope ``task``."""
         task = self.key_steps.segments["task"]
         return {
-            video: predicted_labels(own["start_s"], own["end_s"], own["key_step"], self.times[video])
-            for video, own in ((video, task[video]) for video in self.times)
+            video: predicted_labels(
+                segments_here["start_s"], segments_here["end_s"], segments_here["key_step"], self.times[video]
+            )
+            for video, segments_here in ((video, task[video]) for video in self.times)
         }
 
     @property
@@ -246,10 +248,10 @@ class Discovery:
         """
         from rgwot.reporting.compare import answer_of, compare, compare_with, shared
 
-        own = answer_of(self._by_id.segment_table)
+        answer = answer_of(self._by_id.segment_table)
         if isinstance(other, Discovery):
-            return shared(compare(own, answer_of(other._by_id.segment_table)))
-        return compare_with(own, Path(other))
+            return shared(compare(answer, answer_of(other._by_id.segment_table)))
+        return compare_with(answer, Path(other))
 
     def compare_groups(self, groups: Mapping[str, Any]) -> pd.DataFrame:
         """Test key step by key step whether groups of videos differ (`rgwot.procedure.groups.compare_groups`).
@@ -268,7 +270,10 @@ class Discovery:
         ends = self.segments.groupby("video")["end_s"].max()
         names = list(self.times)
         # The usual number of samples per second.
-        steps = [float(np.median(np.diff(own))) if len(own) > 1 else ends[name] for name, own in self.times.items()]
+        steps = [
+            float(np.median(np.diff(times_here))) if len(times_here) > 1 else ends[name]
+            for name, times_here in self.times.items()
+        ]
         rates = [Fraction(1 / step).limit_denominator(10_000) for step in steps]
         table: dict[str, Any] = {
             "video": [id_of(name) for name in names], "name": names, "path": names, "annotation": "",
@@ -440,10 +445,10 @@ def find(
     if settings.data.split == "holdout":
         subjects = subjects_of(video.video for video in every)
         held_out = split_videos(subjects, settings.data.holdout, settings.data.split_seed).test
-    model = embedded = made = None
-    said = None if labels is None else read_labels(labels, list(named_videos(features)), videos)
+    model = embedded = embed = None
+    read = None if labels is None else read_labels(labels, list(named_videos(features)), videos)
     if DECODERS[rule].trivial:
-        if said is not None:
+        if read is not None:
             raise RgwotError(f"labels: decoder {rule!r} looks at no video; expected another beside labels")
         facts = [(video.video, video.duration_s, video.native_fps) for video in videos]
         K, learner = decoding.decode.K, decoding.procedure.learner
@@ -451,7 +456,7 @@ def find(
         key_steps = trivial_key_steps(segments, rule, int(K), run.seed, held_out, learner)
     else:
         seen = [video for video in videos if video.video not in held_out]
-        if said is None:
+        if read is None:
             check_number(resolved_K(decoding.decode.K), decoding.decode.surplus, sum(map(len, seen)))
         # An encoder sets their number.
         with threads_kept() if family.trained else nullcontext():
@@ -460,18 +465,18 @@ def find(
 
                 about = common_attributes(seen[0]) if isinstance(seen[0], FeatureStore) else {}
                 model = fit_encoder(seen, settings, run.seed, device=device, held_out=held_out, features=about).model
-            made = embedder(videos, settings, model, run.method, run.seed, device if model else "cpu", 1, held_out)
-            embedded = embedded_task(videos, made)
-        key_steps = decode_task(embedded, rule, decoding, run.seed, alone=False, given=said)
+            embed = embedder(videos, settings, model, run.method, run.seed, device if model else "cpu", 1, held_out)
+            embedded = embedded_task(videos, embed)
+        key_steps = decode_task(embedded, rule, decoding, run.seed, alone=False, given=read)
     discovery = Discovery(
         run,
         decoding,
         _renamed(key_steps, stem_of),
         times={stem_of(video.video): video.time_s for video in shown},
         embeddings={stem_of(video.video): embedded.videos[video.video].embedding for video in shown if embedded},
-        names={} if said is None else dict(said.names),
+        names={} if read is None else dict(read.names),
     )
-    return Findings(discovery, key_steps, rate, embedded, made, model)
+    return Findings(discovery, key_steps, rate, embedded, embed, model)
 
 
 def video_features(features: Videos, times: Times | None, fps: float | str | Fraction | None) -> list[VideoFeatures]:
@@ -486,13 +491,13 @@ def video_features(features: Videos, times: Times | None, fps: float | str | Fra
         rate = None if fps is None else parse_rate(fps)
     except ValueError:
         raise RgwotError(f"fps: expected a positive rate like 30 or 30000/1001, found {str(fps)!r}") from None
-    found: list[tuple[Path, VideoFeatures, str, bool]] = []
+    collected: list[tuple[Path, VideoFeatures, str, bool]] = []
     first: tuple[str, NDArray[Any]] | None = None
     for name, video in named.items():
         what, ident = f"features[{name!r}]", id_of(name)
         if isinstance(video, (str, os.PathLike)):
             store = store_at(what, video, ident)
-            found.append((store.path, store, store.columns, store.imported))
+            collected.append((store.path, store, store.columns, store.imported))
             continue
         array, columns = array_of(what, video), column_names(getattr(video, "columns", ()))
         if not columns:
@@ -502,10 +507,10 @@ def video_features(features: Videos, times: Times | None, fps: float | str | Fra
                 raise RgwotError(
                     f"{what}: shape {array.shape}, expected {expected}: time first, the same channels in all"
                 )
-        kept = array_features(what, ident, array, rate, seconds(what, when[name]) if when else None)
-        found.append((Path(what), kept, columns, True))
-    check_alike(found)
-    return [video for _, video, _, _ in found]
+        store_here = array_features(what, ident, array, rate, seconds(what, when[name]) if when else None)
+        collected.append((Path(what), store_here, columns, True))
+    check_alike(collected)
+    return [video for _, video, _, _ in collected]
 
 
 def store_at(what: str, path: str | os.PathLike[str], ident: str) -> FeatureStore:
@@ -581,7 +586,7 @@ def _renamed(found: KeySteps, called: Callable[[str], str]) -> KeySteps:
     typical = found.procedure.typical_video
 
     def renamed(part: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-        return {called(video): own for video, own in part.items()}
+        return {called(video): table for video, table in part.items()}
 
     return KeySteps(
         {scope: renamed(part) for scope, part in found.segments.items()},

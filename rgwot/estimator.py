@@ -116,9 +116,9 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
             self.bundle_ = _bundle(findings, X, times)
         except RgwotError as error:
             self._no_rule = str(error)
-        found = findings.discovery
-        self.discovery_ = found
-        self.labels_: KeyStepLabels = found.labels if isinstance(X, Mapping) else list(found.labels.values())
+        result = findings.discovery
+        self.discovery_ = result
+        self.labels_: KeyStepLabels = result.labels if isinstance(X, Mapping) else list(result.labels.values())
         return self
 
     def predict(self, X: Videos, *, times: Times | None = None) -> KeyStepLabels:
@@ -178,8 +178,8 @@ def _stores_of(X: Videos, times: Times | None, form: Callable[[str], ImportSetti
 
 def _bundle(findings: Findings, X: Videos, times: Times | None) -> bytes:
     """Return the bundle of a result; RgwotError where decoder or embedding have no rule for other videos."""
-    found, embedded = findings.discovery, findings.embedded
-    check_rule(found.run.decoder)
+    result, embedded = findings.discovery, findings.embedded
+    check_rule(result.run.decoder)
     # A trivial decoder has no rule.
     assert embedded is not None
     assert findings.embedder is not None
@@ -191,16 +191,16 @@ def _bundle(findings: Findings, X: Videos, times: Times | None) -> bytes:
 
         model = model_bytes(findings.model)
     about, parts = bundle_of(
-        run=found.run,
+        run=result.run,
         dataset="arrays",
         task="task",
-        settings=found.settings,
-        blocks=found.settings.model_dump(by_alias=True, mode="json"),
+        settings=result.settings,
+        blocks=result.settings.model_dump(by_alias=True, mode="json"),
         stores=sorted((store for store in stores if len(store)), key=lambda store: store.video),
         embedded=embedded,
         embedding=findings.embedder.embed,
         model=model,
         found=findings.key_steps,
-        names=found.names,
+        names=result.names,
     )
     return bundle_bytes(about, parts)

@@ -50,20 +50,24 @@ def read_labels(labels: Labels, names: Sequence[str], videos: Sequence[VideoFeat
         if len(labels) != len(names):
             raise RgwotError(f"labels: found those of {len(labels)} videos, expected {len(names)}, None where unknown")
         labels = dict(zip(names, labels, strict=True))
-    known, numbers, found = {video.video: video for video in videos}, _Numbers(), {}
-    for name, said in labels.items():
+    known, numbers, labels_of = {video.video: video for video in videos}, _Numbers(), {}
+    for name, given in labels.items():
         where = f"labels[{name!r}]"
         if name not in names:
             raise RgwotError(f"{where}: no video of this name; {nearest(str(name), names)}")
         video = known.get(id_of(name))
-        if said is None or video is None:
+        if given is None or video is None:
             continue
-        own = _of_table(where, said, video, numbers) if hasattr(said, "columns") else _of_array(where, said, len(video))
-        if (own > 0).any():
-            found[video.video] = own
-    if not found:
+        labels_here = (
+            _of_table(where, given, video, numbers)
+            if hasattr(given, "columns")
+            else _of_array(where, given, len(video))
+        )
+        if (labels_here > 0).any():
+            labels_of[video.video] = labels_here
+    if not labels_of:
         raise RgwotError("labels: found no key step in any video, expected one at least")
-    return Given(found, numbers.names, max(int(own.max()) for own in found.values()))
+    return Given(labels_of, numbers.names, max(int(labels_here.max()) for labels_here in labels_of.values()))
 
 
 class _Numbers:
@@ -84,8 +88,8 @@ class _Numbers:
         return number
 
 
-def _of_array(where: str, said: ArrayLike, length: int) -> NDArray[np.int64]:
-    labels = np.asarray(said)
+def _of_array(where: str, given: ArrayLike, length: int) -> NDArray[np.int64]:
+    labels = np.asarray(given)
     whole = labels.dtype.kind in "iu" and labels.ndim == 1
     if not whole or len(labels) != length or labels.min(initial=0) < -1:
         least = f"{len(labels)} labels from {labels.min(initial=0)}" if whole else ""
@@ -97,12 +101,14 @@ def _of_array(where: str, said: ArrayLike, length: int) -> NDArray[np.int64]:
     return labels.astype(np.int64)
 
 
-def _of_table(where: str, said: pd.DataFrame, video: VideoFeatures, numbers: _Numbers) -> NDArray[np.int64]:
-    start, end, name = (next((one for one in some if one in said), None) for some in (STARTS, ENDS, LABEL_COLUMNS))
-    numbered = "key_step" in said
+def _of_table(where: str, given: pd.DataFrame, video: VideoFeatures, numbers: _Numbers) -> NDArray[np.int64]:
+    start, end, name = (
+        next((value for value in some if value in given), None) for some in (STARTS, ENDS, LABEL_COLUMNS)
+    )
+    numbered = "key_step" in given
     if start is None or end is None or (name is None and not numbered):
-        raise RgwotError(f"{where}: found columns {list(said.columns)}, expected start_s, end_s and key_step or label")
-    table = said.sort_values(start, kind="stable")
+        raise RgwotError(f"{where}: found columns {list(given.columns)}, expected start_s, end_s and key_step or label")
+    table = given.sort_values(start, kind="stable")
     last = float(table[end].max()) if len(table) else 0.0
     if last > video.duration_s + TOLERATED_S:
         raise RgwotError(

@@ -94,8 +94,8 @@ class Run:
     @classmethod
     def of_text(cls, text: str) -> Self | None:
         """Parse a run such as ``rgwot/graphcut/seed0``; None if the text is anything else."""
-        found = _TEXT.fullmatch(text)
-        return found and cls(found["method"], found["decoder"], int(found["seed"]))
+        match = _TEXT.fullmatch(text)
+        return match and cls(match["method"], match["decoder"], int(match["seed"]))
 
     @classmethod
     def of_folder(cls, folder: Path) -> Self | None:

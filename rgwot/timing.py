@@ -75,12 +75,12 @@ def rate_of_times(where: object, times: NDArray[np.float64], stated: Fraction | 
     # Distances of sampled frames alternate, so that only those of several say the rate, and of any video the same.
     n = len(gaps) if len(gaps) < 8 else 1 << min(6, (len(gaps) // 4).bit_length() - 1)
     sums = np.cumsum([0, *gaps])
-    found = n / float(np.median(sums[n:] - sums[:-n]))
+    rate = n / float(np.median(sums[n:] - sums[:-n]))
     if stated is None:
-        return short_rate(found)
-    if abs(found - stated) > CONTRADICTS * stated:
+        return short_rate(rate)
+    if abs(rate - stated) > CONTRADICTS * stated:
         raise RgwotError(
-            f"{where}: times of {found:g} features per second, but fps is {stated}; expected them to agree; "
+            f"{where}: times of {rate:g} features per second, but fps is {stated}; expected them to agree; "
             "correct fps, or the unit of the times, which are seconds"
         )
     return stated
@@ -227,8 +227,8 @@ def given_labels(segments: pd.DataFrame, times: NDArray[np.float64]) -> NDArray[
     labels = labels_at(segments, times)
     if len(segments) == 0:
         return np.full(len(times), -1, dtype=np.int64)
-    said = (times >= segments["start_s"].min()) & (times < segments["end_s"].max())
-    return np.where(said, labels, -1)
+    annotated = (times >= segments["start_s"].min()) & (times < segments["end_s"].max())
+    return np.where(annotated, labels, -1)
 
 
 TOLERANCE_S = 1e-6
@@ -260,8 +260,8 @@ def predicted_labels(
     if jumps.size and jumps.max() > TOLERANCE_S:
         at = int(jumps.argmax())
         raise ValueError(f"segments: got {ends[at]} s followed by {starts[at + 1]} s, expected no gap and no overlap")
-    found = steps[np.clip(np.searchsorted(starts, times, side="right") - 1, 0, None)]
-    return np.where(times > ends[-1] + TOLERANCE_S, BACKGROUND, found)
+    labels = steps[np.clip(np.searchsorted(starts, times, side="right") - 1, 0, None)]
+    return np.where(times > ends[-1] + TOLERANCE_S, BACKGROUND, labels)
 
 
 class Segments(NamedTuple):

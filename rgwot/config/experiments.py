@@ -85,15 +85,15 @@ def replaced_settings(method: str, decoder: str, written: Mapping[str, Any]) -> 
     family = FAMILIES[base]
     sets = [(base, *item) for item in family.overrides.items()]
     sets += [(rule, *item) for item in DECODERS[rule].overrides.items()]
-    said = {SYMBOLS.get(key, key) for key in (*by_method, *by_decoder)}
+    named = {SYMBOLS.get(key, key) for key in (*by_method, *by_decoder)}
     lines = []
-    for who, key, own in sets:
+    for who, key, value_set in sets:
         of_method, of_decoder = family.takes(key), DECODERS[rule].takes(key)
-        if key in written and written[key] != own and key not in said and (of_method or of_decoder):
-            value, kept = value_text(written[key]), value_text(own)
+        if key in written and written[key] != value_set and key not in named and (of_method or of_decoder):
+            value, default = value_text(written[key]), value_text(value_set)
             keys = {**(by_decoder if of_decoder else by_method), SHORT.get(key, key): value}
             lines.append(
-                f"{key}: found {value}, but {who} sets it to {kept}; expected it in the id, as in "
+                f"{key}: found {value}, but {who} sets it to {default}; expected it in the id, as in "
                 f"{join_id(rule if of_decoder else base, keys)}"
             )
     return lines
@@ -130,9 +130,9 @@ class Experiments:
         if not family.trained and set(written) - set(allowed):
             raise RgwotError(f"method {text!r}: {base} trains no encoder; it takes no keys but {', '.join(allowed)}")
         values = self._values(text, written, allowed, family)
-        own = self._base_values(family.name)
-        meant = [{**base, **values} for base in own]
-        _refuse_unused_split(text, values, own)
+        base_values = self._base_values(family.name)
+        meant = [{**base, **values} for base in base_values]
+        _refuse_unused_split(text, values, base_values)
         if family.trained:
             _refuse_unread(text, values, meant)
         # Of all spellings of the same settings, the canonical one has the fewest keys, and on a tie the family listed
@@ -159,10 +159,13 @@ class Experiments:
             )
         allowed = [key for key in defaults() if DECODERS[base].takes(key)]
         values = self._values(text, written, allowed, family)
-        own = [{**values, **DECODERS[base].overrides} for values in self._base_values(family.name)]
-        for settings in own:
+        candidates = [{**values, **DECODERS[base].overrides} for values in self._base_values(family.name)]
+        for settings in candidates:
             _refuse_unread_with_labels(text, values, settings)
-        return join_id(base, _spelt({k: value for k, value in values.items() if any(one[k] != value for one in own)}))
+        return join_id(
+            base,
+            _spelt({k: value for k, value in values.items() if any(candidate[k] != value for candidate in candidates)}),
+        )
 
     def _settings(self, method: str, decoder: str | None, dataset: str) -> Settings:
         """Return the settings of an experiment on a dataset."""
@@ -196,22 +199,22 @@ class Experiments:
 
 
 def _keys_between(
-    own: Sequence[Mapping[str, Any]],
+    base_settings: Sequence[Mapping[str, Any]],
     meant: Sequence[Mapping[str, Any]],
     allowed: Sequence[str],
     differing: Collection[str],
     trained: bool,
 ) -> dict[str, Any] | None:
-    """Return the keys that turn ``own`` settings into those ``meant``, on every dataset; None if no keys do.
+    """Return the keys that turn ``base_settings`` into those ``meant``, on every dataset; None if no keys do.
 
     Settings that the alignment loss of a ``trained`` method does not read may differ. All that differ are among those
     of ``differing``.
     """
     keys: dict[str, Any] = {}
-    for key in (key for key in own[0] if key in differing):
+    for key in (key for key in base_settings[0] if key in differing):
         if any(
             base[key] != settings[key] and not (trained and without_effect(key, settings["loss.alignment"]))
-            for base, settings in zip(own, meant, strict=True)
+            for base, settings in zip(base_settings, meant, strict=True)
         ):
             value = meant[0][key]
             # An id has one value for all datasets, and cannot express what only some of them change.
@@ -221,12 +224,12 @@ def _keys_between(
     return keys
 
 
-def _refuse_unused_split(text: str, written: Mapping[str, Any], own: Sequence[Mapping[str, Any]]) -> None:
+def _refuse_unused_split(text: str, written: Mapping[str, Any], keys: Sequence[Mapping[str, Any]]) -> None:
     """Raise if an id has keys of the split and nothing is split: one experiment would have two paths."""
-    if any(written.get(SPLIT, base[SPLIT]) != "all" for base in own):
+    if any(written.get(SPLIT, base[SPLIT]) != "all" for base in keys):
         return
     for key in SPLIT_KEYS[1:]:
-        if key in written and any(written[key] != base[key] for base in own):
+        if key in written and any(written[key] != base[key] for base in keys):
             raise RgwotError(f"experiment {text!r}: {key} has no effect where all videos train; add {SPLIT}=holdout")
 
 
@@ -242,9 +245,9 @@ def _refuse_unread(text: str, written: Mapping[str, Any], meant: Sequence[Mappin
             )
 
 
-def _refuse_unread_with_labels(text: str, written: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+def _refuse_unread_with_labels(text: str, written: Mapping[str, Any], keys: Mapping[str, Any]) -> None:
     """Raise if an id has a key that labels leave without effect, or one of labels without any."""
-    taught = written.get("labelled.n", own["labelled.n"])
+    taught = written.get("labelled.n", keys["labelled.n"])
     for key in written:
         if taught and not read_with_labels(key):
             raise RgwotError(f"experiment {text!r}: {key} has no effect where annotated videos teach; leave it out")

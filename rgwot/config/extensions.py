@@ -112,7 +112,7 @@ def extend(extension: Extension, source: str = "extension") -> None:
 
 def _blocks_of(extension: Extension, source: str) -> dict[str, type[Block]]:
     """Return the blocks of settings that the entries of an extension take and the library has not."""
-    found: dict[str, type[Block]] = {}
+    blocks: dict[str, type[Block]] = {}
     for name, entry in (*extension.losses.items(), *extension.embeddings.items(), *extension.decoders.items()):
         where = f"{source}: {name}: settings"
         if not isinstance(entry.settings, tuple) or not all(
@@ -121,13 +121,13 @@ def _blocks_of(extension: Extension, source: str) -> dict[str, type[Block]]:
             raise RgwotError(f"{where}: found {entry.settings!r}, expected a tuple of subclasses of Block with BLOCK")
         for part in entry.settings:
             if part.BLOCK not in BLOCKS:
-                if not issubclass(part, found.get(part.BLOCK, part)):
+                if not issubclass(part, blocks.get(part.BLOCK, part)):
                     raise RgwotError(f"{where}: two blocks are called {part.BLOCK!r}; rename one")
-                found[part.BLOCK] = part
+                blocks[part.BLOCK] = part
             for key in part.dotted() if part.BLOCK in BLOCKS else ():
                 if key not in (known := defaults()):
                     raise RgwotError(f"{where}: unknown key {key!r}; {nearest(key, known)}")
-    return found
+    return blocks
 
 
 def load_extensions(paths: Iterable[str | Path]) -> None:

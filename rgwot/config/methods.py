@@ -394,8 +394,8 @@ def _clustering(
     ``restore``: whether it has, that is, whether other videos can be labelled.
     """
     module, name = f"rgwot.{place}", place.rpartition(".")[2]
-    kept = f"{module}:restore_{name}" if restore else ""
-    return Decoder(f"{module}:decode_{name}", description, source, settings, kept)
+    restore_entry = f"{module}:restore_{name}" if restore else ""
+    return Decoder(f"{module}:decode_{name}", description, source, settings, restore_entry)
 
 
 #: Decoders that read none.

@@ -80,8 +80,8 @@ class Settings(Block):
         fields = keys_at([], cls)
         for name in content:
             if name not in fields and name not in ADDED_BLOCKS:
-                found = f"unknown key {name!r}; {nearest(str(name), [*fields, *ADDED_BLOCKS])}"
-                raise PydanticCustomError("unknown", "{found}", {"found": found})
+                unknown = f"unknown key {name!r}; {nearest(str(name), [*fields, *ADDED_BLOCKS])}"
+                raise PydanticCustomError("unknown", "{found}", {"found": unknown})
         try:
             added = {name: validated(block, content.get(name, {}), name) for name, block in ADDED_BLOCKS.items()}
         except RgwotError as error:
@@ -194,12 +194,12 @@ def describe(error: ValidationError, model: type[BaseModel]) -> str:
         return f"{key}: found {first['input']!r}, expected a list, such as [{first['input']}]"
     # A fault of a whole block names its key by itself.
     whole = first["type"] == "value_error" and isinstance(first["input"], Mapping)
-    found = "" if whole or first["type"] in ("missing", "unknown") else f", found {first['input']!r}"
+    ending = "" if whole or first["type"] in ("missing", "unknown") else f", found {first['input']!r}"
     # Without quotes, YAML takes some names for numbers, truth values or nothing.
     quotes = (
         "; put it in quotes" if first["type"] == "string_type" and not isinstance(first["input"], list | dict) else ""
     )
-    return f"{key}: {message}{found}{quotes}"
+    return f"{key}: {message}{ending}{quotes}"
 
 
 def keys_at(parents: list[Any], model: type[BaseModel]) -> list[str]:
@@ -214,4 +214,4 @@ def keys_at(parents: list[Any], model: type[BaseModel]) -> list[str]:
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and get_origin(annotation) is None:
         return [annotation] if issubclass(annotation, BaseModel) else []
-    return [model for one in get_args(annotation) for model in _models_in(one)]
+    return [model for argument in get_args(annotation) for model in _models_in(argument)]

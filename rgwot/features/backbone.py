@@ -78,10 +78,10 @@ class Backbone(nn.Module):
         """
         device_type = self.mean.device.type
         with torch.autocast(device_type, torch.bfloat16, enabled=self.precision == "bfloat16"):
-            found = self.network(self.normalise(frames))
+            maps_out = self.network(self.normalise(frames))
             if maps := getattr(import_module(self.about.module), "maps", None):
-                found = maps(self.about.member, found)
-        return cast(Tensor, found.float())
+                maps_out = maps(self.about.member, maps_out)
+        return cast(Tensor, maps_out.float())
 
     def frame_shape(self, size: int) -> tuple[int, ...]:
         """Return the shape of the features of a square frame: (C, h, w) of maps, (D,) of vectors.
@@ -91,18 +91,18 @@ class Backbone(nn.Module):
         if not self.about.member:
             return (self.about.channels, self.about.side(size), self.about.side(size))
         try:
-            found = self(torch.zeros(1, size, size, 3, dtype=torch.uint8, device=self.mean.device))
+            maps_out = self(torch.zeros(1, size, size, 3, dtype=torch.uint8, device=self.mean.device))
         except Exception as error:  # noqa: BLE001 - the code of any model, which may raise anything
             raise RgwotError(
                 f"network {self.about.name}: does not take frames of {size} x {size} pixels "
                 f"({first_line(error)[:120]}); set features.size to what it takes, such as 224"
             ) from None
-        if found.ndim not in (2, 4):
+        if maps_out.ndim not in (2, 4):
             raise RgwotError(
-                f"network {self.about.name}: its layer gives {tuple(found.shape)} for a frame; expected a map or a "
+                f"network {self.about.name}: its layer gives {tuple(maps_out.shape)} for a frame; expected a map or a "
                 "vector; name another layer"
             )
-        return tuple(found.shape[1:])
+        return tuple(maps_out.shape[1:])
 
     def normalise(self, frames: Tensor) -> Tensor:
         """Scale frames ``(B, H, W, 3)`` uint8 to ``(B, 3, H, W)`` with the extractor's mean and standard deviation."""
@@ -189,8 +189,8 @@ def _fill(backbone: Backbone, state: Mapping[str, Any], source: str) -> None:
             f"{missing[0]!r}; expected {about.source}'s names for {about.name}"
         )
     for name, value in needed.items():
-        found = state[name]
-        shape = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
+        weights = state[name]
+        shape = tuple(weights.shape) if isinstance(weights, Tensor) else type(weights).__name__
         if shape != tuple(value.shape):
             raise RgwotError(f"weights {source}: {name} is {shape}, expected {tuple(value.shape)}")
     backbone.network.load_state_dict({name: state[name] for name in needed}, strict=False)

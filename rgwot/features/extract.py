@@ -209,8 +209,8 @@ def conv4c(backbone: Backbone, frames: NDArray[np.uint8], batch: int) -> Callabl
     # The last bits of a map may not depend on which convolution was fastest on the day.
     with torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False):
         for start in range(0, len(frames), batch):
-            found = backbone(pixels[start : start + batch])
-            maps[start : start + batch].copy_(found, non_blocking=queued)
+            maps_out = backbone(pixels[start : start + batch])
+            maps[start : start + batch].copy_(maps_out, non_blocking=queued)
     done = torch.cuda.current_stream(device).record_event() if queued else None
 
     def finished() -> NDArray[np.float16]:

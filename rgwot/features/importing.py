@@ -115,23 +115,23 @@ def import_features(
         log.info("%s: made from this file with these settings before; kept", output)
         return
     with open_features(source, settings) as array:
-        found = measure(source, array, settings)
-        for note in filter(None, (array.note, doubted_times(found, settings))):
+        measured = measure(source, array, settings)
+        for note in filter(None, (array.note, doubted_times(measured, settings))):
             log.warning("%s: %s", source, note)
         count, status = 0, "skipped"
         if not skipped:
-            footage = footage or in_place_of_video(source, found)
-            count, reason = count_kept(source, found, settings, footage)
+            footage = footage or in_place_of_video(source, measured)
+            count, reason = count_kept(source, measured, settings, footage)
             status = "partial" if reason else "ok"
         if reason:
             log.warning("%s: %s", source, reason)
-        sizes = found.sizes
+        sizes = measured.sizes
         side = tuple(sizes[axis] for axis in "HW" if axis in settings.axes)
         reader = partial(_read, source, array, settings.axes)
         dtype = stored_type(reader, count, bool(side), array.dtype)
         with replacing(output) as temporary:
             store = StoreWriter(
-                temporary, found.time_s(count), side, channels=sizes["C"], layer=settings.layer, dtype=dtype
+                temporary, measured.time_s(count), side, channels=sizes["C"], layer=settings.layer, dtype=dtype
             )
             # Not of maps: channels of a network that are hardly ever active are small, and no harm.
             spread = None if side else Spread(dtype)
@@ -141,7 +141,7 @@ def import_features(
                 store.write(chunk, maps)
                 if spread is not None:
                     spread.add(maps)
-            facts = described(array, found, settings, source_facts(source))
+            facts = described(array, measured, settings, source_facts(source))
             facts |= {key: value for key, value in expect.items() if key == "source_frames"}
             if spread is not None:
                 facts |= _numbers_of(spread, dtype)
@@ -214,7 +214,7 @@ def read_maps(
 
 
 def described(
-    array: ArraySource, found: FileFacts, settings: ImportSettings, source: Mapping[str, Any]
+    array: ArraySource, measured: FileFacts, settings: ImportSettings, source: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the attributes of a store of imported features, without those about its video.
 
@@ -226,8 +226,8 @@ def described(
     return {
         **_origin(settings, source),
         "precision": array.dtype,
-        "fps": float(found.fps),
-        "fps_exact": str(found.fps),
+        "fps": float(measured.fps),
+        "fps_exact": str(measured.fps),
         "start_s": settings.start_s,
         "source_key": array.key,
         "source_axes": settings.axes,
@@ -279,28 +279,28 @@ def store_of_array(
     """
     shown, array = Path(f"features[{name!r}]"), np.asarray(features)
     when = None if times is None else seconds(str(shown), times)
-    found = array_features(
+    store = array_features(
         str(shown), id_of(name), array, None if settings.fps is None else Fraction(settings.fps), when
     )
     source = ArraySource("", array.shape, array.dtype.name, lambda slices: array[slices], when, columns=columns)
     attributes: dict[str, Any] = {
         **described(source, measure(shown, source, settings), settings, _facts(name, array)),
-        **video_facts(VideoInfo(found.duration_s, found.native_fps), "ok", ""),
+        **video_facts(VideoInfo(store.duration_s, store.native_fps), "ok", ""),
     }
-    if found.scales is not None:
-        attributes |= {"scales": found.scales, **({} if found.dtype == "float16" else {"stored": found.dtype})}
-    return FeatureStore(shown, attributes, found.time_s, found.x, found.video)
+    if store.scales is not None:
+        attributes |= {"scales": store.scales, **({} if store.dtype == "float16" else {"stored": store.dtype})}
+    return FeatureStore(shown, attributes, store.time_s, store.x, store.video)
 
 
 def seconds(where: str, times: ArrayLike) -> NDArray[np.float64]:
     """Return the times of features as seconds (T,); RgwotError for what is none, dates and durations among it."""
     try:
-        found = np.asarray(times)
+        values = np.asarray(times)
         # As numbers, dates would be nanoseconds.
-        found = found if found.dtype.kind in "mM" else found.astype(np.float64)
+        values = values if values.dtype.kind in "mM" else values.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise RgwotError(f"{where}: times: no numbers ({first_line(error)}); expected seconds") from None
-    return check_times(Path(where), found)
+    return check_times(Path(where), values)
 
 
 def _facts(name: str, array: NDArray[Any]) -> Mapping[str, Any]:

@@ -29,26 +29,26 @@ INDEX_COLUMNS = ("video", "status", "reason", "frames", "digest")
 SIZE = "size"
 
 
-def write_part(made: Mapping[str, Callable[[Path], None]], output: Path) -> list[Path]:
+def write_part(makers: Mapping[str, Callable[[Path], None]], output: Path) -> list[Path]:
     """Make the stores of a batch of videos in the folder of ``output``, and list them there as a part of an index.
 
-    ``made`` has, by the id of a video, what makes its store at a path, or keeps it where it is current. A video that
+    ``makers`` has, by the id of a video, what makes its store at a path, or keeps it where it is current. A video that
     fails leaves the others to go on. The part has the columns of an index and `SIZE`, what all videos must share.
     Returns the stores.
 
     Raises RgwotError for the videos that failed, after the last.
     """
     failed: list[RgwotError] = []
-    for video, make in with_progress(log, str(output), list(made.items()), "video"):
+    for video, make in with_progress(log, str(output), list(makers.items()), "video"):
         try:
             make(output.with_name(f"{video}{STORE}"))
         except RgwotError as error:
             log.error("%s", error)
             failed.append(error)
     if failed:
-        more = f" (and {len(failed) - 1} more of {len(made)} videos)" if len(failed) > 1 else ""
+        more = f" (and {len(failed) - 1} more of {len(makers)} videos)" if len(failed) > 1 else ""
         raise RgwotError(f"{failed[0]}{more}") from failed[0]
-    stores = [output.with_name(f"{video}{STORE}") for video in made]
+    stores = [output.with_name(f"{video}{STORE}") for video in makers]
     write_rows((*INDEX_COLUMNS, SIZE), [list(_row(store).values()) for store in stores], output)
     return stores
 
@@ -105,8 +105,8 @@ def check_alike(videos: Iterable[tuple[Path, VideoFeatures, str, bool]]) -> None
         check_columns(path, columns, *named[0])
     for path, video, _, imported in with_frames:
         first, other, _, rated = with_frames[0]
-        if (found := _size(video, imported)) != (expected := _size(other, rated)):
-            raise RgwotError(_other_size(path, found, str(first), expected))
+        if (size := _size(video, imported)) != (expected := _size(other, rated)):
+            raise RgwotError(_other_size(path, size, str(first), expected))
 
 
 def indexed_videos(index_csv: str | Path) -> dict[str, int]:
@@ -138,8 +138,8 @@ def common_attributes(store: FeatureStore) -> dict[str, Any]:
 
     The precision of files made elsewhere is not: each store has its own.
     """
-    kept = {key: store.attributes[key] for key in _SHARED if key in store.attributes}
-    return {key: value for key, value in kept.items() if key != "precision" or not store.imported}
+    shared = {key: store.attributes[key] for key in _SHARED if key in store.attributes}
+    return {key: value for key, value in shared.items() if key != "precision" or not store.imported}
 
 
 def _size(store: VideoFeatures, imported: bool) -> str:
@@ -149,10 +149,10 @@ def _size(store: VideoFeatures, imported: bool) -> str:
     return f"{what} at {store.fps:g} per second" if imported else what
 
 
-def _other_size(path: Path, found: str, first: str, expected: str) -> str:
+def _other_size(path: Path, size: str, first: str, expected: str) -> str:
     again = "delete it and extract the video again"
-    if found.endswith("per second"):
+    if size.endswith("per second"):
         again = (
             "one size and rate per task: make its features again or leave the video out; is the order of axes right?"
         )
-    return f"{path}: {found}, expected {expected} as in {first}; {again}"
+    return f"{path}: {size}, expected {expected} as in {first}; {again}"

@@ -93,8 +93,8 @@ class Extractor:
             return None
         project, _, inside = place.removeprefix(_PACKAGED).partition(":")
         module, _, file = inside.partition("/")
-        found = importlib.util.find_spec(module)
-        for folder in (found.submodule_search_locations or ()) if found else ():
+        spec = importlib.util.find_spec(module)
+        for folder in (spec.submodule_search_locations or ()) if spec else ():
             if (Path(folder) / file).is_file():
                 return Path(folder) / file
         raise RgwotError(

@@ -206,7 +206,7 @@ class FeatureStore:
         asked = np.asarray(indices, dtype=np.int64)
         if asked.size and (asked.min() < 0 or asked.max() >= len(self)):
             raise ValueError(f"frames {asked.min()} to {asked.max()}, expected 0 to {len(self) - 1}")
-        found = np.empty((asked.size, *self.shape[1:]), dtype=self.dtype)
+        values = np.empty((asked.size, *self.shape[1:]), dtype=self.dtype)
         # An array in memory is a single chunk.
         rows = max(getattr(self._array, "chunks", self._array.shape)[0], 1)
         # Chunk by chunk, which Zarr reads in a third of the time that a slice across several takes.
@@ -217,8 +217,8 @@ class FeatureStore:
                 read = np.asarray(self._array[start : min(start + rows, len(self))])
             except STORE_ERRORS as error:
                 raise damaged_store(self.path, f"frames {start} to {start + rows - 1}: {first_line(error)}") from None
-            found[places] = read.reshape(-1, *self.shape[1:])[asked[places] - start]
-        return found
+            values[places] = read.reshape(-1, *self.shape[1:])[asked[places] - start]
+        return values
 
 
 def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = None) -> FeatureStore:
@@ -264,9 +264,9 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
     return FeatureStore(path, attributes, time_s, array)
 
 
-def damaged_store(path: Path, found: str) -> RgwotError:
+def damaged_store(path: Path, reason: str) -> RgwotError:
     """Return the error that says how a store is damaged, and how to make it again."""
-    return RgwotError(f"{path}: damaged feature store, {found}; {remake(path)}")
+    return RgwotError(f"{path}: damaged feature store, {reason}; {remake(path)}")
 
 
 def source_facts(path: Path) -> dict[str, Any]:
@@ -275,8 +275,8 @@ def source_facts(path: Path) -> dict[str, Any]:
     Of a video in an archive bytes and time are the archive's, whose SHA-256 with the name stands for the content.
     """
     holder = holding_file(path)
-    found = holder.stat()
-    facts = {"source": path.name, "source_bytes": found.st_size, "source_mtime_ns": found.st_mtime_ns}
+    status = holder.stat()
+    facts = {"source": path.name, "source_bytes": status.st_size, "source_mtime_ns": status.st_mtime_ns}
     return {**facts, "source_sha256": _digest(path)}
 
 
@@ -284,8 +284,8 @@ def _digest(path: Path) -> str:
     holder = holding_file(path)
     if holder == path:
         return sha256(path)
-    found = holder.stat()
-    whole = _archive_digest(holder, found.st_size, found.st_mtime_ns)
+    status = holder.stat()
+    whole = _archive_digest(holder, status.st_size, status.st_mtime_ns)
     return hashlib.sha256(f"{whole} {path.name}".encode()).hexdigest()
 
 
@@ -306,10 +306,12 @@ def is_current(path: Path, source: Path, expect: Mapping[str, Any], on_bad_video
         return False
     if on_bad_video == "fail" and left_out(store.status, store.imported):
         return False
-    made, found = store.attributes, holding_file(source).stat()
-    if (made.get("source"), made.get("source_bytes")) != (source.name, found.st_size):
+    recorded, source_status = store.attributes, holding_file(source).stat()
+    if (recorded.get("source"), recorded.get("source_bytes")) != (source.name, source_status.st_size):
         return False
-    return made.get("source_mtime_ns") == found.st_mtime_ns or made.get("source_sha256") == _digest(source)
+    return recorded.get("source_mtime_ns") == source_status.st_mtime_ns or recorded.get("source_sha256") == _digest(
+        source
+    )
 
 
 def video_facts(video: VideoInfo | None, status: str, reason: str) -> dict[str, Any]:

@@ -99,20 +99,20 @@ def replacing(path: str | os.PathLike[str], stranger: Stranger = _no_store) -> I
         remove(temporary)
 
 
-def move(made: Path, target: Path, stranger: Stranger = _no_store) -> None:
+def move(source: Path, target: Path, stranger: Stranger = _no_store) -> None:
     """Rename a finished file or directory over ``target``; an older directory there goes as a whole (see `replacing`).
 
     The content reaches the disk before the name does: after a power failure a name stands for a whole output. What a
     killed process left next to ``target`` goes, too.
     """
     _remove_abandoned(target)
-    for path in (*made.rglob("*"), made):
+    for path in (*source.rglob("*"), source):
         _to_disk(path)
     while True:
         try:
-            os.replace(made, target)
+            os.replace(source, target)
         except (NotADirectoryError, IsADirectoryError):
-            is_, expected = ("a file", "folder") if made.is_dir() else ("a folder", "file")
+            is_, expected = ("a file", "folder") if source.is_dir() else ("a folder", "file")
             raise RgwotError(f"{target}: found {is_}, expected a {expected}; give another name") from None
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
@@ -386,7 +386,7 @@ def read_yaml(path: str | os.PathLike[str]) -> Any:
         mark = getattr(error, "problem_mark", None)
         line = f"line {mark.line + 1}: " if mark else ""
         problem = " ".join(str(getattr(error, "problem", None) or error).split())
-        told = problem if isinstance(error, _Refused) else f"not valid YAML ({problem}); correct it"
-        raise RgwotError(f"{path}: {line}{told}") from None
+        reason = problem if isinstance(error, _Refused) else f"not valid YAML ({problem}); correct it"
+        raise RgwotError(f"{path}: {line}{reason}") from None
     except (ValueError, OverflowError, RecursionError) as error:
         raise RgwotError(f"{path}: not valid {kind} ({' '.join(str(error).split())}); correct it") from None

@@ -107,8 +107,8 @@ def stamp(paths: Iterable[str | os.PathLike[str]]) -> str:
     seen = hashlib.sha256()
     for path in paths:
         try:
-            found = os.stat(path)
-            seen.update(f"{os.fspath(path)}\0{found.st_size}\0{found.st_mtime_ns}\0".encode(errors="surrogateescape"))
+            status = os.stat(path)
+            seen.update(f"{os.fspath(path)}\0{status.st_size}\0{status.st_mtime_ns}\0".encode(errors="surrogateescape"))
         except OSError:
             seen.update(f"{os.fspath(path)}\0missing\0".encode(errors="surrogateescape"))
     return seen.hexdigest()[:16]
@@ -186,6 +186,6 @@ def differences(results: Path) -> tuple[int, list[str]]:
                 found = str(error.strerror).lower()
             if found != digest:
                 # A store of a batch is made again by itself.
-                made = next((folder for folder in path.parents if folder.suffix == STORE), place)
-                lines.append(f"{path}: {found[:26]}, expected SHA-256 {digest[:12]}; {remake(made)}")
+                holder = next((folder for folder in path.parents if folder.suffix == STORE), place)
+                lines.append(f"{path}: {found[:26]}, expected SHA-256 {digest[:12]}; {remake(holder)}")
     return checked, lines

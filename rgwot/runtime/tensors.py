@@ -60,10 +60,10 @@ def load_tensors(source: str | os.PathLike[str] | io.BytesIO, *, mapped: bool = 
 
 
 def _why(error: Exception, file: Path | io.BytesIO) -> str:
-    said = str(error)
+    message = str(error)
     if isinstance(error, OSError) and error.strerror and error.errno not in (None, 22):
         return f"cannot be read ({error.strerror})"
-    if any(words in said for words in _OBJECTS):
+    if any(words in message for words in _OBJECTS):
         return PICKLED
     size = file.getbuffer().nbytes if isinstance(file, io.BytesIO) else file.stat().st_size if file.exists() else 0
     return f"its {size} bytes are cut off, damaged or no file of tensors"

@@ -87,7 +87,9 @@ def given_of(task: EmbeddedTask, annotations: pd.DataFrame, settings: Settings, 
         Where fewer are annotated, or none is left to be labelled.
     """
     labelled, seen = settings.labelled, task.part(held_out=False)
-    of_video = {str(video): own for video, own in annotations.groupby("video") if (own["key_step"] > 0).any()}
+    of_video = {
+        str(video): segments for video, segments in annotations.groupby("video") if (segments["key_step"] > 0).any()
+    }
     annotated = [video for video in seen if video in of_video]
     n = len(annotated) if labelled.n == "all" else labelled.n
     if not 0 < n <= len(annotated):
@@ -128,10 +130,10 @@ def decode_task(
     if decoder not in CLUSTERING:
         raise RgwotError(f"decoder {decoder!r}: not known; {nearest(decoder, CLUSTERING)}")
     rule, learner = clustering(decoder, settings).bound(settings), settings.procedure.learner
-    made = settings.decode, settings.meanfield, learner, seed, alone, given, settings.labelled.extra
-    found = find_key_steps(task, decoder, rule, *made)
-    found.diagnostics["decoding_cpu_s"] = round(process_time() - began, 3)
-    return found
+    options = settings.decode, settings.meanfield, learner, seed, alone, given, settings.labelled.extra
+    key_steps = find_key_steps(task, decoder, rule, *options)
+    key_steps.diagnostics["decoding_cpu_s"] = round(process_time() - began, 3)
+    return key_steps
 
 
 def decode_trivial(
@@ -171,6 +173,6 @@ def decode_trivial(
         segments, K = annotated_segments(usable, read_annotations(Path(annotations_csv)), stride)
     else:
         segments = trivial_segments(usable.itertuples(index=False, name=None), decoder, K, seed, stride)
-    found = trivial_key_steps(segments, decoder, int(K), seed, held_out, learner, skipped)
-    found.diagnostics["decoding_cpu_s"] = round(process_time() - began, 3)
-    return write_keysteps(output_dir, found)
+    key_steps = trivial_key_steps(segments, decoder, int(K), seed, held_out, learner, skipped)
+    key_steps.diagnostics["decoding_cpu_s"] = round(process_time() - began, 3)
+    return write_keysteps(output_dir, key_steps)

@@ -45,17 +45,17 @@ def write_embedded(path: Path, videos: Mapping[str, EmbeddedVideo], facts: Mappi
     Methods that tell background apart also write ``background`` (ΣT,) bool. ``complete`` is written last, and an older
     store is replaced as a whole.
     """
-    found = list(videos.values())
+    embedded = list(videos.values())
     arrays = {
-        "embedding": np.concatenate([np.asarray(video.embedding, dtype=np.float32) for video in found]),
-        "time_s": np.concatenate([video.time_s for video in found]),
-        "offsets": np.cumsum([0, *(len(video.time_s) for video in found)], dtype=np.int64),
+        "embedding": np.concatenate([np.asarray(video.embedding, dtype=np.float32) for video in embedded]),
+        "time_s": np.concatenate([video.time_s for video in embedded]),
+        "offsets": np.cumsum([0, *(len(video.time_s) for video in embedded)], dtype=np.int64),
     }
-    background = [video.background for video in found if video.background is not None]
+    background = [video.background for video in embedded if video.background is not None]
     if background:
         arrays["background"] = np.concatenate(background)
-    rates = [str(video.native_fps) for video in found]
-    lengths = [video.duration_s for video in found]
+    rates = [str(video.native_fps) for video in embedded]
+    lengths = [video.duration_s for video in embedded]
     about: dict[str, Any] = {**facts, "videos": list(videos), "duration_s": lengths, "native_fps": rates}
     with replacing(path) as temporary:
         root = zarr.open_group(temporary, mode="w", zarr_format=3)
@@ -185,8 +185,8 @@ def embed(
                 raise RgwotError(
                     f"model: trained on features with {key} {value!r}, found {found!r} in {stores[0].path}; train again"
                 )
-    made = embedder(stores, settings or Settings(), model, method, seed, device, threads, held_out)
-    write_embeddings(output_zarr, stores, made.embed, made.facts, made.held_out)
+    embed_one = embedder(stores, settings or Settings(), model, method, seed, device, threads, held_out)
+    write_embeddings(output_zarr, stores, embed_one.embed, embed_one.facts, embed_one.held_out)
 
 
 class Embedder(NamedTuple):
@@ -260,9 +260,9 @@ def write_embeddings(
     frames = sum(len(store) for store in stores)
     with Progress(log, f"embed {output_zarr}", frames, unit="frame") as progress:
         for store in stores:
-            found = checked(embed_one(store), store)
+            embedded = checked(embed_one(store), store)
             videos[store.video] = EmbeddedVideo(
-                found.embedding, store.time_s, store.duration_s, store.native_fps, found.background
+                embedded.embedding, store.time_s, store.duration_s, store.native_fps, embedded.background
             )
             progress.advance(len(store))
     write_embedded(output_zarr, videos, {**facts, "held_out": sorted(held_out)} if held_out else facts)
@@ -280,17 +280,19 @@ def fit_of(method: str, settings: Settings) -> Fit:
     return entry.bound(settings)
 
 
-def embedded_task(stores: Sequence[VideoFeatures], made: Embedder) -> EmbeddedTask:
+def embedded_task(stores: Sequence[VideoFeatures], embed_one: Embedder) -> EmbeddedTask:
     """Embed the videos of a task, those that `rgwot.stages.embed.embed` writes into a store."""
-    videos = {store.video: embedded_video(store, made.embed) for store in sorted(stores, key=lambda store: store.video)}
-    facts = made.facts
+    videos = {
+        store.video: embedded_video(store, embed_one.embed) for store in sorted(stores, key=lambda store: store.video)
+    }
+    facts = embed_one.facts
     return with_both_parts(
         EmbeddedTask(
             videos,
             (),
             facts["features_fps"],
             facts["method"],
-            tuple(sorted(made.held_out)),
+            tuple(sorted(embed_one.held_out)),
             tuple(facts.get("notes", ())),
             facts.get("scales"),
         ),

@@ -38,7 +38,7 @@ def read_procedure(path: str | os.PathLike[str]) -> Procedure:
 
 def deviation_table(found: Sequence[Deviation]) -> pd.DataFrame:
     """Return deviations as the table that ``deviations.csv`` holds, in their order."""
-    rows = [tuple(getattr(one, column) for column in DEVIATION_COLUMNS) for one in found]
+    rows = [tuple(getattr(deviation, column) for column in DEVIATION_COLUMNS) for deviation in found]
     types = dict.fromkeys(("start_s", "end_s", "surprise", "sureness"), "float64")
     return pd.DataFrame(rows, columns=list(DEVIATION_COLUMNS)).astype(
         {"video": str, "kind": str, "key_step": "int64", **types}

@@ -307,8 +307,8 @@ def fit_encoder(
         from rgwot.embedding.whitened import fit_beside
 
         embed = embed_by_model(model, stores[0].fps, place, None)
-        found = fit_beside(stores, embed)
-        model["beside"] = {name: torch.from_numpy(array) for name, array in found.items()}
+        fitted = fit_beside(stores, embed)
+        model["beside"] = {name: torch.from_numpy(array) for name, array in fitted.items()}
     return Trained(model, trainer.history, checkpoint)
 
 

@@ -67,10 +67,10 @@ class Bars(OfTasks):
         axes[-1, 0].set_xlabel("share of the video")
         steps = sorted({int(step) for _, bars in groups for bar in bars for step in set(bar.steps.tolist())})
         step_legend(drawn, steps, unmatched=-1 in steps)
-        said = "; beside the bars: F1 (%) of protocols A and B, and the number of segments"
+        note = "; beside the bars: F1 (%) of protocols A and B, and the number of segments"
         if self.beside == "collapse":
-            said = f": {degenerate_text([bar for _, bars in groups for bar in bars[1:]])}"
-        tell(drawn, f"{self.title}{said}", plan.about)
+            note = f": {degenerate_text([bar for _, bars in groups for bar in bars[1:]])}"
+        tell(drawn, f"{self.title}{note}", plan.about)
         return drawn
 
     def _groups(self, task: PlannedTask) -> Iterator[tuple[str, list[Bar]]]:
@@ -87,7 +87,7 @@ class Bars(OfTasks):
                 beside, degenerate = collapse_facts(diagnostics, video)
                 if self.beside == "scores":
                     both = (PROTOCOLS[name] for name in ("micro_video", "macro_video"))
-                    scores = [score(one, [truth], [prediction], labels.n_key_steps, K).f1 for one in both]
+                    scores = [score(bar, [truth], [prediction], labels.n_key_steps, K).f1 for bar in both]
                     beside = (*(f"{100 * value:.1f}" for value in scores), str(len(stretches(prediction))))
                 bars.append(Bar(label, matched_steps(truth, prediction, labels.n_key_steps, K), beside, degenerate))
             yield f"{task.task}, {labels.name(video)}", bars
@@ -108,8 +108,8 @@ def collapse_facts(diagnostics: dict[str, Any], video: str) -> tuple[tuple[str, 
 
 def degenerate_text(bars: Sequence[Bar]) -> str:
     """Say how many of the runs drawn collapsed; a figure of degenerate solutions may have none to show."""
-    found = sum(bar.degenerate for bar in bars)
-    return f"{found or 'none'} of the {len(bars)} clusterings drawn {'are' if found > 1 else 'is'} degenerate"
+    count = sum(bar.degenerate for bar in bars)
+    return f"{count or 'none'} of the {len(bars)} clusterings drawn {'are' if count > 1 else 'is'} degenerate"
 
 
 def _group(axis: Axes, bars: Sequence[Bar], heads: Mapping[str, float], *, headed: bool) -> None:

@@ -86,17 +86,17 @@ class Figure:
         raise NotImplementedError
 
     def planned(
-        self, study: Study, shown: Shown, files: Iterable[Path], places: Iterable[Place], said: Iterable[str],
+        self, study: Study, shown: Shown, files: Iterable[Path], places: Iterable[Place], texts: Iterable[str],
         seeds: Sequence[int], protocols: str = "–",
     ) -> Plan[Shown]:  # fmt: skip
-        """Return a plan; ``said`` is what to say of runs and protocol."""
+        """Return a plan; ``texts`` are what to say of runs and protocol."""
         datasets = {place.dataset: place.label for place in places}
         data = tuple(dict.fromkeys(datasets.values()))
-        features = [study.experiments.settings("none", None, one).features for one in datasets]
+        features = [study.experiments.settings("none", None, name).features for name in datasets]
         seeding = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
-        about = [", ".join(data), *filter(None, said), seeding]
-        if any(one.weights == "random" for one in features):
+        about = [", ".join(data), *filter(None, texts), seeding]
+        if any(extracted.weights == "random" for extracted in features):
             about.append("backbone with random weights: not the paper's numbers")
-        if networks := {one.backbone for one in features} - {"resnet50"}:
+        if networks := {extracted.backbone for extracted in features} - {"resnet50"}:
             about.append(f"features by {' and '.join(sorted(networks))}: not the paper's numbers")
         return Plan(shown, tuple(dict.fromkeys(files)), tuple(seeds), "; ".join(about), data, protocols)

@@ -42,7 +42,7 @@ class Overview(OfTasks):
         """Draw computation as solid arrows and gradients as dashed ones."""
         task = plan.shown[0]
         pair = read_pair(task, TaskLabels.of(task), int(task.settings["train.N"]))
-        found = matrices(*pair, task.settings)
+        values = matrices(*pair, task.settings)
         drawn, axes = sheet(height=4.35)
         axis = axes[0, 0]
         axis.set_xlim(0, WIDE)
@@ -50,8 +50,8 @@ class Overview(OfTasks):
         axis.set_aspect("equal")
         axis.set_axis_off()
         _inputs(axis, pair)
-        _transport(axis, found, task.settings)
-        _losses(axis, found, task.settings)
+        _transport(axis, values, task.settings)
+        _losses(axis, values, task.settings)
         step_legend(drawn, sorted({int(step) for side in pair for step in side.steps}), unmatched=False)
         about = (
             f"{plan.about}; matrices of {len(pair[0].x)} frames spread evenly over each video. Solid: computation, "
@@ -95,26 +95,26 @@ def _inputs(axis: Axes, pair: tuple[Side, Side]) -> None:
     _box(axis, (16, 12, 12, 25.5), "shared\nencoder\n\nconv4c maps,\n3-D conv,\nmax pool,\nFC, unit\nlength")
 
 
-def _transport(axis: Axes, found: Mapping[str, Array], settings: Mapping[str, Any]) -> None:
+def _transport(axis: Axes, values: Mapping[str, Array], settings: Mapping[str, Any]) -> None:
     """Draw the matrices of the transport problem, the solver and the plan."""
-    a = structure_radius(len(found["Cx"]), float(settings["ot.r"]))
-    _picture(axis, found["C"], (48, 33, 8, 8), "cost C")
-    _picture(axis, found["R"], (60, 33, 8, 8), "prior R")
+    a = structure_radius(len(values["Cx"]), float(settings["ot.r"]))
+    _picture(axis, values["C"], (48, 33, 8, 8), "cost C")
+    _picture(axis, values["R"], (60, 33, 8, 8), "prior R")
     axis.text(58, 37, "+ρ", ha="center", va="center", fontsize=8)
-    _picture(axis, found["Cx"], (48, 20.5, 8, 8), f"Cˣ, a = {a}")
-    _picture(axis, found["Cy"], (60, 20.5, 8, 8), f"Cʸ, a = {a}")
+    _picture(axis, values["Cx"], (48, 20.5, 8, 8), f"Cˣ, a = {a}")
+    _picture(axis, values["Cy"], (60, 20.5, 8, 8), f"Cʸ, a = {a}")
     _arrow(axis, [(41, 34), (45, 34), (45, 37), (47.4, 37)])
     _arrow(axis, [(41, 17.5), (45, 17.5), (45, 37), (47.4, 37)])
     _box(axis, (72, 23, 12, 13), "fused GW\nsolver with\nvirtual frame\n(no gradient)")
     _arrow(axis, [(68.7, 37), (70, 37), (70, 32), (71.4, 32)])
     _arrow(axis, [(68.7, 24.5), (70, 24.5), (70, 27.5), (71.4, 27.5)])
-    _picture(axis, found["T"], (88, 25, 9, 9), "plan T*")
+    _picture(axis, values["T"], (88, 25, 9, 9), "plan T*")
     _arrow(axis, [(84.6, 29.5), (87.4, 29.5)])
 
 
-def _losses(axis: Axes, found: Mapping[str, Array], settings: Mapping[str, Any]) -> None:
+def _losses(axis: Axes, values: Mapping[str, Array], settings: Mapping[str, Any]) -> None:
     """Draw the three losses, and the way their gradients take."""
-    _picture(axis, found["P"], (66, 7.5, 9, 9), "soft matches P")
+    _picture(axis, values["P"], (66, 7.5, 9, 9), "soft matches P")
     _arrow(axis, [(41, 16), (53, 16), (53, 12), (65.4, 12)], BLUE)
     _arrow(axis, [(41, 32.5), (43, 32.5), (43, 12), (65.4, 12)], BLUE)
     _box(axis, (82, 9, 17, 6), "cross-entropy\n(T*, P)", BLUE)

@@ -50,10 +50,10 @@ class Plans(OfTasks):
         picture = _matrix(axes[0, 0], next(iter(solved.values())).cost[1:, 1:], *pair, cmap="Greys_r")
         axes[0, 0].set_title(f"cost C + ρ R\nvirtual frame: ζ = {settings['ot.zeta']:g}")
         drawn.colorbar(picture, ax=axes[0, 0], location="right", aspect=25)
-        _virtual(axes[1, 0], {f"{solver}\nr = {r:g}": one.plan for (solver, r), one in solved.items()})
-        top = max(float(np.quantile(shares(one.plan)[:, 1:], 0.995)) for one in solved.values())
-        for axis, ((solver, r), one) in zip((*axes[0, 1:], *axes[1, 1:]), solved.items(), strict=True):
-            picture = _matrix(axis, shares(one.plan)[:, 1:], *pair, cmap="Greys", vmin=0, vmax=top)
+        _virtual(axes[1, 0], {f"{solver}\nr = {r:g}": alignment.plan for (solver, r), alignment in solved.items()})
+        top = max(float(np.quantile(shares(alignment.plan)[:, 1:], 0.995)) for alignment in solved.values())
+        for axis, ((solver, r), alignment) in zip((*axes[0, 1:], *axes[1, 1:]), solved.items(), strict=True):
+            picture = _matrix(axis, shares(alignment.plan)[:, 1:], *pair, cmap="Greys", vmin=0, vmax=top)
             a = structure_radius(N + 1, r)
             axis.set_title(f"T*, {solver}\nr = {r:g} (a = {a}: prior {'acts' if a else 'off'})")
         look: dict[str, Any] = {"location": "right", "aspect": 40, "shrink": 0.6, "extend": "max"}

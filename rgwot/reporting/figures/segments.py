@@ -34,9 +34,11 @@ def segment_bars(
         raise RgwotError(f"{title}: no usable video among {len(manifest)}; expected one at least; see their manifest")
     rows, called = {"ground truth": annotations} if annotated else {}, dict[int, str]()
     for label, table in predictions.items():
-        own = table[table["scope"] == "task"]
-        steps = match_to_steps(videos, annotations, own) if annotated else {int(k): int(k) for k in own.key_step}
-        rows[label] = own.assign(key_step=[steps.get(int(step), -1) for step in own.key_step])
+        segments = table[table["scope"] == "task"]
+        steps = (
+            match_to_steps(videos, annotations, segments) if annotated else {int(k): int(k) for k in segments.key_step}
+        )
+        rows[label] = segments.assign(key_step=[steps.get(int(step), -1) for step in segments.key_step])
         for cluster, name in (names or {}).get(label, {}).items():
             called.setdefault(steps.get(cluster, -1), name)
     shown = videos.head(max_videos)

@@ -113,13 +113,13 @@ class Scored(Figure):
         how = {"protocol": self.protocol, "background": "with", "label_rule": "exact"}
         return {value: read_runs(runs, how) for value, runs in line.items()}
 
-    def sweeps(self, study: Study, found: Sequence[PlannedSweep], reported: Iterable[ReportedCurve | None]) -> Sweeps:
+    def sweeps(self, study: Study, scores: Sequence[PlannedSweep], reported: Iterable[ReportedCurve | None]) -> Sweeps:
         """Return the plan of some sweeps."""
-        files = [run.at(paths.SCORES) for sweep in found for run in sweep.runs]
-        files += [one.file for one in reported if one is not None]
-        said = f"protocol {PROTOCOLS[self.protocol].letter} ({self.protocol}), background a class, exact labels"
-        places = [sweep.place for sweep in found]
-        return self.planned(study, tuple(found), files, places, [said], study.config.seeds, self.protocol)
+        files = [run.at(paths.SCORES) for sweep in scores for run in sweep.runs]
+        files += [point.file for point in reported if point is not None]
+        note = f"protocol {PROTOCOLS[self.protocol].letter} ({self.protocol}), background a class, exact labels"
+        places = [sweep.place for sweep in scores]
+        return self.planned(study, tuple(scores), files, places, [note], study.config.seeds, self.protocol)
 
 
 def planned_sweep(
@@ -165,8 +165,8 @@ def read_runs(runs: Iterable[PlannedRun], how: Mapping[str, str]) -> pd.DataFram
     from rgwot.records import read_scores
 
     scores = read_scores(dict.fromkeys(run.at(paths.SCORES) for run in runs))
-    own = scores[(scores[list(how)] == list(how.values())).all(axis=1)]
-    return own.pivot(index=list(IDENTITY), columns="metric", values="value").reset_index()
+    chosen = scores[(scores[list(how)] == list(how.values())).all(axis=1)]
+    return chosen.pivot(index=list(IDENTITY), columns="metric", values="value").reset_index()
 
 
 def curve(scores: Mapping[float, pd.DataFrame], metric: str, protocol: str) -> pd.DataFrame:
@@ -178,9 +178,9 @@ def curve(scores: Mapping[float, pd.DataFrame], metric: str, protocol: str) -> p
     import pandas as pd
 
     points = []
-    for value, own in scores.items():
-        seeds = over_tasks(own, metric, protocol)
-        points.append((value, seeds.mean(), seeds.min(), seeds.max(), bool((own["degenerate"] > 0).any())))
+    for value, by_seed in scores.items():
+        seeds = over_tasks(by_seed, metric, protocol)
+        points.append((value, seeds.mean(), seeds.min(), seeds.max(), bool((by_seed["degenerate"] > 0).any())))
     return pd.DataFrame(points, columns=["x", "mean", "low", "high", "degenerate"])
 
 
@@ -189,12 +189,12 @@ def reported_points(
 ) -> Mapping[str, list[tuple[float, float]]]:
     """Return what a paper reports, per metric as (parameter, value in [0, 1]), sorted; nothing where it prints none."""
     frame = read_reported(curve.file, [*curve.where, *([curve.x] if isinstance(curve.x, str) else [])])
-    own = frame[frame["value"].notna() & (frame["dataset"] == sweep.place.reported)]
-    own = own[own["task"].isin(sweep.place.reported_tasks)]
-    own = own[(own[list(curve.where)] == list(curve.where.values())).all(axis=1)]
+    kept_rows = frame[frame["value"].notna() & (frame["dataset"] == sweep.place.reported)]
+    kept_rows = kept_rows[kept_rows["task"].isin(sweep.place.reported_tasks)]
+    kept_rows = kept_rows[(kept_rows[list(curve.where)] == list(curve.where.values())).all(axis=1)]
     points = {}
     for metric in metrics:
-        rows = own[own["metric"] == METRICS[metric].reported]
+        rows = kept_rows[kept_rows["metric"] == METRICS[metric].reported]
         if len(rows):
             x = rows[curve.x] if isinstance(curve.x, str) else [curve.x] * len(rows)
             points[metric] = sorted(zip(map(float, x), (rows["value"] / 100).tolist(), strict=True))
@@ -215,8 +215,8 @@ class Sweep(Scored):
 
     def plan(self, study: Study) -> Sweeps:
         """Return the runs behind the rows of all panels."""
-        found = [planned_sweep(study, panel.dataset, {"": panel.rows}, panel.untrained) for panel in self.panels]
-        return self.sweeps(study, found, [panel.reported for panel in self.panels])
+        plans = [planned_sweep(study, panel.dataset, {"": panel.rows}, panel.untrained) for panel in self.panels]
+        return self.sweeps(study, plans, [panel.reported for panel in self.panels])
 
     def draw(self, plan: Sweeps) -> Drawn:
         """Draw every panel."""
@@ -241,9 +241,9 @@ class Sweep(Scored):
         for number, metric in enumerate(self.metrics):
             draw_curve(axis, curve(scores, metric, self.protocol), number, METRICS[metric].label)
         for name, other in sweep.untrained.items():
-            found, said = curve(self.read(other), "f1", self.protocol), f"{name} answer without training, F1"
+            curve_here, said = curve(self.read(other), "f1", self.protocol), f"{name} answer without training, F1"
             look: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (1, 1.5))}
-            axis.plot(found["x"], 100 * found["mean"], zorder=1, label=said, **look)
+            axis.plot(curve_here["x"], 100 * curve_here["mean"], zorder=1, label=said, **look)
         if panel.reported is not None:
             for name, points in reported_points(panel.reported, sweep, self.metrics).items():
                 colour = line_style(list(self.metrics).index(name))["color"]
@@ -258,12 +258,12 @@ class Sweep(Scored):
 
 def _legend(drawn: Drawn, axes: NDArray[Any]) -> None:
     """Say below a figure what is drawn, once for all panels."""
-    found = {
+    handles = {
         label: handle for axis in axes.flat for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
     }
     # As many columns as fit into a page.
-    columns = 105 // (max(map(len, found)) + 6)
-    drawn.legend(found.values(), found.keys(), loc="outside lower center", ncols=max(1, min(len(found), columns)))
+    columns = 105 // (max(map(len, handles)) + 6)
+    drawn.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=max(1, min(len(handles), columns)))
 
 
 def above(panel: SweepPanel, sweep: PlannedSweep, x: Array) -> list[str]:
@@ -283,21 +283,21 @@ def spaced(places: Array, apart: float = APART) -> list[int]:
     >>> spaced(np.array([0.0, 0.05, 0.5, 1.0]))
     [0, 2, 3]
     """
-    kept: list[int] = []
+    spread_places: list[int] = []
     for index, place in enumerate(places):
-        if not kept or place - places[kept[-1]] >= apart:
-            kept.append(index)
-    return kept
+        if not spread_places or place - places[spread_places[-1]] >= apart:
+            spread_places.append(index)
+    return spread_places
 
 
-def draw_curve(axis: Axes, found: pd.DataFrame, number: int, label: str) -> None:
+def draw_curve(axis: Axes, points: pd.DataFrame, number: int, label: str) -> None:
     """Draw a line in percent with its band; open markers where a run behind a point is degenerate."""
     style = line_style(number)
-    axis.plot(found["x"], 100 * found["mean"], label=label, **style)
+    axis.plot(points["x"], 100 * points["mean"], label=label, **style)
     axis.fill_between(
-        found["x"], 100 * found["low"], 100 * found["high"], color=style["color"], alpha=0.18, linewidth=0
+        points["x"], 100 * points["low"], 100 * points["high"], color=style["color"], alpha=0.18, linewidth=0
     )
-    bad = found[found["degenerate"]]
+    bad = points[points["degenerate"]]
     opened: dict[str, Any] = {"color": style["color"], "markerfacecolor": "#FFFFFF"}
     said = "open: a run behind it is degenerate" if len(bad) else None
     axis.plot(bad["x"], 100 * bad["mean"], style["marker"], label=said, **opened)
@@ -311,13 +311,13 @@ def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array, *, balan
     axis.minorticks_off()
     low, high = axis.transData.transform([(x[0], 0), (x[-1], 0)])[:, 0]
     places = (axis.transData.transform(np.column_stack([x, np.zeros(len(x))]))[:, 0] - low) / max(high - low, 1)
-    kept = spaced(places)
-    axis.set_xticks(x[kept], [f"{value:g}" for value in x[kept]])
+    ticks = spaced(places)
+    axis.set_xticks(x[ticks], [f"{value:g}" for value in x[ticks]])
     axis.grid(axis="y", linewidth=0.3, color="#CCCCCC")
     if panel.above is not None:
-        kept = kept if panel.above == "temperature" else spaced(places, 0.03)
+        ticks = ticks if panel.above == "temperature" else spaced(places, 0.03)
         top = axis.secondary_xaxis("top")
-        top.set_xticks(x[kept], [above(panel, sweep, x)[index] for index in kept])
+        top.set_xticks(x[ticks], [above(panel, sweep, x)[index] for index in ticks])
         top.minorticks_off()
         top.spines[:].set_visible(False)
         top.tick_params(length=2)
@@ -328,10 +328,10 @@ def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array, *, balan
         axis.axvspan(left, 1 / sweep.frames, color="#EEEEEE", zorder=0)
         axis.text(0.02, 0.03, "prior off", transform=axis.transAxes, fontsize=7, color=GREY)
     if panel.classes and sweep.classes is not None:
-        said = f"K_gt + 1 = {sweep.classes}{': P = R' if balanced else ''}"
+        note = f"K_gt + 1 = {sweep.classes}{': P = R' if balanced else ''}"
         axis.axvline(sweep.classes, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
         axis.annotate(
-            said, (sweep.classes, 0), (3, 3), xycoords=("data", "axes fraction"), textcoords="offset points",
+            note, (sweep.classes, 0), (3, 3), xycoords=("data", "axes fraction"), textcoords="offset points",
             fontsize=7, color=GREY,
         )  # fmt: skip
 
@@ -373,11 +373,11 @@ class Growth(Scored):
             # A method has one colour, measured or reported.
             methods = list(dict.fromkeys([*sweep.lines, *self.reported_methods]))
             for method in self.reported_methods:
-                own = replace(reported, where={**reported.where, "method": method})
-                for x, value in reported_points(own, sweep, [self.metric]).get(self.metric, []):
-                    said = f"{method}, {reported.mark} {100 * value:.1f}"
+                of_method = replace(reported, where={**reported.where, "method": method})
+                for x, value in reported_points(of_method, sweep, [self.metric]).get(self.metric, []):
+                    text = f"{method}, {reported.mark} {100 * value:.1f}"
                     colour = line_style(methods.index(method))["color"]
-                    axis.plot([x], [100 * value], color=colour, zorder=5, label=said, **STAR)
+                    axis.plot([x], [100 * value], color=colour, zorder=5, label=text, **STAR)
             sizes |= set() if isinstance(reported.x, str) else {float(reported.x)}
         axis.set_xticks(sorted(sizes), [f"{size:g}" for size in sorted(sizes)])
         axis.set_xlabel("training videos")

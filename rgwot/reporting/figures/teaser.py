@@ -99,13 +99,13 @@ def _scatter(axis: Axes, pair: tuple[Side, Side], labels: TaskLabels, run: Plann
     points = two_dimensions(np.concatenate([video.embedding for video in videos]))
     start = 0
     for marker, side, video in zip(TWO_MARKERS, pair, videos, strict=True):
-        own = points[start : start + len(video.time_s)]
+        part = points[start : start + len(video.time_s)]
         start += len(video.time_s)
         steps = labels.at(side.video, video.time_s)
         for step in np.unique(steps).tolist():
             style = step_style(step)
             axis.scatter(
-                own[steps == step, 0], own[steps == step, 1], marker=marker, s=9 if step else 5, linewidths=0.25,
+                part[steps == step, 0], part[steps == step, 1], marker=marker, s=9 if step else 5, linewidths=0.25,
                 c=style["facecolor"], edgecolors="#000000" if step else "#999999", zorder=2 if step else 1,
             )  # fmt: skip
     for marker, name in zip(TWO_MARKERS, ("X", "Y"), strict=True):
@@ -124,11 +124,11 @@ def _answers(
     """Draw the true and found steps of both videos and the orders found; return the steps drawn."""
     from rgwot.records import read_orders, read_procedures
 
-    found, _ = labels.labelled(run)
+    shown_labels, _ = labels.labelled(run)
     lookup = np.vectorize(lambda cluster: names.get(int(cluster), -1), otypes=[np.int64])
     rows: list[tuple[str, IntArray]] = []
     for side, name in zip(pair, ("X", "Y"), strict=True):
-        video = found[side.video]
+        video = shown_labels[side.video]
         rows += [(f"{name} true", video.truth["exact"]), (f"{name} found", lookup(video.prediction["task"]))]
     places = [0.0, 1.0, 2.4, 3.4]
     for place, (_, steps) in zip(places, rows, strict=True):

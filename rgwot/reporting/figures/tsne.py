@@ -60,7 +60,7 @@ class Tsne(Figure):
     def plan(self, study: Study) -> Plan[tuple[PlannedVideo, ...]]:
         """Return one video per panel."""
         taken: Counter[str] = Counter()
-        found = []
+        plans = []
         for panel in self.panels:
             names = tasks(study, panel.dataset)
             # Panels of one dataset that name no task of it go through its tasks, then through the videos of those.
@@ -71,9 +71,9 @@ class Tsne(Figure):
                 raise RgwotError(f"{panel.dataset}/{task}: found no video, expected one to draw; see docs/datasets.md")
             video = there[turn // len(names) % len(there)]
             taken[panel.dataset] += 1
-            found.append(PlannedVideo(panel.label, panel.dataset, task, video))
-        files = [paths.at(paths.FEATURES, **vars(video)) for video in found]
-        return self.planned(study, tuple(found), files, self.panels, ["no training, t-SNE"], (self.seed,))
+            plans.append(PlannedVideo(panel.label, panel.dataset, task, video))
+        files = [paths.at(paths.FEATURES, **vars(video)) for video in plans]
+        return self.planned(study, tuple(plans), files, self.panels, ["no training, t-SNE"], (self.seed,))
 
     def draw(self, plan: Plan[tuple[PlannedVideo, ...]]) -> Drawn:
         """Draw every planned video in a panel of its own."""
@@ -118,8 +118,8 @@ class Tsne(Figure):
         axis.spines[:].set_visible(True)
         x, time_s = pooled_features(store, self.max_frames)
         if len(x) < LEAST:
-            said = store.reason or f"{len(x)} frames, too few"
-            axis.text(0.5, 0.5, said, ha="center", va="center", wrap=True, transform=axis.transAxes, fontsize=7)
+            note = store.reason or f"{len(x)} frames, too few"
+            axis.text(0.5, 0.5, note, ha="center", va="center", wrap=True, transform=axis.transAxes, fontsize=7)
             return self.perplexity
         points, perplexity = embed_2d(x, self.perplexity, self.components, self.seed)
         size = 7 if len(x) > 300 else 14

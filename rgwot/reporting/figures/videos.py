@@ -89,10 +89,10 @@ class OfTasks(Figure):
         drawn = tuple(self._task(task, seeds, study) for task in chosen[: self.n_tasks])
         files = [task.at(template) for task in drawn for template in self.OF_TASK]
         files += [run.at(template) for task in drawn for run in task.runs for template in self.OF_RUN]
-        names = [one.task for one in drawn if one.task != dataset]
+        names = [pair.task for pair in drawn if pair.task != dataset]
         shown = ", ".join(dict.fromkeys(f"{run.label} = {run.method}" for run in self.runs))
-        said = [", ".join(names), shown, self.SCORING]
-        return self.planned(study, drawn, files, [self.dataset], said, seeds, self.PROTOCOLS)
+        notes = [", ".join(names), shown, self.SCORING]
+        return self.planned(study, drawn, files, [self.dataset], notes, seeds, self.PROTOCOLS)
 
     def _task(self, task: str, seeds: tuple[int, ...], study: Study) -> PlannedTask:
         dataset = self.dataset.dataset
@@ -189,8 +189,8 @@ def stretches(labels: NDArray[Any]) -> list[tuple[float, float, int]]:
     >>> stretches(np.array([0, 0, 3, 0]))
     [(0.0, 0.5, 0), (0.5, 0.75, 3), (0.75, 1.0, 0)]
     """
-    found = zip(*(part.tolist() for part in runs(labels)), strict=True)
-    return [(start / len(labels), end / len(labels), label) for label, start, end in found]
+    triples = zip(*(part.tolist() for part in runs(labels)), strict=True)
+    return [(start / len(labels), end / len(labels), label) for label, start, end in triples]
 
 
 def evenly(length: int, count: int) -> IntArray:

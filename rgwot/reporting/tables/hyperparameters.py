@@ -96,5 +96,5 @@ def _resolved(study: Study, method: str, keys: Any) -> list[str]:
     for key in keys:
         if key not in values:
             raise RgwotError(f"unknown setting {key!r}; {nearest(key, values)}")
-    found = [values[key] for key in keys]
-    return [", ".join(map(value_text, value if isinstance(value, list) else [value])) for value in found]
+    values_here = [values[key] for key in keys]
+    return [", ".join(map(value_text, value if isinstance(value, list) else [value])) for value in values_here]

@@ -160,13 +160,18 @@ class Grid(NamedTuple):
     def heads(self, separator: str) -> list[str]:
         """Return what is above the columns."""
         metrics = [" / ".join(METRICS[name].head for name in names) for _, names in self.columns]
-        return [separator.join(filter(None, (name, own))) for (name, _), own in zip(self.columns, metrics, strict=True)]
+        return [
+            separator.join(filter(None, (name, of_name)))
+            for (name, _), of_name in zip(self.columns, metrics, strict=True)
+        ]
 
     def texts(self, form: Form) -> list[list[str]]:
         """Return the cells of every line as text; a cell without any value is one mark."""
         return [
             [
-                " / ".join(value.text(form) for value in (cell if any(one.shown for one in cell) else cell[:1]))
+                " / ".join(
+                    value.text(form) for value in (cell if any(text_value.shown for text_value in cell) else cell[:1])
+                )
                 for cell in cells
             ]
             for _, cells in self.lines
@@ -195,8 +200,8 @@ def make_grid(table: Table, frame: pd.DataFrame, block: ColumnGroup, max_columns
     # Reported rows come with whatever label rule their code has; measured ones are shown by one of the two.
     rule = OWN_RULES.get(protocol, PRINTED_RULE)
     here = here[(here["kind"] == "reported") | (here["label_rule"] == rule)]
-    found = {(row["kind"], row["method"]): row for row in here.to_dict("records")}
-    rows = {key: line for key, line in _lines(table).items() if key in found}
+    row_of = {(row["kind"], row["method"]): row for row in here.to_dict("records")}
+    rows = {key: line for key, line in _lines(table).items() if key in row_of}
     reported = frame[frame["kind"] == "reported"]
     # An X of a reported method is shown under the metrics that the papers print; under all where they print only X.
     printed = [m for m in table.metrics if reported[[f"{place}_{m}" for place in table.places]].notna().any(axis=None)]
@@ -206,11 +211,11 @@ def make_grid(table: Table, frame: pd.DataFrame, block: ColumnGroup, max_columns
     cells: list[Sequence[Sequence[Value]]] = []
     for name, place in table.places.items():
         for metrics in groups:
-            of_metrics = (_values(found, rows, name, one, one in printed or not printed) for one in metrics)
-            own = list(zip(*of_metrics, strict=True))
-            if any(value.shown for cell in own for value in cell):
+            of_metrics = (_values(row_of, rows, name, one, one in printed or not printed) for one in metrics)
+            columns_here = list(zip(*of_metrics, strict=True))
+            if any(value.shown for cell in columns_here for value in cell):
                 columns.append((place.label if len(table.datasets) > 1 else "", metrics))
-                cells.append(own)
+                cells.append(columns_here)
     lines = list(zip(rows.values(), zip(*cells, strict=True), strict=True)) if cells else []
     if table.lines == "rows":
         return Grid(columns, lines)
@@ -239,11 +244,11 @@ def _values(
 ) -> list[Value]:
     values = []
     for key in rows:
-        own = found[key]
+        row = found[key]
         counts = [
-            own[f"{place}_{what}"] if printed or key[0] == "measured" else 0 for what in ("degenerate", "task_runs")
+            row[f"{place}_{what}"] if printed or key[0] == "measured" else 0 for what in ("degenerate", "task_runs")
         ]
-        mean, deviation = (100 * own[f"{place}_{metric}{end}"] for end in ("", "_sd"))
+        mean, deviation = (100 * row[f"{place}_{metric}{end}"] for end in ("", "_sd"))
         collapsed, runs = (int(n) if pd.notna(n) else 0 for n in counts)
         values.append(Value(mean, deviation, collapsed, runs))
     ranked = [
@@ -262,12 +267,12 @@ def grids(table: Table, frame: pd.DataFrame) -> Iterator[tuple[str, Grid]]:
     """Yield what has something to show, with its title: the leading blocks, then all others, the unknown one last."""
     others = [(name, how) for name in DESCRIPTIONS for how in BACKGROUNDS]
     blocks = [*table.blocks, *(block for block in others if block not in table.blocks)]
-    made = [(block_title(block), make_grid(table, frame, block)) for block in blocks]
+    blocks_made = [(block_title(block), make_grid(table, frame, block)) for block in blocks]
     # A grid is under a block; this one is not named.
     protocol, background = table.blocks[0]
     placed = frame[frame["protocol"] == UNKNOWN].assign(protocol=protocol, background=background)
-    made.append((f"Reported, protocol {UNKNOWN}", make_grid(table, placed, table.blocks[0])))
-    return ((title, grid) for title, grid in made if grid.columns and grid.lines)
+    blocks_made.append((f"Reported, protocol {UNKNOWN}", make_grid(table, placed, table.blocks[0])))
+    return ((title, grid) for title, grid in blocks_made if grid.columns and grid.lines)
 
 
 def render_table(table: Table, csv: Path) -> None:
@@ -318,7 +323,7 @@ def latex(table: Table, frame: pd.DataFrame) -> str:
             continue
         parts += [*([r"\\[1ex]"] if parts else []), escape(title) + r"\\[0.5ex]"]
         cells = [[escape(line.label), *texts] for (line, _), texts in zip(grid.lines, grid.texts(LATEX), strict=True)]
-        numbered = groupby(range(len(cells)), key=lambda at, own=grid.lines: own[at][0][1:])  # type: ignore[misc]
+        numbered = groupby(range(len(cells)), key=lambda at, columns=grid.lines: columns[at][0][1:])  # type: ignore[misc]
         parts += tabular(["", *map(escape, grid.heads(" "))], [[cells[at] for at in group] for _, group in numbered])
     return floating(table.id, (f"{table.title}.", *notes(table, frame, short=True)), parts)
 
@@ -336,21 +341,21 @@ def notes(table: Table, frame: pd.DataFrame, short: bool = False) -> list[str]:
     if runs != [1]:
         counts = " or ".join(map(str, runs))
         over = f"Mean ± sample standard deviation over {counts} runs: a run is one seed on all tasks, and"
-    found = [
+    lines = [
         f"Percent. Protocols: {protocols}. Values of different protocols must not be compared.",
         f"{over} a dataset is the unweighted mean over its tasks. Best of the measured rows in bold.",
     ]
     trivial = [row.label for row in table.rows if row.trivial]
     if trivial:
-        found.append(f"Trivial baselines, which look at no picture: {', '.join(trivial)}.")
+        lines.append(f"Trivial baselines, which look at no picture: {', '.join(trivial)}.")
     if "order_distance" in table.metrics:
-        found.append("Order: Kendall distance to the true order, lower is better, 50 is no information.")
-    found += [*row_notes(table, frame), *reported_notes(table, frame)]
+        lines.append("Order: Kendall distance to the true order, lower is better, 50 is no information.")
+    lines += [*row_notes(table, frame), *reported_notes(table, frame)]
     if not short:
         ruled = {OWN_RULES.get(protocol, PRINTED_RULE): protocol for protocol, _ in table.blocks}
         others = "".join(f", of {protocol} by `{rule}`" for rule, protocol in ruled.items() if rule != PRINTED_RULE)
-        found.append(f"Labels by the rule `exact`{others}; the CSV has `exact` and `cnc`, and precise values.")
-    return [*found, *table.notes]
+        lines.append(f"Labels by the rule `exact`{others}; the CSV has `exact` and `cnc`, and precise values.")
+    return [*lines, *table.notes]
 
 
 def reported_notes(table: Table, frame: pd.DataFrame) -> list[str]:
@@ -362,18 +367,18 @@ def reported_notes(table: Table, frame: pd.DataFrame) -> list[str]:
     for entry in table.reported.rows:
         by_source.setdefault(sources(reported_values(table.reported, entry)), []).append(entry.method)
     told = "; ".join(f"{source}: {', '.join(dict.fromkeys(methods))}" for source, methods in by_source.items())
-    found = [f"Sources of the reported rows: {told}."]
-    found += [f"Reported rows: {table.reported.note}."] if table.reported.note else []
+    lines = [f"Sources of the reported rows: {told}."]
+    lines += [f"Reported rows: {table.reported.note}."] if table.reported.note else []
     names = {entry.id: entry.method for entry in table.reported.rows}
     called = reported["method"].map(names).groupby(reported["protocol"], sort=False)
     listed = "; ".join(f"{protocol}: {', '.join(methods.unique())}" for protocol, methods in called)
-    found.append(f"Protocols of the reported rows, each under its own only: {listed}.")
+    lines.append(f"Protocols of the reported rows, each under its own only: {listed}.")
     if len(called) > 1:
-        found.append(
+        lines.append(
             "The reported rows were made with different protocols, so their order in the papers says nothing: "
             "compare a reported row with the measured rows of the same protocol."
         )
-    return found
+    return lines
 
 
 def row_notes(table: Table, frame: pd.DataFrame) -> list[str]:
@@ -382,14 +387,14 @@ def row_notes(table: Table, frame: pd.DataFrame) -> list[str]:
     measured = frame[frame["kind"] == "measured"]
     measured = measured.assign(
         note=[
-            "; ".join(one for one in note.split("; ") if one != sources[row])
+            "; ".join(clause for clause in note.split("; ") if clause != sources[row])
             for row, note in zip(measured["method"], measured["note"], strict=True)
         ]
     )
     labels = {row.id: row.label for row in table.rows}
     following = {source: [labels[row] for row, its in sources.items() if its == source] for source in SOURCES}
-    said = [f"{source}: {', '.join(rows)}" for source, rows in following.items() if rows]
-    found, counts = [f"Rows follow {'; '.join(said)}."] if said else [], []
+    clauses = [f"{source}: {', '.join(rows)}" for source, rows in following.items() if rows]
+    lines, counts = [f"Rows follow {'; '.join(clauses)}."] if clauses else [], []
     for row, part in measured[measured["degenerate"] > 0].groupby("method", sort=False):
         most = part[[f"{name}_{what}" for name in table.places for what in ("degenerate", "task_runs")]].max()
         where = [
@@ -400,7 +405,7 @@ def row_notes(table: Table, frame: pd.DataFrame) -> list[str]:
         ]
         counts.append(f"{labels[str(row)]}: {', '.join(where)}")
     if counts:
-        found.append(
+        lines.append(
             "X: degenerate, as the papers mark it: runs of single tasks that collapsed (at most, under any protocol): "
             f"{'; '.join(counts)}. Their values are part of the mean; the CSV also has them alone."
         )
@@ -408,5 +413,5 @@ def row_notes(table: Table, frame: pd.DataFrame) -> list[str]:
     for note, rows in remarks.items():
         if note:
             who = "All measured rows" if len(set(rows)) == len(table.rows) else ", ".join(labels[row] for row in rows)
-            found.append(f"{who}: {note}.")
-    return found
+            lines.append(f"{who}: {note}.")
+    return lines

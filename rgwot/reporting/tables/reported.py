@@ -67,8 +67,8 @@ OWN = frozenset(metric.protocol for metric in METRICS.values() if metric.protoco
 
 def metrics_of(protocol: str) -> tuple[str, ...]:
     """Return the metrics that a protocol has."""
-    own = protocol if protocol in OWN else None
-    return tuple(name for name, metric in METRICS.items() if metric.protocol == own)
+    protocol_with_own = protocol if protocol in OWN else None
+    return tuple(name for name, metric in METRICS.items() if metric.protocol == protocol_with_own)
 
 
 UNKNOWN = "unknown"
@@ -131,17 +131,17 @@ def read_reported(path: str | os.PathLike[str], conditions: Iterable[str] = ()) 
 def reported_values(reported: Reported, entry: ReportedRow) -> list[dict[str, Any]]:
     """Return the lines of the reported file, at least one, that belong to one reported row of a table."""
     path, source = reported.file, reported.source
-    own = [
+    lines = [
         line
         for line in _lines_of(path, path.stat().st_mtime_ns if path.exists() else 0, tuple(entry.where))
         if line["method"] == entry.method
         and source in (None, line["source"])
         and all(same_value(line[column], value) for column, value in entry.where.items())
     ]
-    if not own:
+    if not lines:
         condition = "".join(f", {column} {value}" for column, value in entry.where.items())
         raise RgwotError(f"{path}: found no method {entry.method!r}{condition}, expected it for a reported row")
-    return own
+    return lines
 
 
 @lru_cache
@@ -149,16 +149,16 @@ def _lines_of(path: Path, modified: int, conditions: tuple[str, ...]) -> list[di
     return read_reported(path, conditions).to_dict("records")  # type: ignore[return-value]
 
 
-def same_value(one: object, other: object) -> bool:
+def same_value(first: object, other: object) -> bool:
     """Return whether two values of a sweep are the same, as texts or as numbers.
 
     >>> same_value("1", 1.0), same_value("gt", "gt"), same_value("gt", 7)
     (True, True, False)
     """
     try:
-        return float(str(one)) == float(str(other))
+        return float(str(first)) == float(str(other))
     except ValueError:
-        return str(one) == str(other)
+        return str(first) == str(other)
 
 
 def reported_rows(reported: Reported, places: Mapping[str, Place], metrics: Sequence[str]) -> list[dict[str, Any]]:
@@ -170,7 +170,7 @@ def reported_rows(reported: Reported, places: Mapping[str, Place], metrics: Sequ
             comparable = (
                 f"protocol {UNKNOWN}: comparable with no measured row, nor with reported rows of a known protocol"
             )
-        own = reported_values(reported, entry)
+        values = reported_values(reported, entry)
         rows.append(
             {
                 "method": entry.id,
@@ -178,8 +178,8 @@ def reported_rows(reported: Reported, places: Mapping[str, Place], metrics: Sequ
                 "protocol": entry.protocol,
                 "background": entry.background,
                 "label_rule": entry.label_rule,
-                "note": "; ".join(filter(None, (sources(own), reported.note, comparable))),
-                **_cells(reported.file, entry.method, own, places, metrics),
+                "note": "; ".join(filter(None, (sources(values), reported.note, comparable))),
+                **_cells(reported.file, entry.method, values, places, metrics),
             }
         )
     return rows
@@ -191,23 +191,23 @@ def sources(lines: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _cells(
-    path: Path, method: str, own: Iterable[Mapping[str, Any]], places: Mapping[str, Place], metrics: Sequence[str]
+    path: Path, method: str, lines: Iterable[Mapping[str, Any]], places: Mapping[str, Place], metrics: Sequence[str]
 ) -> dict[str, float]:
     cells: dict[str, float] = {}
     shown = False
     for name, place in places.items():
-        here = [line for line in own if line["dataset"] == place.reported and line["task"] in place.reported_tasks]
+        here = [line for line in lines if line["dataset"] == place.reported and line["task"] in place.reported_tasks]
         for metric in metrics:
-            found = [line for line in here if line["metric"] == METRICS[metric].reported]
-            if len(found) > 1:
+            matching = [line for line in here if line["metric"] == METRICS[metric].reported]
+            if len(matching) > 1:
                 where = f"{place.reported} {METRICS[metric].reported}"
-                raise RgwotError(f"{path}: found {len(found)} values of {method!r} for {where}, expected one")
+                raise RgwotError(f"{path}: found {len(matching)} values of {method!r} for {where}, expected one")
             # Divided as a decimal would be: 54.4 becomes 0.544, not 0.5439999999999999.
-            cells[f"{name}_{metric}"] = round(float(found[0]["value"]) / 100, 6) if found else math.nan
-            if any(line["note"].startswith(COLLAPSED) for line in found):
+            cells[f"{name}_{metric}"] = round(float(matching[0]["value"]) / 100, 6) if matching else math.nan
+            if any(line["note"].startswith(COLLAPSED) for line in matching):
                 # Printed as an X: there is a mark and no number.
                 cells[f"{name}_degenerate"] = 1
-            shown |= bool(found)
+            shown |= bool(matching)
     if not shown:
         datasets = ", ".join(str(place.reported) for place in places.values())
         names = ", ".join(filter(None, (METRICS[metric].reported for metric in metrics)))

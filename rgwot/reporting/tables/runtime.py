@@ -59,7 +59,7 @@ class Runtime(AnyTable):
         """Write the table, with Markdown and LaTeX beside it."""
         from rgwot.runtime.files import write_csv
 
-        runs = {one.id: {seed: self._run(one, seed) for seed in study.config.seeds} for one in self.rows}
+        runs = {row.id: {seed: self._run(row, seed) for seed in study.config.seeds} for row in self.rows}
         frame = self.frame(runs)
         write_csv(frame, output)
         self._render(frame, output)
@@ -81,11 +81,11 @@ class Runtime(AnyTable):
         from rgwot.reporting.tables.scores import summarise
 
         where = f"table {self.id!r}, row {row.id!r}"
-        runs = pd.DataFrame([_run(seed, *own) for seed, own in files.items()])
+        runs = pd.DataFrame([_run(seed, *paths_of) for seed, paths_of in files.items()])
         iterations, *others = runs["iterations"].unique()
         if others:
-            found = " and ".join(map(str, sorted([iterations, *others])))
-            raise RgwotError(f"{where}: found trainings of {found} iterations, expected one number; train them again")
+            counts = " and ".join(map(str, sorted([iterations, *others])))
+            raise RgwotError(f"{where}: found trainings of {counts} iterations, expected one number; train them again")
         minutes, deviation = summarise(runs["minutes"])
         return {
             "method": row.id,
@@ -104,12 +104,12 @@ class Runtime(AnyTable):
         if self.reported is None:
             return
         for entry in self.reported.rows:
-            own = [line for line in reported_values(self.reported, entry) if line["metric"] == METRIC]
-            if len(own) != 1:
+            lines = [line for line in reported_values(self.reported, entry) if line["metric"] == METRIC]
+            if len(lines) != 1:
                 raise RgwotError(
-                    f"{self.reported.file}: found {len(own)} values of {entry.method!r} for {METRIC}, expected one"
+                    f"{self.reported.file}: found {len(lines)} values of {entry.method!r} for {METRIC}, expected one"
                 )
-            yield {"method": entry.row, "kind": "reported", "minutes": own[0]["value"], "note": own[0]["note"]}
+            yield {"method": entry.row, "kind": "reported", "minutes": lines[0]["value"], "note": lines[0]["note"]}
 
     def _render(self, frame: pd.DataFrame, csv: Path) -> None:
         """Write the printed forms next to the CSV."""

@@ -131,30 +131,30 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
     columns behind the values count them per dataset.
     """
     where = f"table {table.id!r}, row {row.id!r}"
-    own = scores[(scores["method"] == row.method) & (scores["decoder"] == row.decoder)]
-    own = own[own.index.isin(pd.concat([_at(own, place) for place in table.datasets]).index)]
-    if own.empty:
+    chosen = scores[(scores["method"] == row.method) & (scores["decoder"] == row.decoder)]
+    chosen = chosen[chosen.index.isin(pd.concat([_at(chosen, place) for place in table.datasets]).index)]
+    if chosen.empty:
         raise RgwotError(
             f"{where}: found no scores of {row.method}/{row.decoder} on {', '.join(table.places)}; evaluate them first"
         )
-    tasks = {int(str(seed)): set(part["dataset"] + "/" + part["task"]) for seed, part in own.groupby("seed")}
-    for seed, found in tasks.items():
-        if gone := sorted(set().union(*tasks.values()) - found):
+    tasks = {int(str(seed)): set(part["dataset"] + "/" + part["task"]) for seed, part in chosen.groupby("seed")}
+    for seed, values_here in tasks.items():
+        if gone := sorted(set().union(*tasks.values()) - values_here):
             raise RgwotError(
                 f"{where}: seed {seed}: found no scores of {', '.join(gone)}, expected them as for the other seeds"
             )
-    own = own[own["protocol"].isin([table.own]) if table.own else ~own["protocol"].isin(OWN)]
-    if own.empty:
+    chosen = chosen[chosen["protocol"].isin([table.own]) if table.own else ~chosen["protocol"].isin(OWN)]
+    if chosen.empty:
         raise RgwotError(f"{where}: found scores without the protocol {table.own}; evaluate them again")
-    wide = own.pivot(index=[*CELL, *RUN], columns="metric", values="value").reset_index()
+    wide = chosen.pivot(index=[*CELL, *RUN], columns="metric", values="value").reset_index()
     wide["degenerate"] = wide.get("degenerate", 0.0)
     rows = []
-    for cell in own[list(CELL)].drop_duplicates().itertuples(index=False, name=None):
+    for cell in chosen[list(CELL)].drop_duplicates().itertuples(index=False, name=None):
         # A task that is in several columns counts once.
         runs = wide[(wide[list(CELL)] == list(cell)).all(axis=1)]
         places = {name: _at(runs, place) for name, place in table.places.items() if not place.mean}
         # Other protocols of the same table may have metrics that this one has not.
-        scored = set(own.loc[own["protocol"] == cell[0], "metric"])
+        scored = set(chosen.loc[chosen["protocol"] == cell[0], "metric"])
         notes = [note for name, here in places.items() for note in _notes(table, name, here, scored)]
         line = {
             "method": row.id,

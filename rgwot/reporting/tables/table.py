@@ -81,15 +81,15 @@ class Place:
         registered = {facts.task: facts for facts in tasks_of(self.dataset)}
         if registered:
             known("task", chosen, registered)
-        found = []
+        places = []
         for task in chosen or registered:
             facts = registered.get(task)
             # CrossTask's tasks are numbers, in its files and in print; their names say more.
             label = task if facts is None else facts.name if facts.paper_label.isdecimal() else facts.paper_label
             spellings = {task} if facts is None else {task, facts.paper_label}
-            one = replace(self, label=label, n_tasks=None, task=task, reported_tasks=tuple(sorted(spellings)))
-            found.append(one)
-        return found
+            place = replace(self, label=label, n_tasks=None, task=task, reported_tasks=tuple(sorted(spellings)))
+            places.append(place)
+        return places
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,11 @@ class Table(AnyTable):
         if self.reported is not None:
             once("reported rows", [entry.id for entry in self.reported.rows])
             measured = [row.id for row in self.rows]
-            known("measured row of a reported one:", (one.row for one in self.reported.rows if one.row), measured)
+            known(
+                "measured row of a reported one:",
+                (reported_row.row for reported_row in self.reported.rows if reported_row.row),
+                measured,
+            )
             for place in self.datasets:
                 if place.reported is None:
                     raise RgwotError(f"dataset {place.dataset!r} has no name in the reported numbers; set `reported`")
@@ -217,7 +221,7 @@ class Table(AnyTable):
     @property
     def own(self) -> str | None:
         """The protocol whose own metrics it shows, or None."""
-        return next((own for name in self.metrics if (own := METRICS[name].protocol)), None)
+        return next((of_protocol for name in self.metrics if (of_protocol := METRICS[name].protocol)), None)
 
     def row(self, row_id: str) -> Row:
         """Return one row by its id, or say which are known."""
@@ -232,8 +236,8 @@ class Table(AnyTable):
             return self
         reported = self.reported
         if reported is not None:
-            own = [entry for entry in reported.rows if entry.row == row]
-            reported = replace(reported, rows=own) if own else None
+            entries = [entry for entry in reported.rows if entry.row == row]
+            reported = replace(reported, rows=entries) if entries else None
         return replace(self, rows=[self.row(row)], reported=reported)
 
     def files(self, study: Study, row: str | None = None) -> list[str]:
@@ -248,10 +252,10 @@ class Table(AnyTable):
         except RgwotError as error:
             raise RgwotError(f"table {self.id!r}: {error}") from None
         files: dict[str, None] = {}
-        for one in self.alone(row).rows:
+        for row_alone in self.alone(row).rows:
             for dataset, task in behind:
-                check_task(study, dataset, task, one.method)
-                run = {"method": one.method, "decoder": one.decoder, "dataset": dataset, "task": task}
+                check_task(study, dataset, task, row_alone.method)
+                run = {"method": row_alone.method, "decoder": row_alone.decoder, "dataset": dataset, "task": task}
                 files |= dict.fromkeys(str(paths.at(paths.SCORES, **run, seed=seed)) for seed in study.config.seeds)
         return list(files)
 
@@ -263,8 +267,8 @@ class Table(AnyTable):
             f"Protocols: the printed forms lead with {shown}; the table has every protocol, by both label rules.",
             f"Rows: {'; '.join(f'{row.label} = {row.method}, {row.decoder}' for row in self.rows)}.",
         ]
-        own = [place.dataset for place in self.datasets if not place.mean]
-        used = [study.experiments.settings("none", None, dataset) for dataset in own]
+        names = [place.dataset for place in self.datasets if not place.mean]
+        used = [study.experiments.settings("none", None, dataset) for dataset in names]
         if any(settings.features.weights == "random" for settings in used):
             lines.append("Backbone with random weights: these are not the paper's numbers.")
         return lines
@@ -272,11 +276,11 @@ class Table(AnyTable):
 
 def tasks_behind(study: Study, places: Iterable[Place]) -> list[tuple[str, str]]:
     """Return dataset and task of everything in some places that the configuration has, at least one."""
-    own = [place for place in places if not place.mean]
-    found = [
-        (place.dataset, task) for place in own for task in tasks(study, place.dataset) if place.task in (None, task)
+    single = [place for place in places if not place.mean]
+    pairs = [
+        (place.dataset, task) for place in single for task in tasks(study, place.dataset) if place.task in (None, task)
     ]
-    if not found:
-        names = ", ".join(f"{place.dataset}/{place.task}" for place in own)
+    if not pairs:
+        names = ", ".join(f"{place.dataset}/{place.task}" for place in single)
         raise RgwotError(f"none of {names} is configured; name one in datasets.<name>.tasks of config.yaml")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(pairs))
