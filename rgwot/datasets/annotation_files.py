@@ -146,11 +146,11 @@ def read_annotation_file(
 
     path = Path(path)
     rows = _rows(path, Hints(tier, None if fps is None else parse_rate(fps)))
-    kept = [row for row in rows if row.end_s > row.start_s]
-    if len(kept) < len(rows):
-        _LOG.warning("%s: %d events without length are left out", path, len(rows) - len(kept))
-    kept = [row for row in kept if row.label.lower() not in BACKGROUND_NAMES]
-    table = pd.DataFrame(kept, columns=list(SegmentRow._fields), dtype=object).astype(
+    segments = [row for row in rows if row.end_s > row.start_s]
+    if len(segments) < len(rows):
+        _LOG.warning("%s: %d events without length are left out", path, len(rows) - len(segments))
+    segments = [row for row in segments if row.label.lower() not in BACKGROUND_NAMES]
+    table = pd.DataFrame(segments, columns=list(SegmentRow._fields), dtype=object).astype(
         {"start_s": float, "end_s": float}
     )
     return table[["video", "start_s", "end_s", "label"]]

@@ -179,7 +179,7 @@ def read_elan(path: Path, hints: Hints) -> Iterator[SegmentRow]:
         warnings.simplefilter("ignore")
         document = pympi.Eaf(str(path))
     linked = document.get_linked_files()
-    media = [media_stem(one["MEDIA_URL"]) for one in linked]
+    media = [media_stem(medium["MEDIA_URL"]) for medium in linked]
     if linked:
         _check_offset(path, "its first medium", linked[0].get("TIME_ORIGIN"), "ms")
     # Those that only refer to annotations of another tier have no times.
@@ -264,7 +264,9 @@ def read_boris(path: Path, hints: Hints) -> Iterator[SegmentRow]:
 def read_project(path: Path, hints: Hints) -> Iterator[SegmentRow]:
     """Read all observations; the video is the file in the first player."""
     project = read_json(path)
-    points = {one["code"] for one in project["behaviors_conf"].values() if one["type"].startswith("Point")}
+    points = {
+        behaviour["code"] for behaviour in project["behaviors_conf"].values() if behaviour["type"].startswith("Point")
+    }
     videos: dict[str, str] = {}
     for name, observation in project["observations"].items():
         where = f"observation {name!r}"
@@ -304,8 +306,8 @@ def read_tabular(path: Path, hints: Hints) -> Iterator[SegmentRow]:
         modifiers = "|".join(row[column] for column in row if column.startswith("Modifier"))
         event = StateEvent(where, read_seconds(path, where, row["Time"]), row["Subject"], row["Behavior"], modifiers)
         events[video] += [event, event] if kind == "POINT" else [event]
-    for video, own in events.items():
-        yield from _paired(path, video, own)
+    for video, events_here in events.items():
+        yield from _paired(path, video, events_here)
 
 
 def _paired(path: Path, video: str, events: Iterable[StateEvent]) -> Iterator[SegmentRow]:

@@ -122,7 +122,7 @@ def build_annotation(
     """
     import pandas as pd
 
-    kept: dict[tuple[float, float, int, str], None] = {}
+    rows: dict[tuple[float, float, int, str], None] = {}
     background: list[tuple[float, float]] = []
     for segment in segments:
         with judged():
@@ -138,17 +138,17 @@ def build_annotation(
                 background.append((start_s, end_s))
                 continue
             key = (start_s, end_s, segment.step_id, segment.name)
-            if key in kept:
+            if key in rows:
                 notes.add("duplicate", segment.where, "repeats an earlier row; dropped")
                 continue
             if end_s == start_s or (clock is not None and (end_s - start_s) * clock.fps < 1):
                 notes.add("short", segment.where, "shorter than a frame; kept, but it labels one frame or none")
-            kept[key] = None
-    overlaps, overlap_s = _overlap((start_s, end_s) for start_s, end_s, _, _ in kept)
+            rows[key] = None
+    overlaps, overlap_s = _overlap((start_s, end_s) for start_s, end_s, _, _ in rows)
     if overlaps and not overlap_is_normal:
         found = f"{overlaps} segments overlap for {overlap_s:g} s; the later row of the file wins"
         notes.add("overlap", "overlap", found)
-    table = pd.DataFrame(list(kept), columns=list(_DTYPES)).astype(_DTYPES)
+    table = pd.DataFrame(list(rows), columns=list(_DTYPES)).astype(_DTYPES)
     return Annotation(table, notes.lines(), overlaps, overlap_s, background=tuple(background))
 
 

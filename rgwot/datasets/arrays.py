@@ -91,13 +91,13 @@ def feature_file(folder: Path, task: str, video: str) -> Path:
     name = stem_of(video)
     places = [place / f"{name}{suffix}" for place in (folder / task, folder) for suffix in OPENERS]
     there = [path for path in places if path.is_file()]
-    found = [path for path in there if path.suffix not in SECOND] or _points(folder, task, name) or there
-    if len(found) != 1:
+    candidates = [path for path in there if path.suffix not in SECOND] or _points(folder, task, name) or there
+    if len(candidates) != 1:
         raise RgwotError(
-            f"{task}/{video}: {f'features in {found[0]} and {found[1]}' if found else 'no features'}; expected "
-            f"one file {folder / task / name} or {folder / name} with a suffix of {', '.join(OPENERS)}"
+            f"{task}/{video}: {f'features in {candidates[0]} and {candidates[1]}' if candidates else 'no features'}; "
+            f"expected one file {folder / task / name} or {folder / name} with a suffix of {', '.join(OPENERS)}"
         )
-    return found[0]
+    return candidates[0]
 
 
 def _points(folder: Path, task: str, name: str) -> list[Path]:
@@ -189,7 +189,7 @@ def _hdf5(path: Path, key: str | None, times: str | None, stack: ExitStack, turn
             raise RgwotError(f"{path}: the values of {name!r} lie in other files; expected them in this one")
         return dataset
 
-    key, times = (None if one is None else one.strip("/") for one in (key, times))
+    key, times = (None if member is None else member.strip("/") for member in (key, times))
     dataset = plain(_chosen(path, key, times, names))
     when = None if times is None else np.asarray(plain(times)[()])
     shape = dataset.shape or ()
@@ -241,12 +241,12 @@ def packed_rows(path: Path, content: Any, key: str | None, times: str | None) ->
     """
     import torch
 
-    found: dict[Any, Any] = content if isinstance(content, dict) else {}
-    names, parts = found.get("paths"), [found.get(name) for name in (key, times, "offsets")]
-    dense = [one for one in parts if isinstance(one, torch.Tensor) and one.ndim and one.layout is torch.strided]
+    entries: dict[Any, Any] = content if isinstance(content, dict) else {}
+    names, parts = entries.get("paths"), [entries.get(name) for name in (key, times, "offsets")]
+    dense = [part for part in parts if isinstance(part, torch.Tensor) and part.ndim and part.layout is torch.strided]
     if len(dense) < len(parts) or not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
         raise RgwotError(
-            f"{path}: holds {', '.join(sorted(map(str, found))) or type(content).__name__}; expected paths, and "
+            f"{path}: holds {', '.join(sorted(map(str, entries))) or type(content).__name__}; expected paths, and "
             f"dense offsets, {key} and {times} of all videos"
         )
     tokens, when, offsets = dense
@@ -325,11 +325,11 @@ def _mat(path: Path, key: str | None, times: str | None, stack: ExitStack) -> Ar
     content = read_arrays(path)
     name = _chosen(path, key, times, content)
     arrays: dict[str, NDArray[Any]] = {}
-    for one in (name, *([] if times is None else [times])):
-        value = content[one]
+    for variable in (name, *([] if times is None else [times])):
+        value = content[variable]
         if isinstance(value, str):
-            raise RgwotError(f"{path}: {one!r} is a {value}; expected a plain array of numbers")
-        arrays[one] = value
+            raise RgwotError(f"{path}: {variable!r} is a {value}; expected a plain array of numbers")
+        arrays[variable] = value
     return _plain(name, arrays[name], None if times is None else arrays[times])
 
 
@@ -363,7 +363,7 @@ def other_columns(found: str, expected: str) -> str:
     names, wanted = found.split("\n"), expected.split("\n")
     if names == wanted or set(names).isdisjoint(wanted):
         return ""
-    more, lacking = (set(one) - set(other) for one, other in ((names, wanted), (wanted, names)))
+    more, lacking = (set(mine) - set(other) for mine, other in ((names, wanted), (wanted, names)))
     surplus = next((f"column {name!r}" for name in names if name in more), "")
     if lacking:
         absent = next(name for name in wanted if name in lacking)

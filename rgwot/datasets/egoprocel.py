@@ -45,10 +45,10 @@ def find(root: Path, dataset: str, options: Options) -> Found:
         # Features, as they are downloaded, lie in folders of other names.
         alone = kind == "videos" and options.features_alone
         top = root if alone else required_subfolder(root, kind, dataset, EXPECTED)
-        own = subfolder(top, rows[0].folder)
-        placed = _placed(listed(own or top), rows, own is None)
-        kept = (path for path, (task, filmed_by) in placed.items() if filmed_by == view or not task)
-        return by_task(kept, lambda path: placed[path][0])
+        view_folder = subfolder(top, rows[0].folder)
+        placed = _placed(listed(view_folder or top), rows, view_folder is None)
+        chosen = (path for path, (task, filmed_by) in placed.items() if filmed_by == view or not task)
+        return by_task(chosen, lambda path: placed[path][0])
 
     videos = sorted_out("videos", lambda top: walk_videos(root, top, options))
     annotations = sorted_out("annotations", lambda top: walk(root, top, {".csv"}))
@@ -77,12 +77,12 @@ def _placed(paths: list[str], rows: tuple[TaskFacts, ...], mixed: bool) -> dict[
     if inside or not mixed:
         return {path: _task_and_camera(path, rows) for path in inside}
     others = [tasks_of(name) for name in datasets("egoprocel") if name != rows[0].dataset]
-    folders = {folded(row.folder) for one in others for row in one}
+    folders = {folded(row.folder) for other in others for row in other}
     placed = {path: _by_name(path, rows) for path in paths if folders.isdisjoint(map(folded, parents(path)))}
     return {
         path: place or ("", None)
         for path, place in placed.items()
-        if place or not any(_by_name(path, one) for one in others)
+        if place or not any(_by_name(path, other) for other in others)
     }
 
 
@@ -119,7 +119,7 @@ def place(paths: Iterable[str], dataset: str, options: Options, where: str) -> t
     file of the wanted one counts. ``where`` then names the view, and the cameras there are.
     """
     rows = tasks_of(options.subset or dataset)
-    own = {row.pattern: row.task for row in rows} or {options.pattern or ".+": dataset}
+    patterns = {row.pattern: row.task for row in rows} or {options.pattern or ".+": dataset}
     # Others of the same release lie beside them; they are no leftovers.
     others = [row.pattern for row in rows[:1] for name in datasets(row.layout) for row in tasks_of(name)]
     view = camera(options.subset or dataset, options.view) if rows else options.view
@@ -127,9 +127,9 @@ def place(paths: Iterable[str], dataset: str, options: Options, where: str) -> t
 
     def task_of(path: str) -> str | None:
         name = annotated_stem(path)
-        for pattern, task in own.items():
-            if found := re.fullmatch(pattern, name, re.IGNORECASE):
-                groups = found.groupdict()
+        for pattern, task in patterns.items():
+            if match := re.fullmatch(pattern, name, re.IGNORECASE):
+                groups = match.groupdict()
                 number = groups.get("camera")
                 filmed.update([number] if number else [])
                 return groups.get("task", task) if view is None or number is None or number == view else None

@@ -103,7 +103,7 @@ def _from_hdf5(path: Path) -> tuple[Bodies, str]:
         if "tracks" in file:
             # SLEAP: (track, axis, point, frame).
             return list(np.asarray(file["tracks"], dtype=np.float64).transpose(0, 3, 2, 1)), ""
-        for group in (one for one in file.values() if isinstance(one, h5py.Group)):
+        for group in (member for member in file.values() if isinstance(member, h5py.Group)):
             # pandas keeps the names of columns in pickles, which are not read: all points are one body.
             several = any(b"individuals" in np.asarray(value).tobytes() for value in _attributes(group))
             note = "may be of several animals, whose points are one body here; take the .csv of DeepLabCut" * several
@@ -117,8 +117,8 @@ def _from_hdf5(path: Path) -> tuple[Bodies, str]:
 def _attributes(group: Any) -> Iterator[Any]:
     """Yield the attributes of a group and of what is in it."""
     yield from group.attrs.values()
-    for one in group.values():
-        yield from one.attrs.values()
+    for member in group.values():
+        yield from member.attrs.values()
 
 
 def _likely(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -140,32 +140,32 @@ def _from_csv(path: Path) -> tuple[Bodies, list[str]]:
         values = _numbers([row[1:] for row in rows[1 + len(levels) :]])
         columns = list(keys)
         bodies = dict.fromkeys(body for body, _ in columns)
-        places = [[at for at, (one, _) in enumerate(columns) if one == body] for body in bodies]
-        names = [levels["bodyparts"][at] for own in places for at in own[::3]]
-        return [_likely(values[:, own]) for own in places], names
-    found = [_COLUMN.fullmatch(name.strip()) for name in rows[0]]
+        places = [[at for at, (point, _) in enumerate(columns) if point == body] for body in bodies]
+        names = [levels["bodyparts"][at] for chosen in places for at in chosen[::3]]
+        return [_likely(values[:, chosen]) for chosen in places], names
+    matches = [_COLUMN.fullmatch(name.strip()) for name in rows[0]]
     points: dict[str, dict[str, int]] = {}
-    for at, match in enumerate(found):
+    for at, match in enumerate(matches):
         if match is not None:
             points.setdefault(match["point"], {})[match["what"].lower()] = at
-    axes = [axis for axis in "xyz" if any(axis in one for one in points.values())]
+    axes = [axis for axis in "xyz" if any(axis in point for point in points.values())]
     # SLEAP scores whole animals as well.
-    points = {name: one for name, one in points.items() if set(axes) & one.keys()}
+    points = {name: point for name, point in points.items() if set(axes) & point.keys()}
     if not axes:
         return [], []
-    lacking = next((name for name, one in points.items() if not set(axes) <= one.keys()), None)
+    lacking = next((name for name, point in points.items() if not set(axes) <= point.keys()), None)
     if lacking is not None:
         raise ValueError(f"point {lacking!r} has no column for each of {', '.join(axes)}")
     for at in (at for at, name in enumerate(rows[0]) if name.strip().lower() in _FRAMES):
         steps = np.diff(_numbers([[row[at]] for row in rows[1:]]), axis=0)
         if not (steps > 0).all() or len(np.unique(steps)) > 1:
             raise ValueError(f"{rows[0][at]} does not rise evenly, so rows are no frames with all animals in them")
-    used = {at for one in points.values() for at in one.values()}
+    used = {at for point in points.values() for at in point.values()}
     values = _numbers([[cell if at in used else "" for at, cell in enumerate(row)] for row in rows[1:]])
-    body = np.stack([values[:, [one[axis] for axis in axes]] for one in points.values()], axis=1)
-    for number, one in enumerate(points.values()):
-        for what in one.keys() - set(axes):
-            body[~(values[:, one[what]] >= LIKELY), number] = np.nan
+    body = np.stack([values[:, [point[axis] for axis in axes]] for point in points.values()], axis=1)
+    for number, point in enumerate(points.values()):
+        for what in point.keys() - set(axes):
+            body[~(values[:, point[what]] >= LIKELY), number] = np.nan
     return [body], list(points)
 
 

@@ -82,8 +82,8 @@ def sources(name: str | None = None) -> list[DownloadFile]:
     rows = [DownloadFile(**row) for row in csv.DictReader(text.splitlines())]
     if name is None:
         return rows
-    found = match_name(name, dict.fromkeys(row.name for row in rows), "download")
-    return [row for row in rows if row.name == found]
+    release = match_name(name, dict.fromkeys(row.name for row in rows), "download")
+    return [row for row in rows if row.name == release]
 
 
 def fetch(rows: list[DownloadFile], data: Path, mirror: str = "") -> list[Path]:
@@ -99,7 +99,7 @@ def fetch(rows: list[DownloadFile], data: Path, mirror: str = "") -> list[Path]:
         When an address cannot be read or ends early, a checksum is another, or an archive is damaged; what is
         finished stays.
     """
-    made = []
+    files = []
     for row in _mirrored(rows, mirror) if mirror else rows:
         if not row.file:
             continue
@@ -114,8 +114,8 @@ def fetch(rows: list[DownloadFile], data: Path, mirror: str = "") -> list[Path]:
             if zipped:
                 _unpack(target)
             done.write_text(f"{digest}  {row.address}\n", encoding="utf-8")
-        made.append(target)
-    return made
+        files.append(target)
+    return files
 
 
 def _mirrored(rows: list[DownloadFile], mirror: str) -> Iterator[DownloadFile]:
@@ -203,8 +203,8 @@ def _limit(size: str) -> int:
     >>> _limit("13.92 GB"), _limit("unknown")
     (16704000000, 100000000000)
     """
-    found = re.search(r"([\d.]+) GB", size)
-    return int(float(found[1]) * 1e9 * SIZE_MARGIN) if found else LARGEST_DOWNLOAD
+    match = re.search(r"([\d.]+) GB", size)
+    return int(float(match[1]) * 1e9 * SIZE_MARGIN) if match else LARGEST_DOWNLOAD
 
 
 def _too_large(row: DownloadFile, most: int, part: Path) -> RgwotError:
@@ -227,10 +227,12 @@ def _published(row: DownloadFile) -> str:
     # Either is the form of sha256sum: two blanks, or a blank and an asterisk.
     listed = {name.strip().lstrip("*./"): digest for digest, _, name in (line.partition(" ") for line in lines)}
     last = PurePosixPath(row.file).name
-    found = listed.get(row.file) or next((one for name, one in listed.items() if PurePosixPath(name).name == last), "")
-    if not found:
+    checksum = listed.get(row.file) or next(
+        (entry for name, entry in listed.items() if PurePosixPath(name).name == last), ""
+    )
+    if not checksum:
         log.warning("%s: no checksum is published for %s; it is not checked", row.sha256, row.file)
-    return found.lower()
+    return checksum.lower()
 
 
 def _unpack(archive: Path) -> None:

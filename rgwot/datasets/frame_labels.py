@@ -40,7 +40,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
         lacking = _FEATURES if truths else _TRUTH
         raise RgwotError(f"dataset {dataset!r}: no files in a folder {lacking} below {root}; expected {EXPECTED}")
     if len(places := sorted({parents(path) for path in truths})) > 1:
-        found = " and ".join("/".join(one) for one in places[:2])
+        found = " and ".join("/".join(parts) for parts in places[:2])
         raise RgwotError(f"dataset {dataset!r}: found {found} in {root}; expected one set; name its folder as `root`")
     names = set(features)
     if options.split is not None:

@@ -88,8 +88,8 @@ class Dataset:
         where, table = f"{path}: episode {number}", _frames(path)
         if lacking := [name for name in ("episode_index", "frame_index", "timestamp") if name not in table]:
             raise RgwotError(f"{path}: no column {lacking[0]}; expected the frames of LeRobot; {AGAIN}")
-        own = (table["episode_index"] == number).to_numpy()
-        rows, places = table[own], own.nonzero()[0]
+        chosen = (table["episode_index"] == number).to_numpy()
+        rows, places = table[chosen], chosen.nonzero()[0]
         if rows["frame_index"].tolist() != list(range(length)) or places[-1] - places[0] != length - 1:
             raise RgwotError(f"{where} has {len(rows)} rows; expected frame_index 0 to {length - 1} in order; {AGAIN}")
         expected = frame_times(range(length), self.fps)
@@ -121,11 +121,11 @@ class Dataset:
         if (self.root / name).is_file():
             return self.root / name
         wanted = tuple(PurePosixPath(camera, f"{tail}{suffix}").parts)
-        found = [path for path in self._files if path.parts[-len(wanted) :] == wanted]
-        if len(found) != 1:
-            more = f", and {len(found)} files {'/'.join(wanted)}" if found else ""
+        matches = [path for path in self._files if path.parts[-len(wanted) :] == wanted]
+        if len(matches) != 1:
+            more = f", and {len(matches)} files {'/'.join(wanted)}" if matches else ""
             raise MissingFile(f"{self.root / name}: no such file{more}; expected that of episode {number}; download it")
-        return found[0]
+        return matches[0]
 
 
 class MissingFile(RgwotError):
@@ -210,7 +210,10 @@ def check_ranges(dataset: Dataset, camera: str) -> None:
     if lacking := [name for name in (*place, f"{key}/from_timestamp") if name not in dataset.episodes]:
         raise RgwotError(f"{dataset.root / 'meta/episodes'}: no column {lacking[0]}; expected it in version 3; {AGAIN}")
     for numbers, table in dataset.episodes.groupby(place, dropna=False):
-        name, frames = "/".join(f"{kind}-{one:03.0f}" for kind, one in zip(("chunk", "file"), numbers, strict=True)), 0
+        name, frames = (
+            "/".join(f"{kind}-{number:03.0f}" for kind, number in zip(("chunk", "file"), numbers, strict=True)),
+            0,
+        )
         episodes = table.sort_values(f"{key}/from_timestamp", kind="stable").to_dict("records")
         for episode in episodes:
             start_s, expected_s = dataset.span(episode, camera)[0], float(frames / fps)
@@ -222,8 +225,8 @@ def check_ranges(dataset: Dataset, camera: str) -> None:
             frames += int(episode["length"])
         with suppress(MissingFile):
             video = dataset.video(episodes[0], camera)
-            if (found := _stated_frames(video, episodes[0])) not in (0, frames):
-                raise RgwotError(f"{video}: holds {found} frames; expected {frames}, those of its episodes; {AGAIN}")
+            if (stated := _stated_frames(video, episodes[0])) not in (0, frames):
+                raise RgwotError(f"{video}: holds {stated} frames; expected {frames}, those of its episodes; {AGAIN}")
 
 
 def import_episodes(root: Path, output: Path, camera: str | None = None, on_bad_video: str = "fail") -> int:
@@ -290,7 +293,7 @@ def _places(tasks: Sequence[str]) -> list[str]:
         # Some systems take capitals for small letters.
         taken = {name.lower() for other, name in names.items() if other != task}
         names[task] = next(
-            one for one in chain([plain], (f"{plain}_{n}" for n in count(2))) if one.lower() not in taken
+            folder for folder in chain([plain], (f"{plain}_{n}" for n in count(2))) if folder.lower() not in taken
         )
     return [names[task] for task in tasks]
 
@@ -306,18 +309,18 @@ def _cut(dataset: Dataset, episode: dict[Any, Any], camera: str, place: Path) ->
     output = place / f"{episode_name(number)}.mp4"
     start_s, end_s = dataset.span(episode, camera)
     try:
-        found = 0 if dataset.shared else _frames_to_copy(video, fps)
-        if found:
+        copied = 0 if dataset.shared else _frames_to_copy(video, fps)
+        if copied:
             copyfile(video, output)
         else:
             # Half a frame earlier at both ends: a frame's time may be rounded either way.
             half = 0.5 / float(fps)
-            found = cut(video, start_s - half, end_s - half, output, fps, PICTURE_QUALITY)
+            copied = cut(video, start_s - half, end_s - half, output, fps, PICTURE_QUALITY)
     except av.error.FFmpegError as error:
         raise _unreadable(video, number, error) from None
-    if found != length:
+    if copied != length:
         raise RgwotError(
-            f"{video}: episode {number} has {found} frames from {start_s:.3f} to {end_s:.3f} s; expected {length}; "
+            f"{video}: episode {number} has {copied} frames from {start_s:.3f} to {end_s:.3f} s; expected {length}; "
             "download it again"
         )
     rows = list(read_subtasks(dataset, episode))
@@ -362,21 +365,23 @@ def read_subtasks(dataset: Dataset, episode: dict[Any, Any]) -> Iterator[tuple[f
     where, end_s = f"{dataset.data(episode)}: episode {episode['episode_index']}", float(len(frames) / dataset.fps)
     if (column := next((name for name in listed if name in frames), None)) is None:
         raise RgwotError(f"{where}: no column {listed[0]}; expected it, since {INFO} lists it; {AGAIN}")
-    said: list[tuple[float, Any]] = []
+    changes: list[tuple[float, Any]] = []
     if column == PERSISTENT:
         first = frames[PERSISTENT].iloc[0]
-        own = [row for row in (() if first is None else first) if row.get("style") == "subtask"]
-        said = [(math.nan if row.get("timestamp") is None else row["timestamp"], row.get("content")) for row in own]
-        said.sort(key=lambda one: one[0])
+        entries = [row for row in (() if first is None else first) if row.get("style") == "subtask"]
+        changes = [
+            (math.nan if row.get("timestamp") is None else row["timestamp"], row.get("content")) for row in entries
+        ]
+        changes.sort(key=lambda entry: entry[0])
     else:
         names = _subtask_names(dataset.root / SUBTASKS)
         for index, run in groupby(frames[["timestamp", column]].itertuples(index=False), key=lambda frame: frame[1]):
             if index not in names:
                 expected = f"expected -1 to {len(names) - 2}, as {SUBTASKS} has"
                 raise RgwotError(f"{where}: subtask_index {index}; {expected}; {AGAIN}")
-            said.append((next(run)[0], names[index]))
-    ends = [*(time for time, _ in said), end_s][1:]
-    for (start_s, text), until in zip(said, ends, strict=True):
+            changes.append((next(run)[0], names[index]))
+    ends = [*(time for time, _ in changes), end_s][1:]
+    for (start_s, text), until in zip(changes, ends, strict=True):
         if not 0 <= start_s < until <= end_s or not isinstance(text, str):
             found = f"subtask {text!r} from {start_s:g} to {until:g} s"
             raise RgwotError(f"{where}: {found}; expected texts at different times from 0 to {end_s:g} s; {AGAIN}")

@@ -53,9 +53,9 @@ def write_manifest(
     folder = Path(root)
     module, chosen = layout_module(layout), read_options(dataset, layout, options)
     form = None if imported is None else ImportSettings.model_validate(imported)
-    found = find(dataset, layout, folder, options)
-    entries, facts = found.of(task), registered_facts(dataset, task, chosen)
-    _warn_leftovers(f"{dataset}/{task}", found.tasks[task])
+    files = find(dataset, layout, folder, options)
+    entries, facts = files.of(task), registered_facts(dataset, task, chosen)
+    _warn_leftovers(f"{dataset}/{task}", files.tasks[task])
     rows: list[dict[str, Any]] = []
     annotations: dict[str, Annotation] = {}
     for entry in with_progress(_LOG, f"manifest {dataset}/{task}", entries, "video"):
@@ -144,7 +144,7 @@ def segment_table(annotations: Mapping[str, Annotation]) -> pd.DataFrame:
     numbers = {step: number for number, step in enumerate(steps, 1)}
     name = [names.get(step, "") for step in table["step"]]
     table = table.assign(key_step=table["step"].map(numbers), name=name)[columns]
-    background = [(video, *span, 0, "") for video, one in annotations.items() for span in one.background]
+    background = [(video, *span, 0, "") for video, annotation in annotations.items() for span in annotation.background]
     if not background:
         return table
     return pd.concat([pd.DataFrame(background, columns=columns), table]).sort_values("video", kind="stable")

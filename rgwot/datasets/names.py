@@ -62,12 +62,14 @@ def points_chosen(paths: Iterable[str]) -> tuple[list[str], list[str]]:
     best: dict[tuple[str, ...], str] = {}
     listed = list(paths)
     for path in listed:
-        if (own := tracked_name(path)) is None:
+        if (tracked := tracked_name(path)) is None:
             best[path,] = path
-        elif not own.derived:
-            key = (str(PurePosixPath(path).parent), own.video, own.network)
+        elif not tracked.derived:
+            key = (str(PurePosixPath(path).parent), tracked.video, tracked.network)
             best[key] = max(
-                best.get(key, path), path, key=lambda one: ("_filtered." in one, one.lower().endswith(".csv"))
+                best.get(key, path),
+                path,
+                key=lambda file: ("_filtered." in file, file.lower().endswith(".csv")),
             )
     chosen = set(best.values())
     return [path for path in listed if path in chosen], [path for path in listed if path not in chosen]

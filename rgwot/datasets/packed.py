@@ -47,8 +47,8 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     placed, where = place(videos, dataset, options, str(root / archive))
     unassigned = placed.pop("", [])
     tasks = {task: pair(paths, paths, options) for task, paths in placed.items()}
-    for task, found in tasks.items():
-        tasks[task] = replace(found, videos=tuple(replace(video, annotation=table) for video in found.videos))
+    for task, entries in tasks.items():
+        tasks[task] = replace(entries, videos=tuple(replace(video, annotation=table) for video in entries.videos))
     return Found(dataset, where, tasks, tuple(unassigned))
 
 
@@ -96,9 +96,9 @@ def _read(path: Path, modified_ns: int) -> Rows:
 
 def _files(root: Path, dataset: str) -> tuple[str, str]:
     """Return the archive and the table below a root."""
-    found = walk(root, root, {".pt", ".csv"})
-    archives = [path for path in found if path.endswith(".pt")]
-    tables = [path for path in found if path.endswith("segments.csv")]
+    paths = walk(root, root, {".pt", ".csv"})
+    archives = [path for path in paths if path.endswith(".pt")]
+    tables = [path for path in paths if path.endswith("segments.csv")]
     if (len(archives), len(tables)) != (1, 1):
         there = ", ".join((*archives, *tables)) or "neither"
         raise RgwotError(f"dataset {dataset!r}: found {there} in {root}; expected {EXPECTED}; one download per folder")

@@ -32,19 +32,19 @@ _TASK = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 def subfolder(folder: Path, name: str) -> Path | None:
     """Return the folder inside ``folder`` named ``name`` without case and punctuation, if there is one."""
     try:
-        found = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
+        folders = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
     except OSError:
         return None
-    exact = [entry for entry in found if entry == name]
-    return next((folder / entry for entry in exact or found if folded(entry) == folded(name)), None)
+    exact = [entry for entry in folders if entry == name]
+    return next((folder / entry for entry in exact or folders if folded(entry) == folded(name)), None)
 
 
 def required_subfolder(root: Path, name: str, dataset: str, expected: str) -> Path:
     """Return what `subfolder` does; a missing one is an error that says what the layout expects."""
-    found = subfolder(root, name)
-    if found is None:
+    match = subfolder(root, name)
+    if match is None:
         raise RgwotError(f"dataset {dataset!r}: no folder {root / name}; expected {expected}; add it or set `roots`")
-    return found
+    return match
 
 
 def walk(root: Path, folder: Path, suffixes: Collection[str]) -> list[str]:
@@ -60,7 +60,7 @@ def walk(root: Path, folder: Path, suffixes: Collection[str]) -> list[str]:
 
     endings = tuple(suffixes)
     visited: set[tuple[int, int]] = set()
-    found: list[str] = []
+    paths: list[str] = []
     for parent, folders, names in os.walk(folder, onerror=refuse, followlinks=True):
         status = os.stat(parent)
         if (status.st_dev, status.st_ino) in visited:
@@ -68,12 +68,12 @@ def walk(root: Path, folder: Path, suffixes: Collection[str]) -> list[str]:
             continue
         visited.add((status.st_dev, status.st_ino))
         prefix = "" if Path(parent) == root else os.path.relpath(parent, root).replace(os.sep, "/") + "/"
-        found.extend(
+        paths.extend(
             prefix + name
             for name in names
             if name.lower().endswith(endings) and name.lower() not in endings and not name.startswith("._")
         )
-    return sorted(found)
+    return sorted(paths)
 
 
 def walk_videos(root: Path, folder: Path, options: Options, also: Collection[str] = ()) -> list[str]:
@@ -117,10 +117,10 @@ def parents(path: str) -> tuple[str, ...]:
 
 def by_task(items: Iterable[_T], task: Callable[[_T], str]) -> dict[str, list[_T]]:
     """Return paths or videos by the task of each, in their order; asked for a task without any, an empty list."""
-    found: dict[str, list[_T]] = defaultdict(list)
+    tasks: dict[str, list[_T]] = defaultdict(list)
     for item in items:
-        found[task(item)].append(item)
-    return found
+        tasks[task(item)].append(item)
+    return tasks
 
 
 def pair(
@@ -189,9 +189,9 @@ def own_tasks(
             shared = [
                 path for path in annotations if pairing_key(stem(path)) not in names and annotates_many(root / path)
             ]
-            own = [path for path in annotations if path not in shared]
-            found = pair(videos, own, replace(options, unannotated="keep"), shared=shared)
-            tasks[task] = replace(found, left_out=tuple(left_out))
+            mine = [path for path in annotations if path not in shared]
+            pairs = pair(videos, mine, replace(options, unannotated="keep"), shared=shared)
+            tasks[task] = replace(pairs, left_out=tuple(left_out))
         elif videos:
             tasks[task] = FoundTask(
                 problem=f"folder {task!r} cannot be a task id; expected letters, digits, '.', '_' and '-', "

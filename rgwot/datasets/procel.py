@@ -43,10 +43,10 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     tasks: dict[str, FoundTask] = {}
     for folder, path in lists.items():
         try:
-            found = _paired(root, path, videos[folder], options)
+            task = _paired(root, path, videos[folder], options)
         except RgwotError as error:
-            found = FoundTask(problem=str(error))
-        tasks[canonical(folder, known)] = found
+            task = FoundTask(problem=str(error))
+        tasks[canonical(folder, known)] = task
     return Found(dataset, f"{root} ({EXPECTED})", tasks, unassigned)
 
 
@@ -71,11 +71,11 @@ def _paired(root: Path, data: str, videos: Sequence[str], options: Options) -> F
     position = {name: row for row, name in enumerate(names)}
     # Each row of the list stands for an annotation, so that both left-over lists come out as names.
     rows = [f"{data}#{name}" for name in names]
-    found = pair(videos, rows, options, annotation_key=lambda row: row.partition("#")[2])
+    pairs = pair(videos, rows, options, annotation_key=lambda row: row.partition("#")[2])
     entries = (
-        replace(entry, annotation=entry.annotation and data, part=position.get(entry.name)) for entry in found.videos
+        replace(entry, annotation=entry.annotation and data, part=position.get(entry.name)) for entry in pairs.videos
     )
-    return replace(found, videos=tuple(entries))
+    return replace(pairs, videos=tuple(entries))
 
 
 def read_video_names(data: Path, drop_rows: Collection[str] = ()) -> tuple[str, ...]:

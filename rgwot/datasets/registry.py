@@ -35,11 +35,11 @@ class TaskFacts:
 
 def numbers(text: str) -> tuple[int, ...]:
     """Read ``1-7 9`` as 1 to 7 and 9."""
-    found: list[int] = []
+    values: list[int] = []
     for part in text.split():
         first, _, last = part.partition("-")
-        found.extend(range(int(first), int(last or first) + 1))
-    return tuple(found)
+        values.extend(range(int(first), int(last or first) + 1))
+    return tuple(values)
 
 
 @cache
@@ -71,9 +71,9 @@ def match_name(word: str, known: Iterable[str], what: str) -> str:
     names = list(known)
     if word in names:
         return word
-    found = [name for name in names if folded(name) == folded(word)]
-    if len(found) == 1:
-        return found[0]
+    matches = [name for name in names if folded(name) == folded(word)]
+    if len(matches) == 1:
+        return matches[0]
     hint = nearest(word, names)
     listed = "" if hint.startswith("known:") else f" (known: {', '.join(names)})"
     raise RgwotError(f"{what} {word!r}: not known; {hint}{listed}")

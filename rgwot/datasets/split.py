@@ -40,8 +40,8 @@ def subjects_of(videos: Iterable[str], pattern: str | None = None) -> dict[str, 
     >>> subjects_of(["P16-R03-BaconAndEggs"], r"(?P<subject>P\d+)-R03-.+")
     {'P16-R03-BaconAndEggs': 'p16'}
     """
-    found = {video: re.fullmatch(pattern or "", stem_of(video), re.IGNORECASE) for video in videos}
-    subjects = {video: match.groupdict().get("subject") if match else None for video, match in found.items()}
+    matches = {video: re.fullmatch(pattern or "", stem_of(video), re.IGNORECASE) for video in videos}
+    subjects = {video: match.groupdict().get("subject") if match else None for video, match in matches.items()}
     return {video: subject.casefold() if subject else video for video, subject in subjects.items()}
 
 

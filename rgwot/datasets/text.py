@@ -46,10 +46,10 @@ def collecting() -> Iterator[list[Complaint]]:
 
     A fault of the file as a whole, such as its encoding, still ends the reading with a `DataFault`.
     """
-    found: list[Complaint] = []
-    token = _COLLECTED.set(found)
+    complaints: list[Complaint] = []
+    token = _COLLECTED.set(complaints)
     try:
-        yield found
+        yield complaints
     finally:
         _COLLECTED.reset(token)
 
@@ -60,17 +60,17 @@ def judged() -> Iterator[None]:
     try:
         yield
     except DataFault as fault:
-        found = _COLLECTED.get()
-        if found is None:
+        collected = _COLLECTED.get()
+        if collected is None:
             raise
-        found.append(fault.complaint)
+        collected.append(fault.complaint)
 
 
 def remark(rule: str, path: Path, where: str, message: str) -> None:
     """Record a warning where faults are being collected."""
-    found = _COLLECTED.get()
-    if found is not None:
-        found.append(Complaint("warning", rule, path, where, message))
+    collected = _COLLECTED.get()
+    if collected is not None:
+        collected.append(Complaint("warning", rule, path, where, message))
 
 
 def _warn(path: Path, message: str) -> None:

@@ -71,15 +71,15 @@ def groups_in(
     if task is not None and "task" in table:
         table = table[table["task"] == task]
     known = {pairing_key(stem_of(video)): video for video in videos}
-    found = Groups({}, [])
+    groups = Groups({}, [])
     for row, name, group in zip(table.index, table["video"].str.strip(), table[column].str.strip(), strict=True):
         video = known.get(pairing_key(name)) or known.get(pairing_key(PurePosixPath(name).stem))
         if video is None:
-            found.unknown.append(name)
-        elif group and found.of_video.setdefault(video, group) != group:
-            other = found.of_video[video]
+            groups.unknown.append(name)
+        elif group and groups.of_video.setdefault(video, group) != group:
+            other = groups.of_video[video]
             raise RgwotError(f"{path}: row {row + 2}: found {group!r} for video {name!r}, which is {other!r}")
-    return found
+    return groups
 
 
 def read_groups(path: Path, videos: Collection[str], column: str = GROUP, task: str | None = None) -> dict[str, str]:
