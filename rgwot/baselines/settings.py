@@ -22,7 +22,7 @@ class TccSettings(SoftmaxSettings):
 
 
 class GtccSettings(SoftmaxSettings):
-    """Several cycles per frame, `gtcc` (methods 4.3)."""
+    """Several cycles per frame, `gtcc` (methods 4.2)."""
 
     mixture: Count = Field(15, description="gtcc: Gaussians for the matches of a frame; EgoProceL 15, other datasets 5")
     delta: Annotated[float, Field(gt=0, le=1)] = Field(
@@ -35,7 +35,7 @@ class GtccSettings(SoftmaxSettings):
 
 
 class SoftDtwSettings(Block):
-    """Soft dynamic time warping, `soft_dtw` (methods 4.4)."""
+    """Soft dynamic time warping, `soft_dtw` (methods 4.3)."""
 
     BLOCK: ClassVar[str] = "loss"
 
