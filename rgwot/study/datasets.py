@@ -6,6 +6,7 @@ The folder of a dataset is walked once, when it is asked for, and no video is op
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -33,18 +34,23 @@ BATCH, BATCH_BYTES = 32, 10**9
 IMPORT_BATCH = 300
 
 
+# What Snakemake takes for a wildcard, and for a part of a path that it replaces.
+_REPLACED = re.compile(r"[{}]|<[a-z][a-z0-9_]*>")
+
+
 def plain_path(path: str) -> str:
-    """Return a path, or raise where it has a brace, which Snakemake takes for a wildcard."""
-    if "{" in path or "}" in path:
-        raise RgwotError(f"{path!r}: a brace in a file name; Snakemake takes it for a wildcard; rename the file")
+    """Return a path, or raise where Snakemake would replace a part of it."""
+    if taken := _REPLACED.search(path):
+        raise RgwotError(f"{path!r}: found {taken[0]!r}, which Snakemake would replace; rename the file or folder")
     return path
 
 
 @cache
 def found(study: Study, dataset: str) -> Found:
     """Return what is below the root of a dataset."""
-    entry = study.config.dataset(dataset)
-    return find(dataset, entry.layout, study.config.root_of(dataset), entry.options())
+    entry, root = study.config.dataset(dataset), study.config.root_of(dataset)
+    plain_path(str(root))
+    return find(dataset, entry.layout, root, entry.options())
 
 
 @cache
@@ -271,7 +277,7 @@ def import_files(study: Study, dataset: str, task: str, chosen: Sequence[str]) -
 def _rates(study: Study, dataset: str) -> list[str]:
     """Return the table with the rates of the videos of a dataset, if it has one."""
     settings = study.config.dataset(dataset).imported
-    return [settings.rates] if settings is not None and settings.rates is not None else []
+    return [plain_path(settings.rates)] if settings is not None and settings.rates is not None else []
 
 
 def _mapping(study: Study, dataset: str, task: str) -> list[str]:

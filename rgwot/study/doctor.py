@@ -314,6 +314,7 @@ def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEnt
         if form is not None:
             try:
                 path = feature_file(study.config.folder(form.folder or entry.root), task, video.video)
+                datasets.plain_path(str(path))
                 made, _, faults = check_features(path, root, task, form, facts, quick)
             except RgwotError as error:
                 faults = [Finding("error", "features", str(error), task, video.path)]

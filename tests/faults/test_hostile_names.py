@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import csv
 import os
+import re
+import string
+import sys
 import unicodedata
+from contextlib import chdir
 from pathlib import Path, PurePosixPath
+from random import Random
 
 import pytest
+import yaml
 from checkouts import Checkout, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +25,7 @@ from rgwot.datasets.names import stem_of, video_id
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
 from rgwot.study import datasets
+from rgwot.study.doctor import examine
 from rgwot.study.study import Study
 
 NAMES = (
@@ -73,6 +80,67 @@ def test_planning_with_every_name(tmp_path: Path) -> None:
     root = fresh.path / "videos/tea"
     assert datasets.video_paths(study, "own", "tea", batch) == {video_id(n): str(root / f"{n}.mp4") for n in names}
     assert not list(fresh.path.rglob("escaped"))
+
+
+def any_names(seed: int, count: int) -> list[str]:
+    """Draw names over all printable characters, and as many over those that mean something to Snakemake."""
+    random = Random(seed)
+    printable = [chr(i) for i in range(sys.maxunicode) if unicodedata.category(chr(i))[0] in "LMNPS" and chr(i) != "/"]
+    alphabets = (
+        printable,
+        string.ascii_letters + string.digits + string.punctuation.replace("/", "") + " ",
+        "<>{}ab_1.",
+    )
+    drawn = ("".join(random.choices(random.choice(alphabets), k=random.randint(1, 15))) for _ in range(count))
+    # Files that macOS leaves next to copies are passed over; two names of the same letters are told elsewhere.
+    return list({unicodedata.normalize("NFC", name).casefold(): name for name in drawn if name[:2] != "._"}.values())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_printable_name_is_refused_by_the_doctor_or_right_to_the_end(tmp_path: Path, seed: int) -> None:
+    names = any_names(seed, 200)
+    fresh = Checkout.copied_to(tmp_path / "checkout")
+    root = fresh.path / "videos"
+    (root / "tea").mkdir(parents=True)
+    for name in names:
+        (root / "tea" / f"{name}.mp4").touch()
+        (root / "tea" / f"{name}.csv").touch()
+    content = {"datasets": {"own": {"layout": "folder", "root": "videos"}}}
+    (fresh.path / "own.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
+    targets = ("results/features/own/tea/index.csv", "results/manifest/own/tea.csv")
+    with chdir(fresh.path):
+        report = examine(content, "own", quick=True)
+    refused = {one.file for one in report.findings if one.rule == "name" and one.severity == "error"}
+    assert refused == {
+        f"tea/{name}{suffix}"
+        for name in names
+        if re.search("[{}]|<[a-z][a-z0-9_]*>", name)
+        for suffix in (".mp4", ".csv")
+    }
+    said = fresh.plan(*targets, more=["own.yaml"])
+    assert "which Snakemake would replace" in said.mistake if refused else said.returncode == 0
+    for path in refused:
+        (root / path).unlink()
+    assert fresh.plan(*targets, more=["own.yaml"]).jobs["manifest"] == 1
+    study = Study.of({"datasets": {"own": {"layout": "folder", "root": str(root)}}})
+    paths = [
+        path
+        for batch in datasets.batches(study, "own", "tea")
+        for path in datasets.video_paths(study, "own", "tea", batch).values()
+    ]
+    assert sorted(paths) == sorted(str(path) for path in root.rglob("*.mp4"))
+
+
+def test_a_root_that_snakemake_would_replace(tmp_path: Path) -> None:
+    root = tmp_path / "my <old> films"
+    (root / "tea").mkdir(parents=True)
+    for name in "ab":
+        (root / "tea" / f"{name}.mp4").touch()
+    content = {"datasets": {"own": {"layout": "folder", "root": str(root)}}}
+    with pytest.raises(RgwotError, match="my <old> films.* '<old>', which Snakemake would replace"):
+        examine(content, "own", quick=True)
+    with pytest.raises(RgwotError, match="<old>"):
+        datasets.batches(Study.of(content), "own", "tea")
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED), ids=["control", "long"])
