@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rgwot.evaluation.metrics import IntArray, Matching, adjusted_rand, contingency, f1, macro, match, strict
-from rgwot.evaluation.segmental import key_step_runs, segmental_f1
-from rgwot.timing import Segments
+from rgwot.evaluation.segmental import found_segments, key_step_runs
 
 #: Share of a key step from which another one is part of it, and from which the other one lies inside it.
 PART, INSIDE = 0.2, 0.5
@@ -105,19 +104,22 @@ def agreement(
     pairs = Matching(*np.intersect1d(names_a, names_b, return_indices=True)[1:]) if same else match(table)
     # Background is no segment in either; a key step without a partner has a number that the other answer lacks.
     matched = {int(names_b[k]): int(names_a[g]) for g, k in zip(*pairs, strict=True) if names_a[g] and names_b[k]}
-    renamed = {int(step): matched.get(int(step), -int(step)) for step in names_b}
-    videos = [
-        (key_step_runs(x), key_step_runs([renamed[step] for step in np.asarray(other).tolist()]))
-        for x, other in zip(first, second, strict=True)
-    ]
-    by_step = {int(step): segmental_f1([_only(pair, step) for pair in videos], overlap) for step in names_a if step}
+    renamed = np.array([matched.get(step, -step) for step in names_b.tolist()], dtype=np.int64)[columns]
+    borders = np.cumsum([len(one) for one in first])[:-1]
+    of_video = []
+    for one, other in zip(first, np.split(renamed, borders), strict=True):
+        pair = key_step_runs(one), key_step_runs(other)
+        of_video.append((pair[0].labels[found_segments(*pair, overlap)], pair[0].labels, pair[1].labels))
+    sides = [np.concatenate(labels) for labels in zip(*of_video, strict=True)]
+    by_step = {step: _segments_f1(*(side[side == step] for side in sides)) for step in names_a.tolist() if step}
     rand = adjusted_rand(table)
-    return _of_overlap((names_a, names_b), table, pairs, rand, segmental_f1(videos, overlap), by_step)
+    return _of_overlap((names_a, names_b), table, pairs, rand, _segments_f1(*sides), by_step)
 
 
-def _only(pair: tuple[Segments, Segments], step: int) -> tuple[Segments, Segments]:
-    first, other = (Segments(*(part[side.labels == step] for part in side)) for side in pair)
-    return first, other
+def _segments_f1(found: IntArray, one: IntArray, other: IntArray) -> float:
+    """Return 2 TP / (2 TP + FP + FN) of the labels of segments found and of all segments; NaN where there are none."""
+    n = len(one) + len(other)
+    return 2 * len(found) / n if n else float("nan")
 
 
 def _of_overlap(

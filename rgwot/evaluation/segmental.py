@@ -68,16 +68,17 @@ def edit_score(true: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
     return float(1 - distance[-1] / len(long))
 
 
-def found_segments(true: Segments, predicted: Segments, overlap: float) -> int:
-    """Count predicted segments that find a true one: the best overlap with a segment of the same label.
+def found_segments(true: Segments, predicted: Segments, overlap: float) -> npt.NDArray[np.bool_]:
+    """Return which true segments a predicted one finds: the best overlap with a segment of the same label.
 
     In order of time, a predicted segment finds the true segment of its label with which it has the largest
     intersection over union, if that is at least ``overlap`` and nothing found it before.
 
     Returns
     -------
-    int
-        True positives; the other predicted segments are false positives, true segments not found false negatives.
+    ndarray
+        (n,) of the true segments: those found are true positives, the others false negatives, and predicted segments
+        that found none false positives.
     """
     taken = np.zeros(len(true.labels), dtype=np.bool_)
     for label, start, end in zip(*predicted, strict=True):
@@ -88,13 +89,13 @@ def found_segments(true: Segments, predicted: Segments, overlap: float) -> int:
         best = int(ratio.argmax()) if len(ratio) else -1
         if best >= 0 and ratio[best] >= overlap and not taken[best]:
             taken[best] = True
-    return int(taken.sum())
+    return taken
 
 
 def segmental_f1(segments: Sequence[tuple[Segments, Segments]], overlap: float) -> float:
     """Return 2 TP / (2 TP + FP + FN) of the true and predicted segments of all videos; NaN where there are none."""
     n = sum(len(true.labels) + len(predicted.labels) for true, predicted in segments)
-    return 2 * sum(found_segments(*pair, overlap) for pair in segments) / n if n else float("nan")
+    return 2 * sum(int(found_segments(*pair, overlap).sum()) for pair in segments) / n if n else float("nan")
 
 
 def sampled_hits(truth: IntArray, prediction: IntArray) -> tuple[int, int]:

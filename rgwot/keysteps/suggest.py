@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.keysteps.consensus import Array, Components, in_context
 from rgwot.keysteps.interface import Frames, directions, first_samples
+from rgwot.keysteps.many import learned_from
 from rgwot.keysteps.meanfield import segment
 from rgwot.keysteps.settings import MeanfieldSettings
 
@@ -20,7 +21,8 @@ COMPARED_SAMPLES = 40
 """Samples of a video that are labelled in turn, at most."""
 
 VIDEOS = 200
-"""Videos that are compared, at most; of more every n-th."""
+"""Videos that are compared, at most: of more, or of more samples than are learned from (`rgwot.keysteps.many`), evenly
+spaced ones."""
 
 SHRINKAGE = 0.1
 """Share of a multiple of the identity in the covariance of the samples of a key step."""
@@ -63,8 +65,9 @@ def suggest(
     """
     V = len(frames.lengths)
     wanted = range(V) if among is None else among
-    step = -(-V // VIDEOS)
-    seen = sorted({*range(0, V, step), *labelled, *(wanted if among is not None else ())})
+    some = learned_from(frames.lengths).tolist()
+    step = -(-len(some) // VIDEOS)
+    seen = sorted({*some[::step], *labelled, *(wanted if among is not None else ())})
     taught = _taught(frames.of(seen), K, chain, generator)
     fixed = [seen.index(place) for place in labelled]
     candidates = [at for at, place in enumerate(seen) if place in wanted and at not in fixed]

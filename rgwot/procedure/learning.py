@@ -102,15 +102,15 @@ def recordings_from_segments(segments: pd.DataFrame, durations: Mapping[str, flo
     """
     if "scope" in segments:
         segments = segments[segments["scope"] == "task"]
+    # Thousands of videos: a table of each costs more than all that is done with it.
+    columns = (segments[name].tolist() for name in ("video", "key_step", "start_s", "end_s"))
+    events: dict[str, list[Event]] = {}
+    for video, step, start, end in zip(*columns, strict=True):
+        events.setdefault(str(video), []).append(Event(int(step), float(start), float(end)))
     found = []
-    for video, rows in segments.groupby("video", sort=False):
-        events = tuple(
-            Event(int(step), float(start), float(end))
-            for step, start, end in zip(rows["key_step"], rows["start_s"], rows["end_s"], strict=True)
-            if step > 0
-        )
-        length = (durations or {}).get(str(video), float(rows["end_s"].max()))
-        found.append(Recording(str(video), events, length))
+    for video, own in events.items():
+        length = (durations or {}).get(video, max(event.end_s for event in own))
+        found.append(Recording(video, tuple(event for event in own if event.key_step > 0), length))
     return found
 
 

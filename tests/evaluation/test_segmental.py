@@ -79,12 +79,12 @@ def test_background_is_a_class_of_frames_and_no_segment() -> None:
 
 def test_overlap_decides_at_its_limit_and_a_segment_is_found_once() -> None:
     true = runs(frames((1, 10)))
-    assert found_segments(true, runs(frames((1, 5), (2, 5))), 0.5) == 1
-    assert found_segments(true, runs(frames((1, 4), (2, 6))), 0.5) == 0
-    assert found_segments(true, runs(frames((1, 4), (2, 2), (1, 4))), 0.25) == 1
+    assert found_segments(true, runs(frames((1, 5), (2, 5))), 0.5).sum() == 1
+    assert found_segments(true, runs(frames((1, 4), (2, 6))), 0.5).sum() == 0
+    assert found_segments(true, runs(frames((1, 4), (2, 2), (1, 4))), 0.25).sum() == 1
     # The one it overlaps most with, and not another of the same label that is free.
     two = runs(frames((1, 4), (2, 1), (1, 5)))
-    assert found_segments(two, runs(frames((1, 10))), 0.25) == 1
+    assert found_segments(two, runs(frames((1, 10))), 0.25).sum() == 1
 
 
 def test_of_a_segment_more_than_half_of_the_frames_are_right() -> None:
