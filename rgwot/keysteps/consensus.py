@@ -322,7 +322,7 @@ def restore_consensus(
             label_by(views[i % len(views)], others.lengths, *member, quick)
             for i, member in enumerate(zip(centres, shares, strict=True))
         ]
-        seen = whitening.apply(_side_by_side(members, shares))
+        seen = whitening.apply(side_by_side(members, shares))
         found = label_by(seen, others.lengths, learned["centres"], learned["shares"], chain)
         if consensus.refinements:
             found = together(found, classifier.probabilities(in_context(others)), others.lengths)
@@ -369,7 +369,7 @@ def _pool(
     views = blocks_of(frames, consensus.blocks)
     members = [segment(views[i % len(views)], frames.lengths, K, quick, generator) for i in range(consensus.partitions)]
     shares = [member.shares for member in members]
-    memberships = _side_by_side([member.memberships for member in members], shares)
+    memberships = side_by_side([member.memberships for member in members], shares)
     whitening = fit_whitening([memberships], consensus.D, MEMBERSHIP_FLOOR)
     return _Pool([member.centres for member in members], shares, whitening, whitening.apply(memberships))
 
@@ -398,7 +398,7 @@ def _widened(columns: NDArray[Any], width: int) -> NDArray[Any]:
     return np.pad(columns, ((0, 0), (0, width - columns.shape[1])))
 
 
-def _side_by_side(
+def side_by_side(
     memberships: Sequence[NDArray[np.float64]], shares: Sequence[NDArray[np.float64]]
 ) -> NDArray[np.float64]:
     """Put memberships next to each other, weighted so that rare clusters count as much as frequent ones."""

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from rgwot.keysteps.consensus import RARE
+from rgwot.keysteps.consensus import AT_ONCE, side_by_side
 from rgwot.keysteps.extended import HINT, with_time
-from rgwot.keysteps.interface import MOST_SAMPLES, directions, middle_times
-from rgwot.keysteps.meanfield import segment
+from rgwot.keysteps.interface import MOST_SAMPLES, directions, middle_times, rows_of
+from rgwot.keysteps.many import learned_from
+from rgwot.keysteps.meanfield import label_at_once, segment
 from rgwot.keysteps.settings import MeanfieldSettings
 from rgwot.timing import thinned
 
@@ -57,7 +58,8 @@ class StepTree:
 def grow(x: NDArray[Any], lengths: Sequence[int], generator: np.random.Generator) -> StepTree:
     """Segment samples into `LEAVES` parts, fewer where fewer samples differ, and merge these by Ward's criterion.
 
-    Of more than `MOST_SAMPLES` every n-th is segmented, and the others are in the part of the nearest one.
+    Of more than `MOST_SAMPLES` every n-th is segmented, and the others are in the part of the nearest one. Of many
+    videos some are segmented, and the others labelled by the same centres (`rgwot.keysteps.many`).
 
     Parameters
     ----------
@@ -70,24 +72,39 @@ def grow(x: NDArray[Any], lengths: Sequence[int], generator: np.random.Generator
     """
     block = MeanfieldSettings()
     quick = block.model_copy(update={"restarts": 1, "max_iterations": ROUNDS})
-    kept, lengths, nearest = thinned(lengths, MOST_SAMPLES)
-    x = np.asarray(x, dtype=np.float64)[kept]
-    if not (x != x[0]).any():
-        return StepTree(np.zeros(len(nearest), dtype=np.int64), (), np.zeros((len(nearest), 1)))
-    timed = with_time(x, lengths, HINT)
-    made = [segment(timed, lengths, K, quick, generator) for K in GUIDES]
-    memberships = np.concatenate([one.memberships / np.sqrt(np.maximum(one.shares, RARE)) for one in made], axis=1)
-    places = directions(_leading(memberships))
-    _, parts = np.unique(segment(places, lengths, LEAVES, block, generator).labels, return_inverse=True)
+    some = learned_from(lengths)
+    rest, rows = np.setdiff1d(np.arange(len(lengths)), some), rows_of(lengths, some)
+    kept, few, nearest = thinned([lengths[v] for v in some], MOST_SAMPLES)
+    samples = np.asarray(x, dtype=np.float64)
+    own = samples[rows[kept]]
+    if not (own != own[0]).any():
+        return StepTree(np.zeros(len(samples), dtype=np.int64), (), np.zeros((len(samples), 1)))
+    timed = with_time(own, few, HINT)
+    made = [segment(timed, few, K, quick, generator) for K in GUIDES]
+    shares = [one.shares for one in made]
+    memberships = side_by_side([one.memberships for one in made], shares)
+    mean, axes = _leading(memberships)
+    places = directions((memberships - mean) @ axes)
+    last = segment(places, few, LEAVES, block, generator)
+    used, parts = np.unique(last.labels, return_inverse=True)
     merges = ward(places, parts)
-    order = _drawn(parts, merges, middle_times(lengths))
+    order = _drawn(parts, merges, middle_times(few))
     row = np.argsort(order)
     n = len(order)
     renamed = []
     for a, b, lost in merges:
         above, below = sorted(int(row[one]) if one < n else one for one in (a, b))
         renamed.append((above, below, lost))
-    return StepTree(row[parts][nearest], tuple(renamed), places[nearest])
+    parts, places = parts[nearest], places[nearest]
+    if len(rest):
+        few, others = tuple(lengths[v] for v in rest), rows_of(lengths, rest)
+        timed, quick = with_time(samples[others], few, HINT), block.model_copy(update=AT_ONCE)
+        members = [label_at_once(timed, few, one.centres, one.shares, quick) for one in made]
+        more = directions((side_by_side(members, shares) - mean) @ axes)
+        found = label_at_once(more, few, last.centres, last.shares, quick)[:, used].argmax(axis=1)
+        back = np.argsort(np.concatenate([rows, others]))
+        parts, places = np.concatenate([parts, found])[back], np.concatenate([places, more])[back]
+    return StepTree(row[parts], tuple(renamed), places)
 
 
 def ward(x: NDArray[Any], labels: NDArray[np.int64]) -> list[tuple[int, int, float]]:
@@ -118,11 +135,11 @@ def ward(x: NDArray[Any], labels: NDArray[np.int64]) -> list[tuple[int, int, flo
     return merges
 
 
-def _leading(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the first principal components of samples (T, D)."""
-    offsets = x - x.mean(axis=0)
-    axes = eigh(offsets.T @ offsets)[1][:, ::-1]
-    return np.asarray(offsets @ axes[:, :MEMBERSHIP_COMPONENTS])
+def _leading(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean of samples (T, D) and their first principal axes, in columns."""
+    mean = x.mean(axis=0)
+    offsets = x - mean
+    return mean, eigh(offsets.T @ offsets)[1][:, ::-1][:, :MEMBERSHIP_COMPONENTS]
 
 
 def _drawn(parts: NDArray[np.int64], merges: Merges, times: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import rgwot
 from rgwot.config.settings import build
+from rgwot.keysteps import many
 from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Frames
 from rgwot.keysteps.labelled import decode_labelled, restore_labelled
 from rgwot.keysteps.suggest import suggest
@@ -124,6 +125,12 @@ def test_suggested_are_those_that_teach_and_then_those_that_labelled_videos_do_n
     assert suggested(1, labelled=[6])[0] < 5
     assert set(suggested(2, among=[1, 2, 7])) in ({1, 7}, {2, 7})
     assert len(suggested(20, labelled=[1])) == V - 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(many, "MOST_LEARNED", 1)
+        patch.setattr(many, "LEARNED", 4 * T)
+        # Of many videos those that are learned from are compared, and those that have labels or may be chosen.
+        assert set(suggested(20)) == set(many.learned_from((T,) * V).tolist())
+        assert set(suggested(20, among=[1, 2], labelled=[3])) == {1, 2}
 
 
 def test_time_between_segments_is_background_and_beyond_them_nothing_is_known() -> None:

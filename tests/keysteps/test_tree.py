@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, linkage
 from tree_cut import cut
 
+from rgwot.keysteps import many
 from rgwot.keysteps.tree import LEAVES, grow, ward
 
 
@@ -56,6 +57,19 @@ def test_cut_at_their_number_the_planted_steps_are_found(K: int) -> None:
     assert K <= n <= LEAVES
     found = cut(tree.merges, n, K)[tree.leaves]
     assert same(found, labels)
+
+
+def test_of_many_videos_those_that_were_not_segmented_are_cut_at_the_planted_steps_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, labels, lengths = planted(6, 0.3)
+    monkeypatch.setattr(many, "MOST_LEARNED", 100)
+    monkeypatch.setattr(many, "LEARNED", 270)
+    assert len(many.learned_from(lengths)) == 3
+    tree = grow(x, lengths, np.random.default_rng(1))
+    assert tree.leaves.shape == (len(x),)
+    assert tree.places.shape[0] == len(x)
+    assert same(cut(tree.merges, len(tree.merges) + 1, 6)[tree.leaves], labels)
 
 
 def test_leaves_are_drawn_without_crossing_and_early_ones_first() -> None:
