@@ -36,21 +36,25 @@ def learned_from(lengths: Sequence[int], most: int | None = None) -> NDArray[np.
     return np.linspace(0, V - 1, n).round().astype(np.int64)
 
 
+def in_parts(lengths: Sequence[int], videos: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Divide the videos at some places into parts of about `MOST_LEARNED` samples, which bounds memory."""
+    sizes = np.cumsum(np.asarray(lengths)[videos])
+    return np.split(videos, np.flatnonzero(np.diff(sizes // MOST_LEARNED)) + 1)
+
+
 def decode_by_some(
     frames: Frames, some: NDArray[np.int64], learn: Predict, rule: Callable[[Decoded], Predict]
 ) -> Decoded:
     """Decode the videos at some places, and label the others by a rule made of what was learned from these.
 
     ``twice``, ``members`` and the facts, to which ``videos`` adds how many were learned from, are those of the videos
-    at these places. The others come in parts of about `MOST_LEARNED` samples, which bounds the memory.
+    at these places. The others come `in_parts`.
     """
     made, rest = learn(frames.of(some)), np.setdiff1d(np.arange(len(frames.lengths)), some)
     if not len(rest):
         return made
     predict, found = rule(made), [(some, made)]
-    sizes = np.cumsum(np.asarray(frames.lengths)[rest])
-    for part in np.split(rest, np.flatnonzero(np.diff(sizes // MOST_LEARNED)) + 1):
-        found.append((part, predict(frames.of(part))))
+    found += [(part, predict(frames.of(part))) for part in in_parts(frames.lengths, rest)]
     back = np.argsort(np.concatenate([rows_of(frames.lengths, part) for part, _ in found]))
     members = np.full((len(made.members), sum(frames.lengths)), UNKNOWN)
     for own, member in zip(made.members, members, strict=True):

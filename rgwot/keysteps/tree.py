@@ -19,7 +19,7 @@ from scipy.linalg import eigh
 from rgwot.keysteps.consensus import AT_ONCE, side_by_side
 from rgwot.keysteps.extended import HINT, with_time
 from rgwot.keysteps.interface import MOST_SAMPLES, directions, middle_times, rows_of
-from rgwot.keysteps.many import learned_from
+from rgwot.keysteps.many import in_parts, learned_from
 from rgwot.keysteps.meanfield import label_at_once, segment
 from rgwot.keysteps.settings import MeanfieldSettings
 from rgwot.timing import thinned
@@ -97,13 +97,18 @@ def grow(x: NDArray[Any], lengths: Sequence[int], generator: np.random.Generator
         renamed.append((above, below, lost))
     parts, places = parts[nearest], places[nearest]
     if len(rest):
-        few, others = tuple(lengths[v] for v in rest), rows_of(lengths, rest)
-        timed, quick = with_time(samples[others], few, HINT), block.model_copy(update=AT_ONCE)
-        members = [label_at_once(timed, few, one.centres, one.shares, quick) for one in made]
-        more = directions((side_by_side(members, shares) - mean) @ axes)
-        found = label_at_once(more, few, last.centres, last.shares, quick)[:, used].argmax(axis=1)
-        back = np.argsort(np.concatenate([rows, others]))
-        parts, places = np.concatenate([parts, found])[back], np.concatenate([places, more])[back]
+        quick = block.model_copy(update=AT_ONCE)
+        found, more, seen = [parts], [places], [rows]
+        for part in in_parts(lengths, rest):
+            few, others = tuple(lengths[v] for v in part), rows_of(lengths, part)
+            timed = with_time(samples[others], few, HINT)
+            members = [label_at_once(timed, few, one.centres, one.shares, quick) for one in made]
+            more.append(directions((side_by_side(members, shares) - mean) @ axes))
+            said = label_at_once(more[-1], few, last.centres, last.shares, quick)
+            found.append(said[:, used].argmax(axis=1))
+            seen.append(others)
+        back = np.argsort(np.concatenate(seen))
+        parts, places = np.concatenate(found)[back], np.concatenate(more)[back]
     return StepTree(row[parts], tuple(renamed), places)
 
 

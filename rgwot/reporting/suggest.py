@@ -79,5 +79,9 @@ def suggested(
         return []
     K = segments.loc[(segments["scope"] == "task") & (segments["key_step"] > 0), "key_step"].nunique()
     frames = frames_of(task.videos, task.features_fps)
-    found = suggest(frames, max(K, 2), number, MeanfieldSettings(), np.random.default_rng(seed), known)
+    from threadpoolctl import threadpool_limits
+
+    # Thousands of small products: threads would wait for each other, and take turns that change their sums.
+    with threadpool_limits(limits=1):
+        found = suggest(frames, max(K, 2), number, MeanfieldSettings(), np.random.default_rng(seed), known)
     return [order[place] for place in found]
