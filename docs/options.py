@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rgwot.config.configuration import Config
+from rgwot.blocks import Block
+from rgwot.config.configuration import Config, DatasetSettings, ImportedFeatures, PageSettings, SynthSettings
 from rgwot.config.experiments import SHORT
 from rgwot.config.settings import BLOCKS, Settings
 
@@ -17,6 +18,14 @@ Every key of `config.yaml`: the settings, block by block, then what holds for a 
 A table or an experiment id spells a value `block.key`, or by its symbol where it has one:
 `rgwot@alpha=0.5`, `graphcut@K=gt`.
 """
+#: Tables of keys that are no settings of a method.
+KEYS: dict[str, Any] = {
+    "Keys of the whole run": Config,
+    "`page`": PageSettings,
+    "An entry of `datasets`": DatasetSettings,
+    "`imported` of an entry": ImportedFeatures,
+    "`synth` of an entry": SynthSettings,
+}
 LIMITS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 
 
@@ -30,16 +39,30 @@ def page() -> Iterator[str]:
         schema = model.model_json_schema(by_alias=True)["properties"]
         for name, field in model.model_fields.items():
             key = field.alias or name
-            default = "null" if field.default is None else str(field.default)
-            cells = (f"`{key}`", SHORT.get(f"{block}.{key}", ""), f"`{default}`", allowed(schema[key]))
-            yield "| " + " | ".join([*cells, field.description.replace("|", "\\|").replace("<", "\\<")]) + " |"
+            cells = (f"`{key}`", SHORT.get(f"{block}.{key}", ""), default(field), allowed(schema[key]))
+            yield "| " + " | ".join([*cells, plain(field.description)]) + " |"
         yield ""
-    yield "## Keys of the whole run\n"
-    yield "| key | description |\n| --- | --- |"
-    for name, field in Config.model_fields.items():
-        if name not in BLOCKS:
-            yield f"| `{name}` | {field.description} |"
-    yield ""
+    for title, model in KEYS.items():
+        yield f"## {title}\n\n| key | default | description |\n| --- | --- | --- |"
+        for name, field in model.model_fields.items():
+            if name not in BLOCKS:
+                yield f"| `{field.alias or name}` | {default(field)} | {plain(field.description)} |"
+        yield ""
+
+
+def default(field: Any) -> str:
+    """Return the default of a setting as in YAML; empty where one must be given, or it is a block."""
+    value = field.default
+    if field.is_required() or isinstance(value, Block):
+        return ""
+    if isinstance(value, tuple | list):
+        return f"`[{', '.join(map(str, value))}]`"
+    return f"`{'null' if value is None else '{}' if field.default_factory else value}`"
+
+
+def plain(text: str) -> str:
+    """Return a description without what a table of Markdown takes for itself."""
+    return text.replace("|", "\\|").replace("<", "\\<")
 
 
 def allowed(schema: dict[str, Any]) -> str:

@@ -96,7 +96,7 @@ def doctor(
     strict: bool,
     **how: Any,
 ) -> None:
-    """Check DATASET on disk before anything is computed; by default all of page.datasets.
+    """Check DATASET on disk before anything is computed; by default all whose tasks have pages (page.datasets).
 
     Exit code 0: usable; 1: errors were found; 2: the request cannot be met.
     """
@@ -107,7 +107,7 @@ def doctor(
 
     try:
         where, content = " + ".join(map(str, configs)), read_files(configs)
-        datasets = [dataset] if dataset else load_config(content, where).page.datasets
+        datasets = [dataset] if dataset else load_config(content, where).page_datasets
         reports = [examine(content, name, tasks, where=where, **how) for name in datasets]
         found = [as_json(report, strict) for report in reports]
         as_written = found[0] if dataset else found

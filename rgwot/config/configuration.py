@@ -15,6 +15,7 @@ from pydantic import Field, PlainSerializer, field_validator, model_validator
 from rgwot.blocks import Block
 from rgwot.config.extensions import load_extensions
 from rgwot.config.settings import Rate, Settings, flatten, validated
+from rgwot.datasets import registry
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import read_yaml
 
@@ -277,7 +278,9 @@ class PageSettings(Block):
         description="results shown side by side, as method/decoder, with every seed; the first is shown first",
     )
     datasets: tuple[str, ...] = Field(
-        ("demo",), description="the target `first` and results/report/index.html make pages of all their tasks"
+        (),
+        description="the target `first` and results/report/index.html make pages of all their tasks; none: all that "
+        "are neither published ones nor `demo`, or, without any, `demo`",
     )
     names: str = Field("names", description="folder of names typed into pages: names/{dataset}/{task}.yaml")
 
@@ -312,6 +315,12 @@ class Config(Settings):
             if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
                 raise ValueError(f"dataset id {name!r}; expected a lower-case word like my_videos")
         return datasets
+
+    @property
+    def page_datasets(self) -> tuple[str, ...]:
+        """The datasets whose tasks have pages: ``page.datasets``, else the study's own, else ``demo``, else all."""
+        own = tuple(name for name in self.datasets if name not in {"demo", *registry.datasets()})
+        return self.page.datasets or own or tuple(name for name in self.datasets if name == "demo") or (*self.datasets,)
 
     def root_of(self, dataset: str) -> Path:
         """Return the folder of a dataset."""

@@ -134,7 +134,7 @@ def replaced(study: Study, files: Iterable[Path]) -> list[str]:
     for name, entry in study.config.datasets.items():
         same = shipped.get(name, {})
         written |= {key: value for key, value in entry.changed.items() if key not in same or same[key] != value}
-    entries = [entry for name, entry in study.config.datasets.items() if name in study.config.page.datasets]
+    entries = [entry for name, entry in study.config.datasets.items() if name in study.config.page_datasets]
     methods = chain(study.config.page.methods, *(entry.page_methods or () for entry in entries))
     shown = (text.partition("/")[::2] for text in methods)
     return list(dict.fromkeys(line for pair in shown for line in replaced_settings(*pair, written)))

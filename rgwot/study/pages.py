@@ -129,7 +129,7 @@ def index_pages(study: Study) -> list[str]:
     """Return the pages of all tasks of ``page.datasets``, which the list of pages leads to."""
     return [
         str(paths.at(paths.PAGE, dataset=dataset, task=task))
-        for dataset in study.config.page.datasets
+        for dataset in study.config.page_datasets
         for task in tasks(study, dataset)
     ]
 
@@ -142,7 +142,7 @@ def key_step_tables(study: Study) -> list[str]:
     templates = (paths.SEGMENTS, paths.ORDER, paths.PROCEDURES, paths.PROCEDURE, paths.DEVIATIONS)
     return [
         str(Tree(RESULTS_FOLDER, dataset, task).at(template, run))
-        for dataset in study.config.page.datasets
+        for dataset in study.config.page_datasets
         for task in tasks(study, dataset)
         for run in _runs_of(study, "page.methods", study.config.page.methods, dataset, task, study.config.seeds[:1])
         if not _trivial(run.decoder)

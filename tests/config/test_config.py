@@ -84,3 +84,21 @@ def test_a_block_that_is_empty_or_no_list_says_what_to_do(tmp_path: Path, text: 
     path.write_text(text, encoding="utf-8")
     with pytest.raises(RgwotError, match=f"^config.yaml: {told}"):
         load_config(read_files([path]))
+
+
+@pytest.mark.parametrize(
+    ("names", "page", "expected"),
+    [
+        (["mine", "demo", "meccano"], {}, ("mine",)),
+        (["mine", "other", "demo"], {}, ("mine", "other")),
+        (["mine", "demo"], {"datasets": ["demo"]}, ("demo",)),
+        (["meccano", "demo"], {}, ("demo",)),
+        (["meccano"], {}, ("meccano",)),
+        ([], {}, ()),
+    ],
+)
+def test_pages_are_of_the_datasets_of_the_study(
+    names: list[str], page: dict[str, Any], expected: tuple[str, ...]
+) -> None:
+    entry = {"layout": "folder", "root": "videos"}
+    assert load_config({"datasets": dict.fromkeys(names, entry), "page": page}).page_datasets == expected
