@@ -63,6 +63,12 @@ def steps_of(segments: pd.DataFrame) -> list[int | str]:
     return [step or ids.get(name, name) for step, name in pairs]
 
 
+def occurring(segments: pd.DataFrame) -> set[int | str]:
+    """Return the steps (`steps_of`) that last in some row: one of rows without length labels no time at all."""
+    lasts = segments["end_s"] > segments["start_s"]
+    return {step for step, one in zip(steps_of(segments), lasts, strict=True) if one}
+
+
 def in_order(step: int | str) -> tuple[bool, list[int | str]]:
     """Return what sorts ids before names, and numbers in names by value.
 

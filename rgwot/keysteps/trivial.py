@@ -108,7 +108,8 @@ def annotated_segments(
     They are rasterised at every ``stride``-th native frame by the rule ``exact``. RgwotError where no video is
     annotated.
     """
-    own = annotations[annotations["video"].isin(videos["video"])]
+    lasts = annotations["end_s"] > annotations["start_s"]
+    own = annotations[annotations["video"].isin(videos["video"]) & lasts]
     if own.empty:
         raise RgwotError("annotations: no usable video is annotated; expected at least one")
     segments = {}

@@ -87,6 +87,8 @@ def given_of(task: EmbeddedTask, annotations: pd.DataFrame, settings: Settings, 
         Where fewer are annotated, or none is left to be labelled.
     """
     labelled, seen = settings.labelled, task.part(held_out=False)
+    # Rows without length teach nothing.
+    annotations = annotations[annotations["end_s"] > annotations["start_s"]]
     of_video = {
         str(video): segments for video, segments in annotations.groupby("video") if (segments["key_step"] > 0).any()
     }

@@ -15,7 +15,7 @@ from typing import Any
 from rgwot import paths
 from rgwot.config.configuration import ImportedFeatures, SynthSettings
 from rgwot.datasets import frame_labels, registry
-from rgwot.datasets.annotations import steps_of
+from rgwot.datasets.annotations import occurring
 from rgwot.datasets.arrays import feature_file, holding_file
 from rgwot.datasets.base import Found, VideoEntry
 from rgwot.datasets.finding import find, layout_module, no_task, read_options
@@ -341,7 +341,7 @@ def annotated_steps(study: Study, dataset: str, task: str) -> int | None:
     # Not at the top: who plans should not wait for pandas.
     import pandas as pd
 
-    return len(set(steps_of(pd.concat([one.segments for one in annotations])))) or None
+    return len(occurring(pd.concat([one.segments for one in annotations]))) or None
 
 
 @cache

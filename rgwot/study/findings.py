@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rgwot import __version__
-from rgwot.datasets.annotations import Annotation, in_order, steps_of
+from rgwot.datasets.annotations import Annotation, in_order, occurring
 from rgwot.datasets.base import Found, FoundTask, VideoEntry
 from rgwot.datasets.text import Complaint, DataFault
 from rgwot.runtime.errors import RgwotError, escaped
@@ -129,7 +129,7 @@ class VideoReport:
     @property
     def step_ids(self) -> set[int | str]:
         """Ids of key steps that occur, as in the file, or names where it has no ids."""
-        return set() if self.annotation is None else set(steps_of(self.annotation.segments))
+        return set() if self.annotation is None else occurring(self.annotation.segments)
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class TaskReport:
         import pandas as pd
 
         tables = [video.annotation.segments for video in self.videos if video.annotation is not None]
-        return set(steps_of(pd.concat(tables))) if tables else set()
+        return occurring(pd.concat(tables)) if tables else set()
 
     def as_json(self, findings: Sequence[Finding] = ()) -> dict[str, Any]:
         """Return the counts of the task as plain data; ``fps`` are numbers of videos by rate, the commonest first."""

@@ -1,6 +1,7 @@
 """The typed configuration and config.yaml agree, and mistakes end in one line."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml

@@ -139,6 +139,12 @@ def test_annotations_are_written_as_key_steps_are(tmp_path: Path) -> None:
     assert (procedure.learner, procedure.n_videos, len(procedure.nodes)) == ("chain", 2, 3)
 
 
+def test_a_step_without_length_is_no_key_step(tmp_path: Path) -> None:
+    given = annotations(tmp_path, "a,0,1,1,x\na,1,2,2,y\na,2,2,3,never\n")
+    facts = decode_trivial(manifest(tmp_path), tmp_path / "out", "annotated", 7, 0, 1, annotations_csv=given)
+    assert facts["K"] == 2
+
+
 def test_found_key_steps_may_err_more_than_annotated_ones(tmp_path: Path) -> None:
     given = annotations(tmp_path, "b,1,3,2,x\n007,0,7.5,3,z\n")
     slips = {}
