@@ -176,6 +176,7 @@ def apply(
     A video may also be a feature store (.zarr) or, if the result is based on imported features, a file of them.
     """
     from rgwot.bundles.apply import How, apply_bundle
+    from rgwot.columns import readable
     from rgwot.config.extensions import load_extensions
     from rgwot.timing import parse_rate
 
@@ -186,7 +187,9 @@ def apply(
         raise RgwotError(f"--frames-fps: {error}") from None
     for found in apply_bundle(bundle, videos, folder, How(frames_fps=rate, **how)):
         known = " (a video of the study: its answer there)" if found.known else ""
-        click.echo(f"{found.video}: {found.segments} segments, order {found.order}{known}; {found.deviations}")
+        click.echo(
+            f"{readable(found.video)}: {found.segments} segments, order {found.order}{known}; {found.deviations}"
+        )
     click.echo(f"{folder / 'page.html'}: open it in a browser")
 
 

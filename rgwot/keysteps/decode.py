@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rgwot.columns import readable
 from rgwot.embedding.arrays import scales_differ
 from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo
 from rgwot.evaluation.metrics import adjusted_rand_score
@@ -85,7 +86,7 @@ def doubts(
     # With one or two key steps a video of one is nothing to wonder at.
     few = {video: number for video, number in kept.items() if number <= FEW * K}
     if few:
-        named = ", ".join(f"{video} {number}" for video, number in list(few.items())[:NAMED])
+        named = ", ".join(f"{readable(video)} {number}" for video, number in list(few.items())[:NAMED])
         more = f" and {len(few) - NAMED} more" if len(few) > NAMED else ""
         said.append(f"{len(few)} of {len(kept)} videos keep few of {K} key steps: {named}{more}")
     if background > MOST:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from rgwot.columns import readable
 from rgwot.procedure.interface import Deviation, Recording
 from rgwot.procedure.orders import Floats, tally
 from rgwot.runtime.errors import RgwotError, nearest
@@ -136,15 +137,15 @@ def compare_groups(
     if len(names) < 2:
         raise RgwotError(
             f"groups: found {' and '.join(map(repr, names)) or 'none'} among {len(recordings)} videos, "
-            f"expected two groups or more{f'; video {without[0]!r} has none' if without else ''}"
+            f"expected two groups or more{f'; video {readable(without[0])!r} has none' if without else ''}"
         )
     if alone := next((video for video, name in of_video.items() if labels.count(name) == 1), None):
         raise RgwotError(
-            f"groups: {of_video[alone]!r} has one video, {alone!r}; expected two or more in every group; leave its "
-            "group empty, or put it into another"
+            f"groups: {of_video[alone]!r} has one video, {readable(alone)!r}; expected two or more in every group; "
+            "leave its group empty, or put it into another"
         )
     if without:
-        _LOG.warning("in no group: %s", ", ".join(without))
+        _LOG.warning("in no group: %s", ", ".join(map(readable, without)))
     kept = {one.video for one in grouped}
     values, successors = measured(grouped, [one for one in found if one.video in kept])
     tests = permutation_tests(values.to_numpy(), labels, permutations, seed)

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from rgwot.columns import readable
 from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.datasets.annotation_formats import header_columns, is_table
-from rgwot.datasets.names import stem_of, video_id
+from rgwot.datasets.names import VIDEO_SUFFIXES, VIDEO_TABLE, stem_of, video_id
 from rgwot.datasets.text import read_lines
 from rgwot.datasets.video_table import read_groups
 from rgwot.evaluation.agreement import OVERLAP, Agreement, agreement
@@ -97,6 +98,8 @@ def read_coding(
     can be an id is one.
     """
     files = [path] if path.is_file() else sorted(one for one in path.iterdir() if one.is_file() and one.name[0] != ".")
+    # Annotations lie beside the videos.
+    files = [one for one in files if one.suffix.lower() not in VIDEO_SUFFIXES and one.name != VIDEO_TABLE]
     if not files:
         raise RgwotError(f"{path}: found no file, expected annotations or a folder of key steps")
     table = pd.concat([read_annotation_file(one, tier=tier, fps=fps) for one in files])
@@ -188,14 +191,14 @@ def compare_results(
         f"A: {first}",
         f"B: {second}",
         f"{len(found.common)} videos, {together.n_frames / RATE:.0f} s"
-        + (f"; only in one: {', '.join(found.alone)}" if found.alone else ""),
+        + (f"; only in one: {', '.join(map(readable, found.alone))}" if found.alone else ""),
         f"Adjusted Rand index {together.adjusted_rand:.2f}. F1 after matching key steps one to one: "
         f"{100 * together.macro_f1:.1f} (mean over matched key steps of A), "
         f"{100 * together.strict_f1:.1f} (of all time).",
         f"Cohen's kappa {together.kappa:.2f}, {RATE} frames a second, background included. F1 of segments "
         f"{100 * together.segments_f1:.1f}: those of one key step whose intersection is {100 * overlap:.0f} % of their "
         "union or more.",
-        *_lines(together, *({0: "background"} | one for one in called)),
+        *_lines(together, *({0: "background"} | one for one in called), by_name=coded(first) and coded(second)),
     ]
 
 
@@ -229,8 +232,8 @@ def parts(found: Agreement) -> list[StepComparison]:
     return pieces
 
 
-def _lines(found: Agreement, of_a: Mapping[int, str], of_b: Mapping[int, str]) -> list[str]:
-    """Say of every key step of A what it is in B, and what was split or merged."""
+def _lines(found: Agreement, of_a: Mapping[int, str], of_b: Mapping[int, str], by_name: bool) -> list[str]:
+    """Say of every key step of A what it is in B, what it is matched to if not by name, and what was split or merged."""
 
     def name(step: int, of: Mapping[int, str]) -> str:
         return of.get(step, f"key step {step}")
@@ -238,7 +241,9 @@ def _lines(found: Agreement, of_a: Mapping[int, str], of_b: Mapping[int, str]) -
     lines = []
     for part in parts(found):
         shares = ", ".join(f"{100 * share:.0f} % {name(step, of_b)}" for step, share in part.shares.items())
-        scores = [] if math.isnan(part.kappa) else [f"kappa {part.kappa:.2f}"]
+        to = found.matched.get(part.key_step)
+        scores = [f"matched to {'none' if to is None else name(to, of_b)}"] if part.key_step and not by_name else []
+        scores += [] if math.isnan(part.kappa) else [f"kappa {part.kappa:.2f}"]
         scores += [] if math.isnan(part.segments_f1) else [f"segments {100 * part.segments_f1:.1f}"]
         beside = f" ({', '.join(scores)})" if scores else ""
         lines.append(f"  {name(part.key_step, of_a)} of A, {part.seconds:.0f} s: in B {shares}{beside}")

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from rgwot.columns import readable
 from rgwot.paths import DEVIATIONS, PROCEDURE, Run, name_of
 from rgwot.procedure import Deviation, Procedure
 from rgwot.procedure.words import call, deviations_in_words, join_words, need_layers, repeats, sentence
@@ -83,9 +84,9 @@ def _videos(procedure: Procedure, found: Sequence[Deviation], names: Mapping[int
     videos = list(dict.fromkeys([*(video.video for video in procedure.videos), *of_video]))
     bits = {video: sum(one.surprise for one in of_video.get(video, ())) for video in videos}
     shown = videos if len(videos) <= MOST_VIDEOS else sorted(videos, key=lambda video: -bits[video])[:MOST_VIDEOS]
-    width = max(map(len, shown))
+    width = max(len(readable(video)) for video in shown)
     lines = [
-        f"  {video:<{width}}  {bits[video]:5.1f}  "
+        f"  {readable(video):<{width}}  {bits[video]:5.1f}  "
         + ("no key step" if video in empty else deviations_in_words(of_video.get(video, ()), names))
         + (" (most typical)" if video == procedure.typical_video and len(videos) > 1 else "")
         for video in shown

@@ -13,7 +13,7 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,16 @@ from typing import Any
 from rgwot import __version__
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import Stranger, below_results, check_replaceable, contents, remake, replacing, write_json
+from rgwot.runtime.files import (
+    Stranger,
+    below_results,
+    check_replaceable,
+    contents,
+    remake,
+    remove,
+    replacing,
+    write_json,
+)
 
 RECORD = ".provenance.json"
 
@@ -91,6 +100,65 @@ def own_folder(path: str | os.PathLike[str], verb: str) -> Iterator[Path]:
         yield folder
         about = {"verb": verb, "output": below_results(Path(path)) or os.fspath(path), **surroundings()}
         write_json({**about, "digests": digests(folder)}, folder / RECORD)
+
+
+class _NothingMade(Exception):
+    """Ends the writing of a file of which nothing came."""
+
+
+class Growing:
+    """A folder of a verb to which files are added one by one; what is there of an interrupted run is kept."""
+
+    def __init__(self, folder: Path, verb: str) -> None:
+        self.folder = folder
+        self._about = {"verb": verb, "output": os.fspath(folder), **surroundings()}
+        self._digests: dict[str, str] = {}
+        self._facts: dict[str, str] = {}
+        with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+            content = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+            self._digests, self._facts = dict(content["digests"]), dict(content.get("made_from", {}))
+        self._wanted: set[str] = set()
+
+    def add(self, name: str, made_from: str, make: Callable[[Path], object]) -> bool:
+        """Have a file made at a path, unless it is there and was made from the same; return whether it is there.
+
+        Nothing came of it where ``make`` returns a false value.
+        """
+        file = self.folder / name
+        self._wanted.add(name)
+        if self._facts.get(name) == made_from and file.is_file():
+            return True
+        file.unlink(missing_ok=True)
+        with contextlib.suppress(_NothingMade), replacing(file) as temporary:
+            if not make(temporary):
+                raise _NothingMade
+            # Before it is there, so that a run that is killed in between leaves no stranger.
+            self._facts[name], self._digests[name] = made_from, sha256(temporary)
+            self._write()
+        return file.is_file()
+
+    def finish(self) -> None:
+        """Remove what an earlier run left that is not wanted any more."""
+        for name in self._digests.keys() - self._wanted:
+            (self.folder / name).unlink(missing_ok=True)
+        for folder in sorted((path for path in self.folder.rglob("*") if path.is_dir()), reverse=True):
+            if not contents(folder):
+                remove(folder)
+        self._digests = {name: one for name, one in self._digests.items() if (self.folder / name).is_file()}
+        self._facts = {name: one for name, one in self._facts.items() if name in self._digests}
+        self._write()
+
+    def _write(self) -> None:
+        write_json({**self._about, "made_from": self._facts, "digests": self._digests}, self.folder / RECORD)
+
+
+@contextlib.contextmanager
+def growing_folder(path: str | os.PathLike[str], verb: str) -> Iterator[Growing]:
+    """Yield a folder whose files are kept as they are made; parameters and errors as of `own_folder`."""
+    check_own_folder(path, verb)
+    growing = Growing(Path(path), verb)
+    yield growing
+    growing.finish()
 
 
 def sha256(path: Path) -> str:

@@ -81,7 +81,14 @@ def test_a_result_and_coders(tmp_path: Path) -> None:
         assert lines[2] == "1 videos, 10 s; only in one: w"
         assert "kappa 0.85" in lines[4]  # of 0.9 and (4 * 4 + 2 * 3 + 4 * 3) / 100
         assert "F1 of segments 80.0" in lines[4]
-        assert "  key step 2 of A, 4 s: in B 100 % cut (kappa 1.00, segments 100.0)" in lines
+        assert "  key step 2 of A, 4 s: in B 100 % cut (matched to cut, kappa 1.00, segments 100.0)" in lines
+    # Annotations lie beside the videos.
+    beside = tmp_path / "videos"
+    beside.mkdir()
+    (beside / "v 1.csv").write_text("start_s,end_s,label\n0,4,cut\n6,9,stir\n")
+    for name in ("v 1.mp4", "w.MKV", "videos.csv"):
+        (beside / name).write_text("video,group\n")
+    assert compare_results(folder, beside)[2:] == compare_results(folder, coders[0])[2:]
     # A table of ours has the id of the video.
     ours = tmp_path / "ours.csv"
     ours.write_text(coders[0].read_text().replace("v 1", "v%201"))
@@ -111,6 +118,7 @@ def test_folders_of_results(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "segments.csv").write_text(f"video,scope,start_s,end_s,key_step\n{rows}")
     text = "\n".join(compare_results(tmp_path / "a", tmp_path / "b"))
+    assert text.count("(matched to key step 3, ") == text.count("(matched to none, ") == 1
     assert "1 videos, 2 s; only in one: w" in text
     assert "key step 1 of A, 1 s: in B 100 % key step 3" in text
     assert "Merged: key step 1 and key step 2 of A are key step 3 of B." in text

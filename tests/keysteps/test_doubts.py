@@ -59,6 +59,7 @@ def test_what_decides_nothing_about_time_is_not_near(agreement: dict[str, float]
     ("changed", "said"),
     [
         ({"kept": {"a": 6, "b": 2, "c": 1}}, "2 of 3 videos keep few of 6 key steps: b 2, c 1"),
+        ({"kept": {"a%20b": 2}}, "1 of 1 videos keep few of 6 key steps: a b 2"),
         ({"kept": dict.fromkeys("abcde", 2)}, "5 of 5 videos keep few of 6 key steps: a 2, b 2, c 2 and 2 more"),
         ({"samples": [11, 11, 13]}, "K = 6: a video has 11 samples (median), less than two for each key step"),
         ({"background": 0.62}, "62% of the samples are background"),

@@ -42,6 +42,16 @@ def test_the_procedure_is_drawn_in_layers_with_what_deviates():
     ]
 
 
+def test_videos_have_their_names_and_not_ids():
+    videos = [
+        Recording(name, one.events, 30.0) for name, one in zip(("tues%20day", "w"), recordings((1,), (1,)), strict=True)
+    ]
+    procedure = learn(videos)
+    *_, first, second = drawn(procedure, [])
+    assert first.startswith("  tues day    0.0  nothing")
+    assert second.startswith("  w           0.0  nothing")
+
+
 def test_a_folder_of_key_steps_is_read(tmp_path):
     videos = recordings((1, 2, 3), (1, 2, 3), (1, 3, 2))
     procedure = learn(videos)

@@ -23,7 +23,8 @@ from rgwot.paths import Tree
 from rgwot.records import read_manifest, read_segments
 from rgwot.reporting.names import as_named, names_in
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.provenance import own_folder
+from rgwot.runtime.files import contents
+from rgwot.runtime.provenance import growing_folder, own_folder
 from rgwot.stages.procedure import read_procedure
 
 log = logging.getLogger(__name__)
@@ -266,9 +267,12 @@ def export(name: str, content: Sequence[ExportedVideo] | DiGraph[Any], output: s
     write = getattr(import_module(f"rgwot.reporting.export.{FORMATS[name].module}"), f"export_{name}")
     if not FORMATS[name].graph:
         content = [video.within() for video in content]
-    with own_folder(output, "export") as folder:
+    # Clips take long, and each is kept as soon as it is there.
+    opened: Any = growing_folder if name == "clips" else own_folder
+    with opened(output, "export") as folder:
         write(content, folder)
-        made = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    place = Path(output)
+    made = sorted(path.relative_to(place).as_posix() for path in contents(place) if path.is_file())
     if FORMATS[name].links and (lost := [one.path for one in content if one.filmed and not one.path.is_file()]):
         log.warning(
             "%s: %d of %d videos are not where its files say, such as %s; give the folder of the dataset as root",

@@ -14,6 +14,7 @@ from typing import Any
 
 from networkx import DiGraph
 
+from rgwot.columns import readable
 from rgwot.datasets.annotation_formats import TIER
 from rgwot.reporting.export import ExportedVideo, key_steps_of
 from rgwot.runtime.errors import optional
@@ -31,7 +32,7 @@ def clock(ms: int) -> str:
 
 def export_csv(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write ``segments.csv`` with the columns ``video``, ``start_s``, ``end_s``, ``key_step`` and ``name``."""
-    rows = [(video.name, *segment) for video in videos for segment in video.segments]
+    rows = [(readable(video.name), *segment) for video in videos for segment in video.segments]
     write_rows(("video", "start_s", "end_s", "key_step", "name"), rows, folder / "segments.csv")
 
 
@@ -49,7 +50,7 @@ def export_webvtt(videos: Sequence[ExportedVideo], folder: Path) -> None:
 def export_eventlog(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write ``eventlog.csv``: a case is a video, an event a segment of a key step, with its begin and its end."""
     rows = [
-        (video.name, label, timestamp(video.milliseconds(start_s)), timestamp(video.milliseconds(end_s)), key_step)
+        (readable(video.name), label, *(timestamp(video.milliseconds(at)) for at in (start_s, end_s)), key_step)
         for video in videos
         for start_s, end_s, key_step, label in video.segments
     ]
