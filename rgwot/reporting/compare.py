@@ -198,7 +198,7 @@ def compare_results(
         f"Cohen's kappa {together.kappa:.2f}, {RATE} frames a second, background included. F1 of segments "
         f"{100 * together.segments_f1:.1f}: those of one key step whose intersection is {100 * overlap:.0f} % of their "
         "union or more.",
-        *_lines(together, *({0: "background"} | one for one in called), by_name=coded(first) and coded(second)),
+        *_lines(together, *({0: "background"} | one for one in called), coded(first) and coded(second)),
     ]
 
 
@@ -233,7 +233,7 @@ def parts(found: Agreement) -> list[StepComparison]:
 
 
 def _lines(found: Agreement, of_a: Mapping[int, str], of_b: Mapping[int, str], by_name: bool) -> list[str]:
-    """Say of every key step of A what it is in B, what it is matched to if not by name, and what was split or merged."""
+    """Say of every key step of A what it is in B, what it is matched to, and what was split or merged."""
 
     def name(step: int, of: Mapping[int, str]) -> str:
         return of.get(step, f"key step {step}")
