@@ -186,7 +186,7 @@ def compare_results(
         of_one, of_other = (coded_answer(table, numbers, seconds) for table in (one, other))
         found = shared(compare(of_one, of_other, overlap, same=True), f"{first}, {second}: ")
         called = [{n: name for name, n in numbers.items()}] * 2
-    together = found.agreement
+    together, (of_a, of_b) = found.agreement, ({0: "background"} | one for one in called)
     return [
         f"A: {first}",
         f"B: {second}",
@@ -198,7 +198,7 @@ def compare_results(
         f"Cohen's kappa {together.kappa:.2f}, {RATE} frames a second, background included. F1 of segments "
         f"{100 * together.segments_f1:.1f}: those of one key step whose intersection is {100 * overlap:.0f} % of their "
         "union or more.",
-        *_lines(together, *({0: "background"} | one for one in called), coded(first) and coded(second)),
+        *_lines(together, of_a, of_b, by_name=coded(first) and coded(second)),
     ]
 
 
