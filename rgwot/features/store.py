@@ -5,8 +5,8 @@ backbone, or ``features`` of anything else, ``(T, C, h, w)`` for maps and ``(T, 
 ``backbone`` say what they are. ``time_s`` is ``(T,)`` float64, the sampled times.
 64 frames are one chunk and one file, with a checksum (CRC-32C) that Zarr compares:
 a changed or missing chunk is an error. Frames are stored as they are, by LZ4 of shuffled bits, a sixth smaller, or by
-Zstandard at level 1, a quarter smaller and the slowest (``features.codec``; docs/results.md). All hold the same
-values and may stand side by side.
+Zstandard at level 1, a quarter smaller and the slowest (``features.codec``). All hold the same values and may stand
+side by side.
 
 Open stores in the process that reads them: Zarr's event loop does not survive ``fork``.
 """
