@@ -78,4 +78,4 @@ onsuccess:
 
 
 # Snakemake calls nothing where there is nothing to do.
-logger.addFilter(name_pages)
+logger.addFilter(in_our_words)

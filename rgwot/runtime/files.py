@@ -95,6 +95,12 @@ def replacing(path: str | os.PathLike[str], stranger: Stranger = _no_store) -> I
         with report_full_disk(target):
             yield temporary
             move(temporary, target, stranger)
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.EACCES) or not str(error.filename).startswith(str(temporary)):
+            raise
+        raise RgwotError(
+            f"{target}: cannot be written ({error.strerror}); name a place that you may write to"
+        ) from None
     finally:
         remove(temporary)
 
@@ -127,6 +133,14 @@ def move(source: Path, target: Path, stranger: Stranger = _no_store) -> None:
         else:
             _to_disk(target.parent)
             return
+
+
+def check_writable(folder: Path) -> None:
+    """Raise RgwotError for a folder in which a run cannot keep its own files."""
+    own = folder / ".snakemake"
+    place = next((path for path in (own / "locks", own) if path.is_dir()), folder)
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise RgwotError(f"{place}: cannot be written to, expected a folder of your own; copy the study to one")
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import move, other_than, replacing, write_text
+from rgwot.runtime.files import check_writable, move, other_than, replacing, write_text
 
 KILLED = """
 import os, signal, sys
@@ -113,3 +114,27 @@ def test_files_are_written_without_what_only_posix_has(tmp_path: Path) -> None:
     )
     subprocess.run([sys.executable, "-c", script, str(tmp_path / "a.csv")], check=True)
     assert (tmp_path / "a.csv").read_text() == "whole"
+
+
+def test_what_cannot_be_written_is_told_with_its_name_and_not_the_temporary_one(tmp_path: Path) -> None:
+    for number in (errno.EROFS, errno.EACCES):
+        with (
+            pytest.raises(RgwotError, match=rf"^{tmp_path}/a\.csv: cannot be written"),
+            replacing(tmp_path / "a.csv") as own,
+        ):
+            raise OSError(number, os.strerror(number), str(own))
+        # What is read meanwhile is another matter.
+        with pytest.raises(OSError, match="other"), replacing(tmp_path / "a.csv"):
+            raise OSError(number, os.strerror(number), str(tmp_path / "other"))
+
+
+def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_writable(tmp_path)
+    locked = set()
+    monkeypatch.setattr(os, "access", lambda path, mode: path not in locked)
+    for place in (tmp_path, tmp_path / ".snakemake", tmp_path / ".snakemake/locks"):
+        place.mkdir(exist_ok=True)
+        check_writable(tmp_path)
+        locked.add(place)
+        with pytest.raises(RgwotError, match=f"^{place}: cannot be written to"):
+            check_writable(tmp_path)

@@ -88,3 +88,19 @@ def test_what_needs_annotations_of_a_task_nobody_annotated(
     mine = configured("datasets: {mine: {layout: folder, root: videos}}")
     told = planned.snakemake(f"results/{target}", more=[mine]).mistake
     assert f"mine/tea: {words}" in told
+
+
+def test_a_locked_folder_is_told_in_one_line(planned: Checkout) -> None:
+    locks = planned.path / ".snakemake/locks"
+    locks.mkdir(parents=True, exist_ok=True)
+    lock = locks / "0.output.lock"
+    lock.write_text(f"{MECCANO.format('none').replace('graphcut', 'uniform')}\n")
+    try:
+        told = planned.snakemake(MECCANO.format("none").replace("graphcut", "uniform"))
+    finally:
+        lock.unlink()
+    assert told.mistake == (
+        f"rgwot: {planned.path}: another run is at work on these results, or one was killed; wait for it, or where "
+        "none is, rgwot run --unlock"
+    )
+    assert "LockException" not in told.text

@@ -7,6 +7,7 @@ from rgwot.config.experiments import family_of
 from rgwot.config.methods import EMBEDDING_KINDS, method_pattern
 from rgwot.reporting import targets
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import check_writable
 from rgwot.runtime.provenance import note_revision, stamp
 from rgwot.study import datasets, jobs, pages
 from rgwot.study.study import CONFIGURATIONS, Study, configuration_of_the_run
@@ -32,6 +33,8 @@ def one_line_errors(function):
 began_with = one_line_errors(configuration_of_the_run)(config, not workflow.is_main_process)
 config.clear()
 config.update(began_with)
+# Before Snakemake fails at it.
+one_line_errors(check_writable)(Path.cwd())
 STUDY = one_line_errors(Study.of)(config)
 
 
@@ -52,6 +55,7 @@ CATEGORIES = {
     "segments": "Key steps over time", "page": "Pages", "index": "Pages", "table": "Tables", "figure": "Figures",
     "groups": "Groups",
 }  # fmt: skip
+LOCKED = "another run is at work on these results, or one was killed; wait for it, or where none is, rgwot run --unlock"
 # Models and pages of this run, noted when Snakemake asks for the input of their rules: method and dataset of a model.
 MODELS, PAGES = {}, {}
 # Datasets that bring their features; where there is none, a pattern of no name at all.
@@ -231,10 +235,12 @@ def pages_made():
     return "\n".join(f"The page: {page}" for page in PAGES)
 
 
-def name_pages(record):
-    """A filter of Snakemake's messages that names pages where nothing has to be done for them."""
+def in_our_words(record):
+    """A filter of Snakemake's messages: where nothing has to be done pages are named, and a lock is told in one line."""
     if PAGES and str(record.msg).startswith("Nothing to be done"):
         record.msg = f"{record.msg}\n{pages_made()}"
+    if str(record.msg).startswith("LockException"):
+        record.msg = f"rgwot: {Path.cwd()}: {LOCKED}"
     return True
 
 
