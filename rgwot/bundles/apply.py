@@ -114,11 +114,11 @@ def check_kind(bundle: Bundle, store: FeatureStore) -> None:
     # Of features that could not be imported nothing is known.
     if not len(store) and store.imported:
         return
-    for key, found in common_attributes(store).items():
+    for key, value in common_attributes(store).items():
         # The name of a checkpoint's file may be another; its digest may not.
-        if key != "weights" and found != kind.attributes.get(key, found):
+        if key != "weights" and value != kind.attributes.get(key, value):
             raise RgwotError(
-                f"{store.path}: features with {key} {found!r}, expected {kind.attributes[key]!r} as in {bundle.path}; "
+                f"{store.path}: features with {key} {value!r}, expected {kind.attributes[key]!r} as in {bundle.path}; "
                 "give the video itself, or features made in the same way"
             )
     check_columns(store.path, store.columns, bundle.path, str(kind.attributes.get("columns", "")))
@@ -140,14 +140,14 @@ def _extractor(bundle: Bundle, how: How) -> Make:
             f"{bundle.path}: made with the checkpoint {weights} of {name}, which is not in it; give --weights PATH"
         )
     same = ("size", "fps", "precision", "fused")
-    told: dict[str, Any] = {key: value for key, value in attributes.items() if key in same}
-    told |= {"backbone": name, "weights": how.weights or weights, "seed": attributes.get("seed") or 0}
-    settings = validated(FeatureSettings, told, f"{bundle.path}: features")
+    facts: dict[str, Any] = {key: value for key, value in attributes.items() if key in same}
+    facts |= {"backbone": name, "weights": how.weights or weights, "seed": attributes.get("seed") or 0}
+    settings = validated(FeatureSettings, facts, f"{bundle.path}: features")
     backbone = load_backbone(settings.weights, settings.seed, settings.precision, settings.backbone)
-    found = weights_digest(backbone)
-    if found != wanted:
+    digest = weights_digest(backbone)
+    if digest != wanted:
         raise RgwotError(
-            f"weights {settings.weights}: not those of {bundle.path} (SHA-256 {found[:12]}, expected "
+            f"weights {settings.weights}: not those of {bundle.path} (SHA-256 {digest[:12]}, expected "
             f"{str(wanted)[:12]}); give the checkpoint of {name} that it was made with as --weights PATH"
         )
 
@@ -160,25 +160,28 @@ def import_form(bundle: Bundle) -> ImportSettings:
 
     Raises RgwotError where they were not made elsewhere.
     """
-    kept = bundle.about.features.attributes
-    if kept.get("decoder") != IMPORTER:
+    kept_attributes = bundle.about.features.attributes
+    if kept_attributes.get("decoder") != IMPORTER:
         raise RgwotError(
-            f"{bundle.path}: made from features of {kept.get('backbone')}, not from arrays; expected feature stores "
+            f"{bundle.path}: made from features of {kept_attributes.get('backbone')}, not from arrays; expected feature stores "
             f"({STORE}) of such features"
         )
     # Bundles of earlier versions have the rate of the features that were taken, and not which these were.
-    when: dict[str, Any] = {"every": kept.get("source_every") or 1, "keypoints": kept.get("source_keypoints")}
-    if kept.get("source_window"):
-        when |= {"window": kept["source_window"], "native_fps": kept["source_native_fps"]}
-    elif kept.get("source_times"):
+    when: dict[str, Any] = {
+        "every": kept_attributes.get("source_every") or 1,
+        "keypoints": kept_attributes.get("source_keypoints"),
+    }
+    if kept_attributes.get("source_window"):
+        when |= {"window": kept_attributes["source_window"], "native_fps": kept_attributes["source_native_fps"]}
+    elif kept_attributes.get("source_times"):
         # Without a stated rate, the times imply one.
-        when |= {"times": kept["source_times"], "fps": kept.get("source_fps")}
+        when |= {"times": kept_attributes["source_times"], "fps": kept_attributes.get("source_fps")}
     else:
-        rate = kept.get("source_fps") or kept.get("fps_exact") or str(kept["fps"])
-        when |= {"start_s": kept.get("start_s", 0.0), "fps": rate}
-    source = {name: kept[name] for name in ("backbone", "layer", "weights")}
+        rate = kept_attributes.get("source_fps") or kept_attributes.get("fps_exact") or str(kept_attributes["fps"])
+        when |= {"start_s": kept_attributes.get("start_s", 0.0), "fps": rate}
+    source = {name: kept_attributes[name] for name in ("backbone", "layer", "weights")}
     channels = bundle.about.features.frame[0]
-    form = {"axes": kept["source_axes"], "channels": channels, **when, **source}
+    form = {"axes": kept_attributes["source_axes"], "channels": channels, **when, **source}
     return validated(ImportSettings, form, f"{bundle.path}: features")
 
 
@@ -186,11 +189,11 @@ def _importer(bundle: Bundle) -> Make:
     """Return what imports a file of features of the form that those of the bundle had."""
     from rgwot.features.importing import import_features
 
-    settings, kept = import_form(bundle), bundle.about.features.attributes
+    settings, kept_attributes = import_form(bundle), bundle.about.features.attributes
 
     def make(source: Path, path: Path) -> None:
         several = source.suffix.lower() not in (".npy", ".csv")
-        form = settings.model_copy(update={"key": kept.get("source_key") or None}) if several else settings
+        form = settings.model_copy(update={"key": kept_attributes.get("source_key") or None}) if several else settings
         import_features(source, path, form)
 
     return make
@@ -253,10 +256,10 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
         videos = read_embeddings(embeddings).videos
         steps, known = label_each(bundle, result, stores, videos)
         empty = [store.video for store in inputs.values() if not len(store)]
-        found = _write(bundle, procedure, tree, videos, steps, known, empty)
+        written = _write(bundle, procedure, tree, videos, steps, known, empty)
         _write_pictures(tree, about.run, result.settings)
     _write_page(output, bundle)
-    return found
+    return written
 
 
 @dataclass(frozen=True)
@@ -362,7 +365,7 @@ def _write(
     about = bundle.about
     segments = {name: label_segments(video.time_s, steps[name], video.duration_s) for name, video in videos.items()}
     orders = {name: order_of(steps[name], video.time_s / video.duration_s) for name, video in videos.items()}
-    background = any((own == 0).any() for own in steps.values())
+    background = any((labels_here == 0).any() for labels_here in steps.values())
     diagnostics = {
         "method": about.method,
         "decoder": about.decoder,
@@ -390,11 +393,11 @@ def _write(
         Applied(
             name,
             named_order(format_order(orders[name]), about.names),
-            len(own),
+            len(labels_here),
             name in known,
-            deviations_in_words([one for one in deviations if one.video == name], about.names),
+            deviations_in_words([deviation for deviation in deviations if deviation.video == name], about.names),
         )
-        for name, own in segments.items()
+        for name, labels_here in segments.items()
     ]
 
 
@@ -403,9 +406,9 @@ def _soundness(videos: Mapping[str, EmbeddedVideo], steps: Mapping[str, NDArray[
     x = np.concatenate([video.embedding for video in videos.values()])
     labels = np.concatenate(list(steps.values())) - 1
     facts = Labelling(x, labels, Decoded(labels), collapse.diagnose(x, labels, K, None)).facts()
-    kept = {name: len(np.unique(own[own > 0])) for name, own in steps.items()}
+    distinct = {name: len(np.unique(labels_here[labels_here > 0])) for name, labels_here in steps.items()}
     verdict = {key: facts[key] for key in ("degenerate", "degenerate_cause")}
-    return {**verdict, "warnings": doubts(K, kept, facts["background_share"]), "task": facts}
+    return {**verdict, "warnings": doubts(K, distinct, facts["background_share"]), "task": facts}
 
 
 def _write_pictures(tree: Tree, run: Run, settings: Settings) -> None:

@@ -218,19 +218,19 @@ def parse_bundle(content: bytes, path: Path) -> Bundle:
 def _check_size(where: object, archive: zipfile.ZipFile, size: int) -> None:
     """Raise RgwotError, before anything is unpacked, for an archive whose content takes more than its own bytes."""
     members = archive.infolist()
-    if packed := [one.filename for one in members if one.compress_type != zipfile.ZIP_STORED]:
+    if packed := [member.filename for member in members if member.compress_type != zipfile.ZIP_STORED]:
         raise RgwotError(f"{where}: {packed[0]} in it is packed, expected as it is; have it made again")
-    if (unpacked := sum(one.file_size for one in members)) > size:
+    if (unpacked := sum(member.file_size for member in members)) > size:
         raise RgwotError(f"{where}: {unpacked} bytes in a file of {size}, expected fewer; ask whoever made it")
 
 
 def _check_version(path: Path, archive: zipfile.ZipFile) -> None:
-    found = json.loads(archive.read(MANIFEST_FILE))
-    found = found if isinstance(found, dict) else {}
-    if (version := found.get("format_version")) != FORMAT:
+    content = json.loads(archive.read(MANIFEST_FILE))
+    content = content if isinstance(content, dict) else {}
+    if (version := content.get("format_version")) != FORMAT:
         raise RgwotError(
-            f"{path}: a bundle of format {version!r}, written by rgwot {found.get('rgwot_version')!r}; expected format "
-            f"{FORMAT}, which rgwot {__version__} reads; have it made again, or take the other rgwot"
+            f"{path}: a bundle of format {version!r}, written by rgwot {content.get('rgwot_version')!r}; expected "
+            f"format {FORMAT}, which rgwot {__version__} reads; have it made again, or take the other rgwot"
         )
 
 

@@ -86,16 +86,16 @@ def make_bundle(
         embedding = embed_by_model(load_model(model_path), seen[0].fps, torch.device("cpu"), 1)
     _check_embedding(embedding, embedded, seen, embeddings_zarr)
     # The result has the share of time already; choosing it again would take longer than all else.
-    made = read_diagnostics(segments_csv.with_name(name_of(DIAGNOSTICS)))
-    decode = settings.decode.model_copy(update={"time": made["time"], "K": made["K"]})
+    diagnostics = read_diagnostics(segments_csv.with_name(name_of(DIAGNOSTICS)))
+    decode = settings.decode.model_copy(update={"time": diagnostics["time"], "K": diagnostics["K"]})
     chosen = settings.model_copy(update={"decode": decode})
     given = None
     if annotations_csv is not None:
         given = given_of(embedded, read_annotations(annotations_csv, background=True), chosen, run.seed)
-    found = decode_task(embedded, split_id(run.decoder)[0], chosen, run.seed, alone=False, given=given)
+    key_steps = decode_task(embedded, split_id(run.decoder)[0], chosen, run.seed, alone=False, given=given)
     stored = dict(list(segments[segments["scope"] == "task"].groupby("video")))
-    for video, own in found.segments["task"].items():
-        if video not in stored or not np.array_equal(own, stored[video][list(own.columns)]):
+    for video, segments_here in key_steps.segments["task"].items():
+        if video not in stored or not np.array_equal(segments_here, stored[video][list(segments_here.columns)]):
             raise RgwotError(
                 f"{segments_csv}: video {video!r}: other segments than these embeddings give by these settings and "
                 f"this rgwot; {remake(segments_csv)}"
@@ -110,8 +110,8 @@ def make_bundle(
         embedded=embedded,
         embedding=embedding,
         model=model_path.read_bytes() if model_path else None,
-        found=found,
-        names=label_names(made) | names_of(read_names(names_yaml), str(run), segments),
+        found=key_steps,
+        names=label_names(diagnostics) | names_of(read_names(names_yaml), str(run), segments),
     )
     with replacing(output) as temporary:
         temporary.write_bytes(bundle_bytes(about, parts))
@@ -164,8 +164,10 @@ def bundle_of(
     K, time, surplus = (found.diagnostics[key] for key in ("K", "time", "surplus"))
     learned, labels = found.learned(), {}
     for video, shown in embedded.part(held_out=False).items():
-        own = found.segments["task"][video]
-        labels[video] = predicted_labels(own["start_s"], own["end_s"], own["key_step"], shown.time_s)
+        labels_here = found.segments["task"][video]
+        labels[video] = predicted_labels(
+            labels_here["start_s"], labels_here["end_s"], labels_here["key_step"], shown.time_s
+        )
     with threadpool_limits(limits=1):
         entry = clustering(name, settings)
         restore = entry.bound(settings, entry.restore)
@@ -178,7 +180,7 @@ def bundle_of(
     parts[PROCEDURE_FILE] = (json.dumps(found.procedure.to_json(), indent=1, allow_nan=False) + "\n").encode()
     digests = {store.video: store.attributes.get("source_sha256") for store in stores}
     parts[ANSWERS] = packed(
-        {str(digests[video]): own.astype(np.int16) for video, own in labels.items() if digests[video]}
+        {str(digests[video]): labels_here.astype(np.int16) for video, labels_here in labels.items() if digests[video]}
     )
     first = stores[0]
     about = {
@@ -207,13 +209,13 @@ def bundle_of(
 
 def _form(store: FeatureStore) -> dict[str, Any]:
     """Return what says how features like those of a store are made, beside what all of a task share."""
-    told = {key: store.attributes[key] for key in HOW if key in store.attributes}
+    facts = {key: store.attributes[key] for key in HOW if key in store.attributes}
     if store.imported:
         settings = store.attributes.get("settings", {})
-        told |= {f"source_{key}": settings[key] for key in FORM if settings.get(key) is not None}
+        facts |= {f"source_{key}": settings[key] for key in FORM if settings.get(key) is not None}
         # A table of rates, in place of which this stands, says nothing of other videos.
-        told["source_native_fps"] = str(store.native_fps)
-    return told
+        facts["source_native_fps"] = str(store.native_fps)
+    return facts
 
 
 def _check_embedding(
@@ -222,8 +224,8 @@ def _check_embedding(
     """Embed the shortest video again; RgwotError where the result has something else."""
     store = min(seen, key=len)
     video = store.video
-    found, stored = embedding(store).embedding, embedded.videos[video].embedding
-    if found.shape != stored.shape or not np.allclose(found, stored, atol=EMBEDDING_TOLERANCE):
+    fresh, stored = embedding(store).embedding, embedded.videos[video].embedding
+    if fresh.shape != stored.shape or not np.allclose(fresh, stored, atol=EMBEDDING_TOLERANCE):
         raise RgwotError(
             f"{embeddings_zarr}: video {video!r}: not what comes of its features by these settings and this rgwot; "
             f"{remake(embeddings_zarr)}"

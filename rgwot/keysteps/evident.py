@@ -31,17 +31,17 @@ def looks(x: Array, labels: NDArray[np.int64], lengths: Sequence[int], K: int) -
     steps that none of those has.
     """
     fold = np.repeat(np.arange(len(lengths)) % FOLDS, lengths)
-    found = np.full((len(x), K), np.nan)
+    log_p = np.full((len(x), K), np.nan)
     every = -(-len(x) // MOST_CONSIDERED)
     for part in np.unique(fold):
         rest = np.flatnonzero((fold != part) & (labels >= 0))[::every]
         if not len(rest):
             continue
-        said = Classifier.fit(x[rest], labels[rest], K).probabilities(x[fold == part])
-        said = np.log(np.maximum(said, LEAST_PROBABILITY))
-        said[:, np.bincount(labels[rest], minlength=K) == 0] = np.nan
-        found[fold == part] = said
-    return found
+        fold_p = Classifier.fit(x[rest], labels[rest], K).probabilities(x[fold == part])
+        fold_p = np.log(np.maximum(fold_p, LEAST_PROBABILITY))
+        fold_p[:, np.bincount(labels[rest], minlength=K) == 0] = np.nan
+        log_p[fold == part] = fold_p
+    return log_p
 
 
 LASTING = 0.7
@@ -52,9 +52,11 @@ def usual_samples(labels: Iterable[NDArray[np.int64]]) -> dict[int, float]:
     """Return in how many samples each key step usually comes (`rgwot.procedure.differences.usual_lengths`)."""
     recordings = [
         Recording(
-            str(at), tuple(Event(int(own[start]) + 1, start, end) for start, end in _runs(own) if own[start] >= 0), 0
+            str(at),
+            tuple(Event(int(steps[start]) + 1, start, end) for start, end in _runs(steps) if steps[start] >= 0),
+            0,
         )
-        for at, own in enumerate(labels)
+        for at, steps in enumerate(labels)
     ]
     return {step - 1: length for step, length in usual_lengths(recordings).items()}
 
@@ -67,7 +69,7 @@ def evident(labels: NDArray[np.int64], looks: Array, usual: Mapping[int, float])
     A key step that nothing would be left of keeps what lasts `LASTING` of its ``usual`` samples: in one video it may
     look as it does in no other.
     """
-    found = labels.copy()
+    cleaned = labels.copy()
     for start, end in _runs(labels):
         own = int(labels[start])
         if own < 0 or np.isnan(looks[start, own]):
@@ -79,12 +81,12 @@ def evident(labels: NDArray[np.int64], looks: Array, usual: Mapping[int, float])
         total = np.concatenate([[0.0], left.cumsum()]) + np.concatenate([right[::-1].cumsum()[::-1], [0.0]])
         part = int(total.argmax())
         if total[part] - looks[start:end, own].sum() > MARGIN * (end - start):
-            found[start : start + part], found[start + part : end] = before, after
+            cleaned[start : start + part], cleaned[start + part : end] = before, after
     for start, end in _runs(labels):
         own = int(labels[start])
-        if own >= 0 and own not in found and end - start >= LASTING * usual.get(own, 0.0):
-            found[start:end] = own
-    return found
+        if own >= 0 and own not in cleaned and end - start >= LASTING * usual.get(own, 0.0):
+            cleaned[start:end] = own
+    return cleaned
 
 
 def _runs(labels: NDArray[np.int64]) -> list[tuple[int, int]]:
@@ -95,5 +97,5 @@ def _runs(labels: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 def _explained(looks: Array, step: int) -> Array:
     """Return the log probabilities (n,) of a key step for n samples; very low for background or an unknown key step."""
-    own = looks[:, step] if step >= 0 else np.full(len(looks), np.nan)
-    return np.where(np.isnan(own), 100 * np.log(LEAST_PROBABILITY), own)
+    looks_here = looks[:, step] if step >= 0 else np.full(len(looks), np.nan)
+    return np.where(np.isnan(looks_here), 100 * np.log(LEAST_PROBABILITY), looks_here)

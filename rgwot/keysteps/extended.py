@@ -138,11 +138,11 @@ def _measured(
     # Not at the top: most decodings have nothing to choose, and need not wait for it.
     from rgwot.keysteps.meanfield import segment
 
-    timed, found = with_time(x, lengths, share), []
+    timed, values = with_time(x, lengths, share), []
     for start in range(STARTS):
         labels = segment(timed, lengths, K, settings, np.random.default_rng([seed, 2, start])).labels
-        found.append((explained_share(x, labels, lengths), concordance(labels, lengths)))
-    return Measured(*np.mean(found, axis=0).tolist())
+        values.append((explained_share(x, labels, lengths), concordance(labels, lengths)))
+    return Measured(*np.mean(values, axis=0).tolist())
 
 
 def largest_share(found: Mapping[float, float], same_order: float) -> float:
@@ -163,8 +163,8 @@ def largest_share(found: Mapping[float, float], same_order: float) -> float:
     if found[0.0] <= 0:
         return 0.0
     hint, *more = sorted(share for share in found if share)
-    kept = [share for share in more if found[share] >= KEEPS * found[0.0]]
-    return max([hint, *kept]) if same_order >= SAME_ORDER else hint
+    keeping = [share for share in more if found[share] >= KEEPS * found[0.0]]
+    return max([hint, *keeping]) if same_order >= SAME_ORDER else hint
 
 
 def explained_share(x: NDArray[Any], labels: NDArray[np.int64], lengths: Sequence[int]) -> float:
@@ -226,11 +226,11 @@ def likeness(labels: NDArray[np.int64], lengths: Sequence[int], K: int) -> NDArr
     V = len(lengths)
     video = np.repeat(np.arange(V), lengths)
     times = middle_times(lengths)
-    kept = labels != NO_CLUSTER
-    cells = video[kept] * K + labels[kept]
+    clustered = labels != NO_CLUSTER
+    cells = video[clustered] * K + labels[clustered]
     counts, first, second = (
         np.bincount(cells, weights=weights, minlength=V * K).reshape(V, K)
-        for weights in (np.ones(len(cells)), times[kept], np.square(times[kept]))
+        for weights in (np.ones(len(cells)), times[clustered], np.square(times[clustered]))
     )
     present = counts > 0
     videos = present.sum(axis=0)
@@ -259,10 +259,10 @@ def key_step_clusters(labels: NDArray[np.int64], lengths: Sequence[int], K: int,
 
 def keep_clusters(labels: NDArray[np.int64], clusters: NDArray[np.int64]) -> NDArray[np.int64]:
     """Number the samples of these clusters from 0, in the order given, and call all others background."""
-    found = np.full(len(labels), NO_CLUSTER, dtype=np.int64)
+    kept_labels = np.full(len(labels), NO_CLUSTER, dtype=np.int64)
     for number, cluster in enumerate(clusters):
-        found[labels == cluster] = number
-    return found
+        kept_labels[labels == cluster] = number
+    return kept_labels
 
 
 KEPT = "key_step_clusters"
@@ -282,11 +282,11 @@ def extended(decoder: Decode, time: float, surplus: int) -> Decode:
         return decoder
 
     def decode(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
-        made = decoder(_timed(frames, time), K + surplus, generator)
-        clusters = key_step_clusters(made.labels, frames.lengths, K + surplus, K) if surplus else None
-        predict, learned = made.predict, made.learned
+        decoded = decoder(_timed(frames, time), K + surplus, generator)
+        clusters = key_step_clusters(decoded.labels, frames.lengths, K + surplus, K) if surplus else None
+        predict, learned = decoded.predict, decoded.learned
         return replace(
-            _kept(made, clusters),
+            _kept(decoded, clusters),
             predict=None if predict is None else _extended_rule(predict, time, clusters),
             learned=learned if learned is None or clusters is None else lambda: {**learned(), KEPT: clusters},
         )
@@ -299,14 +299,14 @@ def restored(restore: Restore, learned: Learned, K: int, time: float, surplus: i
 
     ``restore`` is that of the decoder, with its settings.
     """
-    own = {name: value for name, value in learned.items() if name not in (KEPT, NUMBERS)}
-    predict = _extended_rule(restore(own, K + surplus), time, learned[KEPT] if surplus else None)
+    arrays = {name: value for name, value in learned.items() if name not in (KEPT, NUMBERS)}
+    predict = _extended_rule(restore(arrays, K + surplus), time, learned[KEPT] if surplus else None)
     if NUMBERS not in learned:
         return predict
 
     def numbered(others: Frames) -> Decoded:
-        found = predict(others)
-        return replace(found, labels=renumbered(found.labels, learned[NUMBERS]))
+        decoded = predict(others)
+        return replace(decoded, labels=renumbered(decoded.labels, learned[NUMBERS]))
 
     return numbered
 

@@ -185,8 +185,8 @@ def fuzzy_cmeans(
         u = generator.random((len(offsets), K)).astype(offsets.dtype)
         return np.asarray(u / u.sum(axis=1, keepdims=True))
 
-    found = (alternate(offsets, mean, first(), m, max_iterations, tolerance) for _ in range(restarts))
-    return min(found, key=lambda partition: partition.objective)
+    fits = (alternate(offsets, mean, first(), m, max_iterations, tolerance) for _ in range(restarts))
+    return min(fits, key=lambda partition: partition.objective)
 
 
 def rounding(offsets: NDArray[Any]) -> float:
@@ -276,8 +276,8 @@ def _far_apart(x: NDArray[Any], K: int, generator: np.random.Generator) -> NDArr
 
 
 def _distinct(centres: NDArray[Any], radius: float) -> int:
-    kept: list[NDArray[Any]] = []
+    distinct: list[NDArray[Any]] = []
     for centre in centres:
-        if all(np.linalg.norm(centre - other) > radius for other in kept):
-            kept.append(centre)
-    return len(kept)
+        if all(np.linalg.norm(centre - other) > radius for other in distinct):
+            distinct.append(centre)
+    return len(distinct)

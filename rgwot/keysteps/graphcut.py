@@ -174,9 +174,9 @@ def decode_graphcut(
         return {"centres": clusters.centres, "mean": mean, "floor": np.asarray(floor), "m": np.asarray(m)}
 
     labels, facts = _cut(frames, clusters.memberships, cut)
-    kept = ("objective", "iterations", "converged", "collapsed", "distinct_centres")
-    found = {"m": m, "fuzzy_c_means": {name: getattr(clusters, name) for name in kept}, "graph_cut": facts}
-    return Decoded(labels, clusters.memberships, found).inductive(restore_graphcut, learned, K, fuzzy, cut)
+    shown = ("objective", "iterations", "converged", "collapsed", "distinct_centres")
+    facts_here = {"m": m, "fuzzy_c_means": {name: getattr(clusters, name) for name in shown}, "graph_cut": facts}
+    return Decoded(labels, clusters.memberships, facts_here).inductive(restore_graphcut, learned, K, fuzzy, cut)
 
 
 def restore_graphcut(learned: Learned, K: int, fuzzy: FuzzySettings, cut: GraphcutSettings) -> Predict:
@@ -203,7 +203,7 @@ def _cut(
     exact = minimise_chain(unary, weights, cut.metric)
     solver = cut.solver if has_library() else "exact"
     labels = exact if solver == "exact" else expand_labels(unary, weights, cut.metric)
-    minimum, reached = (energy(found, unary, weights, distance) for found in (exact, labels))
+    minimum, reached = (energy(labels_here, unary, weights, distance) for labels_here in (exact, labels))
     return labels, {
         "solver": solver,
         **({"instead_of": cut.solver} if solver != cut.solver else {}),

@@ -74,9 +74,9 @@ def decode_kmeans(frames: Frames, K: int, generator: np.random.Generator) -> Dec
     """Label every sample by its nearest of K means: the decoder ``kmeans``, which has no settings but K."""
     clusters = kmeans(frames.x, K, generator)
     facts = {"k_means": {"inertia": clusters.inertia, "iterations": clusters.iterations}}
-    made = Decoded(clusters.labels, facts=facts)
+    decoded = Decoded(clusters.labels, facts=facts)
     learned = {"centres": clusters.centres, "mean": frames.x.mean(axis=0)}
-    return made.inductive(restore_kmeans, lambda: learned, K)
+    return decoded.inductive(restore_kmeans, lambda: learned, K)
 
 
 def restore_kmeans(learned: Learned, K: int) -> Predict:

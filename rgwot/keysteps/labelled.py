@@ -122,7 +122,7 @@ def carry_over(x: Array, lengths: Sequence[int], shown: Array, said: NDArray[np.
     least = costs.min(axis=1, keepdims=True)
     weights = np.exp(-(costs - least) / np.maximum(SPREAD * least, 1e-12))
     known = np.bincount(said[said != UNKNOWN], minlength=C) > 0
-    found = np.zeros((V, ALIGNED, C))
+    votes = np.zeros((V, ALIGNED, C))
     for pair, path in enumerate(paths):
         video, other = divmod(pair, n)
         i, j = path[path[:, 0] >= 0].T
@@ -130,12 +130,15 @@ def carry_over(x: Array, lengths: Sequence[int], shown: Array, said: NDArray[np.
         counts = np.zeros((ALIGNED, C))
         np.add.at(counts, (i[labels != UNKNOWN], labels[labels != UNKNOWN]), 1)
         total = counts.sum(axis=1, keepdims=True)
-        found[video] += weights[video, other] * np.where(total > 0, counts / np.maximum(total, 1), 1 / C)
-    found /= found.sum(axis=2, keepdims=True)
+        votes[video] += weights[video, other] * np.where(total > 0, counts / np.maximum(total, 1), 1 / C)
+    votes /= votes.sum(axis=2, keepdims=True)
     # A few labels may lie between the samples that are aligned.
-    found = (1 - DOUBT) * found + DOUBT * (known / known.sum() if known.any() else 1 / C)
+    votes = (1 - DOUBT) * votes + DOUBT * (known / known.sum() if known.any() else 1 / C)
     return np.concatenate(
-        [own[np.rint(np.linspace(0, ALIGNED - 1, T)).astype(np.int64)] for own, T in zip(found, lengths, strict=True)]
+        [
+            votes_here[np.rint(np.linspace(0, ALIGNED - 1, T)).astype(np.int64)]
+            for votes_here, T in zip(votes, lengths, strict=True)
+        ]
     )
 
 
@@ -204,18 +207,20 @@ class _Task:
         if annotated.sum() < 2 or not ends.any():
             return labels
         classes, likeness = self.likeness(labels)
-        own = likeness[known, np.searchsorted(classes, labels[known])]
-        strange = ends & (likeness.max(axis=1) < np.quantile(own, STRANGE))
+        log_p = likeness[known, np.searchsorted(classes, labels[known])]
+        strange = ends & (likeness.max(axis=1) < np.quantile(log_p, STRANGE))
         return np.where(strange, self.C - 1, labels)
 
     def annotated(self, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which videos have a labelled sample, (V,)."""
-        return np.array([bool((own != UNKNOWN).any()) for own in np.split(labels, np.cumsum(self.lengths)[:-1])])
+        return np.array(
+            [bool((labels_here != UNKNOWN).any()) for labels_here in np.split(labels, np.cumsum(self.lengths)[:-1])]
+        )
 
     def likeness(self, labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], Array]:
         """Return the classes (C',) that have labelled samples, and the cosine of every sample with their means."""
         classes = np.unique(labels[labels != UNKNOWN])
-        centres = directions(np.stack([self.x[labels == one].sum(axis=0) for one in classes]))
+        centres = directions(np.stack([self.x[labels == class_here].sum(axis=0) for class_here in classes]))
         return classes, self.x @ centres.T
 
     def shown(self, labels: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
@@ -283,10 +288,10 @@ def _decode(
 ) -> Decoded:
     """Decode videos, all of which are learned from."""
     assert frames.given is not None
-    kept, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES)
-    few = replace(frames, x=frames.x[kept], lengths=lengths, given=frames.given[kept])
+    chosen, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES)
+    few = replace(frames, x=frames.x[chosen], lengths=lengths, given=frames.given[chosen])
     given = np.where(frames.given == NO_CLUSTER, K, frames.given)
-    labels = given[kept]
+    labels = given[chosen]
     parts = []
     views = []
     for shares in CONTEXTS:
@@ -303,19 +308,19 @@ def _decode(
     fixed = task.fixed(clusters, *shown)
     last, log_p = first, _mix(before, before, fixed)
     for _ in range(REFITS):
-        said = np.where(labels == UNKNOWN, log_p.argmax(axis=1), labels)
-        last = task.fit(said)
+        labels_now = np.where(labels == UNKNOWN, log_p.argmax(axis=1), labels)
+        last = task.fit(labels_now)
         log_p = task.smooth(_mix(before, _classified(last, task.views), fixed))
 
     def learned() -> Learned:
-        own = {
+        arrays = {
             f"{name}_{number}_{what}": array
             for name, classifiers in (("first", first), ("last", last))
             for number, (part, classifier) in enumerate(zip(parts, classifiers, strict=True))
             for what, array in part.undone(classifier)._asdict().items()
         }
         return {
-            **own,
+            **arrays,
             "centres": field.centres,
             "shares": field.shares,
             "classes": classes,
@@ -323,10 +328,10 @@ def _decode(
             "said": shown[1],
         }
 
-    made = _decoded(log_p[nearest], K)
-    found = np.where(frames.given == UNKNOWN, made.labels, frames.given)
+    decoded = _decoded(log_p[nearest], K)
+    labels_out = np.where(frames.given == UNKNOWN, decoded.labels, frames.given)
     facts = {"labelled": {"energy": float(field.energies[-1])}}
-    return replace(made, labels=found, facts=facts).inductive(restore_labelled, learned, K, chain, labelled)
+    return replace(decoded, labels=labels_out, facts=facts).inductive(restore_labelled, learned, K, chain, labelled)
 
 
 def restore_labelled(
@@ -373,9 +378,9 @@ def _classified(
 def _completed(p: Array, clusters: Array, found: NDArray[np.int64]) -> Array:
     """Return log probabilities (T, C) in which classes that p does not know have the memberships of the mean field."""
     if len(found):
-        own = np.exp(clusters[:, found])
-        p = p * (1 - own.sum(axis=1, keepdims=True))
-        p[:, found] = own
+        shares = np.exp(clusters[:, found])
+        p = p * (1 - shares.sum(axis=1, keepdims=True))
+        p[:, found] = shares
     return np.asarray(np.log(np.maximum(p, LEAST_PROBABILITY)))
 
 

@@ -66,9 +66,9 @@ class Windows:
         sums = np.zeros((p.shape[0], p.shape[1] + 1))
         np.cumsum(p, axis=1, out=sums[:, 1:])
         # All indices are inside; without the check of it `take` is a third faster.
-        found = sums.take(self._behind, axis=1, mode="clip")
-        found -= sums.take(self._first, axis=1, mode="clip")
-        return np.asarray(found)
+        sums_here = sums.take(self._behind, axis=1, mode="clip")
+        sums_here -= sums.take(self._first, axis=1, mode="clip")
+        return np.asarray(sums_here)
 
 
 class _Chain:
@@ -193,7 +193,7 @@ def label(x: NDArray[Any], lengths: Sequence[int], centres: Array, shares: Array
     Each video on its own, so that its labels do not depend on the others of the call.
     """
     videos = np.split(np.asarray(x), np.cumsum(lengths)[:-1])
-    return np.concatenate([label_at_once(own, [len(own)], centres, shares, settings) for own in videos])
+    return np.concatenate([label_at_once(samples, [len(samples)], centres, shares, settings) for samples in videos])
 
 
 def label_at_once(
@@ -215,23 +215,25 @@ def decode_meanfield(frames: Frames, K: int, generator: np.random.Generator, set
 
     Where there are fewer different directions than K, the other key steps have no member.
     """
-    made = segment(frames.x, frames.lengths, K, settings, generator)
-    rounds = (len(made.energies) - 1) // (settings.inner + 1)
+    field = segment(frames.x, frames.lengths, K, settings, generator)
+    rounds = (len(field.energies) - 1) // (settings.inner + 1)
     facts = {
-        "energy": float(made.energies[-1]),
-        "energy_at_start": float(made.energies[0]),
+        "energy": float(field.energies[-1]),
+        "energy_at_start": float(field.energies[0]),
         "rounds": rounds,
         "converged": rounds < settings.max_iterations,
-        "shares": made.shares.tolist(),
+        "shares": field.shares.tolist(),
     }
-    learned = {"centres": made.centres, "shares": made.shares}
-    return decoded(made.memberships, K, {"meanfield": facts}).inductive(restore_meanfield, lambda: learned, K, settings)
+    learned = {"centres": field.centres, "shares": field.shares}
+    return decoded(field.memberships, K, {"meanfield": facts}).inductive(
+        restore_meanfield, lambda: learned, K, settings
+    )
 
 
 def restore_meanfield(learned: Learned, K: int, settings: MeanfieldSettings) -> Predict:
     """Label samples of other videos by centres and shares that stay (`label`)."""
-    made = learned["centres"], learned["shares"], settings
-    return lambda others: decoded(label(others.x, others.lengths, *made), K)
+    arguments = learned["centres"], learned["shares"], settings
+    return lambda others: decoded(label(others.x, others.lengths, *arguments), K)
 
 
 def decoded(memberships: Array, K: int, facts: dict[str, Any] | None = None) -> Decoded:

@@ -55,8 +55,8 @@ def result_id(segments: pd.DataFrame) -> str:
 
     Of the found segments only scope ``task`` counts, and times count to the millisecond.
     """
-    own = segments[segments["scope"] == "task"].to_dict("records")
-    lines = [f"{row['video']},{row['start_s']:.3f},{row['end_s']:.3f},{row['key_step']}\n" for row in own]
+    rows = segments[segments["scope"] == "task"].to_dict("records")
+    lines = [f"{row['video']},{row['start_s']:.3f},{row['end_s']:.3f},{row['key_step']}\n" for row in rows]
     return hashlib.sha256("".join(lines).encode()).hexdigest()[:12]
 
 
@@ -101,8 +101,8 @@ def _name(where: str, name: Any) -> str:
 
 def names_of(names: Mapping[str, RunNames], run: str, segments: pd.DataFrame) -> dict[int, str]:
     """Return the names of a run's key steps, none where they were typed for another result."""
-    own = names.get(run)
-    return dict(own.names) if own is not None and own.result == result_id(segments) else {}
+    named = names.get(run)
+    return dict(named.names) if named is not None and named.result == result_id(segments) else {}
 
 
 def names_text(run: str, segments: pd.DataFrame, names: Mapping[int, str]) -> str:
@@ -120,8 +120,8 @@ def names_in(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> 
     """
     folder = folder.absolute()
     file = _names_file(folder) if names_yaml is None else names_yaml
-    own = read_names(folder / name_of(NAMES))
-    names, run = {**read_names(file), **own}, str(Run.of_folder(folder) or next(iter(own), None))
+    named = read_names(folder / name_of(NAMES))
+    names, run = {**read_names(file), **named}, str(Run.of_folder(folder) or next(iter(named), None))
     diagnostics = folder / name_of(DIAGNOSTICS)
     taught = label_names(read_diagnostics(diagnostics)) if diagnostics.is_file() else {}
     if run not in names:
@@ -162,8 +162,8 @@ def as_named(segments: pd.DataFrame, names: Mapping[int, str]) -> pd.DataFrame:
     table = segments.assign(key_step=segments["key_step"].replace(same)).sort_values([*by, "start_s"], kind="stable")
     before = table.groupby(by, sort=False)[["end_s", "key_step"]].shift()
     joins = (before["end_s"] == table["start_s"]) & (before["key_step"] == table["key_step"])
-    found = table.groupby((~joins).cumsum().to_numpy(), sort=False)
-    return found.first().assign(end_s=found["end_s"].last()).reset_index(drop=True)[list(segments.columns)]
+    runs = table.groupby((~joins).cumsum().to_numpy(), sort=False)
+    return runs.first().assign(end_s=runs["end_s"].last()).reset_index(drop=True)[list(segments.columns)]
 
 
 def named_order(order: str, names: Mapping[int, str]) -> str:
@@ -207,8 +207,8 @@ def match_to_steps(videos: pd.DataFrame, annotations: pd.DataFrame, predicted: p
             continue
         fps = parse_rate(video["fps"])
         frames = scoring_frames(float(video["duration_s"]), fps, STRIDE)
-        own, mine = truth_of.get(video["video"], annotations.iloc[:0]), found_of[video["video"]]
-        truths.append(truth_labels(own.start_s, own.end_s, own.key_step, frames, fps, "exact"))
+        truth_here, mine = truth_of.get(video["video"], annotations.iloc[:0]), found_of[video["video"]]
+        truths.append(truth_labels(truth_here.start_s, truth_here.end_s, truth_here.key_step, frames, fps, "exact"))
         guesses.append(predicted_labels(mine.start_s, mine.end_s, mine.key_step, frame_times(frames, fps)))
     if not truths:
         return {}

@@ -55,36 +55,36 @@ def load_targets(folders: Sequence[Path] = (OWN_TABLES, TABLES)) -> Targets:
     figures: dict[str, Figure] = {}
     with _importable(folders):
         for where, name, function in _functions(folders):
-            made = _made(where, name, function, folders)
-            if name in (tables if isinstance(made, AnyTable) else figures):
+            target = _made(where, name, function, folders)
+            if name in (tables if isinstance(target, AnyTable) else figures):
                 raise RgwotError(f"{where}: another file makes {name!r}, too; rename one")
-            if isinstance(made, AnyTable):
-                tables[name] = made
+            if isinstance(target, AnyTable):
+                tables[name] = target
             else:
-                figures[name] = made
+                figures[name] = target
     return Targets(tables, figures)
 
 
 def _made(where: str, name: str, function: Callable[[], Any], folders: Sequence[Path]) -> AnyTable | Figure:
     """Return the table or figure that a function makes, with its id and title."""
     try:
-        made = function()
+        target = function()
     except Exception as error:
-        said = str(error) if isinstance(error, RgwotError) else f"{type(error).__name__}: {first_line(error)}"
+        reason = str(error) if isinstance(error, RgwotError) else f"{type(error).__name__}: {first_line(error)}"
         # A function may call that of another table, where the mistake is.
         for code in (frame.f_code for frame, _ in walk_tb(error.__traceback__)):
             path = Path(code.co_filename)
             if path.parent in [folder.absolute() for folder in folders] and code.co_name.isidentifier():
                 where = f"{path}: {code.co_name}"
-        raise RgwotError(f"{where}: {said}") from error
-    if not isinstance(made, (AnyTable, Figure)):
+        raise RgwotError(f"{where}: {reason}") from error
+    if not isinstance(target, (AnyTable, Figure)):
         raise RgwotError(
-            f"{where}: found {type(made).__name__}, expected a table or a figure; begin the name of a helper with _"
+            f"{where}: found {type(target).__name__}, expected a table or a figure; begin the name of a helper with _"
         )
     if not _ID.fullmatch(name):
         raise RgwotError(f"{where}: found the name {name!r}, expected a-z, 0-9 and _ alone")
     title = (inspect.getdoc(function) or name).splitlines()[0].removesuffix(".")
-    return replace(made, id=name, title=title)
+    return replace(target, id=name, title=title)
 
 
 def _functions(folders: Sequence[Path]) -> Iterator[tuple[str, str, Callable[[], Any]]]:
@@ -96,8 +96,10 @@ def _functions(folders: Sequence[Path]) -> Iterator[tuple[str, str, Callable[[],
         except Exception as error:
             raise RgwotError(f"{path}: {type(error).__name__}: {first_line(error)}") from error
         for name, value in vars(module).items():
-            own = inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
-            if own and not inspect.signature(value).parameters:
+            defined_here = (
+                inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
+            )
+            if defined_here and not inspect.signature(value).parameters:
                 yield f"{path}: {name}", name, value
 
 
@@ -136,13 +138,13 @@ def targets(study: Study) -> Targets:
         return type(part)(map(spelt, part)) if isinstance(part, (list, tuple)) else part
 
     def named(kind: str, made: Mapping[str, Any]) -> dict[str, Any]:
-        found = {}
-        for name, one in made.items():
+        by_name = {}
+        for name, target in made.items():
             try:
-                found[name] = spelt(one)
+                by_name[name] = spelt(target)
             except RgwotError as error:
                 raise RgwotError(f"{kind} {name!r}: {error}") from None
-        return found
+        return by_name
 
     loaded = load_targets()
     return Targets(named("table", loaded.tables), named("figure", loaded.figures))
@@ -150,14 +152,14 @@ def targets(study: Study) -> Targets:
 
 def table(study: Study, name: str) -> AnyTable:
     """Return a table by its id, or say which are known."""
-    found: AnyTable = find("table", name, targets(study).tables)
-    return found
+    table_asked: AnyTable = find("table", name, targets(study).tables)
+    return table_asked
 
 
 def figure(study: Study, name: str) -> Figure:
     """Return a figure by its id, or say which are known."""
-    found: Figure = find("figure", name, targets(study).figures)
-    return found
+    figure_asked: Figure = find("figure", name, targets(study).figures)
+    return figure_asked
 
 
 def find(kind: str, name: str, known: Mapping[str, Any]) -> Any:
@@ -239,5 +241,5 @@ def draw_figure(study: Study, name: str) -> Drawn:
 def paper_files(study: Study) -> list[str]:
     """Return every table and every figure of the paper."""
     tables, figures = targets(study)
-    files = [paths.at(paths.TABLE, table=name) for name, one in tables.items() if one.paper]
+    files = [paths.at(paths.TABLE, table=name) for name, table_here in tables.items() if table_here.paper]
     return [str(path) for path in (*files, *(paths.at(paths.FIGURE, figure=name) for name in figures))]

@@ -129,9 +129,9 @@ class FrameReader:
             # What PyAV finds damaged, decord would serve.
             if self.served == len(self._times) or self._closed or (name == "decord" and self.readers):
                 break
-            said = yield from self._read_with(name)
-            if said or self.served < len(self._times):
-                self.failures.append(f"{name}: {said or f'ends at {self._times[self.served]:.2f} s'}")
+            reason = yield from self._read_with(name)
+            if reason or self.served < len(self._times):
+                self.failures.append(f"{name}: {reason or f'ends at {self._times[self.served]:.2f} s'}")
         if self.served == 0 and len(self._times) and not self._closed:
             raise VideoError(self._path, f"no frame decodes ({'; '.join(self.failures)})")
 

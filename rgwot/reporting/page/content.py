@@ -87,10 +87,12 @@ def ranking(run: Run, scores: Mapping[str, Any] | None, annotated: bool, taught:
     """
     rows = scores["rows"] if scores is not None else []
     trivial = [row for row in rows if row["kind"] == "trivial"]
-    own: Mapping[str, Any] = next(
+    row_here: Mapping[str, Any] = next(
         (row for row in rows if (row["method"], row["decoder"]) == (run.method, run.decoder)), {}
     )
-    values = next((one["value"] for one in own.get("seeds", []) if one["seed"] == run.seed), None)
+    values = next(
+        (seed_here["value"] for seed_here in row_here.get("seeds", []) if seed_here["seed"] == run.seed), None
+    )
     if taught and values is None:
         why = "Not scored, because it learned from every annotated video."
         return why, [why]
@@ -98,7 +100,7 @@ def ranking(run: Run, scores: Mapping[str, Any] | None, annotated: bool, taught:
         lacking = "Not scored" if annotated else "Nothing is annotated"
         why = f"{lacking}, so nothing here says whether these key steps are the right ones."
         return why, [why]
-    if own["kind"] in ("trivial", "annotated"):
+    if row_here["kind"] in ("trivial", "annotated"):
         return "", []
     if not trivial:
         why = "No trivial baseline is among these results, so what its scores are worth cannot be said."
@@ -119,32 +121,32 @@ def ranking(run: Run, scores: Mapping[str, Any] | None, annotated: bool, taught:
         ]
     how = f"{len(above) or 'none'} of {len(above) + len(below)} scores" if below else "all scores"
     order = _order(values, trivial)
-    said = [f"No better than a trivial baseline under {join_words(below)}."] if below else []
+    sentences = [f"No better than a trivial baseline under {join_words(below)}."] if below else []
     if above:
         names = join_words(list(dict.fromkeys(_name(row) for row in trivial)))
-        said.append(f"Better than {names} under {join_words(above)}.")
+        sentences.append(f"Better than {names} under {join_words(above)}.")
     short = f"Better than trivial baselines by {how}{', ' + order if order else ''}."
-    return short, [*said, "F1 in percent, with background.", PROTOCOLS_IN_WORDS, _lenient(values, trivial)]
+    return short, [*sentences, "F1 in percent, with background.", PROTOCOLS_IN_WORDS, _lenient(values, trivial)]
 
 
 def _order(values: Mapping[str, float], trivial: Sequence[Mapping[str, Any]]) -> str:
     """Say whether the order of key steps in a video is nearer to the annotated one than that of trivial baselines."""
-    own = values.get(_ORDER)
+    value = values.get(_ORDER)
     others = [row["mean"][_ORDER] for row in trivial if _ORDER in row["mean"]]
-    if own is None or not others:
+    if value is None or not others:
         return ""
-    wrong = f"{100 * own:.0f} % of the pairs of steps the wrong way round, at best {100 * min(others):.0f} % by them"
-    return f"{'and' if own < min(others) else 'but not'} by order ({wrong})"
+    wrong = f"{100 * value:.0f} % of the pairs of steps the wrong way round, at best {100 * min(others):.0f} % by them"
+    return f"{'and' if value < min(others) else 'but not'} by order ({wrong})"
 
 
 def _lenient(values: Mapping[str, float], trivial: Sequence[Mapping[str, Any]]) -> str:
     """Say under which protocol a high score may come from leaving out what is matched to nothing (methods 6.3)."""
-    said = "All protocols but strict_task leave out what is matched to nothing"
-    one = _at("micro_video", [row for row in trivial if split_id(row["decoder"])[0] == "one_label"])
-    if not one:
-        return f"{said}, so under micro_video a high score may come from few, long segments alone."
-    shown = ", so a high score there shows nothing" if one[0][1] >= values.get(_key("micro_video"), 0) else ""
-    return f"{said}; under micro_video that alone gives {one[0][0]} {100 * one[0][1]:.1f}{shown}."
+    sentence = "All protocols but strict_task leave out what is matched to nothing"
+    constant = _at("micro_video", [row for row in trivial if split_id(row["decoder"])[0] == "one_label"])
+    if not constant:
+        return f"{sentence}, so under micro_video a high score may come from few, long segments alone."
+    shown = ", so a high score there shows nothing" if constant[0][1] >= values.get(_key("micro_video"), 0) else ""
+    return f"{sentence}; under micro_video that alone gives {constant[0][0]} {100 * constant[0][1]:.1f}{shown}."
 
 
 def _key(protocol: str) -> str:
@@ -153,8 +155,8 @@ def _key(protocol: str) -> str:
 
 def _at(protocol: str, trivial: Sequence[Mapping[str, Any]]) -> list[tuple[str, float]]:
     """Return the baselines and their scores under a protocol, the best first."""
-    found = [(_name(row), row["mean"][_key(protocol)]) for row in trivial if _key(protocol) in row["mean"]]
-    return sorted(found, key=lambda one: -one[1])
+    scores = [(_name(row), row["mean"][_key(protocol)]) for row in trivial if _key(protocol) in row["mean"]]
+    return sorted(scores, key=lambda pair: -pair[1])
 
 
 def _name(row: Mapping[str, Any]) -> str:
@@ -284,19 +286,19 @@ def _colours(agreements: Mapping[tuple[int, int], Comparison], shown: Sequence[S
     first = shown[0]
     order = first.procedure[0].order if first.procedure is not None else ()
     led = list(dict.fromkeys([*order, *first.facts["steps"]]))
-    found = [{step: at for at, step in enumerate(led, 1)}]
+    colours = [{step: at for at, step in enumerate(led, 1)}]
     for place, run in enumerate(shown[1:], 1):
         steps, both = run.facts["steps"], agreements.get((0, place))
-        own: dict[int, int] = {}
+        places: dict[int, int] = {}
         if both and steps and led:
             table = pd.DataFrame(both.agreement.overlap, *both.agreement.steps)
             overlap = table.reindex(index=led, columns=steps, fill_value=0).to_numpy()
             for a, b in zip(*linear_sum_assignment(-overlap), strict=True):
                 if overlap[a, b] and overlap[a, b] == overlap[a].max() == overlap[:, b].max():
-                    own[steps[b]] = int(a) + 1
-        rest = (at for at in range(1, len(led) + len(steps) + 1) if at not in own.values())
-        found.append({step: own.get(step) or next(rest) for step in steps})
-    return [{str(step): at for step, at in one.items()} for one in found]
+                    places[steps[b]] = int(a) + 1
+        rest = (at for at in range(1, len(led) + len(steps) + 1) if at not in places.values())
+        colours.append({step: places.get(step) or next(rest) for step in steps})
+    return [{str(step): at for step, at in places_here.items()} for places_here in colours]
 
 
 def _cut_short(shown: Sequence[ShownRun], videos: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -304,15 +306,15 @@ def _cut_short(shown: Sequence[ShownRun], videos: Sequence[Mapping[str, Any]]) -
     looking = next((run for run in shown if run.facts["kind"] in ("untrained", "trained")), None)
     if looking is None:
         return []
-    said = []
+    sentences = []
     for at, video in enumerate(videos):
         ends = looking.body["segments"].get(str(at), {}).get("ends", [])
         if ends and video["duration"] - ends[-1] / 1000 > allowed_loss(video["duration"]):
-            said.append(
+            sentences.append(
                 f"{video['name']}: only the first {ends[-1] / 1000:.1f} of {video['duration']:.1f} s decode; the rest "
                 "has no key steps."
             )
-    return said
+    return sentences
 
 
 def _other_number(shown: Sequence[ShownRun], annotations: pd.DataFrame) -> list[str]:
@@ -338,12 +340,14 @@ def _seeds_compared(
     shown: Sequence[ShownRun], answers: Sequence[Answer], agreements: Mapping[tuple[int, int], Comparison]
 ) -> dict[tuple[int, int], Comparison]:
     """Compare every two seeds of answers that look at the videos; of many results ``agreements`` lack most of them."""
-    found = {}
-    for one, other in combinations(range(len(shown)), 2):
-        first, second = shown[one].run, shown[other].run
+    comparisons = {}
+    for first_place, other in combinations(range(len(shown)), 2):
+        first, second = shown[first_place].run, shown[other].run
         if (first.method, first.decoder) == (second.method, second.decoder) and answer_kind(first) != "trivial":
-            found[one, other] = agreements.get((one, other)) or compare(answers[one], answers[other])
-    return {pair: comparison for pair, comparison in found.items() if comparison is not None}
+            comparisons[first_place, other] = agreements.get((first_place, other)) or compare(
+                answers[first_place], answers[other]
+            )
+    return {pair: comparison for pair, comparison in comparisons.items() if comparison is not None}
 
 
 def _second_method(place: int, shown: Sequence[ShownRun], agreements: Mapping[tuple[int, int], Comparison]) -> str:
@@ -352,11 +356,16 @@ def _second_method(place: int, shown: Sequence[ShownRun], agreements: Mapping[tu
     A result with another number of key steps, or one that learned from labels, cannot agree for that reason alone.
     """
     run, facts = shown[place].run, shown[place].facts
-    for other, one in enumerate(shown):
+    for other, result in enumerate(shown):
         pair = min(place, other), max(place, other)
-        same_method = (one.run.method, one.run.decoder) == (run.method, run.decoder)
-        comparable = one.facts["K"] == facts["K"] and not (one.facts["given"] or facts["given"])
-        if pair in agreements and comparable and not same_method and answer_kind(one.run) in ("untrained", "trained"):
+        same_method = (result.run.method, result.run.decoder) == (run.method, run.decoder)
+        comparable = result.facts["K"] == facts["K"] and not (result.facts["given"] or facts["given"])
+        if (
+            pair in agreements
+            and comparable
+            and not same_method
+            and answer_kind(result.run) in ("untrained", "trained")
+        ):
             return f"A second method agrees on {100 * agreements[pair].agreement.same:.0f} % of the frames"
     return ""
 
@@ -368,32 +377,32 @@ def sure_by_seeds(
 
     Their key steps are matched one to one with those of the run.
     """
-    procedure, found = cast("tuple[Procedure, Sequence[Deviation]]", shown[place].procedure)
-    if any(one.sureness is not None for one in found):
-        return list(found)
+    procedure, deviations = cast("tuple[Procedure, Sequence[Deviation]]", shown[place].procedure)
+    if any(first.sureness is not None for first in deviations):
+        return list(deviations)
     usual = {node.key_step: node.duration_s / node.repeats for node in procedure.nodes}
     others = []
-    for (one, other), both in seeds.items():
-        if place in (one, other):
+    for (first, other), both in seeds.items():
+        if place in (first, other):
             # Of the other seed's key steps, those of the run.
             mine = both.agreement.matched if place == other else both.agreement.swapped().matched
-            run = shown[one if place == other else other].run
+            run = shown[first if place == other else other].run
             segments = read_segments(tree.at(paths.SEGMENTS, run))
             renamed = segments.assign(key_step=segments["key_step"].map(mine).fillna(0))
             others.append(without_slivers(recordings_from_segments(renamed), usual))
-    return with_sureness(found, procedure, others)
+    return with_sureness(deviations, procedure, others)
 
 
 def _seeds_that_differ(shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int], Comparison]) -> list[list[str]]:
     """Return for every run the warnings about its other seeds on the page."""
-    said: list[list[str]] = [[] for _ in shown]
-    for pair, found in seeds.items():
-        if found.agreement.adjusted_rand < SAME:
+    sentences: list[list[str]] = [[] for _ in shown]
+    for pair, comparison in seeds.items():
+        if comparison.agreement.adjusted_rand < SAME:
             first, second = (shown[place].run.seed for place in pair)
-            warning = f"{seeds_differ(f'Seeds {first} and {second}', found.agreement.adjusted_rand)}."
+            warning = f"{seeds_differ(f'Seeds {first} and {second}', comparison.agreement.adjusted_rand)}."
             for place in pair:
-                said[place].append(warning)
-    return said
+                sentences[place].append(warning)
+    return sentences
 
 
 def compared(agreements: Mapping[tuple[int, int], Comparison]) -> list[dict[str, Any]]:
@@ -402,20 +411,20 @@ def compared(agreements: Mapping[tuple[int, int], Comparison]) -> list[dict[str,
     ``pair`` holds their places; what differs by which one is the first is in ``sides``, the second of them with the
     later run first: mean F1, ``parts`` (key step, seconds, shares of others), ``split`` and ``merged``.
     """
-    found = []
+    comparisons = []
     for pair, (common, alone, both, _) in agreements.items():
         facts = {"pair": pair, "videos": len(common), "alone": len(alone), "seconds": both.n_frames / RATE}
         scores: dict[str, float | None] = {"rand": round(both.adjusted_rand, 4), "strict": round(both.strict_f1, 4)}
         scores |= {"kappa": _number(both.kappa), "segments": _number(both.segments_f1)}
-        found.append({**facts, **scores, "sides": [_side(both), _side(both.swapped())]})
-    return found
+        comparisons.append({**facts, **scores, "sides": [_side(both), _side(both.swapped())]})
+    return comparisons
 
 
 def _number(value: float, digits: int = 4) -> float | None:
     return round(value, digits) if math.isfinite(value) else None
 
 
-def _side(found: Agreement) -> dict[str, Any]:
+def _side(agreement: Agreement) -> dict[str, Any]:
     shown = [
         [
             part.key_step,
@@ -424,9 +433,9 @@ def _side(found: Agreement) -> dict[str, Any]:
             _number(part.kappa),
             _number(part.segments_f1),
         ]
-        for part in parts(found)
+        for part in parts(agreement)
     ]
-    return {"macro": round(found.macro_f1, 4), "parts": shown, "split": found.split, "merged": found.merged}
+    return {"macro": round(agreement.macro_f1, 4), "parts": shown, "split": agreement.split, "merged": agreement.merged}
 
 
 def _video(row: Mapping[Any, Any], page_folder: Path, root: Path, strip: bool) -> dict[str, Any]:
@@ -475,9 +484,9 @@ def read_task_scores(tree: Tree, runs: Sequence[Run]) -> dict[str, Any] | None:
     rows = []
     for method, decoder in dict.fromkeys((run.method, run.decoder) for run in scored):
         seeds = [run for run in scored if (run.method, run.decoder) == (method, decoder)]
-        own = table[(table["method"] == method) & (table["decoder"] == decoder)]
-        over_seeds = {name: summarise(values) for name, values in own.groupby("key", sort=False)["value"]}
-        by_seed = {seed: part.set_index("key")["value"] for seed, part in own.groupby("seed")}
+        scores_here = table[(table["method"] == method) & (table["decoder"] == decoder)]
+        over_seeds = {name: summarise(values) for name, values in scores_here.groupby("key", sort=False)["value"]}
+        by_seed = {seed: part.set_index("key")["value"] for seed, part in scores_here.groupby("seed")}
         rows.append(
             {
                 "method": method,
@@ -503,7 +512,7 @@ def shown_groups(tree: Tree, runs: Sequence[Run], column: str | None) -> dict[st
     ``runs`` has, by place, what was tested (``about``), a warning (``few``), the groups, and the ``rows``: key step,
     measure, successor, groups of the pair, p, adjusted p, star, and of every group n, mean and interval.
     """
-    found = {}
+    by_run = {}
     for place, run in enumerate(runs if column is not None else ()):
         path = paths.at(paths.GROUPS, tree.results, column=column, dataset=tree.dataset, task=tree.task, **asdict(run))
         if not path.exists():
@@ -519,6 +528,6 @@ def shown_groups(tree: Tree, runs: Sequence[Run], column: str | None) -> dict[st
             for row in table.to_dict("records")
         ]  # fmt: skip
         interval = f"in brackets {100 * LEVEL:.0f} % bootstrap intervals of the mean"
-        said = ". ".join(filter(None, [f"{about(table)}; {interval}", impossible(table)]))
-        found[str(place)] = {"about": said, "few": few_videos(groups), "groups": list(groups), "rows": rows}
-    return {"column": column, "measures": MEASURES, "runs": found} if found else None
+        about_here = ". ".join(filter(None, [f"{about(table)}; {interval}", impossible(table)]))
+        by_run[str(place)] = {"about": about_here, "few": few_videos(groups), "groups": list(groups), "rows": rows}
+    return {"column": column, "measures": MEASURES, "runs": by_run} if by_run else None

@@ -122,11 +122,11 @@ def merge_arrows(
     between: dict[tuple[NodeGroup, NodeGroup], list[tuple[NodeId, NodeId]]] = {}
     for before, after in edges:
         between.setdefault((unit.get(before, (before,)), unit.get(after, (after,))), []).append((before, after))
-    found: list[tuple[NodeGroup, NodeGroup]] = []
+    arrows: list[tuple[NodeGroup, NodeGroup]] = []
     for (one, other), own in between.items():
         whole = len(own) == len(one) * len(other)
-        found += [(one, other)] if whole else [((before,), (after,)) for before, after in own]
-    return found
+        arrows += [(one, other)] if whole else [((before,), (after,)) for before, after in own]
+    return arrows
 
 
 def arrange_layers(
@@ -178,8 +178,8 @@ def arranged(
             at = _centred(now)
             means = {unit: fmean([at[other] for other in sides[unit]] or [at[unit]]) for unit in row}
             row.sort(key=means.__getitem__)
-        if (found := crossings(now, needs)) < least:
-            best, least = now, found
+        if (crossed := crossings(now, needs)) < least:
+            best, least = now, crossed
     return best
 
 
@@ -205,7 +205,7 @@ def _graph(units: Iterable[NodeGroup], needs: Iterable[tuple[NodeGroup, NodeGrou
 
 def _centred(rows: Sequence[Sequence[Any]]) -> dict[Any, float]:
     """Return where things are in their rows, 0 in the middle."""
-    return {one: at - (len(row) - 1) / 2 for row in rows for at, one in enumerate(row)}
+    return {item: at - (len(row) - 1) / 2 for row in rows for at, item in enumerate(row)}
 
 
 class _Sheet:
@@ -236,8 +236,8 @@ class _Sheet:
         self.band: dict[NodeId, int] = {}
         self.layer: dict[NodeId, int] = {}
         self.bands, self.card_width = self._bands()
-        for band, own in enumerate(self.bands):
-            for at, layer in enumerate(own):
+        for band, layers in enumerate(self.bands):
+            for at, layer in enumerate(layers):
                 for step in sum(self.lines[layer], []):
                     self.band[step], self.layer[step] = band, at
         self.band |= {START: 0, END: len(self.bands) - 1}
@@ -275,9 +275,9 @@ class _Sheet:
         # Beyond the first and the last layer arrows from start and to end would say nothing that is not seen.
         first, last = (rows[0], rows[-1]) if rows else ([], [])
         ends: list[tuple[NodeGroup, NodeGroup]] = [
-            ((START,), unit) for unit in first if all((START, one) in edges for one in unit)
+            ((START,), unit) for unit in first if all((START, step_here) in edges for step_here in unit)
         ]
-        ends += [(unit, (END,)) for unit in last if all((one, END) in edges for one in unit)]
+        ends += [(unit, (END,)) for unit in last if all((step_here, END) in edges for step_here in unit)]
         return pairs + ends, rows
 
     def _bands(self) -> tuple[list[list[int]], float]:
@@ -301,9 +301,9 @@ class _Sheet:
         # Of as many bands those whose longest is shortest, so that none is left with one card.
         longest = max(length(own, NARROWEST) for own in bands)
         while len(shorter := packed(longest - 1)) == len(bands):
-            if (found := max(length(own, NARROWEST) for own in shorter)) >= longest:
+            if (longest_here := max(length(own, NARROWEST) for own in shorter)) >= longest:
                 break
-            bands, longest = shorter, found
+            bands, longest = shorter, longest_here
         spare = min((self.inner - length(own, 0.0)) / sum(columns[at] for at in own) for own in bands)
         return bands, min(float(WIDEST), spare)
 
@@ -327,10 +327,10 @@ class _Sheet:
         margin, for the cards of the bands that it passes may be anywhere.
         """
         taken: dict[tuple[int, int], list[list[tuple[float, float]]]] = {}
-        found: dict[tuple[NodeGroup, NodeGroup], list[tuple[tuple[int, int], int]]] = {}
+        lanes: dict[tuple[NodeGroup, NodeGroup], list[tuple[tuple[int, int], int]]] = {}
 
-        def lane(side: tuple[int, int], one: float, other: float) -> tuple[tuple[int, int], int]:
-            low, high = sorted((one, other))
+        def lane(side: tuple[int, int], span_here: float, other: float) -> tuple[tuple[int, int], int]:
+            low, high = sorted((span_here, other))
             tracks = taken.setdefault(side, [])
             free = (n for n, own in enumerate(tracks) if all(high < left or right < low for left, right in own))
             if (track := next(free, len(tracks))) == len(tracks):
@@ -350,10 +350,10 @@ class _Sheet:
             side = self.band[before], -1 if reach(pair)[0] == 0 and lean < 0 else 1
             out, into = self.layer[before] + 0.5, self.layer[after] - 0.5
             if reach(pair)[0] > 1:
-                found[pair] = [lane(side, -1.0, out), lane((self.band[after] - 1, 1), -1.0, into)]
+                lanes[pair] = [lane(side, -1.0, out), lane((self.band[after] - 1, 1), -1.0, into)]
             else:
-                found[pair] = [lane(side, out, into)]
-        return found
+                lanes[pair] = [lane(side, out, into)]
+        return lanes
 
     def _place(self) -> None:
         """Place cards and marks, and the lanes outside of them."""
@@ -399,7 +399,7 @@ class _Sheet:
 
     def arrows(self) -> list[Arrow]:
         """Return the arrows."""
-        found = []
+        arrows_here = []
         far = [pair for pair, own in self.lanes.items() if len(own) > 1]
         for pair in self.pairs:
             start, end = self._way(pair[0], out=True), self._way(pair[1], out=False)
@@ -423,8 +423,8 @@ class _Sheet:
                         way += [(beside, lanes[0]), (beside, lanes[1])]
                     path = _rounded([*start, *way, (back_u, lanes[-1]), (back_u, to_v), *end])
             head = [("M", [(end_u, end_v)]), ("L", [(tip, end_v - HALF)]), ("L", [(tip, end_v + HALF)])]
-            found.append(Arrow(*pair, self._written(path), self._written(head) + "Z"))
-        return found
+            arrows_here.append(Arrow(*pair, self._written(path), self._written(head) + "Z"))
+        return arrows_here
 
     def _way(self, unit: NodeGroup, out: bool) -> list[tuple[float, float]]:
         """Return the way of an arrow out of a card or a frame, or into it: along and across, from where it comes."""

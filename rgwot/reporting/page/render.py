@@ -181,8 +181,10 @@ def part(name: str) -> str:
 
 def style_sheet() -> str:
     """Return the style sheet, with a class per colour and pattern of key steps."""
-    colours = {"s0": BACKGROUND_COLOUR, "none": UNMATCHED} | {f"s{at}": one for at, one in enumerate(STEP_COLOURS, 1)}
-    rules = [f".step.{name}{{background-color:{one};color:{ink_on(one)}}}\n" for name, one in colours.items()]
+    colours = {"s0": BACKGROUND_COLOUR, "none": UNMATCHED} | {
+        f"s{at}": colour for at, colour in enumerate(STEP_COLOURS, 1)
+    }
+    rules = [f".step.{name}{{background-color:{colour};color:{ink_on(colour)}}}\n" for name, colour in colours.items()]
     return part("page.css") + "".join(rules)
 
 

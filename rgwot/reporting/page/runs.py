@@ -93,7 +93,7 @@ def read_run(
     segments = read_segments(tree.at(paths.SEGMENTS, run))
     diagnostics = read_diagnostics(tree.at(paths.DIAGNOSTICS, run))
     orders, procedures = read_orders(tree.at(paths.ORDER, run)), read_procedures(tree.at(paths.PROCEDURES, run))
-    own = segments[segments["scope"] == "task"]
+    segments_here = segments[segments["scope"] == "task"]
     result = result_id(segments)
     typed = names.get(str(run))
     given = list(diagnostics.get("labelled", {}).get("videos", []))
@@ -105,13 +105,13 @@ def read_run(
         learned = read_procedure(tree.at(paths.PROCEDURE, run)), read_deviation_list(tree.at(paths.DEVIATIONS, run))
     # Where annotated videos taught, key steps are those that people annotated.
     same = {step: step for step in sorted(set(annotations["key_step"]))}
-    matched = same if given else match_to_steps(videos[videos["status"] == "ok"], annotations, own)
+    matched = same if given else match_to_steps(videos[videos["status"] == "ok"], annotations, segments_here)
     facts = {
         "id": str(run),
         **asdict(run),
         "kind": kind,
         "K": diagnostics.get("K"),
-        "steps": sorted({int(step) for step in own["key_step"]} - {0}),
+        "steps": sorted({int(step) for step in segments_here["key_step"]} - {0}),
         "result": result,
         "names": _keyed(known),
         # Names of an earlier result are not used; the person who typed them should know.
@@ -131,7 +131,7 @@ def read_run(
         ],
         "view": bool(view),
     }
-    body = _body(own, orders, procedures, videos)
+    body = _body(segments_here, orders, procedures, videos)
     return ShownRun(run, facts, body, view, procedures, learned, known, time_in_words(diagnostics))
 
 
@@ -174,17 +174,17 @@ def _body(
 ) -> dict[str, Any]:
     """Return segments per video (place in the manifest) as borders in milliseconds and key steps, or their number."""
     place = {video: str(at) for at, video in enumerate(videos["video"])}
-    found: dict[str, Any] = {}
-    for video, own in segments[segments["video"].isin(place)].groupby("video", sort=False):
-        if len(own) > MOST_SEGMENTS:
-            found[place[video]] = {"many": len(own)}
+    by_video: dict[str, Any] = {}
+    for video, rows in segments[segments["video"].isin(place)].groupby("video", sort=False):
+        if len(rows) > MOST_SEGMENTS:
+            by_video[place[video]] = {"many": len(rows)}
             continue
-        own = own.sort_values("start_s", kind="stable")
-        ends = np.rint(own["end_s"].to_numpy(np.float64) * 1000).astype(np.int64)
-        found[place[video]] = {"ends": ends.tolist(), "steps": own["key_step"].tolist()}
+        rows = rows.sort_values("start_s", kind="stable")
+        ends = np.rint(rows["end_s"].to_numpy(np.float64) * 1000).astype(np.int64)
+        by_video[place[video]] = {"ends": ends.tolist(), "steps": rows["key_step"].tolist()}
     shown = orders[orders["video"].isin(place)]
     return {
-        "segments": found,
+        "segments": by_video,
         "orders": {place[video]: _steps(order) for video, order in zip(shown["video"], shown["order"], strict=True)},
         "procedures": ranked_orders(procedures),
     }
@@ -215,34 +215,34 @@ def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str
     """Put ``diagnostics.json`` of a run into sentences, the verdict first; what a decoder does not know is left out."""
     task, K = diagnostics.get("task") or {}, diagnostics.get("K")
     if trivial:
-        said = ["A trivial baseline: made without looking at the videos, it has nothing that could collapse."]
+        sentences = ["A trivial baseline: made without looking at the videos, it has nothing that could collapse."]
     elif diagnostics.get("degenerate"):
         cause = str(diagnostics.get("degenerate_cause"))
-        said = [_COLLAPSED.get(cause, "Collapsed: one key step is all there is.")]
+        sentences = [_COLLAPSED.get(cause, "Collapsed: one key step is all there is.")]
     else:
-        said = ["No collapse: embeddings differ, and no key step takes everything."]
+        sentences = ["No collapse: embeddings differ, and no key step takes everything."]
     labels, background = task.get("distinct_labels"), task.get("background_share") or 0.0
     if labels is not None and K is not None:
         share = task.get("dominant_label_share")
         most = f"; the largest holds {share:.0%} of the frames" if share not in (None, background) else ""
-        said.append(f"{labels - (background > 0)} of {K} key steps occur{most}.")
+        sentences.append(f"{labels - (background > 0)} of {K} key steps occur{most}.")
         if background:
-            said.append(f"{background:.0%} of the frames are background.")
+            sentences.append(f"{background:.0%} of the frames are background.")
     elif K is not None:
-        said.append(f"{K} key steps were asked for.")
+        sentences.append(f"{K} key steps were asked for.")
     variance = task.get("relative_variance")
     if variance is not None:
         amount = "hardly" if variance < 0.01 else "little" if variance < 0.1 else "much"
-        said.append(f"The embeddings of different moments differ {amount}.")
+        sentences.append(f"The embeddings of different moments differ {amount}.")
     if alone := (diagnostics.get("video") or {}).get("degenerate_videos"):
-        said.append(f"Clustered by itself, {len(alone)} of {diagnostics.get('n_videos', '?')} videos collapse.")
+        sentences.append(f"Clustered by itself, {len(alone)} of {diagnostics.get('n_videos', '?')} videos collapse.")
     if empty := diagnostics.get("videos_without_frames"):
-        said.append(f"{len(empty)} videos have no frames and are left out.")
+        sentences.append(f"{len(empty)} videos have no frames and are left out.")
     if split := diagnostics.get("split"):
-        said.append(
+        sentences.append(
             f"Trained and clustered on {len(split['train'])} videos; {len(split['test'])} were held out and are scored."
         )
-    return said + list(map(as_sentence, diagnostics.get("notes", [])))
+    return sentences + list(map(as_sentence, diagnostics.get("notes", [])))
 
 
 def as_sentence(note: str) -> str:
@@ -403,20 +403,26 @@ def _lines(
     videos: Sequence[Mapping[str, Any]],
     given: Collection[str],
 ) -> list[dict[str, Any]]:
-    lines, said = [], DEVIATION_WORDS | {"missing": "left out, due about"}
+    lines, words = [], DEVIATION_WORDS | {"missing": "left out, due about"}
     for place, video in enumerate(videos):
         if video["status"] == "skipped":
             continue
         own = sorted(
-            (one for one in deviations if one.video == video["id"]), key=lambda one: (one.start_s, one.key_step)
+            (deviation for deviation in deviations if deviation.video == video["id"]),
+            key=lambda deviation: (deviation.start_s, deviation.key_step),
         )
-        told = [one for one in own if doubt_of(one) is not None]
-        first = sorted(told, key=lambda one: -one.surprise)[:MOST_DEVIATIONS]
+        shown = [deviation for deviation in own if doubt_of(deviation) is not None]
+        first = sorted(shown, key=lambda deviation: -deviation.surprise)[:MOST_DEVIATIONS]
         moments, others = (
             [
-                (one, said[one.kind], moment(one.start_s), "" if doubt_of(one) == "" else "perhaps")
-                for one in own
-                if (one in first) is chosen
+                (
+                    deviation,
+                    words[deviation.kind],
+                    moment(deviation.start_s),
+                    "" if doubt_of(deviation) == "" else "perhaps",
+                )
+                for deviation in own
+                if (deviation in first) is chosen
             ]
             for chosen in (True, False)
         )
@@ -450,14 +456,14 @@ def time_budget(body: Mapping[str, Any], order: Sequence[int], groups: Mapping[s
             total[step] = total.get(step, 0.0) + (end - start) / 1000
             start = end
     # Seconds per video: the share of videos that have a key step, times the seconds in those.
-    found: dict[str, dict[tuple[str, int], float]] = {name: {} for name in (groups or {}).get("groups", ())}
+    means: dict[str, dict[tuple[str, int], float]] = {name: {} for name in (groups or {}).get("groups", ())}
     for step, measure, _, first, _, _, _, _, numbers in (groups or {}).get("rows", ()):
         if measure in ("share", "duration") and not first:
-            for name, (_, mean, _, _) in zip(found, numbers, strict=True):
-                found[name][measure, step] = mean or 0.0
+            for name, (_, mean, _, _) in zip(means, numbers, strict=True):
+                means[name][measure, step] = mean or 0.0
     each = {
         name: {step: own.get(("share", step), 0.0) * own.get(("duration", step), 0.0) for step in order}
-        for name, own in found.items()
+        for name, own in means.items()
     }
     whole = sum(total.values())
     return [
@@ -479,32 +485,34 @@ def seeds_agree(run: Run, runs: Sequence[Run], agreed: Callable[[int, int], floa
     ``agreed`` returns the share of frames, 0 to 1, of two runs by their places, the earlier one first; None where they
     have no video in common.
     """
-    own = [at for at, other in enumerate(runs) if (other.method, other.decoder) == (run.method, run.decoder)]
-    shares = [share for pair in combinations(own, 2) if (share := agreed(*pair)) is not None]
+    seeds = [at for at, other in enumerate(runs) if (other.method, other.decoder) == (run.method, run.decoder)]
+    shares = [share for pair in combinations(seeds, 2) if (share := agreed(*pair)) is not None]
     if not shares:
         return None
     share, mean = sum(shares) / len(shares), "" if len(shares) == 1 else ", on average over pairs"
-    return share, f"{in_words(len(own))} seeds agree on {100 * share:.0f} % of the frames{mean}.".capitalize()
+    return share, f"{in_words(len(seeds))} seeds agree on {100 * share:.0f} % of the frames{mean}.".capitalize()
 
 
 def rules(pictures: Sequence[Picture]) -> str:
     """Return the style rules that place the cards of pictures, for every width."""
-    found = []
+    blocks = []
     for at, width in enumerate(PAGE_WIDTHS):
-        own = [f".v{at}{{display:block}}"]
+        styles = [f".v{at}{{display:block}}"]
         if at:
-            own.append(f".v{at - 1}{{display:none}}")
-        for one in pictures:
-            if not one.drawings:
+            styles.append(f".v{at - 1}{{display:none}}")
+        for shown in pictures:
+            if not shown.drawings:
                 continue
-            drawing = one.drawings[at]
-            own.append(f"#sheet-{one.place}{{width:{_px(drawing.width)};height:{_px(drawing.height)}}}")
+            drawing = shown.drawings[at]
+            styles.append(f"#sheet-{shown.place}{{width:{_px(drawing.width)};height:{_px(drawing.height)}}}")
             for step, box in drawing.cards.items():
                 places = zip(("left", "top", "width", "height"), box, strict=True)
-                own.append(f"#node-{one.place}-{step}{{{';'.join(f'{key}:{_px(value)}' for key, value in places)}}}")
-        block = "\n".join(own)
-        found.append(f"@container flow (min-width:{width}px){{\n{block}\n}}" if at else block)
-    return ".edges{display:none}\n" + "\n".join(found) + "\n"
+                styles.append(
+                    f"#node-{shown.place}-{step}{{{';'.join(f'{key}:{_px(value)}' for key, value in places)}}}"
+                )
+        block = "\n".join(styles)
+        blocks.append(f"@container flow (min-width:{width}px){{\n{block}\n}}" if at else block)
+    return ".edges{display:none}\n" + "\n".join(blocks) + "\n"
 
 
 def _px(value: float) -> str:

@@ -95,9 +95,11 @@ def write_view(
     task = segments[segments["scope"] == "task"]
     videos: dict[str, Samples] = {}
     for name, video in embedded.items():
-        own = task[task["video"] == name]
+        segments_here = task[task["video"] == name]
         try:
-            labels = predicted_labels(own["start_s"], own["end_s"], own["key_step"], video.time_s)
+            labels = predicted_labels(
+                segments_here["start_s"], segments_here["end_s"], segments_here["key_step"], video.time_s
+            )
         except ValueError as error:
             raise RgwotError(f"{segments_csv}: video {name!r}: {error}; decode again") from None
         videos[name] = Samples(video.embedding, video.time_s, labels)
@@ -130,19 +132,21 @@ def typical_frames(videos: Mapping[str, Samples]) -> dict[int, list[TypicalFrame
 
 
 def _typical(videos: Mapping[str, Samples], step: int) -> list[TypicalFrame]:
-    own = {name: Samples(*(part[samples.key_step == step] for part in samples)) for name, samples in videos.items()}
-    mean = np.concatenate([samples.embedding for samples in own.values()]).mean(axis=0)
-    found: list[tuple[int, float, str, float]] = []
-    for name, samples in own.items():
+    samples_of = {
+        name: Samples(*(part[samples.key_step == step] for part in samples)) for name, samples in videos.items()
+    }
+    mean = np.concatenate([samples.embedding for samples in samples_of.values()]).mean(axis=0)
+    frames: list[tuple[int, float, str, float]] = []
+    for name, samples in samples_of.items():
         distances = np.linalg.norm(samples.embedding - mean, axis=1)
         chosen: list[float] = []
         # A stable sort: of equal distances the earlier frame is taken.
         for place in np.argsort(distances, kind="stable"):
             time_s = float(samples.time_s[place])
             if len(chosen) < TYPICAL and all(abs(time_s - other) >= APART_S for other in chosen):
-                found.append((len(chosen), float(distances[place]), name, time_s))
+                frames.append((len(chosen), float(distances[place]), name, time_s))
                 chosen.append(time_s)
-    return [TypicalFrame(name, time_s, distance) for _, distance, name, time_s in sorted(found)[:TYPICAL]]
+    return [TypicalFrame(name, time_s, distance) for _, distance, name, time_s in sorted(frames)[:TYPICAL]]
 
 
 def _with_pictures(
@@ -248,18 +252,18 @@ def align_pairs(videos: Mapping[str, EmbeddedVideo], settings: TransportSettings
         first, second = (list(side) for side in zip(*every[start : start + _AT_ONCE], strict=True))
         if settings.prior_time == "times":
             problem |= {"x_positions": positions[first], "y_positions": positions[second]}
-        found = align_frames(x[first], x[second], **problem)
-        for at, (one, other) in enumerate(zip(first, second, strict=True)):
-            mass = found.transport.plan[at].numpy()
+        alignment = align_frames(x[first], x[second], **problem)
+        for at, (first_video, other) in enumerate(zip(first, second, strict=True)):
+            mass = alignment.transport.plan[at].numpy()
             if settings.virtual == "cost":
                 virtual = mass[1:, 0] / mass[1:].sum(axis=1), mass[0, 1:] / mass[:, 1:].sum(axis=0)
             else:
-                virtual = 1.0 - found.x_matched[at].numpy(), 1.0 - found.y_matched[at].numpy()
+                virtual = 1.0 - alignment.x_matched[at].numpy(), 1.0 - alignment.y_matched[at].numpy()
             # Every value to 1/255 of the largest.
-            weights = found.weights[at].numpy()
+            weights = alignment.weights[at].numpy()
             unit = float(weights.max()) / 255
             levels = np.rint(weights / unit if unit > 0 else weights).astype(np.uint8)
-            pair = {"x": one, "y": other, "unit": unit, "plan": base64.b64encode(levels.tobytes()).decode()}
+            pair = {"x": first_video, "y": other, "unit": unit, "plan": base64.b64encode(levels.tobytes()).decode()}
             pair |= {f"{side}_virtual": np.round(part, 3).tolist() for side, part in zip("xy", virtual, strict=True)}
             pairs.append({**pair, "virtual_mass": round(float(np.concatenate(virtual).mean()), 4)})
     return {"videos": names, "virtual": settings.virtual, "pairs": pairs}
