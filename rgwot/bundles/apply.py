@@ -163,8 +163,8 @@ def import_form(bundle: Bundle) -> ImportSettings:
     kept_attributes = bundle.about.features.attributes
     if kept_attributes.get("decoder") != IMPORTER:
         raise RgwotError(
-            f"{bundle.path}: made from features of {kept_attributes.get('backbone')}, not from arrays; expected feature stores "
-            f"({STORE}) of such features"
+            f"{bundle.path}: made from features of {kept_attributes.get('backbone')}, not from arrays; expected "
+            f"feature stores ({STORE}) of such features"
         )
     # Bundles of earlier versions have the rate of the features that were taken, and not which these were.
     when: dict[str, Any] = {
