@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 import pytest
-from checkouts import Checkout
+from checkouts import REPOSITORY, Checkout, run
 
 TABLE = "results/tables/egoprocel.csv"
 MECCANO = "results/scores/{}/graphcut/meccano/meccano/seed0.csv"
@@ -65,7 +66,31 @@ def test_dataset_that_is_not_on_disk(fresh: Checkout) -> None:
     assert "no folder egoprocel" in told
     assert "expected" in told
     assert "config.yaml" in told
+    # Where to get it, and what can be had instead.
+    assert "docs/datasets.md" in told
+    assert (REPOSITORY / "docs/datasets.md").is_file()
+    assert "results/tables/egoprocel_fact.csv needs one download: rgwot fetch egoprocel_fact" in told
     assert not (fresh.path / "results").exists()
+
+
+#: Snakemake where a package of an executor was never installed.
+WITHOUT_PLUGINS = """
+import importlib.util, pkgutil, sys
+modules, find_spec = pkgutil.iter_modules, importlib.util.find_spec
+hidden = lambda name: name.startswith("snakemake_executor_plugin")
+pkgutil.iter_modules = lambda *words, **more: (one for one in modules(*words, **more) if not hidden(one.name))
+importlib.util.find_spec = lambda name, *words: None if hidden(name) else find_spec(name, *words)
+from snakemake.cli import main
+sys.argv[0] = "snakemake"
+main()
+"""
+
+
+@pytest.mark.parametrize("profile", ["slurm", "slurm-gres"])
+def test_a_profile_whose_plugin_is_not_installed_names_the_package(fresh: Checkout, profile: str) -> None:
+    said = run([sys.executable, "-c", WITHOUT_PLUGINS, "--profile", f"profiles/{profile}", "demo"], fresh.path)
+    assert "the package snakemake-executor-plugin-slurm is not installed; pip install 'rgwot[cluster]'" in said.mistake
+    assert "usage:" not in said.text
 
 
 @pytest.mark.parametrize(
