@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rgwot.columns import readable
-from rgwot.paths import DEVIATIONS, PROCEDURE, Run, name_of
+from rgwot.paths import DEVIATIONS, PROCEDURE, SEGMENTS, Run, name_of
 from rgwot.procedure import Deviation, Procedure
 from rgwot.procedure.words import call, deviations_in_words, join_words, need_layers, repeats, sentence
+from rgwot.records import unedited
 from rgwot.reporting.names import names_in
 from rgwot.stages.procedure import read_deviation_list, read_procedure
 
@@ -20,6 +21,8 @@ MOST_VIDEOS = 20
 
 def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> list[str]:
     """Say what the procedure in a folder of key steps is and what deviates, by name where key steps have names."""
+    # Its edits are in no other file.
+    unedited(folder / name_of(SEGMENTS))
     procedure = read_procedure(folder / name_of(PROCEDURE))
     found = read_deviation_list(folder / name_of(DEVIATIONS))
     run = Run.of_folder(folder.absolute())

@@ -6,6 +6,7 @@ import base64
 import contextlib
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -108,11 +109,12 @@ class Run:
     def tables(self) -> dict[str, bytes]:
         """Return the final tables, byte by byte, and the key steps behind them.
 
-        Not their records of provenance, hidden files, which name the folder and the run.
+        Not their records of provenance, hidden files, which name the folder and the run, nor the time of a decoding.
         """
         results = self.checkout.path / "results"
         found = [path for part in ("tables", "keysteps") for path in (results / part).rglob("[!.]*") if path.is_file()]
-        return {str(path.relative_to(self.checkout.path)): path.read_bytes() for path in found}
+        time_s = re.compile(rb'"decoding_cpu_s": [0-9.]+')
+        return {str(path.relative_to(self.checkout.path)): time_s.sub(b"", path.read_bytes()) for path in found}
 
 
 def lost(before: dict[str, int], after: dict[str, int]) -> list[str]:

@@ -123,6 +123,46 @@ def test_the_configuration_is_edited_all_the_time_on_this_machine(tmp_path: Path
     assert settled(checkout)
 
 
+READERS = {
+    "show": ("show", KEYSTEPS),
+    "export": ("export", "elan", KEYSTEPS, "out"),
+    "compare": ("compare", KEYSTEPS, "results/keysteps/none/uniform/own/tea/seed0"),
+    "suggest": ("suggest", KEYSTEPS),
+    "run, scores": ("run", "--cores", "1", "--", SCORES),
+    "run, page": ("run", "--cores", "1", "--", "results/report/own/tea.html"),
+    "run, bundle": ("run", "--cores", "1", "--", "results/bundles/raw/kmeans/own/tea/seed0.rgwot"),
+}
+
+
+@pytest.fixture(scope="module")
+def edited(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A study with results, of which somebody moved the end of a segment by hand."""
+    checkout = study(tmp_path_factory.mktemp("edited") / "study")
+    (checkout.path / "config.yaml").write_text(
+        CONFIG.replace("[own]", "[own], methods: [raw/kmeans]"), encoding="utf-8"
+    )
+    said = snakemake(checkout, SCORES, "results/keysteps/none/uniform/own/tea/seed0/segments.csv")
+    assert said.returncode == 0, said.text
+    segments = checkout.path / KEYSTEPS / "segments.csv"
+    lines = segments.read_text(encoding="utf-8").splitlines(keepends=True)
+    columns = lines[0].rstrip("\n").split(",")
+    cells = lines[1].split(",")
+    cells[columns.index("end_s")] = "0.25"
+    segments.write_text("".join([lines[0], ",".join(cells), *lines[2:]]), encoding="utf-8")
+    return checkout
+
+
+@pytest.mark.parametrize("reader", list(READERS))
+def test_key_steps_that_were_edited_by_hand(edited: Checkout, reader: str) -> None:
+    said = run([sys.executable, "-m", "rgwot", *READERS[reader]], edited.path)
+    assert said.returncode != 0, said.text
+    assert "Traceback" not in said.text, said.text
+    # Of several jobs that read it, each says the same.
+    (line,) = {line for line in said.text.splitlines() if line.startswith("rgwot: ")}
+    assert f"{KEYSTEPS}/segments.csv: changed since it was written" in line
+    assert line.endswith(f"make it again: rgwot run --force {KEYSTEPS}/segments.csv")
+
+
 @pytest.mark.parametrize(("suffix", "codec"), [(".mp4", "libx264"), (".mkv", "libx264"), (".avi", "mpeg4")])
 def test_a_hole_inside_a_video(tmp_path: Path, suffix: str, codec: str) -> None:
     checkout = study(tmp_path / "study")
