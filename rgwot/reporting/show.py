@@ -91,7 +91,11 @@ def _videos(procedure: Procedure, found: Sequence[Deviation], names: Mapping[int
     lines = [
         f"  {readable(video):<{width}}  {bits[video]:5.1f}  "
         + ("no key step" if video in empty else deviations_in_words(of_video.get(video, ()), names))
-        + (" (most typical)" if video == procedure.typical_video and len(videos) > 1 else "")
+        + (
+            " (most typical)"
+            if video == procedure.typical_video and len({fit.score for fit in procedure.videos}) > 1
+            else ""
+        )
         for video in shown
     ]
     return lines + ([f"  ... and {len(videos) - MOST_VIDEOS} more videos"] if len(videos) > MOST_VIDEOS else [])

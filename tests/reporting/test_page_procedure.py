@@ -151,7 +151,7 @@ def test_lines_are_the_videos_with_the_deviations_of_the_file(given: Element) ->
         ("missing", 4.0), ("too_late", 8.5), *(("repeated", 65.0 + at) for at in range(2, MOST_DEVIATIONS)),
     ]  # fmt: skip
     assert sorted(chosen) == sorted((one.kind, one.start_s) for one in FOUND)
-    assert [moment.text for moment in moments[:2]] == ["2 left out, due about 0:04", "1 too late 0:08"]
+    assert [moment.text for moment in moments[:2]] == ["2 left out or very short, about 0:04", "1 too late 0:08"]
     assert "2" in lines[0].one("more").text
     assert all(not line.all("deviation") for line in lines[1:])
 
@@ -262,3 +262,4 @@ def test_what_another_seed_does_not_find_is_folded_away_where_the_decoder_knows_
         return [(chip["data-step"], "hidden" in chip.attributes) for chip in chips]
 
     assert (told(10), told(11)) == ([("2", True)], [("3", False)])
+    assert lines["11"].one("deviation").text == "3 left out, due about 0:08"

@@ -135,8 +135,8 @@ def _order(values: Mapping[str, float], trivial: Sequence[Mapping[str, Any]]) ->
     others = [row["mean"][_ORDER] for row in trivial if _ORDER in row["mean"]]
     if value is None or not others:
         return ""
-    wrong = f"{100 * value:.0f} % of the pairs of steps the wrong way round, at best {100 * min(others):.0f} % by them"
-    return f"{'and' if value < min(others) else 'but not'} by order ({wrong})"
+    distance = f"distance {100 * value:.0f} against {100 * min(others):.0f}, for which lacking a step counts, too"
+    return f"{'and' if value < min(others) else 'but not'} by order ({distance})"
 
 
 def _lenient(values: Mapping[str, float], trivial: Sequence[Mapping[str, Any]]) -> str:
@@ -233,8 +233,11 @@ def gather(
         if one.procedure is not None:
             budget = time_budget(one.body, one.procedure[0].order, ((of_groups or {}).get("runs", {})).get(str(place)))
             sure = sure_by_seeds(place, tree, shown, seeds)
+            steps = {int(at): set(own.get("steps", ())) for at, own in one.body["segments"].items()}
             pictures.append(
-                picture(place, one.procedure[0], sure, videos, warned, any(strips), one.facts["given"], doubt, budget)
+                picture(
+                    place, one.procedure[0], sure, videos, warned, any(strips), one.facts["given"], doubt, budget, steps
+                )
             )
     data = {
         "dataset": tree.dataset,

@@ -136,14 +136,13 @@ def read_run(
 
 
 def _order_alone(diagnostics: Mapping[str, Any]) -> list[str]:
-    """Say that order alone may be behind an answer, where equal segments explain nearly as much of the features."""
+    """Say that time alone may be behind an answer, where equal segments explain nearly as much of the features."""
     share = diagnostics.get("task", {}).get("equal_segments") or 0.0
     if share < ORDER_ALONE:
         return []
-    K = in_words(diagnostics["K"]).capitalize()
     return [
-        f"{K} equal segments of each video explain {share:.0%} of what this answer explains of the features: the order "
-        "of the steps alone may be behind it."
+        f"Cutting every video into {in_words(diagnostics['K'])} equal parts explains {share:.0%} of what this answer "
+        "explains of the features: these key steps may be little more than parts of the time."
     ]
 
 
@@ -296,7 +295,7 @@ class Picture(NamedTuple):
     ``cards`` have the node, facts in words, and ``needs``, the arrows from other key steps; ``arrows`` in how many
     videos each arrow of a drawing holds (``share``), and a class for how sure it is (``weight``). ``lines`` are the
     videos, with their deviations by time, the least surprising and the least sure ones apart. ``budget`` is
-    `time_budget`.
+    `time_budget`; ``unchecked`` says that of some deviations nobody knows how sure they are.
     """
 
     place: int
@@ -308,6 +307,7 @@ class Picture(NamedTuple):
     arrows: Mapping[tuple[NodeGroup, NodeGroup], Mapping[str, str]]
     lines: Sequence[Mapping[str, Any]]
     budget: Sequence[TimeOfStep]
+    unchecked: bool
 
 
 def picture(
@@ -320,13 +320,14 @@ def picture(
     given: Collection[str] = (),
     doubt: str = "",
     budget: Sequence[TimeOfStep] = (),
+    steps: Mapping[int, Collection[int]] | None = None,
 ) -> Picture:
     """Return what the page shows of a procedure.
 
     ``videos`` are those of `rgwot.reporting.page.content.Content`, ``warnings`` sentences that
     come before its notes; ``pictures`` leaves room for frames. Videos ``given`` are marked: they were annotated, and
     the result learned from them. ``doubt`` goes beside the order, a sentence without its full stop; ``budget`` is
-    `time_budget`.
+    `time_budget`. ``steps`` are the key steps that have segments in a video, by its place.
     """
     edges = {(edge.before, edge.after): edge for edge in procedure.edges}
     # Without any order, arrows from start and to end would say nothing.
@@ -355,8 +356,9 @@ def picture(
             for drawing in drawings
             for arrow in drawing.arrows
         },
-        _lines(procedure, deviations, videos, given),
+        _lines(procedure, deviations, videos, given, steps or {}),
         budget,
+        any(deviation.sureness is None for deviation in deviations),
     )
 
 
@@ -402,8 +404,11 @@ def _lines(
     deviations: Sequence[Deviation],
     videos: Sequence[Mapping[str, Any]],
     given: Collection[str],
+    steps: Mapping[int, Collection[int]],
 ) -> list[dict[str, Any]]:
     lines, words = [], DEVIATION_WORDS | {"missing": "left out, due about"}
+    # Where all videos fit alike, none is the most typical.
+    ranked = len({fit.score for fit in procedure.videos}) > 1
     for place, video in enumerate(videos):
         if video["status"] == "skipped":
             continue
@@ -417,7 +422,10 @@ def _lines(
             [
                 (
                     deviation,
-                    words[deviation.kind],
+                    # Too short for evidence, but the bar shows it.
+                    "left out or very short, about"
+                    if deviation.kind == "missing" and deviation.key_step in steps.get(place, ())
+                    else words[deviation.kind],
                     moment(deviation.start_s),
                     "" if doubt_of(deviation) == "" else "perhaps",
                 )
@@ -426,7 +434,7 @@ def _lines(
             ]
             for chosen in (True, False)
         )
-        marks = {"typical": video["id"] == procedure.typical_video, "given": video["id"] in given}
+        marks = {"typical": ranked and video["id"] == procedure.typical_video, "given": video["id"] in given}
         lines.append({"place": place, "name": video["name"], **marks, "moments": moments, "others": others})
     return lines
 

@@ -73,7 +73,7 @@ function drawSummary() {
     byId("next").replaceChildren(`${said}, here under Videos, or in ELAN after `, make("code", { textContent: command }));
     byId("next").hidden = false;
   }
-  byId("made").textContent = `Made by rgwot ${DATA.version}. Everything shown is in this file; only videos are read from beside it.`;
+  byId("made").textContent = `Made by rgwot ${DATA.version}. Everything shown is in this file; only the videos are read, from their folder.`;
 }
 
 function drawVerdict() {
