@@ -207,7 +207,7 @@ def test_in_short_counts_the_scores_that_are_better() -> None:
     ours = row(OURS, "trained", {1: (0.5, 0.3, 0.4, 0.6)})
     ours["seeds"][0]["value"][key] = 0.1  # type: ignore[index]
     other = row(Run("none", "uniform", 0), "trivial", {0: (0.1, 0.1, 0.1, 0.1)})
-    for distance, words in ((0.3, "all scores, and by order (distance 10"), (0.1, "all scores, but not by order (distance 10")):
+    for distance, words in ((0.3, "and by order (distance 10"), (0.1, "but not by order (distance 10")):
         other["mean"][key] = distance  # type: ignore[index]
         assert words in short(ours, other)
 
