@@ -20,6 +20,7 @@ from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.evaluation import EvaluationSettings
 from rgwot.features.settings import FeatureSettings, extractor, missing_checkpoint
 from rgwot.keysteps.settings import ANNOTATED, resolved_K
+from rgwot.paths import DIAGNOSTICS, KEYSTEPS, name_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import stamp
 from rgwot.study.datasets import (
@@ -228,6 +229,18 @@ def check_rule(decoder: str) -> None:
 def reads_annotations(decoder: str) -> bool:
     """Return whether a decoder reads the annotated segments."""
     return split_id(decoder)[0] == ANNOTATED
+
+
+def check_unedited(folder: Path) -> None:
+    """Raise RgwotError for a folder of key steps with an edited file, which a new decoding would write over."""
+    written = folder / name_of(DIAGNOSTICS)
+    for path in (folder / name_of(file) for file in KEYSTEPS):
+        # Diagnostics are written last.
+        if path.is_file() and written.is_file() and path.stat().st_mtime_ns > written.stat().st_mtime_ns:
+            # Not at the top: who plans should not wait for pandas.
+            from rgwot.records import unedited
+
+            unedited(path)
 
 
 @cache

@@ -125,6 +125,31 @@ def test_scoring_is_refused_in_one_line(own: Checkout) -> None:
     assert not (own.path / SCORES).exists()
 
 
+def test_an_edited_result_is_neither_read_nor_written_over(own: Checkout) -> None:
+    file = own.path / SEGMENTS
+    written = file.read_text(encoding="utf-8")
+    edited = written.replace(",1\n", ",2\n")
+    file.write_text(edited, encoding="utf-8")
+    (own.path / "other.yaml").write_text("decode: {K: 4}\n", encoding="utf-8")
+    bundle = "results/bundles/rgwot/graphcut/mine/tea/seed0.rgwot"
+    try:
+        for target, more in (
+            (SEGMENTS, ["fail.yaml"]),
+            (SEGMENTS, ["fail.yaml", "other.yaml"]),
+            (bundle, ["fail.yaml"]),
+        ):
+            assert f"{SEGMENTS}: changed since it was written" in own.snakemake(target, more=more).mistake
+            assert file.read_text(encoding="utf-8") == edited
+        forced = own.snakemake(
+            SEGMENTS, options=("-n", "--cores", "2", "--force", "--quiet", "rules"), more=["fail.yaml"]
+        )
+        assert forced.jobs["decode"] == 1
+    finally:
+        file.write_text(written, encoding="utf-8")
+    # Whose content is as written is not edited, whatever its time.
+    assert not own.plan(SEGMENTS, more=["fail.yaml"]).jobs
+
+
 def test_the_first_annotation_asks_for_key_steps_of_each_video(own: Checkout) -> None:
     assert not own.plan(SEGMENTS, more=["fail.yaml"]).jobs
     annotation = own.path / "videos/tea/tuesday 2.csv"

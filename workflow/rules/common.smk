@@ -79,9 +79,18 @@ def of_result(function):
     return one_line_errors(lambda w: function(STUDY, w.dataset, w.task, w.method, w.decoder))
 
 
+@one_line_errors
+def unedited(wildcards, template):
+    """A file behind key steps; refused where these were edited, unless they are asked to be made again."""
+    forced = (getattr(workflow.dag_settings, name, None) for name in ("forceall", "forcetargets", "forcerun"))
+    if not any(forced):
+        jobs.check_unedited(Path(paths.SEGMENTS.format(**wildcards)).parent)
+    return known(template)(wildcards)
+
+
 def decoded_from(wildcards):
     """The files behind the key steps of a method: embeddings, and annotations where these teach."""
-    embeddings = known(paths.EMBEDDINGS)(wildcards)
+    embeddings = unedited(wildcards, paths.EMBEDDINGS)
     return {"embeddings": embeddings, "annotations": of_result(jobs.teaching)(wildcards)}
 
 

@@ -27,7 +27,7 @@ rule decode:
 rule decode_trivial:
     input:
         annotations=branch(lambda w: jobs.reads_annotations(w.decoder), then=paths.ANNOTATIONS),
-        manifest=known(paths.MANIFEST),
+        manifest=lambda w: unedited(w, paths.MANIFEST),
     output:
         **result(),
     log:
