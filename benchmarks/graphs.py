@@ -1,8 +1,9 @@
 """Every learner of task graphs on twelve recipes whose graphs are known: from annotations and, if asked, from pixels.
 
-Without options it needs no video: it learns from what people did (benchmarks/data), scores graphs, deviations and
-confidences, chooses the settings of the robust learner again with four recipes left out, and renews
-benchmarks/results/graphs.csv and benchmarks/report/graphs.md, its tables and its picture. With `--pixels` the
+Without options it needs no video: it learns from what people did (benchmarks/data) and from random procedures
+(procedures.py), scores graphs, deviations and confidences, chooses learner, settings and the limit of deviations again
+without each recipe, and renews benchmarks/results/graphs.csv and benchmarks/report/graphs.md, its tables and its
+picture. With `--pixels` the
 same recipes are rendered and decoded through the real workflow (benchmarks/graphs.yaml), three seeds, and scored too;
 `--recipes 3 --seeds 0 --pixels` is a smoke test, printed and not kept.
 
@@ -16,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,18 +25,19 @@ import numpy as np
 import pandas as pd
 from human import rendered
 from learners import likelihood, transitions
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from pages import HOUSE, REPORT, RESULTS, make, options_of, renew, table
+from procedures import draw_procedure
 
 from rgwot.config.configuration import Config, load_config, read_files
 from rgwot.evaluation.graphs import edge_scores, mean_distance, needs_of, restricted, set_scores, share_interval
 from rgwot.evaluation.protocols import Detection
 from rgwot.keysteps.ordering import order_of_segments
-from rgwot.procedure import FOUND, Event, Procedure, Recording, deviations, learn, recordings_from_segments
 from rgwot.procedure import LEARNERS as OURS
-from rgwot.procedure.differences import out_of_order
-from rgwot.procedure.learners import Needs
-from rgwot.procedure.orders import tally
+from rgwot.procedure import Event, Procedure, Recording, deviations, learn, recordings_from_segments
+from rgwot.procedure.differences import SURE_FROM, out_of_order
+from rgwot.procedure.learners import CLEAN, PENALTY, Needs
+from rgwot.procedure.orders import Tally, tally
 from rgwot.records import read_annotations, read_manifest, read_orders, read_segments
 from rgwot.runtime.files import write_csv
 
@@ -55,15 +57,16 @@ LEARNERS: tuple[tuple[str, str, dict[str, float]], ...] = (
     ("robust", "robust", {}),
 )
 SOURCES = {"published": "published listing", "error_free": "error-free, by start", "all": "all recordings, by start"}
-#: What the robust learner's settings were chosen from.
-GRID = {
-    "needed": (0.8, 0.85, 0.9),
-    "broken": (3.0, 3.5, 4.5),
-    "by_chance": (9.0, 12.0, 15.0),
-    "softness": (0.5, 1.0, 1.5),
-    "slip_more": (0.0, 0.03, 0.06),
-}
-LEFT_OUT = 4
+#: What cross-validation chooses from: learners with settings, and limits of the confidence below which no need counts.
+CANDIDATES: tuple[tuple[str, dict[str, float]], ...] = (
+    ("intersection", {}),
+    *(("precedence", {"above": above}) for above in (0.7, 0.8, 0.9)),
+    *(("robust", {"clean": clean, "penalty": penalty}) for clean in (0.4, 0.6, 0.8) for penalty in (0.5, 1.0, 2.0)),
+)
+LIMITS = (0.0, 0.5, 0.6, 2 / 3, 0.75, 0.8, 0.9)
+#: Random procedures: numbers of videos, shares of them that err, and how many of each pair.
+N_VIDEOS, ERRING, DRAWS = (5, 8, 12, 24), (0.0, 0.1, 0.25, 0.5), 15
+SWEPT = ("intersection", "precedence > 80 %", "precedence > 90 %", "robust")
 ENDS = (0.0, 0.5, 0.7, 0.85, 0.95, 0.99, 1.0)
 #: Answers from pixels: label, method, decoder, spelt as in paths.
 ANSWERS = (
@@ -168,43 +171,119 @@ def learner_scores(names: Sequence[int]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def left_out() -> pd.DataFrame:
-    """Choose the settings again without four recipes, in all 495 ways: ``source,chosen,left_out,all_twelve``.
+def _told(needs: Needs, counted: Tally, limit: float = SURE_FROM) -> list[set[int]]:
+    """Key steps of each video on either side of a learned need that it breaks."""
+    relation = needs.relation & (needs.confidence >= limit)
+    broken = relation & counted.earlier.transpose(0, 2, 1)
+    return [set(counted.steps[of_video.any(axis=0) | of_video.any(axis=1)].tolist()) for of_video in broken]
 
-    Chosen is what has the largest sum of the mean F1 of the three sources, less three times the mean shortfall against
-    intersection, recipe by recipe, on the two sources without (or with few) mistakes. ``chosen`` and ``left_out`` are
-    means over the 495 choices, ``all_twelve`` is what the defaults have.
+
+def _graph(needs: Needs, counted: Tally) -> Graph:
+    pairs = {(int(counted.steps[k]), int(counted.steps[after])) for k, after in np.argwhere(needs.relation)}
+    return restricted(pairs, counted.steps.tolist())
+
+
+def _hits(true: set[Any], found: set[Any]) -> NDArray[np.int64]:
+    return np.array([len(true & found), len(found - true), len(true - found)])
+
+
+def _f1(hits: NDArray[np.int64]) -> float:
+    right, wrong, missed = (int(one) for one in hits)
+    return 2 * right / max(2 * right + wrong + missed, 1)
+
+
+def left_out() -> tuple[pd.DataFrame, list[str]]:
+    """Choose learner, settings and limit without each recipe: ``what,chosen,left_out,defaults``, and the choices.
+
+    Chosen is what has the largest sum of five figures on the other eleven: the mean F1 of the edges from each source,
+    and the F1 of deviations in order over steps and over recordings. ``chosen`` is the mean of what the choices have on
+    the eleven, ``left_out`` what they have on the recipe that was left out (deviations pooled over all twelve).
     """
     names = list(recipes())
-    settings = [dict(zip(GRID, values, strict=True)) for values in product(*GRID.values())]
+    scores, counts, labels = [], [], []
+    for learner, settings in CANDIDATES:
+        edges, hits = np.zeros((len(SOURCES), len(names))), np.zeros((len(LIMITS), len(names), 2, 3), dtype=np.int64)
+        for column, name in enumerate(names):
+            recipe = recipes()[name]
+            for row, source in enumerate(SOURCES):
+                counted = tally(recipe.sources[source])
+                needs = FUNCTIONS[learner](counted, **settings)
+                edges[row, column] = edge_scores(recipe.graph, _graph(needs, counted)).f1
+            # The last source is all recordings.
+            videos = [one.video for one in recipe.sources[source]]
+            for number, limit in enumerate(LIMITS):
+                told = zip(videos, _told(needs, counted, limit), strict=True)
+                found = {(video, step) for video, steps in told for step in steps}
+                hits[number, column, 0] = _hits(recipe.order_errors, found)
+                of_found = {video for video, _ in found}
+                hits[number, column, 1] = _hits({video for video, _ in recipe.order_errors}, of_found)
+        for number, limit in enumerate(LIMITS):
+            scores.append(edges)
+            counts.append(hits[number])
+            labels.append(
+                ", ".join([learner, *(f"{key} {value:g}" for key, value in settings.items()), f"limit {limit:.2g}"])
+            )
 
-    tallies = [[tally(recipes()[name].sources[source]) for name in names] for source in SOURCES]
-    known: dict[tuple[int, int, bytes], float] = {}
+    def figures(which: int, columns: Sequence[int]) -> NDArray[np.float64]:
+        pooled = counts[which][columns].sum(axis=0)
+        return np.array([*scores[which][:, columns].mean(axis=1), *(_f1(one) for one in pooled)])
 
-    def f1(learner: str, chosen: Mapping[str, float]) -> list[list[float]]:
-        found = []
-        for row, of_source in enumerate(tallies):
-            for column, (name, counted) in enumerate(zip(names, of_source, strict=True)):
-                relation = FUNCTIONS[learner](counted, **chosen).relation
-                key = (row, column, relation.tobytes())
-                if key not in known:
-                    needs = {(int(counted.steps[k]), int(counted.steps[after])) for k, after in np.argwhere(relation)}
-                    graph = restricted(needs, counted.steps.tolist())
-                    known[key] = edge_scores(recipes()[name].graph, graph).f1
-                found.append(known[key])
-        return np.reshape(found, (len(tallies), len(names))).tolist()
+    inside, edges_out, hits_out, choices = [], [], np.zeros((2, 3), dtype=np.int64), []
+    for out in range(len(names)):
+        kept = [place for place in range(len(names)) if place != out]
+        best = max(range(len(scores)), key=lambda which: float(figures(which, kept).sum()))  # noqa: B023
+        choices.append(labels[best])
+        inside.append(figures(best, kept))
+        edges_out.append(scores[best][:, out])
+        hits_out += counts[best][out]
+    left = [*np.mean(edges_out, axis=0), *(_f1(one) for one in hits_out)]
+    ours = labels.index(f"robust, clean {CLEAN:.2g}, penalty {PENALTY:.2g}, limit {SURE_FROM:.2g}")
+    means = {"chosen": np.mean(inside, axis=0), "left_out": left, "defaults": figures(ours, range(len(names)))}
+    what = [*SOURCES, "order, steps", "order, recordings"]
+    return pd.DataFrame({"what": what, **means}), choices
 
-    scores = np.array([f1("robust", chosen) for chosen in settings])  # (G, 3, 12)
-    short = np.minimum(scores[:, :2] - np.array(f1("intersection", {}))[:2], 0.0).sum(axis=1)
-    inside, outside = [], []
-    for out in combinations(range(len(names)), LEFT_OUT):
-        kept = [place for place in range(len(names)) if place not in out]
-        best = int((scores[:, :, kept].mean(axis=2).sum(axis=1) + 3 * short[:, kept].mean(axis=1)).argmax())
-        inside.append(scores[best][:, kept].mean(axis=1))
-        outside.append(scores[best][:, list(out)].mean(axis=1))
-    default = np.mean(f1("robust", {}), axis=1)
-    means = {"chosen": np.mean(inside, axis=0), "left_out": np.mean(outside, axis=0), "all_twelve": default}
-    return pd.DataFrame({"source": list(SOURCES), **means})
+
+def random_scores(
+    n_videos: Sequence[int] = N_VIDEOS, erring: Sequence[float] = ERRING, draws: int = DRAWS
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Score learners on random procedures, and what the robust learner tells at each limit.
+
+    Returns ``learner,n_videos,erring,edges,steps,recordings`` (mean F1 of the edges, F1 of deviations pooled) and
+    ``limit,n_videos,what,right,wrong,missed``.
+    """
+    rows, limits = [], []
+    for size, share in product(n_videos, erring):
+        seeds = [[size, round(100 * share), at] for at in range(draws)]
+        drawn = [draw_procedure(np.random.default_rng(seed), size, share) for seed in seeds]
+        counts = [tally(one.recordings) for one in drawn]
+        true_graphs, true_told = [], []
+        for planted, counted in zip(drawn, counts, strict=True):
+            of_these = counted.steps - 1
+            truth = Needs(planted.needs[np.ix_(of_these, of_these)], np.ones((len(of_these),) * 2), np.ones(size))
+            true_graphs.append(_graph(truth, counted))
+            true_told.append(_told(truth, counted))
+        for label, learner, settings in LEARNERS:
+            if label not in SWEPT:
+                continue
+            edges, hits = [], {limit: np.zeros((2, 3), dtype=np.int64) for limit in LIMITS}
+            for counted, graph, truth_told in zip(counts, true_graphs, true_told, strict=True):
+                needs = FUNCTIONS[learner](counted, **settings)
+                edges.append(edge_scores(graph, _graph(needs, counted)).f1)
+                for limit in LIMITS:
+                    for true, found in zip(truth_told, _told(needs, counted, limit), strict=True):
+                        hits[limit] += [_hits(true, found), _hits({0} if true else set(), {0} if found else set())]
+            f1 = [_f1(one) for one in hits[SURE_FROM]]
+            rows.append([label, size, share, float(np.mean(edges)), *f1])
+            if label == "robust":
+                limits += [
+                    [limit, size, what, *of_what]
+                    for limit, both in hits.items()
+                    for what, of_what in zip(("steps", "recordings"), both.tolist(), strict=True)
+                ]
+    return (
+        pd.DataFrame(rows, columns=["learner", "n_videos", "erring", "edges", "steps", "recordings"]),
+        pd.DataFrame(limits, columns=["limit", "n_videos", "what", "right", "wrong", "missed"]),
+    )
 
 
 def deviation_scores(names: Sequence[int]) -> pd.DataFrame:
@@ -313,7 +392,11 @@ def draw(bins: Mapping[str, Sequence[Bin]], path: Path) -> None:
 
 
 def render_tables(
-    scores: pd.DataFrame, choice: pd.DataFrame, told: pd.DataFrame, bins: Mapping[str, Sequence[Bin]]
+    scores: pd.DataFrame,
+    choice: pd.DataFrame,
+    choices: Sequence[str],
+    told: pd.DataFrame,
+    bins: Mapping[str, Sequence[Bin]],
 ) -> str:
     """Write the tables in Markdown."""
     labels = [label for label, *_ in LEARNERS]
@@ -322,12 +405,18 @@ def render_tables(
         [SOURCES[source], *(f"{100 * means.loc[(source, label), 'f1']:.1f}" for label in labels)] for source in SOURCES
     ]
     parts = [table(["edges, mean F1, %", *labels], rows)]
-    rows = [
-        [SOURCES[one.source], *(f"{100 * value:.1f}" for value in (one.all_twelve, one.chosen, one.left_out))]
-        for one in choice.itertuples()
-    ]
-    if rows:
-        parts.append(table(["robust, mean F1, %", "defaults", "chosen on eight", "the four left out"], rows))
+    if len(choice):
+        rows = [
+            [
+                SOURCES.get(one.what, one.what),
+                *(f"{100 * value:.1f}" for value in (one.defaults, one.chosen, one.left_out)),
+            ]
+            for one in choice.itertuples()
+        ]
+        parts.append(table(["F1, %", "robust, defaults", "chosen on eleven", "the one left out"], rows))
+        parts.append(
+            "Chosen: " + "; ".join(f"{one} ({choices.count(one)} times)" for one in dict.fromkeys(choices)) + "."
+        )
     by_learner = told.set_index(["learner", "what"])
     rows = []
     for label in [*labels, "true graph"]:
@@ -346,6 +435,37 @@ def render_tables(
     return "\n\n".join(parts)
 
 
+def render_random(swept: pd.DataFrame, limits: pd.DataFrame) -> str:
+    """Write in Markdown what learners have on random procedures, and what is told at each limit."""
+    parts = []
+    for column, name in (("erring", "{:.0%} of the videos err"), ("n_videos", "{} videos")):
+        means = swept.groupby(["learner", column])[["edges", "steps", "recordings"]].mean()
+        values = sorted(swept[column].unique())
+        rows = [
+            [label, *(" / ".join(f"{100 * one:.0f}" for one in means.loc[(label, value)]) for value in values)]
+            for label in SWEPT
+        ]
+        parts.append(table(["F1, %: edges / steps / recordings", *(name.format(value) for value in values)], rows))
+    sums = limits.groupby(["limit", "n_videos", "what"])[["right", "wrong", "missed"]].sum()
+    rows = []
+    for limit in LIMITS:
+        cells = []
+        for n_videos in (*N_VIDEOS, None):
+            of_limit = sums.loc[limit] if n_videos is None else sums.loc[limit].loc[[n_videos]]
+            pooled = of_limit.groupby("what").sum()
+            shares = [
+                100 * pooled.loc[what, "right"] / max(pooled.loc[what, "right"] + pooled.loc[what, "wrong"], 1)
+                for what in ("steps", "recordings")
+            ]
+            cells.append(" / ".join(f"{share:.0f}" for share in shares))
+        found = sums.loc[limit].groupby("what").sum()
+        cells += [f"{100 * _f1(found.loc[what].to_numpy()):.1f}" for what in ("steps", "recordings")]
+        rows.append([f"{limit:.2g}", *cells])
+    head = ["limit", *(f"{n_videos} videos" for n_videos in N_VIDEOS), "all", "F1, steps", "F1, recordings"]
+    parts.append(table([f"{head[0]}: true of those told, %: steps / recordings", *head[1:]], rows))
+    return "\n\n".join(parts)
+
+
 def _triple(scores: Detection) -> str:
     return f"{100 * scores.f1:.1f} ({100 * scores.precision:.1f}, {100 * scores.recall:.1f})"
 
@@ -360,7 +480,7 @@ def _bin(one: Bin) -> str:
 def pixel_scores(config: Config, names: Sequence[int], seeds: Sequence[int], answers: Sequence[Answer]) -> pd.DataFrame:
     """Score graphs and orders from pixels: ``recipe,answer,seed,f1,f1_found,f1_chain,consensus,single``.
 
-    ``f1`` is that of the edges by the robust learner, ``f1_found`` with the settings `FOUND`, ``f1_chain`` by chain;
+    ``f1`` is that of the edges by the robust learner, ``f1_precedence`` and ``f1_chain`` by these;
     ``consensus`` the mean distance of the consensus order from the annotated orders, ``single`` the mean distance of a
     video's own order from the annotated orders of the other videos, found key steps matched to annotated ones in both.
     """
@@ -425,8 +545,10 @@ def _scored(
     ]
     return {
         "f1": edge_scores(truth, edges_of(found), matching).f1,
-        "f1_found": edge_scores(truth, edges_of(learn(recordings, **FOUND["robust"])), matching).f1,
-        "f1_chain": edge_scores(truth, edges_of(learn(recordings, learner="chain")), matching).f1,
+        **{
+            f"f1_{learner}": edge_scores(truth, edges_of(learn(recordings, learner=learner)), matching).f1
+            for learner in ("precedence", "chain")
+        },
         "consensus": mean_distance(named(found.order), orders.values()),
         "single": float(np.mean(apart)),
     }
@@ -434,7 +556,7 @@ def _scored(
 
 def render_pixels(scores: pd.DataFrame) -> str:
     """Write what was found from pixels in Markdown, recipe by recipe and on average."""
-    columns = ["f1", "f1_found", "f1_chain", "consensus", "single"]
+    columns = ["f1", "f1_precedence", "f1_chain", "consensus", "single"]
     by_answer = scores.groupby(["answer", "recipe"])[columns].mean()
     rows = []
     labels = [label for label in ("annotated", *(label for label, *_ in ANSWERS)) if label in set(scores["answer"])]
@@ -444,7 +566,7 @@ def render_pixels(scores: pd.DataFrame) -> str:
         means = part.mean()
         cells = (f"{100 * means[column]:.1f}" for column in columns)
         rows.append([label, *cells, f"{nearer} of {len(part)}"])
-    head = ["from pixels, %", "edges F1", "edges F1, `FOUND`", "chain F1"]
+    head = ["from pixels, %", "edges F1", "precedence F1", "chain F1"]
     head += ["consensus: distance ↓", "single videos ↓", "consensus is nearer"]
     single = [
         [str(recipe), *(f"{100 * value:.1f}" for value in by_answer.xs(recipe, level="recipe").loc[
@@ -485,14 +607,20 @@ def main() -> None:
         parser.error(f"--recipes: found {min(unknown)}, expected some of {', '.join(map(str, recipes()))}")
     whole = set(chosen.recipes) == set(recipes())
     scores = learner_scores(chosen.recipes)
-    choice = left_out() if whole else pd.DataFrame(columns=["source"])
+    choice, choices = left_out() if whole else (pd.DataFrame(columns=["what"]), [])
     told = deviation_scores(chosen.recipes)
     bins = {source: reliability(*confidences(chosen.recipes, source), ENDS) for source in SOURCES}
-    text = render_tables(scores, choice, told, bins)
+    text = render_tables(scores, choice, choices, told, bins)
     print(text)
+    swept, limits = random_scores() if whole else (pd.DataFrame(), pd.DataFrame())
+    if whole:
+        by_chance = render_random(swept, limits)
+        print(f"\n{by_chance}")
     tidy = [
         scores.melt(["source", "recipe", "learner"], var_name="metric"),
-        choice.melt(["source"], var_name="metric").assign(recipe="mean", learner="robust"),
+        choice.rename(columns={"what": "source"})
+        .melt(["source"], var_name="metric")
+        .assign(recipe="mean", learner="robust"),
         told.melt(["learner", "what"], var_name="metric").rename(columns={"what": "source"}).assign(recipe="pooled"),
         pd.DataFrame(
             {"source": source, "recipe": f"{one.low:g} to {one.high:g}", "learner": "robust", "metric": metric,
@@ -514,6 +642,10 @@ def main() -> None:
             .drop(columns=["answer", "seed"])
         )
     if whole:
+        of_random = swept.melt(["learner", "n_videos", "erring"], var_name="metric")
+        drawn = zip(of_random["n_videos"], of_random["erring"], strict=True)
+        told_by = [f"{n_videos} videos, {erring:.0%} erring" for n_videos, erring in drawn]
+        tidy.append(of_random.assign(source="random procedures", recipe=told_by))
         record = pd.concat(tidy, ignore_index=True)[["source", "recipe", "learner", "metric", "value"]]
         if not chosen.pixels and RECORD.exists():
             before = pd.read_csv(RECORD)
@@ -521,6 +653,7 @@ def main() -> None:
         write_csv(record.round({"value": 4}), RECORD)
         draw(bins, PICTURE)
         renew(PAGE, "graphs", "graphs", text)
+        renew(PAGE, "random procedures", "graphs", by_chance)
         if chosen.pixels:
             renew(PAGE, "graphs from pixels", "graphs", render_pixels(seen))
         print(f"\nwritten: {', '.join(str(path.relative_to(HOUSE)) for path in (RECORD, PICTURE, PAGE))}")

@@ -110,21 +110,18 @@ def compare_groups(
     type=click.Choice(list(LEARNER_NAMES)),
     help="; ".join(f"{name}: {what}" for name, what in LEARNER_NAMES.items()) + ".",
 )
-@click.option("--found", is_flag=True, help="A decoder found the key steps, so that every video has errors.")
-def procedure(segments: Path, folder: Path, learner: str, found: bool) -> None:
+def procedure(segments: Path, folder: Path, learner: str) -> None:
     """Learn the procedure from any table of SEGMENTS (CSV), and print it.
 
     The columns are video, start_s, end_s (seconds) and key_step (whole numbers from 1, background 0); name is optional.
     Where there is a column scope, rows of the scope task are read.
     """
-    from rgwot.procedure import FOUND, deviations, learn
+    from rgwot.procedure import deviations, learn
     from rgwot.reporting.show import drawn
     from rgwot.stages.procedure import read_recordings, write_procedure
 
-    if found and learner not in FOUND:
-        raise RgwotError(f"--found: found the learner {learner}, expected one that allows for it: {', '.join(FOUND)}")
     recordings, names = read_recordings(segments)
-    learned = learn(recordings, learner, **(FOUND[learner] if found else {}))
+    learned = learn(recordings, learner)
     deviating = deviations(learned, recordings)
     folder.mkdir(parents=True, exist_ok=True)
     write_procedure(folder, learned, deviating)

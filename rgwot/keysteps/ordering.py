@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rgwot.columns import SCOPES, SEGMENT_COLUMNS
 from rgwot.keysteps.interface import Learned, middle_times
-from rgwot.procedure import FOUND, Deviation, Procedure, Recording, deviations, learn, recordings_from_segments
+from rgwot.procedure import Deviation, Procedure, Recording, deviations, learn, recordings_from_segments
 from rgwot.procedure.differences import usual_lengths, with_sureness, without_slivers
 
 Order = tuple[int, ...]
@@ -210,15 +210,12 @@ def procedure_of(
 ) -> Procedure:
     """Learn the procedure of videos from their segments of the scope ``task``, without those held out.
 
-    Learners that can allow for the errors of a decoder do, and slivers are no evidence (`without_slivers`), unless
-    people ``annotated`` these videos.
+    Slivers are no evidence (`without_slivers`), unless people ``annotated`` these videos.
     """
     seen = {video: frame for video, frame in segments.items() if video not in held_out}
     recordings = _recordings(seen)
-    if seen.keys() <= set(annotated):
-        return learn(recordings, learner)
     recordings = without_slivers(recordings, usual_lengths(recordings), annotated)
-    return learn(recordings, learner, **FOUND.get(learner, {}))
+    return learn(recordings, learner)
 
 
 def _recordings(segments: Mapping[str, pd.DataFrame]) -> list[Recording]:

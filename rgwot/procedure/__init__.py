@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from rgwot.procedure.differences import deviations
 from rgwot.procedure.interface import Deviation, Edge, Event, Node, Procedure, Recording
-from rgwot.procedure.learners import FOUND, LEARNERS
+from rgwot.procedure.learners import LEARNERS
 from rgwot.procedure.learning import learn, recordings_from_segments
 
 __all__ = [
-    "FOUND",
     "LEARNERS",
     "Deviation",
     "Edge",

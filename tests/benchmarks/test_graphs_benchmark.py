@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 
 import graphs
+import numpy as np
 import pandas as pd
 import pytest
 from graphs import ENDS, PAGE, RECORD, SOURCES, reliability
+from procedures import draw_procedure
 
 from rgwot.evaluation.graphs import needs_of, set_scores
 from rgwot.procedure import Event, Recording
+from rgwot.procedure.orders import closure, tally
 
 NAMES = list(graphs.recipes())
 
@@ -46,13 +49,11 @@ def test_the_data():
     assert not {(123, 124), (124, 123), (126, 127), (127, 126)} & needs
 
 
-def test_the_robust_learner_is_no_worse_than_the_best_of_the_others_anywhere(scores):
+def test_the_robust_learner_is_level_with_the_best_of_the_others_and_ahead_where_people_err(scores):
     others = scores.drop("robust", level="learner").groupby("source").max()
     ours = scores.xs("robust", level="learner")
-    assert (ours > others - 1e-9).all()
-    assert ours["published"] >= 0.89
-    assert ours["error_free"] >= 0.838
-    assert ours["all"] >= 0.83
+    assert (ours > others - 0.01).all()
+    assert ours["all"] >= max(0.81, others["all"] + 0.05)
 
 
 def test_the_published_equation_gives_what_it_is_known_to_give(scores):
@@ -63,9 +64,30 @@ def test_the_published_equation_gives_what_it_is_known_to_give(scores):
     assert scores["all", "precedence > 80 %"] == pytest.approx(0.791, abs=0.01)
 
 
+def test_random_procedures_hold_where_nobody_errs_and_break_where_people_do():
+    broken = 0
+    for seed in range(6):
+        planted = draw_procedure(np.random.default_rng(seed), 30, 0.5)
+        counted = tally(planted.recordings)
+        assert np.array_equal(closure(planted.needs), planted.needs)
+        assert not np.diagonal(planted.needs).any()
+        needs = planted.needs[np.ix_(counted.steps - 1, counted.steps - 1)]
+        broken += (needs & counted.earlier.transpose(0, 2, 1)).any(axis=(1, 2)).sum()
+    # About half of 180, less where there is hardly a need to break.
+    assert 60 <= broken <= 110
+
+
+def test_where_half_of_the_videos_err_the_robust_learner_is_ahead_of_precedence():
+    swept, limits = graphs.random_scores(n_videos=(12,), erring=(0.5,), draws=12)
+    means = swept.set_index("learner")[["edges", "steps", "recordings"]]
+    assert (means.loc["robust"] > means.loc["precedence > 80 %"] - 0.02).all()
+    assert means.loc["robust", "edges"] > means.loc["precedence > 80 %", "edges"] + 0.02
+    assert set(limits["n_videos"]) == {12}
+
+
 def test_deviations_without_labels(told):
     assert told["robust", "steps"] >= 0.70
-    assert told["robust", "recordings"] >= 0.73
+    assert told["robust", "recordings"] >= 0.80
     assert told["robust", "missing"] >= 0.97
     assert told["true graph", "steps"] == pytest.approx(0.885, abs=5e-4)
     assert told["true graph", "recordings"] == pytest.approx(0.867, abs=5e-4)
@@ -75,7 +97,7 @@ def test_deviations_without_labels(told):
 def test_confidence_is_calibrated(source):
     bins = {(one.low, one.high): one for one in reliability(*graphs.confidences(NAMES, source), ENDS)}
     high = bins[0.85, 0.95]
-    assert high.total > 100
+    assert high.total > 50
     assert high.share_low <= 0.95
     assert high.share_high >= 0.85
 
@@ -102,7 +124,7 @@ def test_orders_and_scores_of_an_answer_by_hand():
     found = graphs._scored(recordings, {8: 1, 9: 2}, truth, orders, singles)
     assert found == {
         "f1": 1.0,
-        "f1_found": 1.0,
+        "f1_precedence": 1.0,
         "f1_chain": 1.0,
         "consensus": 0.0,
         "single": pytest.approx((0 + 1 + 0.5) / 3),

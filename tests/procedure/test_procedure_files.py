@@ -13,7 +13,7 @@ from rgwot.cli import cli
 from rgwot.columns import DEVIATION_COLUMNS
 from rgwot.config.settings import Settings
 from rgwot.keysteps.settings import LEARNER_NAMES as NAMES
-from rgwot.procedure import FOUND, LEARNERS, Event, deviations, learn
+from rgwot.procedure import LEARNERS, Event, deviations, learn
 from rgwot.procedure.learning import LEARNER
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.procedure import read_deviation_list, read_procedure, read_recordings, write_procedure
@@ -63,14 +63,6 @@ def test_a_table_that_somebody_brings_is_learned_from_and_printed(tmp_path: Path
     chain = [*map(str, ("procedure", segments, "--output", tmp_path / "out", "--learner", "chain"))]
     assert CliRunner().invoke(cli, chain).exit_code == 0
     assert read_procedure(tmp_path / "out/procedure.json") == learn(brought, "chain")
-    found = [*map(str, ("procedure", segments, "--output", tmp_path / "out", "--found"))]
-    assert CliRunner().invoke(cli, found).exit_code == 0
-    assert read_procedure(tmp_path / "out/procedure.json") == learn(brought, **FOUND["robust"])
-    refused = CliRunner().invoke(cli, [*found, "--learner", "chain"])
-    assert refused.exit_code != 0
-    assert "found the learner chain, expected one that allows for it: robust" in str(
-        refused.exception or refused.output
-    )
 
 
 def test_of_a_result_the_rows_of_scope_task_are_read(tmp_path: Path) -> None:
