@@ -63,7 +63,7 @@ CANDIDATES: tuple[tuple[str, dict[str, float]], ...] = (
     *(("precedence", {"above": above}) for above in (0.7, 0.8, 0.9)),
     *(("robust", {"clean": clean, "penalty": penalty}) for clean in (0.4, 0.6, 0.8) for penalty in (0.5, 1.0, 2.0)),
 )
-LIMITS = (0.0, 0.5, 0.6, 2 / 3, 0.75, 0.8, 0.9)
+LIMITS = (0.0, 1 / 3, 0.5, 0.6, 2 / 3, 0.75, 0.8, 0.9)
 #: Random procedures: numbers of videos, shares of them that err, and how many of each pair.
 N_VIDEOS, ERRING, DRAWS = (5, 8, 12, 24), (0.0, 0.1, 0.25, 0.5), 15
 SWEPT = ("intersection", "precedence > 80 %", "precedence > 90 %", "robust")

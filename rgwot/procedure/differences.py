@@ -19,7 +19,7 @@ USUAL_FROM = 0.5
 """Share of videos from which a key step is missing where it is absent."""
 UNUSUAL_BELOW = 1 / 3
 """Share of videos below which a key step is added where it is present, and repeated where it is there once more."""
-SURE_FROM = 0.5
+SURE_FROM = 1 / 3
 """Confidence from which breaking a need is a deviation."""
 
 
