@@ -1,4 +1,4 @@
-"""How often a comparison of groups reports a difference that is not there, and finds one that is (methods 10.8).
+"""How often a comparison of groups reports a difference that is not there, and finds one that is (methods 9.8).
 
 A study is two groups of twelve videos of a procedure of seven key steps: orders that differ by neighbours, key steps
 that are left out (8 %) or done again, durations of 10 ± 2 s. In a planted study one key step takes one group two

@@ -1,4 +1,4 @@
-"""How good a cut of the tree of key steps is, at K as annotated, beside the mean field (methods 5.16).
+"""How good a cut of the tree of key steps is, at K as annotated, beside the mean field (methods 5.12).
 
 On recordings, as benchmarks/recordings.py reads them from REAL_RECORDINGS. At most 3,000
 samples of a task are looked at. Nothing is written.

@@ -1,4 +1,4 @@
-"""RGWOT on vectors: what whitening its input, the window of C-IDM and whitened features beside it do (methods 4.14).
+"""RGWOT on vectors: what whitening its input, the window of C-IDM and whitened features beside it do (methods 4.13).
 
 On recordings, as benchmarks/recordings.py reads them from REAL_RECORDINGS. K is as annotated, frames without a step are
 left out, and RGWOT trains as in README's shorter run. Nothing is written.

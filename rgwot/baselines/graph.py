@@ -1,4 +1,4 @@
-"""UnityGraph and GPL: one graph of the clips of all videos of a task (methods 4.9).
+"""UnityGraph and GPL: one graph of the clips of all videos of a task (methods 4.8).
 
 Bansal et al., "United we stand, divided we fall: UnityGraph for unsupervised procedure learning from videos", WACV
 2024. Our reading of the abstract, on our features: its hyper-parameters and its treatment of background are not

@@ -1,4 +1,4 @@
-"""Continuous temporal embedding (CTE): a network learns to tell when in a video a frame is (methods 4.10).
+"""Continuous temporal embedding (CTE): a network learns to tell when in a video a frame is (methods 4.9).
 
 Kukleva et al., "Unsupervised learning of action classes with continuous temporal embedding", CVPR 2019.
 """

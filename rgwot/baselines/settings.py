@@ -80,7 +80,7 @@ class KantorovichTransportSettings(VirtualFrameSettings):
 
 
 class RegressionSettings(Block):
-    """Continuous temporal embedding, `cte`: regression on relative time (methods 4.10)."""
+    """Continuous temporal embedding, `cte`: regression on relative time (methods 4.9)."""
 
     BLOCK: ClassVar[str] = "regression"
 
@@ -93,7 +93,7 @@ class RegressionSettings(Block):
 
 
 class GraphSettings(Block):
-    """The graph of a task's clips, `unitygraph` and `gpl`; our reading of the abstract (methods 4.9)."""
+    """The graph of a task's clips, `unitygraph` and `gpl`; our reading of the abstract (methods 4.8)."""
 
     BLOCK: ClassVar[str] = "graph"
 
@@ -121,7 +121,7 @@ class SubsetSettings(RestartSettings):
 
 
 class ViterbiSettings(Block):
-    """Clusters in one order for all videos, `viterbi` (methods 4.10)."""
+    """Clusters in one order for all videos, `viterbi` (methods 4.9)."""
 
     BLOCK: ClassVar[str] = "decode"
 

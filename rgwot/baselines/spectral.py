@@ -1,4 +1,4 @@
-"""Spectral clustering of directions, with the affinity of HiERO (methods 4.11)."""
+"""Spectral clustering of directions, with the affinity of HiERO (methods 4.10)."""
 
 from __future__ import annotations
 

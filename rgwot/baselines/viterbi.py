@@ -1,4 +1,4 @@
-"""Clusters in a fixed order of time, found in every video by a Viterbi path: the decoder of CTE (methods 4.10)."""
+"""Clusters in a fixed order of time, found in every video by a Viterbi path: the decoder of CTE (methods 4.9)."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class DataSettings(DrawnVideosSettings):
 
 
 class WhitenSettings(Block):
-    """Whitened features, `whitened` (methods 4.12)."""
+    """Whitened features, `whitened` (methods 4.11)."""
 
     BLOCK: ClassVar[str] = "whiten"
 

@@ -1,7 +1,7 @@
-"""Whitened features: standardised per video, smoothed in time and whitened over the task (methods 4.12).
+"""Whitened features: standardised per video, smoothed in time and whitened over the task (methods 4.11).
 
-Projected onto a few channels they are another input of an encoder (methods 4.13); as they are, they stand beside what
-it learned (methods 4.14).
+Projected onto a few channels they are another input of an encoder (methods 4.12); as they are, they stand beside what
+it learned (methods 4.13).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How far two answers are the same, when neither is the truth (methods 6.8)."""
+"""How far two answers are the same, when neither is the truth (methods 6.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Task graphs, orders and deviations scored against annotated ones (methods 10.7): pure functions of sets and orders.
+"""Task graphs, orders and deviations scored against annotated ones (methods 9.7): pure functions of sets and orders.
 
 A graph is a set of edges (before, after) between key steps; START precedes what needs nothing, END follows what
 nothing needs.

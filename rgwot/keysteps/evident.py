@@ -1,4 +1,4 @@
-"""What a video shows of its key steps by its own looks: segments that look like their neighbours are none (10.6).
+"""Segments that look like their neighbours are no evidence of a key step (methods 9.6).
 
 A decoder that knows when key steps usually come finds one where it was due, though it was left out, and finds two that
 were swapped in their usual order. What the other videos say of the looks of every key step, time apart, tells that.

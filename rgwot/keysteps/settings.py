@@ -139,7 +139,7 @@ class ConsensusSettings(Block):
 
 
 class ProcedureSettings(Block):
-    """The procedure: the task graph that is learned from the key steps of all videos (methods 10)."""
+    """The procedure: the task graph that is learned from the key steps of all videos (methods 9)."""
 
     BLOCK: ClassVar[str] = "procedure"
 

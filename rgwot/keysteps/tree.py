@@ -1,4 +1,4 @@
-"""Key steps as a tree that can be cut at any K without decoding again (methods 5.16).
+"""Key steps as a tree that can be cut at any K without decoding again (methods 5.12).
 
 Segmentations into few and into many key steps agree on some borders and not on others; in the space of their
 memberships samples are near that many of them keep together, whatever K. That space is segmented once into more parts

@@ -1,4 +1,4 @@
-"""Groups of videos compared key step by key step, with the video as the unit (methods 10.8)."""
+"""Groups of videos compared key step by key step, with the video as the unit (methods 9.8)."""
 
 from __future__ import annotations
 

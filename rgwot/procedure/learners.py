@@ -104,7 +104,7 @@ AT_ONCE = 2_000_000
 
 
 def robust(tally: Tally, clean: float = CLEAN, penalty: float = PENALTY) -> Needs:
-    """Learn the needs under which the videos' orders are likeliest, with a penalty for every edge (methods 10.3).
+    """Learn the needs under which the videos' orders are likeliest, with a penalty for every edge (methods 9.3).
 
     Whoever follows the needs does, one after the other, any key step that waits for nothing. Others are done with a
     rate that is the video's own: of the key steps of a video that are not done yet,

@@ -59,7 +59,7 @@ def test_videos_at_random_are_set_aside(seed):
 
 
 def log_likelihood(relation, orders):
-    """Return that of methods 10.3, term by term."""
+    """Return that of methods 9.3, term by term."""
     prior = [CLEAN] + [(1 - CLEAN) / (len(RATES) - 1)] * (len(RATES) - 1)
     total = 0.0
     for order in orders:

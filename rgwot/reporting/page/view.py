@@ -83,7 +83,7 @@ def write_view(
     """Write what the page shows of the embeddings of one run.
 
     The file has ``result`` (which key steps it belongs to), ``typical`` (frames), ``tree`` (of key steps, methods
-    5.16) and, if an encoder was ``trained``, ``points`` (embeddings in the plane) and ``alignments`` (transport
+    5.12) and, if an encoder was ``trained``, ``points`` (embeddings in the plane) and ``alignments`` (transport
     plans). Of the segments those of scope ``task`` count, of the settings the block ``ot`` is read; ``seed`` sets
     the layout in the plane and the start of the tree, which knows nothing of the result's key steps. With
     ``to_annotate``, and unless every video is annotated, there is ``next``, too: the videos that are worth annotating
