@@ -155,6 +155,20 @@ def thinned(lengths: Sequence[int], most: int) -> tuple[NDArray[np.int64], tuple
     return np.concatenate(chosen), counts, np.concatenate(nearest)
 
 
+def repeated_frames(info: VideoInfo, fps: float) -> str:
+    """Return, in one line, that a video shows fewer frames than are sampled per second; empty where it does not.
+
+    >>> repeated_frames(VideoInfo(60.0, Fraction(1, 5)), 2)
+    'states 0.2 frames per second, so each counts 10 times at features.fps 2; correct its rate, or lower features.fps'
+    """
+    if info.fps >= 0.99 * fps:
+        return ""
+    return (
+        f"states {float(info.fps):.3g} frames per second, so each counts {float(fps / info.fps):.3g} times at features.fps "
+        f"{fps:g}; correct its rate, or lower features.fps"
+    )
+
+
 def allowed_loss(duration_s: float) -> float:
     """Return how many seconds at the end of a video may fail to decode unremarked: 1 s or 1 %."""
     return max(1.0, 0.01 * duration_s)

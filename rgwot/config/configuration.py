@@ -55,7 +55,9 @@ class ImportSettings(Block):
     rates: str | None = Field(
         None,
         min_length=1,
-        description="CSV with the columns video, fps and frames (or duration_s), such as a manifest: of every video",
+        description="CSV with the columns video and fps, such as a manifest, if files have rates of their own: every "
+        "n-th feature is taken, so that `fps` are left; beside window the frame rates of the videos, with frames (or "
+        "duration_s)",
     )
     start_s: float = Field(0.0, ge=0, description="time of the first feature, seconds; `times` say it themselves")
     native_fps: Rate | None = Field(
@@ -79,8 +81,8 @@ class ImportSettings(Block):
             if self.native_fps is None and self.rates is None:
                 raise ValueError("native_fps: Field required beside window, the rate of the videos; or rates, a CSV")
             return self
-        if self.rates is not None:
-            raise ValueError("rates: found without window; expected both, the frames of a feature and their rate")
+        if self.rates is not None and self.fps is None:
+            raise ValueError("rates: found without window or fps; expected the rate to take of every file as fps")
         if self.fps is None and self.times is None:
             raise ValueError("fps: Field required, features per second; or times, the array that holds them")
         if self.keypoints is not None and (self.axes != "TC" or self.key is not None or self.times is not None):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from rgwot.embedding.arrays import check_beginning, unlikely_times
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.timing import VideoInfo, frame_times, parse_rate, rate_of_times, short_rate
 
+_T = TypeVar("_T")
 Bodies = list[NDArray[np.float64]]
 
 LIKELY = 0.6
@@ -251,15 +252,29 @@ def measure(path: Path, array: ArraySource, settings: ImportSettings) -> FileFac
 def open_features(path: Path, settings: ImportSettings) -> Iterator[ArraySource]:
     """Open the features of a file as the settings say; see `open_array` and `open_points`."""
     if settings.keypoints is not None:
-        yield _thinned(open_points(path, settings.keypoints), settings)
+        yield _thinned(open_points(path, settings.keypoints), settings, step_of(path, settings))
         return
     with open_array(path, settings.key, settings.times) as array:
-        yield _thinned(array, settings)
+        yield _thinned(array, settings, step_of(path, settings))
 
 
-def _thinned(array: ArraySource, settings: ImportSettings) -> ArraySource:
+def step_of(path: Path, settings: ImportSettings) -> int:
+    """Return n where every n-th feature of a file is taken: ``every``, or more if the table of rates says so.
+
+    Raises RgwotError if the rate of the file is no multiple of the rate to take.
+    """
+    if settings.rates is None or settings.window is not None:
+        return settings.every
+    wanted = Fraction(settings.fps or 0) / settings.every
+    rate = _row_of_rates(path, settings.rates, lambda row: parse_rate(row["fps"]), "fps as a number")
+    if (rate / wanted).denominator != 1:
+        raise RgwotError(f"{path}: {settings.rates} says {rate} per second; expected a multiple of {wanted}, as of fps")
+    return int(rate / wanted)
+
+
+def _thinned(array: ArraySource, settings: ImportSettings, step: int) -> ArraySource:
     """Return every n-th feature of an array."""
-    step, axis = settings.every, settings.axes.index("T")
+    axis = settings.axes.index("T")
     if step == 1 or len(array.shape) != len(settings.axes):
         return array
     shape = (*array.shape[:axis], -(-array.shape[axis] // step), *array.shape[axis + 1 :])
@@ -313,9 +328,19 @@ def native_frames(path: Path, settings: ImportSettings) -> tuple[Fraction, int] 
 
     Raises RgwotError if the table lacks a column or the video, or holds something else than numbers there.
     """
-    if settings.rates is None:
+    if settings.rates is None or settings.window is None:
         return None
-    table = Path(settings.rates)
+
+    def read(row: Mapping[str, str]) -> tuple[Fraction, int]:
+        rate = parse_rate(row["fps"])
+        return rate, int(row["frames"]) if row.get("frames") else round(float(row["duration_s"]) * rate)
+
+    return _row_of_rates(path, settings.rates, read, "fps and frames, or duration_s, as numbers")
+
+
+def _row_of_rates(path: Path, rates: str, read: Callable[[Mapping[str, str]], _T], expected: str) -> _T:
+    """Return what is read from the row of a file in a table of rates."""
+    table = Path(rates)
     if not table.is_file():
         raise RgwotError(f"{table}: no such file; expected rates, a CSV with the columns video, fps and frames")
     name = path.name.removesuffix(path.suffix)
@@ -324,9 +349,6 @@ def native_frames(path: Path, settings: ImportSettings) -> tuple[Fraction, int] 
     if row is None:
         raise RgwotError(f"{table}: no row of video {name!r} with columns video, fps and frames; add it")
     try:
-        rate = parse_rate(row["fps"])
-        return rate, int(row["frames"]) if row.get("frames") else round(float(row["duration_s"]) * rate)
+        return read(row)
     except (KeyError, ValueError, OverflowError):
-        raise RgwotError(
-            f"{table}: video {name!r}: found {row}; expected fps and frames, or duration_s, as numbers"
-        ) from None
+        raise RgwotError(f"{table}: video {name!r}: found {row}; expected {expected}") from None

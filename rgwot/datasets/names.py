@@ -115,6 +115,29 @@ def pairing_key(stem: str) -> str:
     return unicodedata.normalize("NFC", stem)
 
 
+# A part of a recording: one named so, a letter behind a number, and chapters of GoPro cameras.
+_PARTS = (
+    re.compile(r"(?P<base>.+?)[ _.-]*(?:part|pt|teil|chapter)[ _.-]*(?P<part>\d{1,2}|[a-h])", re.IGNORECASE),
+    re.compile(r"(?P<base>.*\d)[ _.-]?(?P<part>[a-h])", re.IGNORECASE),
+    re.compile(r"G[HXLP](?P<part>\d\d)(?P<base>\d{4})"),
+    re.compile(r"GOPR(?P<part>)(?P<base>\d{4})"),
+)
+
+
+def parts_among(names: Iterable[str]) -> list[list[str]]:
+    """Return the names that look like parts of one recording, the parts of each together.
+
+    >>> parts_among(["r0b", "r0a", "r1", "r2", "GX010007", "GX020007", "tea part 2"])
+    [['r0a', 'r0b'], ['GX010007', 'GX020007']]
+    """
+    parts: dict[str, dict[str, str]] = {}
+    for name in names:
+        match = next(filter(None, (form.fullmatch(name) for form in _PARTS)), None)
+        if match is not None:
+            parts.setdefault(match["base"], {})[match["part"]] = name
+    return [[name for _, name in sorted(found.items())] for found in parts.values() if len(found) > 1]
+
+
 @lru_cache(maxsize=4096)
 def folded(name: str) -> str:
     """Return a name without case and punctuation, as names in the configuration are compared.

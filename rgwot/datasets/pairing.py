@@ -177,10 +177,10 @@ def own_tasks(
     unassigned, _ = sorted_out(by_folder.pop("", []))
     tasks = {}
     for task, paths in by_folder.items():
-        table = f"{task}/{VIDEO_TABLE}"
-        if not any(path != table and stem(path) == stem(table) for path in paths):
-            # Else it is of a video that is called so.
-            paths = [path for path in paths if path != table]
+        for table in [path for path in paths if path.removeprefix(f"{task}/").lower() == VIDEO_TABLE]:
+            if not any(path != table and stem(path) == stem(table) for path in paths):
+                # Else it is of a video that is called so.
+                paths = [path for path in paths if path != table]
         paths, left_out = points_chosen(paths)
         videos, annotations = sorted_out(paths)
         annotations = [path for path in annotations if tracked_name(path) is None]

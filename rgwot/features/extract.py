@@ -41,7 +41,7 @@ from rgwot.runtime.device import resolve_device
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import move, report_full_disk, write_json
 from rgwot.runtime.progress import Progress
-from rgwot.timing import allowed_loss, sample_times
+from rgwot.timing import allowed_loss, repeated_frames, sample_times
 from rgwot.video import FrameReader, VideoError, VideoInfo, decord_package, probe, readers_of
 from rgwot.video.probing import REMEDY
 
@@ -300,6 +300,8 @@ def extract(
         attributes["rgwot_version"] = __version__
         try:
             info = probe(video, frames_fps)
+            if doubt := repeated_frames(info, settings.fps):
+                log.warning("%s: %s", video, doubt)
             facts = {**attributes, **source_facts(video)}
             job = Extraction(video, output, info, settings, facts, network_used.to(target))
             job.run()

@@ -26,6 +26,7 @@ from rgwot.datasets.feature_files import (
     measure,
     native_frames,
     open_features,
+    step_of,
 )
 from rgwot.datasets.names import id_of
 from rgwot.embedding.arrays import Spread, array_features, checked_as, stored_type
@@ -111,6 +112,8 @@ def import_features(
         expect |= {key: value for key, value in video_facts(footage, "", "").items() if key not in ("status", "reason")}
     if known := native_frames(source, settings):
         expect["source_frames"] = [str(known[0]), known[1]]
+    elif settings.rates is not None:
+        expect["source_step"] = step_of(source, settings)
     if holding_file(source).is_file() and is_current(output, source, expect, "skip" if skipped else "fail"):
         log.info("%s: made from this file with these settings before; kept", output)
         return
@@ -142,7 +145,7 @@ def import_features(
                 if spread is not None:
                     spread.add(maps)
             facts = described(array, measured, settings, source_facts(source))
-            facts |= {key: value for key, value in expect.items() if key == "source_frames"}
+            facts |= {key: value for key, value in expect.items() if key in ("source_frames", "source_step")}
             if spread is not None:
                 facts |= _numbers_of(spread, dtype)
             store.finish(count, {**facts, **video_facts(footage, status, reason)})
@@ -180,11 +183,13 @@ def count_kept(source: Path, measured: FileFacts, settings: ImportSettings, foot
             f"{found} features at {fps} per second from {settings.start_s:g} s reach to "
             f"{measured.footage.duration_s:.2f} s, but the video lasts {footage.duration_s:.2f} s"
         )
-        wanted = f"expected about {expected}; correct fps"
+        wanted = f"expected about {expected}; correct fps, or give rates of each file"
     if not (surplus or lacking):
         return found, ""
     if settings.on_mismatch == "error" or not expected:
-        raise RgwotError(f"{source}: {clause}; {wanted} or set on_mismatch to trim")
+        raise RgwotError(
+            f"{source}: {clause}; {wanted} (on_mismatch: trim is only for files that begin with their video)"
+        )
     if surplus:
         log.warning("%s: %s; the last %d are dropped", source, clause, found - expected)
         return expected, ""

@@ -152,7 +152,5 @@ def _size(store: VideoFeatures, imported: bool) -> str:
 def _other_size(path: Path, size: str, first: str, expected: str) -> str:
     again = "delete it and extract the video again"
     if size.endswith("per second"):
-        again = (
-            "one size and rate per task: make its features again or leave the video out; is the order of axes right?"
-        )
+        again = "one size and rate per task: is the order of axes right? `rates` takes fewer features of a file"
     return f"{path}: {size}, expected {expected} as in {first}; {again}"

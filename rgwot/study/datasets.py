@@ -348,8 +348,15 @@ def annotated_steps(study: Study, dataset: str, task: str) -> int | None:
 def video_table(study: Study, dataset: str, task: str) -> Path | None:
     """Return the table of the videos of a task: the one that the configuration names, or that of its folder, if any."""
     named = study.config.dataset(dataset).videos
-    path = study.config.root_of(dataset) / task / VIDEO_TABLE if named is None else Path(named).expanduser()
-    return path if named is not None or path.is_file() else None
+    if named is not None:
+        return Path(named).expanduser()
+    folder = study.config.root_of(dataset) / task
+    tables = [path for path in folder.iterdir() if path.name.lower() == VIDEO_TABLE] if folder.is_dir() else []
+    if len(tables) > 1:
+        raise RgwotError(
+            f"{folder}: found {' and '.join(sorted(path.name for path in tables))}; expected one; remove one"
+        )
+    return next(iter(tables), None)
 
 
 @cache

@@ -6,6 +6,7 @@ Files, pairs of video and annotation, whether videos decode to their end, annota
 from __future__ import annotations
 
 import logging
+import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from rgwot.config.configuration import load_config
@@ -23,6 +25,7 @@ from rgwot.datasets.arrays import feature_file, holding_file, other_columns
 from rgwot.datasets.base import Found, FoundTask, VideoEntry, too_few_videos
 from rgwot.datasets.feature_files import doubted_times, in_place_of_video, measure, open_features
 from rgwot.datasets.finding import NoTaskFound, first_few, layout_module, read_options, registered_facts, tasks_inside
+from rgwot.datasets.names import parts_among
 from rgwot.datasets.registry import TaskFacts, match_name
 from rgwot.datasets.text import collecting
 from rgwot.datasets.video_table import columns_of, groups_in, read_video_table
@@ -30,6 +33,7 @@ from rgwot.features.settings import FeatureSettings, extractor, missing_checkpoi
 from rgwot.keysteps.settings import too_fine
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
+from rgwot.runtime.provenance import sha256
 from rgwot.study import datasets
 from rgwot.study.datasets import MIN_VIDEOS
 from rgwot.study.findings import (
@@ -45,7 +49,7 @@ from rgwot.study.findings import (
     of_error,
 )
 from rgwot.study.study import Study
-from rgwot.timing import VideoInfo, allowed_loss
+from rgwot.timing import VideoInfo, allowed_loss, repeated_frames
 
 if TYPE_CHECKING:
     from rgwot.config.configuration import ImportSettings
@@ -59,6 +63,13 @@ SAMPLING_TIMEOUT_S = 30.0
 FRAMES_PER_READ = 64
 _SIDE = 64
 _LISTED = 3
+# So many lengths say what is usual.
+_FEW = 4
+# A file this many times as short or long as the median, or twice as far from it as half of the files are, is told.
+_FAR = 5 / 3
+# Parts of recordings are shorter than this share of the other files.
+_PART = 0.75
+_WHOLE = "a file should hold one whole performance, because methods compare beginnings, middles and ends"
 
 
 def check_video(
@@ -86,7 +97,10 @@ def check_video(
     except VideoError as error:
         return None, [Finding("error", "video", error.reason, task, path)]
     facts, missing = _sampled(root / path, info, settings, frames_fps)
-    return facts, [Finding("error", "frames", fault, task, path) for fault in (stated_frames(info), missing) if fault]
+    faults = [Finding("error", "frames", fault, task, path) for fault in (stated_frames(info), missing) if fault]
+    if doubt := repeated_frames(info, settings.fps):
+        faults.append(Finding("warning", "fps", doubt, task, path))
+    return facts, faults
 
 
 def stated_frames(info: VideoInfo) -> str:
@@ -195,7 +209,7 @@ def check_task_features(task: str, files: Mapping[str, FeatureFacts]) -> Iterato
     rates = {path: f"{one.fps:g}" for path, one in files.items()}
     for what, values, hint in (
         ("features of", sizes, "is the order of `axes` right?"),
-        ("features per second:", rates, "give `fps` where the times are meant to have one rate"),
+        ("features per second:", rates, "give `fps`, and `rates` where files have more features per second"),
     ):
         usual = next((value for value, _ in Counter(values.values()).most_common(1)), "")
         for path, value in values.items():
@@ -291,12 +305,15 @@ def examine(
     if found.unassigned and not tasks:
         line = f"{len(found.unassigned)} videos belong to no known task and are left alone: like {found.unassigned[0]}"
         findings.append(Finding("warning", "unassigned", line))
+    if not quick:
+        findings += _of_copies(root, videos)
     for task in wanted:
         own = tuple(video for video in videos if video.task == task)
         K, facts = datasets.known_K(study, dataset, task), registered_facts(dataset, task, options)
         summaries.append(TaskReport(task, found.tasks.get(task, FoundTask()), own, K))
         about = [*_of_task(found, task, facts, K, own), *(one for video in own for one in video.findings)]
         findings += dict.fromkeys(about)
+        findings += _of_lengths(task, own)
         findings += _of_groups(study, dataset, task, [video.entry.video for video in own])
         findings += _of_numbers(study, dataset, task, own)
     return Report(dataset, entry.layout, root, found, quick, tuple(summaries), tuple(findings))
@@ -422,12 +439,53 @@ def _of_numbers(study: Study, dataset: str, task: str, videos: Sequence[VideoRep
                 yield Finding("warning", "key_steps", f"{text}: {line}", task)
 
 
+def _of_lengths(task: str, videos: Sequence[VideoReport]) -> Iterator[Finding]:
+    """Yield which videos seem to be parts of a recording by their names, or hold less or more by their lengths."""
+    lengths = {video.entry.name: video.facts.duration_s for video in videos if video.usable}
+    cut = parts_among(lengths)
+    whole = set(lengths).difference(*cut)
+    usual = median([lengths[name] or 0.0 for name in whole] or [0.0])
+    for parts in cut:
+        # Takes of one person are named like parts, but last as long as the others, or all files are named so.
+        if whole and (not usual or any((lengths[name] or 0.0) < _PART * usual for name in parts)):
+            line = f"{', '.join(parts)}: named like parts of one recording; {_WHOLE}; join them"
+            yield Finding("warning", "length", line, task)
+    logs = {name: math.log(length) for name, length in lengths.items() if length and name in whole}
+    if len(logs) < _FEW:
+        return
+    middle = median(logs.values())
+    limit = max(math.log(_FAR), 2 * median(abs(one - middle) for one in logs.values()))
+    far = [name for name, one in logs.items() if abs(one - middle) > limit]
+    if far:
+        listed = ", ".join(f"{name} ({lengths[name]:.1f} s)" for name in far[:_LISTED])
+        line = (
+            f"{len(far)} of {len(logs)} videos are far from the median of {math.exp(middle):.1f} s: {listed}; {_WHOLE}"
+        )
+        yield Finding("note", "length", line, task)
+
+
+def _of_copies(root: Path, videos: Sequence[VideoReport]) -> Iterator[Finding]:
+    """Yield which files have the same content as one before them."""
+    by_size: dict[int, list[VideoReport]] = {}
+    for video in videos:
+        if video.usable and (path := root / video.entry.path).is_file():
+            by_size.setdefault(path.stat().st_size, []).append(video)
+    for alike in by_size.values():
+        first: dict[str, str] = {}
+        for video in alike if len(alike) > 1 else ():
+            name = str(video.entry.path)
+            if (earlier := first.setdefault(sha256(root / name), name)) != name:
+                line = f"has the same content as {earlier}, and counts twice; remove one of them"
+                yield Finding("warning", "copy", line, video.task, name)
+
+
 def _of_groups(study: Study, dataset: str, task: str, videos: Sequence[str]) -> Iterator[Finding]:
     """Yield what the table of the groups of a task says, and what is wrong with it; nothing where there is none."""
-    path, column = datasets.video_table(study, dataset, task), study.config.dataset(dataset).group
-    if path is None:
-        return
+    column = study.config.dataset(dataset).group
     try:
+        path = datasets.video_table(study, dataset, task)
+        if path is None:
+            return
         table = read_video_table(path)
         if column not in table:
             others = ", ".join(columns_of(table)) or "none but video"

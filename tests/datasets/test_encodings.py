@@ -72,7 +72,7 @@ POINTS = "scorer,s,s,s,s,s,s\nbodyparts,{0},{0},{0},{1},{1},{1}\ncoords,x,y,like
 
 
 def rates(path: Path) -> list[str]:
-    settings: Any = SimpleNamespace(rates=str(path))
+    settings: Any = SimpleNamespace(rates=str(path), window=16)
     assert native_frames(Path(f"{OTHER}.npy"), settings) == (25, 10)
     return [ONE, OTHER] if native_frames(Path(f"{ONE}.npy"), settings) == (30, 9) else []
 

@@ -370,6 +370,27 @@ def test_rates_that_do_not_fit(rates: str | None, said: str, tmp_path: Path) -> 
     assert not (tmp_path / "a.zarr").exists()
 
 
+def test_files_may_have_rates_of_their_own(tmp_path: Path) -> None:
+    table = tmp_path / "rates.csv"
+    settings = ImportSettings(axes="TC", fps="25", rates=str(table))
+    table.write_text("video,fps\nslow,25\nfast,200\nodd,60\n")
+    for name, rate in (("slow", 25), ("fast", 200), ("odd", 60)):
+        np.save(tmp_path / f"{name}.npy", np.arange(4 * rate)[:, None] / rate)
+    for name in ("slow", "fast"):
+        import_features(tmp_path / f"{name}.npy", tmp_path / f"{name}.zarr", settings)
+        store = open_store(tmp_path / f"{name}.zarr")
+        # Each feature is the time that it stands for.
+        assert np.allclose(store.time_s, np.arange(100) / 25)
+        assert np.allclose(store.read()[:, 0].ravel(), store.time_s, atol=1e-6)
+        assert (store.attributes["fps"], store.duration_s) == (25.0, pytest.approx(4.0))
+    with pytest.raises(RgwotError, match="says 60 per second; expected a multiple of 25"):
+        import_features(tmp_path / "odd.npy", tmp_path / "odd.zarr", settings)
+    # A row that changes makes the store again.
+    table.write_text("video,fps\nfast,100\n")
+    import_features(tmp_path / "fast.npy", tmp_path / "fast.zarr", settings)
+    assert open_store(tmp_path / "fast.zarr").duration_s == pytest.approx(8.0)
+
+
 def test_other_rates_make_the_store_again(tmp_path: Path) -> None:
     torch.save(torch.zeros(6, 2), tmp_path / "Head_5.pt")
     settings = ImportSettings(axes="TC", window=16, rates=str(tmp_path / "videos.csv"))

@@ -1,15 +1,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.datasets import group_columns, groups_file, page_column, video_table
+from rgwot.study.datasets import found, group_columns, groups_file, page_column, video_table
 from rgwot.study.study import Study
 
 
-def study(tmp_path: Path, **entry: str) -> Study:
+def study(tmp_path: Path, **entry: Any) -> Study:
     (tmp_path / "videos/tea").mkdir(parents=True, exist_ok=True)
     (tmp_path / "videos/tea/monday.mp4").touch()
     content = {"layout": "folder", "root": str(tmp_path / "videos"), **entry}
@@ -24,6 +25,10 @@ def test_the_table_of_the_configuration_takes_the_place_of_the_folders_own(tmp_p
     own, other = tmp_path / "videos/tea/videos.csv", tmp_path / "people.csv"
     own.write_text("video,group\nmonday,a\n")
     assert groups_file(study(tmp_path), "mine", "tea", "group") == str(own)
+    # As Windows may write it.
+    own = own.rename(own.with_name("Videos.CSV"))
+    assert groups_file(study(tmp_path, tasks=["tea"]), "mine", "tea", "group") == str(own)
+    assert not found(study(tmp_path), "mine").tasks["tea"].without_video
     other.write_text("task,video,surgeon\ntea,monday,Ann\n")
     named = study(tmp_path, videos=str(other))
     assert group_columns(named, "mine", "tea") == ("surgeon",)

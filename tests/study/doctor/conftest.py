@@ -19,6 +19,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tea(tmp_path: Path, clip: Path) -> Path:
     """Return a folder of two sound videos of one task."""
     for name in ("one", "two"):
-        put(tmp_path / "root" / "tea" / f"{name}.mp4", clip.read_bytes())
+        # A box that players skip: no two videos have the same content.
+        put(tmp_path / "root" / "tea" / f"{name}.mp4", clip.read_bytes() + b"\0\0\0\x0bfree" + name.encode())
         put(tmp_path / "root" / "tea" / f"{name}.csv", b"1,2,1 boil\n3,4.5,2 pour\n")
     return tmp_path / "root"

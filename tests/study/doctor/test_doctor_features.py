@@ -23,8 +23,8 @@ def alone(root: Path, **imported: Any) -> dict[str, Any]:
 def features(tmp_path: Path) -> Path:
     root = tmp_path / "features"
     (root / "tea").mkdir(parents=True)
-    for name in "abc":
-        np.save(root / f"tea/{name}.npy", VECTORS)
+    for number, name in enumerate("abc"):
+        np.save(root / f"tea/{name}.npy", VECTORS + number)
         (root / f"tea/{name}.csv").write_text("0.0,3.0,1 cut\n3.0,10.0,2 pour\n")
     return root
 

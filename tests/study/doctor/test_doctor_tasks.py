@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -53,6 +54,32 @@ def test_a_brace_in_a_file_name_is_an_error_that_names_it(tea: Path) -> None:
     one.rename(one.with_name("a{b}.mp4"))
     report = examine(content(mine=entry(tea)), "mine", quick=True)
     assert ["a{b}.mp4" in text and "rename" in text for text in said(report, rule="name", severity="error")] == [True]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "warned", "noted"),
+    [
+        # One recording of four cut into halves, with names that say so, and with others.
+        ({"r0a": 5, "r0b": 5, "r1": 10, "r2": 11, "r3": 9}, ["r0a, r0b"], []),
+        ({"GX010007": 6, "GX020007": 3, "GX010008": 10}, ["GX010007, GX020007"], []),
+        ({"monday": 5, "tuesday": 10, "friday": 10, "r2": 11, "r3": 9}, [], ["monday"]),
+        ({"monday": 20, "tuesday": 10, "friday": 10, "r2": 11, "r3": 9}, [], ["monday"]),
+        # Whole takes, and lengths as they come.
+        ({"r0a": 10, "r0b": 9, "r1": 10, "r2": 11, "r3": 9}, [], []),
+        ({"r0a": 5, "r0b": 9, "r1a": 10, "r1b": 5, "r3a": 7, "r3b": 6}, [], []),
+        ({"a": 6, "b": 8, "c": 10, "d": 13, "e": 16, "f": 20}, [], []),
+    ],
+)
+def test_parts_of_recordings_are_told(
+    tmp_path: Path, lengths: dict[str, int], warned: list[str], noted: list[str]
+) -> None:
+    (tmp_path / "tea").mkdir()
+    for name, length in lengths.items():
+        np.save(tmp_path / f"tea/{name}.npy", np.random.default_rng(length).normal(size=(length, 4)))
+    form = {"layout": "features", "root": str(tmp_path), "imported": {"axes": "TC", "fps": 1}}
+    report = examine(content(mine=form), "mine")
+    assert [text.split(":")[0] for text in said(report, rule="length", severity="warning")] == warned
+    assert [text.split(" s: ")[1].split(" (")[0] for text in said(report, rule="length", severity="note")] == noted
 
 
 def test_without_a_dataset_those_of_the_page_are_checked(tea: Path) -> None:

@@ -66,12 +66,30 @@ def test_the_second_reader_takes_over(tea: Path, monkeypatch: pytest.MonkeyPatch
     assert {(video.facts.reader, video.facts.decoded) for video in report.videos} == {("pyav", 5)}
 
 
+def test_fewer_frames_than_samples_are_told(tea: Path) -> None:
+    write_video(tea / "tea" / "slow.mp4", 4, Fraction(1, 5))
+    (told,) = said(examine(content(mine=entry(tea)), "mine"), rule="fps", severity="warning", file="tea/slow.mp4")
+    assert "0.2 frames per second" in told
+    assert "10 times" in told
+
+
+def test_copies_are_told(tea: Path) -> None:
+    (tea / "other").mkdir()
+    for path in ("tea/copy.mp4", "other/copy.mp4"):
+        put(tea / path, (tea / "tea/two.mp4").read_bytes())
+    report = examine(content(mine=entry(tea)), "mine")
+    told = {one.file: one.message for one in report.findings if one.rule == "copy"}
+    assert told.keys() == {"tea/copy.mp4", "tea/two.mp4"}
+    assert all("other/copy.mp4" in message for message in told.values())
+
+
 def test_stored_frames(tmp_path: Path) -> None:
     for name in ("one", "two"):
         path = tmp_path / "root" / "tea" / f"{name}.h5"
         path.parent.mkdir(parents=True, exist_ok=True)
         with h5py.File(path, "w") as file:
-            file["images"] = np.zeros((40, 8, 8, 3), np.uint8)
+            file["images"] = np.full((40, 8, 8, 3), len(name), np.uint8)
+            file["name"] = name
     report = examine(content(mine=entry(tmp_path / "root", frames_fps=10)), "mine")
     assert report.count("error") == 0
     assert {(video.facts.duration_s, video.facts.decoded) for video in report.videos} == {(4.0, 5)}
