@@ -48,7 +48,7 @@ ROWS = (
     ("cnc-released", "CnC as released", "cnc-released", "graphcut", "released code"),
     ("vava", "VAVA", "vava", "graphcut", "released code"),
     ("opel", "OPEL", "opel", "graphcut", "released code"),
-    ("opel-gaussian", "OPEL with a Gaussian prior", "opel-gaussian", "graphcut", "released code"),
+    ("opel-gaussian", "OPEL with a Gaussian prior", "opel@loss.prior=gaussian", "graphcut", "released code"),
     ("remap", "REMAP", "remap", "graphcut", "our reading"),
     ("vaot", "VAOT", "vaot", "graphcut", "our reading"),
     ("rgwot-parity", "RGWOT (public code)", "rgwot-parity@sigma=30", "graphcut", "released code"),

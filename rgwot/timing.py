@@ -164,8 +164,8 @@ def repeated_frames(info: VideoInfo, fps: float) -> str:
     if info.fps >= 0.99 * fps:
         return ""
     return (
-        f"states {float(info.fps):.3g} frames per second, so each counts {float(fps / info.fps):.3g} times at features.fps "
-        f"{fps:g}; correct its rate, or lower features.fps"
+        f"states {float(info.fps):.3g} frames per second, so each counts {float(fps / info.fps):.3g} times at "
+        f"features.fps {fps:g}; correct its rate, or lower features.fps"
     )
 
 

@@ -45,7 +45,7 @@ def suggest(keysteps: Path, number: int) -> None:
 
     KEYSTEPS is a folder such as results/keysteps/rgwot-plus/consensus/demo/assembly/seed0.
     """
-    from rgwot.reporting.suggest import suggestion
+    from rgwot.reporting.show import suggestion
 
     click.echo("\n".join(suggestion(keysteps, number)))
 

@@ -312,7 +312,6 @@ _LISTED = (
     ),
     Family("vava", "Kantorovich transport with a Gaussian prior, contrast in and between videos", overrides=_VAVA),
     Family("opel", "VAVA with a Laplace prior and weighted negatives", overrides=_OPEL),
-    Family("opel-gaussian", "OPEL with VAVA's Gaussian prior", overrides={**_OPEL, "loss.prior": "gaussian"}),
     Family("cte", "relative time, regressed; then clusters in a fixed order (Kukleva)", embedding="regression"),
     Family("gpl", "UnityGraph and Node2Vec; our reading of the abstract, with background", embedding="graph"),
     Family(

@@ -17,8 +17,18 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from rgwot.embedding.whitened import Whitening, fit_whitening, smooth
-from rgwot.keysteps.interface import MOST_SAMPLES, Decoded, Frames, Learned, Predict, directions, middle_times
-from rgwot.keysteps.many import PER_VIDEO, decode_by_some, learned_from
+from rgwot.keysteps.interface import (
+    MOST_SAMPLES,
+    PER_VIDEO,
+    Decoded,
+    Frames,
+    Learned,
+    Predict,
+    decode_by_some,
+    directions,
+    learned_from,
+    middle_times,
+)
 from rgwot.keysteps.meanfield import MeanField, decoded, label, label_at_once, segment
 from rgwot.keysteps.ordering import order_information
 from rgwot.keysteps.settings import ConsensusSettings, MeanfieldSettings
@@ -222,7 +232,7 @@ def decode_consensus(
 
     Of more than `PER_VIDEO` samples per video every n-th is segmented, and the others have the memberships of the
     nearest one until classifiers refine them; of more than `MOST_SAMPLES` in all every n-th is decoded at all. Where
-    there are many videos, some are decoded, and the others labelled by what was learned (`rgwot.keysteps.many`).
+    there are many videos, some are decoded, and the others labelled by what was learned (`rgwot.keysteps.interface`).
     """
 
     def learn(some: Frames) -> Decoded:

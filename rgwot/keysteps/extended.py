@@ -23,10 +23,10 @@ from rgwot.keysteps.interface import (
     Predict,
     Restore,
     directions,
+    learned_from,
     middle_times,
     rows_of,
 )
-from rgwot.keysteps.many import learned_from
 from rgwot.keysteps.ordering import concordance
 from rgwot.keysteps.settings import MeanfieldSettings
 from rgwot.timing import thinned
@@ -57,8 +57,8 @@ MOST_TRIED = 20_000
 """Samples of a task by which the share is chosen; longer tasks are thinned evenly."""
 
 TRIED_OF_MANY = 10_000
-"""The same where there are so many videos that only some are learned from (`rgwot.keysteps.many`): whole videos, which
-say more of order than a few samples of each."""
+"""The same where only some of the videos are learned from (`learned_from`): whole videos, which say more of order than
+a few samples of each."""
 
 
 class Measured(NamedTuple):

@@ -25,11 +25,12 @@ from rgwot.keysteps.interface import (
     Frames,
     Learned,
     Predict,
+    decode_by_some,
     directions,
     first_samples,
+    learned_from,
 )
 from rgwot.keysteps.kmeans import kmeans
-from rgwot.keysteps.many import decode_by_some, learned_from
 from rgwot.keysteps.meanfield import Array, MeanField, label, label_at_once, minimise_energy
 from rgwot.keysteps.settings import LabelledSettings, MeanfieldSettings
 from rgwot.timing import thinned
@@ -257,7 +258,7 @@ def decode_labelled(
               + u \log p^\text{carried over} + w \log p^\text{mean field}
 
     up to a constant, averaged over `WINDOW`, with r = `REFITTED`, u = `CARRIED` and w = `CLUSTERED`. Of many videos
-    some are learned from, those with given labels always among them (`rgwot.keysteps.many`).
+    some are learned from, those with given labels always among them (`rgwot.keysteps.interface`).
 
     Parameters
     ----------

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.keysteps.consensus import Array, Components, in_context
-from rgwot.keysteps.interface import Frames, directions, first_samples
-from rgwot.keysteps.many import learned_from
+from rgwot.keysteps.interface import Frames, directions, first_samples, learned_from
 from rgwot.keysteps.meanfield import segment
 from rgwot.keysteps.settings import MeanfieldSettings
 
@@ -21,8 +20,8 @@ COMPARED_SAMPLES = 40
 """Samples of a video that are labelled in turn, at most."""
 
 VIDEOS = 200
-"""Videos that are compared, at most: of more, or of more samples than are learned from (`rgwot.keysteps.many`), evenly
-spaced ones."""
+"""Videos that are compared, at most: of more, or of more samples than are learned from (`learned_from`), evenly spaced
+ones."""
 
 SHRINKAGE = 0.1
 """Share of a multiple of the identity in the covariance of the samples of a key step."""

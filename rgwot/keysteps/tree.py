@@ -18,8 +18,7 @@ from scipy.linalg import eigh
 
 from rgwot.keysteps.consensus import AT_ONCE, side_by_side
 from rgwot.keysteps.extended import HINT, with_time
-from rgwot.keysteps.interface import MOST_SAMPLES, directions, middle_times, rows_of
-from rgwot.keysteps.many import in_parts, learned_from
+from rgwot.keysteps.interface import MOST_SAMPLES, directions, in_parts, learned_from, middle_times, rows_of
 from rgwot.keysteps.meanfield import label_at_once, segment
 from rgwot.keysteps.settings import MeanfieldSettings
 from rgwot.timing import thinned
@@ -59,7 +58,7 @@ def grow(x: NDArray[Any], lengths: Sequence[int], generator: np.random.Generator
     """Segment samples into `LEAVES` parts, fewer where fewer samples differ, and merge these by Ward's criterion.
 
     Of more than `MOST_SAMPLES` every n-th is segmented, and the others are in the part of the nearest one. Of many
-    videos some are segmented, and the others labelled by the same centres (`rgwot.keysteps.many`).
+    videos some are segmented, and the others labelled by the same centres (`rgwot.keysteps.interface`).
 
     Parameters
     ----------

@@ -1,19 +1,34 @@
-"""Lines for a terminal: the procedure that was found."""
+"""Lines for a terminal: the procedure that was found, and the videos of a result that are worth annotating first."""
 
 from __future__ import annotations
 
 import math
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from rgwot import paths
 from rgwot.columns import readable
-from rgwot.paths import DEVIATIONS, PROCEDURE, SEGMENTS, Run, name_of
+from rgwot.datasets.names import stem_of
+from rgwot.keysteps.settings import MeanfieldSettings
+from rgwot.keysteps.suggest import frames_of, suggest
+from rgwot.paths import DEVIATIONS, PROCEDURE, SEGMENTS, Run, Tree, name_of
 from rgwot.procedure import Deviation, Procedure
 from rgwot.procedure.words import call, deviations_in_words, join_words, need_layers, repeats, sentence
-from rgwot.records import unedited
+from rgwot.records import read_manifest, read_segments, unedited
 from rgwot.reporting.names import names_in
+from rgwot.runtime.errors import RgwotError
+from rgwot.stages.embed import read_embeddings
 from rgwot.stages.procedure import read_deviation_list, read_procedure
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from rgwot.embedding.interface import EmbeddedTask
 
 #: Videos whose deviations are listed at most.
 MOST_VIDEOS = 20
@@ -99,3 +114,65 @@ def _videos(procedure: Procedure, found: Sequence[Deviation], names: Mapping[int
         for video in shown
     ]
     return lines + ([f"  ... and {len(videos) - MOST_VIDEOS} more videos"] if len(videos) > MOST_VIDEOS else [])
+
+
+def suggestion(keysteps: Path, number: int = 3) -> list[str]:
+    """Return, in lines, which videos to annotate beside those that are annotated, and the command that opens them.
+
+    Raises RgwotError for a folder that holds no result by embeddings, or where every video is annotated.
+    """
+    folder = keysteps.absolute()
+    run, tree = Run.of_folder(folder), Tree.of_folder(folder)
+    if run is None or tree is None or not (folder / name_of(paths.SEGMENTS)).is_file():
+        raise RgwotError(
+            f"{keysteps}: found no key steps there, expected a folder such as "
+            f"{paths.RESULTS}/keysteps/rgwot-plus/consensus/demo/assembly/seed0"
+        )
+    task, manifest = read_embeddings(tree.at(paths.EMBEDDINGS, run)), read_manifest(tree.at(paths.MANIFEST))
+    videos = suggested(task, manifest, read_segments(folder / name_of(paths.SEGMENTS)), run.seed, number)
+    if not videos:
+        raise RgwotError(f"{keysteps}: every video of the task is annotated, so none is left to suggest")
+    names = [stem_of(video) for video in videos]
+    return [
+        f"Worth annotating next: {join_words(names)}. They open in ELAN with the present answer after",
+        f"  {export_command(str(keysteps), names)}",
+    ]
+
+
+def export_command(keysteps: str, names: Sequence[str]) -> str:
+    """Return the command that writes videos for ELAN with the answer in a folder of key steps."""
+    chosen = [word for name in names for word in ("--videos", name)]
+    return shlex.join(["rgwot", "export", "elan", keysteps, "to_annotate", *chosen])
+
+
+def suggested(
+    task: EmbeddedTask, manifest: pd.DataFrame, segments: pd.DataFrame, seed: int, number: int = 3
+) -> list[str]:
+    """Return the ids of the ``number`` videos that are worth annotating beside those that are annotated.
+
+    Parameters
+    ----------
+    task
+        The embeddings of a result.
+    manifest, segments
+        As of `rgwot.records`: what is annotated, and the segments found, whose key steps are counted.
+    seed
+        That of the result.
+
+    Returns
+    -------
+    The best one first; none where every video is annotated.
+    """
+    annotated = set(manifest.loc[manifest["status"] == "ok", "video"])
+    order = list(task.videos)
+    known = [place for place, video in enumerate(order) if video in annotated]
+    if len(known) == len(order):
+        return []
+    K = segments.loc[(segments["scope"] == "task") & (segments["key_step"] > 0), "key_step"].nunique()
+    frames = frames_of(task.videos, task.features_fps)
+    from threadpoolctl import threadpool_limits
+
+    # Thousands of small products: threads would wait for each other, and take turns that change their sums.
+    with threadpool_limits(limits=1):
+        found = suggest(frames, max(K, 2), number, MeanfieldSettings(), np.random.default_rng(seed), known)
+    return [order[place] for place in found]

@@ -27,7 +27,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.stages.train import build_encoder, load_model, recipe_of, train
 
 Make = Callable[..., Settings]
-TRANSPORT = ("vava", "opel", "opel-gaussian")
+TRANSPORT = ("vava", "opel")
 METHODS = ("rgwot", "tcc", "gtcc", "lav", "cnc", "cnc-released", *TRANSPORT)
 summed = partial(cidm_loss, lambda_=2.0, sigma=7.0, weight="relative_time")
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import rgwot
 from rgwot.config.settings import build
-from rgwot.keysteps import many
+from rgwot.keysteps import interface as many
 from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Frames
 from rgwot.keysteps.labelled import decode_labelled, restore_labelled
 from rgwot.keysteps.suggest import suggest

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, linkage
 from tree_cut import cut
 
-from rgwot.keysteps import many
+from rgwot.keysteps import interface as many
 from rgwot.keysteps.tree import LEAVES, grow, ward
 
 

@@ -16,7 +16,7 @@ from page_window import tab
 from rgwot import paths
 from rgwot.paths import Run
 from rgwot.reporting.names import read_names
-from rgwot.reporting.suggest import suggestion
+from rgwot.reporting.show import suggestion
 
 if TYPE_CHECKING:
     from chromium import Browser

@@ -107,7 +107,7 @@ def test_files_are_written_without_what_only_posix_has(tmp_path: Path) -> None:
         "import os, sys\n"
         "sys.modules.update(dict.fromkeys(('fcntl', 'grp', 'pwd', 'resource')))\n"
         "del os.readv\n"
-        "import rgwot.video, rgwot.runtime.limits\n"
+        "import rgwot.video, rgwot.runtime.device\n"
         "from rgwot.runtime.files import write_text\n"
         "del os.uname\n"
         "write_text('whole', sys.argv[1])\n"

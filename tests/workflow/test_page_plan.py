@@ -10,8 +10,7 @@ import pytest
 from checkouts import Checkout
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.study import jobs, pages
-from rgwot.study.study import Study
+from rgwot.study import Study, jobs, pages
 
 PAGE = "results/report/mine/tea.html"
 

@@ -33,7 +33,9 @@ ALIGNMENTS = [
     Row("cnc-released", "CnC as released", "cnc-released", "graphcut", "released code"),
     Row("vava", "VAVA", "vava", "graphcut", "released code"),
 ]
-OPEL_GAUSSIAN = Row("opel-gaussian", "OPEL with a Gaussian prior", "opel-gaussian", "graphcut", "released code")
+OPEL_GAUSSIAN = Row(
+    "opel-gaussian", "OPEL with a Gaussian prior", "opel@loss.prior=gaussian", "graphcut", "released code"
+)
 
 VAOT = Row("vaot", "VAOT", "vaot", "graphcut", "our reading")
 RGWOT = Row("rgwot", "RGWOT", "rgwot", "graphcut", "our reading")

@@ -59,7 +59,7 @@ from rgwot.reporting.page.runs import (
     seeds_agree,
     time_budget,
 )
-from rgwot.reporting.suggest import export_command
+from rgwot.reporting.show import export_command
 from rgwot.reporting.tables.printed import PRINTED_RULE
 from rgwot.reporting.tables.reported import metrics_of
 from rgwot.reporting.tables.scores import summarise

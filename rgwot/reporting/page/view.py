@@ -29,7 +29,7 @@ from rgwot.reporting.figures.tsne import embed_2d
 from rgwot.reporting.figures.videos import evenly
 from rgwot.reporting.names import result_id
 from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, has_pictures, read_pictures, strip_times
-from rgwot.reporting.suggest import suggested
+from rgwot.reporting.show import suggested
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_text
 from rgwot.runtime.progress import with_progress

@@ -10,10 +10,9 @@ from sklearn.metrics import adjusted_rand_score
 from with_defaults import decode_by
 
 from rgwot.config.settings import build
-from rgwot.keysteps import many
-from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Decoded, Frames
+from rgwot.keysteps import interface as many
+from rgwot.keysteps.interface import NO_CLUSTER, PER_VIDEO, UNKNOWN, Decoded, Frames, decode_by_some, learned_from
 from rgwot.keysteps.labelled import decode_labelled
-from rgwot.keysteps.many import PER_VIDEO, decode_by_some, learned_from
 from rgwot.keysteps.meanfield import label, label_at_once, segment
 from rgwot.keysteps.settings import MeanfieldSettings
 from rgwot.timing import thinned
