@@ -1,23 +1,26 @@
-"""Write docs/options.md, the table of all settings, from the typed settings: ``python docs/options.py``."""
+"""Write docs/options.md, the tables of methods, decoders and settings, from the code: ``python docs/options.py``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from rgwot.blocks import Block
 from rgwot.config.configuration import Config, DatasetSettings, ImportedFeatures, PageSettings, SynthSettings
 from rgwot.config.experiments import SHORT
+from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.config.settings import BLOCKS, Settings
 
 INTRODUCTION = """# Options
 
-Every key of `config.yaml`: the settings, block by block, then what holds for a whole run.
-`make docs` writes this page from `rgwot/config/settings.py`.
-A table or an experiment id spells a value `block.key`, or by its symbol where it has one:
-`rgwot@alpha=0.5`, `graphcut@K=gt`.
+This page lists all methods, decoders and keys of `config.yaml`; `make docs` writes it from the code.
+An experiment id changes the settings of a method or decoder, by `block.key` or symbol: `rgwot@alpha=0.5`,
+`graphcut@K=gt`.
+[Methods](methods.md) has the equations.
 """
+#: Tables of what an id may name.
+NAMED: dict[str, Mapping[str, Any]] = {"Methods": FAMILIES, "Decoders": DECODERS}
 #: Tables of keys that are no settings of a method.
 KEYS: dict[str, Any] = {
     "Keys of the whole run": Config,
@@ -32,6 +35,10 @@ LIMITS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiv
 def page() -> Iterator[str]:
     """Yield the lines of the page."""
     yield INTRODUCTION
+    for title, entries in NAMED.items():
+        yield f"## {title}\n\n| name | description |\n| --- | --- |"
+        yield from (f"| `{name}` | {plain(entry.description)} |" for name, entry in entries.items())
+        yield ""
     for block in BLOCKS:
         model: Any = Settings.model_fields[block].annotation
         yield f"## `{block}`\n\n{model.__doc__.strip().splitlines()[0]}\n"

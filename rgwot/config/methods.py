@@ -240,7 +240,7 @@ _OPEL: Mapping[str, Any] = {
     "loss.weighted_negatives": True,
 }
 _LISTED = (
-    Family("rgwot", "the paper, our reading where it is silent"),
+    Family("rgwot", "the paper, with our reading where it is silent"),
     Family(
         "rgwot-parity",
         "what the public code computes, on frozen features",
@@ -262,7 +262,7 @@ _LISTED = (
     ),
     Family(
         "rgwot-literal",
-        "C-IDM as printed: plain distances, positions of the sampled frames as times, a sum",
+        "C-IDM as printed: plain distances, positions of the sampled frames as times, a sum over frames",
         overrides={
             "cidm.beta": 1.0,
             "cidm.distance": "euclidean",
@@ -274,12 +274,12 @@ _LISTED = (
     ),
     Family(
         "rgwot-active",
-        "RGWOT with a structural prior that acts, both directions",
+        "RGWOT with an active structural prior and the loss in both directions",
         overrides={"ot.r": 0.1, "loss.symmetric": True},
     ),
     Family(
         "rgwot-whitened",
-        "RGWOT on whitened features, with a window in shares of a video, combined with those features",
+        "RGWOT trained on whitened features and combined with them; better than `rgwot` on vectors",
         overrides={
             "encoder.input_norm": "whitened",
             "encoder.beside": 0.8,
@@ -291,7 +291,7 @@ _LISTED = (
     Family("tcc", "temporal cycle consistency", overrides=_TCC),
     Family(
         "gtcc",
-        "several cycles per frame and frames that may be dropped, as released, on sampled frames",
+        "several cycles per frame, frames may be dropped; as released, on sampled frames",
         overrides={**_TCC, "loss.alignment": "gtcc", "train.clip": 1.0},
     ),
     Family(
@@ -307,29 +307,33 @@ _LISTED = (
     Family("cnc", "TCC and C-IDM, with the gradient of the published formula", overrides=_CNC),
     Family(
         "cnc-released",
-        "CnC with two traits of its released loss: C-IDM without gradient, TCC with norms added entry by entry",
+        "CnC with two properties of its released loss: C-IDM has no gradient, TCC adds norms entry by entry",
         overrides={**_CNC, "cidm.gradient": False, "loss.distance": "elementwise"},
     ),
-    Family("vava", "Kantorovich transport with a Gaussian prior, contrast in and between videos", overrides=_VAVA),
+    Family("vava", "Kantorovich transport with a Gaussian prior, contrast within and between videos", overrides=_VAVA),
     Family("opel", "VAVA with a Laplace prior and weighted negatives", overrides=_OPEL),
-    Family("cte", "relative time, regressed; then clusters in a fixed order (Kukleva)", embedding="regression"),
-    Family("gpl", "UnityGraph and Node2Vec; our reading of the abstract, with background", embedding="graph"),
+    Family(
+        "cte",
+        "a network that predicts relative time (Kukleva et al.); its decoder is `viterbi`",
+        embedding="regression",
+    ),
+    Family("gpl", "a graph of clips with Node2Vec; our reading of the abstract", embedding="graph"),
     Family(
         "gpl-nobg",
-        "GPL without the clips that are least similar to other videos; our reading",
+        "GPL without the clips that are least similar to other videos, which are background; our reading",
         overrides={"graph.background": 0.5},
         embedding="graph",
     ),
     Family(
         "unitygraph",
-        "the graph of GPL without Node2Vec: the mean of a clip and its neighbours; our reading",
+        "the graph of GPL without Node2Vec: means of clips and their neighbours; our reading",
         overrides={"graph.update": "mean"},
         embedding="graph",
     ),
-    Family("raw", "conv4c averaged over space, L2-normalised; nothing is trained", embedding="pooled"),
+    Family("raw", "features averaged over space, scaled to length 1; no training", embedding="pooled"),
     Family(
         "rgwot-plus",
-        "whitened features of four parts of the picture, how they move, time where it helps; nothing is trained",
+        "whitened features of four parts of the picture and their motion; with `consensus` this is RGWOT+; no training",
         overrides={
             "whiten.grid": 2,
             "whiten.speed": True,
@@ -341,10 +345,10 @@ _LISTED = (
     ),
     Family(
         "whitened",
-        "features standardised per video, smoothed and whitened over the task; nothing is trained",
+        "features standardised per video, smoothed and whitened over the task; no training",
         embedding="whitened",
     ),
-    Family("none", "no features at all, for the trivial answers", embedding="none"),
+    Family("none", "no features, for trivial baselines and annotations", embedding="none"),
 )
 EMBEDDING_KINDS: dict[str, Embedding] = {
     "encoder": Embedding(
@@ -399,11 +403,11 @@ def _clustering(
 
 #: Decoders that read none.
 TRIVIAL: dict[str, Decoder] = {
-    "one_label": Decoder("", "one key step everywhere", trivial=True),
-    "uniform": Decoder("", "K equal segments", trivial=True),
-    "random": Decoder("", "an independent uniform label per scored frame", trivial=True),
+    "one_label": Decoder("", "one key step everywhere; with `none`", trivial=True),
+    "uniform": Decoder("", "K equal segments; with `none`", trivial=True),
+    "random": Decoder("", "an independent uniform label per scored frame; with `none`", trivial=True),
     # Not a prediction: what predictions are compared with, in the same files.
-    ANNOTATED: Decoder("", "the annotated key steps themselves", trivial=True),
+    ANNOTATED: Decoder("", "the annotations as an answer; with `none`", trivial=True),
 }
 #: Decoders that read embeddings.
 CLUSTERING: dict[str, Decoder] = {
@@ -413,24 +417,24 @@ CLUSTERING: dict[str, Decoder] = {
         "RGWOT, WACV 2026",
         (FuzzySettings, GraphcutSettings),
     ),
-    "kmeans": _clustering("keysteps.kmeans", "k-means, no smoothing"),
+    "kmeans": _clustering("keysteps.kmeans", "k-means without smoothing"),
     "subset": _clustering("baselines.subset", "K representatives among k-means centres", settings=(SubsetSettings,)),
-    "spectral": _clustering("baselines.spectral", "spectral clustering, affinity of HiERO", "HiERO"),
+    "spectral": _clustering("baselines.spectral", "spectral clustering with the affinity of HiERO", "HiERO"),
     "viterbi": _clustering(
         "baselines.viterbi",
-        "clusters in one order for all videos, as CTE",
+        "clusters in one order for all videos, as in CTE",
         "Kukleva et al., CVPR 2019",
         (ViterbiSettings,),
     ),
     "meanfield": _clustering(
         "keysteps.meanfield",
-        "a mean-field chain with re-estimated centres and even shares",
+        "soft memberships, smooth in time, with re-estimated centres and even shares of key steps",
         "ours; after ASOT (Xu and Gould, CVPR 2024)",
         (MeanfieldSettings,),
     ),
     "consensus": _clustering(
         "keysteps.consensus",
-        "a mean-field segmentation of what many others agree on, refined by classifiers of the other videos",
+        "what many mean-field segmentations agree on, refined by classifiers across videos",
         "ours",
         (MeanfieldSettings, ConsensusSettings),
     ),
