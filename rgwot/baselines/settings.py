@@ -30,7 +30,7 @@ class GtccSettings(SoftmaxSettings):
     )
     keep: Annotated[float, Field(gt=0, le=1)] = Field(
         0.95,
-        description="gtcc: least share of a frame, to the power of the epoch; EgoProceL 0.95, other datasets 1",
+        description="gtcc: smallest weight of a frame, to the power of the epoch; EgoProceL 0.95, other datasets 1",
     )
 
 
@@ -60,7 +60,7 @@ class KantorovichLossSettings(Block):
     lambda2: Positive = Field(0.1, description="kantorovich: divergence from the prior, in units of N M / 4; VAVA")
     window: NonNegative = Field(15.0, description="kantorovich: window of the contrast in a video, in samples; VAVA")
     weighted_negatives: bool = Field(
-        False, description="kantorovich: far pairs of the contrast in a video count (i - j)^2 + 1 times (OPEL)"
+        False, description="kantorovich: far pairs of the contrast in a video have the weight (i - j)^2 + 1 (OPEL)"
     )
     lambda_c: NonNegative = Field(1e-4, description="kantorovich: weight of the contrast between the videos; VAVA")
 

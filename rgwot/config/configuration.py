@@ -46,7 +46,7 @@ class ImportSettings(Block):
     channels: Annotated[int, Field(ge=1)] | None = Field(
         None, description="channels that every file must have; null: any number, the same in a whole task"
     )
-    every: int = Field(1, ge=1, description="only every n-th feature is taken, of `fps` per second in the file")
+    every: int = Field(1, ge=1, description="use only every n-th feature, of `fps` per second in the file")
     window: Annotated[int, Field(ge=1)] | None = Field(
         None,
         description="instead of fps or times: native frames that one feature stands for, at the time of the middle "
@@ -173,13 +173,13 @@ def _given(settings: Settings) -> dict[str, Any]:
 class DatasetSettings(Block):
     """Where a dataset is, and what differs for it."""
 
-    layout: str = Field(description="how the files lie on disk: egoprocel, folder, ...")
+    layout: str = Field(description="arrangement of the files: egoprocel, folder, ...")
     root: str = Field(description="a key of `roots`, or a path")
     view: str | None = Field(
         None,
         description="camera, where a take was filmed by several: number, or ego, back, top",
     )
-    subset: str | None = Field(None, description="registered dataset whose files these are, for an id of your own")
+    subset: str | None = Field(None, description="registered dataset whose files these are, if the id is another one")
     strict: bool = Field(False, description="a video or annotation without its partner is an error, not a warning")
     unannotated: Literal["leave_out", "keep"] | None = Field(
         None, description="published datasets: videos without annotation are left out, or kept for training"
@@ -195,30 +195,30 @@ class DatasetSettings(Block):
         description="layouts of published features: regular expression of a whole name, whose group `task` is the "
         "task; default: of the registered dataset, or a single task",
     )
-    background: tuple[str, ...] = Field((), description="layout frame_labels: names that are no key step, such as SIL")
+    background: tuple[str, ...] = Field((), description="frame_labels: names that are not key steps, such as SIL")
     mapping: str = Field("mapping.txt", description="layout frame_labels: file with number and name of every step")
     split: str | None = Field(
         None,
         description="only these videos; layout packed: those of this official_split, train or test; layout "
         "frame_labels: those that a list names, such as splits/test.split1.bundle",
     )
-    tier: str | None = Field(None, description="annotations of ELAN: the tier with the steps, if not the only one")
+    tier: str | None = Field(None, description="ELAN: the tier with the steps, if there are several")
     labels_fps: Rate | None = Field(
         None,
         description="annotations that count frames, those of MS-TCN: frames per second; without it, .txt files are "
         "no annotations",
     )
-    imported: ImportedFeatures | None = Field(None, description="features made elsewhere take the place of extraction")
+    imported: ImportedFeatures | None = Field(None, description="features made elsewhere, used instead of extraction")
     videos: str | None = Field(
         None,
         description="table of groups (CSV: video, group, ...; task); default: videos.csv in the folder of the task",
     )
     group: str = Field("group", min_length=1, description="column of that table whose groups the page compares")
     page_methods: tuple[str, ...] | None = Field(
-        None, min_length=1, description="results on the pages of this dataset, in place of page.methods"
+        None, min_length=1, description="results on the pages of this dataset, instead of page.methods"
     )
     tasks: tuple[str, ...] | None = Field(None, description="only these tasks; default: all of the dataset")
-    synth: SynthSettings | None = Field(None, description="the workflow writes the dataset itself, from these settings")
+    synth: SynthSettings | None = Field(None, description="the workflow renders the dataset from these settings")
     settings: Annotated[Settings, PlainSerializer(_given)] = Field(
         Settings(), description="blocks of this file that differ for this dataset"
     )
@@ -284,24 +284,22 @@ class PageSettings(Block):
         description="the target `first` and results/report/index.html make pages of all their tasks; none: all that "
         "are neither published ones nor `demo`, or, without any, `demo`",
     )
-    names: str = Field("names", description="folder of names typed into pages: names/{dataset}/{task}.yaml")
+    names: str = Field("names", description="folder of files with names of key steps: names/{dataset}/{task}.yaml")
 
 
 class Config(Settings):
     """The whole of ``config.yaml``."""
 
-    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0, 1, 2), min_length=1, description="one seed, one run")
+    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0, 1, 2), min_length=1, description="each seed is a run")
     on_bad_video: Literal["fail", "skip"] = Field(
         "fail",
         description="fail: stop and name the file; skip: leave it out, with the reason in the manifest",
     )
-    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto: a GPU when there is one")
+    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto: a GPU if there is one, else the CPU")
     roots: dict[str, str] = Field(default_factory=dict, description="folders that datasets refer to by name")
     datasets: dict[str, DatasetSettings] = Field(default_factory=dict, description="datasets by id")
     page: PageSettings = Field(PageSettings(), description="the page of a task")
-    extensions: tuple[str, ...] = Field(
-        (), description="Python files with methods of your own (rgwot.config.extensions)"
-    )
+    extensions: tuple[str, ...] = Field((), description="Python files that add methods (rgwot.config.extensions)")
 
     @field_validator("seeds")
     @classmethod

@@ -188,7 +188,7 @@ class LossSettings(KantorovichLossSettings, GtccSettings, SoftDtwSettings, TccSe
     """Alignment loss (methods 3.6, 4.2 to 4.7)."""
 
     alignment: Annotated[str, AfterValidator(_known_loss), Field(json_schema_extra={"enum": [*LOSSES]})] = Field(
-        "gromov_wasserstein", description="which alignment loss; none trains C-IDM alone"
+        "gromov_wasserstein", description="alignment loss; none trains with C-IDM alone"
     )
 
 

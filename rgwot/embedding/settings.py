@@ -28,7 +28,7 @@ class EncoderSettings(Block):
         "64 of maps and 32 of vectors; auto: whitened for vectors, channel for maps of random weights, else none",
     )
     speed: bool = Field(False, description="every whitened feature is accompanied by its speed")
-    unit_norm: bool = Field(True, description="embeddings of length 1; TCC, CnC, VAVA and OPEL train without")
+    unit_norm: bool = Field(True, description="embeddings of length 1 (false for TCC, CnC, VAVA and OPEL)")
     beside: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.0,
         description="share of whitened features in the squared length of an embedding; 0: the learned one alone",
@@ -45,7 +45,7 @@ class TrainSettings(Block):
     accumulation: Count = Field(4, description="iterations per optimiser step; public code")
     lr: Positive = Field(1e-4, description="learning rate of Adam; paper")
     weight_decay: NonNegative = Field(1e-5, description="coupled L2 weight decay; paper")
-    clip: Positive | None = Field(None, description="norm of the gradient of a step at most; null: any (gtcc: 1)")
+    clip: Positive | None = Field(None, description="largest gradient norm of a step; null: no limit (gtcc: 1)")
     precision: Literal["float32", "bfloat16", "auto"] = Field(
         "float32",
         description="arithmetic of convolutions (float32 on a GPU: TF32); auto: bfloat16 where the processor has it",
@@ -57,7 +57,7 @@ class TrainSettings(Block):
     gpu_memory_gb: NonNegative | None = Field(
         None, description="features held on the GPU when they fit; null: half of what is free when training starts"
     )
-    save_every_s: NonNegative = Field(60.0, description="seconds between side checkpoints, the most that a kill loses")
+    save_every_s: NonNegative = Field(60.0, description="seconds between checkpoints of an unfinished training")
 
 
 class DrawnVideosSettings(Block):
@@ -99,7 +99,7 @@ class WhitenSettings(Block):
     smooth: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.02, description="moving average of the features, share of a video's length"
     )
-    D: Count = Field(32, description="principal components kept at most")
+    D: Count = Field(32, description="largest number of principal components")
     floor: Annotated[float, Field(gt=0, lt=1)] = Field(
         1e-4, description="components below this share of the largest variance are dropped"
     )

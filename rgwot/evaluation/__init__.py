@@ -16,5 +16,5 @@ class EvaluationSettings(Block):
 
     stride: Count = Field(2, description="every stride-th native frame is scored; public code")
     also: Literal["none", "hiero"] = Field(
-        "none", description="one more protocol in score files: HiERO's (methods 6.1)"
+        "none", description="additional protocol in score files: HiERO's (methods 6.1)"
     )

@@ -193,7 +193,7 @@ class FeatureSettings(Block):
     BLOCK: ClassVar[str] = "features"
 
     fps: Positive = Field(2.0, description="samples per second, by time stamp")
-    size: Annotated[int, Field(ge=32)] = Field(168, description="side of the squashed frame, pixels; paper's code")
+    size: Annotated[int, Field(ge=32)] = Field(168, description="side of the resized frame, pixels; public code")
     backbone: str = Field(
         "resnet50",
         description="the frozen network: resnet50 (paper), efficientnet_lite0, torchvision:<model>/<layer>, "
@@ -207,7 +207,7 @@ class FeatureSettings(Block):
     seed: Annotated[int, Field(ge=0)] = Field(0, description="seed of random weights")
     precision: Literal["float32", "bfloat16"] = Field("float32", description="arithmetic of the network")
     fused: bool = Field(
-        False, description="batch norm folded into the convolutions: a tenth faster, values differ by 1e-6, relative"
+        False, description="batch norm folded into the convolutions: 10 % faster, relative differences of 1e-6"
     )
     batch: Count = Field(8, description="frames per forward pass; does not change results beyond rounding")
     reader: Literal["auto", "decord", "pyav"] = Field(

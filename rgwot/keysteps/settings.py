@@ -48,17 +48,17 @@ class KeyStepSettings(NumberSettings):
 
 
 class LabelledSettings(Block):
-    """Key steps that people annotated in some videos and that teach the others (methods 5.10)."""
+    """Annotated videos that teach the others (methods 5.10)."""
 
     BLOCK: ClassVar[str] = "labelled"
 
     n: Annotated[int, Field(ge=0)] | Literal["all"] = Field(
-        0, description="annotated videos that teach; 0: none; all; a number: so many, and the others are scored"
+        0, description="annotated videos that teach: 0, all, or a number; the others are scored"
     )
     draw: Literal["random", "suggested"] = Field(
-        "random", description="which of them: by the seed, or those that `rgwot suggest` would name"
+        "random", description="how they are chosen: by the seed, or as `rgwot suggest` does"
     )
-    extra: Annotated[int, Field(ge=0)] = Field(0, description="key steps to be found beyond those that are annotated")
+    extra: Annotated[int, Field(ge=0)] = Field(0, description="new key steps beyond the annotated ones")
 
 
 class RestartSettings(Block):
@@ -75,12 +75,12 @@ class FuzzySettings(RestartSettings):
     """Fuzzy C-means (methods 5.1)."""
 
     m: Annotated[float, Field(gt=1)] | Literal["auto"] = Field(
-        "auto", description="fuzzifier; auto: 2 where the leading direction eigenvalue allows it, else less"
+        "auto", description="fuzzifier; auto: 2, or less if the leading eigenvalue of the directions requires it"
     )
     start: Literal["far_apart", "random"] = Field(
         "far_apart", description="fuzzy C-means starts from samples far apart, or from random memberships (public code)"
     )
-    max_iterations: Count = Field(150, description="fuzzy C-means iterations at most; public code")
+    max_iterations: Count = Field(150, description="largest number of iterations of fuzzy C-means; public code")
     tolerance: Positive = Field(1e-5, description="change of the memberships that ends fuzzy C-means; public code")
 
 
@@ -93,7 +93,7 @@ class GraphcutSettings(Block):
     unary_per: Literal["second", "sample", "frame_pair"] = Field(
         "second", description="second, or two frames of the video (public code): independent of features.fps"
     )
-    pairwise: NonNegative = Field(5.0, description="cost of a switch times K; public code")
+    pairwise: NonNegative = Field(5.0, description="cost of a change of labels, times K; public code")
     metric: Literal["potts", "linear"] = Field("potts", description="label distance: equal, or |a - b| (public code)")
     solver: Literal["expansion", "exact"] = Field("expansion", description="alpha-expansion, or the chain minimum")
     joined: bool = Field(False, description="an edge from the end of one video to the start of the next (public code)")
@@ -108,19 +108,19 @@ class MeanfieldSettings(Block):
         0.2, description="weight of agreement with neighbours in time, relative to that with the centre"
     )
     epsilon: Positive = Field(0.07, description="weight of the entropy of the memberships; RGWOT's transport")
-    lambda_: NonNegative = Field(0.05, alias="lambda", description="pull of the task towards equal shares of key steps")
+    lambda_: NonNegative = Field(0.05, alias="lambda", description="weight of equal shares of key steps in the task")
     lambda_video: NonNegative = Field(0.05, description="the same within every video")
     window: Annotated[float, Field(ge=0, le=1)] = Field(
         0.02, description="samples on either side that are neighbours in time, share of a video's length"
     )
     inner: Count = Field(5, description="updates of the memberships per update of the centres")
-    max_iterations: Count = Field(100, description="updates of the centres at most")
-    tolerance: NonNegative = Field(1e-5, description="decrease of the energy per sample and round that ends it")
+    max_iterations: Count = Field(100, description="largest number of updates of the centres")
+    tolerance: NonNegative = Field(1e-5, description="decrease of the energy per sample and round below which it stops")
     restarts: Count = Field(10, description="starts of k-means, of which the best is the initial partition")
 
 
 class ConsensusSettings(Block):
-    """Segmentation of many mean-field segmentations, the decoder `consensus` (methods 5.8)."""
+    """Segmentation of the agreement of many mean fields, the decoder `consensus` (methods 5.8)."""
 
     BLOCK: ClassVar[str] = "consensus"
 
@@ -129,10 +129,10 @@ class ConsensusSettings(Block):
     order: NonNegative = Field(
         0.1, description="weight of a regular order in the choice of the best; the energy per sample has 1"
     )
-    blocks: Count = Field(1, description="equal parts of the embedding that the segmentations take in turn")
-    epsilon: Positive = Field(0.1, description="weight of the entropy in each of them, in place of meanfield.epsilon")
-    rounds: Count = Field(8, description="updates of the centres at most, in each of them")
-    D: Count = Field(24, description="whitened components of their memberships, at most")
+    blocks: Count = Field(1, description="equal parts of the embedding that the segmentations use in turn")
+    epsilon: Positive = Field(0.1, description="weight of the entropy in each of them, instead of meanfield.epsilon")
+    rounds: Count = Field(8, description="largest number of updates of the centres, in each of them")
+    D: Count = Field(24, description="largest number of whitened components of their memberships")
     refinements: Annotated[int, Field(ge=0)] = Field(
         3, description="rounds of classifiers trained on the other videos; 0: none"
     )

@@ -31,8 +31,8 @@ class PairPlanSettings(VirtualFrameSettings):
         "cost",
         description="virtual frame as a row and column of constant cost, as a threshold on the plan, or none",
     )
-    max_iterations: Count = Field(100, description="outer iterations of the converged solver at most")
-    tolerance: Positive = Field(1e-6, description="marginal error of the converged plan, relative")
+    max_iterations: Count = Field(100, description="largest number of outer iterations of the converged solver")
+    tolerance: Positive = Field(1e-6, description="relative marginal error of the converged plan")
     prior_time: Literal["positions", "times"] = Field(
         "positions", description="temporal prior on sampled positions (paper) or on true relative times"
     )
@@ -94,7 +94,7 @@ class CidmSettings(Block):
         "plain", description="near pairs: d (public code), or d divided by the weight (paper)"
     )
     over_n: bool = Field(False, description="divide the total loss by N where C-IDM is part of it; public code")
-    gradient: bool = Field(True, description="whether C-IDM trains the encoder; in CnC's released code it does not")
+    gradient: bool = Field(True, description="whether C-IDM trains the encoder (false in CnC's released code)")
 
 
 def structure_radius(n: int, r: float) -> int:
