@@ -34,12 +34,13 @@ from rgwot.evaluation.graphs import edge_scores, mean_distance, needs_of, restri
 from rgwot.evaluation.protocols import Detection
 from rgwot.keysteps.ordering import order_of_segments
 from rgwot.procedure import LEARNERS as OURS
-from rgwot.procedure import Event, Procedure, Recording, deviations, learn, recordings_from_segments
+from rgwot.procedure import Deviation, Event, Procedure, Recording, deviations, learn, recordings_from_segments
 from rgwot.procedure.differences import SURE_FROM, out_of_order
 from rgwot.procedure.learners import CLEAN, PENALTY, Needs
 from rgwot.procedure.orders import Tally, tally
 from rgwot.records import read_annotations, read_manifest, read_orders, read_segments
 from rgwot.runtime.files import write_csv
+from rgwot.stages.procedure import read_deviation_list
 
 DATA = HOUSE / "benchmarks" / "data"
 RECORD, PICTURE, PAGE = RESULTS / "graphs.csv", REPORT / "graph_reliability.png", REPORT / "graphs.md"
@@ -75,6 +76,9 @@ ANSWERS = (
     ("RGWOT+", "rgwot-plus", "consensus@K=gt"),
 )
 RENDERED = 7
+#: Sureness of deviations, from and below, and kinds that are the same fact.
+SURENESS = {"sure": (0.8, 1.1), "unsure": (1 / 3, 0.8), "folded": (0.0, 1 / 3)}
+KINDS = {"missing": "missing", "added": "added", "repeated": "repeated", "too_early": "order", "too_late": "order"}
 
 Answer = tuple[str, str, str]
 
@@ -478,11 +482,12 @@ def _bin(one: Bin) -> str:
 
 
 def pixel_scores(config: Config, names: Sequence[int], seeds: Sequence[int], answers: Sequence[Answer]) -> pd.DataFrame:
-    """Score graphs and orders from pixels: ``recipe,answer,seed,f1,f1_found,f1_chain,consensus,single``.
+    """Score graphs, orders and deviations from pixels, a row per recipe, answer and seed.
 
     ``f1`` is that of the edges by the robust learner, ``f1_precedence`` and ``f1_chain`` by these;
     ``consensus`` the mean distance of the consensus order from the annotated orders, ``single`` the mean distance of a
     video's own order from the annotated orders of the other videos, found key steps matched to annotated ones in both.
+    ``told_…`` and ``true_…`` count deviations, and those that are true, by their sureness.
     """
     rows = []
     steps = pd.read_csv(DATA / "captaincook4d_clips_map.csv")
@@ -514,9 +519,9 @@ def pixel_scores(config: Config, names: Sequence[int], seeds: Sequence[int], ans
                 for video, order in zip(own["video"], own["order"], strict=True)
             }
             found = recordings_from_segments(segments, lengths)
-            rows.append(
-                {"recipe": name, "answer": label, "seed": seed, **_scored(found, matching, truth, orders, singles)}
-            )
+            scores = _scored(found, matching, truth, orders, singles)
+            sure = _sure(read_deviation_list(folder / "deviations.csv"), matching, annotated)
+            rows.append({"recipe": name, "answer": label, "seed": seed, **scores, **sure})
     return pd.DataFrame(rows)
 
 
@@ -554,6 +559,24 @@ def _scored(
     }
 
 
+def _sure(told: Sequence[Deviation], matching: Mapping[int, int], annotated: Sequence[Recording]) -> dict[str, int]:
+    """Count deviations by sureness, and those that are true: the step is not annotated in that video, or out of place.
+
+    Out of place, or repeated, is what differs from the procedure of the annotated key steps in the same way.
+    """
+    true = {(one.video, KINDS[one.kind], one.key_step) for one in deviations(learn(annotated), annotated)}
+    steps = {event.key_step for recording in annotated for event in recording.events}
+    for recording in annotated:
+        lacking = steps - {event.key_step for event in recording.events}
+        true |= {(recording.video, "missing", step) for step in lacking}
+    counts = {}
+    for name, (low, high) in SURENESS.items():
+        part = [one for one in told if one.sureness is not None and low <= one.sureness < high]
+        counts[f"told_{name}"] = len(part)
+        counts[f"true_{name}"] = sum((one.video, KINDS[one.kind], matching.get(one.key_step)) in true for one in part)
+    return counts
+
+
 def render_pixels(scores: pd.DataFrame) -> str:
     """Write what was found from pixels in Markdown, recipe by recipe and on average."""
     columns = ["f1", "f1_precedence", "f1_chain", "consensus", "single"]
@@ -574,7 +597,19 @@ def render_pixels(scores: pd.DataFrame) -> str:
         for recipe in scores["recipe"].unique()
     ]  # fmt: skip
     heads = [f"{label}: {what}" for label in labels for what in ("F1", "consensus", "single")]
-    return "\n\n".join([table(head, rows), table(["recipe", *heads], single)])
+    told = scores[scores["told_sure"].notna()].groupby("answer", sort=False)[
+        [f"{what}_{name}" for name in SURENESS for what in ("true", "told")]
+    ].sum()  # fmt: skip
+    counts = [
+        [label, *(f"{row[f'true_{name}']:.0f} of {row[f'told_{name}']:.0f}" for name in SURENESS)]
+        for label, row in told.iterrows()
+        if row.sum()
+    ]
+    sureness = [
+        "deviations that are true, by sureness",
+        *(f"{low:.2g} to {min(high, 1):.2g}" for low, high in SURENESS.values()),
+    ]
+    return "\n\n".join([table(head, rows), table(sureness, counts), table(["recipe", *heads], single)])
 
 
 def run(config: Config, names: Sequence[int], seeds: Sequence[int], answers: Sequence[Answer], cores: int) -> None:

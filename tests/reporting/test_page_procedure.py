@@ -100,7 +100,7 @@ def test_cards_are_the_key_steps_of_the_file_in_the_order_of_the_consensus(given
     assert [facts[step].partition(" of 10 ")[2].removeprefix("videos ") for step in "1234"] == [
         "about 5 s", "about 75 s", "about 0.4 s", "2:10 min in all, 2.5 times per video",
     ]  # fmt: skip
-    assert facts["5"] == "optional , 6 of 10 about 12 s"
+    assert facts["5"].endswith("6 of 10 about 12 s")
     assert [node["data-step"] for node in nodes if "optional" in node["class"].split()] == ["5"]
     assert [node["data-step"] for node in nodes if node.all("times")] == ["4"]
     assert "2.5 times per video" in nodes[-1].one("times").text

@@ -364,7 +364,7 @@ def picture(
 
 def _card(node: Node, procedure: Procedure) -> dict[str, Any]:
     total, length = procedure.n_videos, length_in_words(node.duration_s)
-    share = f"{node.n_videos} of {total} videos"
+    share = f"found in {node.n_videos} of {total} videos"
     often = repeats(node)
     needs = [edge for edge in procedure.edges if edge.after == node.key_step and edge.before != START]
     return {
@@ -381,7 +381,7 @@ def length_in_words(seconds: float) -> str:
     """Write how long something takes, in seconds or, from 100 s, in minutes and seconds."""
     if seconds < 9.95:
         return f"{seconds:.1f} s" if seconds < 1.95 else f"{seconds:.0f} s"
-    return f"{seconds:.0f} s" if seconds < 99.5 else f"{moment(seconds)} min"
+    return f"{seconds:.0f} s" if seconds < 99.5 else f"{moment(seconds + 0.5)} min"
 
 
 def held(edges: Sequence[Edge]) -> dict[str, str]:
