@@ -15,7 +15,7 @@ from rgwot.runtime.errors import RgwotError
 ANNOTATED = "annotated"
 #: Ways to learn the procedure (`rgwot.procedure.LEARNERS`) in a few words, the default first.
 LEARNER_NAMES: Mapping[str, str] = {
-    "robust": "ours, for people who err and key steps that were found",
+    "robust": "ours, allows for errors of people and of predicted key steps",
     "precedence": "before in most videos",
     "intersection": "before in all videos",
     "chain": "one order",
