@@ -61,7 +61,7 @@ def test_every_option_says_what_it_is_and_its_default(verb: str) -> None:
     ("arguments", "code", "words"),
     [
         (["verfy"], 2, "Did you mean 'verify'?"),
-        (["show", "missing.csv"], 1, "not among the tables"),
+        (["show", "missing.csv"], 1, "unknown; known: "),
         (["fetch", "egoprocel"], 1, "did you mean"),
         (["apply", "x", "a.mp4", "--output", "out"], 1, "x: no such file"),
         (["apply", "x.rgwot", "a.mp4", "--output", "out", "--frames-fps", "fast"], 1, "--frames-fps"),

@@ -38,7 +38,7 @@ from rgwot.keysteps.interface import Decoded, Predict
 from rgwot.keysteps.ordering import KeySteps, format_order
 from rgwot.paths import STORE, Run, Tree
 from rgwot.procedure import Procedure
-from rgwot.procedure.words import deviations_in_words
+from rgwot.procedure.sentences import deviations_in_words
 from rgwot.reporting.names import named_order, names_text
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.files import replacing, write_rows, write_text

@@ -24,9 +24,9 @@ _names = click.option(
 @click.option(
     "--root", type=Folder, help="Folder that the manifest's paths start from; links to videos are then absolute."
 )
-@click.option("--videos", "wanted", multiple=True, help="A video to export; may be repeated. Default: all.")
+@click.option("--videos", "chosen", multiple=True, help="A video to export; may be repeated. Default: all.")
 def export(
-    format_: str, keysteps: Path, output: Path, names: Path | None, root: Path | None, wanted: tuple[str, ...]
+    format_: str, keysteps: Path, output: Path, names: Path | None, root: Path | None, chosen: tuple[str, ...]
 ) -> None:
     """Export a result in the FORMAT of another program into OUTPUT, a new folder or an export that nobody changed.
 
@@ -34,7 +34,7 @@ def export(
     """
     from rgwot.reporting.export import export_keysteps
 
-    click.echo(export_keysteps(format_, keysteps, output, names, root, wanted))
+    click.echo(export_keysteps(format_, keysteps, output, names, root, chosen))
 
 
 @click.command()

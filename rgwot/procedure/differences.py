@@ -1,4 +1,4 @@
-"""What each video does differently from a procedure: the least that explains it, and how sure that is."""
+"""Deviations: what each video does differently from a procedure, in as few deviations as explain it, and how sure."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from rgwot.procedure.orders import Booleans
 
 USUAL_FROM = 0.5
-"""Share of videos from which a key step is missing where it is absent."""
+"""A key step that at least this share of the videos have is missing where it is absent."""
 UNUSUAL_BELOW = 1 / 3
-"""Share of videos below which a key step is added where it is present, and repeated where it is there once more."""
+"""A key step that less than this share of the videos have (or repeat) is added (or repeated) where it occurs."""
 SURE_FROM = 1 / 3
-"""Confidence from which breaking a need is a deviation."""
+"""Breaking a need is a deviation if the need has at least this confidence."""
 
 
 def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[Deviation]:
@@ -31,25 +31,26 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[De
     procedure
         Learned from these recordings or from others.
     recordings
-        In the order of the answer; within a video deviations go by time.
+        The videos to compare. Deviations are returned in this order, and by time within a video.
 
     Notes
     -----
-    *Missing*: a key step that at least `USUAL_FROM` of the videos have, absent. *Added*: an event of a key step that
-    less than `UNUSUAL_BELOW` have, or that the procedure does not know. *Repeated*: every event of a key step but the
-    one that gives its place (`fitting`), where less than `UNUSUAL_BELOW` of the videos that have it show it more than
-    once. *Too early*,
-    *too late*: a key step of the smallest set without which no need is broken (`least`), before something it needs, or
-    after something that needs it; needs count as far as they have a confidence of at least `SURE_FROM`.
+    *Missing*: a key step is absent although at least `USUAL_FROM` of the videos have it. *Added*: an event of a key
+    step that less than `UNUSUAL_BELOW` of the videos have, or that the procedure does not contain. *Repeated*: every
+    event of a key step except the one that gives its place (`fitting`), if less than `UNUSUAL_BELOW` of the videos
+    that have the key step repeat it. *Too early*, *too late*: a key step before another that it needs, or after one
+    that needs it. Only needs with a confidence of at least `SURE_FROM` count, and only the smallest set of key steps
+    whose removal leaves no need broken (`least`) is reported.
 
-    Surprise is −log2 of a share, estimated with half a video more on either side (Jeffreys): of videos without it,
-    with it, with repeats; for order, of the largest share of videos that violate one of the needs that are violated.
+    Surprise is −log2 of a share with Jeffreys' prior (half a video added on either side): the share of videos without
+    the key step, with it, or with repeats of it; for order, the share of videos that violate the need, and of several
+    violated needs the largest.
     """
     nodes = {node.key_step: node for node in procedure.nodes}
     n_videos = procedure.n_videos
     needs = _needs(procedure)
     place = {step: at for at, step in enumerate(procedure.order)}
-    found: list[Deviation] = []
+    found_all: list[Deviation] = []
     for recording in recordings:
         first = fitting(needs, recording)
         of_video: list[Deviation] = []
@@ -64,7 +65,7 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[De
         broken = [need for need in needs if _breaks(need, first)]
         moved = set(least([(need.before, need.after) for need in broken], sorted(place, key=place.__getitem__)))
         for step in moved:
-            # Of needs between two that were moved nothing is said.
+            # A need between two moved key steps does not tell which of them is out of order.
             early = [need.bits for need in broken if need.after == step and need.before not in moved]
             late = [need.bits for need in broken if need.before == step and need.after not in moved]
             bits = min([*early, *late])
@@ -77,51 +78,53 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[De
                 start, end = max(ends, default=0.0), min(starts, default=recording.duration_s)
                 bits = surprise(n_videos - node.n_videos, n_videos)
                 of_video.append(Deviation(recording.video, "missing", step, min(start, end), end, bits))
-        found += sorted(of_video, key=lambda one: (one.start_s, one.end_s, one.key_step, one.kind))
-    return found
+        found_all += sorted(
+            of_video, key=lambda deviation: (deviation.start_s, deviation.end_s, deviation.key_step, deviation.kind)
+        )
+    return found_all
 
 
 def out_of_order(procedure: Procedure, recordings: Sequence[Recording]) -> set[tuple[str, int]]:
-    """Return video and key step of both sides of every need that is broken, as people annotate errors of order.
+    """Return (video, key step) for both key steps of every broken need, as people annotate errors of order.
 
-    Here the first event that is long enough gives a key step its place (`rgwot.procedure.orders.placed`).
+    The first event that is long enough gives a key step its place (`rgwot.procedure.orders.placed`).
     """
-    needs, found = _needs(procedure), set()
+    needs, broken = _needs(procedure), set()
     for recording in recordings:
         first = placed(recording)
         for need in needs:
             if _breaks(need, first):
-                found |= {(recording.video, need.before), (recording.video, need.after)}
-    return found
+                broken |= {(recording.video, need.before), (recording.video, need.after)}
+    return broken
 
 
 def least(broken: Sequence[tuple[int, int]], order: Sequence[int]) -> list[int]:
-    """Return the smallest set of key steps of which every broken need (before, after) has one.
+    """Return the smallest set of key steps that contains at least one of every broken need (before, after).
 
-    Needs that a video breaks are a partial order, too: that of the procedure, as far as the video turns it round. What
-    may stay is its largest antichain, found by matching (Dilworth, 1950; Fulkerson, 1956). Of several the one that
-    keeps what comes first in ``order``.
+    The needs that a video breaks are a partial order, too: the part of the procedure that the video reverses. The key
+    steps that may stay are its largest antichain, found by matching (Dilworth, 1950; Fulkerson, 1956). If there are
+    several, the one that keeps the earliest key steps of ``order`` is chosen.
 
     >>> least([(1, 4), (1, 5), (2, 4), (2, 5), (3, 4), (3, 5)], [1, 2, 3, 4, 5]), least([(2, 3)], [1, 2, 3])
     ([4, 5], [3])
     """
     steps = [step for step in order if any(step in need for need in broken)]
-    left = np.array([[(one, other) in set(broken) for other in steps] for one in steps], dtype=bool)
-    left = left.reshape(len(steps), len(steps))
-    against = left | left.T
+    relation = np.array([[(candidate, other) in set(broken) for other in steps] for candidate in steps], dtype=bool)
+    relation = relation.reshape(len(steps), len(steps))
+    against = relation | relation.T
     free = np.ones(len(steps), dtype=bool)
-    kept: list[int] = []
+    antichain: list[int] = []
     while free.any():
-        most = _width(left, free)
-        # Some largest antichain has the first one that still allows as many beside it.
-        for one in np.flatnonzero(free):
-            beside = free & ~against[one]
-            beside[one] = False
-            if 1 + _width(left, beside) == most:
-                kept.append(int(one))
+        most = _width(relation, free)
+        # A largest antichain contains the first key step that leaves room for one key step less.
+        for candidate in np.flatnonzero(free):
+            beside = free & ~against[candidate]
+            beside[candidate] = False
+            if 1 + _width(relation, beside) == most:
+                antichain.append(int(candidate))
                 free = beside
                 break
-    return [step for at, step in enumerate(steps) if at not in kept]
+    return [step for at, step in enumerate(steps) if at not in antichain]
 
 
 def _width(relation: Booleans, among: Booleans) -> int:
@@ -129,12 +132,12 @@ def _width(relation: Booleans, among: Booleans) -> int:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    own = relation[np.ix_(among, among)]
-    return len(own) - int((maximum_bipartite_matching(csr_array(own)) >= 0).sum()) if len(own) else 0
+    part = relation[np.ix_(among, among)]
+    return len(part) - int((maximum_bipartite_matching(csr_array(part)) >= 0).sum()) if len(part) else 0
 
 
 class _Need(NamedTuple):
-    """A need that counts, and how surprising it is to break it, in bits."""
+    """A need that is sure enough to count, and the surprise in bits of breaking it."""
 
     before: int
     after: int
@@ -155,69 +158,81 @@ def _breaks(need: _Need, first: Mapping[int, Event]) -> bool:
 
 
 def fitting(needs: Sequence[_Need], recording: Recording) -> dict[int, Event]:
-    """Return the event that gives each key step its place: of those long enough, the one that breaks fewest needs.
+    """Return the event that gives each key step its place: the long one that breaks the fewest needs.
 
-    Long enough are those that last at least half as long as its longest one; of equals the first counts, as in
-    `rgwot.procedure.orders.placed`. Key steps are decided one after the other, by time.
+    An event is long enough if it lasts at least half as long as the longest event of its key step. Of equals the first
+    is taken, as in `rgwot.procedure.orders.placed`. Key steps are decided one after the other, by time.
     """
     first = placed(recording)
     longest = {step: event.end_s - event.start_s for step, event in first.items()}
     for event in recording.events:
         longest[event.key_step] = max(longest[event.key_step], event.end_s - event.start_s)
     for step in first:
-        own = [
+        candidates = [
             event
             for event in recording.events
             if event.key_step == step and event.end_s - event.start_s >= SUBSTANTIAL * longest[step]
         ]
-        if len(own) > 1:
-            about = [need for need in needs if step in need[:2]]
-            first[step] = min(own, key=lambda event: sum(_breaks(need, {**first, step: event}) for need in about))  # noqa: B023
+        if len(candidates) > 1:
+            needs_of_step = [need for need in needs if step in need[:2]]
+            first[step] = min(
+                candidates, key=lambda event: sum(_breaks(need, {**first, step: event}) for need in needs_of_step)
+            )  # noqa: B023
     return first
 
 
 def score_videos(procedure: Procedure, recordings: Sequence[Recording]) -> dict[str, float]:
-    """Return per video the sum of the surprise of its deviations in bits; NaN for a video without a key step."""
+    """Return the sum of the surprise of each video's deviations in bits; NaN for a video without a key step."""
     scores = {recording.video: 0.0 if recording.events else math.nan for recording in recordings}
-    for one in deviations(procedure, recordings):
-        scores[one.video] += one.surprise
+    for deviation in deviations(procedure, recordings):
+        scores[deviation.video] += deviation.surprise
     return scores
 
 
 def with_sureness(
-    found: Sequence[Deviation], procedure: Procedure, others: Iterable[Sequence[Recording]]
+    deviating: Sequence[Deviation], procedure: Procedure, others: Iterable[Sequence[Recording]]
 ) -> list[Deviation]:
-    """Return deviations with the share of other segmentations in which they occur.
+    """Return deviations with their sureness: the share of other segmentations in which they occur.
 
     Parameters
     ----------
-    found
-        Of one segmentation of some videos.
+    deviating
+        Deviations of one segmentation of the videos.
     procedure
-        What they deviate from, and what the others are compared with.
+        The procedure from which they deviate; the other segmentations are compared with it, too.
     others
-        Other segmentations of the same videos, in the same key steps. A video that none of them has stays without.
+        Other segmentations of the same videos into the same key steps. The deviations of a video that none of them
+        contains get no sureness.
 
     Notes
     -----
-    A deviation occurs where the same key step of the same video is left out, added, or repeated; too early and too late
-    are one, for which of two key steps was moved is often a matter of view.
+    A deviation occurs in another segmentation if the same key step of the same video deviates there in the same way.
+    Too early and too late count as the same way: which of two key steps was moved is often a matter of view.
     """
-    seen: dict[str, int] = {}
-    there: dict[tuple[str, str, int], int] = {}
+    n_segmentations: dict[str, int] = {}
+    occurrences: dict[tuple[str, str, int], int] = {}
     for recordings in others:
         for recording in recordings:
-            seen[recording.video] = seen.get(recording.video, 0) + 1
-        for key in {_what(one) for one in deviations(procedure, recordings)}:
-            there[key] = there.get(key, 0) + 1
+            n_segmentations[recording.video] = n_segmentations.get(recording.video, 0) + 1
+        for key in {_what(deviation) for deviation in deviations(procedure, recordings)}:
+            occurrences[key] = occurrences.get(key, 0) + 1
     return [
-        replace(one, sureness=there.get(_what(one), 0) / seen[one.video] if one.video in seen else None)
-        for one in found
+        replace(
+            deviation,
+            sureness=occurrences.get(_what(deviation), 0) / n_segmentations[deviation.video]
+            if deviation.video in n_segmentations
+            else None,
+        )
+        for deviation in deviating
     ]
 
 
-def _what(one: Deviation) -> tuple[str, str, int]:
-    return one.video, "order" if one.kind in ("too_early", "too_late") else one.kind, one.key_step
+def _what(deviation: Deviation) -> tuple[str, str, int]:
+    return (
+        deviation.video,
+        "order" if deviation.kind in ("too_early", "too_late") else deviation.kind,
+        deviation.key_step,
+    )
 
 
 def surprise(count: int, of: int) -> float:
@@ -230,39 +245,42 @@ def surprise(count: int, of: int) -> float:
 
 
 SLIVER = 0.35
-"""Part of the usual length of its key step below which a segment that was found is no evidence of it."""
+"""A decoded segment shorter than this part of its key step's usual length is no evidence of the key step."""
 
 
 def usual_lengths(recordings: Sequence[Recording]) -> dict[int, float]:
-    """Return in seconds how long each key step usually takes: the median over videos of its longest event.
+    """Return the usual length of each key step in seconds: the median over videos of its longest event.
 
-    Those of less than `SLIVER` of the upper quartile do not take part, so that a key step that half of the videos lack
-    is not measured by what seams leave of it.
+    Lengths below `SLIVER` of the upper quartile are left out. Otherwise fragments at the borders of other key steps
+    would decide the length of a key step that half of the videos lack.
     """
     longest: dict[int, list[float]] = {}
     for recording in recordings:
-        own: dict[int, float] = {}
+        longest_here: dict[int, float] = {}
         for step, start_s, end_s in recording.events:
-            own[step] = max(own.get(step, 0.0), end_s - start_s)
-        for step, length in own.items():
+            longest_here[step] = max(longest_here.get(step, 0.0), end_s - start_s)
+        for step, length in longest_here.items():
             longest.setdefault(step, []).append(length)
-    found = {}
+    medians = {}
     for step, lengths in longest.items():
         long = SLIVER * np.quantile(lengths, 0.75, method="lower")
-        found[step] = float(np.median([length for length in lengths if length >= long]))
-    return found
+        medians[step] = float(np.median([length for length in lengths if length >= long]))
+    return medians
 
 
 def without_slivers(
     recordings: Sequence[Recording], usual: Mapping[int, float], annotated: Collection[str] = ()
 ) -> list[Recording]:
-    """Return recordings of found key steps without the fragments that a decoder leaves where key steps meet.
+    """Return recordings without the fragments that a decoder leaves where key steps meet.
 
-    Those are events that last less than `SLIVER` of the ``usual`` seconds of their key step. What they separate is one
-    event again where it is the same key step. A key step that a video has in fragments alone keeps the longest, where
-    all of them together last long enough. Videos that people ``annotated`` stay as they are.
+    A fragment lasts less than `SLIVER` of the ``usual`` seconds of its key step. Two events of the same key step that
+    only fragments separate are joined. If a video has a key step in fragments alone, the longest stays, provided that
+    all of them together last long enough. Recordings of ``annotated`` videos do not change.
     """
-    return [one if one.video in annotated else replace(one, events=_lasting(one.events, usual)) for one in recordings]
+    return [
+        recording if recording.video in annotated else replace(recording, events=_lasting(recording.events, usual))
+        for recording in recordings
+    ]
 
 
 def _lasting(events: Sequence[Event], usual: Mapping[int, float]) -> tuple[Event, ...]:
@@ -273,17 +291,17 @@ def _lasting(events: Sequence[Event], usual: Mapping[int, float]) -> tuple[Event
         total[step] = total.get(step, 0.0) + length
         if step not in longest or length > longest[step].end_s - longest[step].start_s:
             longest[step] = event
-    kept: list[Event] = []
+    lasting: list[Event] = []
     between = 0.0
     for event in events:
         enough, length = SLIVER * usual.get(event.key_step, 0.0), event.end_s - event.start_s
         if length < enough and not (event is longest[event.key_step] and total[event.key_step] >= enough):
             between += length
             continue
-        again = bool(kept) and between > 0 and kept[-1].key_step == event.key_step
-        if again and event.start_s - kept[-1].end_s <= between + 1e-6:
-            kept[-1] = kept[-1]._replace(end_s=event.end_s)
+        again = bool(lasting) and between > 0 and lasting[-1].key_step == event.key_step
+        if again and event.start_s - lasting[-1].end_s <= between + 1e-6:
+            lasting[-1] = lasting[-1]._replace(end_s=event.end_s)
         else:
-            kept.append(event)
+            lasting.append(event)
         between = 0.0
-    return tuple(kept)
+    return tuple(lasting)

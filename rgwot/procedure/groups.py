@@ -21,10 +21,10 @@ _LOG = logging.getLogger(__name__)
 ALPHA = 0.05
 PERMUTATIONS = 10_000
 BATCH = 1000
-"""Permutations whose values are in memory at once."""
-#: Bootstrap samples of the interval of a mean, and the probability that it is meant to cover, of keypoint-moseq's bars.
+"""Number of permutations held in memory at once."""
+#: Number of bootstrap samples for the interval of a mean, and its coverage, as in keypoint-moseq's plots.
 DRAWS, LEVEL = 1000, 0.68
-#: Videos of a group below which it is said that a test can hardly find anything.
+#: A group with fewer videos gets the warning that a test can hardly find anything.
 FEWEST_VIDEOS = 5
 UNIT = "video"
 
@@ -44,13 +44,13 @@ TEST_COLUMNS = (
 OF_GROUP = ("n", "mean", "low", "high")
 
 
-def measured(recordings: Sequence[Recording], found: Sequence[Deviation]) -> tuple[pd.DataFrame, dict[int, int]]:
+def measured(recordings: Sequence[Recording], deviations: Sequence[Deviation]) -> tuple[pd.DataFrame, dict[int, int]]:
     """Measure every key step in every video.
 
     Parameters
     ----------
-    recordings, found
-        The videos of a task, and what deviates in them (`rgwot.procedure.deviations`).
+    recordings, deviations
+        The videos of a task, and their deviations from its procedure (`rgwot.procedure.deviations`).
 
     Returns
     -------
@@ -58,7 +58,7 @@ def measured(recordings: Sequence[Recording], found: Sequence[Deviation]) -> tup
         A row per video, a column per pair of key step and measure. Share, number and deviations are 0
         in a video without the key step, the others NaN.
     successors : dict
-        By key step the one that most often follows it next in these videos, 0 for the end of the video.
+        For each key step the key step that most often comes next in these videos, 0 for the end of the video.
 
     Examples
     --------
@@ -69,11 +69,11 @@ def measured(recordings: Sequence[Recording], found: Sequence[Deviation]) -> tup
     """
     counted = tally(recordings)
     place = {int(step): at for at, step in enumerate(counted.steps)}
-    row = {one.video: at for at, one in enumerate(recordings)}
-    deviating = np.zeros_like(counted.total)
-    for one in found:
-        if one.key_step in place:
-            deviating[row[one.video], place[one.key_step]] += 1
+    row = {recording.video: at for at, recording in enumerate(recordings)}
+    n_deviations = np.zeros_like(counted.total)
+    for deviation in deviations:
+        if deviation.key_step in place:
+            n_deviations[row[deviation.video], place[deviation.key_step]] += 1
     followed = np.zeros((*counted.total.shape, len(place) + 1))
     for at, recording in enumerate(recordings):
         steps = [place[event.key_step] for event in recording.events]
@@ -85,7 +85,7 @@ def measured(recordings: Sequence[Recording], found: Sequence[Deviation]) -> tup
             "number": counted.count.astype(float),
             "duration": np.where(counted.present, counted.total, np.nan),
             "place": (counted.start + counted.end) / 2 / counted.duration[:, None],
-            "deviations": deviating,
+            "deviations": n_deviations,
             "transitions": followed[:, np.arange(len(place)), usual] / counted.count,
         }
     columns = pd.MultiIndex.from_product([place, MEASURES], names=["key_step", "measure"])
@@ -98,7 +98,7 @@ def measured(recordings: Sequence[Recording], found: Sequence[Deviation]) -> tup
 
 def compare_groups(
     recordings: Sequence[Recording],
-    found: Sequence[Deviation],
+    deviations: Sequence[Deviation],
     groups: Mapping[str, Any],
     permutations: int = PERMUTATIONS,
     seed: int = 0,
@@ -107,33 +107,33 @@ def compare_groups(
 
     Parameters
     ----------
-    recordings, found
-        The videos of a task, and what deviates in them (`rgwot.procedure.deviations`).
+    recordings, deviations
+        The videos of a task, and their deviations from its procedure (`rgwot.procedure.deviations`).
     groups
-        The group of every video that is compared; videos without one, or with an empty one (``""``, None, NaN), are
-        left out, which is logged.
+        The group of each video. Videos without a group, or with an empty one (``""``, None, NaN), are left out with a
+        warning.
     permutations, seed
-        How many permutations of the labels are drawn, and from what.
+        Number of permutations of the labels, and the seed from which they are drawn.
 
     Returns
     -------
     pandas.DataFrame
-        `TEST_COLUMNS`, then `OF_GROUP` for every group. A row per key step and measure for all groups (Kruskal-Wallis,
-        ``group_a`` and ``group_b`` empty), and of more than two groups one per pair (Dunn). ``successor`` is the usual
-        one of `measured`, for transitions. ``p`` is NaN where all videos are the same, ``p_adjusted`` where no labels
-        could have given a star. ``n`` are the videos that have a value, ``low`` and ``high`` a 68 % bootstrap interval
-        of the mean.
+        `TEST_COLUMNS`, then `OF_GROUP` for every group. Each key step and measure has a row for all groups
+        (Kruskal-Wallis, ``group_a`` and ``group_b`` empty) and, if there are more than two groups, one per pair (Dunn).
+        ``successor`` is filled for transitions, as in `measured`. ``p`` is NaN where all videos have the same value,
+        ``p_adjusted`` where no permutation could have given a star. ``n`` counts the videos that have a value; ``low``
+        and ``high`` are a 68 % bootstrap interval of the mean.
 
     Raises
     ------
     RgwotError
-        For fewer than two groups among the videos, a group of one video, or a name that is no video.
+        If the videos have fewer than two groups, a group has one video, or a name is not a video.
     """
-    of_video = _checked(groups, {one.video for one in recordings})
-    grouped = [one for one in recordings if one.video in of_video]
-    labels = [of_video[one.video] for one in grouped]
+    of_video = _checked(groups, {recording.video for recording in recordings})
+    grouped = [recording for recording in recordings if recording.video in of_video]
+    labels = [of_video[recording.video] for recording in grouped]
     names = sorted(set(labels))
-    without = [one.video for one in recordings if one.video not in of_video]
+    without = [recording.video for recording in recordings if recording.video not in of_video]
     if len(names) < 2:
         raise RgwotError(
             f"groups: found {' and '.join(map(repr, names)) or 'none'} among {len(recordings)} videos, "
@@ -145,17 +145,17 @@ def compare_groups(
             "leave its group empty, or put it into another"
         )
     if without:
-        _LOG.warning("in no group: %s", ", ".join(map(readable, without)))
-    kept = {one.video for one in grouped}
-    values, successors = measured(grouped, [one for one in found if one.video in kept])
+        _LOG.warning("videos without a group are left out: %s", ", ".join(map(readable, without)))
+    compared = {recording.video for recording in grouped}
+    values, successors = measured(grouped, [deviation for deviation in deviations if deviation.video in compared])
     tests = permutation_tests(values.to_numpy(), labels, permutations, seed)
     rng = np.random.default_rng([seed, 1])
     means = {name: _means(values[np.asarray(labels) == name].to_numpy(), rng) for name in names}
     rows = []
     for at, (step, measure) in enumerate(product(successors, MEASURES)):
         for pair, test in tests.items():
-            shown = pair or names
-            numbers = {f"{what}_{name}": means[name][what][at] for name in shown for what in OF_GROUP}
+            groups_of_test = pair or names
+            numbers = {f"{what}_{name}": means[name][what][at] for name in groups_of_test for what in OF_GROUP}
             rows.append(
                 {
                     "key_step": step,
@@ -176,23 +176,23 @@ def compare_groups(
 
 
 def _checked(groups: Mapping[str, Any], videos: Collection[str]) -> dict[str, str]:
-    """Return the group of every video that has one; RgwotError for what is no mapping of the videos."""
-    # That of a column of pandas works as well.
+    """Return the group of every video that has one; raise RgwotError unless ``groups`` maps videos to groups."""
+    # A pandas column works as well.
     if not isinstance(groups, (Mapping, pd.Series)):
         raise RgwotError(
             f"groups: found {type(groups).__name__}, expected the group of every video, such as {{'monday': 'expert'}}"
         )
-    found = dict(groups)
-    if unknown := [video for video in found if video not in videos]:
+    group_of = dict(groups)
+    if unknown := [video for video in group_of if video not in videos]:
         more = f" and {len(unknown) - 1} more" if unknown[1:] else ""
         raise RgwotError(
             f"groups: found {unknown[0]!r}{more}, expected videos of the result; {nearest(str(unknown[0]), videos)}"
         )
-    if odd := [video for video, group in found.items() if not pd.api.types.is_scalar(group)]:
+    if odd := [video for video, group in group_of.items() if not pd.api.types.is_scalar(group)]:
         raise RgwotError(
-            f"groups: video {odd[0]!r}: found {type(found[odd[0]]).__name__}, expected one group, such as 'expert'"
+            f"groups: video {odd[0]!r}: found {type(group_of[odd[0]]).__name__}, expected one group, such as 'expert'"
         )
-    texts = {video: "" if pd.isna(group) else str(group).strip() for video, group in found.items()}
+    texts = {video: "" if pd.isna(group) else str(group).strip() for video, group in group_of.items()}
     return {video: group for video, group in texts.items() if group}
 
 
@@ -220,15 +220,17 @@ def permutation_tests(
     Returns
     -------
     dict
-        Under ``()`` the Kruskal-Wallis test of all groups; of more than two, under a pair of names Dunn's test of it.
+        The Kruskal-Wallis test of all groups has the key ``()``; Dunn's test of a pair has the pair of names as key, if
+        there are more than two groups.
 
     Notes
     -----
-    Where there are at most ``permutations`` ways to form the groups, p is the share of them that reach the statistic
-    (`scipy.stats.permutation_test`); else p = (b + 1) / (permutations + 1), where b random permutations of the labels
-    do. Dunn's z is that of ranks among all groups, and labels are permuted within the pair. Kruskal-Wallis is
-    corrected over all columns (Benjamini and Hochberg), without those that no permutation could have made significant
-    (Tarone 1990; Gilbert 2005), Dunn over the pairs of a column. A star is at 0.05, and for a pair takes both tests.
+    If there are at most ``permutations`` ways to form the groups, p is the share of them that reach the statistic
+    (`scipy.stats.permutation_test`); otherwise p = (b + 1) / (permutations + 1), where b counts the random permutations
+    that reach it. Dunn's z uses ranks among all groups, and labels are permuted within the pair. Kruskal-Wallis is
+    corrected over all columns (Benjamini and Hochberg), except those that no permutation could have made significant
+    (Tarone 1990; Gilbert 2005); Dunn is corrected over the pairs of a column. A star means p_adjusted ≤ 0.05, for a
+    pair in both tests.
 
     Examples
     --------
@@ -243,7 +245,7 @@ def permutation_tests(
     n = (~np.isnan(values)).sum(axis=0)
     centred = ranks - (n + 1) / 2
     with np.errstate(invalid="ignore", divide="ignore"):
-        # That of Kruskal and Wallis and of Dunn, corrected for ties.
+        # The variance in both statistics, corrected for ties.
         variance = np.nansum(centred**2, axis=0) / (n - 1)
     variance[~(variance > 0)] = np.nan
     names, codes = np.unique(labels, return_inverse=True)
@@ -253,10 +255,10 @@ def permutation_tests(
         sums = [(np.nansum(group, axis=axis), _sizes(group, axis)) for group in groups]
         return np.asarray(sum(total**2 / size for total, size in sums) / variance)
 
-    def dunn(one: Floats, other: Floats, axis: int) -> Floats:
-        n_one, n_other = _sizes(one, axis), _sizes(other, axis)
-        difference = np.abs(np.nansum(one, axis=axis) / n_one - np.nansum(other, axis=axis) / n_other)
-        return np.asarray(difference / np.sqrt(variance * (1 / n_one + 1 / n_other)))
+    def dunn(first: Floats, second: Floats, axis: int) -> Floats:
+        n_first, n_second = _sizes(first, axis), _sizes(second, axis)
+        difference = np.abs(np.nansum(first, axis=axis) / n_first - np.nansum(second, axis=axis) / n_second)
+        return np.asarray(difference / np.sqrt(variance * (1 / n_first + 1 / n_second)))
 
     groups = [centred[codes == code] for code in range(len(names))]
     h, p, least = _permuted(kruskal, groups, permutations, rng)
@@ -267,7 +269,7 @@ def permutation_tests(
     star = adjusted <= ALPHA
     tested: dict[tuple[str, ...], Tested] = {(): Tested(h, p, adjusted, star)}
     if len(names) == 2:
-        # Dunn's z squared is then the other statistic.
+        # With two groups, Dunn's z squared is the Kruskal-Wallis statistic.
         return tested
     pairs = list(combinations(range(len(names)), 2))
     of_pairs = [_permuted(dunn, [groups[a], groups[b]], permutations, rng) for a, b in pairs]
@@ -278,37 +280,37 @@ def permutation_tests(
 
 
 def possible(least: ArrayLike) -> NDArray[np.bool_]:
-    """Return which tests could be significant among others, by the smallest p (C,) that each can have.
+    """Return which tests could be significant at all, by the smallest p (C,) that each can have.
 
-    Those of at most 0.05 / k, for the smallest k that no more than k of them are (Tarone 1990). That depends on no
-    label, so leaving out the others is free.
+    A test is possible if its smallest p is at most 0.05 / k, for the smallest k such that at most k tests are possible
+    (Tarone 1990). This does not depend on the labels, so leaving out the others needs no correction.
 
     >>> possible([0.2, 0.03, 0.001, 0.001]).tolist()
     [False, False, True, True]
     """
     smallest = np.asarray(least, dtype=np.float64)
     k = next(k for k in range(1, len(smallest) + 2) if (smallest <= ALPHA / k).sum() <= k)
-    found: NDArray[np.bool_] = smallest <= ALPHA / k
-    return found
+    is_possible: NDArray[np.bool_] = smallest <= ALPHA / k
+    return is_possible
 
 
 def few_videos(sizes: Mapping[str, int]) -> str:
-    """Return a warning where a group has fewer than `FEWEST_VIDEOS` videos, else nothing."""
+    """Return a warning if a group has fewer than `FEWEST_VIDEOS` videos, else an empty text."""
     few = ", ".join(f"{name} has {size}" for name, size in sizes.items() if size < FEWEST_VIDEOS)
     return f"fewer than {FEWEST_VIDEOS} videos in a group can hardly show a difference: {few}" if few else ""
 
 
 def _sizes(values: Floats, axis: int) -> Floats:
-    """Count the values that are not NaN; a group without one has the sum 0, and no share in a statistic."""
+    """Count the values that are not NaN; avoid 0, so that a group without values adds 0 / size = 0 to a statistic."""
     return np.asarray(np.maximum((~np.isnan(values)).sum(axis=axis), 1e-9))
 
 
 def _permuted(
     statistic: Callable[..., Floats], groups: Sequence[Floats], permutations: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats, Floats]:
-    """Return statistics, p and the smallest p that any labels would have, (C,) each; NaN for constants.
+    """Return statistics, p and the smallest p that any permutation would give, (C,) each; NaN for constant columns.
 
-    ``groups`` have the values (V_g, C) of each group; the same permutations of videos serve all columns.
+    ``groups`` holds the values (V_g, C) of each group; all columns share the same permutations of videos.
     """
     from scipy.stats import permutation_test
 
@@ -316,28 +318,28 @@ def _permuted(
         groups, statistic, vectorized=True, n_resamples=permutations, batch=BATCH, alternative="greater", axis=0,
         random_state=rng,
     )  # fmt: skip
-    found, drawn = np.asarray(tested.statistic), tested.null_distribution
+    observed, drawn = np.asarray(tested.statistic), tested.null_distribution
     largest = drawn.max(axis=0)
-    # Equal up to rounding is equal.
+    # Values that differ only by rounding count as equal.
     reached = (drawn >= largest - 1e-9 * np.abs(largest)).mean(axis=0)
-    constant = np.isnan(found)
+    constant = np.isnan(observed)
     p = np.where(constant, np.nan, tested.pvalue)
-    return found, p, np.where(constant, np.nan, np.minimum(reached, p))
+    return observed, p, np.where(constant, np.nan, np.minimum(reached, p))
 
 
 def _means(values: Floats, rng: np.random.Generator) -> dict[str, Floats]:
-    """Return number, mean and a bootstrap interval of the mean of every column (V, C), NaN where no video has one.
+    """Return count, mean and a bootstrap interval of the mean for every column (V, C), NaN where no video has a value.
 
-    `scipy.stats.bootstrap` gives no interval where one sample has no value, as happens with few videos.
+    `scipy.stats.bootstrap` gives no interval if a bootstrap sample has no value, which happens with few videos.
     """
-    there, numbers = ~np.isnan(values), np.nan_to_num(values)
+    present, numbers = ~np.isnan(values), np.nan_to_num(values)
     drawn = rng.multinomial(len(values), np.full(len(values), 1 / len(values)), size=DRAWS).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = (drawn @ numbers) / (drawn @ there)
-        mean = numbers.sum(axis=0) / there.sum(axis=0)
+        means = (drawn @ numbers) / (drawn @ present)
+        mean = numbers.sum(axis=0) / present.sum(axis=0)
     tails = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-    # A sample may be without the few videos that have a value.
+    # A bootstrap sample may lack the few videos that have a value.
     some = ~np.isnan(mean)
     low, high = np.full((2, values.shape[1]), np.nan)
     low[some], high[some] = np.nanquantile(means[:, some], tails, axis=0)
-    return {"n": there.sum(axis=0).astype(np.float64), "mean": mean, "low": low, "high": high}
+    return {"n": present.sum(axis=0).astype(np.float64), "mean": mean, "low": low, "high": high}

@@ -1,4 +1,4 @@
-"""What goes into a procedure and what comes out: plain data, the same in Python and in ``procedure.json``."""
+"""Data types of procedures: recordings, the task graph and deviations, the same in Python and ``procedure.json``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VERSION = 1
 Terminal = Literal["START", "END"]
 START: Literal["START"] = "START"
 END: Literal["END"] = "END"
-#: Where it is not finite, None in JSON.
+#: A float; in JSON, None stands for values that are not finite.
 Number = Annotated[
     float,
     BeforeValidator(lambda value: math.nan if value is None else value),
@@ -28,7 +28,7 @@ DeviationKind = Literal["missing", "added", "repeated", "too_early", "too_late"]
 
 
 class Event(NamedTuple):
-    """One stretch [start_s, end_s) of a video in which a key step (from 1) is done."""
+    """A stretch [start_s, end_s) of a video in which a key step (from 1) is done."""
 
     key_step: int
     start_s: float
@@ -37,7 +37,7 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class Recording:
-    """What one video shows: its events without background, which may overlap, sorted by start, and its length."""
+    """The events of a video without background, sorted by start (they may overlap), and the length of the video."""
 
     video: str
     events: tuple[Event, ...]
@@ -65,17 +65,17 @@ class Node:
     Attributes
     ----------
     n_videos, share
-        Videos that show it, and their share of all videos that show any key step.
+        Number of videos that show it, and their share of the videos that show any key step.
     optional
-        Whether leaving it out is usual (`rgwot.procedure.learning.OPTIONAL_BELOW`).
+        Whether less than `rgwot.procedure.learning.OPTIONAL_BELOW` of the videos have it.
     repeats
         Mean number of occurrences in the videos that have it.
     repeat_share
-        Share of the videos that have it which show it more than once.
+        Of the videos that have it, the share that shows it more than once.
     place
-        Median of the middle of the occurrence that gives its place over the length of the video, 0 to 1.
+        Median relative time in the video, 0 to 1: the middle of the occurrence that gives the key step its place.
     duration_s
-        Median of its total time in the videos that have it, in seconds.
+        Median over the videos that have it of its total time in seconds.
     """
 
     key_step: int
@@ -95,14 +95,14 @@ class Edge:
     Attributes
     ----------
     before, after
-        Key steps; START precedes what needs nothing, END follows what nothing needs.
+        Key steps. START comes before key steps that need nothing, END after key steps that nothing needs.
     confidence
         Estimated probability that the need is real, 0 to 1.
     agree, both
-        Videos in which ``before`` begins earlier, of those that have both. At START and
-        END both are the number of videos that have the key step.
+        Number of videos that have both key steps, and of those in which ``before`` begins earlier. At START and END
+        both are the number of videos that have the key step.
     interval
-        Interval of 95 % of the share agree / both (Jeffreys).
+        95 % interval of the share agree / both (Jeffreys).
     """
 
     before: int | Terminal
@@ -115,7 +115,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class VideoFit:
-    """How well a video fits: its weight in learning, 0 to 1, and its score, the surprise of its deviations in bits."""
+    """Fit of a video: its weight in learning (0 to 1), and as score the total surprise of its deviations in bits."""
 
     video: str
     weight: float
@@ -124,32 +124,33 @@ class VideoFit:
 
 @dataclass(frozen=True)
 class Procedure:
-    """A task graph with what it was learned from.
+    """A task graph, and how it was learned.
 
     Attributes
     ----------
     learner, settings
-        How it was learned (`rgwot.procedure.LEARNERS`).
+        Name and settings of the learner (`rgwot.procedure.LEARNERS`).
     n_videos
-        Videos with at least one key step.
+        Number of videos with at least one key step.
     nodes
         One per key step, by number.
     edges
         Needs, transitively reduced, with START and END.
     needs
-        All needs between key steps, those that follow from others included (the transitive closure).
+        All needs between key steps, including those that follow from others (the transitive closure).
     groups
-        Key steps in either order (`rgwot.procedure.orders.either_order`).
+        Groups of key steps that may be done in any order (`rgwot.procedure.orders.either_order`).
     order
-        The consensus: every key step once, in an order that the graph allows and nearest to those of the videos.
+        The consensus: every key step once, in the order nearest to the videos' orders that the graph allows.
     order_distance
-        Mean normalised Kendall distance of the videos' orders from it, 0 to 1; NaN where no video orders two key steps.
+        Mean normalised Kendall distance between ``order`` and the videos' orders, 0 to 1; NaN if no video has two key
+        steps.
     typical_video
-        The video with the smallest score; empty where there is none.
+        The video with the smallest score; empty if there is none.
     videos
-        All videos, also those without a key step.
+        All videos, including those without a key step.
     notes
-        Words on what the data does not support, one line each.
+        Sentences on what the data does not support.
     """
 
     learner: str
@@ -167,7 +168,7 @@ class Procedure:
 
     @property
     def graph(self) -> networkx.DiGraph[Any]:
-        """The task graph: nodes by key step, START and END; attributes are those of `Node` and `Edge`."""
+        """The task graph; its nodes are key steps, START and END, with the attributes of `Node` and `Edge`."""
         import networkx
 
         graph: networkx.DiGraph[Any] = networkx.DiGraph(learner=self.learner, n_videos=self.n_videos)
@@ -182,14 +183,14 @@ class Procedure:
         return graph
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``procedure.json`` holds; numbers that are not finite become None."""
+        """Return the content of ``procedure.json``; numbers that are not finite become None."""
         return {"version": VERSION, **_JSON.dump_python(self, mode="json")}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Procedure:
-        """Read what `to_json` returns.
+        """Return the procedure that `to_json` turned into ``data``.
 
-        Raises `RgwotError` for another version or where a field is missing or wrong.
+        Raises `RgwotError` for another version, and if a field is missing or wrong.
         """
         if data.get("version") != VERSION:
             raise RgwotError(f"procedure: found version {data.get('version')!r}, expected {VERSION}; make it again")
@@ -205,21 +206,21 @@ _JSON = TypeAdapter(Procedure)
 
 @dataclass(frozen=True)
 class Deviation:
-    """What a video does differently from the procedure.
+    """A difference between a video and the procedure.
 
     Attributes
     ----------
     video, kind, key_step
-        ``missing`` (left out), ``added`` (few videos have it), ``repeated`` (done again though few videos do),
-        ``too_early`` (before something it needs), ``too_late`` (after something that needs it).
+        The kind is ``missing`` (left out), ``added`` (few videos have it), ``repeated`` (few videos repeat it),
+        ``too_early`` (before a key step that it needs) or ``too_late`` (after a key step that needs it).
     start_s, end_s
-        The event. For ``missing`` the time in which it would have been due: from the end of the last key step it
-        needs (0 where there is none) to the start of the first that needs it (the end of the video); where that is
-        no time at all, both are the start of what needs it.
+        The event. For ``missing``, the time in which the key step was due: from the end of the last key step that it
+        needs (or 0) to the start of the first that needs it (or the end of the video). If the former is later, both
+        are the start of the latter.
     surprise
         −log2 of the estimated probability that a video does this, in bits.
     sureness
-        Share of other segmentations of these videos in which it occurs, 0 to 1; None where there are none.
+        Share of other segmentations of these videos in which it occurs, 0 to 1; None without other segmentations.
     """
 
     video: str

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LEARNER = "robust"
 OPTIONAL_BELOW = 0.8
-"""Share of videos below which a key step is optional."""
+"""A key step is optional if less than this share of the videos have it."""
 
 
 def learn(recordings: Sequence[Recording], learner: str | Callable[..., Needs] = LEARNER, **settings: Any) -> Procedure:
@@ -30,14 +30,14 @@ def learn(recordings: Sequence[Recording], learner: str | Callable[..., Needs] =
     Parameters
     ----------
     recordings
-        One per video; names differ. Those without a key step are listed and otherwise left out.
+        One per video, with different names. Recordings without a key step are listed, and left out of the learning.
     learner
-        A name of `LEARNERS`, or such a function.
+        The name of one of `LEARNERS`, or such a function.
     settings
         Keyword arguments of the learner's function.
 
-    Raises `RgwotError` for an unknown learner or setting and for two recordings of the same name; anything else that
-    is short of data is a note of the procedure.
+    Raises `RgwotError` for an unknown learner or setting, and for two recordings of the same name. Too little data is
+    not an error: the procedure gets a note.
 
     Examples
     --------
@@ -50,40 +50,40 @@ def learn(recordings: Sequence[Recording], learner: str | Callable[..., Needs] =
         raise RgwotError(f"learner: found {learner!r}, {nearest(learner, LEARNERS)}")
     function = LEARNERS[learner] if isinstance(learner, str) else learner
     name_of_learner = function.__name__
-    defaults = {name: one.default for name, one in list(signature(function).parameters.items())[1:]}
+    defaults = {name: parameter.default for name, parameter in list(signature(function).parameters.items())[1:]}
     for name in settings.keys() - defaults.keys():
         raise RgwotError(f"learner {name_of_learner!r}: found the setting {name!r}, {nearest(name, defaults)}")
     names = [recording.video for recording in recordings]
     twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if twice:
         raise RgwotError(f"recordings: found the video {twice[0]!r} more than once, expected one recording of each")
-    shown = [recording for recording in recordings if recording.events]
-    counted = tally(shown)
+    with_steps = [recording for recording in recordings if recording.events]
+    counted = tally(with_steps)
     needs = function(counted, **settings)
     relation = needs.relation
     order, exact = consensus(counted.agree.T.astype(np.float64), relation, counted.place)
     distances = _distances(counted, order)
-    known = distances[~np.isnan(distances)]
-    # Equal numbers in the same places give the same floats: without numpy's types.
-    weight = dict(zip((recording.video for recording in shown), needs.weights.tolist(), strict=True))
+    measured = distances[~np.isnan(distances)]
+    # Plain floats instead of numpy's types.
+    weight = dict(zip((recording.video for recording in with_steps), needs.weights.tolist(), strict=True))
     procedure = Procedure(
         learner=name_of_learner,
         settings={**defaults, **settings},
-        n_videos=len(shown),
+        n_videos=len(with_steps),
         nodes=_nodes(counted),
         edges=_edges(counted, needs),
         needs=_needs(counted, needs, relation),
         groups=tuple(tuple(sorted(counted.steps[group].tolist())) for group in either_order(relation, order)),
         order=tuple(counted.steps[order].tolist()),
-        order_distance=float(known.mean()) if len(known) else float("nan"),
+        order_distance=float(measured.mean()) if len(measured) else float("nan"),
         typical_video="",
         videos=tuple(VideoFit(name, weight.get(name, 0.0), float("nan")) for name in names),
         notes=(*_notes(recordings, counted, needs, weight, exact), *needs.notes),
     )
     scores = score_videos(procedure, recordings)
-    # Of equal scores the nearest to the consensus, then by name.
-    near = zip(shown, np.nan_to_num(distances, nan=1.0).tolist(), strict=True)
-    ranked = [(scores[one.video], distance, one.video) for one, distance in near]
+    # Ties go to the video nearest to the consensus, then to the first name.
+    near = zip(with_steps, np.nan_to_num(distances, nan=1.0).tolist(), strict=True)
+    ranked = [(scores[recording.video], distance, recording.video) for recording, distance in near]
     typical = min(ranked)[2] if ranked else ""
     videos = tuple(replace(video, score=scores.get(video.video, float("nan"))) for video in procedure.videos)
     return replace(procedure, videos=videos, typical_video=typical)
@@ -95,33 +95,33 @@ def recordings_from_segments(segments: pd.DataFrame, durations: Mapping[str, flo
     Parameters
     ----------
     segments
-        Columns ``video``, ``start_s``, ``end_s``, ``key_step`` and, where it has several, ``scope``, of which ``task``
-        is read. Key step 0 is background.
+        Columns ``video``, ``start_s``, ``end_s`` and ``key_step``. If there is a column ``scope``, only the rows with
+        ``task`` are read. Key step 0 is background.
     durations
-        Length of each video in seconds; default the end of its last segment, background among them.
+        Length of each video in seconds; by default the end of its last segment, including background.
     """
     if "scope" in segments:
         segments = segments[segments["scope"] == "task"]
-    # Thousands of videos: a table of each costs more than all that is done with it.
+    # A table per video would dominate the time for thousands of videos.
     columns = (segments[name].tolist() for name in ("video", "key_step", "start_s", "end_s"))
     events: dict[str, list[Event]] = {}
     for video, step, start, end in zip(*columns, strict=True):
         events.setdefault(str(video), []).append(Event(int(step), float(start), float(end)))
-    found = []
-    for video, own in events.items():
-        length = (durations or {}).get(video, max(event.end_s for event in own))
-        found.append(Recording(video, tuple(event for event in own if event.key_step > 0), length))
-    return found
+    recordings = []
+    for video, of_video in events.items():
+        length = (durations or {}).get(video, max(event.end_s for event in of_video))
+        recordings.append(Recording(video, tuple(event for event in of_video if event.key_step > 0), length))
+    return recordings
 
 
 def _nodes(counted: Tally) -> tuple[Node, ...]:
     n_videos = len(counted.present)
-    found = []
+    nodes = []
     for column, step in enumerate(counted.steps.tolist()):
         having = counted.present[:, column]
         count = counted.count[having, column]
         share = float(having.sum() / n_videos)
-        found.append(
+        nodes.append(
             Node(
                 key_step=step,
                 n_videos=int(having.sum()),
@@ -133,7 +133,7 @@ def _nodes(counted: Tally) -> tuple[Node, ...]:
                 duration_s=float(np.median(counted.total[having, column])),
             )
         )
-    return tuple(found)
+    return tuple(nodes)
 
 
 def _needs(counted: Tally, needs: Needs, relation: Any) -> tuple[Edge, ...]:
@@ -153,10 +153,10 @@ def _needs(counted: Tally, needs: Needs, relation: Any) -> tuple[Edge, ...]:
 
 
 def _edges(counted: Tally, needs: Needs) -> tuple[Edge, ...]:
-    """Return the reduced graph: START first, then by key step, END last."""
+    """Return the edges of the reduced graph: from START first, then by key step, to END last."""
     relation = needs.relation
     having = counted.present.sum(axis=0).tolist()
-    # Nothing precedes a key step as surely as its likeliest need is none.
+    # A key step follows START as surely as its likeliest need is not one.
     free = 1 - np.where(np.eye(len(relation), dtype=bool), 0.0, needs.confidence)
     first, last = free.min(axis=0, initial=1.0), free.min(axis=1, initial=1.0)
     steps = counted.steps.tolist()
@@ -172,7 +172,7 @@ def _edges(counted: Tally, needs: Needs) -> tuple[Edge, ...]:
 
 
 def _distances(counted: Tally, order: Sequence[int]) -> Floats:
-    """Return the normalised Kendall distances (V,) of the videos' orders from an order; NaN without two key steps."""
+    """Return the normalised Kendall distance (V,) of each video's order from an order; NaN without two key steps."""
     rank = np.empty(len(order), dtype=np.int64)
     rank[list(order)] = np.arange(len(order))
     wrong = (counted.earlier & (rank[:, None] > rank[None])).sum(axis=(1, 2))
@@ -183,32 +183,32 @@ def _distances(counted: Tally, order: Sequence[int]) -> Floats:
 def _notes(
     recordings: Sequence[Recording], counted: Tally, needs: Needs, weights: Mapping[str, float], exact: bool
 ) -> list[str]:
-    """Say in one line each what the recordings do not support."""
+    """Return a line for each thing that the recordings do not support."""
     n_videos, n_steps = counted.present.shape
     if not recordings:
         return ["no video: nothing to learn from"]
     if not n_videos:
         return [f"no key step in {_videos(len(recordings))}: all of it is background"]
-    found = []
+    notes = []
     if n_videos < len(recordings):
         empty = len(recordings) - n_videos
-        found.append(f"{_videos(empty)} of {len(recordings)} without a key step, left out: all of it is background")
+        notes.append(f"{_videos(empty)} of {len(recordings)} without a key step, left out: all of it is background")
     if n_videos == 1:
-        found.append("one video only: its order is all there is, and a need cannot be distinguished from a habit")
+        notes.append("one video only: its order is all there is, and a need cannot be distinguished from a habit")
     elif n_videos == 2:
-        found.append("two videos only: what both do in the same order may still be chance")
+        notes.append("two videos only: what both do in the same order may still be chance")
     if n_steps == 1:
-        found.append(f"one key step only ({counted.steps[0]}): there is nothing to order")
+        notes.append(f"one key step only ({counted.steps[0]}): there is nothing to order")
     aside = [video for video, weight in weights.items() if weight < 0.5]
     if aside and needs.relation.any():
         named = ", ".join(aside[:5]) + (f" and {len(aside) - 5} more" if len(aside) > 5 else "")
         they = "contradicts the others and counts" if len(aside) == 1 else "contradict the others and count"
-        found.append(f"{len(aside)} of {_videos(n_videos)} {they} little: {named}")
+        notes.append(f"{len(aside)} of {_videos(n_videos)} {they} little: {named}")
     if n_videos > 1 and n_steps > 1 and not needs.relation.any():
-        found.append("the videos contradict each other: no key step comes before another in enough of them")
+        notes.append("the videos contradict each other: no key step comes before another in enough of them")
     if not exact:
-        found.append(f"{n_steps} key steps: the consensus order was searched for and may not be the nearest of all")
-    return found
+        notes.append(f"{n_steps} key steps: the consensus order was searched for and may not be the nearest of all")
+    return notes
 
 
 def _videos(count: int) -> str:

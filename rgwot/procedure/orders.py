@@ -23,13 +23,13 @@ Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
 SUBSTANTIAL = 0.5
-"""Part of its longest occurrence in the video that an occurrence has to last to give a key step its place."""
+"""An occurrence can give a key step its place if it lasts this part of the longest one in the video."""
 
 
 def placed(recording: Recording) -> dict[int, Event]:
-    """Return the event that gives each key step its place: the first that lasts at least half as long as its longest.
+    """Return the event that gives each key step its place: the first at least half as long as its longest event.
 
-    Key steps that were found flicker: their first occurrence is often a fragment.
+    Decoded key steps flicker, so their first occurrence is often a fragment.
 
     >>> placed(Recording("a", (Event(1, 0, 0.5), Event(2, 1, 4), Event(1, 5, 9), Event(1, 9, 14)), 20))[1]
     Event(key_step=1, start_s=5, end_s=9)
@@ -37,16 +37,16 @@ def placed(recording: Recording) -> dict[int, Event]:
     longest: dict[int, float] = {}
     for step, start_s, end_s in recording.events:
         longest[step] = max(longest.get(step, 0.0), end_s - start_s)
-    found: dict[int, Event] = {}
+    first_long: dict[int, Event] = {}
     for event in recording.events:
         if event.end_s - event.start_s >= SUBSTANTIAL * longest[event.key_step]:
-            found.setdefault(event.key_step, event)
-    return found
+            first_long.setdefault(event.key_step, event)
+    return first_long
 
 
 @dataclass(frozen=True)
 class Tally:
-    """Arrays over V videos and K key steps; times in seconds, NaN where a video does not have a key step.
+    """Counts and times of K key steps in V videos; times are in seconds, NaN where a video lacks the key step.
 
     Attributes
     ----------
@@ -55,11 +55,11 @@ class Tally:
     count
         (V, K) occurrences.
     start, end
-        (V, K) start and end of the occurrence that gives its place (`placed`).
+        (V, K) start and end of the occurrence that gives the key step its place (`placed`).
     total
-        (V, K) time in seconds of all occurrences.
+        (V, K) total time of all occurrences.
     duration
-        (V,) length of the videos in seconds.
+        (V,) length of the videos.
     """
 
     steps: Integers
@@ -76,44 +76,44 @@ class Tally:
 
     @cached_property
     def earlier(self) -> Booleans:
-        """(V, K, K) whether a video has both and its [k] begins before its [l] (`placed`); of equal starts, ends."""
+        """(V, K, K) whether a video has both key steps and [k] begins before [l] (`placed`); ends break ties."""
         start, end = self.start[:, :, None], self.end[:, :, None]
         other_start, other_end = self.start[:, None, :], self.end[:, None, :]
-        found: Booleans = (start < other_start) | ((start == other_start) & (end < other_end))
-        return found
+        earlier: Booleans = (start < other_start) | ((start == other_start) & (end < other_end))
+        return earlier
 
     @cached_property
     def agree(self) -> Integers:
-        """(K, K) videos in which [k] comes before [l]."""
-        found: Integers = self.earlier.sum(axis=0, dtype=np.int64)
-        return found
+        """(K, K) number of videos in which [k] comes before [l]."""
+        agree: Integers = self.earlier.sum(axis=0, dtype=np.int64)
+        return agree
 
     @cached_property
     def both(self) -> Integers:
-        """(K, K) videos that have both key steps."""
+        """(K, K) number of videos that have both key steps."""
         present = self.present.astype(np.int64)
         return present.T @ present
 
     @cached_property
     def place(self) -> Floats:
-        """(K,) median of the middle of the occurrence that gives the place over the length of the video, 0 to 1."""
+        """(K,) median relative time of a key step in the videos: the middle of its `placed` occurrence, 0 to 1."""
         middle = (self.start + self.end) / 2 / np.maximum(self.duration, 1e-9)[:, None]
         return np.clip(np.nanmedian(middle, axis=0), 0.0, 1.0) if middle.size else np.zeros(len(self.steps))
 
     def orders(self) -> list[Integers]:
-        """Per video the indices (into ``steps``) of its key steps, in their order."""
-        found = []
+        """Return for each video the indices (into ``steps``) of its key steps in the order of the video."""
+        orders = []
         for present, start, end in zip(self.present, self.start, self.end, strict=True):
             where = np.flatnonzero(present)
-            found.append(where[np.lexsort((self.place[where], end[where], start[where]))])
-        return found
+            orders.append(where[np.lexsort((self.place[where], end[where], start[where]))])
+        return orders
 
 
 def tally(recordings: Sequence[Recording]) -> Tally:
-    """Count recordings: the key steps are all that occur in any of them."""
-    known = np.array(sorted({event.key_step for one in recordings for event in one.events}), dtype=np.int64)
-    index = {int(step): place for place, step in enumerate(known)}
-    shape = (len(recordings), len(known))
+    """Count the key steps of recordings; K is the number of key steps that occur in any of them."""
+    steps = np.array(sorted({event.key_step for recording in recordings for event in recording.events}), dtype=np.int64)
+    index = {int(step): place for place, step in enumerate(steps)}
+    shape = (len(recordings), len(steps))
     count, total = np.zeros(shape, dtype=np.int64), np.zeros(shape)
     start, end = np.full(shape, np.nan), np.full(shape, np.nan)
     for row, recording in enumerate(recordings):
@@ -122,17 +122,17 @@ def tally(recordings: Sequence[Recording]) -> Tally:
             total[row, index[step]] += end_s - start_s
         for step, start_s, end_s in placed(recording).values():
             start[row, index[step]], end[row, index[step]] = start_s, end_s
-    return Tally(known, count, start, end, total, np.array([recording.duration_s for recording in recordings]))
+    return Tally(steps, count, start, end, total, np.array([recording.duration_s for recording in recordings]))
 
 
 EXACT_STATES = 20_000
-"""Sets of key steps done that the exact consensus may look at; 14 key steps without any need have 16,384."""
+"""Largest number of sets of done key steps for the exact consensus; 14 key steps without any need have 16,384."""
 LONGEST_BLOCK = 8
-"""Key steps that the search beyond that moves at once."""
+"""Most key steps that the approximate consensus moves as one block."""
 
 
 def closure(relation: Booleans) -> Booleans:
-    """Return the transitive closure of a relation, which may have circles.
+    """Return the transitive closure of a relation, which may have cycles.
 
     >>> closure(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)).astype(int).tolist()
     [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
@@ -143,7 +143,7 @@ def closure(relation: Booleans) -> Booleans:
 
 
 def reduction(relation: Booleans) -> Booleans:
-    """Return the transitive reduction of a relation without circles: what follows from other needs is left out.
+    """Return the transitive reduction of a relation without cycles: needs that follow from others are left out.
 
     >>> reduction(np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]], dtype=bool)).astype(int).tolist()
     [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
@@ -154,9 +154,9 @@ def reduction(relation: Booleans) -> Booleans:
 
 
 def surest_first(strength: Floats, wanted: Booleans) -> Booleans:
-    """Take wanted relations from the strongest on, none that closes a circle; return their transitive closure.
+    """Add the wanted relations in order of strength, except those that close a cycle; return the transitive closure.
 
-    Of equal strength (K, K), those go first that have more strength in the rest of their row and column.
+    Relations of equal ``strength`` (K, K) are ordered by the total strength of their row and column.
     """
     n = len(strength)
     before, after = np.nonzero(wanted & ~np.eye(n, dtype=bool))
@@ -174,14 +174,13 @@ def surest_first(strength: Floats, wanted: Booleans) -> Booleans:
 
 
 def consensus(cost: Floats, relation: Booleans, place: Floats) -> tuple[list[int], bool]:
-    """Return the order nearest to all videos that a relation allows (Kemeny), and whether it is exact.
+    """Return the order that a relation allows and that is nearest to all videos (Kemeny), and whether it is exact.
 
-    The order minimises Σ cost[k, l] over pairs with k before l, where ``cost[k, l]`` (K, K) is the number (or the
-    weight) of videos with l before k, among the linear extensions of ``relation`` (without circles). Exact by
-    dynamic programming over the sets of key steps that may have been done (Held and Karp's recursion on the order
-    ideals of the relation) as long as there are at most `EXACT_STATES` of them; otherwise the order of a greedy pass
-    is improved by moving single key steps and blocks until no move helps. Of equal costs, the smaller ``place``
-    (K,) goes first.
+    Among the linear extensions of ``relation`` (without cycles), the order minimises Σ cost[k, l] over pairs with k
+    before l, where ``cost[k, l]`` (K, K) is the number (or the weight) of videos with l before k. If at most
+    `EXACT_STATES` sets of key steps can have been done at some moment, dynamic programming over these sets is exact
+    (Held and Karp's recursion on the order ideals of the relation). Otherwise single key steps and blocks of a greedy
+    order are moved until no move helps. Ties go to the smaller ``place`` (K,).
 
     Examples
     --------
@@ -203,24 +202,24 @@ def _by_ideals(cost: Floats, closed: Booleans, place: Floats) -> list[int] | Non
     # best[done] = cost, last step, of the cheapest way to have done exactly these
     layer: dict[int, tuple[float, Floats]] = {0: (0.0, np.zeros(n))}
     came: dict[int, tuple[int, int]] = {}
-    seen = 1
+    n_sets = 1
     for _ in range(n):
         after: dict[int, tuple[float, Floats]] = {}
         for done, (spent, owed) in layer.items():
             for step in ranked:
                 if done >> step & 1 or needs[step] & ~done:
                     continue
-                # What placing `step` costs: all that is done comes before it.
+                # The cost of placing `step` now: all done key steps come before it.
                 total, then = spent + float(owed[step]), done | 1 << step
-                known = after.get(then)
-                if known is None:
+                cheapest = after.get(then)
+                if cheapest is None:
                     after[then] = (total, owed + cost[step])
                     came[then] = (done, step)
-                elif total < known[0] - 1e-9:
-                    after[then] = (total, known[1])
+                elif total < cheapest[0] - 1e-9:
+                    after[then] = (total, cheapest[1])
                     came[then] = (done, step)
-        seen += len(after)
-        if seen > EXACT_STATES:
+        n_sets += len(after)
+        if n_sets > EXACT_STATES:
             return None
         layer = after
     order, done = [], (1 << n) - 1
@@ -232,15 +231,15 @@ def _by_ideals(cost: Floats, closed: Booleans, place: Floats) -> list[int] | Non
 
 def _by_moves(cost: Floats, closed: Booleans, place: Floats) -> list[int]:
     n = len(cost)
-    left = np.ones(n, dtype=bool)
+    remaining = np.ones(n, dtype=bool)
     order: list[int] = []
     gain = cost - cost.T  # above 0: k before l costs more than l before k
-    while left.any():
-        free = np.flatnonzero(left & ~closed[left].any(axis=0))
-        owed = gain[np.ix_(free, np.flatnonzero(left))].sum(axis=1)
+    while remaining.any():
+        free = np.flatnonzero(remaining & ~closed[remaining].any(axis=0))
+        owed = gain[np.ix_(free, np.flatnonzero(remaining))].sum(axis=1)
         step = int(free[np.lexsort((place[free], owed))[0]])
         order.append(step)
-        left[step] = False
+        remaining[step] = False
     improved = True
     while improved:
         improved = False
@@ -253,33 +252,33 @@ def _by_moves(cost: Floats, closed: Booleans, place: Floats) -> list[int]:
 
 
 def _move(order: list[int], first: int, width: int, gain: Floats, closed: Booleans) -> list[int] | None:
-    """Move a block of an order to where it saves most, or return None where nothing saves."""
-    block, rest = order[first : first + width], order[:first] + order[first + width :]
-    # Passing a step on the right puts it before the block, one on the left after it.
+    """Move a block of an order to where it lowers the cost most; return None if no move lowers it."""
+    block, others = order[first : first + width], order[:first] + order[first + width :]
+    # Moving the block to the right puts the passed steps before it, moving it to the left after it.
     best, where = -1e-9, None
     spent = 0.0
-    for to in range(first, len(rest)):
-        if closed[block, rest[to]].any():
+    for to in range(first, len(others)):
+        if closed[block, others[to]].any():
             break
-        spent += float(gain[rest[to], block].sum())
+        spent += float(gain[others[to], block].sum())
         if spent < best:
             best, where = spent, to + 1
     spent = 0.0
     for to in range(first - 1, -1, -1):
-        if closed[rest[to], block].any():
+        if closed[others[to], block].any():
             break
-        spent += float(gain[block, rest[to]].sum())
+        spent += float(gain[block, others[to]].sum())
         if spent < best:
             best, where = spent, to
-    return None if where is None else rest[:where] + block + rest[where:]
+    return None if where is None else others[:where] + block + others[where:]
 
 
 def either_order(relation: Booleans, order: Sequence[int]) -> list[list[int]]:
     """Group key steps that may be done in either order.
 
-    A group is a run of neighbours in ``order`` (indices of key steps, a linear extension of the relation), as long
-    as possible, of which no key step has to come before another by the transitive closure of the relation. Groups of
-    one are left out; groups are maximal runs from the left, so that they do not share a key step.
+    A group is a run of neighbours in ``order`` (indices of key steps, a linear extension of the relation) such that no
+    key step of it has to come before another by the transitive closure of the relation. Runs are made as long as
+    possible from the left, so groups do not share key steps. Runs of a single key step are left out.
 
     >>> either_order(np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]], dtype=bool), [0, 1, 2])
     [[1, 2]]

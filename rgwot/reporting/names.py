@@ -1,14 +1,14 @@
-"""What key steps are called: names that people typed into the page of a task, and the annotated steps they stand for.
+"""Names of key steps: those that people typed on the page of a task, and the annotated steps that match.
 
-Names lie in a small YAML file ``names/{dataset}/{task}.yaml``, which looks like this::
+Typed names are in a YAML file ``names/{dataset}/{task}.yaml``::
 
     rgwot/graphcut/seed0:
       result: 3f2a9c1b7d20
       names:
         1: "pour water"
 
-Every training numbers its clusters afresh, so names hold for one result: ``result`` says which. Key steps of one name
-are one key step, and one called ``-`` is background (`as_named`).
+Every training numbers its clusters afresh, so names are valid for one result, identified by ``result``. Key steps with
+the same name are one key step, and a key step named ``-`` is background (`as_named`).
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: Characters of a name at most.
+#: Longest name in characters.
 LONGEST = 80
 #: The name that makes a key step background.
 NO_STEP = "-"
 
 
 class RunNames(NamedTuple):
-    """Names of the key steps of one run, and the result that they were typed for."""
+    """The names of a run's key steps, and the id of the result for which they were typed."""
 
     result: str
     names: Mapping[int, str]
 
 
 def result_id(segments: pd.DataFrame) -> str:
-    """Return 12 hexadecimal digits that stand for the key steps of a run.
+    """Return 12 hexadecimal digits that identify the key steps of a run.
 
-    Of the found segments only scope ``task`` counts, and times count to the millisecond.
+    They depend on the segments of scope ``task``, with times in milliseconds.
     """
     rows = segments[segments["scope"] == "task"].to_dict("records")
     lines = [f"{row['video']},{row['start_s']:.3f},{row['end_s']:.3f},{row['key_step']}\n" for row in rows]
@@ -61,7 +61,7 @@ def result_id(segments: pd.DataFrame) -> str:
 
 
 def read_names(path: str | os.PathLike[str] | None) -> dict[str, RunNames]:
-    """Read typed names by run (``method/decoder/seedN``); no file, no names. A wrong one is an `RgwotError`."""
+    """Read typed names by run (``method/decoder/seedN``); none for a missing file, `RgwotError` for a wrong one."""
     content = None if path is None or not Path(path).exists() else read_yaml(path)
     if content is None:
         return {}
@@ -74,8 +74,8 @@ def _run_names(where: str, run: str, entry: Any) -> RunNames:
     if Run.of_text(run) is None:
         raise RgwotError(f"{where}: expected a run such as rgwot/graphcut/seed0")
     if not isinstance(entry, dict) or set(entry) != {"result", "names"} or not isinstance(entry["names"], dict):
-        found = sorted(map(str, entry)) if isinstance(entry, dict) else type(entry).__name__
-        raise RgwotError(f"{where}: found {found}, expected the keys result and names; download the file from the page")
+        keys = sorted(map(str, entry)) if isinstance(entry, dict) else type(entry).__name__
+        raise RgwotError(f"{where}: found {keys}, expected the keys result and names; download the file from the page")
     names = {}
     for step, name in entry["names"].items():
         if not isinstance(step, int) or isinstance(step, bool) or step < 1:
@@ -89,8 +89,8 @@ def _run_names(where: str, run: str, entry: Any) -> RunNames:
 
 
 def _name(where: str, name: Any) -> str:
-    """Return the name of a key step without spaces around it; RgwotError where it is none."""
-    # Unquoted, YAML takes some names for numbers, dates or truth values.
+    """Return the name of a key step without surrounding spaces; raise RgwotError if it is not a valid name."""
+    # YAML reads some unquoted names as numbers, dates or booleans.
     if not isinstance(name, str):
         raise RgwotError(f"{where}: found {name!r}, expected a name; put it in quotes")
     text = name.strip()
@@ -100,13 +100,13 @@ def _name(where: str, name: Any) -> str:
 
 
 def names_of(names: Mapping[str, RunNames], run: str, segments: pd.DataFrame) -> dict[int, str]:
-    """Return the names of a run's key steps, none where they were typed for another result."""
+    """Return the names of a run's key steps, or none if they were typed for another result."""
     named = names.get(run)
     return dict(named.names) if named is not None and named.result == result_id(segments) else {}
 
 
 def names_text(run: str, segments: pd.DataFrame, names: Mapping[int, str]) -> str:
-    """Return the file of names of one run."""
+    """Return the text of a file with the names of one run."""
     content: dict[str, Any] = {run: {"result": result_id(segments), "names": dict(names)}} if names else {}
     return str(yaml.safe_dump(content, allow_unicode=True, sort_keys=False))
 
@@ -114,9 +114,10 @@ def names_text(run: str, segments: pd.DataFrame, names: Mapping[int, str]) -> st
 def names_in(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> dict[int, str]:
     """Return the names of the key steps in a folder of results, such as ``METHOD/DECODER/DATASET/TASK/seedN``.
 
-    They are those of ``names_yaml``, by default of the study whose results these are. A result that was saved from
-    Python may have a file of its own with them, which is known in a folder anywhere. Where annotated videos taught, key
-    steps have the names that they have there, unless others were typed. Names of another result are told in the log.
+    The names are read from ``names_yaml``, by default the file of the study that the results belong to. A result saved
+    from Python can have its own file of names in its folder, wherever that is. If a result was learned with annotated
+    videos, key steps without a typed name have their annotated one. Names of another result are ignored, with a
+    warning.
     """
     folder = folder.absolute()
     file = _names_file(folder) if names_yaml is None else names_yaml
@@ -128,12 +129,16 @@ def names_in(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> 
         return taught
     typed = names_of(names, run, read_segments(folder / name_of(SEGMENTS)))
     if not typed and names[run].names:
-        log.warning("%s: names of %s are those of an earlier result and not used; type them on its page", file, run)
+        log.warning(
+            "%s: the names of %s were typed for an earlier result and are ignored; type them again on its page",
+            file,
+            run,
+        )
     return taught | typed
 
 
 def _names_file(folder: Path) -> Path | None:
-    """Return where the study keeps the names of the result in a folder; None for a folder elsewhere."""
+    """Return the path of the study's names for a result folder; None if the folder belongs to no study."""
     tree = Tree.of_folder(folder)
     if tree is None:
         return None
@@ -150,16 +155,17 @@ def label_names(diagnostics: Mapping[str, Any]) -> dict[int, str]:
 
 
 def as_named(segments: pd.DataFrame, names: Mapping[int, str]) -> pd.DataFrame:
-    """Return segments as their names say: key steps of one name as the first of them, those called ``-`` as background.
+    """Merge key steps that have the same name, and turn those named ``-`` into background.
 
-    Neighbouring segments of one video and scope that are then of one key step become one.
+    Merged key steps have the smallest of their numbers. Adjoining segments of the same key step, video and scope are
+    joined.
     """
     first: dict[str, int] = {NO_STEP: BACKGROUND}
-    same = {step: first.setdefault(name, step) for step, name in sorted(names.items())}
-    if all(step == other for step, other in same.items()):
+    merged = {step: first.setdefault(name, step) for step, name in sorted(names.items())}
+    if all(step == other for step, other in merged.items()):
         return segments
     by = ["video", "scope"] if "scope" in segments else ["video"]
-    table = segments.assign(key_step=segments["key_step"].replace(same)).sort_values([*by, "start_s"], kind="stable")
+    table = segments.assign(key_step=segments["key_step"].replace(merged)).sort_values([*by, "start_s"], kind="stable")
     before = table.groupby(by, sort=False)[["end_s", "key_step"]].shift()
     joins = (before["end_s"] == table["start_s"]) & (before["key_step"] == table["key_step"])
     runs = table.groupby((~joins).cumsum().to_numpy(), sort=False)
@@ -167,7 +173,7 @@ def as_named(segments: pd.DataFrame, names: Mapping[int, str]) -> pd.DataFrame:
 
 
 def named_order(order: str, names: Mapping[int, str]) -> str:
-    """Write an order with names for numbers, where there are any.
+    """Write an order, with names instead of numbers for key steps that have one.
 
     >>> named_order("3>1", {3: "pour"})
     'pour > 1'
@@ -176,29 +182,29 @@ def named_order(order: str, names: Mapping[int, str]) -> str:
 
 
 STRIDE = 2
-"""Pages and figures match by every second native frame, whatever ``evaluation.stride`` is."""
+"""Pages and figures match on every second native frame, regardless of ``evaluation.stride``."""
 
 
 def partners(truth: IntArray, prediction: IntArray, n_classes: int, n_clusters: int) -> dict[int, int]:
-    """Return the class of every cluster that has one, from the labels (T,) of common frames (methods 6.1, step 1)."""
+    """Return the matched class of each cluster, from the labels (T,) of common frames (methods 6.1, step 1)."""
     overlap = contingency(truth, prediction, n_classes, n_clusters)
     classes, clusters = match(overlap)
-    # A pair without a common frame is a tie broken by index: it says nothing.
+    # A matched pair without a common frame is only a tie broken by index.
     shared = overlap[classes, clusters] > 0
     return dict(zip(clusters[shared].tolist(), classes[shared].tolist(), strict=True))
 
 
 def match_to_steps(videos: pd.DataFrame, annotations: pd.DataFrame, predicted: pd.DataFrame) -> dict[int, int]:
-    """Match found key steps to annotated ones by their common frames over all videos of a task.
+    """Match decoded key steps to annotated ones by their common frames over all videos of a task.
 
-    One to one, as protocol ``macro_task`` does it with background as a class (methods 6.1). All three are tables as of
-    `rgwot.records`: the annotated videos, of which those without a prediction are left out, their annotated segments,
-    and the segments found, of scope ``task``.
+    The matching is one to one with background as a class, as in the protocol ``macro_task`` (methods 6.1). The
+    arguments are tables of `rgwot.records`: the annotated videos (those without a prediction are left out), their
+    annotated segments, and the decoded segments of scope ``task``.
 
     Returns
     -------
     dict
-        Found key step to annotated step, 0 for background. A key step without a partner is left out.
+        Annotated step (0 is background) by decoded key step. Key steps without a match are left out.
     """
     truths, guesses = [], []
     truth_of, found_of = (dict(list(table.groupby("video", sort=False))) for table in (annotations, predicted))

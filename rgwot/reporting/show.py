@@ -1,4 +1,4 @@
-"""Lines for a terminal: the procedure that was found, and the videos of a result that are worth annotating first."""
+"""Text for a terminal: the procedure of a result, and which of its videos to annotate first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rgwot.keysteps.settings import MeanfieldSettings
 from rgwot.keysteps.suggest import frames_of, suggest
 from rgwot.paths import DEVIATIONS, PROCEDURE, SEGMENTS, Run, Tree, name_of
 from rgwot.procedure import Deviation, Procedure
-from rgwot.procedure.words import call, deviations_in_words, join_words, need_layers, repeats, sentence
+from rgwot.procedure.sentences import call, deviations_in_words, join_words, need_layers, repeats, sentence
 from rgwot.records import read_manifest, read_segments, unedited
 from rgwot.reporting.names import names_in
 from rgwot.runtime.errors import RgwotError
@@ -30,25 +30,25 @@ if TYPE_CHECKING:
 
     from rgwot.embedding.interface import EmbeddedTask
 
-#: Videos whose deviations are listed at most.
+#: The deviations of at most so many videos are listed.
 MOST_VIDEOS = 20
 
 
 def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> list[str]:
-    """Say what the procedure in a folder of key steps is and what deviates, by name where key steps have names."""
-    # Its edits are in no other file.
+    """Return the procedure in a folder of key steps and its deviations as lines, with the names of key steps."""
+    # No other file has the user's edits.
     unedited(folder / name_of(SEGMENTS))
     procedure = read_procedure(folder / name_of(PROCEDURE))
-    found = read_deviation_list(folder / name_of(DEVIATIONS))
+    deviations = read_deviation_list(folder / name_of(DEVIATIONS))
     run = Run.of_folder(folder.absolute())
     head = [f"Found by {run}."] if run is not None else []
-    return head + drawn(procedure, found, names_in(folder, names_yaml))
+    return head + drawn(procedure, deviations, names_in(folder, names_yaml))
 
 
-def drawn(procedure: Procedure, found: Sequence[Deviation], names: Mapping[int, str] | None = None) -> list[str]:
-    """Return the procedure as text: a sentence, a line per key step, notes, and what deviates in every video.
+def drawn(procedure: Procedure, deviations: Sequence[Deviation], names: Mapping[int, str] | None = None) -> list[str]:
+    """Return the procedure as lines: a sentence, a line per key step, notes, and the deviations of every video.
 
-    Key steps of one layer have one number: each needs another of the layer above, and none of its own.
+    Key steps of the same layer share a number: each needs a key step of the layer above, and none of its own layer.
     """
     lines = [f"The procedure: {sentence(procedure, names)}", *(f"Note: {note}." for note in procedure.notes)]
     if procedure.nodes:
@@ -56,36 +56,42 @@ def drawn(procedure: Procedure, found: Sequence[Deviation], names: Mapping[int, 
         lines += ["", f"What comes before what, in {total} (learner {procedure.learner}):", *_steps(procedure, names)]
         order = " > ".join(call(step, names) for step in procedure.order)
         lines += [f"  One order for all: {order}"]
-    if found or len(procedure.videos) > 1:
-        lines += ["", "What deviates, by video, and how surprising it is in bits:", *_videos(procedure, found, names)]
+    if deviations or len(procedure.videos) > 1:
+        lines += ["", "Deviations by video, with their total surprise in bits:", *_videos(procedure, deviations, names)]
     return lines
 
 
 def _steps(procedure: Procedure, names: Mapping[int, str] | None) -> list[str]:
-    """Return a line per key step, by layer: its videos, its usual time, its needs, and its peculiarities."""
+    """Return a line per key step, by layer: its number of videos, usual time, needs, and whether it is optional etc."""
     nodes = {node.key_step: node for node in procedure.nodes}
     width = max(len(_titled(step, names)) for step in nodes)
     lines = []
     for number, layer in enumerate(need_layers(procedure), 1):
         for step in layer:
             node = nodes[step]
-            said = [f"{node.n_videos} of {procedure.n_videos}, {node.duration_s:.1f} s"]
-            said += ["optional"] if node.optional else []
+            facts = [f"{node.n_videos} of {procedure.n_videos}, {node.duration_s:.1f} s"]
+            facts += ["optional"] if node.optional else []
             needs = [
                 call(edge.before, names) + ("" if edge.agree == edge.both else f" ({edge.agree} of {edge.both})")
                 for edge in procedure.edges
                 if edge.after == step and isinstance(edge.before, int)
             ]
-            said += [f"after {join_words(needs)}"] if needs else []
-            partners = [call(one, names) for group in procedure.groups if step in group for one in group if one != step]
-            said += (
+            facts += [f"after {join_words(needs)}"] if needs else []
+            partners = [
+                call(partner, names)
+                for group in procedure.groups
+                if step in group
+                for partner in group
+                if partner != step
+            ]
+            facts += (
                 [f"in {'either' if len(partners) == 1 else 'any'} order with {join_words(partners)}"]
                 if partners
                 else []
             )
-            said += [f"{node.repeats:.1f} times"] if repeats(node) else []
+            facts += [f"{node.repeats:.1f} times"] if repeats(node) else []
             place = str(number) if step == layer[0] else ""
-            lines.append(f"  {place:>2}  {_titled(step, names):<{width}}  {'; '.join(said)}")
+            lines.append(f"  {place:>2}  {_titled(step, names):<{width}}  {'; '.join(facts)}")
     return lines
 
 
@@ -93,16 +99,16 @@ def _titled(step: int, names: Mapping[int, str] | None) -> str:
     return f"{step} {names[step]}" if names and step in names else f"key step {step}"
 
 
-def _videos(procedure: Procedure, found: Sequence[Deviation], names: Mapping[int, str] | None) -> list[str]:
-    """Return a line per video; of many, those that deviate most."""
+def _videos(procedure: Procedure, deviations: Sequence[Deviation], names: Mapping[int, str] | None) -> list[str]:
+    """Return a line per video, or only for the videos that deviate most if there are many."""
     of_video: dict[str, list[Deviation]] = {}
-    for one in found:
-        of_video.setdefault(one.video, []).append(one)
+    for deviation in deviations:
+        of_video.setdefault(deviation.video, []).append(deviation)
     empty = {video.video for video in procedure.videos if math.isnan(video.score)}
     videos = list(dict.fromkeys([*(video.video for video in procedure.videos), *of_video]))
-    bits = {video: sum(one.surprise for one in of_video.get(video, ())) for video in videos}
-    shown = videos if len(videos) <= MOST_VIDEOS else sorted(videos, key=lambda video: -bits[video])[:MOST_VIDEOS]
-    width = max(len(readable(video)) for video in shown)
+    bits = {video: sum(deviation.surprise for deviation in of_video.get(video, ())) for video in videos}
+    listed = videos if len(videos) <= MOST_VIDEOS else sorted(videos, key=lambda video: -bits[video])[:MOST_VIDEOS]
+    width = max(len(readable(video)) for video in listed)
     lines = [
         f"  {readable(video):<{width}}  {bits[video]:5.1f}  "
         + ("no key step" if video in empty else deviations_in_words(of_video.get(video, ()), names))
@@ -111,21 +117,21 @@ def _videos(procedure: Procedure, found: Sequence[Deviation], names: Mapping[int
             if video == procedure.typical_video and len({fit.score for fit in procedure.videos}) > 1
             else ""
         )
-        for video in shown
+        for video in listed
     ]
     return lines + ([f"  ... and {len(videos) - MOST_VIDEOS} more videos"] if len(videos) > MOST_VIDEOS else [])
 
 
 def suggestion(keysteps: Path, number: int = 3) -> list[str]:
-    """Return, in lines, which videos to annotate beside those that are annotated, and the command that opens them.
+    """Return lines that suggest videos to annotate next, with the command that exports them to ELAN.
 
-    Raises RgwotError for a folder that holds no result by embeddings, or where every video is annotated.
+    Raises RgwotError if the folder has no result of embeddings, or if every video is annotated.
     """
     folder = keysteps.absolute()
     run, tree = Run.of_folder(folder), Tree.of_folder(folder)
     if run is None or tree is None or not (folder / name_of(paths.SEGMENTS)).is_file():
         raise RgwotError(
-            f"{keysteps}: found no key steps there, expected a folder such as "
+            f"{keysteps}: found no key steps, expected a folder such as "
             f"{paths.RESULTS}/keysteps/rgwot-plus/consensus/demo/assembly/seed0"
         )
     task, manifest = read_embeddings(tree.at(paths.EMBEDDINGS, run)), read_manifest(tree.at(paths.MANIFEST))
@@ -134,13 +140,13 @@ def suggestion(keysteps: Path, number: int = 3) -> list[str]:
         raise RgwotError(f"{keysteps}: every video of the task is annotated, so none is left to suggest")
     names = [stem_of(video) for video in videos]
     return [
-        f"Worth annotating next: {join_words(names)}. They open in ELAN with the present answer after",
+        f"Annotate next: {join_words(names)}. To open them in ELAN with the present key steps, run",
         f"  {export_command(str(keysteps), names)}",
     ]
 
 
 def export_command(keysteps: str, names: Sequence[str]) -> str:
-    """Return the command that writes videos for ELAN with the answer in a folder of key steps."""
+    """Return the command that exports videos for ELAN, with the key steps of a folder."""
     chosen = [word for name in names for word in ("--videos", name)]
     return shlex.join(["rgwot", "export", "elan", keysteps, "to_annotate", *chosen])
 
@@ -148,31 +154,32 @@ def export_command(keysteps: str, names: Sequence[str]) -> str:
 def suggested(
     task: EmbeddedTask, manifest: pd.DataFrame, segments: pd.DataFrame, seed: int, number: int = 3
 ) -> list[str]:
-    """Return the ids of the ``number`` videos that are worth annotating beside those that are annotated.
+    """Return the ids of the ``number`` videos to annotate next.
 
     Parameters
     ----------
     task
         The embeddings of a result.
     manifest, segments
-        As of `rgwot.records`: what is annotated, and the segments found, whose key steps are counted.
+        Tables of `rgwot.records`: which videos are annotated, and the decoded segments, which tell the number of key
+        steps.
     seed
-        That of the result.
+        The seed of the result.
 
     Returns
     -------
-    The best one first; none where every video is annotated.
+    The best video first; none where every video is annotated.
     """
     annotated = set(manifest.loc[manifest["status"] == "ok", "video"])
     order = list(task.videos)
-    known = [place for place, video in enumerate(order) if video in annotated]
-    if len(known) == len(order):
+    annotated_places = [place for place, video in enumerate(order) if video in annotated]
+    if len(annotated_places) == len(order):
         return []
     K = segments.loc[(segments["scope"] == "task") & (segments["key_step"] > 0), "key_step"].nunique()
     frames = frames_of(task.videos, task.features_fps)
     from threadpoolctl import threadpool_limits
 
-    # Thousands of small products: threads would wait for each other, and take turns that change their sums.
+    # Threads would slow down thousands of small products, and change the rounding of their sums.
     with threadpool_limits(limits=1):
-        found = suggest(frames, max(K, 2), number, MeanfieldSettings(), np.random.default_rng(seed), known)
-    return [order[place] for place in found]
+        places = suggest(frames, max(K, 2), number, MeanfieldSettings(), np.random.default_rng(seed), annotated_places)
+    return [order[place] for place in places]

@@ -1,8 +1,8 @@
-"""Tables and figures as targets of the workflow: what the functions of ``workflow/tables`` make, and from which files.
+"""Tables and figures as targets of the workflow, made by the functions in ``workflow/tables``.
 
-Every function without parameters in a file of that folder makes one table or figure: its name is the id, the first
-line of its docstring the title. Files in a folder ``tables`` of a study count as well; one of the same name is read in
-place of that of the package.
+Every function without parameters in a file of that folder makes one table or figure. The name of the function is the
+id, the first line of its docstring the title. The folder ``tables`` of a study can have more files; a file with the
+name of one of the package replaces it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.study.shipped import TABLES
 from rgwot.study.study import Study
 
-#: Files of a study with tables of its own, beside its ``config.yaml``.
+#: Files with the tables of a study, beside its ``config.yaml``.
 OWN_TABLES = Path("tables")
 _PACKAGE = "rgwot_tables"
 _ID = re.compile(r"[a-z][a-z0-9_]*")
@@ -44,12 +44,12 @@ class Targets(NamedTuple):
 
 
 def load_targets(folders: Sequence[Path] = (OWN_TABLES, TABLES)) -> Targets:
-    """Return what the functions of the files in some folders make, spelt as they stand there.
+    """Return the tables and figures that the functions in some folders make, with ids spelt as in the files.
 
     Raises
     ------
     RgwotError
-        One line: the file and function, what was found, what was expected.
+        One line with the file and function, and what is wrong.
     """
     tables: dict[str, AnyTable] = {}
     figures: dict[str, Figure] = {}
@@ -71,7 +71,7 @@ def _made(where: str, name: str, function: Callable[[], Any], folders: Sequence[
         target = function()
     except Exception as error:
         reason = str(error) if isinstance(error, RgwotError) else f"{type(error).__name__}: {first_line(error)}"
-        # A function may call that of another table, where the mistake is.
+        # The mistake may be in a function that this one calls.
         for code in (frame.f_code for frame, _ in walk_tb(error.__traceback__)):
             path = Path(code.co_filename)
             if path.parent in [folder.absolute() for folder in folders] and code.co_name.isidentifier():
@@ -88,7 +88,7 @@ def _made(where: str, name: str, function: Callable[[], Any], folders: Sequence[
 
 
 def _functions(folders: Sequence[Path]) -> Iterator[tuple[str, str, Callable[[], Any]]]:
-    """Yield the functions that make tables and figures: where each is, its name, and itself."""
+    """Yield the functions that make tables and figures: the place of each, its name, and the function."""
     for stem in sorted({path.stem for folder in folders for path in folder.glob("*.py")}):
         path = next(path for folder in folders if (path := folder / f"{stem}.py").exists())
         try:
@@ -105,11 +105,11 @@ def _functions(folders: Sequence[Path]) -> Iterator[tuple[str, str, Callable[[],
 
 @contextmanager
 def _importable(folders: Sequence[Path]) -> Iterator[None]:
-    """Make one package of all folders, so that a file finds the rows of another one by ``from .rows import ...``."""
+    """Import all folders as one package, so that files can import from each other (``from .rows import ...``)."""
     package, before = ModuleType(_PACKAGE), sys.dont_write_bytecode
     package.__path__ = [str(folder.absolute()) for folder in folders]
     sys.modules[_PACKAGE] = package
-    # Compiled files would lie in folders of other people, and could be those of a file that changed within a second.
+    # Compiled files would end up in other people's folders, and be stale if a file changes within a second.
     sys.dont_write_bytecode = True
     invalidate_caches()
     try:
@@ -122,7 +122,7 @@ def _importable(folders: Sequence[Path]) -> Iterator[None]:
 
 @cache
 def targets(study: Study) -> Targets:
-    """Return the tables and figures of a study, with canonical ids; raises RgwotError if one is not valid."""
+    """Return the tables and figures of a study, with canonical ids; raise RgwotError if one is not valid."""
 
     def spelt(part: Any) -> Any:
         if isinstance(part, Row):
@@ -137,9 +137,9 @@ def targets(study: Study) -> Targets:
             return {key: spelt(value) for key, value in part.items()}
         return type(part)(map(spelt, part)) if isinstance(part, (list, tuple)) else part
 
-    def named(kind: str, made: Mapping[str, Any]) -> dict[str, Any]:
+    def named(kind: str, targets_: Mapping[str, Any]) -> dict[str, Any]:
         by_name = {}
-        for name, target in made.items():
+        for name, target in targets_.items():
             try:
                 by_name[name] = spelt(target)
             except RgwotError as error:
@@ -151,47 +151,47 @@ def targets(study: Study) -> Targets:
 
 
 def table(study: Study, name: str) -> AnyTable:
-    """Return a table by its id, or say which are known."""
+    """Return a table by its id; raise RgwotError for an unknown one."""
     table_asked: AnyTable = find("table", name, targets(study).tables)
     return table_asked
 
 
 def figure(study: Study, name: str) -> Figure:
-    """Return a figure by its id, or say which are known."""
+    """Return a figure by its id; raise RgwotError for an unknown one."""
     figure_asked: Figure = find("figure", name, targets(study).figures)
     return figure_asked
 
 
-def find(kind: str, name: str, known: Mapping[str, Any]) -> Any:
-    """Return a table or figure by its id, or say which are known."""
-    if name not in known:
-        raise RgwotError(f"{kind} {name!r}: not among the {kind}s; {nearest(name, known)}")
-    return known[name]
+def find(kind: str, name: str, targets_: Mapping[str, Any]) -> Any:
+    """Return a table or figure by its id; raise RgwotError for an unknown one."""
+    if name not in targets_:
+        raise RgwotError(f"{kind} {name!r}: unknown; {nearest(name, targets_)}")
+    return targets_[name]
 
 
 def write_table_files(study: Study, name: str, output: Path, row: str | None = None) -> None:
-    """Write the CSV of a table, or of one of its rows, with Markdown and LaTeX beside it."""
-    shown = table(study, name)
-    if isinstance(shown, (Hyperparameters, Runtime)):
-        shown.write(study, output)
-    elif isinstance(shown, Table):
+    """Write a table, or one of its rows, as CSV, Markdown and LaTeX."""
+    table_ = table(study, name)
+    if isinstance(table_, (Hyperparameters, Runtime)):
+        table_.write(study, output)
+    elif isinstance(table_, Table):
         from rgwot.reporting.tables import printed, scores
 
-        scores.write_table(shown, shown.scores(study, row), output, row)
-        printed.render_table(shown, output)
+        scores.write_table(table_, table_.scores(study, row), output, row)
+        printed.render_table(table_, output)
 
 
-def in_terminal(shown: AnyTable, csv: Path) -> str:
-    """Return a table, or a row of one, as text for a terminal; one that is not of scores as its Markdown."""
-    if isinstance(shown, Table):
+def in_terminal(table_: AnyTable, csv: Path) -> str:
+    """Return a table, or a row of it, as text for a terminal; tables without scores are shown as Markdown."""
+    if isinstance(table_, Table):
         from rgwot.reporting.tables.printed import terminal_table
 
-        return terminal_table(shown, csv)
+        return terminal_table(table_, csv)
     path = csv.with_suffix(".md")
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise RgwotError(f"{path}: cannot be read ({error.strerror}); make table {shown.id!r} again") from None
+        raise RgwotError(f"{path}: cannot be read ({error.strerror}); make table {table_.id!r} again") from None
 
 
 def table_labels(study: Study, name: str) -> dict[str, str]:
@@ -202,27 +202,27 @@ def table_labels(study: Study, name: str) -> dict[str, str]:
 
 @cache
 def figure_plan(study: Study, name: str) -> Plan[Any]:
-    """Return what a figure shows, and from which files.
+    """Return the plan of a figure: its content and the files that it needs.
 
-    Raises RgwotError when there is no such figure, or the configuration lacks what it needs.
+    Raises RgwotError for an unknown figure, or if the configuration lacks something that it needs.
     """
     return figure(study, name).plan(study)
 
 
 def figure_files(study: Study, name: str) -> list[str]:
-    """Return every file that the drawing of a figure reads."""
+    """Return every file that a figure is drawn from."""
     return list(map(str, figure_plan(study, name).files))
 
 
 def figure_content(study: Study, name: str) -> str:
-    """Return a figure and what it is drawn from, as text; a change of it makes the file outdated."""
+    """Return a figure and its plan as text; if the text changes, the figure is outdated."""
     return f"{figure(study, name)!r} {figure_plan(study, name)!r}"
 
 
 def figure_caption(study: Study, name: str) -> list[str]:
-    """Return the caption of a figure in a report, paragraph by paragraph."""
-    shown = figure(study, name)
-    return [f"{shown.title}. {shown.CAPTION}", figure_plan(study, name).about]
+    """Return the paragraphs of a figure's caption in a report."""
+    figure_ = figure(study, name)
+    return [f"{figure_.title}. {figure_.CAPTION}", figure_plan(study, name).about]
 
 
 def figure_labels(study: Study, name: str) -> dict[str, str]:

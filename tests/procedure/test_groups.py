@@ -154,7 +154,7 @@ def test_no_group_that_was_given_is_lost_without_a_word(caplog: pytest.LogCaptur
     table = compare_groups(videos, [], groups | empty, 9)
     # A group may be called 0.
     assert table[["n_0", "n_1"]].iloc[0].tolist() == [3, 2]
-    assert caplog.messages == ["in no group: p05, p06, p07"]
+    assert caplog.messages == ["videos without a group are left out: p05, p06, p07"]
     assert compare_groups(videos, [], pd.Series(groups), 9).equals(table)  # type: ignore[arg-type]
     wrong: list[tuple[Any, str]] = [
         (

@@ -213,7 +213,7 @@ def test_clips_are_those_frames_and_every_step_has_a_sheet(tmp_path: Path) -> No
     assert max(error) < 3 < other
     with Image.open(tmp_path / "out/key_step_02.jpg") as sheet:
         assert sheet.height == 120
-    with pytest.raises(RgwotError, match=r"found no video there; .*--root"):
+    with pytest.raises(RgwotError, match=r"found no video, .*--root"):
         export("clips", VIDEOS, tmp_path / "more")
     assert not (tmp_path / "more").exists()
     stored = tmp_path / "frames.h5"
@@ -296,7 +296,7 @@ def test_a_name_that_is_a_path_leads_nowhere_else(tmp_path: Path, name: str) -> 
 
 
 def test_an_unknown_format_is_told() -> None:
-    with pytest.raises(RgwotError, match=r"format 'eaf': not known; .*elan"):
+    with pytest.raises(RgwotError, match=r"format .eaf.: unknown; .*elan"):
         export("eaf", VIDEOS, "nowhere")
 
 
@@ -321,7 +321,7 @@ def test_a_result_is_read_by_scope_and_with_its_names(tmp_path: Path) -> None:
     manifest.write_text(manifest.read_text().replace("v.mp4", "../v.mp4"))
     with pytest.raises(RgwotError, match=r"found the path \.\./v\.mp4, expected one inside the folder of videos"):
         read_videos(folder, root=tmp_path / "films")
-    with pytest.raises(RgwotError, match="found no key steps there, expected a folder such as results/keysteps"):
+    with pytest.raises(RgwotError, match="found no key steps, expected .* results/keysteps"):
         read_videos(tmp_path)
 
 
@@ -355,7 +355,7 @@ def test_videos_that_are_not_there_are_told_where_files_name_them(
     here = replace(VIDEOS[1], path=tmp_path / "b.mp4")
     here.path.touch()
     export("boris", [VIDEOS[0], here], tmp_path / "out")
-    assert "1 of 2 videos are not where its files say, such as films/a.mp4" in caplog.text
+    assert "1 of 2 linked videos do not exist, such as films/a.mp4" in caplog.text
     caplog.clear()
     export("elan", [here], tmp_path / "out")
     export("csv", VIDEOS, tmp_path / "out")

@@ -65,7 +65,7 @@ def test_few_videos_and_three_groups(result: Path, caplog: pytest.LogCaptureFixt
     said, output = compared(result, "aaabbbcccc--")
     assert "Warning: fewer than 5 videos in a group" in said
     assert "a has 3, b has 3, c has 4" in said
-    assert "in no group: v10, v11" in caplog.text
+    assert "left out: v10, v11" in caplog.text
     compared(result, "aaabbbcccc--aa")
     assert "videos.csv: 2 rows are no video of the result, such as 'v12'" in caplog.text
     table = read_group_table(output)

@@ -53,7 +53,7 @@ def test_every_picture_is_in_its_place_at_every_width(
     for name, path in [*pages.items(), ("with videos", page)]:
         window.open(path)
         assert window.get("state.view") == "procedure"
-        assert window.get(f"document.querySelector('{OWN} .said').checkVisibility()")
+        assert window.get(f"document.querySelector('{OWN} .sentences').checkVisibility()")
         if name == "background":
             assert window.get(f"document.querySelector('{OWN} .notice').checkVisibility()")
             continue

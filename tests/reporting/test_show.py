@@ -33,7 +33,7 @@ def test_the_procedure_is_drawn_in_layers_with_what_deviates():
         "   4  5 wipe          1 of 5, 2.0 s; optional; after 4",
         "  One order for all: open the box > 3 > 2 > 4 > wipe",
         "",
-        "What deviates, by video, and how surprising it is in bits:",
+        "Deviations by video, with their total surprise in bits:",
         "  a    0.0  nothing unusual found",
         "  b    0.0  nothing unusual found (most typical)",
         "  c    0.0  nothing unusual found",

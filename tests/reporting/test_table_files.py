@@ -209,9 +209,9 @@ def test_a_wrong_experiment_names_its_table(tmp_path, monkeypatch):
 def test_unknown_tables_are_told_with_the_known_ones():
     study = Study.of({})
     assert targets.table(study, "demo").id == "demo"
-    with pytest.raises(RgwotError, match=r"table 'dmo': not among the tables; did you mean 'demo'\?"):
+    with pytest.raises(RgwotError, match=r"table 'dmo': unknown; did you mean 'demo'\?"):
         targets.table(study, "dmo")
-    with pytest.raises(RgwotError, match=r"figure 'teasers': not among the figures; did you mean 'teaser'\?"):
+    with pytest.raises(RgwotError, match=r"figure 'teasers': unknown; did you mean 'teaser'\?"):
         targets.figure(study, "teasers")
     with pytest.raises(RgwotError, match=r"table 'runtime': has no files for single rows"):
         targets.table(study, "runtime").files(study, "opel")

@@ -1,6 +1,6 @@
-"""Key steps in the formats of other programs, `rgwot export`: what a format is given, and how it is written.
+"""Export of key steps in the formats of other programs (`rgwot export`).
 
-Format ``x`` is the function ``export_x`` of the module that `FORMATS` names.
+The function ``export_x`` of the module that `FORMATS` names writes the format ``x``.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Format:
-    """A format: its module, and what it is.
+    """An export format: its module and a description.
 
-    ``graph`` if it is one of the procedure, not of the segments of videos; ``links`` if its files name the videos.
+    ``graph`` formats export the procedure instead of segments; the files of ``links`` formats refer to the videos.
     """
 
     module: str
@@ -43,7 +43,7 @@ class Format:
     links: bool = False
 
 
-#: Format ``x`` is written by ``export_x`` of its module, from videos or a graph into an empty folder.
+#: ``export_x`` of the module writes the format ``x`` into an empty folder, from videos or a graph.
 FORMATS: Mapping[str, Format] = {
     "csv": Format("texts", "one table of all videos, segments.csv, with names of key steps"),
     "elan": Format("texts", "annotations of ELAN, VIDEO.eaf, with the video linked if there is one", links=True),
@@ -57,7 +57,7 @@ FORMATS: Mapping[str, Format] = {
 
 
 class LabelledSegment(NamedTuple):
-    """A segment of a key step, in seconds; ``label`` is the name of the step, or "key step 3" where it has none."""
+    """A segment of a key step, in seconds; ``label`` is the key step's name, or "key step 3" without a name."""
 
     start_s: float
     end_s: float
@@ -67,17 +67,17 @@ class LabelledSegment(NamedTuple):
 
 @dataclass(frozen=True)
 class ExportedVideo:
-    """A video with its segments in order of time; background is in none.
+    """A video with its segments (without background) in order of time.
 
     Attributes
     ----------
     name
-        Its id in the results.
+        The id of the video in the results.
     path
-        The video file: absolute where the folder of the dataset was given, else as in the manifest. Without a video,
-        the file of its features, or its name.
+        The video file: absolute if the folder of the dataset was given, otherwise as in the manifest. Without a video
+        the file of features, or the name.
     duration_s, fps, size
-        Length in seconds, frames per second, width and height in pixels (NaN where they are not known).
+        Length in seconds, frames per second, width and height in pixels (NaN if unknown).
     """
 
     name: str
@@ -89,50 +89,50 @@ class ExportedVideo:
 
     @property
     def stem(self) -> str:
-        """Its real name, which its files have; the id where that would lead into another folder."""
+        """The video's real name, used for exported files, or the id if the name would lead into another folder."""
         stem = stem_of(self.name)
         return self.name if "/" in stem else stem
 
     def milliseconds(self, time_s: float) -> int:
-        """Return a time in whole milliseconds, the nearest that is not after the last of the video."""
-        # Lengths such as 1.001 s are a little less as numbers.
+        """Return a time in whole milliseconds, rounded, but not after the end of the video."""
+        # As a float, a length such as 1.001 s is slightly smaller.
         return min(round(1000 * time_s), math.floor(1000 * self.duration_s + 1e-6))
 
     def within(self) -> ExportedVideo:
-        """Return the video with segments that end when it does; none is left of those that start there."""
-        cut = (one._replace(end_s=min(one.end_s, self.duration_s)) for one in self.segments)
-        return replace(self, segments=tuple(one for one in cut if one.end_s > one.start_s))
+        """Return the video with its segments cut at its end, without those that start there."""
+        cut = (segment._replace(end_s=min(segment.end_s, self.duration_s)) for segment in self.segments)
+        return replace(self, segments=tuple(segment for segment in cut if segment.end_s > segment.start_s))
 
     @property
     def filmed(self) -> bool:
-        """Whether there is a video; features alone have no size."""
+        """Whether there is a video file; features without a video have no size."""
         return not math.isnan(self.size[0])
 
 
 def key_steps_of(videos: Iterable[ExportedVideo]) -> dict[int, str]:
-    """Return the labels of the key steps that occur, by key step, ascending."""
+    """Return the labels of the key steps that occur, by key step in ascending order."""
     return dict(sorted({segment.key_step: segment.label for video in videos for segment in video.segments}.items()))
 
 
 def read_videos(keysteps: Path, names: Path | None = None, root: Path | None = None) -> list[ExportedVideo]:
-    """Read the result in a folder of key steps, such as ``RESULTS/keysteps/METHOD/DECODER/DATASET/TASK/seedN``.
+    """Read the result in a folder such as ``RESULTS/keysteps/METHOD/DECODER/DATASET/TASK/seedN``.
 
-    Its key steps are those of scope ``task``, which mean the same in all videos.
+    Only key steps of scope ``task`` are read, which mean the same in all videos.
 
     Parameters
     ----------
     keysteps
-        The folder. The manifest of its task is looked up in the same results; where there is none, as for a folder
-        elsewhere, videos are known by their segments alone.
+        The folder. The manifest of the task is read from the same results. Without a manifest, for example for a copy
+        of the folder, nothing but the segments is known of the videos.
     names
-        Names of key steps, as downloaded from a page; by default those of the study.
+        File of key step names, as downloaded from a page; by default the names of the study.
     root
-        Folder that the manifest's paths start from.
+        Folder to which the manifest's paths are relative.
 
     Raises
     ------
     RgwotError
-        When the folder is no folder of key steps, or holds no key step.
+        If the folder is not a folder of key steps, or has no key step.
     """
     folder = _folder(keysteps)
     file, media = folder / paths.name_of(paths.SEGMENTS), None
@@ -142,8 +142,8 @@ def read_videos(keysteps: Path, names: Path | None = None, root: Path | None = N
         media = manifest[manifest["status"] != "skipped"]
     elif task is not None:
         log.warning(
-            "%s: no such file, so videos are as long as their segments, and none is linked; copy it from where the "
-            "result was made",
+            "%s: no such file, so videos end with their last segment and none is linked; copy it from the original "
+            "results",
             file_of_videos,
         )
     segments = read_segments(file)
@@ -159,19 +159,19 @@ def videos_of(
     names: Mapping[int, str] | None = None,
     root: Path | None = None,
 ) -> list[ExportedVideo]:
-    """Return a table of segments as what formats are given.
+    """Turn a table of segments into exported videos.
 
     Parameters
     ----------
     segments
         Columns ``video`` (id), ``start_s``, ``end_s`` (seconds) and ``key_step``; 0 is background.
     media
-        The videos, with columns ``video``, ``path``, ``duration_s``, ``fps``, ``width`` and ``height``, as a manifest
-        has them; None: there are only segments, which tell the length.
+        The videos, with the columns ``video``, ``path``, ``duration_s``, ``fps``, ``width`` and ``height`` of a
+        manifest. If None, the lengths of the videos are taken from their segments.
     names
         Names of key steps (`rgwot.reporting.names.as_named`).
     root
-        Folder that the paths start from.
+        Folder to which the paths are relative.
     """
     if media is None:
         ends = segments.groupby("video", sort=False)["end_s"].max()
@@ -180,33 +180,35 @@ def videos_of(
     called = names or {}
     segments = as_named(segments, called)
     segments = segments[segments["key_step"] > 0]
-    # Features without a video have sides of 0.
+    # Features without a video have the size 0 x 0.
     sides = media[["width", "height"]].astype("float64").where(lambda side: side > 0)
     videos = []
     for row, size in zip(media.to_dict("records"), sides.itertuples(index=False, name=None), strict=True):
-        own = segments[segments["video"] == row["video"]].sort_values("start_s")
-        found = tuple(
+        rows = segments[segments["video"] == row["video"]].sort_values("start_s")
+        segments_ = tuple(
             LabelledSegment(start_s, end_s, key_step, called.get(key_step, f"key step {key_step}"))
-            for start_s, end_s, key_step in own[["start_s", "end_s", "key_step"]].itertuples(index=False)
+            for start_s, end_s, key_step in rows[["start_s", "end_s", "key_step"]].itertuples(index=False)
         )
         path = Path(row["path"])
         if ".." in path.parts:
             raise RgwotError(f"video {row['video']!r}: found the path {path}, expected one inside the folder of videos")
-        # Players and the programs that files are for take no way through another folder.
+        # Players and the target programs do not accept ".." in paths.
         path = path if root is None else root.resolve() / path
-        videos.append(ExportedVideo(str(row["video"]), path, float(row["duration_s"]), float(row["fps"]), size, found))
+        videos.append(
+            ExportedVideo(str(row["video"]), path, float(row["duration_s"]), float(row["fps"]), size, segments_)
+        )
     return videos
 
 
 def read_graph(keysteps: Path, names: Path | None = None) -> DiGraph[Any]:
-    """Read the task graph in a folder of key steps, as `rgwot.procedure.Procedure.graph` gives it.
+    """Read the task graph in a folder of key steps (`rgwot.procedure.Procedure.graph`).
 
-    Every node also has a ``label``: the name of the key step, or "key step 3" where it has none.
+    Every node also has a ``label``: the name of the key step, or "key step 3" without a name.
 
     Raises
     ------
     RgwotError
-        When the folder is no folder of key steps, or has no procedure.
+        If the folder is not a folder of key steps, or has no procedure.
     """
     folder = _folder(keysteps)
     graph = read_procedure(folder / paths.name_of(paths.PROCEDURE)).graph
@@ -214,7 +216,7 @@ def read_graph(keysteps: Path, names: Path | None = None) -> DiGraph[Any]:
 
 
 def with_labels(graph: DiGraph[Any], names: Mapping[int, str]) -> DiGraph[Any]:
-    """Give every node of a task graph its ``label``, and return the graph."""
+    """Add a ``label`` to every node of a task graph, and return the graph."""
     for node, facts in graph.nodes(data=True):
         facts["label"] = node if isinstance(node, str) else names.get(node, f"key step {node}")
     return graph
@@ -224,7 +226,7 @@ def _folder(keysteps: Path) -> Path:
     folder = keysteps.absolute()
     if not (folder / paths.name_of(paths.SEGMENTS)).is_file():
         raise RgwotError(
-            f"{keysteps}: found no key steps there, expected a folder such as "
+            f"{keysteps}: found no key steps, expected a folder such as "
             f"{paths.RESULTS}/keysteps/rgwot/graphcut/demo/assembly/seed0"
         )
     return folder
@@ -236,47 +238,49 @@ def export_keysteps(
     output: Path,
     names: Path | None = None,
     root: Path | None = None,
-    wanted: Sequence[str] = (),
+    chosen: Sequence[str] = (),
 ) -> str:
-    """Write the result in a folder of key steps in a format; arguments are those of `read_videos` and `export`.
+    """Export the result in a folder of key steps; the arguments are those of `read_videos` and `export`.
 
-    Of the ``wanted`` videos, by name or id; without any, of all.
+    ``chosen`` lists the videos to export, by name or id; by default all.
     """
     if name in FORMATS and FORMATS[name].graph:
         return export(name, read_graph(keysteps, names), output)
     videos = read_videos(keysteps, names, root)
-    known = {called: video for video in videos for called in (video.name, video.stem)}
-    for one in wanted:
-        if one not in known:
-            raise RgwotError(f"video {one!r}: not in {keysteps}; {nearest(one, known)}")
-    return export(name, [video for video in videos if not wanted or {video.name, video.stem} & set(wanted)], output)
+    by_name = {called: video for video in videos for called in (video.name, video.stem)}
+    for video_name in chosen:
+        if video_name not in by_name:
+            raise RgwotError(f"video {video_name!r}: not in {keysteps}; {nearest(video_name, by_name)}")
+    return export(name, [video for video in videos if not chosen or {video.name, video.stem} & set(chosen)], output)
 
 
 def export(name: str, content: Sequence[ExportedVideo] | DiGraph[Any], output: str | os.PathLike[str]) -> str:
-    """Write videos, or a graph for a graph format, into a new folder, or over an export that nobody changed.
+    """Write videos, or a graph for a graph format, into a new folder or over an unchanged export.
 
-    Returns a line that says what was written and where.
+    Returns a line with the folder and the written files.
 
     Raises
     ------
     RgwotError
-        For an unknown format, or a folder with anything else in it.
+        For an unknown format, or a folder with other content.
     """
     if name not in FORMATS:
-        raise RgwotError(f"format {name!r}: not known; {nearest(name, FORMATS)}")
+        raise RgwotError(f"format {name!r}: unknown; {nearest(name, FORMATS)}")
     write = getattr(import_module(f"rgwot.reporting.export.{FORMATS[name].module}"), f"export_{name}")
     if not FORMATS[name].graph:
         content = [video.within() for video in content]
-    # Clips take long, and each is kept as soon as it is there.
+    # Clips take long, so each one is kept as soon as it is written.
     opened: Any = growing_folder if name == "clips" else own_folder
     with opened(output, "export") as folder:
         write(content, folder)
     place = Path(output)
-    made = sorted(path.relative_to(place).as_posix() for path in contents(place) if path.is_file())
-    if FORMATS[name].links and (lost := [one.path for one in content if one.filmed and not one.path.is_file()]):
+    written = sorted(path.relative_to(place).as_posix() for path in contents(place) if path.is_file())
+    if FORMATS[name].links and (
+        lost := [linked.path for linked in content if linked.filmed and not linked.path.is_file()]
+    ):
         log.warning(
-            "%s: %d of %d videos are not where its files say, such as %s; give the folder of the dataset as root",
+            "%s: %d of %d linked videos do not exist, such as %s; set root to the folder of the dataset",
             os.fspath(output), len(lost), len(content), lost[0],
         )  # fmt: skip
-    shown = ", ".join(made[:3]) + (f" and {len(made) - 3} more" if len(made) > 3 else "")
-    return f"{os.fspath(output)}: wrote {shown or 'nothing'} ({FORMATS[name].description.partition(',')[0]})"
+    names = ", ".join(written[:3]) + (f" and {len(written) - 3} more" if len(written) > 3 else "")
+    return f"{os.fspath(output)}: wrote {names or 'nothing'} ({FORMATS[name].description.partition(',')[0]})"

@@ -1,4 +1,4 @@
-"""A clip of every segment, and a sheet of pictures of every key step."""
+"""Export of a clip per segment, and a sheet of pictures per key step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rgwot.video.probing import is_stored
 
 log = logging.getLogger(__name__)
 
-#: Pictures of a key step on its sheet at most, a column of them, and their height in pixels.
+#: Most pictures on a key step's sheet, pictures per column, and their height in pixels.
 PICTURES, COLUMNS, HEIGHT = 40, 8, 120
 CLIP_QUALITY = 85
 
@@ -32,13 +32,11 @@ def export_clips(videos: Sequence[ExportedVideo], folder: Growing) -> None:
     Raises
     ------
     RgwotError
-        When a video is not where it is said to be.
+        If a video does not exist.
     """
     for path, filmed in ((video.path, video.filmed) for video in videos):
         if filmed and not path.is_file():
-            raise RgwotError(
-                f"{path}: found no video there; expected the folder that the manifest starts from (--root)"
-            )
+            raise RgwotError(f"{path}: found no video, expected one there; give the folder of the dataset with --root")
         if not filmed or is_stored(path):
             what = "frames stored one by one" if filmed else "features without a video"
             raise RgwotError(f"{path}: found {what}, expected videos to cut clips from")
@@ -48,15 +46,19 @@ def export_clips(videos: Sequence[ExportedVideo], folder: Growing) -> None:
         made_from = f"{sources[video.path]} {start_s} to {end_s} s"
         name = f"key_step_{key_step:02d}/{video.stem}_{start_s:08.3f}.mp4"
         if not folder.add(name, made_from, partial(cut, video.path, start_s, end_s)):
-            log.warning("%s: no frame from %g to %g s decodes; no clip of it", video.path, start_s, end_s)
+            log.warning(
+                "%s: no frame from %g to %g s can be decoded, so this segment gets no clip", video.path, start_s, end_s
+            )
     for key_step in with_progress(log, "sheets", key_steps_of(videos), "key step"):
-        own = [(video, segment) for video, segment in segments if segment.key_step == key_step]
-        made_from = " ".join(f"{sources[video.path]} {segment.start_s} to {segment.end_s} s" for video, segment in own)
+        chosen = [(video, segment) for video, segment in segments if segment.key_step == key_step]
+        made_from = " ".join(
+            f"{sources[video.path]} {segment.start_s} to {segment.end_s} s" for video, segment in chosen
+        )
         folder.add(f"key_step_{key_step:02d}.jpg", made_from, partial(_sheet, videos, key_step))
 
 
 def _sheet(videos: Sequence[ExportedVideo], key_step: int, output: Path) -> int:
-    """Write the middles of the segments of a key step as one picture, evenly chosen where there are many.
+    """Write the middle frames of a key step's segments as one picture, evenly chosen if there are many.
 
     Returns the number of bytes.
     """
@@ -69,7 +71,7 @@ def _sheet(videos: Sequence[ExportedVideo], key_step: int, output: Path) -> int:
     chosen = [middles[at] for at in np.unique(np.linspace(0, len(middles) - 1, PICTURES).round().astype(int))]
     pictures = []
     for video in videos:
-        times = [time for one, time in chosen if one is video]
+        times = [time for shown_video, time in chosen if shown_video is video]
         if times:
             size = {"width": video.size[0], "height": video.size[1]}
             row = {"path": video.path.name, **size, "fps": Fraction(video.fps).limit_denominator(1001)}

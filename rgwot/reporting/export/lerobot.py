@@ -1,4 +1,4 @@
-"""Key steps as subtasks of a dataset of LeRobot whose episodes were cut by `rgwot import-lerobot`."""
+"""Export of key steps as subtasks of the LeRobot dataset from which `rgwot import-lerobot` cut the episodes."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from rgwot.reporting.export import ExportedVideo, LabelledSegment
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_json, write_text
 
-#: Subtasks last until the next, so that background is one, too.
+#: A subtask lasts until the next one begins, so background has to be a subtask, too.
 BACKGROUND_SUBTASK = "background"
 
 
 def export_lerobot(videos: Sequence[ExportedVideo], folder: Path) -> None:
-    """Write ``data`` and ``meta`` with the key steps as subtasks, to copy over the dataset.
+    """Write ``data`` and ``meta`` with key steps as subtasks, to be copied over the dataset.
 
-    Every frame gets the column ``language_persistent``, the list of the whole episode: when which subtask starts, at
-    times of frames. Subtasks that were there are replaced, in whichever form; other styles stay. Every episode gets the
-    columns that LeRobot's SARM reads (``sparse_subtask_names`` and their times and frames), without background.
+    Every frame gets the column ``language_persistent`` with the list of the episode's subtasks and their start times,
+    which are times of frames. Existing subtasks of any form are replaced; other styles stay. Every episode gets the
+    columns that LeRobot's SARM reads (``sparse_subtask_names`` with times and frames), without background.
     """
     dataset, episodes = _episodes(videos)
 
@@ -67,7 +67,7 @@ def export_lerobot(videos: Sequence[ExportedVideo], folder: Path) -> None:
 
 
 def _sparse(segments: Sequence[LabelledSegment], fps: Fraction, length: int) -> dict[str, list[Any]]:
-    """Return the subtasks of an episode of so many frames in the columns of SARM; an end is that after the last."""
+    """Return the subtasks of an episode of ``length`` frames in SARM's columns; an end is the frame after its last."""
     frames = [(_frame(start_s, fps), min(_frame(end_s, fps), length), label) for start_s, end_s, _, label in segments]
     frames = [span for span in frames if span[1] > span[0]]
     return {
@@ -80,33 +80,33 @@ def _sparse(segments: Sequence[LabelledSegment], fps: Fraction, length: int) -> 
 
 
 def _frame(time_s: float, fps: Fraction) -> int:
-    """Return the first frame at or after a time, which may be half a millisecond late by rounding."""
+    """Return the first frame at or after a time, with a tolerance of half a millisecond for rounding."""
     return math.ceil((time_s - 5e-4) * float(fps))
 
 
 def _proportions(sparse: Mapping[int, Mapping[str, list[Any]]]) -> dict[str, float]:
-    """Return the mean share of each subtask in the labelled time of an episode, those that have it."""
+    """Return the mean share of each subtask in the labelled time of the episodes that have it."""
     shares: dict[str, list[float]] = {}
     for columns in sparse.values():
         spans = list(zip(*(columns[f"sparse_subtask_{what}"] for what in ("names", "start_frames", "end_frames")),
                          strict=True))  # fmt: skip
         total = sum(end - start for _, start, end in spans)
         for name in dict.fromkeys(name for name, _, _ in spans):
-            own = sum(end - start for other, start, end in spans if other == name)
-            shares.setdefault(name, []).append(own / total)
+            seconds = sum(end - start for other, start, end in spans if other == name)
+            shares.setdefault(name, []).append(seconds / total)
     means = {name: float(np.mean(values)) for name, values in shares.items()}
     return {name: mean / sum(means.values()) for name, mean in means.items()}
 
 
 def _write_lines(dataset: Dataset, sparse: Mapping[int, Mapping[str, list[Any]]], folder: Path) -> None:
-    """Write the episodes of version 2, each with its subtasks."""
+    """Write the episodes of a version 2 dataset with their subtasks."""
     rows = read_episode_lines(dataset.root)
     lines = [json.dumps({**row, **sparse.get(int(row["episode_index"]), {})}, ensure_ascii=False) for row in rows]
     write_text("\n".join([*lines, ""]), folder / EPISODES)
 
 
 def _write_tables(dataset: Dataset, sparse: Mapping[int, Mapping[str, list[Any]]], folder: Path) -> None:
-    """Write the tables of episodes of version 3, each episode with its subtasks; those without any have none."""
+    """Write the episode tables of a version 3 dataset with their subtasks."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -126,21 +126,23 @@ def _write_tables(dataset: Dataset, sparse: Mapping[int, Mapping[str, list[Any]]
 
 
 def _episodes(videos: Sequence[ExportedVideo]) -> tuple[Dataset, dict[int, tuple[LabelledSegment, ...]]]:
-    """Return the dataset that the videos were cut from, and the segments by episode."""
+    """Return the dataset from which the videos were cut, and the segments by episode."""
     origin = videos[0].path.parent.parent / ORIGIN
     if not origin.is_file():
-        raise RgwotError(f"{origin}: no such file; expected --root FOLDER of episodes cut by rgwot import-lerobot")
+        raise RgwotError(f"{origin}: no such file; give the folder that rgwot import-lerobot wrote with --root")
     episodes = {}
     for video in videos:
         match = re.fullmatch(r"episode_(\d+)", video.stem)
         if match is None:
-            raise RgwotError(f"{video.path}: no episode by its name; expected one like episode_000000")
+            raise RgwotError(
+                f"{video.path}: found no episode number in its name, expected a name such as episode_000000"
+            )
         episodes[int(match[1])] = video.segments
     return open_dataset(Path(json.loads(origin.read_text(encoding="utf-8"))["root"])), episodes
 
 
 def _labels(times: Any, segments: Sequence[LabelledSegment]) -> list[str]:
-    """Return the label of every frame; times are rounded to single precision, so half a millisecond is none."""
+    """Return the label of every frame, with a tolerance of half a millisecond for times in single precision."""
     labels = np.full(len(times), BACKGROUND_SUBTASK, dtype=object)
     for start_s, end_s, _, label in segments:
         labels[(times >= start_s - 5e-4) & (times < end_s - 5e-4)] = label
@@ -148,7 +150,7 @@ def _labels(times: Any, segments: Sequence[LabelledSegment]) -> list[str]:
 
 
 def _write_frames(dataset: Dataset, episodes: Any, folder: Path, column: Any) -> None:
-    """Write all files of frames with the column `PERSISTENT`, without those of subtasks that were there, and its info.
+    """Write all frame files and the info with the column `PERSISTENT`, without columns of earlier subtasks.
 
     A row group is an episode.
     """
@@ -161,7 +163,9 @@ def _write_frames(dataset: Dataset, episodes: Any, folder: Path, column: Any) ->
     rows = dataset.episodes.to_dict("records")
     unknown = set(episodes) - {int(row["episode_index"]) for row in rows}
     if unknown:
-        raise RgwotError(f"{dataset.root}: has no episode {min(unknown)}; expected the dataset that it was cut from")
+        raise RgwotError(
+            f"{dataset.root}: has no episode {min(unknown)}; expected the dataset from which the episodes were cut"
+        )
     sources: dict[Path, None] = {}
     for row in rows:
         try:
@@ -169,7 +173,7 @@ def _write_frames(dataset: Dataset, episodes: Any, folder: Path, column: Any) ->
             if int(row["episode_index"]) in episodes:
                 dataset.frames(row)
         except MissingFile:
-            # Episodes that were left out of the import have no frames here.
+            # Episodes that the import left out have no frames here.
             if int(row["episode_index"]) in episodes:
                 raise
     for source in sources:
@@ -177,18 +181,18 @@ def _write_frames(dataset: Dataset, episodes: Any, folder: Path, column: Any) ->
         frames = plain.to_pandas(ignore_metadata=True)
         kind = standard
         if PERSISTENT in plain.column_names:
-            # Rows of other styles keep their form, unless there is none.
-            there = plain.schema.field(PERSISTENT).type
-            kind = there if pa.types.is_struct(there.value_type) else standard
-        plain = plain.drop_columns([one for one in (PERSISTENT, SUBTASK_INDEX) if one in plain.column_names])
+            # Keep the type of an existing column, which has rows of other styles.
+            existing = plain.schema.field(PERSISTENT).type
+            kind = existing if pa.types.is_struct(existing.value_type) else standard
+        plain = plain.drop_columns([name for name in (PERSISTENT, SUBTASK_INDEX) if name in plain.column_names])
         place = folder / source.relative_to(dataset.root)
         place.parent.mkdir(parents=True, exist_ok=True)
         schema = pa.schema([*plain.schema.remove_metadata(), pa.field(PERSISTENT, kind)])
         with parquet.ParquetWriter(place, schema, compression="snappy") as writer:
-            for _, own in frames.groupby("episode_index", sort=False):
-                values = pa.array(column(own), type=kind)
-                part = plain.slice(own.index[0], len(own)).replace_schema_metadata(None)
-                writer.write_table(part.append_column(pa.field(PERSISTENT, kind), values), row_group_size=len(own))
+            for _, episode in frames.groupby("episode_index", sort=False):
+                values = pa.array(column(episode), type=kind)
+                part = plain.slice(episode.index[0], len(episode)).replace_schema_metadata(None)
+                writer.write_table(part.append_column(pa.field(PERSISTENT, kind), values), row_group_size=len(episode))
     features = {key: value for key, value in dataset.info["features"].items() if key != SUBTASK_INDEX}
     features[PERSISTENT] = {"dtype": "language", "shape": [1], "names": None}
     write_json({**dataset.info, "features": features}, folder / INFO)

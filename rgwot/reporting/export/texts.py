@@ -1,4 +1,4 @@
-"""Results as text: a table, subtitles, annotations of ELAN and BORIS, an event log, the procedure for Graphviz."""
+"""Text exports: a table, subtitles, ELAN and BORIS annotations, an event log, and the procedure for Graphviz."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def export_csv(videos: Sequence[ExportedVideo], folder: Path) -> None:
 
 
 def export_webvtt(videos: Sequence[ExportedVideo], folder: Path) -> None:
-    """Write one file per video, a cue per segment; ``&``, ``<`` and ``>`` in names are escaped."""
+    """Write one file per video with a cue per segment; ``&``, ``<`` and ``>`` in names are escaped."""
     for video in videos:
         cues = [
             f"\n{clock(video.milliseconds(start_s))} --> {clock(video.milliseconds(end_s))}\n"
@@ -48,7 +48,7 @@ def export_webvtt(videos: Sequence[ExportedVideo], folder: Path) -> None:
 
 
 def export_eventlog(videos: Sequence[ExportedVideo], folder: Path) -> None:
-    """Write ``eventlog.csv``: a case is a video, an event a segment of a key step, with its begin and its end."""
+    """Write ``eventlog.csv``: a case is a video, an event is a segment of a key step with its start and end."""
     rows = [
         (readable(video.name), label, *(timestamp(video.milliseconds(at)) for at in (start_s, end_s)), key_step)
         for video in videos
@@ -59,7 +59,7 @@ def export_eventlog(videos: Sequence[ExportedVideo], folder: Path) -> None:
 
 
 def timestamp(ms: int) -> str:
-    """Return a time in milliseconds as a date: every video begins with the year 1970.
+    """Return a time in milliseconds as a date; every video begins at the start of 1970.
 
     >>> timestamp(65500)
     '1970-01-01T00:01:05.500+00:00'
@@ -69,7 +69,7 @@ def timestamp(ms: int) -> str:
 
 
 def export_dot(graph: DiGraph[Any], folder: Path) -> None:
-    """Write ``procedure.dot``: optional key steps are dashed, edges have the number of videos that agree."""
+    """Write ``procedure.dot``: optional key steps are dashed, edges show the number of videos that agree."""
     lines = ["digraph procedure {", "  rankdir=LR;", "  node [shape=box, style=rounded];"]
     for node, facts in graph.nodes(data=True):
         if isinstance(node, str):
@@ -95,9 +95,9 @@ def quoted(text: str) -> str:
 
 
 def export_elan(videos: Sequence[ExportedVideo], folder: Path) -> None:
-    """Write one file per video with a tier of key steps, times in whole milliseconds as ELAN has them.
+    """Write one file per video with a tier of key steps; times are whole milliseconds, as in ELAN.
 
-    The names of all key steps are the tier's controlled vocabulary, so that ELAN offers them for a correction.
+    The names of all key steps are the tier's controlled vocabulary, so that ELAN offers them for corrections.
     """
     pympi = optional("pympi", "format elan", "pip install pympi-ling")
     names = sorted(set(key_steps_of(videos).values()))
@@ -111,7 +111,7 @@ def export_elan(videos: Sequence[ExportedVideo], folder: Path) -> None:
         document.add_linguistic_type(TIER)
         document.linguistic_types[TIER]["CONTROLLED_VOCABULARY_REF"] = TIER
         document.add_tier(TIER, ling=TIER)
-        # Features without videos are no medium that ELAN could play.
+        # ELAN cannot play features without a video.
         if video.filmed:
             kind = mimetypes.guess_type(video.path.name)[0] or "video/mp4"
             document.add_linked_file(*_addresses(video.path, folder), mimetype=kind)
@@ -123,10 +123,10 @@ def export_elan(videos: Sequence[ExportedVideo], folder: Path) -> None:
 
 
 def _addresses(path: Path, folder: Path) -> tuple[str, str]:
-    """Return where ELAN looks for a video, and where it looks next: from the folder of its own file.
+    """Return the absolute address of a video in an ELAN file, and its address relative to that file.
 
-    ELAN does not encode what stands in an address. Where the folder of the videos is not known, the file is expected
-    beside the video.
+    ELAN does not percent-encode addresses. If the folder of the videos is unknown, the ELAN file is expected beside
+    the video.
     """
     if not path.is_absolute():
         return path.as_posix(), f"./{path.name}"
@@ -134,14 +134,14 @@ def _addresses(path: Path, folder: Path) -> tuple[str, str]:
     return f"file://{'' if path.as_posix().startswith('/') else '/'}{path.as_posix()}", f"./{between}"
 
 
-#: BORIS wants dates; of a video nothing is known.
+#: BORIS requires a date; that of the video is unknown.
 DATE = "1970-01-01T00:00:00"
 
 
 def export_boris(videos: Sequence[ExportedVideo], folder: Path) -> None:
-    """Write one project: key steps are state events, a segment a start and a stop, and every video an observation.
+    """Write a project in which key steps are state events and every video is an observation.
 
-    What BORIS writes into tables is guarded against formulas (`rgwot.runtime.files.cell`).
+    Texts that BORIS may write into tables are guarded against formulas (`rgwot.runtime.files.cell`).
     """
     behaviours = {
         str(number): {
@@ -198,9 +198,9 @@ def _observation(video: ExportedVideo) -> dict[str, Any]:
 
 
 def _events(video: ExportedVideo) -> list[list[Any]]:
-    """Return what starts and stops in order of time: time, subject, behaviour, modifiers, comment and frame.
+    """Return starts and stops in order of time: time, subject, behaviour, modifiers, comment and frame.
 
-    Where a step ends when the next begins, it ends first.
+    At the same time, a stop comes before a start.
     """
     moments = sorted(
         (video.milliseconds(time_s), starts, cell(segment.label))
@@ -212,7 +212,7 @@ def _events(video: ExportedVideo) -> list[list[Any]]:
     for ms, _, label in moments:
         frame: Any = "NA"
         if not math.isnan(video.fps):
-            # Frames count from 0.
+            # Frames are numbered from 0.
             frame = min(round(ms / 1000 * video.fps), max(0, round(video.duration_s * video.fps) - 1))
         events.append([ms / 1000, "", label, "", "", frame])
     return events

@@ -1,5 +1,5 @@
-"""The page of a task: what was found, to be looked at in a browser without a server.
+"""The page of a task, which shows its results in a browser without a server.
 
-`pictures` and `view` look at videos and embeddings once and keep what the page needs of them; `content` gathers
-everything a page shows, `render` writes it as one HTML file. What the page does in the browser is in ``parts``.
+`pictures` and `view` read videos and embeddings once and keep what the page needs; `content` gathers everything that a
+page shows, and `render` writes it as one HTML file. The scripts and styles of the page are in ``parts``.
 """

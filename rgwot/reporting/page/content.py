@@ -1,4 +1,4 @@
-"""Everything a page shows, gathered from the results of a task, with how a result ranks against trivial baselines."""
+"""The content of a page, read from the results of a task, and the ranking of results against trivial baselines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from rgwot.procedure.differences import with_sureness, without_slivers
 from rgwot.procedure.groups import LEVEL, MEASURES, OF_GROUP, few_videos
 from rgwot.procedure.interface import Deviation, Procedure
 from rgwot.procedure.learning import recordings_from_segments
-from rgwot.procedure.words import join_words
+from rgwot.procedure.sentences import join_words
 from rgwot.records import read_annotations, read_manifest, read_scores, read_segments
 from rgwot.reporting.compare import (
     RATE,
@@ -66,11 +66,11 @@ from rgwot.reporting.tables.scores import summarise
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import RULES, allowed_loss
 
-#: What trivial baselines are called in a sentence.
+#: The names of trivial baselines in sentences.
 _CALLED = {"one_label": "one label", "uniform": "equal segments", "random": "random labels"}
 
 _ORDER = f"macro_task without {PRINTED_RULE} order_distance"
-#: Each protocol where it is named (methods 6.1).
+#: An explanation of each protocol (methods 6.1).
 PROTOCOLS_IN_WORDS = (
     "In micro_video and macro_video every video matches key steps with annotated ones by itself; micro_video counts "
     "frames, macro_video takes the mean over steps. In macro_task and strict_task one matching holds for all videos; "
@@ -79,11 +79,11 @@ PROTOCOLS_IN_WORDS = (
 
 
 def ranking(run: Run, scores: Mapping[str, Any] | None, annotated: bool, taught: bool = False) -> tuple[str, list[str]]:
-    """Say under which protocols a result is above the trivial baselines of its page, F1 with background.
+    """Return sentences on the protocols under which a result beats the page's trivial baselines (F1 with background).
 
-    ``scores`` are those of `rgwot.reporting.page.content.read_task_scores`. A result is compared by its own seed, a
-    baseline by the mean over its seeds. Returned are a short form without the names of protocols, and sentences; of a
-    baseline itself nothing is said.
+    ``scores`` come from `rgwot.reporting.page.content.read_task_scores`. The score of the result's own seed is compared
+    with the mean over the seeds of each baseline. Returns a short form without the names of protocols, and the
+    sentences; both are empty for a baseline.
     """
     rows = scores["rows"] if scores is not None else []
     trivial = [row for row in rows if row["kind"] == "trivial"]
@@ -94,16 +94,16 @@ def ranking(run: Run, scores: Mapping[str, Any] | None, annotated: bool, taught:
         (seed_here["value"] for seed_here in row_here.get("seeds", []) if seed_here["seed"] == run.seed), None
     )
     if taught and values is None:
-        why = "Not scored, because it learned from every annotated video."
+        why = "This result is not scored, because it learned from every annotated video."
         return why, [why]
     if not annotated or values is None:
-        lacking = "Not scored" if annotated else "Nothing is annotated"
-        why = f"{lacking}, so nothing here says whether these key steps are the right ones."
+        lacking = "This result is not scored" if annotated else "No video is annotated"
+        why = f"{lacking}, so these key steps cannot be compared with true ones."
         return why, [why]
     if row_here["kind"] in ("trivial", "annotated"):
         return "", []
     if not trivial:
-        why = "No trivial baseline is among these results, so what its scores are worth cannot be said."
+        why = "There is no trivial baseline among these results to compare the scores with."
         return why, [why]
     below, above = [], []
     for protocol in PROTOCOLS:
@@ -116,12 +116,12 @@ def ranking(run: Run, scores: Mapping[str, Any] | None, annotated: bool, taught:
         else:
             above.append(protocol)
     if not below and not above:
-        return "No score can be compared with those of trivial baselines.", [
-            "No protocol has a value to compare with those of the trivial baselines."
+        return "No score can be compared with the trivial baselines.", [
+            "No protocol has a score of both this result and a trivial baseline."
         ]
     how = f"{len(above) or 'none'} of {len(above) + len(below)} scores" if below else "all scores"
     order = _order(values, trivial)
-    sentences = [f"No better than a trivial baseline under {join_words(below)}."] if below else []
+    sentences = [f"Not better than a trivial baseline under {join_words(below)}."] if below else []
     if above:
         names = join_words(list(dict.fromkeys(_name(row) for row in trivial)))
         sentences.append(f"Better than {names} under {join_words(above)}.")
@@ -130,23 +130,27 @@ def ranking(run: Run, scores: Mapping[str, Any] | None, annotated: bool, taught:
 
 
 def _order(values: Mapping[str, float], trivial: Sequence[Mapping[str, Any]]) -> str:
-    """Say whether the order of key steps in a video is nearer to the annotated one than that of trivial baselines."""
+    """Return whether the key steps' order in the videos is nearer to the annotated one than the baselines' order."""
     value = values.get(_ORDER)
     others = [row["mean"][_ORDER] for row in trivial if _ORDER in row["mean"]]
     if value is None or not others:
         return ""
-    distance = f"distance {100 * value:.0f} against {100 * min(others):.0f}, for which lacking a step counts, too"
+    distance = f"distance {100 * value:.0f} against {100 * min(others):.0f}; a missing step counts, too"
     return f"{'and' if value < min(others) else 'but not'} by order ({distance})"
 
 
 def _lenient(values: Mapping[str, float], trivial: Sequence[Mapping[str, Any]]) -> str:
-    """Say under which protocol a high score may come from leaving out what is matched to nothing (methods 6.3)."""
-    sentence = "All protocols but strict_task leave out what is matched to nothing"
+    """Return a sentence on scores that are high only because unmatched clusters are ignored (methods 6.3)."""
+    sentence = "All protocols but strict_task ignore unmatched key steps"
     constant = _at("micro_video", [row for row in trivial if split_id(row["decoder"])[0] == "one_label"])
     if not constant:
-        return f"{sentence}, so under micro_video a high score may come from few, long segments alone."
-    shown = ", so a high score there shows nothing" if constant[0][1] >= values.get(_key("micro_video"), 0) else ""
-    return f"{sentence}; under micro_video that alone gives {constant[0][0]} {100 * constant[0][1]:.1f}{shown}."
+        return f"{sentence}, so a few long segments alone can give a high score under micro_video."
+    meaningless = (
+        ", so a high score under micro_video shows nothing"
+        if constant[0][1] >= values.get(_key("micro_video"), 0)
+        else ""
+    )
+    return f"{sentence}; under micro_video this alone gives {constant[0][0]} {100 * constant[0][1]:.1f}{meaningless}."
 
 
 def _key(protocol: str) -> str:
@@ -154,7 +158,7 @@ def _key(protocol: str) -> str:
 
 
 def _at(protocol: str, trivial: Sequence[Mapping[str, Any]]) -> list[tuple[str, float]]:
-    """Return the baselines and their scores under a protocol, the best first."""
+    """Return the baselines and their scores under a protocol, from the best to the worst."""
     scores = [(_name(row), row["mean"][_key(protocol)]) for row in trivial if _key(protocol) in row["mean"]]
     return sorted(scores, key=lambda pair: -pair[1])
 
@@ -165,16 +169,16 @@ def _name(row: Mapping[str, Any]) -> str:
 
 
 SHOWN_METRICS = metrics_of("macro_task")
-#: Stored frames are no film that a browser could play.
+#: Formats of stored frames, which a browser cannot play.
 _NOT_PLAYABLE = {".h5", ".hdf5"}
 
 
 class Content(NamedTuple):
-    """What one page shows.
+    """The content of a page.
 
-    ``data`` is what every view needs: videos, annotations, facts of the runs, scores, curves. The run shown first leads
-    the ``runs``. ``pictures`` are the procedures of those that have one. ``comparisons`` are of pairs of runs
-    (`compared`). ``strips`` are JPEG of every video in base64, in the order of the manifest; empty where there is none.
+    ``data`` has what every view needs: videos, annotations, facts of the runs, scores and curves. The first of ``runs``
+    is shown first. ``pictures`` are the drawn procedures, ``comparisons`` compare pairs of runs (`compared`), and
+    ``strips`` are base64 JPEGs of the videos in the order of the manifest, empty for a video without pictures.
     """
 
     data: Mapping[str, Any]
@@ -192,28 +196,28 @@ def gather(
     names_yaml: str | os.PathLike[str] | None,
     groups: str | None = None,
 ) -> Content:
-    """Read the results of a task for a page that will lie in ``page_folder``."""
+    """Read the results of a task for a page in ``page_folder``."""
     if not runs:
         raise RgwotError(f"{tree.dataset}/{tree.task}: no run to show; name at least one, such as rgwot/graphcut/seed0")
     names = read_names(names_yaml)
     manifest, annotations = read_manifest(tree.at(paths.MANIFEST)), read_annotations(tree.at(paths.ANNOTATIONS))
-    # Of the seeds of a method the first one is looked at in detail, whatever views lie in the results.
+    # Only the first seed of each method is shown in detail, even if other views exist.
     first = {(run.method, run.decoder): run for run in reversed(runs)}.values()
-    shown = [read_run(tree, run, manifest, annotations, names, viewed=run in first) for run in runs]
+    shown_runs = [read_run(tree, run, manifest, annotations, names, viewed=run in first) for run in runs]
     files = [tree.at(paths.STRIPS) / f"{video}.jpg" for video in manifest["video"]]
     strips = [base64.b64encode(file.read_bytes()).decode() if file.exists() else "" for file in files]
     answers = [read_answer(tree.keysteps(run)) for run in runs]
     agreements = compare_pairs(answers)
-    seeds = _seeds_compared(shown, answers, agreements)
-    doubted = _seeds_that_differ(shown, seeds)
-    # A segment without a length has no part in an order.
+    seeds = _seeds_compared(shown_runs, answers, agreements)
+    doubted = _seeds_that_differ(shown_runs, seeds)
+    # Segments without length do not count in an order.
     lasting = annotations[annotations["end_s"] > annotations["start_s"]]
-    orders = {str(video): order_of_segments(own) for video, own in lasting.groupby("video")}
-    # Scores of a task that is not annotated any more are of another time.
+    orders = {str(video): order_of_segments(segments) for video, segments in lasting.groupby("video")}
+    # If the task is no longer annotated, its scores are outdated.
     scores = read_task_scores(tree, runs) if len(annotations) else None
 
-    def agreed(one: int, other: int) -> float | None:
-        return seeds[one, other].agreement.same if (one, other) in seeds else None
+    def agreed(first: int, second: int) -> float | None:
+        return seeds[first, second].agreement.same if (first, second) in seeds else None
 
     videos = [
         _video(row, page_folder, root, bool(strip))
@@ -221,22 +225,43 @@ def gather(
     ]
     of_groups = shown_groups(tree, runs, groups)
     pictures, facts = [], []
-    for place, (one, colour, more) in enumerate(zip(shown, _colours(agreements, shown), doubted, strict=True)):
-        in_short, sentences = ranking(one.run, scores, len(annotations) > 0, taught=bool(one.facts["given"]))
-        same = seeds_agree(one.run, runs, agreed) if one.procedure is not None else None
-        # Of seeds that hardly agree the first view says so.
-        warned = [same[1]] if same and same[0] < SAME else []
-        doubt = _second_method(place, shown, agreements) if one.procedure is not None else ""
-        sentences = [*sentences, *([same[1]] if same and not warned else []), *([f"{doubt}."] if doubt else [])]
-        warnings = [*one.facts["warnings"], *more]
-        facts.append({**one.facts, "colour": colour, "ranking": sentences, "in_short": in_short, "warnings": warnings})
-        if one.procedure is not None:
-            budget = time_budget(one.body, one.procedure[0].order, ((of_groups or {}).get("runs", {})).get(str(place)))
-            sure = sure_by_seeds(place, tree, shown, seeds)
-            steps = {int(at): set(own.get("steps", ())) for at, own in one.body["segments"].items()}
+    for place, (shown_run, colour, more) in enumerate(
+        zip(shown_runs, _colours(agreements, shown_runs), doubted, strict=True)
+    ):
+        in_short, sentences = ranking(
+            shown_run.run, scores, len(annotations) > 0, taught=bool(shown_run.facts["given"])
+        )
+        seeds_here = seeds_agree(shown_run.run, runs, agreed) if shown_run.procedure is not None else None
+        # The first view warns of seeds that hardly agree.
+        warned = [seeds_here[1]] if seeds_here and seeds_here[0] < SAME else []
+        doubt = _second_method(place, shown_runs, agreements) if shown_run.procedure is not None else ""
+        sentences = [
+            *sentences,
+            *([seeds_here[1]] if seeds_here and not warned else []),
+            *([f"{doubt}."] if doubt else []),
+        ]
+        warnings = [*shown_run.facts["warnings"], *more]
+        facts.append(
+            {**shown_run.facts, "colour": colour, "ranking": sentences, "in_short": in_short, "warnings": warnings}
+        )
+        if shown_run.procedure is not None:
+            budget = time_budget(
+                shown_run.body, shown_run.procedure[0].order, ((of_groups or {}).get("runs", {})).get(str(place))
+            )
+            sure = sure_by_seeds(place, tree, shown_runs, seeds)
+            steps = {int(at): set(bars.get("steps", ())) for at, bars in shown_run.body["segments"].items()}
             pictures.append(
                 picture(
-                    place, one.procedure[0], sure, videos, warned, any(strips), one.facts["given"], doubt, budget, steps
+                    place,
+                    shown_run.procedure[0],
+                    sure,
+                    videos,
+                    warned,
+                    any(strips),
+                    shown_run.facts["given"],
+                    doubt,
+                    budget,
+                    steps,
                 )
             )
     data = {
@@ -251,40 +276,40 @@ def gather(
         "true_procedures": ranked_orders(rank_procedures(orders)) if orders else [],
         "runs": facts,
         "notices": [
-            *_cut_short(shown, videos),
-            *_other_number(shown, annotations),
+            *_cut_short(shown_runs, videos),
+            *_other_number(shown_runs, annotations),
             *(_made_up(tree, root) if scores is not None else []),
         ],
         "keysteps": [tree.keysteps(run).as_posix() for run in runs],
         "views": [tree.at(paths.VIEW, run).as_posix() for run in runs],
         "names_path": f"names/{tree.dataset}/{tree.task}.yaml" if names_yaml is None else Path(names_yaml).as_posix(),
-        "typed": {run: {"result": own.result, "names": own.names} for run, own in names.items()},
+        "typed": {run: {"result": typed.result, "names": typed.names} for run, typed in names.items()},
         "curves": read_curves(tree, runs),
         "scores": scores,
         "groups": of_groups,
     }
-    if following := _worth_annotating(tree, shown, manifest):
+    if following := _worth_annotating(tree, shown_runs, manifest):
         data["next"] = following
-    return Content(data, shown, pictures, compared(agreements), strips)
+    return Content(data, shown_runs, pictures, compared(agreements), strips)
 
 
 def _worth_annotating(tree: Tree, shown: Sequence[ShownRun], manifest: pd.DataFrame) -> list[str]:
-    """Return the sentence on the videos worth annotating next, by the first result that says so, and the command."""
+    """Return a sentence on the videos to annotate next, from the first result that suggests any, and the command."""
     annotated = set(manifest.loc[manifest["status"] == "ok", "video"])
     for run in shown:
         videos = [video for video in json.loads(run.view or "{}").get("next", []) if video not in annotated]
         if videos:
             names = [stem_of(video) for video in videos]
             command = export_command(tree.keysteps(run.run).as_posix(), names)
-            return [f"Worth annotating next: {join_words(names)}", command]
+            return [f"Annotate next: {join_words(names)}", command]
     return []
 
 
 def _colours(agreements: Mapping[tuple[int, int], Comparison], shown: Sequence[ShownRun]) -> list[dict[str, int]]:
-    """Return the place among the colours of every key step of every run.
+    """Return the index of the colour of every key step of every run.
 
-    Those of the first run follow its consensus order. A key step of another run has the colour of the one there that it
-    shares most frames with, one to one, if that is the largest part of both; what is left has colours of its own.
+    The colours of the first run follow its consensus order. A key step of another run takes the colour of a key step of
+    the first run if each is the largest part of the other, one to one; the others get new colours.
     """
     first = shown[0]
     order = first.procedure[0].order if first.procedure is not None else ()
@@ -299,13 +324,13 @@ def _colours(agreements: Mapping[tuple[int, int], Comparison], shown: Sequence[S
             for a, b in zip(*linear_sum_assignment(-overlap), strict=True):
                 if overlap[a, b] and overlap[a, b] == overlap[a].max() == overlap[:, b].max():
                     places[steps[b]] = int(a) + 1
-        rest = (at for at in range(1, len(led) + len(steps) + 1) if at not in places.values())
-        colours.append({step: places.get(step) or next(rest) for step in steps})
+        free = (at for at in range(1, len(led) + len(steps) + 1) if at not in places.values())
+        colours.append({step: places.get(step) or next(free) for step in steps})
     return [{str(step): at for step, at in places_here.items()} for places_here in colours]
 
 
 def _cut_short(shown: Sequence[ShownRun], videos: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say of which videos only the beginning decoded, by where the key steps of a run that looks at them end."""
+    """Return sentences on videos that could be decoded only in part, judged by the end of a run's key steps."""
     looking = next((run for run in shown if run.facts["kind"] in ("untrained", "trained")), None)
     if looking is None:
         return []
@@ -314,23 +339,31 @@ def _cut_short(shown: Sequence[ShownRun], videos: Sequence[Mapping[str, Any]]) -
         ends = looking.body["segments"].get(str(at), {}).get("ends", [])
         if ends and video["duration"] - ends[-1] / 1000 > allowed_loss(video["duration"]):
             sentences.append(
-                f"{video['name']}: only the first {ends[-1] / 1000:.1f} of {video['duration']:.1f} s decode; the rest "
-                "has no key steps."
+                f"{video['name']}: only the first {ends[-1] / 1000:.1f} of {video['duration']:.1f} s can be decoded; "
+                "the rest has no key steps."
             )
     return sentences
 
 
 def _other_number(shown: Sequence[ShownRun], annotations: pd.DataFrame) -> list[str]:
-    """Say once that the number of key steps sought is not that of the annotated ones."""
-    known, first = annotations["key_step"].nunique(), shown[0].facts
+    """Return a sentence if the number of key steps asked for is not the number of annotated ones."""
+    n_annotated, first = annotations["key_step"].nunique(), shown[0].facts
     sought = first["K"]
-    if not known or not isinstance(sought, int) or sought == known or first["given"] or first["kind"] == ANNOTATED:
+    if (
+        not n_annotated
+        or not isinstance(sought, int)
+        or sought == n_annotated
+        or first["given"]
+        or first["kind"] == ANNOTATED
+    ):
         return []
-    return [f"{sought} key steps were looked for, {known} are annotated; K: gt under decode looks for as many."]
+    return [
+        f"{sought} key steps were asked for, but {n_annotated} are annotated; set decode.K to gt to ask for as many."
+    ]
 
 
 def _made_up(tree: Tree, root: Path) -> list[str]:
-    """Say what scores of clips that the workflow made below its results are worth."""
+    """Return a note on the scores of synthetic clips."""
     if root.absolute() != tree.at(paths.SYNTHETIC).absolute():
         return []
     return [
@@ -342,7 +375,7 @@ def _made_up(tree: Tree, root: Path) -> list[str]:
 def _seeds_compared(
     shown: Sequence[ShownRun], answers: Sequence[Answer], agreements: Mapping[tuple[int, int], Comparison]
 ) -> dict[tuple[int, int], Comparison]:
-    """Compare every two seeds of answers that look at the videos; of many results ``agreements`` lack most of them."""
+    """Compare every two seeds of methods that look at the videos; ``agreements`` lacks most pairs of many results."""
     comparisons = {}
     for first_place, other in combinations(range(len(shown)), 2):
         first, second = shown[first_place].run, shown[other].run
@@ -354,9 +387,9 @@ def _seeds_compared(
 
 
 def _second_method(place: int, shown: Sequence[ShownRun], agreements: Mapping[tuple[int, int], Comparison]) -> str:
-    """Say how far the first other method that looks at the videos agrees with a run; nothing where there is none.
+    """Return a sentence on how far the first other method that looks at the videos agrees, or an empty text.
 
-    A result with another number of key steps, or one that learned from labels, cannot agree for that reason alone.
+    Results with another number of key steps, or learned from labels, are skipped: they differ for that reason alone.
     """
     run, facts = shown[place].run, shown[place].facts
     for other, result in enumerate(shown):
@@ -376,9 +409,9 @@ def _second_method(place: int, shown: Sequence[ShownRun], agreements: Mapping[tu
 def sure_by_seeds(
     place: int, tree: Tree, shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int], Comparison]
 ) -> list[Deviation]:
-    """Return the deviations of a run; those of a decoder that cannot say how sure they are, by its other seeds.
+    """Return the deviations of a run; if the decoder gives no sureness, take it from the other seeds.
 
-    Their key steps are matched one to one with those of the run.
+    The key steps of the other seeds are matched one to one with those of the run.
     """
     procedure, deviations = cast("tuple[Procedure, Sequence[Deviation]]", shown[place].procedure)
     if any(first.sureness is not None for first in deviations):
@@ -387,7 +420,7 @@ def sure_by_seeds(
     others = []
     for (first, other), both in seeds.items():
         if place in (first, other):
-            # Of the other seed's key steps, those of the run.
+            # Maps key steps of the other seed to those of the run.
             mine = both.agreement.matched if place == other else both.agreement.swapped().matched
             run = shown[first if place == other else other].run
             segments = read_segments(tree.at(paths.SEGMENTS, run))
@@ -397,7 +430,7 @@ def sure_by_seeds(
 
 
 def _seeds_that_differ(shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int], Comparison]) -> list[list[str]]:
-    """Return for every run the warnings about its other seeds on the page."""
+    """Return warnings for every run about differences between its seeds."""
     sentences: list[list[str]] = [[] for _ in shown]
     for pair, comparison in seeds.items():
         if comparison.agreement.adjusted_rand < SAME:
@@ -409,10 +442,10 @@ def _seeds_that_differ(shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int]
 
 
 def compared(agreements: Mapping[tuple[int, int], Comparison]) -> list[dict[str, Any]]:
-    """Return how far pairs of runs agree, as `rgwot compare` says it.
+    """Return how far pairs of runs agree, as in `rgwot compare`.
 
-    ``pair`` holds their places; what differs by which one is the first is in ``sides``, the second of them with the
-    later run first: mean F1, ``parts`` (key step, seconds, shares of others), ``split`` and ``merged``.
+    ``pair`` holds the places of both runs. ``sides`` has the values that depend on which run comes first, in both
+    orders: mean F1, ``parts`` (key step, seconds, shares of others), ``split`` and ``merged``.
     """
     comparisons = []
     for pair, (common, alone, both, _) in agreements.items():
@@ -428,7 +461,7 @@ def _number(value: float, digits: int = 4) -> float | None:
 
 
 def _side(agreement: Agreement) -> dict[str, Any]:
-    shown = [
+    parts_of_first = [
         [
             part.key_step,
             part.seconds,
@@ -438,7 +471,12 @@ def _side(agreement: Agreement) -> dict[str, Any]:
         ]
         for part in parts(agreement)
     ]
-    return {"macro": round(agreement.macro_f1, 4), "parts": shown, "split": agreement.split, "merged": agreement.merged}
+    return {
+        "macro": round(agreement.macro_f1, 4),
+        "parts": parts_of_first,
+        "split": agreement.split,
+        "merged": agreement.merged,
+    }
 
 
 def _video(row: Mapping[Any, Any], page_folder: Path, root: Path, strip: bool) -> dict[str, Any]:
@@ -459,12 +497,12 @@ def _video(row: Mapping[Any, Any], page_folder: Path, root: Path, strip: bool) -
 
 
 def link(path: Path, page_folder: Path) -> str:
-    """Return the address of a file relative to a page, whatever letters its name has."""
+    """Return the URL of a file relative to a page, percent-encoded."""
     return quote(Path(os.path.relpath(path.absolute(), page_folder.absolute())).as_posix())
 
 
 def _truth(manifest: pd.DataFrame, annotations: pd.DataFrame) -> list[list[list[float]]]:
-    """Return annotated segments (start, end, key step) of every video, in the order of its file."""
+    """Return the annotated segments (start, end, key step) of every video, in the order of the file."""
     of_video: dict[str, list[list[float]]] = {video: [] for video in manifest["video"]}
     for row in annotations.to_dict("records"):
         of_video[row["video"]].append([round(row["start_s"], 3), round(row["end_s"], 3), row["key_step"]])
@@ -472,10 +510,10 @@ def _truth(manifest: pd.DataFrame, annotations: pd.DataFrame) -> list[list[list[
 
 
 def read_task_scores(tree: Tree, runs: Sequence[Run]) -> dict[str, Any] | None:
-    """Return the scores of the runs that have any, None where none has.
+    """Return the scores of the runs, or None if no run has scores.
 
-    ``protocols``, ``backgrounds``, ``rules`` and ``metrics`` are the axes. Of the ``rows`` there is one per method and
-    decoder, with ``mean`` and ``sd`` over seeds and the value of every seed, each a dictionary from
+    ``protocols``, ``backgrounds``, ``rules`` and ``metrics`` are the axes. ``rows`` has one row per method and decoder,
+    with the ``mean`` and ``sd`` over seeds and the values of every seed. Each of these is a dictionary from
     ``protocol background rule metric`` to a share in [0, 1], rounded to 5 digits.
     """
     scored = [run for run in runs if tree.at(paths.SCORES, run).exists()]
@@ -510,10 +548,11 @@ def _finite(values: Mapping[Any, float] | pd.Series) -> dict[Any, float]:
 
 
 def shown_groups(tree: Tree, runs: Sequence[Run], column: str | None) -> dict[str, Any] | None:
-    """Return what the page shows of the groups in a column; None where no run has any.
+    """Return the groups of a column as the page shows them; None if no run was compared by groups.
 
-    ``runs`` has, by place, what was tested (``about``), a warning (``few``), the groups, and the ``rows``: key step,
-    measure, successor, groups of the pair, p, adjusted p, star, and of every group n, mean and interval.
+    ``runs`` has for each place a description of the test (``about``), a warning (``few``), the groups, and the
+    ``rows``: key step, measure, successor, groups of the pair, p, adjusted p, star, and n, mean and interval of every
+    group.
     """
     by_run = {}
     for place, run in enumerate(runs if column is not None else ()):

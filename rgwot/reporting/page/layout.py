@@ -1,10 +1,10 @@
-"""Drawing a procedure: cards in layers, arrows between them, for windows of several widths.
+"""The layout of a drawn procedure: cards in layers and arrows between them, for windows of several widths.
 
-A layered drawing of the task graph. Every card comes after those it needs; key steps in either order are drawn
-together, in a frame. Where the window is wide, layers are columns from left to right, and what does not fit goes on in
-a band below, as lines of a text do; where it is narrow, layers are rows from top to bottom. An arrow to the next layer
-is a curve in the space between; any other one runs in a lane outside of the cards, and out of a frame between its
-cards, so that no arrow crosses a card. What holds for all key steps of a frame is one arrow.
+This is a layered drawing of the task graph. Every card comes after the cards that it needs; key steps in either order
+share a frame. In a wide window layers are columns from left to right, and the drawing wraps into bands like the lines
+of a text; in a narrow window layers are rows from top to bottom. An arrow to the next layer is a curve in the space
+between them; any other arrow runs in a lane outside the cards, so that no arrow crosses a card. If all key steps of a
+frame share a need, they share one arrow.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from rgwot.procedure.interface import END, START
 
 NodeId = int | Literal["START", "END"]
 NodeGroup = tuple[NodeId, ...]
-"""A key step, START or END by itself, or the key steps of a group."""
+"""A single key step, START or END, or the key steps of a group."""
 Flow = Literal["right", "down"]
-#: A letter of an SVG path, and its points along and across the flow.
+#: An SVG path command, and its points along and across the flow.
 PathPiece = tuple[str, list[tuple[float, float]]]
 
-#: Widths from which layers are columns.
+#: Layers are columns in windows of at least this width.
 WIDE = 600
-#: Cards next to one another in a layer: tried, and at most.
+#: Numbers of cards side by side in a layer that are tried, and the largest allowed.
 TRIED = {"right": (2, 3, 4), "down": (2,)}
-#: Between cards of one layer, and between layers, in CSS pixels.
+#: Space between the cards of a layer, and between layers, in CSS pixels.
 GAP, SPACE = 22, 38
-#: Of a lane to the cards, and between lanes.
+#: Distance of a lane from the cards, and of lanes from each other.
 CLEAR, LANE = 20, 9
-#: Outside of the cards: room for start and end, and for lanes.
+#: Room outside the cards for start and end, and for lanes.
 OUTER_MARGIN = {"right": 60, "down": 34}
-#: Width of a card where layers are columns: at least, for two lines of text, at most.
+#: Width of a card if layers are columns: smallest, for two lines of text, and largest.
 NARROWEST, ROOMY, WIDEST = 116, 150, 196
-#: Diameter of the marks of start and end.
+#: Diameter of the start and end marks.
 MARK = 18
-#: Length and half of the width of an arrow's head; how far the frame of a group is from its cards.
+#: Length and half width of an arrow's head; distance of a group's frame from its cards.
 HEAD, HALF, PAD = 8, 4, 9
 
 
 class Box(NamedTuple):
-    """A rectangle in CSS pixels, rightwards and downwards from its corner."""
+    """A rectangle in CSS pixels, given by its upper left corner, width and height."""
 
     x: float
     y: float
@@ -53,7 +53,7 @@ class Box(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """An arrow, from every node in ``before`` to every one in ``after``: the SVG paths of its line and its head."""
+    """An arrow from every node in ``before`` to every node in ``after``, as the SVG paths of its line and head."""
 
     before: NodeGroup
     after: NodeGroup
@@ -62,10 +62,10 @@ class Arrow(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """A procedure laid out for a window ``width`` wide.
+    """A procedure laid out for a window of the given ``width``.
 
-    ``cards`` are those of key steps, ``marks`` of START and END, ``frames`` those around key steps in either order;
-    ``loops`` are arrows (line and head) from a card to itself, by key step.
+    ``cards`` are the boxes of key steps, ``marks`` those of START and END, ``frames`` those around key steps in either
+    order; ``loops`` are arrows (line and head) from a card to itself, by key step.
     """
 
     width: float
@@ -86,22 +86,22 @@ def lay_out(
     width: float,
     pictures: bool,
 ) -> Drawing:
-    """Lay a procedure out for a window ``width`` pixels wide.
+    """Lay out a procedure for a window of ``width`` pixels.
 
     Parameters
     ----------
     order
-        Every key step once, in the order of the consensus.
+        Every key step once, in the consensus order.
     edges
-        Pairs (before, after), START and END among them; those against the order are left out.
+        Pairs (before, after), including START and END; pairs against the order are left out.
     groups
-        Key steps in either order, neighbours in ``order``; no two share one.
+        Key steps in either order, neighbours in ``order``; groups do not overlap.
     loops
-        Key steps that repeat.
+        Repeated key steps.
     width
-        From 300.
+        At least 300.
     pictures
-        Whether cards have room for frames.
+        Whether cards have room for pictures.
     """
     flow: Flow = "right" if width >= WIDE else "down"
     place: dict[NodeId, int] = {START: -1, **{step: at for at, step in enumerate(order)}, END: len(order)}
@@ -117,7 +117,7 @@ def lay_out(
 def merge_arrows(
     edges: Sequence[tuple[NodeId, NodeId]], units: Iterable[NodeGroup]
 ) -> list[tuple[NodeGroup, NodeGroup]]:
-    """Return arrows between units: one for all pairs of two units where every pair is an edge, else one per edge."""
+    """Return the arrows between units: a single one if all pairs of two units are edges, otherwise one per edge."""
     unit = {node: own for own in units for node in own}
     between: dict[tuple[NodeGroup, NodeGroup], list[tuple[NodeId, NodeId]]] = {}
     for before, after in edges:
@@ -132,10 +132,10 @@ def merge_arrows(
 def arrange_layers(
     units: Sequence[NodeGroup], needs: Iterable[tuple[NodeGroup, NodeGroup]], most: int
 ) -> list[list[NodeGroup]]:
-    """Return units in layers, each after all that it needs.
+    """Return units in layers, each after all units that it needs.
 
     ``units`` are in an order that agrees with ``needs`` (before, after). A layer holds at most ``most`` nodes, or one
-    unit. A unit with a choice goes where its neighbours in the order are, rather than as early as possible.
+    unit. Units that may be in several layers are placed next to their neighbours, not as early as possible.
     """
     sizes = {unit: min(len(unit), most) for unit in units}
     place = {unit: at for at, unit in enumerate(units)}
@@ -167,7 +167,7 @@ def arrange_layers(
 def arranged(
     rows: Sequence[Sequence[NodeGroup]], needs: Sequence[tuple[NodeGroup, NodeGroup]]
 ) -> list[list[NodeGroup]]:
-    """Order every layer by the means of its neighbours (barycentres), as long as fewer arrows cross."""
+    """Order every layer by the barycentres of its neighbours, as long as this leaves fewer crossings."""
     graph = _graph([unit for row in rows for unit in row], needs)
     best = now = [list(row) for row in rows]
     least = crossings(now, needs)
@@ -184,7 +184,7 @@ def arranged(
 
 
 def crossings(rows: Sequence[Sequence[NodeGroup]], needs: Iterable[tuple[NodeGroup, NodeGroup]]) -> int:
-    """Count the crossings of arrows between layers that follow each other."""
+    """Count the crossings of arrows between adjacent layers."""
     level = {unit: at for at, row in enumerate(rows) for unit in row}
     at = _centred(rows)
     between: dict[int, list[tuple[float, float]]] = {}
@@ -204,14 +204,15 @@ def _graph(units: Iterable[NodeGroup], needs: Iterable[tuple[NodeGroup, NodeGrou
 
 
 def _centred(rows: Sequence[Sequence[Any]]) -> dict[Any, float]:
-    """Return where things are in their rows, 0 in the middle."""
+    """Return the positions of items in their rows, 0 in the middle."""
     return {item: at - (len(row) - 1) / 2 for row in rows for at, item in enumerate(row)}
 
 
 class _Sheet:
-    """Where everything is: along the flow (u) and across it (v), in bands of layers.
+    """The positions of all elements along the flow (u) and across it (v), in bands of layers.
 
-    ``most`` cards lie across the flow in one layer; a group of more goes on along it, in a layer of its own.
+    A layer has at most ``most`` cards across the flow; a larger group has a layer to itself and continues along the
+    flow.
     """
 
     def __init__(
@@ -229,7 +230,7 @@ class _Sheet:
         self.repeated = repeated
         self.inner = self.width - 2 * OUTER_MARGIN[flow]
         self.pairs, rows = self._layers(order, edges, groups)
-        # Of every layer the lines of cards, one behind the other along the flow.
+        # The lines of cards of every layer, one behind the other along the flow.
         self.lines = [
             self.split[row[0]] if len(row) == 1 else [[step for unit in row for step in unit]] for row in rows
         ]
@@ -256,14 +257,14 @@ class _Sheet:
     def _layers(
         self, order: Sequence[int], edges: Sequence[tuple[NodeId, NodeId]], groups: Iterable[Sequence[int]]
     ) -> tuple[list[tuple[NodeGroup, NodeGroup]], list[list[NodeGroup]]]:
-        """Return arrows, and units in layers; a group that does not fit falls apart."""
+        """Return the arrows, and the units in layers; a group that does not fit is split."""
         fits = self.most * int((self.inner + GAP) // (NARROWEST + GAP)) if self.flow == "right" else len(order)
         own = {step: tuple(sorted(group, key=order.index)) for group in groups if len(group) <= fits for step in group}
         inside = [(a, b) for a, b in edges if isinstance(a, int) and isinstance(b, int)]
         units: list[NodeGroup] = list(dict.fromkeys(own.get(step, (step,)) for step in order))
         pairs = merge_arrows(inside, units)
         reached, left = {b[0] for _, b in pairs if len(b) == 1}, {a[0] for a, _ in pairs if len(a) == 1}
-        # The cards of a unit in lines: first what is reached by arrows of its own, last what they leave.
+        # Lines of a unit's cards: first the cards that single arrows reach, last those that single arrows leave.
         self.split: dict[NodeGroup, list[list[NodeId]]] = {}
         for unit in units:
             late = sorted(unit, key=lambda step: (step in left) - (step in reached))
@@ -272,7 +273,7 @@ class _Sheet:
         member = {step: unit for unit in units for step in unit}
         needs = list(dict.fromkeys((member[before[0]], member[after[0]]) for before, after in pairs))
         rows = arranged(arrange_layers(units, needs, self.most), needs)
-        # Beyond the first and the last layer arrows from start and to end would say nothing that is not seen.
+        # Arrows from start are drawn only to the first layer, and arrows to end only from the last; others are obvious.
         first, last = (rows[0], rows[-1]) if rows else ([], [])
         ends: list[tuple[NodeGroup, NodeGroup]] = [
             ((START,), unit) for unit in first if all((START, step_here) in edges for step_here in unit)
@@ -281,7 +282,7 @@ class _Sheet:
         return pairs + ends, rows
 
     def _bands(self) -> tuple[list[list[int]], float]:
-        """Return the layers of every band, and how wide a card is in columns."""
+        """Return the layers of every band, and the width of a card in columns."""
         columns = [len(lines) for lines in self.lines]
         if self.flow == "down" or not columns:
             return [list(range(len(columns)))], 0.0
@@ -298,7 +299,7 @@ class _Sheet:
             return bands
 
         bands = packed(self.inner)
-        # Of as many bands those whose longest is shortest, so that none is left with one card.
+        # Among divisions into as many bands, minimise the longest band, so that no band has a single card.
         longest = max(length(own, NARROWEST) for own in bands)
         while len(shorter := packed(longest - 1)) == len(bands):
             if (longest_here := max(length(own, NARROWEST) for own in shorter)) >= longest:
@@ -308,23 +309,23 @@ class _Sheet:
         return bands, min(float(WIDEST), spare)
 
     def _size(self, n: int) -> tuple[float, float]:
-        """Return how far the cards of a line of n reach along and across the flow."""
+        """Return the sizes of the cards in a line of n, along and across the flow."""
         right = self.flow == "right"
-        # How often a key step repeats is a line of its own.
+        # A repeated key step has one more line of text.
         lines = 16 if self.repeated else 0
         width = self.card_width if right else (self.inner + GAP) / n - GAP
         if n == 1 and not right:
-            # A card that has a line for itself lies down.
+            # A card that has a line for itself is in landscape format.
             return (94.0 if self.pictures else 90.0) + lines, width
-        # Narrow ones may need another line of text.
+        # Narrow cards may need another line of text.
         height = (94 + 0.5 * width if self.pictures else 106) + (16 if width < ROOMY else 0) + lines
         return (width, height) if right else (height, width)
 
     def _lanes(self) -> dict[tuple[NodeGroup, NodeGroup], list[tuple[tuple[int, int], int]]]:
-        """Give every arrow that does not lead to the next layer a lane: band, side (-1 or 1), and track outwards.
+        """Give every arrow that skips layers a lane: band, side (-1 or 1), and track, counted outwards.
 
-        One that leads beyond the next band has two, below its own band and above the other: in between it runs in the
-        margin, for the cards of the bands that it passes may be anywhere.
+        An arrow that skips bands has two lanes, below its first band and above its last. Between them it runs in the
+        margin, because the cards of the skipped bands may be anywhere.
         """
         taken: dict[tuple[int, int], list[list[tuple[float, float]]]] = {}
         lanes: dict[tuple[NodeGroup, NodeGroup], list[tuple[tuple[int, int], int]]] = {}
@@ -364,14 +365,14 @@ class _Sheet:
             self.apart = min(self.apart, (OUTER_MARGIN["down"] - 14) / max(tracks.values()))
         v = PAD + 8.0
         for band, own in enumerate(self.bands):
-            # Lines of one layer are as wide as its first, so that the space between their cards goes through.
+            # All lines of a layer are as wide as its first, so that the gaps between their cards align.
             sizes = [self._size(len(self.lines[layer][0])) for layer in own]
             rows = [(self.lines[layer], *size) for layer, size in zip(own, sizes, strict=True)]
             across = max((len(lines[0]) * (breadth + GAP) - GAP for lines, _, breadth in rows), default=MARK)
             along = sum(sum(length + GAP for _ in lines) - GAP + SPACE for lines, length, _ in rows) - SPACE
             above, below = (tracks.get((band, side), 0) for side in (-1, 1))
             if self.flow == "right":
-                # Bands begin below one another; a single one is in the middle.
+                # Bands are aligned at their start; a single band is centred.
                 u = (self.width - along) / 2 if len(self.bands) == 1 else float(OUTER_MARGIN["right"])
                 v += CLEAR + (above - 1) * self.apart if above else 0.0
                 middle = v + across / 2
@@ -427,14 +428,14 @@ class _Sheet:
         return arrows_here
 
     def _way(self, unit: NodeGroup, out: bool) -> list[tuple[float, float]]:
-        """Return the way of an arrow out of a card or a frame, or into it: along and across, from where it comes."""
+        """Return the points of an arrow from its start out of a card or frame, or into it: along and across."""
         u, v, length, breadth = self._sides(self.boxes[unit[0]] if len(unit) == 1 else self.frames[unit])
         port = (u + (length if out else 0), v + breadth / 2)
         lines = self.lines[self.bands[self.band[unit[0]]][self.layer[unit[0]]]] if isinstance(unit[0], int) else []
         border = lines[-1 if out else 0] if lines else []
         if len(unit) > 1 or not border or unit[0] in border:
             return [port]
-        # Through the space between cards; those of one group keep a little apart.
+        # Arrows pass through the gaps between cards, and those of a group keep a little apart.
         line = next(own for own in lines if unit[0] in own)
         at = line.index(unit[0])
         aside = 4 * (sum(lines, []).index(unit[0]) % 4 - 1.5)
@@ -466,7 +467,7 @@ def _curve(start: tuple[float, float], end: tuple[float, float]) -> PathPiece:
 
 
 def _rounded(corners: Sequence[tuple[float, float]]) -> list[PathPiece]:
-    """Return a line with right angles, its corners rounded; of a single point, where it is."""
+    """Return a right-angled line with rounded corners, or a move to the point if there is only one."""
     path: list[PathPiece] = [("M", [corners[0]])]
     if len(corners) == 1:
         return path
@@ -492,7 +493,7 @@ def _around(cards: Sequence[Box]) -> Box:
 
 
 def _loop(card: Box) -> tuple[str, str]:
-    """Return the arrow around the upper right corner of a card, line and head."""
+    """Return the line and head of the arrow around the upper right corner of a card."""
     x, y = card.x + card.width, card.y
     line = f"M{_number(x - 18)} {_number(y)}A14 14 0 1 1 {_number(x + 6)} {_number(y + 18)}"
     head = f"M{_number(x)} {_number(y + 18)}l{HEAD - 1} {-HALF}v{2 * HALF}z"

@@ -1,4 +1,4 @@
-"""Small pictures of videos: the strip of a whole video, and single frames."""
+"""Small pictures of videos: thumbnail strips of whole videos, and single frames."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from rgwot.runtime.provenance import own_folder
 
 log = logging.getLogger(__name__)
 
-#: Pictures of a strip; as many as frames of an alignment, so that both show the same.
+#: Number of pictures in a strip; equal to the number of frames in an alignment, so that both show the same frames.
 STRIP_FRAMES = 32
 STRIP_HEIGHT = 72
 STRIP_QUALITY = 60
 FRAME_HEIGHT = 120
 FRAME_QUALITY = 75
-# A panorama would make a strip of 32 pictures too wide for a JPEG, a portrait one too narrow to see.
+# With a panorama a strip of 32 pictures would be too wide for a JPEG, with a portrait format too narrow to see.
 _ASPECTS = (0.5, 2.4)
 
 
@@ -38,25 +38,25 @@ def strip_times(duration_s: float) -> NDArray[np.float64]:
 
 
 def has_pictures(width: Any) -> bool:
-    """Whether there is a video behind a row of the manifest: features without one have a width of 0."""
+    """Return whether a row of the manifest has a video; features without a video have the width 0."""
     return bool(pd.isna(width)) or bool(width != 0)
 
 
 def shown_aspect(width: Any, height: Any) -> float:
-    """Return width over height of a picture as it is shown; 4:3 where the size is not known."""
-    known = pd.notna(width) and pd.notna(height) and width > 0 and height > 0
-    return float(np.clip(width / height if known else 4 / 3, *_ASPECTS))
+    """Return the displayed aspect ratio (width over height) of a picture, 4:3 if its size is unknown."""
+    has_size = pd.notna(width) and pd.notna(height) and width > 0 and height > 0
+    return float(np.clip(width / height if has_size else 4 / 3, *_ASPECTS))
 
 
 def read_pictures(row: Mapping[Any, Any], root: Path, times: Sequence[float], height: int) -> list[Image.Image]:
-    """Return the frames of a video (a row of the manifest) shown at increasing times in seconds, in its own aspect.
+    """Return the frames of a video (a row of the manifest) at increasing times in seconds, in its aspect ratio.
 
-    Those that decode, that is; a video of which none does is a `VideoError`.
+    Frames that cannot be decoded are left out; if none can be decoded, `VideoError` is raised.
     """
     from rgwot.video import FrameReader
 
     width = max(1, round(shown_aspect(row["width"], row["height"]) * height))
-    # Readers squash frames to a square: one of the longer side keeps all that is shown.
+    # Readers resize frames to a square; with the longer side as its size no detail is lost.
     side, video = max(width, height), root / str(row["path"])
     with FrameReader(video, np.asarray(times), side, threads=1, frames_fps=row["fps"]) as reader:
         frames = [Image.fromarray(frame) for _, batch in reader for frame in batch]
@@ -78,8 +78,8 @@ def write_strips(
 ) -> None:
     """Write one strip of pictures per video of a task, ``{video}.jpg``.
 
-    A video that no longer decodes has none, with a warning, nor have features without a video: the page can do without.
-    The folder is replaced as a whole.
+    Videos that can no longer be decoded get no strip, with a warning, and neither do features without a video.
+    An existing folder is replaced as a whole.
     """
     manifest = read_manifest(Path(manifest_csv))
     videos = manifest[(manifest["status"] != "skipped") & manifest["width"].map(has_pictures)]
@@ -95,10 +95,10 @@ def _write_strip(folder: Path, root: Path, row: Mapping[Any, Any]) -> None:
     try:
         pictures = read_pictures(row, root, strip_times(float(row["duration_s"])).tolist(), STRIP_HEIGHT)
     except RgwotError as error:
-        log.warning("%s; shown without pictures", error)
+        log.warning("%s; the page shows this video without pictures", error)
         return
     width = pictures[0].width
-    # What did not decode stays grey.
+    # Pictures that could not be decoded stay grey.
     strip = Image.new("RGB", (STRIP_FRAMES * width, STRIP_HEIGHT), (128, 128, 128))
     for place, picture in enumerate(pictures):
         strip.paste(picture, (place * width, 0))

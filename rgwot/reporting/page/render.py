@@ -1,9 +1,8 @@
-"""Writing a page: one HTML file that holds everything and asks for nothing.
+"""Writing a page: one HTML file that contains everything and loads nothing.
 
-What users called their files, tasks and key steps is data, never markup: texts go through a template that escapes
-them, and everything else travels as JSON in which no ``<`` is left. A Content Security Policy lets run only the one
-script and the one style sheet of the page, by their digests, and lets load nothing but pictures inside the page and
-the videos beside it.
+Names of files, tasks and key steps are data, never markup: the template escapes all texts, and other data is JSON
+without any ``<``. A Content Security Policy allows only the page's script and style sheet, by their digests, the
+pictures inside the page, and the videos beside it.
 """
 
 from __future__ import annotations
@@ -41,16 +40,16 @@ from rgwot.reporting.page.content import Content, gather, link
 from rgwot.reporting.page.runs import MOST_LINES, length_in_words, rules
 from rgwot.runtime.files import write_csv, write_text
 
-#: The script of a page, in the order in which its parts build on each other.
+#: The parts of a page's script; later parts use earlier ones.
 SCRIPTS = (
     "core.js", "names.js", "popup.js", "player.js", "videos.js", "procedure.js", "steps.js",
     "tree.js", "alignment.js", "embedding.js", "scores.js", "compare.js", "groups.js",
     "editing.js", "start.js",
 )  # fmt: skip
-#: Of the text of charts.
+#: Font size of text in charts.
 _INK = "#222222"
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
-#: Score that the list of pages shows of the method shown first, mean over its seeds: what tables lead with.
+#: The list of pages shows this score (which tables lead with) of each page's first method, as the mean over its seeds.
 LEADING_SCORES = "protocol == 'macro_task' and background == 'with' and label_rule == 'exact' and metric == 'f1'"
 
 
@@ -62,12 +61,12 @@ def write_page(
     names_yaml: str | os.PathLike[str] | None = None,
     groups: str | None = None,
 ) -> None:
-    """Write the page of a task, and its ranked procedures as a table beside it.
+    """Write the page of a task, and a table of its ranked procedures beside it.
 
-    The first run is shown first. The page may lie anywhere, its links to the videos below ``root`` start from there.
-    The file of names, see `rgwot.reporting.names`, need not exist.
-    ``groups`` is the column whose groups are shown, for runs in which they were compared. The table beside the page,
-    ``.csv``, has the columns ``method,decoder,seed,rank,order,names,n_videos,share``.
+    The first run is shown first. The page may be anywhere; its links to the videos below ``root`` are relative to it.
+    The file of names (`rgwot.reporting.names`) need not exist.
+    ``groups`` names the column of groups to show, for runs in which they were compared. The table beside the page
+    (``.csv``) has the columns ``method,decoder,seed,rank,order,names,n_videos,share``.
     """
     output = Path(output_html)
     content = gather(tree, Path(root), runs, output.parent, names_yaml, groups)
@@ -105,7 +104,7 @@ def page_text(content: Content) -> str:
 def list_pages(results: Path) -> Path:
     """Write the list of all pages in a tree of results, and return its path."""
     output, listed = paths.at(paths.PAGES, results), None
-    # Of two jobs that write it at the same time, the later one sees the pages of both.
+    # If two jobs write the list at the same time, the later one sees the pages of both.
     while (pages := _pages(results, output.parent)) != listed:
         write_page_list(pages, output)
         listed = pages
@@ -113,7 +112,7 @@ def list_pages(results: Path) -> Path:
 
 
 def _pages(results: Path, folder: Path) -> list[Path]:
-    """Return the pages that are whole, with what the list says of them."""
+    """Return the complete pages with their rows of the list."""
     pages = sorted(page for page in folder.glob("*/*.html") if page.with_suffix(".csv").is_file())
     return [page for page in pages if Tree(results, page.parent.name, page.stem).at(paths.MANIFEST).is_file()]
 
@@ -125,7 +124,7 @@ def write_page_list(pages: Sequence[Path], output_html: str | os.PathLike[str]) 
 
 
 def _row(page: Path, folder: Path) -> dict[str, Any]:
-    """Return what the list says of a page: of its videos, and of the result that it shows first."""
+    """Return a page's row of the list: facts of its videos, and of the result that it shows first."""
     tree = Tree(page.absolute().parents[2], page.parent.name, page.stem)
     status = read_manifest(tree.at(paths.MANIFEST))["status"]
     skipped = status == "skipped"
@@ -147,12 +146,12 @@ def _row(page: Path, folder: Path) -> dict[str, Any]:
 
 
 def embedded(content: Any) -> str:
-    """Return JSON that may stand inside a script element whatever its texts hold."""
+    """Return JSON that is safe inside a script element, whatever its texts contain."""
     return _escaped(json.dumps(content, allow_nan=False, separators=(",", ":")))
 
 
 def _escaped(json_text: str) -> str:
-    # Outside of texts JSON has none of these letters.
+    # JSON has these characters only inside texts.
     return json_text.translate(_ESCAPES)
 
 
@@ -180,7 +179,7 @@ def part(name: str) -> str:
 
 
 def style_sheet() -> str:
-    """Return the style sheet, with a class per colour and pattern of key steps."""
+    """Return the style sheet with a class per colour and pattern of key steps."""
     colours = {"s0": BACKGROUND_COLOUR, "none": UNMATCHED} | {
         f"s{at}": colour for at, colour in enumerate(STEP_COLOURS, 1)
     }
@@ -189,7 +188,7 @@ def style_sheet() -> str:
 
 
 def _filled(template: str, script: str = "", places: str = "", **content: Any) -> str:
-    """Render a template, which escapes all text; its policy names style and script, ``places`` adds to the style."""
+    """Render a template, which escapes all text, with a policy for its style and script; ``places`` is CSS."""
     loader = PackageLoader("rgwot.reporting.page", "parts")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -209,12 +208,12 @@ def _svg(figure: Drawn) -> str:
 
 
 def curve_picture(curves: Sequence[Mapping[str, Any]]) -> str:
-    """Draw the losses of all trainings as SVG in base64, a colour per method and a line style per seed."""
+    """Draw the losses of all trainings as base64 SVG, with a colour per method and a line style per seed."""
     from matplotlib.figure import Figure
 
     methods = list(dict.fromkeys(curve["method"] for curve in curves))
     seeds = sorted({curve["seed"] for curve in curves})
-    # Of a width that can be read on a telephone.
+    # Narrow enough to be readable on a phone.
     figure = Figure(figsize=(4.2, 8.4), layout="constrained")
     axes = figure.subplots(len(TERMS), sharex=True)
     for axis, (term, title) in zip(axes, TERMS.items(), strict=True):
@@ -222,7 +221,7 @@ def curve_picture(curves: Sequence[Mapping[str, Any]]) -> str:
             colour = LINE_COLOURS[methods.index(curve["method"]) % len(LINE_COLOURS)]
             dashes, label = DASHES[seeds.index(curve["seed"]) % len(DASHES)], f"{curve['method']}, seed {curve['seed']}"
             axis.plot(curve["step"], curve[term], linewidth=1.4, color=colour, linestyle=dashes, label=label)
-        # A term that reaches zero has no logarithm.
+        # The logarithm of a term that reaches zero does not exist.
         if all(min(curve[term]) > 0 for curve in curves):
             axis.set_yscale("log")
         axis.set_title(title, fontsize=11, loc="left", color=_INK)

@@ -1,4 +1,4 @@
-"""One run as the page shows it: its procedure as a picture, segments, orders, losses, and what deviates from it."""
+"""One run on the page: the picture of its procedure, its segments, orders and losses, and the deviations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rgwot.keysteps.settings import ANNOTATED
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Edge, Node, Procedure
 from rgwot.procedure.interface import END, START
-from rgwot.procedure.words import DEVIATION_WORDS, doubt_of, in_words, join_words, moment, repeats, sentence
+from rgwot.procedure.sentences import DEVIATION_WORDS, doubt_of, in_words, join_words, moment, repeats, sentence
 from rgwot.records import read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.figures.losses import smoothed
 from rgwot.reporting.names import RunNames, label_names, match_to_steps, names_of, result_id
@@ -31,28 +31,28 @@ from rgwot.reporting.page.layout import Drawing, NodeGroup, lay_out
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.procedure import read_deviation_list, read_procedure
 
-#: Points of a training curve; nobody could distinguish more.
+#: Points of a training curve; a page cannot show more.
 CURVE_POINTS = 200
-#: Segments of one video in one result; more, as of random labels, would fill pages with what nobody can see.
+#: Most segments of a video in one result; more (as random labels have) would fill the page and could not be seen.
 MOST_SEGMENTS = 1000
 _COLLAPSED = {
     "embedding": (
-        "Collapsed: the embedding. Frames of every kind were mapped to nearly the same point, so what the decoder made "
-        "of it is noise. Try a larger cidm.beta, which keeps frames of one video apart, or look at the features."
+        "Collapsed embedding: all frames were mapped to nearly the same point, so the key steps are noise. "
+        "Try a larger cidm.beta, which keeps the frames of a video apart, or check the features."
     ),
     "decoder": (
-        "Collapsed: the decoder. Embeddings differ, but nearly all frames got one key step. Try a smaller decode.m or "
-        "graphcut.pairwise, or another decode.K."
+        "Collapsed decoder: the embeddings differ, but nearly all frames got the same key step. Try a smaller decode.m "
+        "or graphcut.pairwise, or another decode.K."
     ),
 }
 
 
 class ShownRun(NamedTuple):
-    """A run that the page shows.
+    """A run on the page.
 
-    ``facts``, small, stand beside every picture. ``body`` is read when the run is chosen: ``segments``, ``orders``,
-    ``procedures``. ``view`` is the content of its view as text, empty where it has none. ``procedure`` is what was
-    learned, with what deviates from it in every video; a trivial baseline has none.
+    ``facts`` are small and shown beside every picture. ``body`` is read when the run is chosen: ``segments``,
+    ``orders`` and ``procedures``. ``view`` is the text of its view, empty without one. ``procedure`` is the learned
+    procedure with the deviations from it, or None for a trivial baseline.
     """
 
     run: Run
@@ -65,12 +65,12 @@ class ShownRun(NamedTuple):
     time: str
 
 
-#: Order alone may be behind an answer where equal segments explain this share of what it explains.
+#: A result may follow from time alone if equal segments explain this share of the variance that it explains.
 ORDER_ALONE = 2 / 3
 
 
 def answer_kind(run: Run) -> str:
-    """Say what kind of answer a run is: ``annotated`` (the truth itself), ``trivial``, ``untrained`` or ``trained``."""
+    """Return the kind of a run: ``annotated`` (the truth itself), ``trivial``, ``untrained`` or ``trained``."""
     decoder, family = split_id(run.decoder)[0], FAMILIES.get(split_id(run.method)[0])
     if decoder in TRIVIAL:
         return ANNOTATED if decoder == ANNOTATED else "trivial"
@@ -86,9 +86,9 @@ def read_run(
     *,
     viewed: bool,
 ) -> ShownRun:
-    """Read everything the page shows of one run, from it and from manifest, annotations and typed names of the task.
+    """Read everything that the page shows of a run, using the manifest, annotations and typed names of the task.
 
-    ``viewed`` says whether its view is shown, if there is one.
+    ``viewed`` says whether to show its view, if it has one.
     """
     segments = read_segments(tree.at(paths.SEGMENTS, run))
     diagnostics = read_diagnostics(tree.at(paths.DIAGNOSTICS, run))
@@ -96,16 +96,16 @@ def read_run(
     segments_here = segments[segments["scope"] == "task"]
     result = result_id(segments)
     typed = names.get(str(run))
-    given = list(diagnostics.get("labelled", {}).get("videos", []))
-    known = label_names(diagnostics) | names_of(names, str(run), segments)
+    taught = list(diagnostics.get("labelled", {}).get("videos", []))
+    names_here = label_names(diagnostics) | names_of(names, str(run), segments)
     view, kind = _view(tree.at(paths.VIEW, run), result) if viewed else "", answer_kind(run)
     warnings = diagnostics.get("warnings", [])
     learned = None
     if kind != "trivial":
         learned = read_procedure(tree.at(paths.PROCEDURE, run)), read_deviation_list(tree.at(paths.DEVIATIONS, run))
-    # Where annotated videos taught, key steps are those that people annotated.
-    same = {step: step for step in sorted(set(annotations["key_step"]))}
-    matched = same if given else match_to_steps(videos[videos["status"] == "ok"], annotations, segments_here)
+    # With labels, the key steps are the annotated ones.
+    identity = {step: step for step in sorted(set(annotations["key_step"]))}
+    matched = identity if taught else match_to_steps(videos[videos["status"] == "ok"], annotations, segments_here)
     facts = {
         "id": str(run),
         **asdict(run),
@@ -113,41 +113,41 @@ def read_run(
         "K": diagnostics.get("K"),
         "steps": sorted({int(step) for step in segments_here["key_step"]} - {0}),
         "result": result,
-        "names": _keyed(known),
-        # Names of an earlier result are not used; the person who typed them should know.
+        "names": _keyed(names_here),
+        # Tell the person who typed them that names of an earlier result are ignored.
         "stale": sorted(typed.names.values()) if typed is not None and typed.result != result else [],
-        "given": given,
-        **({"taught": _taught(given), "labels": _keyed(label_names(diagnostics))} if given else {}),
+        "given": taught,
+        **({"taught": _taught(taught), "labels": _keyed(label_names(diagnostics))} if taught else {}),
         "match": {str(step): to for step, to in matched.items()},
         "degenerate": bool(diagnostics.get("degenerate", False)),
-        # What takes knowing the settings is said with them.
+        # Warnings about settings are shown with the settings.
         "words": [
             *(["The annotations themselves."] if kind == ANNOTATED else soundness(diagnostics, kind == "trivial")),
             *(as_sentence(warning) for warning in warnings if warning.startswith("decode.")),
         ],
         "warnings": [
-            *(as_sentence(one) for one in warnings if not one.startswith("decode.")),
+            *(as_sentence(warning) for warning in warnings if not warning.startswith("decode.")),
             *_order_alone(diagnostics),
         ],
         "view": bool(view),
     }
     body = _body(segments_here, orders, procedures, videos)
-    return ShownRun(run, facts, body, view, procedures, learned, known, time_in_words(diagnostics))
+    return ShownRun(run, facts, body, view, procedures, learned, names_here, time_in_words(diagnostics))
 
 
 def _order_alone(diagnostics: Mapping[str, Any]) -> list[str]:
-    """Say that time alone may be behind an answer, where equal segments explain nearly as much of the features."""
+    """Return a warning if equal segments explain the features nearly as well as the result."""
     share = diagnostics.get("task", {}).get("equal_segments") or 0.0
     if share < ORDER_ALONE:
         return []
     return [
-        f"Cutting every video into {in_words(diagnostics['K'])} equal parts explains {share:.0%} of what this answer "
-        "explains of the features: these key steps may be little more than parts of the time."
+        f"Cutting every video into {in_words(diagnostics['K'])} equal parts explains the features {share:.0%} as well "
+        "as this result, so these key steps may be little more than equal parts."
     ]
 
 
 def _taught(videos: Sequence[str]) -> str:
-    """Return what a page says of the annotated videos that a result learned from."""
+    """Return a sentence on the annotated videos that a result learned from."""
     number = f"{in_words(len(videos))} annotated video{'s' if len(videos) > 1 else ''}"
     named = f": {join_words([stem_of(video) for video in videos])}" if len(videos) <= NAMED else ""
     return f"Learned from {number}, whose segments are kept{named}."
@@ -158,7 +158,7 @@ def _keyed(names: Mapping[int, str]) -> dict[str, str]:
 
 
 def _view(path: Path, result: str) -> str:
-    """Return the view of a run, or nothing where it was made for other key steps."""
+    """Return the view of a run, or an empty text if it was made for other key steps."""
     if not path.exists():
         return ""
     text = path.read_text(encoding="utf-8")
@@ -171,7 +171,7 @@ def _view(path: Path, result: str) -> str:
 def _body(
     segments: pd.DataFrame, orders: pd.DataFrame, procedures: pd.DataFrame, videos: pd.DataFrame
 ) -> dict[str, Any]:
-    """Return segments per video (place in the manifest) as borders in milliseconds and key steps, or their number."""
+    """Return the segments per video (place in the manifest): borders in milliseconds and key steps, or their number."""
     place = {video: str(at) for at, video in enumerate(videos["video"])}
     by_video: dict[str, Any] = {}
     for video, rows in segments[segments["video"].isin(place)].groupby("video", sort=False):
@@ -181,10 +181,12 @@ def _body(
         rows = rows.sort_values("start_s", kind="stable")
         ends = np.rint(rows["end_s"].to_numpy(np.float64) * 1000).astype(np.int64)
         by_video[place[video]] = {"ends": ends.tolist(), "steps": rows["key_step"].tolist()}
-    shown = orders[orders["video"].isin(place)]
+    of_task = orders[orders["video"].isin(place)]
     return {
         "segments": by_video,
-        "orders": {place[video]: _steps(order) for video, order in zip(shown["video"], shown["order"], strict=True)},
+        "orders": {
+            place[video]: _steps(order) for video, order in zip(of_task["video"], of_task["order"], strict=True)
+        },
         "procedures": ranked_orders(procedures),
     }
 
@@ -211,19 +213,19 @@ def read_curves(tree: Tree, runs: Sequence[Run]) -> list[dict[str, Any]]:
 
 
 def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str]:
-    """Put ``diagnostics.json`` of a run into sentences, the verdict first; what a decoder does not know is left out."""
+    """Describe ``diagnostics.json`` of a run in sentences, the verdict first."""
     task, K = diagnostics.get("task") or {}, diagnostics.get("K")
     if trivial:
-        sentences = ["A trivial baseline: made without looking at the videos, it has nothing that could collapse."]
+        sentences = ["This is a trivial baseline, which does not look at the videos, so it cannot collapse."]
     elif diagnostics.get("degenerate"):
         cause = str(diagnostics.get("degenerate_cause"))
-        sentences = [_COLLAPSED.get(cause, "Collapsed: one key step is all there is.")]
+        sentences = [_COLLAPSED.get(cause, "Collapsed: there is only one key step.")]
     else:
-        sentences = ["No collapse: embeddings differ, and no key step takes everything."]
+        sentences = ["No collapse: the embeddings differ, and no key step covers nearly all frames."]
     labels, background = task.get("distinct_labels"), task.get("background_share") or 0.0
     if labels is not None and K is not None:
         share = task.get("dominant_label_share")
-        most = f"; the largest holds {share:.0%} of the frames" if share not in (None, background) else ""
+        most = f"; the largest covers {share:.0%} of the frames" if share not in (None, background) else ""
         sentences.append(f"{labels - (background > 0)} of {K} key steps occur{most}.")
         if background:
             sentences.append(f"{background:.0%} of the frames are background.")
@@ -234,18 +236,18 @@ def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str
         amount = "hardly" if variance < 0.01 else "little" if variance < 0.1 else "much"
         sentences.append(f"The embeddings of different moments differ {amount}.")
     if alone := (diagnostics.get("video") or {}).get("degenerate_videos"):
-        sentences.append(f"Clustered by itself, {len(alone)} of {diagnostics.get('n_videos', '?')} videos collapse.")
+        sentences.append(f"Clustered one by one, {len(alone)} of {diagnostics.get('n_videos', '?')} videos collapse.")
     if empty := diagnostics.get("videos_without_frames"):
         sentences.append(f"{len(empty)} videos have no frames and are left out.")
     if split := diagnostics.get("split"):
         sentences.append(
-            f"Trained and clustered on {len(split['train'])} videos; {len(split['test'])} were held out and are scored."
+            f"Learned from {len(split['train'])} videos and scored on {len(split['test'])} others, which were held out."
         )
     return sentences + list(map(as_sentence, diagnostics.get("notes", [])))
 
 
 def as_sentence(note: str) -> str:
-    """Return a note as a sentence; one that begins with a key of the settings keeps its first letter.
+    """Return a note as a sentence; a setting's key at its start keeps its first letter.
 
     >>> as_sentence("two seeds disagree"), as_sentence("decode.time: auto took 0.08")
     ('Two seeds disagree.', 'decode.time: auto took 0.08.')
@@ -255,51 +257,51 @@ def as_sentence(note: str) -> str:
 
 
 def time_in_words(diagnostics: Mapping[str, Any]) -> str:
-    """Say which share of time a result chose and why, from its ``diagnostics.json``; empty where it was set."""
+    """Return a sentence on the weight of time that a result chose, or an empty text if the weight was set."""
     facts = (diagnostics.get("choices") or {}).get("time")
     if not facts:
         return ""
     if "why" in facts:
-        return f"Time was left to the data, and has no share: {facts['why']}."
+        return f"The weight of time was left to the data and is 0: {facts['why']}."
     J = {float(share): float(value) for share, value in facts["agreement"].items()}
-    chosen, same_order, none = float(facts["chosen"]), float(facts["concordance"]), J[0.0]
-    given = f"Time is given {chosen:.0%} of the squared length of an embedding"
+    chosen, same_order, without_time = float(facts["chosen"]), float(facts["concordance"]), J[0.0]
+    weight = f"Time has a weight of {chosen:.0%} in the squared length of an embedding"
     if not chosen:
-        return f"Time is given no share: without it the labels of other videos foretell nothing (J {none:.3g})."
+        return f"Time has the weight 0: without it, labels do not generalise to other videos (J {without_time:.3g})."
     if same_order < SAME_ORDER:
-        measured = f"concordance {same_order:.3g}, {SAME_ORDER:g} is asked for"
-        return f"{given}, a hint: videos differ in their order ({measured})."
-    reached = J[chosen] >= KEEPS * none
-    which = "it is the largest share that keeps" if reached else "the smallest share: none keeps"
+        measured = f"concordance {same_order:.3g}, below {SAME_ORDER:g}"
+        return f"{weight}, only as a hint, because the videos differ in their order ({measured})."
+    reached = J[chosen] >= KEEPS * without_time
+    which = "the largest that keeps" if reached else "the smallest, because none keeps"
     return (
-        f"{given}{':' if reached else ','} {which} {KEEPS:.1%} of what labels explain without it (J {J[chosen]:.3g} "
-        f"against {none:.3g})."
+        f"{weight}, {which} {KEEPS:.1%} of what labels explain without time (J {J[chosen]:.3g} "
+        f"against {without_time:.3g})."
     )
 
 
-#: Widths that a procedure is laid out for, in CSS pixels: those of telephones, of a printed page, and of a screen.
+#: A procedure is laid out for these widths in CSS pixels: phones, a printed page, and a screen.
 PAGE_WIDTHS = (300, 338, 660, 1216)
-#: Lines of videos that are in sight at once; of each, deviations, the most surprising ones.
+#: Number of videos shown at first, and of the most surprising deviations of each.
 MOST_LINES, MOST_DEVIATIONS = 30, 6
-#: Confidence from which an arrow is thick, and from which it is not dashed.
+#: An arrow is thick from the first confidence on, and not dashed from the second.
 SURE, LIKELY = 0.9, 0.75
-#: Around the number of a key step in a telling that is still to be cut into parts.
+#: Marks the number of a key step in the text, which is then split there.
 _STEP = "\0"
 
 
 class Picture(NamedTuple):
-    """The procedure of one run: ``place`` of the run on the page, and everything the template writes.
+    """The procedure of a run as the template writes it; ``place`` is the place of the run on the page.
 
-    ``said`` are the parts of its telling in turn, text and the numbers of key steps, for which the page puts their
-    names. ``notes`` say what the videos do not support, ``legend`` what the signs in the drawing mean. Of a key step
-    ``cards`` have the node, facts in words, and ``needs``, the arrows from other key steps; ``arrows`` in how many
-    videos each arrow of a drawing holds (``share``), and a class for how sure it is (``weight``). ``lines`` are the
-    videos, with their deviations by time, the least surprising and the least sure ones apart. ``budget`` is
-    `time_budget`; ``unchecked`` says that of some deviations nobody knows how sure they are.
+    ``text_parts`` are the sentences, cut into text and numbers of key steps, which the page replaces by names.
+    ``notes`` say what the videos do not support; ``legend`` explains the signs in the drawing. ``cards`` have for each
+    key step its node, facts, and ``needs`` (the arrows from other key steps). ``arrows`` have for each arrow of a
+    drawing the number of videos in which it holds (``share``) and a class for its confidence (``weight``). ``lines``
+    are the videos with their deviations by time, the less surprising and less sure ones apart. ``budget`` is
+    `time_budget`; ``unchecked`` is true if the sureness of some deviations is unknown.
     """
 
     place: int
-    said: Sequence[str]
+    text_parts: Sequence[str]
     notes: Sequence[str]
     legend: str
     cards: Sequence[Mapping[str, Any]]
@@ -317,32 +319,34 @@ def picture(
     videos: Sequence[Mapping[str, Any]],
     warnings: Sequence[str] = (),
     pictures: bool = True,
-    given: Collection[str] = (),
+    taught: Collection[str] = (),
     doubt: str = "",
     budget: Sequence[TimeOfStep] = (),
     steps: Mapping[int, Collection[int]] | None = None,
 ) -> Picture:
-    """Return what the page shows of a procedure.
+    """Return a procedure as the page shows it.
 
-    ``videos`` are those of `rgwot.reporting.page.content.Content`, ``warnings`` sentences that
-    come before its notes; ``pictures`` leaves room for frames. Videos ``given`` are marked: they were annotated, and
-    the result learned from them. ``doubt`` goes beside the order, a sentence without its full stop; ``budget`` is
-    `time_budget`. ``steps`` are the key steps that have segments in a video, by its place.
+    ``videos`` are those of `rgwot.reporting.page.content.Content`; ``warnings`` are sentences before the notes;
+    ``pictures`` leaves room for frames. The annotated videos that ``taught`` the result are marked. ``doubt`` is a
+    sentence without full stop beside the order, ``budget`` the result of `time_budget`. ``steps`` are the key steps
+    that have segments in a video, by the place of the video.
     """
     edges = {(edge.before, edge.after): edge for edge in procedure.edges}
-    # Without any order, arrows from start and to end would say nothing.
+    # Without any order, arrows from start and to end would be meaningless.
     ordered = len(procedure.nodes) < 2 or any(START not in pair and END not in pair for pair in edges)
-    shown = edges if ordered else {}
+    drawn_edges = edges if ordered else {}
     by_step = {node.key_step: node for node in procedure.nodes}
     cards = [_card(by_step[step], procedure) for step in procedure.order]
     loops = [node.key_step for node in procedure.nodes if repeats(node)]
-    arrows = [edge for edge in shown.values() if edge.before != START and edge.after != END]
+    arrows = [edge for edge in drawn_edges.values() if edge.before != START and edge.after != END]
     legend = (
         ("A dashed card is optional.", any(node.optional for node in procedure.nodes)),
         ("A loop: usually done more than once.", bool(loops)),
         ("A thin or dashed arrow is less sure.", any(edge.confidence < SURE for edge in arrows)),
     )
-    drawings = [lay_out(procedure.order, shown, procedure.groups, loops, width, pictures) for width in PAGE_WIDTHS]
+    drawings = [
+        lay_out(procedure.order, drawn_edges, procedure.groups, loops, width, pictures) for width in PAGE_WIDTHS
+    ]
     text = sentence(procedure, {step: f"{_STEP}{step}{_STEP}" for step in procedure.order}, doubt)
     return Picture(
         place,
@@ -352,11 +356,11 @@ def picture(
         cards,
         drawings if cards else (),
         {
-            (arrow.before, arrow.after): held([shown[pair] for pair in product(arrow.before, arrow.after)])
+            (arrow.before, arrow.after): arrow_facts([drawn_edges[pair] for pair in product(arrow.before, arrow.after)])
             for drawing in drawings
             for arrow in drawing.arrows
         },
-        _lines(procedure, deviations, videos, given, steps or {}),
+        _lines(procedure, deviations, videos, taught, steps or {}),
         budget,
         any(deviation.sureness is None for deviation in deviations),
     )
@@ -371,7 +375,7 @@ def _card(node: Node, procedure: Procedure) -> dict[str, Any]:
         "node": node,
         "facts": (share, f"{length} in all" if often else f"about {length}"),
         "needs": needs,
-        # For those who do not see the arrows.
+        # For screen readers.
         "unseen": f"after {join_words([str(edge.before) for edge in needs])}" if needs else "after no other",
         "repeated": f"{node.repeats:.1f}".removesuffix(".0") + " times per video" if often else "",
     }
@@ -384,17 +388,17 @@ def length_in_words(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 99.5 else f"{moment(seconds + 0.5)} min"
 
 
-def held(edges: Sequence[Edge]) -> dict[str, str]:
-    """Say in how many videos an arrow holds that stands for one edge or several, and how sure it is."""
+def arrow_facts(edges: Sequence[Edge]) -> dict[str, str]:
+    """Return in how many videos the edges of an arrow hold, and a class for their confidence."""
     first = edges[0]
     if first.before == START or first.after == END:
         return {"share": "", "weight": "end"}
     sure, videos = min(edge.confidence for edge in edges), "videos that have both"
     if len(edges) == 1:
-        share = f"in {first.agree} of {first.both} {videos}; sure to {100 * sure:.0f} %"
+        share = f"in {first.agree} of {first.both} {videos}; confidence {100 * sure:.0f} %"
     else:
         least = min(edge.agree / edge.both if edge.both else 0.0 for edge in edges)
-        share = f"each in at least {100 * least:.0f} % of the {videos}; sure to at least {100 * sure:.0f} %"
+        share = f"each in at least {100 * least:.0f} % of the {videos}; confidence at least {100 * sure:.0f} %"
     weight = "sure" if sure >= SURE else "likely" if sure >= LIKELY else "weak"
     return {"share": share, "weight": weight}
 
@@ -403,47 +407,47 @@ def _lines(
     procedure: Procedure,
     deviations: Sequence[Deviation],
     videos: Sequence[Mapping[str, Any]],
-    given: Collection[str],
+    taught: Collection[str],
     steps: Mapping[int, Collection[int]],
 ) -> list[dict[str, Any]]:
     lines, words = [], DEVIATION_WORDS | {"missing": "left out, due about"}
-    # Where all videos fit alike, none is the most typical.
+    # If all videos fit equally well, none is the most typical.
     ranked = len({fit.score for fit in procedure.videos}) > 1
     for place, video in enumerate(videos):
         if video["status"] == "skipped":
             continue
-        own = sorted(
+        of_video = sorted(
             (deviation for deviation in deviations if deviation.video == video["id"]),
             key=lambda deviation: (deviation.start_s, deviation.key_step),
         )
-        shown = [deviation for deviation in own if doubt_of(deviation) is not None]
-        first = sorted(shown, key=lambda deviation: -deviation.surprise)[:MOST_DEVIATIONS]
+        reported = [deviation for deviation in of_video if doubt_of(deviation) is not None]
+        first = sorted(reported, key=lambda deviation: -deviation.surprise)[:MOST_DEVIATIONS]
         moments, others = (
             [
                 (
                     deviation,
-                    # Too short for evidence, but the bar shows it.
+                    # The segment is too short to count, but the bar shows it.
                     "left out or very short, about"
                     if deviation.kind == "missing" and deviation.key_step in steps.get(place, ())
                     else words[deviation.kind],
                     moment(deviation.start_s),
                     "" if doubt_of(deviation) == "" else "perhaps",
                 )
-                for deviation in own
+                for deviation in of_video
                 if (deviation in first) is chosen
             ]
             for chosen in (True, False)
         )
-        marks = {"typical": ranked and video["id"] == procedure.typical_video, "given": video["id"] in given}
+        marks = {"typical": ranked and video["id"] == procedure.typical_video, "given": video["id"] in taught}
         lines.append({"place": place, "name": video["name"], **marks, "moments": moments, "others": others})
     return lines
 
 
 class TimeOfStep(NamedTuple):
-    """How long a key step takes; of key step 0, what belongs to none.
+    """How long a key step takes; key step 0 stands for the time without a key step.
 
-    ``total_s`` are seconds in all videos, ``share`` is that of their time; ``in_group`` has by group the seconds per
-    video and the share of the time of key steps there.
+    ``total_s`` is the time in all videos in seconds, ``share`` its share of their length. ``in_group`` has for each
+    group the seconds per video and the share of all key steps' time.
     """
 
     key_step: int
@@ -453,25 +457,25 @@ class TimeOfStep(NamedTuple):
 
 
 def time_budget(body: Mapping[str, Any], order: Sequence[int], groups: Mapping[str, Any] | None) -> list[TimeOfStep]:
-    """Return how long every key step of ``order`` takes, and last what belongs to none, if anything does.
+    """Return how long every key step of ``order`` takes, followed by the time without a key step, if there is any.
 
-    ``body`` is that of `ShownRun`, ``groups`` are those of a run on its page, if any (`shown_groups`).
+    ``body`` is that of `ShownRun`, ``groups`` the groups of the run, if any (`shown_groups`).
     """
     total = dict.fromkeys(order, 0.0)
-    for own in body["segments"].values():
+    for bars in body["segments"].values():
         start = 0
-        for end, step in zip(own.get("ends", ()), own.get("steps", ()), strict=True):
+        for end, step in zip(bars.get("ends", ()), bars.get("steps", ()), strict=True):
             total[step] = total.get(step, 0.0) + (end - start) / 1000
             start = end
-    # Seconds per video: the share of videos that have a key step, times the seconds in those.
+    # Seconds per video: the share of videos that have a key step, times the seconds in these videos.
     means: dict[str, dict[tuple[str, int], float]] = {name: {} for name in (groups or {}).get("groups", ())}
     for step, measure, _, first, _, _, _, _, numbers in (groups or {}).get("rows", ()):
         if measure in ("share", "duration") and not first:
             for name, (_, mean, _, _) in zip(means, numbers, strict=True):
                 means[name][measure, step] = mean or 0.0
     each = {
-        name: {step: own.get(("share", step), 0.0) * own.get(("duration", step), 0.0) for step in order}
-        for name, own in means.items()
+        name: {step: measures.get(("share", step), 0.0) * measures.get(("duration", step), 0.0) for step in order}
+        for name, measures in means.items()
     }
     whole = sum(total.values())
     return [
@@ -479,19 +483,23 @@ def time_budget(body: Mapping[str, Any], order: Sequence[int], groups: Mapping[s
             step,
             seconds,
             seconds / whole if whole else 0.0,
-            {name: (own[step], own[step] / (sum(own.values()) or 1.0)) for name, own in each.items() if step in own},
+            {
+                name: (seconds[step], seconds[step] / (sum(seconds.values()) or 1.0))
+                for name, seconds in each.items()
+                if step in seconds
+            },
         )
         for step, seconds in [*((step, total[step]) for step in order), *([(0, total[0])] if total.get(0) else [])]
     ]
 
 
 def seeds_agree(run: Run, runs: Sequence[Run], agreed: Callable[[int, int], float | None]) -> tuple[float, str] | None:
-    """Return on which share of the frames the seeds of a run's method and decoder agree, also as a sentence.
+    """Return the share of frames on which the seeds of a run's method and decoder agree, and a sentence on it.
 
-    None for a single seed.
+    Returns None for a single seed.
 
-    ``agreed`` returns the share of frames, 0 to 1, of two runs by their places, the earlier one first; None where they
-    have no video in common.
+    ``agreed`` takes the places of two runs, the earlier one first, and returns the share of frames on which they agree,
+    or None without a common video.
     """
     seeds = [at for at, other in enumerate(runs) if (other.method, other.decoder) == (run.method, run.decoder)]
     shares = [share for pair in combinations(seeds, 2) if (share := agreed(*pair)) is not None]
@@ -502,21 +510,21 @@ def seeds_agree(run: Run, runs: Sequence[Run], agreed: Callable[[int, int], floa
 
 
 def rules(pictures: Sequence[Picture]) -> str:
-    """Return the style rules that place the cards of pictures, for every width."""
+    """Return the CSS rules that place the cards of pictures for every width."""
     blocks = []
     for at, width in enumerate(PAGE_WIDTHS):
         styles = [f".v{at}{{display:block}}"]
         if at:
             styles.append(f".v{at - 1}{{display:none}}")
-        for shown in pictures:
-            if not shown.drawings:
+        for picture_ in pictures:
+            if not picture_.drawings:
                 continue
-            drawing = shown.drawings[at]
-            styles.append(f"#sheet-{shown.place}{{width:{_px(drawing.width)};height:{_px(drawing.height)}}}")
+            drawing = picture_.drawings[at]
+            styles.append(f"#sheet-{picture_.place}{{width:{_px(drawing.width)};height:{_px(drawing.height)}}}")
             for step, box in drawing.cards.items():
                 places = zip(("left", "top", "width", "height"), box, strict=True)
                 styles.append(
-                    f"#node-{shown.place}-{step}{{{';'.join(f'{key}:{_px(value)}' for key, value in places)}}}"
+                    f"#node-{picture_.place}-{step}{{{';'.join(f'{key}:{_px(value)}' for key, value in places)}}}"
                 )
         block = "\n".join(styles)
         blocks.append(f"@container flow (min-width:{width}px){{\n{block}\n}}" if at else block)

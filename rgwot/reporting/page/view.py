@@ -1,6 +1,6 @@
-"""The stage ``view``: what the page shows of a run's embeddings, worked out once and kept as JSON.
+"""The stage ``view``: data on a run's embeddings for the page, computed once and kept as JSON.
 
-A page is rebuilt whenever a key step gets a name; nothing here has to be.
+A page is rebuilt whenever a key step gets a name, but its views are not.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from rgwot.runtime.progress import with_progress
 from rgwot.stages.embed import read_embeddings
 from rgwot.timing import label_segments, predicted_labels
 
-#: Frames shown of every key step.
+#: Number of typical frames per key step.
 TYPICAL = 6
-#: Seconds between two typical frames of one video; nearer ones look the same.
+#: Least distance in seconds of two typical frames of a video; nearer frames look the same.
 APART_S = 2.0
-#: Points of the plane; more make it no clearer and t-SNE slow.
+#: Most points of the t-SNE plot; more would be slow and no clearer.
 MAX_POINTS = 600
-#: Of t-SNE: half of scikit-learn's, after which the divergence on the demo is within 3 % of that after all of them.
+#: Iterations of t-SNE: half of scikit-learn's; on the demo the divergence is then within 3 % of its final value.
 ITERATIONS = 500
 FEWEST_POINTS = 10
-#: Videos of a task whose pairs are aligned: 276 plans, about 400 kB.
+#: The pairs of at most so many videos are aligned: 276 plans, about 400 kB.
 MAX_VIDEOS = 24
 _AT_ONCE = 64
 
@@ -53,7 +53,7 @@ log = logging.getLogger(__name__)
 
 
 class Samples(NamedTuple):
-    """Embeddings (T, D), times (T,) in seconds and key steps (T,) of one video."""
+    """Embeddings (T, D), times (T,) in seconds and key steps (T,) of a video."""
 
     embedding: NDArray[Any]
     time_s: NDArray[Any]
@@ -80,14 +80,13 @@ def write_view(
     *,
     to_annotate: bool = False,
 ) -> None:
-    """Write what the page shows of the embeddings of one run.
+    """Write the view of a run: data on its embeddings for the page.
 
-    The file has ``result`` (which key steps it belongs to), ``typical`` (frames), ``tree`` (of key steps, methods
-    5.12) and, if an encoder was ``trained``, ``points`` (embeddings in the plane) and ``alignments`` (transport
-    plans). Of the segments those of scope ``task`` count, of the settings the block ``ot`` is read; ``seed`` sets
-    the layout in the plane and the start of the tree, which knows nothing of the result's key steps. With
-    ``to_annotate``, and unless every video is annotated, there is ``next``, too: the videos that are worth annotating
-    next. Segments that do not belong to the embeddings are refused.
+    The file has ``result`` (the id of the key steps), ``typical`` (frames), ``tree`` (of key steps, methods 5.12) and,
+    if an encoder was ``trained``, ``points`` (embeddings in the plane) and ``alignments`` (transport plans). Only
+    segments of scope ``task`` and the settings ``ot`` are used. ``seed`` sets the layout in the plane and the start of
+    the tree, which does not depend on the result's key steps. With ``to_annotate``, and unless every video is
+    annotated, ``next`` lists the videos to annotate next. Segments that do not fit the embeddings raise RgwotError.
     """
     stored = read_embeddings(embeddings_zarr)
     embedded = stored.videos
@@ -105,7 +104,7 @@ def write_view(
         videos[name] = Samples(video.embedding, video.time_s, labels)
 
     manifest = read_manifest(Path(manifest_csv))
-    # Frames are decoded by another process, so one of both waits for little.
+    # Another process decodes the frames meanwhile.
     with ThreadPoolExecutor(1) as reading:
         typical = reading.submit(_with_pictures, typical_frames(videos), manifest, Path(root))
         content: dict[str, Any] = {
@@ -121,11 +120,11 @@ def write_view(
 
 
 def typical_frames(videos: Mapping[str, Samples]) -> dict[int, list[TypicalFrame]]:
-    """Return the `TYPICAL` frames of every key step nearest to the mean of its samples, different videos first.
+    """Return for every key step the `TYPICAL` frames nearest to the mean of its samples, different videos first.
 
-    The nearest sample of every video comes first, videos in the order of their distances; where they are fewer than
-    wanted, the second one of every video follows, at least `APART_S` from the first, and so on. Key step 0, which a
-    method calls background, has none.
+    The nearest sample of every video comes first, in the order of their distances. If these are too few, the second
+    nearest sample of every video follows, at least `APART_S` from the first, and so on. Key step 0 (background) has no
+    typical frames.
     """
     steps = sorted({int(step) for samples in videos.values() for step in np.unique(samples.key_step)} - {0})
     return {step: _typical(videos, step) for step in steps}
@@ -140,7 +139,7 @@ def _typical(videos: Mapping[str, Samples], step: int) -> list[TypicalFrame]:
     for name, samples in samples_of.items():
         distances = np.linalg.norm(samples.embedding - mean, axis=1)
         chosen: list[float] = []
-        # A stable sort: of equal distances the earlier frame is taken.
+        # The sort is stable: the earlier of two frames at the same distance comes first.
         for place in np.argsort(distances, kind="stable"):
             time_s = float(samples.time_s[place])
             if len(chosen) < TYPICAL and all(abs(time_s - other) >= APART_S for other in chosen):
@@ -158,17 +157,17 @@ def _with_pictures(
     for frame in chain.from_iterable(typical.values()):
         times.setdefault(frame.video, set()).add(frame.time_s)
     pictures: dict[tuple[str, float], str] = {}
-    for video, wanted in with_progress(log, "view: typical frames", times.items(), unit="video"):
+    for video, frame_times in with_progress(log, "view: typical frames", times.items(), unit="video"):
         row = rows.get(video)
         if row is None or row["status"] == "skipped" or not has_pictures(row["width"]):
             continue
         try:
-            read = read_pictures(row, root, sorted(wanted), FRAME_HEIGHT)
+            read = read_pictures(row, root, sorted(frame_times), FRAME_HEIGHT)
         except RgwotError as error:
-            log.warning("%s; typical frames without pictures", error)
+            log.warning("%s; its typical frames are shown without pictures", error)
             continue
-        # A damaged end leaves the last times without a picture.
-        for time_s, picture in zip(sorted(wanted), read, strict=False):
+        # If the end of a video is damaged, the last times have no picture.
+        for time_s, picture in zip(sorted(frame_times), read, strict=False):
             pictures[video, time_s] = base64.b64encode(as_jpeg(picture, FRAME_QUALITY)).decode()
 
     def shown(frame: TypicalFrame) -> dict[str, Any]:
@@ -195,16 +194,16 @@ def _points(videos: Mapping[str, Samples], seed: int) -> dict[str, Any]:
 
 
 def spread(lengths: Sequence[int]) -> list[NDArray[np.int64]]:
-    """Choose samples of videos evenly over time, at most about `MAX_POINTS` in all, of every video in proportion.
+    """Choose samples evenly over time, at most about `MAX_POINTS` in all, in proportion to the videos' lengths.
 
-    Every video, of which ``lengths`` are the numbers of samples, keeps at least one.
+    ``lengths`` are the numbers of samples of the videos; every video keeps at least one sample.
     """
     share = min(1.0, MAX_POINTS / max(1, sum(lengths)))
     return [evenly(length, max(1, round(share * length)) if length else 0) for length in lengths]
 
 
 def tsne(x: NDArray[Any], seed: int) -> NDArray[np.float64] | str:
-    """Return points (n, 2) of embeddings x (n, D) by t-SNE, scaled to [0, 1], or why there are none.
+    """Return the t-SNE points (n, 2) of embeddings x (n, D), scaled to [0, 1], or the reason why there are none.
 
     The same seed gives the same picture on the same machine.
     """
@@ -213,7 +212,7 @@ def tsne(x: NDArray[Any], seed: int) -> NDArray[np.float64] | str:
     values = np.asarray(x, dtype=np.float64)
     offsets = values - values.mean(axis=0)
     if np.square(offsets).sum(axis=1).mean() <= 1e-12 * np.square(values).sum(axis=1).mean():
-        return "all embeddings are the same; there is nothing to lay out"
+        return "all embeddings are equal, so there is nothing to lay out"
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1):
@@ -223,15 +222,15 @@ def tsne(x: NDArray[Any], seed: int) -> NDArray[np.float64] | str:
 
 
 def align_pairs(videos: Mapping[str, EmbeddedVideo], settings: TransportSettings) -> dict[str, Any]:
-    """Align every pair among the first `MAX_VIDEOS` videos, 32 evenly spaced frames each.
+    """Align every pair of the first `MAX_VIDEOS` videos by 32 evenly spaced frames of each.
 
     Returns
     -------
     dict
-        ``videos``: ids; ``virtual``: how frames without partner are treated; ``pairs``: for every pair ``x``
-        before ``y`` (positions in ``videos``) the plan of matching probabilities T* (32, 32), ``plan``: uint8 in
-        base64, row by row, in units of ``unit``; ``x_virtual``, ``y_virtual`` (32,): the share of each frame's mass
-        that goes to the virtual frame; ``virtual_mass``: the mean of both.
+        ``videos`` are the ids, ``virtual`` says how frames without a partner are treated. ``pairs`` has for every pair
+        ``x`` before ``y`` (positions in ``videos``): ``plan``, the matching probabilities T* (32, 32) as base64 uint8,
+        row by row, in units of ``unit``; ``x_virtual`` and ``y_virtual`` (32,), the share of each frame's mass that
+        goes to the virtual frame; ``virtual_mass``, the mean of both.
     """
     import torch
 
@@ -240,7 +239,7 @@ def align_pairs(videos: Mapping[str, EmbeddedVideo], settings: TransportSettings
     names = list(videos)[:MAX_VIDEOS]
     sampled, shares = [], []
     for video in (videos[name] for name in names):
-        # Of every picture of the strip the nearest sample.
+        # The sample nearest to every picture of the strip.
         chosen = np.abs(video.time_s - strip_times(video.duration_s)[:, None]).argmin(axis=1)
         sampled.append(video.embedding[chosen])
         shares.append(video.time_s[chosen] / video.duration_s)
@@ -259,7 +258,7 @@ def align_pairs(videos: Mapping[str, EmbeddedVideo], settings: TransportSettings
                 virtual = mass[1:, 0] / mass[1:].sum(axis=1), mass[0, 1:] / mass[:, 1:].sum(axis=0)
             else:
                 virtual = 1.0 - alignment.x_matched[at].numpy(), 1.0 - alignment.y_matched[at].numpy()
-            # Every value to 1/255 of the largest.
+            # Values are rounded to 1/255 of the largest.
             weights = alignment.weights[at].numpy()
             unit = float(weights.max()) / 255
             levels = np.rint(weights / unit if unit > 0 else weights).astype(np.uint8)
@@ -275,14 +274,14 @@ def tree_of(videos: Mapping[str, EmbeddedVideo], seed: int) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``merges`` as in `rgwot.keysteps.tree.StepTree`, from the first to the last; ``leaves``: the share of all
-        samples of every leaf, and the sample nearest to its mean (``video``, ``time_s``); ``videos``: by id ``ends``,
-        the ends of its segments in milliseconds, and ``leaves``, the leaf of each.
+        ``merges`` are those of `rgwot.keysteps.tree.StepTree`, from the first to the last. ``leaves`` has the share of
+        each leaf in all samples, and the sample nearest to its mean (``video``, ``time_s``). ``videos`` has for each id
+        the ``ends`` of its segments in milliseconds, and ``leaves``, the leaf of each.
     """
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1):
-        # Of its own, so that it does not depend on what else is drawn for a page.
+        # A separate generator, so that the tree does not depend on other random draws for the page.
         tree = grow(
             np.concatenate([video.embedding for video in videos.values()]),
             [len(video.time_s) for video in videos.values()],
@@ -291,14 +290,14 @@ def tree_of(videos: Mapping[str, EmbeddedVideo], seed: int) -> dict[str, Any]:
     owners = [(name, float(time_s)) for name, video in videos.items() for time_s in video.time_s]
     leaves = []
     for leaf in range(len(tree.merges) + 1):
-        own = np.flatnonzero(tree.leaves == leaf)
-        away = np.square(tree.places[own] - tree.places[own].mean(axis=0)).sum(axis=1)
-        name, time_s = owners[own[away.argmin()]]
-        leaves.append({"share": round(len(own) / len(owners), 4), "video": name, "time_s": round(time_s, 3)})
+        members = np.flatnonzero(tree.leaves == leaf)
+        away = np.square(tree.places[members] - tree.places[members].mean(axis=0)).sum(axis=1)
+        name, time_s = owners[members[away.argmin()]]
+        leaves.append({"share": round(len(members) / len(owners), 4), "video": name, "time_s": round(time_s, 3)})
     borders = np.cumsum([len(video.time_s) for video in videos.values()])[:-1]
     segments = {}
-    for (name, video), own in zip(videos.items(), np.split(tree.leaves, borders), strict=True):
-        frame = label_segments(video.time_s, own, video.duration_s)
+    for (name, video), members in zip(videos.items(), np.split(tree.leaves, borders), strict=True):
+        frame = label_segments(video.time_s, members, video.duration_s)
         ends = np.rint(frame["end_s"].to_numpy(np.float64) * 1000).astype(np.int64)
         segments[name] = {"ends": ends.tolist(), "leaves": frame["key_step"].tolist()}
     merges = [[a, b, round(lost, 5)] for a, b, lost in tree.merges]

@@ -31,7 +31,7 @@ function playFrom(video, seconds, from = null) {
   if (element.requestVideoFrameCallback) element.requestVideoFrameCallback(start);
   else element.addEventListener("loadedmetadata", (event) => start(event, { mediaTime: 0 }), { once: true });
   element.addEventListener("error", () => {
-    showPlayer(facts, seconds, missing(`${facts.path} is not at hand, or this browser cannot play its format. The page looks for it at ${decodeURI(facts.file)}, seen from its own place.`));
+    showPlayer(facts, seconds, missing(`${facts.path} is not at hand, or this browser cannot play its format. The page looks for it at ${decodeURI(facts.file)}, relative to itself.`));
   });
   // An event may still be on its way when the player is closed.
   element.addEventListener("timeupdate", () => {

@@ -63,14 +63,14 @@ function drawSummary() {
   byId("summary").textContent = parts.join(", ");
   const notices = DATA.notices.concat(DATA.videos.filter((video) => video.status === "skipped").map((video) => `Left out: ${video.name}: ${video.reason}`));
   for (const facts of DATA.runs) {
-    if (facts.stale.length) notices.push(`Names typed for an earlier result of ${facts.id} are not used, its key steps are numbered anew: ${facts.stale.join(", ")}`);
+    if (facts.stale.length) notices.push(`Names typed for an earlier result of ${facts.id} are ignored, because its key steps are numbered anew: ${facts.stale.join(", ")}`);
   }
   const shownNotices = notices.slice(0, 20).map((text) => make("p", { className: "notice", textContent: text }));
   if (notices.length > 20) shownNotices.push(make("p", { className: "notice", textContent: `and ${notices.length - 20} more` }));
   byId("notices").replaceChildren(...shownNotices);
   if (DATA.next) {
-    const [said, command] = DATA.next;
-    byId("next").replaceChildren(`${said}, here under Videos, or in ELAN after `, make("code", { textContent: command }));
+    const [sentence, command] = DATA.next;
+    byId("next").replaceChildren(`${sentence}, here under Videos, or in ELAN after `, make("code", { textContent: command }));
     byId("next").hidden = false;
   }
   byId("made").textContent = `Made by rgwot ${DATA.version}. Everything shown is in this file; only the videos are read, from their folder.`;

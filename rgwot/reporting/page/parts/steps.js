@@ -6,13 +6,13 @@ function drawSteps() {
   const run = state.run;
   const rows = byId("rows");
   if (factsOf(run).kind === "trivial") {
-    rows.replaceChildren(make("p", { textContent: "A trivial baseline: its key steps are made without looking at the videos, so there is nothing to name." }));
+    rows.replaceChildren(make("p", { textContent: "This is a trivial baseline: it does not look at the videos, so its key steps need no names." }));
     return;
   }
   const view = viewOf(run);
   const note = view ? null : make("p", {
     className: "notice",
-    textContent: "Typical frames are shown of the first seed of a method.",
+    textContent: "Typical frames are shown for the first seed of a method.",
   });
   const numbers = stepNumbers(run);
   const background = hasBackground(run) ? backgroundRow(run) : null;
@@ -24,7 +24,7 @@ function backgroundRow(run) {
   const frames = shotsOf(run, 0).map(([at, seconds]) => frameButton(at, DATA.videos[at].name, seconds, shot(at, seconds, null)));
   return make("article", { className: "keystep", data: { step: "0" } },
     make("div", { className: "head" }, make("h3", { textContent: "Background" }), chip(run, 0, "background")),
-    make("p", { className: "hint", textContent: "Frames that belong to no key step, says this result." }),
+    make("p", { className: "hint", textContent: "Frames that belong to no key step in this result." }),
     frames.length ? make("div", { className: "frames" }, ...frames) : null,
   );
 }

@@ -132,17 +132,17 @@ function showCut() {
     }));
   }
   const lost = merges.slice(0, n - K).reduce((sum, one) => sum + one[2], 0);
-  const said = [`${plural(K, "key step")} of ${plural(n, "part")}: ${percent(1 - lost)} of the differences between samples are explained.`];
+  const sentences = [`${plural(K, "key step")} of ${plural(n, "part")}: ${percent(1 - lost)} of the differences between samples are explained.`];
   const leavesOf = (cluster) => (cluster < n ? cluster : leavesOf(merges[cluster - n][0]));
   if (K > 1) {
     const [a, b, more] = merges[n - K];
-    said.push(`One fewer joins ${[steps[leavesOf(a)], steps[leavesOf(b)]].sort((one, other) => one - other).join(" and ")} and gives up ${percent(more, 1)}.`);
+    sentences.push(`One fewer joins ${[steps[leavesOf(a)], steps[leavesOf(b)]].sort((one, other) => one - other).join(" and ")} and gives up ${percent(more, 1)}.`);
   }
   if (K < n) {
     const [a, , less] = merges[n - K - 1];
-    said.push(`One more divides ${steps[leavesOf(a)]} and gains ${percent(less, 1)}.`);
+    sentences.push(`One more divides ${steps[leavesOf(a)]} and gains ${percent(less, 1)}.`);
   }
-  byId("cut-words").textContent = said.join(" ");
+  byId("cut-words").textContent = sentences.join(" ");
   byId("cut-next").textContent = `For names, orders and scores ask for a result of its own: decode.K: ${K}, or the decoder as ${factsOf(state.run).decoder.split("@")[0]}@K=${K}.`;
 }
 

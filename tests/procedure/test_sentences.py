@@ -9,7 +9,7 @@ import pytest
 
 from rgwot.procedure.interface import Deviation, Edge, Node, Procedure
 from rgwot.procedure.orders import closure
-from rgwot.procedure.words import deviations_in_words, longest_chain, need_layers, sentence, stages
+from rgwot.procedure.sentences import deviations_in_words, longest_chain, need_layers, sentence, stages
 
 
 def edge(before: int | str, after: int | str, agree: int = 10, both: int = 10) -> Edge:
