@@ -1,7 +1,7 @@
-"""The command line: what a person does before and after the workflow. Thin: parse, call, write.
+"""The command line: thin verbs for what a person does before and after the workflow.
 
-The stages of the workflow are scripts of its rules (workflow/scripts). A new verb is a function and a line of `VERBS`;
-it imports what it needs when it runs.
+The stages of the workflow are scripts (workflow/scripts). A new verb is a function, which imports what it needs when it
+runs, and a line of `VERBS`.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from rgwot.cli import results, study
 from rgwot.runtime.errors import RgwotError, one_line
 from rgwot.study.script import messages
 
-#: Every verb: the command, and its help in one line.
+#: The command and a short help text of every verb.
 VERBS: dict[str, tuple[click.Command, str]] = {
-    "init": (study.init, "Start a study in a folder of its own."),
+    "init": (study.init, "Start a study in a new folder."),
     "run": (study.run, "Run the workflow in this folder (Snakemake)."),
     "doctor": (study.doctor, "Check a dataset on disk."),
     "fetch": (study.fetch, "Download published features."),
     "import-lerobot": (study.import_lerobot, "Cut the episodes of a LeRobot dataset into videos."),
     "show": (results.show, "Print a table, or the procedure of a result."),
     "export": (results.export, "Export a result to ELAN, BORIS, subtitles, clips."),
-    "suggest": (results.suggest, "Say which videos are worth annotating next."),
-    "compare": (results.compare, "Compare two results of a task, or a result with a coder."),
+    "suggest": (results.suggest, "Suggest which videos to annotate next."),
+    "compare": (results.compare, "Compare two results of a task, or a result with annotations."),
     "compare-groups": (results.compare_groups, "Test whether groups of videos differ."),
-    "procedure": (results.procedure, "Learn the procedure from any table of segments."),
+    "procedure": (results.procedure, "Learn a procedure from a table of segments."),
     "apply": (results.apply, "Apply a bundle to new videos."),
-    "verify": (study.verify, "Check a tree of results against its records."),
+    "verify": (study.verify, "Check results against their records."),
 }
 
 
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 class _InOrder(click.Group):
-    """A group that lists its commands in the order in which they were added."""
+    """A command group that lists its commands in the order of their definition."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
@@ -63,7 +63,7 @@ class _InOrder(click.Group):
 def cli(verbose: bool) -> None:
     """Procedure learning from unlabelled videos: key steps, where they happen, and in what order.
 
-    `rgwot run` runs the workflow, whose targets are results; the other verbs are for what lies before and after.
+    `rgwot run` runs the workflow, whose targets are results; the other verbs prepare data and use results.
     """
     click.get_current_context().with_resource(messages(sys.stderr, logging.DEBUG if verbose else logging.INFO))
 

@@ -1,4 +1,4 @@
-"""Verbs for finished results: look at them, compare them, give them to other programs and to other videos."""
+"""Verbs for finished results: show, compare and export them, and apply them to other videos."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from rgwot.runtime.errors import RgwotError
 
 Folder = click.Path(path_type=Path)
 _names = click.option(
-    "--names", type=Folder, help="Names of key steps, as downloaded from a page. Default: those of the study, if any."
+    "--names",
+    type=Folder,
+    help="Names of key steps, as downloaded from a page. Default: the names of the study, if any.",
 )
 
 
@@ -22,13 +24,15 @@ _names = click.option(
 @click.argument("output", type=Folder)
 @_names
 @click.option(
-    "--root", type=Folder, help="Folder that the manifest's paths start from; links to videos are then absolute."
+    "--root",
+    type=Folder,
+    help="Folder of the dataset, to which the manifest's paths are relative; links to videos are then absolute.",
 )
 @click.option("--videos", "chosen", multiple=True, help="A video to export; may be repeated. Default: all.")
 def export(
     format_: str, keysteps: Path, output: Path, names: Path | None, root: Path | None, chosen: tuple[str, ...]
 ) -> None:
-    """Export a result in the FORMAT of another program into OUTPUT, a new folder or an export that nobody changed.
+    """Export a result in the FORMAT of another program into OUTPUT, a new folder or an unchanged export.
 
     KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0.
     """
@@ -41,7 +45,7 @@ def export(
 @click.argument("keysteps", type=Folder)
 @click.option("-n", "number", default=3, show_default=True, type=click.IntRange(1), help="How many videos.")
 def suggest(keysteps: Path, number: int) -> None:
-    """Say which videos are worth annotating first, or next, and how to open them.
+    """Suggest which videos to annotate next, and how to open them.
 
     KEYSTEPS is a folder such as results/keysteps/rgwot-plus/consensus/demo/assembly/seed0.
     """
@@ -59,14 +63,14 @@ def suggest(keysteps: Path, number: int) -> None:
     default=0.5,
     show_default=True,
     type=click.FloatRange(0, 1, min_open=True),
-    help="Intersection over union from which a segment of one is a segment of the other.",
+    help="Least intersection over union of two segments that count as the same.",
 )
 @click.option("--tier", help="Tier of ELAN. Default: key steps, or the only one.")
-@click.option("--fps", help="Frames per second, of formats that count frames, such as 25 or 30000/1001.")
+@click.option("--fps", help="Frames per second for formats that count frames, such as 25 or 30000/1001.")
 def compare(first: Path, second: Path, names: Path | None, overlap: float, tier: str | None, fps: str | None) -> None:
-    """Say how far two results of a task agree, and which key steps were split or merged.
+    """Compare two results of a task: how far they agree, and which key steps were split or merged.
 
-    FIRST and SECOND are folders such as results/keysteps/rgwot/graphcut/demo/assembly/seed0, or annotations of a second
+    FIRST and SECOND are folders such as results/keysteps/rgwot/graphcut/demo/assembly/seed0, or annotations of a
     coder in ELAN, BORIS and others: a file, or a folder with a file per video.
     """
     from rgwot.reporting.compare import compare_results
@@ -79,17 +83,17 @@ def compare(first: Path, second: Path, names: Path | None, overlap: float, tier:
 @click.argument("keysteps", type=Folder)
 @click.option("--videos", required=True, type=Folder, help="Table of the videos (CSV: video, group).")
 @click.option("--column", default="group", show_default=True, help="Column of that table with the groups.")
-@click.option("--task", help="Task whose rows count, where the table has a column task.")
+@click.option("--task", help="Task whose rows to use, if the table has a column task.")
 @_names
 @click.option("--title", default="", help="Title of the figure: dataset, task, method, decoder, seed.")
 def compare_groups(
     output: Path, keysteps: Path, videos: Path, column: str, task: str | None, names: Path | None, title: str
 ) -> None:
-    """Test whether groups of videos differ, into OUTPUT (CSV, and a figure next to it: PDF and PNG).
+    """Test whether groups of videos differ, and write OUTPUT (CSV) with a figure beside it (PDF and PNG).
 
-    KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0. For every key step: share of the
-    videos that have it, number of segments, duration, place, deviations and what follows, by permutation tests with the
-    video as the unit.
+    KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0. Permutation
+    tests, with the video as the unit, compare for every key step the share of videos that have it, the number of
+    segments, duration, place, deviations, and the next key step.
     """
     from rgwot.reporting.compare import write_groups
     from rgwot.runtime.provenance import write_record
@@ -111,10 +115,10 @@ def compare_groups(
     help="; ".join(f"{name}: {what}" for name, what in LEARNER_NAMES.items()) + ".",
 )
 def procedure(segments: Path, folder: Path, learner: str) -> None:
-    """Learn the procedure from any table of SEGMENTS (CSV), and print it.
+    """Learn the procedure from a table of SEGMENTS (CSV), and print it.
 
     The columns are video, start_s, end_s (seconds) and key_step (whole numbers from 1, background 0); name is optional.
-    Where there is a column scope, rows of the scope task are read.
+    If there is a column scope, only rows with the scope task are read.
     """
     from rgwot.procedure import deviations, learn
     from rgwot.reporting.show import drawn
@@ -138,20 +142,30 @@ def procedure(segments: Path, folder: Path, learner: str) -> None:
     type=Folder,
     help="Folder for segments.csv, order.csv, deviations.csv and page.html.",
 )
-@click.option("--weights", metavar="PATH", help="Checkpoint of the backbone, if the bundle was made with your own.")
-@click.option("--extension", "extensions", multiple=True, type=Folder, help="Python file that brings the method.")
 @click.option(
-    "--frames-fps", metavar="RATE", help="Rate of frames stored as .h5, if the file does not state it, like 30000/1001."
+    "--weights", metavar="PATH", help="Checkpoint of the backbone, if the bundle was made with a checkpoint of yours."
+)
+@click.option(
+    "--extension", "extensions", multiple=True, type=Folder, help="Python file that defines the method (an extension)."
+)
+@click.option(
+    "--frames-fps",
+    metavar="RATE",
+    help="Frames per second of stored frames (.h5) without a rate in the file, such as 30000/1001.",
 )
 @click.option(
     "--on-bad-video",
     default="fail",
     show_default=True,
     type=click.Choice(["fail", "skip"]),
-    help="fail ends with the reason; skip writes a store without frames, or with those that decode.",
+    help="For bad videos: fail stops with the reason; skip keeps the frames that can be decoded, if any.",
 )
 @click.option(
-    "--threads", default=1, show_default=True, type=click.IntRange(1), help="CPU threads. Does not change results."
+    "--threads",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Number of CPU threads; it does not change results.",
 )
 @click.option(
     "--device",
@@ -182,24 +196,21 @@ def apply(
         rate = None if frames_fps is None else parse_rate(frames_fps)
     except ValueError as error:
         raise RgwotError(f"--frames-fps: {error}") from None
-    for found in apply_bundle(bundle, videos, folder, How(frames_fps=rate, **how)):
-        known = " (a video of the study: its answer there)" if found.known else ""
-        click.echo(
-            f"{readable(found.video)}: {found.segments} segments, order {found.order}{known}; {found.deviations}"
-        )
+    for applied in apply_bundle(bundle, videos, folder, How(frames_fps=rate, **how)):
+        in_study = " (a video of the study, with its result there)" if applied.known else ""
+        order = f"{applied.segments} segments, order {applied.order}"
+        click.echo(f"{readable(applied.video)}: {order}{in_study}; {applied.deviations}")
     click.echo(f"{folder / 'page.html'}: open it in a browser")
 
 
 @click.command()
 @click.argument("table", type=Folder)
-@click.option(
-    "--procedures", type=Folder, help="Also print the procedure of a folder of key steps, by its procedures.csv."
-)
+@click.option("--procedures", type=Folder, help="Also print the procedure of this folder of key steps.")
 @_names
 def show(table: Path, procedures: Path | None, names: Path | None) -> None:
-    """Print a TABLE or a row of one (CSV), then the procedure.
+    """Print a TABLE or one of its rows (CSV), and optionally a procedure.
 
-    In place of a table, a folder of key steps prints its procedure.
+    Given a folder of key steps instead of a table, print its procedure.
     """
     from rgwot.paths import PROCEDURE, name_of
     from rgwot.reporting.show import procedure_lines
@@ -211,8 +222,8 @@ def show(table: Path, procedures: Path | None, names: Path | None) -> None:
     if (table.parent / name_of(PROCEDURE)).is_file():
         raise RgwotError(f"{table}: found a file of key steps, expected their folder; run `rgwot show {table.parent}`")
     tables = load_targets().tables
-    # A row lies in a folder of its table's name.
-    shown = find("table", table.parent.name if table.parent.name in tables else table.stem, tables)
-    click.echo(in_terminal(shown, table))
+    # The file of a row is in a folder named like its table.
+    name = table.parent.name if table.parent.name in tables else table.stem
+    click.echo(in_terminal(find("table", name, tables), table))
     if procedures:
         click.echo("\n".join(["", *procedure_lines(procedures.parent, names)]))

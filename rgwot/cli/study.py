@@ -1,4 +1,4 @@
-"""Verbs about a whole study: start it, bring data, run it, and check whether data are sound and results as written."""
+"""Verbs for a study: start it, get data, run it, and check data and results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Folder = click.Path(path_type=Path)
 def init(folder: Path, videos: Path | None) -> None:
     """Start a study in FOLDER (by default here): write config.yaml, a Snakefile and .gitignore.
 
-    Writes nothing if one of its files is there already.
+    If one of these files exists already, nothing is written.
     """
     from rgwot.study.shipped import STUDY_FILES, start_study
 
@@ -32,16 +32,16 @@ def init(folder: Path, videos: Path | None) -> None:
     for task, what in tasks.items():
         click.echo(f"Task {task}: {what}")
     if not tasks:
-        click.echo(f"Put your videos into {(videos or folder / 'videos') / 'TASK'}, two or more of a task.")
-    there = "" if folder.resolve() == Path.cwd() else f"cd {folder} && "
-    click.echo(f"Check them: {there}rgwot doctor; a first answer: rgwot run first")
+        click.echo(f"Put your videos into {(videos or folder / 'videos') / 'TASK'}, two or more per task.")
+    change_folder = "" if folder.resolve() == Path.cwd() else f"cd {folder} && "
+    click.echo(f"Then check them with {change_folder}rgwot doctor, and get a first result with rgwot run first")
 
 
 class Verbatim(click.Command):
-    """A command whose arguments are not its own: all but a lone ``--help`` stay as they are, ``--`` too."""
+    """A command that passes its arguments on unchanged, including ``--``; only a lone ``--help`` is its own."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take the arguments as they are."""
+        """Keep the arguments unchanged."""
         if args in (["--help"], ["-h"]):
             return super().parse_args(ctx, args)
         ctx.params["arguments"] = tuple(args)
@@ -55,11 +55,11 @@ class Verbatim(click.Command):
 \b
   rgwot run first                           the pages of all tasks
   rgwot run results/report/mine/TASK.html   the page of a task
-  rgwot run -n first                        say what would be done
+  rgwot run -n first                        show what would be done
   rgwot run --cores 4 --configfile more.yaml -- first
 
-Without a target: the key steps of page.methods in config.yaml, without a page. The folder needs a config.yaml (see
-init). Its own Snakefile is used, if it has one.
+Without a target, the key steps of page.methods in config.yaml are made, without a page. The folder needs a config.yaml
+(see init). If it has a Snakefile, that is used.
 """,
 )
 @click.argument("arguments", nargs=-1, metavar="[TARGET]... [OPTION OF SNAKEMAKE]...")
@@ -81,12 +81,14 @@ def run(arguments: tuple[str, ...]) -> None:
     type=Folder,
     default=["config.yaml"],
     show_default=True,
-    help="Configuration; several are merged in order.",
+    help="Configuration file; several are merged in order.",
 )
 @click.option("--task", "tasks", multiple=True, help="Only this task; may be repeated. Default: all.")
-@click.option("--json", "json_to", metavar="FILE|-", help="Also write the whole report as JSON; - prints it instead.")
-@click.option("--quick", is_flag=True, help="Open no video: names, sizes and annotations alone.")
-@click.option("--strict", is_flag=True, help="Warnings give exit code 1, too.")
+@click.option(
+    "--json", "json_to", metavar="FILE|-", help="Also write the report as JSON; - prints it instead of the text."
+)
+@click.option("--quick", is_flag=True, help="Check only names, sizes and annotations, without opening videos.")
+@click.option("--strict", is_flag=True, help="Exit with code 1 also for warnings.")
 @click.option("--jobs", default=os.cpu_count() or 1, show_default=True, type=click.IntRange(1), help="Videos at once.")
 def doctor(
     dataset: str | None,
@@ -96,9 +98,9 @@ def doctor(
     strict: bool,
     **how: Any,
 ) -> None:
-    """Check DATASET on disk before anything is computed; by default all whose tasks have pages (page.datasets).
+    """Check DATASET on disk before a run; by default all datasets with pages (page.datasets).
 
-    Exit code 0: usable; 1: errors were found; 2: the request cannot be met.
+    Exit code 0: usable; 1: there are errors; 2: the check could not be made.
     """
     from rgwot.config.configuration import load_config, read_files
     from rgwot.runtime.files import write_json
@@ -109,15 +111,15 @@ def doctor(
         where, content = " + ".join(map(str, configs)), read_files(configs)
         datasets = [dataset] if dataset else load_config(content, where).page_datasets
         reports = [examine(content, name, tasks, where=where, **how) for name in datasets]
-        found = [as_json(report, strict) for report in reports]
-        as_written = found[0] if dataset else found
+        contents = [as_json(report, strict) for report in reports]
+        as_written = contents[0] if dataset else contents
         if json_to not in (None, "-"):
             write_json(as_written, str(json_to))
     except RgwotError as error:
         click.echo(f"rgwot: {error}", err=True)
         sys.exit(2)
     text = json.dumps(as_written, indent=2) if json_to == "-" else "\n\n".join(map(as_text, reports))
-    # A terminal may lack letters of file names.
+    # A terminal may not be able to show some characters of file names.
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     click.echo(text.encode(encoding, "backslashreplace").decode(encoding))
     sys.exit(max((report.exit_code(strict) for report in reports), default=0))
@@ -126,35 +128,34 @@ def doctor(
 @click.command()
 @click.argument("results", type=Folder, default=Path("results"))
 def verify(results: Path) -> None:
-    """Compare every file of RESULTS with the SHA-256 in the record of the job that wrote it, and name what differs.
+    """Compare every file of RESULTS with the SHA-256 in the record of its job, and list those that differ.
 
-    Exit code 0: all files are as they were written; 1: some differ. Each line ends with the command that makes the
-    file again.
+    Exit code 0: all files are unchanged; 1: some differ. Each line ends with the command that makes the file again.
     """
     from rgwot.runtime.provenance import differences
 
-    checked, found = differences(results)
-    for line in found:
+    checked, lines = differences(results)
+    for line in lines:
         click.echo(line)
-    click.echo(f"{checked} files checked, {len(found)} differ")
-    sys.exit(1 if found else 0)
+    click.echo(f"{checked} files checked, {len(lines)} differ")
+    sys.exit(1 if lines else 0)
 
 
 @click.command("import-lerobot")
 @click.argument("dataset", type=Folder)
 @click.argument("output", type=Folder)
-@click.option("--camera", help="Video feature, such as observation.images.top. Default: the only one.")
+@click.option("--camera", help="Video feature (camera), such as observation.images.top. Default: the only one.")
 @click.option(
     "--on-bad-video",
     default="fail",
     show_default=True,
     type=click.Choice(["fail", "skip"]),
-    help="skip leaves out episodes whose video file is missing.",
+    help="For missing video files: fail stops, skip leaves out their episodes.",
 )
 def import_lerobot(dataset: Path, output: Path, camera: str | None, on_bad_video: str) -> None:
-    """Make videos of the episodes of a LeRobot DATASET, v2.1 or v3, in OUTPUT: a folder per task (`layout: folder`).
+    """Cut the episodes of a LeRobot DATASET (v2.1 or v3) into videos in OUTPUT, a folder per task (`layout: folder`).
 
-    Subtasks become annotations. `rgwot export lerobot` with --root OUTPUT takes results back.
+    Subtasks become annotations. `rgwot export lerobot` with --root OUTPUT writes results back to the dataset.
     """
     from rgwot.datasets.lerobot import import_episodes
 
@@ -164,15 +165,13 @@ def import_lerobot(dataset: Path, output: Path, camera: str | None, on_bad_video
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--accept", is_flag=True, help="Download, and accept the terms that are shown without this option.")
+@click.option("--accept", is_flag=True, help="Download, and accept the terms, which are printed without this option.")
 @click.option("--to", "data", type=Folder, default=Path("data"), show_default=True, help="Folder of all downloads.")
-@click.option(
-    "--from", "mirror", metavar="ADDRESS", help="A mirror of that folder, file:// or https://. Default: none."
-)
+@click.option("--from", "mirror", metavar="ADDRESS", help="A mirror of that folder (file:// or https://).")
 def fetch(name: str | None, accept: bool, data: Path, mirror: str | None) -> None:
-    """Download published features: into data/NAME, which published_features.yaml reads; all names without NAME.
+    """Download published features into data/NAME, where published_features.yaml expects them, or list all names.
 
-    An interrupted download goes on when the same is run again. Proxies are those of the environment (https_proxy).
+    Run the command again to resume an interrupted download. Proxies of the environment (https_proxy) are used.
     """
     import sys
     from urllib.parse import urlsplit
@@ -182,10 +181,10 @@ def fetch(name: str | None, accept: bool, data: Path, mirror: str | None) -> Non
     from rgwot.runtime.errors import RgwotError
 
     if mirror and urlsplit(mirror).scheme not in ("file", "http", "https"):
-        raise RgwotError(f"--from: {mirror} is no address; expected file:///folder or https://...")
+        raise RgwotError(f"--from: found {mirror}, expected file:///folder or https://...")
     if name is None:
-        for known in dict.fromkeys(row.name for row in sources()):
-            click.echo(f"{known}: {', '.join(row.size for row in sources(known))}")
+        for source in dict.fromkeys(row.name for row in sources()):
+            click.echo(f"{source}: {', '.join(row.size for row in sources(source))}")
         return
     rows = sources(name)
     by_hand = list(dict.fromkeys(row.by_hand for row in rows if row.by_hand))

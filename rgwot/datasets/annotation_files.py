@@ -1,4 +1,4 @@
-"""The formats of annotations, and the choice of the reader of a file by suffix and content."""
+"""The formats of annotations; a file's reader is chosen by suffix and content."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def _has(*marks: str) -> Callable[[str], bool]:
 
 @dataclass(frozen=True)
 class Reader:
-    """A format of annotations."""
+    """A reader of one annotation format."""
 
     read: Callable[[Path, Hints], Iterable[SegmentRow]]  #: whatever it raises on a damaged file becomes a `DataFault`
-    suffixes: tuple[str, ...]  #: of its files, in lower case
+    suffixes: tuple[str, ...]  #: suffixes of its files, in lower case
     description: str
-    fits: Callable[[str], bool] = _has()  #: whether a file that begins like this, with such a suffix, is of it
-    many: tuple[str, ...] = ()  #: one of these stands at the beginning of a file that may annotate many videos
+    fits: Callable[[str], bool] = _has()  #: whether a file with this beginning and suffix has this format
+    many: tuple[str, ...] = ()  #: a file that may annotate many videos begins with one of these
     counts: bool = False  #: whether it counts frames, so that `Hints.fps` is needed
 
 
-#: Of those with the suffix of a file, it is of the first that it fits. Rows hold no background.
+#: A file has the first format with its suffix that fits. Rows contain no background.
 ANNOTATION_READERS: Mapping[str, Reader] = {
     "elan": Reader(formats.read_elan, (".eaf",), "a tier of ELAN", _has("ANNOTATION_DOCUMENT")),
     "boris": Reader(
@@ -68,48 +68,48 @@ ANNOTATION_READERS: Mapping[str, Reader] = {
 
 
 TEXTS = (".csv", ".tsv", ".txt")
-"""Suffixes of files that may be empty: that of a video without a segment."""
+"""Suffixes of files that may be empty, for a video without a segment."""
 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
-    """Return the suffix of an annotation in lower case, ``.boris.gz`` as one."""
+    """Return the suffix of an annotation in lower case; ``.boris.gz`` is one suffix."""
     name = os.fspath(path).lower()
     return ".boris.gz" if name.endswith(".boris.gz") else os.path.splitext(name)[1]
 
 
 def format_of(path: Path) -> str:
-    """Return the format of a file; DataFault if its suffix or its content is of none."""
+    """Return the format of a file; raise DataFault if its suffix or content fits no format."""
     suffix = suffix_of(path)
-    known = [name for name, about in ANNOTATION_READERS.items() if suffix in about.suffixes]
-    if not known:
+    readers = [name for name, reader in ANNOTATION_READERS.items() if suffix in reader.suffixes]
+    if not readers:
         every = suffixes(Hints(fps=Fraction(1)))
         raise DataFault("file", path, "", f"suffix {suffix!r}; expected an annotation: one of {', '.join(every)}")
     head = _head(path)
     if suffix in TEXTS and not head.strip():
-        return known[-1]
-    for name in known:
+        return readers[-1]
+    for name in readers:
         if ANNOTATION_READERS[name].fits(head):
             return name
     raise DataFault(
         "file",
         path,
         "",
-        f"not recognised; expected {' or '.join(ANNOTATION_READERS[name].description for name in known)}",
+        f"not recognised; expected {' or '.join(ANNOTATION_READERS[name].description for name in readers)}",
     )
 
 
 def suffixes(hints: Hints) -> tuple[str, ...]:
-    """Return the suffixes of annotations that can be read, whichever format of a suffix they have, with these hints."""
-    known = dict.fromkeys(suffix for about in ANNOTATION_READERS.values() for suffix in about.suffixes)
-    counting = {suffix for about in ANNOTATION_READERS.values() if about.counts for suffix in about.suffixes}
-    return tuple(suffix for suffix in known if hints.fps is not None or suffix not in counting)
+    """Return the suffixes of annotations that these hints suffice to read, in every format with the suffix."""
+    every = dict.fromkeys(suffix for reader in ANNOTATION_READERS.values() for suffix in reader.suffixes)
+    counting = {suffix for reader in ANNOTATION_READERS.values() if reader.counts for suffix in reader.suffixes}
+    return tuple(suffix for suffix in every if hints.fps is not None or suffix not in counting)
 
 
 def annotates_many(path: Path) -> bool:
-    """Return whether an annotation may be of many videos, by its content; one that cannot be read is of none."""
+    """Return whether an annotation may be of many videos, by its content; False if it cannot be read."""
     try:
-        many = ANNOTATION_READERS[format_of(path)].many
-        return bool(many) and (path.suffix.lower() == ".gz" or any(mark in _head(path) for mark in many))
+        marks = ANNOTATION_READERS[format_of(path)].many
+        return bool(marks) and (path.suffix.lower() == ".gz" or any(mark in _head(path) for mark in marks))
     except DataFault:
         return False
 
@@ -127,20 +127,20 @@ def read_annotation_file(
     path
         The file.
     tier
-        Of ELAN: the tier; without it the tier ``key steps``, or the only one.
+        The tier of an ELAN file; by default the tier ``key steps``, or the only one.
     fps
-        Of MS-TCN, which counts frames: frames per second.
+        Frames per second of an MS-TCN file, which counts frames.
 
     Returns
     -------
     pandas.DataFrame
         Columns ``video`` (the stem of its file), ``start_s``, ``end_s`` (seconds, start < end) and ``label``, in the
-        order of the file. Background is in none.
+        order of the file, without background.
 
     Raises
     ------
     RgwotError
-        In one line, when the file is damaged or of another kind.
+        If the file is damaged or of another kind.
     """
     import pandas as pd
 
@@ -157,15 +157,15 @@ def read_annotation_file(
 
 
 def read_annotation(path: Path, names: Iterable[str], hints: Hints, clock: VideoInfo | None) -> Annotation:
-    """Read the annotation of one video, which goes by any of ``names`` in a file of many.
+    """Read the annotation of a video, which may have any of ``names`` in a file of many videos.
 
     Steps have names and no numbers: ``step_id`` is 0.
     """
-    notes, wanted = Notes(path), {pairing_key(name) for name in names}
+    notes, keys = Notes(path), {pairing_key(name) for name in names}
     rows = _rows(path, hints)
-    # A file of the video's own name that holds one video is of that, whatever it calls it.
-    if len({row.video for row in rows}) > 1 or pairing_key(path.stem) not in wanted:
-        rows = [row for row in rows if pairing_key(row.video) in wanted]
+    # If a file is named like the video and has one video, it is that video, whatever its name in the file.
+    if len({row.video for row in rows}) > 1 or pairing_key(path.stem) not in keys:
+        rows = [row for row in rows if pairing_key(row.video) in keys]
     for row in rows:
         if row.start_s == row.end_s:
             notes.add("short", row.where, "no length; left out")
@@ -191,7 +191,7 @@ def _rows(path: Path, hints: Hints) -> list[SegmentRow]:
     for row in rows:
         if row.video in ("", ".."):
             raise DataFault(
-                "media", path, row.where, "the link to its video names no file; expected one; link it again"
+                "media", path, row.where, "the link to its video names no file; expected a video file; link it again"
             )
         if not (math.isfinite(row.start_s) and math.isfinite(row.end_s) and 0 <= row.start_s <= row.end_s):
             raise DataFault(

@@ -1,7 +1,7 @@
-"""Readers of ELAN, MS-TCN, BORIS and tables, and what all readers of annotations share.
+"""Readers of annotations by ELAN, MS-TCN and BORIS and of tables, and their common parts.
 
-Projects of BORIS (``.boris``) are JSON, packed or not, or the tables of events that it exports. State events come in
-pairs; what no pair covers is background. The video is the media file, or else the observation's name.
+BORIS writes projects (``.boris``, JSON, possibly packed) and tables of events. State events come in pairs; time that no
+pair covers is background. The video is the media file or, without one, has the name of the observation.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from rgwot.datasets.text import LARGEST_TEXT, DataFault, decode_text, excerpt, r
 from rgwot.runtime.errors import optional
 from rgwot.runtime.files import text_of
 
-#: The tier that exports write and readers prefer, where a format has several.
+#: The tier that exports write and that readers prefer if there are several.
 TIER = "key steps"
 
 
 class SegmentRow(NamedTuple):
-    """A segment as a file has it: ``video`` is the stem of the video's file, ``where`` the place, like ``line 3``."""
+    """A segment of a file: ``video`` is the stem of the video's file, ``where`` the place, such as ``line 3``."""
 
     video: str
     start_s: float
@@ -41,27 +41,27 @@ class SegmentRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Hints:
-    """What a file does not say of itself: which tier is meant, and how many frames per second its labels have."""
+    """Facts that a file does not contain: the tier to read, and the rate of its labels in frames per second."""
 
     tier: str | None = None
     fps: Fraction | None = None
 
     def rate(self, path: Path) -> Fraction:
-        """Return the rate; DataFault where it is not given."""
+        """Return the rate; raise DataFault if it is not set."""
         if self.fps is None:
-            found = "counts frames and states no rate; expected frames per second; set labels_fps (or fps)"
-            raise DataFault("time", path, "", found)
+            fault = "counts frames without a rate; expected frames per second; set labels_fps (or fps)"
+            raise DataFault("time", path, "", fault)
         return self.fps
 
     def chosen(self, path: Path, tiers: Iterable[str]) -> str:
-        """Return the tier that is meant: by name, else `TIER`, else the only one; DataFault where it is not clear."""
-        known = list(tiers)
-        wanted = self.tier or (TIER if TIER in known else known[0] if len(known) == 1 else None)
-        if wanted not in known:
-            found = f"no tier {self.tier!r}; " if self.tier else ""
-            found += f"found {', '.join(map(repr, known)) or 'no tier of intervals'}"
-            raise DataFault("tier", path, "", f"{found}; expected one that is meant; set tier")
-        return str(wanted)
+        """Return the tier to read: by name, `TIER`, or the only one; raise DataFault if it is not clear."""
+        names = list(tiers)
+        tier = self.tier or (TIER if TIER in names else names[0] if len(names) == 1 else None)
+        if tier not in names:
+            fault = f"no tier {self.tier!r}; " if self.tier else ""
+            fault += f"found {', '.join(map(repr, names)) or 'no tier of intervals'}"
+            raise DataFault("tier", path, "", f"{fault}; expected one tier to read; set tier")
+        return str(tier)
 
 
 def read_json(path: Path) -> Any:
@@ -76,10 +76,10 @@ def read_json(path: Path) -> Any:
 
 
 def records(path: Path, column: str = "") -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the rows of a table with a header, by column, and where they stand; tabs, semicolons or commas divide.
+    """Yield the rows of a table with a header, by column, and their places; the delimiter is a tab, ; or comma.
 
-    The header is the first line that has the ``column``, or the first of all. Times (`TIME_COLUMNS`) get a decimal
-    point where the file has commas.
+    The header is the first line with the ``column``, or the first line. Decimal commas in times (`TIME_COLUMNS`) become
+    points.
     """
     lines = read_lines(path)
     at = next((at for at, line in enumerate(lines) if not column or column.lower() in header_columns(line.text)), 0)
@@ -104,9 +104,9 @@ def records(path: Path, column: str = "") -> Iterator[tuple[str, dict[str, str]]
 
 
 def with_points(path: Path, table: list[tuple[str, dict[str, str]]], sign: str) -> list[tuple[str, dict[str, str]]]:
-    """Return the rows of a table divided by a sign with decimal points in its times.
+    """Return the rows of a table with decimal points in its times; ``sign`` is its delimiter.
 
-    Raises DataFault for points and commas in one table, and for commas that may be those of thousands.
+    Raises DataFault for points and commas in one table, and for commas that may separate thousands.
     """
     times = [(where, name, row[name]) for where, row in table for name in row if name.lower() in TIME_COLUMNS]
     commas = [(where, text) for where, _, text in times if "," in text]
@@ -119,7 +119,10 @@ def with_points(path: Path, table: list[tuple[str, dict[str, str]]], sign: str) 
         )
     if sign != ";" and all(re.search(r"\d,\d{3}$", text) for _, text in commas):
         raise DataFault(
-            "time", path, where, f"{excerpt(text)} as a time, which can be thousands; expected a decimal point"
+            "time",
+            path,
+            where,
+            f"{excerpt(text)} as a time, in which the comma may separate thousands; expected a decimal point",
         )
     return [
         (where, {name: text.replace(",", ".") if name.lower() in TIME_COLUMNS else text for name, text in row.items()})
@@ -133,7 +136,7 @@ def header_columns(header: str) -> list[str]:
 
 
 def divider(header: str) -> str:
-    """Return what divides the columns of a table."""
+    """Return the delimiter of a table's columns."""
     return next((sign for sign in "\t;" if sign in header), ",")
 
 
@@ -149,7 +152,7 @@ def read_seconds(path: Path, where: str, text: str) -> float:
 
 
 def media_stem(path: str) -> str:
-    r"""Return the stem of a media file, whichever system its path is of; only the name counts, no link is followed.
+    r"""Return the stem of a media file from a path of any operating system; only the name counts.
 
     >>> media_stem("C:\\films\\a b.mp4"), media_stem("../films/a b.mp4")
     ('a b', 'a b')
@@ -159,34 +162,34 @@ def media_stem(path: str) -> str:
 
 PYMPI = "pip install pympi-ling"
 
-#: Columns of a table in lower case, the first that is there; ``key_step`` last, because names say more.
+#: Columns of a table in lower case; the first that exists is used. Names in other columns say more than ``key_step``.
 STARTS, ENDS = ("start_s", "start"), ("end_s", "end", "stop")
 LABELS = ("label", "name", "step", "key_step")
-#: All columns of times, those of BORIS too.
+#: All columns of times, including those of BORIS.
 TIME_COLUMNS = frozenset({*STARTS, *ENDS, "start (s)", "stop (s)", "time", "time offset (s)"})
-#: What a label that says background is called here.
+#: The label of background.
 BACKGROUND_LABEL = "background"
 
 
 def read_elan(path: Path, hints: Hints) -> Iterator[SegmentRow]:
-    """Read the tier that is meant; the video is the first linked file, else the one of the file's own name.
+    """Read the chosen tier of an ELAN file; the video is the first linked file, or has the name of the file.
 
     A gap or an empty value is background.
     """
     pympi = optional("pympi", path, PYMPI)
     with warnings.catch_warnings():
-        # It complains of every version but three, and reads them.
+        # The library warns of all versions except three, but reads them.
         warnings.simplefilter("ignore")
         document = pympi.Eaf(str(path))
     linked = document.get_linked_files()
     media = [media_stem(medium["MEDIA_URL"]) for medium in linked]
     if linked:
         _check_offset(path, "its first medium", linked[0].get("TIME_ORIGIN"), "ms")
-    # Those that only refer to annotations of another tier have no times.
+    # Tiers that refer to annotations of another tier have no times.
     tier = hints.chosen(path, [name for name, (aligned, *_) in document.tiers.items() if aligned] or document.tiers)
     for start, end, value in document.get_annotation_data_for_tier(tier):
         if start is None or end is None:
-            raise DataFault("time", path, tier, f"{value!r} has no time of its own; expected a tier with times")
+            raise DataFault("time", path, tier, f"{value!r} has no time; expected a tier with times")
         yield SegmentRow(
             media[0] if media else path.stem, start / 1000, end / 1000, value, f"tier {tier!r} at {start} ms"
         )
@@ -210,14 +213,16 @@ def read_mstcn(path: Path, hints: Hints) -> Iterator[SegmentRow]:
 def is_table(head: str) -> bool:
     """Return whether the first line has the columns of a table with a header."""
     names = set(header_columns(head.splitlines()[0] if head else ""))
-    return all(names.intersection(known) for known in (STARTS, ENDS, LABELS))
+    return all(names.intersection(alternatives) for alternatives in (STARTS, ENDS, LABELS))
 
 
 def read_table_rows(path: Path, hints: Hints) -> Iterator[SegmentRow]:
-    """Read a table with a header; a label of 0 is background, one of nothing no row. Of scopes, that of the task."""
+    """Read a table with a header; label 0 is background, rows without a label are left out, and scope is ``task``."""
     for where, row in records(path):
         low = {name.lower(): value for name, value in row.items()}
-        start, end, label = (next(low[name] for name in known if name in low) for known in (STARTS, ENDS, LABELS))
+        start, end, label = (
+            next(low[name] for name in alternatives if name in low) for alternatives in (STARTS, ENDS, LABELS)
+        )
         if low.get("scope", "task") == "task":
             start_s, end_s = read_seconds(path, where, start), read_seconds(path, where, end)
             label = BACKGROUND_LABEL if label == "0" else label
@@ -225,20 +230,20 @@ def read_table_rows(path: Path, hints: Hints) -> Iterator[SegmentRow]:
 
 
 def read_without_header(path: Path, hints: Hints) -> Iterator[SegmentRow]:
-    """Read EgoProceL's three columns; a step without a name goes by its number."""
+    """Read EgoProceL's three columns; the number stands for a step without a name."""
     for row in read_three_columns(path, None).segments.to_dict("records"):
         yield SegmentRow(path.stem, row["start_s"], row["end_s"], row["name"] or f"key step {row['step_id']}", "")
 
 
 START, STOP = "Start (s)", "Stop (s)"
-#: What a table of many observations has in its header.
+#: A column in the header of a table of many observations.
 MANY = "Observation id"
 # Before version 8 a table begins with lines about its only observation.
 _HEADER_LINES = 40
 
 
 class StateEvent(NamedTuple):
-    """A state event: where it is, when, of which subject, behaviour and modifiers."""
+    """A state event: its place in the file, time, subject, behaviour and modifiers."""
 
     where: str
     time_s: float
@@ -248,13 +253,13 @@ class StateEvent(NamedTuple):
 
 
 def is_boris(head: str) -> bool:
-    """Return whether a file begins as a project, packed or not, or as an exported table, also of the oldest form."""
+    """Return whether a file begins like a BORIS project, packed or not, or an exported table of any version."""
     table = "Behavior" in head and (MANY in head or "Media file path" in head)
     return head.startswith("\x1f") or head.lstrip().startswith("{") or table
 
 
 def read_boris(path: Path, hints: Hints) -> Iterator[SegmentRow]:
-    """Read a project, a table with an interval per row, or one with a start or a stop per row."""
+    """Read a BORIS project, a table with an interval per row, or a table with a start or stop per row."""
     if path.suffix.lower() in (".boris", ".gz"):
         return read_project(path, hints)
     header = "\n".join(line.text for line in read_lines(path)[:_HEADER_LINES])
@@ -273,7 +278,7 @@ def read_project(path: Path, hints: Hints) -> Iterator[SegmentRow]:
         media = (observation.get("file") or {}).get("1") or []
         if len(media) > 1:
             raise DataFault(
-                "media", path, where, f"{len(media)} media files one after the other; expected one; code each by itself"
+                "media", path, where, f"{len(media)} media files in sequence; expected one; code each video separately"
             )
         offsets = (observation.get("media_info") or {}).get("offset") or {}
         for offset in (observation.get("time offset"), offsets.get("1")):
@@ -292,14 +297,14 @@ def read_project(path: Path, hints: Hints) -> Iterator[SegmentRow]:
 
 
 def read_aggregated(path: Path, hints: Hints) -> Iterator[SegmentRow]:
-    """Read a table with an interval per row, points too."""
+    """Read a table with an interval or point event per row."""
     for where, row, video in _of_videos(path):
         start_s, stop_s = (read_seconds(path, where, row[column]) for column in (START, STOP))
         yield SegmentRow(video, start_s, stop_s, row["Behavior"], where)
 
 
 def read_tabular(path: Path, hints: Hints) -> Iterator[SegmentRow]:
-    """Read a table with a start or a stop per row."""
+    """Read a table with a start or stop per row."""
     events: dict[str, list[StateEvent]] = defaultdict(list)
     for where, row, video in _of_videos(path):
         kind = row.get("Behavior type") or row["Status"]
@@ -311,7 +316,7 @@ def read_tabular(path: Path, hints: Hints) -> Iterator[SegmentRow]:
 
 
 def _paired(path: Path, video: str, events: Iterable[StateEvent]) -> Iterator[SegmentRow]:
-    """Yield the segments of state events: of a subject, behaviour and modifiers the first starts, the second stops."""
+    """Yield segments: of events with the same subject, behaviour and modifiers, odd ones start, even ones stop."""
     running: dict[tuple[str, str, str], StateEvent] = {}
     segments: list[SegmentRow] = []
     for event in sorted(events, key=lambda event: event.time_s):
@@ -328,7 +333,7 @@ def _paired(path: Path, video: str, events: Iterable[StateEvent]) -> Iterator[Se
 
 
 def _of_videos(path: Path) -> Iterator[tuple[str, dict[str, str], str]]:
-    """Yield the rows of a table of BORIS, where they stand, and their video; columns differ between versions.
+    """Yield the rows of a BORIS table with their places and videos; columns differ between versions.
 
     Before version 8 a tabular one begins with lines about its only observation.
     """
@@ -336,8 +341,8 @@ def _of_videos(path: Path) -> Iterator[tuple[str, dict[str, str], str]]:
     for where, row in table:
         name, media = row.get("Observation id", path.stem), _media(row)
         if media and videos.setdefault(name, media) != media:
-            found = f"{videos[name]!r} and {media!r} one after the other in observation {name!r}"
-            raise DataFault("media", path, where, f"{found}; expected one media file; code each by itself")
+            fault = f"{videos[name]!r} and {media!r} in sequence in observation {name!r}"
+            raise DataFault("media", path, where, f"{fault}; expected one media file; code each video separately")
     for where, row in table:
         _check_offset(path, where, row.get("Time offset (s)"))
         name = row.get("Observation id", path.stem)
@@ -345,14 +350,14 @@ def _of_videos(path: Path) -> Iterator[tuple[str, dict[str, str], str]]:
 
 
 def _media(row: dict[str, str]) -> str:
-    """Return the stem of the media file of a row, empty where BORIS had none or did not find it."""
+    """Return the stem of the media file of a row, empty if BORIS had none or did not find it."""
     media = row.get("Media file name") or row.get("Media file path") or row.get("Media file") or "NA"
     return "" if media.lower() in ("na", "not found") else media_stem(media)
 
 
 def _check_offset(path: Path, where: str, offset: str | float | None, unit: str = "s") -> None:
-    """Refuse annotations whose clock does not begin with their video."""
+    """Raise DataFault if the clock of the annotations does not start with the video."""
     if offset not in (None, "", "NA") and float(offset):
         raise DataFault(
-            "time", path, where, f"time offset {offset} {unit}; expected 0, times that begin with the video"
+            "time", path, where, f"time offset {offset} {unit}; expected 0, so that times start with the video"
         )

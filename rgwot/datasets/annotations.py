@@ -1,4 +1,4 @@
-"""Annotated segments: what every reader returns, the checks they all share, and files of three columns."""
+"""Annotated segments: the result of every reader, the checks for all layouts, and files of three columns."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 TOLERATED_S = 1.0
-"""Seconds a segment may end after its video before the pair is taken for a wrong one."""
+"""A segment that ends more than so many seconds after the video counts as a wrong pair of video and annotation."""
 
-#: Names of background, in lower case: GTEA's, Breakfast's and those of YouTube Instructions, and that of `names/`.
+#: Names of background, in lower case, in GTEA, Breakfast, YouTube Instructions and `names/`.
 BACKGROUND_NAMES = frozenset({"background", "bg", "sil", "-1", "-"})
 
 _DTYPES = {"start_s": "float64", "end_s": "float64", "step_id": "int64", "name": "object"}
@@ -46,17 +46,19 @@ class Annotation:
     #: Columns ``start_s,end_s`` (seconds), ``step_id`` (as in the file; 0 where steps have names only), ``name``; in
     #: file order, because a later row wins where segments overlap. No rows: the video cannot be scored.
     segments: pd.DataFrame
-    warnings: tuple[str, ...] = ()  #: one line each, naming the file and, where there is one, the line
+    warnings: tuple[str, ...] = ()  #: one line each, with the file and, if known, the line
     overlaps: int = 0  #: number of segments that start before an earlier one has ended
     overlap_s: float = 0.0  #: seconds covered more than once
-    labelled_s: float | None = None  #: where labels of frames end before the video does; the rest is not scored
+    labelled_s: float | None = (
+        None  #: end of the frame labels in seconds, if before the end of the video; the rest is not scored
+    )
     background: tuple[tuple[float, float], ...] = ()  #: start and end, in seconds, of what is annotated as background
 
 
 def steps_of(segments: pd.DataFrame) -> list[int | str]:
-    """Return the step of every row of a table as of `Annotation.segments`, maybe of many videos.
+    """Return the step of every row of a table like `Annotation.segments`, possibly of many videos.
 
-    It is the id, else that of the rows of this name that have one, else the name.
+    A step is its id or, without one, the id of rows with the same name or, without any, the name.
     """
     pairs = list(zip(segments["step_id"].tolist(), segments["name"], strict=True))
     ids = {name: step for step, name in pairs if step}
@@ -64,13 +66,13 @@ def steps_of(segments: pd.DataFrame) -> list[int | str]:
 
 
 def occurring(segments: pd.DataFrame) -> set[int | str]:
-    """Return the steps (`steps_of`) that last in some row: one of rows without length labels no time at all."""
+    """Return the steps (`steps_of`) with a row of some length; rows without length label nothing."""
     lasts = segments["end_s"] > segments["start_s"]
-    return {step for step, one in zip(steps_of(segments), lasts, strict=True) if one}
+    return {step for step, long in zip(steps_of(segments), lasts, strict=True) if long}
 
 
 def in_order(step: int | str) -> tuple[bool, list[int | str]]:
-    """Return what sorts ids before names, and numbers in names by value.
+    """Return a sort key that puts ids before names, and sorts numbers in names by value.
 
     >>> sorted(["step 10", "step 2", 7], key=in_order)
     [7, 'step 2', 'step 10']
@@ -81,7 +83,7 @@ def in_order(step: int | str) -> tuple[bool, list[int | str]]:
 
 
 class Notes:
-    """Collects complaints of a file so that each kind is one warning, however many rows it concerns."""
+    """Collects the complaints about a file, so that each kind is one warning for all of its rows."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -119,10 +121,10 @@ def id_ranges(ids: Iterable[int]) -> str:
 def build_annotation(
     path: Path, segments: Iterable[AnnotatedSegment], notes: Notes, clock: VideoInfo | None, *, overlap_is_normal: bool
 ) -> Annotation:
-    """Apply the rules that hold for every layout to segments in file order, and build the table.
+    """Check segments in file order by the rules for all layouts, and build the table.
 
-    Without a clock, the checks that need it are left out. Where releases overlap by nature, overlaps are counted but
-    not warned about. Segments without an id that go by one of `BACKGROUND_NAMES` are background.
+    Checks that need a clock are left out without one. In releases with intended overlaps, these are counted without a
+    warning. Segments without an id and with one of `BACKGROUND_NAMES` are background.
 
     Raises DataFault if a segment ends before it starts, starts after the video or ends more than a second after it.
     """
@@ -134,9 +136,9 @@ def build_annotation(
         with judged():
             start_s, end_s = segment.start_s, segment.end_s
             if end_s < start_s:
-                found = f"end {end_s:g} before start {start_s:g}"
+                fault = f"end {end_s:g} before start {start_s:g}"
                 raise DataFault(
-                    "time_order", path, segment.where, f"{found}; expected start <= end; swap the two times"
+                    "time_order", path, segment.where, f"{fault}; expected start <= end; swap the two times"
                 )
             if clock is not None:
                 end_s = _clipped(segment, path, clock, notes)
@@ -148,25 +150,25 @@ def build_annotation(
                 notes.add("duplicate", segment.where, "repeats an earlier row; dropped")
                 continue
             if end_s == start_s or (clock is not None and (end_s - start_s) * clock.fps < 1):
-                notes.add("short", segment.where, "shorter than a frame; kept, but it labels one frame or none")
+                notes.add("short", segment.where, "shorter than a frame; kept, but labels at most one frame")
             rows[key] = None
     overlaps, overlap_s = _overlap((start_s, end_s) for start_s, end_s, _, _ in rows)
     if overlaps and not overlap_is_normal:
-        found = f"{overlaps} segments overlap for {overlap_s:g} s; the later row of the file wins"
-        notes.add("overlap", "overlap", found)
+        fault = f"{overlaps} segments overlap for {overlap_s:g} s; the later row of the file is used there"
+        notes.add("overlap", "overlap", fault)
     table = pd.DataFrame(list(rows), columns=list(_DTYPES)).astype(_DTYPES)
     return Annotation(table, notes.lines(), overlaps, overlap_s, background=tuple(background))
 
 
 def _clipped(segment: AnnotatedSegment, path: Path, clock: VideoInfo, notes: Notes) -> float:
-    """Return where a segment ends within its video."""
+    """Return the end of a segment within its video."""
     beyond = segment.end_s - clock.duration_s
     if beyond > TOLERATED_S or segment.start_s > clock.duration_s:
-        found = f"segment {segment.start_s:g}-{segment.end_s:g} s of a video of {clock.duration_s:g} s"
+        fault = f"segment {segment.start_s:g}-{segment.end_s:g} s of a video of {clock.duration_s:g} s"
         expected = "expected it to end with the video; wrong video, rate or unit?"
-        raise DataFault("past_end", path, segment.where, f"{found}; {expected}")
-    # Annotators round to decimals or to frames, and containers round durations: what is less than a frame is no sign
-    # of a wrong pair, and changes no label, for no frame begins there.
+        raise DataFault("past_end", path, segment.where, f"{fault}; {expected}")
+    # Annotators round times, and containers round durations. Less than a frame is no sign of a wrong pair, and changes
+    # no label, because no frame begins there.
     if beyond * clock.fps >= 1:
         notes.add("past_end", segment.where, f"ends after the video ({clock.duration_s:g} s); clipped")
     return min(segment.end_s, clock.duration_s)
@@ -186,7 +188,7 @@ THREE_COLUMNS = "start,end,<number> <name> in seconds, without a header"
 STEP_FIRST = "step,start,end in seconds, without a header"
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-# EGTEA writes a dot after the number; spreadsheets turn a number into 1.0.
+# EGTEA writes a dot after the number, and spreadsheets turn 1 into 1.0.
 _LABEL = re.compile(r"(?P<step>[+-]?[0-9]{1,18})(?:(?:\.(?P<zeros>0*))?\s+(?P<name>\S.*))?", re.DOTALL)
 _STEP = re.compile(r"(?P<step>[+-]?[0-9]{1,18})(?P<zeros>\.0*)?")
 
@@ -194,7 +196,7 @@ _STEP = re.compile(r"(?P<step>[+-]?[0-9]{1,18})(?P<zeros>\.0*)?")
 def read_entry(
     root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
 ) -> Annotation:
-    """Read the annotation of a video from a file in EgoProceL's form, for the layouts that have such files."""
+    """Read the annotation of a video from a file in EgoProceL's form, for layouts with such files."""
     return read_three_columns(root / str(entry.annotation), None if facts is None else facts.step_ids, clock)
 
 
@@ -203,7 +205,7 @@ def read_three_columns(path: Path, step_ids: Collection[int] | None, clock: Vide
 
     Without the ids of the task, every id from 1 is accepted; without a clock, the checks that need it are left out.
 
-    Raises DataFault that names the file, the line, the offending text and what was expected.
+    Raises DataFault with the file, the line, the wrong text and the expected one.
     """
 
     def segment(row: CsvRow, notes: Notes) -> AnnotatedSegment:
@@ -222,15 +224,15 @@ def read_step_first(
 ) -> Annotation:
     """Read one annotation file in CrossTask's form, ``step,start,end``, which a conversion of ProceL uses as well.
 
-    Overlaps and rows out of time order are normal there: counted, not warned about. The files do not hold the names of
-    the steps, so they come as an argument; all else is as in `read_three_columns`.
+    Overlaps and rows out of time order are normal in this form, so they are counted without a warning. The files lack
+    the names of the steps, which are an argument. Otherwise this is like `read_three_columns`.
     """
 
     def segment(row: CsvRow, notes: Notes) -> AnnotatedSegment:
         match = _STEP.fullmatch(row.fields[0])
         if len(row.fields) != 3 or match is None:
-            found = f"{len(row.fields)} fields" if match else f"step {excerpt(row.fields[0])}"
-            raise row.fault("columns", found, f"{STEP_FIRST}; a file with start,end,label has another layout")
+            fault = f"{len(row.fields)} fields" if match else f"step {excerpt(row.fields[0])}"
+            raise row.fault("columns", fault, f"{STEP_FIRST}; a file with start,end,label has another layout")
         if match["zeros"]:
             notes.add("columns", row.where, "a step number with decimals; read as a whole number")
         start, end = (_seconds(row, field) for field in row.fields[1:])
@@ -254,7 +256,7 @@ def _read(
 def _label(row: CsvRow, step_ids: Collection[int] | None, notes: Notes) -> tuple[int, str]:
     text = ", ".join(row.fields[2:])
     if len(row.fields) > 3:
-        notes.add("columns", row.where, "more than three fields; those from the third on are taken as the name")
+        notes.add("columns", row.where, "more than three fields; all from the third on are read as the name")
     match = _LABEL.fullmatch(text)
     if match is None:
         expected = (

@@ -1,8 +1,7 @@
-"""Arrays in other people's files, opened so that a slice is read without the rest.
+"""Arrays in files of other programs, opened so that slices can be read separately.
 
-Times of features, where given, are a second array of the file, a column of a text table, or ``NAME.times.npy`` next to
-``NAME.npy``. The path of a video in a packed archive, whose arrays hold all videos one after the other, is
-``ARCHIVE.pt/VIDEO.pt``.
+Times of features are a second array of the file, a column of a text table, or ``NAME.times.npy`` next to ``NAME.npy``.
+A packed archive has the concatenated features of all videos; the path of a video in it is ``ARCHIVE.pt/VIDEO.pt``.
 """
 
 from __future__ import annotations
@@ -33,25 +32,25 @@ Slices = tuple[slice, ...]
 ARRAY_ERRORS = (
     OSError, RuntimeError, ValueError, LookupError, EOFError, pickle.UnpicklingError, zipfile.BadZipFile, zlib.error
 )  # fmt: skip
-"""What readers raise on a file that is damaged or of another kind."""
+"""Errors that readers raise for files that are damaged or of another kind."""
 
 UNCHECKED = 2**30
-"""Bytes that any archive may unpack to."""
+"""Every archive may unpack to so many bytes."""
 
 DENSEST = 100
-"""Largest ratio of unpacked to packed bytes beyond that; the format allows a thousand."""
+"""Largest ratio of unpacked to packed bytes of larger archives; the format allows a thousand."""
 
 TIMES = ".times"
-"""Ends the stem of an ``.npy`` file of times."""
+"""End of the stem of an ``.npy`` file of times."""
 
 SECOND = frozenset({".csv", ".mat"})
-"""Suffixes of files that hold features where no other file of the name does."""
+"""Suffixes of files that have features only if no other file of the same name does."""
 
 _INDEX = frozenset({
     "", "frame", "id", "index", "packetcounter", "sample", "sampletimefine", "second", "seconds", "t", "t (s)", "t [s]",
     "temps", "tiempo", "time", "timestamp", "unnamed: 0", "zeit",
 })  # fmt: skip
-"""Columns of a table that are no features, in lower case and without a unit."""
+"""Columns of a table that are not features, in lower case and without a unit."""
 
 # A letter keeps its unit: T (C) is no time.
 _UNIT = re.compile(r"(?<=\w\w)(\s*[(\[][^)\]]*[)\]]|[_ ](s|ms|us|ns|sec))$")
@@ -59,12 +58,12 @@ _UNIT = re.compile(r"(?<=\w\w)(\s*[(\[][^)\]]*[)\]]|[_ ](s|ms|us|ns|sec))$")
 
 @dataclass(frozen=True)
 class ArraySource:
-    """One array of floating-point numbers, open for reading.
+    """An array of floating-point numbers, open for reading.
 
-    ``key`` is its name in the file, empty where a file holds one array without a name; ``dtype`` its precision, such as
-    ``float32``; ``read`` returns a slice, one per axis. ``times`` are those of the features, where they were asked for;
-    ``note`` is what to say about them. ``columns`` are the names of the columns of a table without the times, one a
-    line, empty where they have none.
+    ``key`` is its name in the file, empty for an array without a name; ``dtype`` its precision, such as ``float32``.
+    ``read`` takes a slice per axis and returns that part. ``times`` are the times of the features, if requested;
+    ``note`` is a remark on the features. ``columns`` are the names of a table's columns without the times, one per
+    line, or empty.
     """
 
     key: str
@@ -77,21 +76,21 @@ class ArraySource:
 
 
 def holding_file(path: Path) -> Path:
-    """Return the file that holds what a path stands for: itself, or the archive that it leads into."""
+    """Return the file of a path: itself, or the archive that contains the path."""
     return next((upper for upper in path.parents if upper.suffix == ".pt" and upper.is_file()), path)
 
 
 def feature_file(folder: Path, task: str, video: str) -> Path:
-    """Return the file with the features of a video, ``folder/<task>/<stem>.npy`` or ``folder/<stem>.npy`` or the like.
+    """Return the file with the features of a video, such as ``folder/<task>/<stem>.npy`` or ``folder/<stem>.npy``.
 
-    The file is named like the video, which its id encodes, or as DeepLabCut names it. A table of text or a MATLAB file
-    counts where there is no other: next to features, a table of that name is the annotation. RgwotError when there is
-    none, or more than one.
+    The file is named like the video (decoded from its id), or as DeepLabCut names it. A text table or MATLAB file is
+    used only if there is no other file: beside features, a table of that name is the annotation. Raises RgwotError if
+    there is none, or more than one.
     """
     name = stem_of(video)
     places = [place / f"{name}{suffix}" for place in (folder / task, folder) for suffix in OPENERS]
-    there = [path for path in places if path.is_file()]
-    candidates = [path for path in there if path.suffix not in SECOND] or _points(folder, task, name) or there
+    existing = [path for path in places if path.is_file()]
+    candidates = [path for path in existing if path.suffix not in SECOND] or _points(folder, task, name) or existing
     if len(candidates) != 1:
         raise RgwotError(
             f"{task}/{video}: {f'features in {candidates[0]} and {candidates[1]}' if candidates else 'no features'}; "
@@ -101,7 +100,7 @@ def feature_file(folder: Path, task: str, video: str) -> Path:
 
 
 def _points(folder: Path, task: str, name: str) -> list[Path]:
-    """Return the files of DeepLabCut of a video, by its stem, that count."""
+    """Return the usable DeepLabCut files of a video, by its stem."""
     places = [place for place in (folder / task, folder) if place.is_dir()]
     begun = (str(place / file) for place in places for file in sorted(os.listdir(place)) if file.startswith(name))
     paths, _ = points_chosen(path for path in begun if os.path.splitext(path)[1].lower() in OPENERS)
@@ -110,12 +109,12 @@ def _points(folder: Path, task: str, name: str) -> list[Path]:
 
 @contextmanager
 def open_array(path: Path, key: str | None, times: str | None = None) -> Iterator[ArraySource]:
-    """Open an array of a file with a suffix of `OPENERS`; memory does not grow with its size unless it is packed.
+    """Open an array of a file with a suffix of `OPENERS`; only packed files are read into memory.
 
-    Nothing in the file is executed, and no other file is read that it might name. ``key`` is the name of the array,
-    None where there is only one, ``times`` that of the times of the features in seconds, or None.
+    Nothing in the file is executed, and no other file that it refers to is read. ``key`` is the name of the array, or
+    None if there is only one; ``times`` is the name of the array of times in seconds, or None.
 
-    Raises RgwotError when the file is missing, damaged or of another kind, or has no such array of floating-point
+    Raises RgwotError if the file is missing, damaged or of another kind, or lacks such an array of floating-point
     numbers.
     """
     opener = {**OPENERS, ".txt": _csv}.get(path.suffix.lower())
@@ -124,7 +123,7 @@ def open_array(path: Path, key: str | None, times: str | None = None) -> Iterato
     if not holding_file(path).is_file():
         raise RgwotError(f"{path}: no such file; expected features, one file per video")
     if key is not None and opener in (_npy, _csv):
-        raise RgwotError(f"{path}: such a file holds one array without a name; leave the key {key!r} out")
+        raise RgwotError(f"{path}: this kind of file has one array without a name; remove the key {key!r}")
     if key is not None and key == times:
         raise RgwotError(f"{path}: key and times are both {key!r}; expected the names of two arrays")
     with ExitStack() as stack:
@@ -132,11 +131,11 @@ def open_array(path: Path, key: str | None, times: str | None = None) -> Iterato
             source = opener(path, key, times, stack)
         except UnreadableTensors as error:
             raise RgwotError(f"{path}: cannot be read ({error.why}); expected a plain array of numbers") from None
-        # PyTorch's TypeError: numbers that NumPy has no type for, such as bfloat16.
+        # PyTorch raises TypeError for numbers without a NumPy type, such as bfloat16.
         except (*ARRAY_ERRORS, TypeError) as error:
             reason = first_line(error)[:150]
             if "pickle" in reason or "Python objects" in reason:
-                # Not NumPy's advice to allow them.
+                # Do not repeat NumPy's advice to allow pickles.
                 reason = PICKLED
             raise RgwotError(f"{path}: cannot be read ({reason}); expected a plain array of numbers") from error
         if not source.dtype.removeprefix("b").startswith("float"):
@@ -174,7 +173,7 @@ def _plain(key: str, array: NDArray[Any], times: NDArray[Any] | None) -> ArraySo
 
 
 def _hdf5(path: Path, key: str | None, times: str | None, stack: ExitStack, turned: bool = False) -> ArraySource:
-    """Open an array of an HDF5 file; MATLAB's are ``turned``, its axes are stored in the other order."""
+    """Open an array of an HDF5 file; MATLAB's arrays are ``turned``: their axes are stored in reverse order."""
     import h5py
 
     file = stack.enter_context(h5py.File(path, "r"))
@@ -186,7 +185,7 @@ def _hdf5(path: Path, key: str | None, times: str | None, stack: ExitStack, turn
     def plain(name: str) -> Any:
         dataset = file[name]
         if dataset.is_virtual or dataset.external:
-            raise RgwotError(f"{path}: the values of {name!r} lie in other files; expected them in this one")
+            raise RgwotError(f"{path}: the values of {name!r} are in other files; expected them in this one")
         return dataset
 
     key, times = (None if member is None else member.strip("/") for member in (key, times))
@@ -218,7 +217,7 @@ def _torch(path: Path, key: str | None, times: str | None, _stack: ExitStack) ->
         content = tensors[name]
         when = None if times is None else tensors[times].detach().to_dense().numpy()
     elif key is not None or times is not None:
-        raise RgwotError(f"{path}: holds no dictionary; leave {f'the key {key!r}' if key else 'times'} out")
+        raise RgwotError(f"{path}: has no dictionary; remove {f'the key {key!r}' if key else 'times'}")
     if not isinstance(content, torch.Tensor) or content.layout is not torch.strided:
         kind = getattr(content, "layout", type(content).__name__)
         raise RgwotError(f"{path}: holds a {kind}; expected a dense tensor, or a dictionary of them")
@@ -232,12 +231,12 @@ def _torch(path: Path, key: str | None, times: str | None, _stack: ExitStack) ->
 
 
 def packed_rows(path: Path, content: Any, key: str | None, times: str | None) -> dict[str, slice]:
-    """Return the rows of every video of a packed archive by its path in it, such as ``monday.pt``.
+    """Return the rows of every video in a packed archive, by its path in it, such as ``monday.pt``.
 
-    The archive holds ``paths``, N names; the arrays ``key`` (T, C) and ``times`` (T,) of all videos one after the
-    other; and ``offsets`` (N + 1,), where each begins. A suffix of a video counts as ``.pt``.
+    The archive has N ``paths``; the arrays ``key`` (T, C) and ``times`` (T,) of all videos, concatenated; and
+    ``offsets`` (N + 1,) with their starts. Any suffix of a video counts as ``.pt``.
 
-    Raises RgwotError when anything of it is missing or does not fit the rest, or a path leaves the folder.
+    Raises RgwotError if a part is missing or does not fit the others, or a path leaves the folder.
     """
     import torch
 
@@ -268,26 +267,26 @@ def packed_rows(path: Path, content: Any, key: str | None, times: str | None) ->
 
 
 def packed_name(name: str, path: Path) -> str:
-    """Return a path of a packed archive with the suffix ``.pt``; RgwotError if it leaves the folder."""
+    """Return a path of a packed archive with the suffix ``.pt``; raise RgwotError if it leaves the folder."""
     place = PurePosixPath(name.replace("\\", "/"))
     if place.is_absolute() or ".." in place.parts or not place.name or ":" in place.parts[0]:
-        raise RgwotError(f"{path}: path {name!r} leaves the folder; expected one inside of it, like monday.pt")
+        raise RgwotError(f"{path}: path {name!r} leaves the folder; expected a path inside it, such as monday.pt")
     return str(place.with_suffix(".pt")) if place.suffix.lower() in {".pt", *VIDEO_SUFFIXES} else f"{place}.pt"
 
 
 def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> ArraySource:
-    """Open a table of text: commas, semicolons, tabs or spaces, with a line of names or without."""
+    """Open a text table with commas, semicolons, tabs or spaces, with or without a line of names."""
     import pandas as pd
 
     with path.open("rb") as file:
         begin = file.read(2**20)
-    # Whole lines, so that no letter is cut; names, which numbers follow, are the only words.
+    # Whole lines, so that no character is cut; names are the only words before the numbers.
     encoding = encoding_of(path, begin[: begin.rfind(b"\n") + 1] or begin)
     first = next(iter(begin.decode(encoding, errors="ignore").splitlines()), "")
     separator = next((sign for sign in ",;\t" if sign in first), r"\s+")
     cells = first.split() if separator == r"\s+" else next(csv.reader([first], delimiter=separator), [])
     names = [cell.strip() for cell in cells]
-    # Names that pandas gives to columns without any are numbers, too.
+    # pandas numbers columns without a name.
     counted = len(names) > 1 and names == [str(number) for number in range(len(names))]
     named = counted or any(not _is_number(name) for name in names)
     if named and [_is_number(name) for name in names] == [True, True, False]:
@@ -301,7 +300,7 @@ def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> A
     if named:
         check_no_clock(path, (name for name in names if name != times))
     with warnings.catch_warnings():
-        # What pandas only warns of is a row that is longer than the names, whose end it would drop.
+        # pandas only warns of a row that is longer than the header, and drops the end of the row.
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
             table = pd.read_csv(
@@ -334,43 +333,45 @@ def _mat(path: Path, key: str | None, times: str | None, stack: ExitStack) -> Ar
 
 
 def column_names(names: Iterable[Any]) -> str:
-    """Return the names of columns, one a line; empty where they are mere numbers, which say nothing of an order."""
+    """Return the names of columns, one per line, or an empty text for mere numbers, which do not tell an order."""
     listed = [str(name).strip() for name in names]
     return "" if listed == [str(number) for number in range(len(listed))] else "\n".join(listed)
 
 
 def check_no_clock(path: Path, names: Iterable[Any]) -> None:
-    """Raise RgwotError for a column that holds times or counts rows."""
+    """Raise RgwotError for a column with times or row numbers."""
     odd = next((name for name in map(str, names) if _UNIT.sub("", name.strip().lower()) in _INDEX), None)
     if odd is not None:
         raise RgwotError(
-            f"{path}: column {odd!r} is no feature; name it as `times` if it holds seconds, or write the table "
+            f"{path}: column {odd!r} is not a feature; name it as `times` if it has seconds, or write the table "
             "without it; rename it if it is one"
         )
 
 
-def check_columns(path: Path, found: str, first: Path, expected: str) -> None:
-    """Raise RgwotError where columns (`column_names`) are not those of ``first`` in their order, if both are known."""
-    if found and expected and (other := other_columns(found, expected)):
+def check_columns(path: Path, columns: str, first: Path, expected: str) -> None:
+    """Raise RgwotError if columns (`column_names`) are not those of ``first`` in the same order, if both are known."""
+    if columns and expected and (other := other_columns(columns, expected)):
         raise RgwotError(f"{path}: {other}; expected the columns of {first} in their order; correct its table")
 
 
-def other_columns(found: str, expected: str) -> str:
-    """Return in words where columns (`column_names`) differ first from those expected; empty where they do not.
+def other_columns(columns: str, expected: str) -> str:
+    """Return a text on the first difference of columns (`column_names`) from the expected ones, or an empty text.
 
-    Names of which none is expected, as with a person's in front of each, say nothing of an order.
+    If no name is expected, for example because all begin with a person's name, their order cannot be compared.
     """
-    names, wanted = found.split("\n"), expected.split("\n")
-    if names == wanted or set(names).isdisjoint(wanted):
+    actual_names, expected_names = columns.split("\n"), expected.split("\n")
+    if actual_names == expected_names or set(actual_names).isdisjoint(expected_names):
         return ""
-    more, lacking = (set(mine) - set(other) for mine, other in ((names, wanted), (wanted, names)))
-    surplus = next((f"column {name!r}" for name in names if name in more), "")
+    more, lacking = (
+        set(mine) - set(other) for mine, other in ((actual_names, expected_names), (expected_names, actual_names))
+    )
+    surplus = next((f"column {name!r}" for name in actual_names if name in more), "")
     if lacking:
-        absent = next(name for name in wanted if name in lacking)
+        absent = next(name for name in expected_names if name in lacking)
         return f"no column {absent!r}{surplus and f', but {surplus}'}"
     if surplus:
         return f"{surplus} too many"
-    pairs = enumerate(zip_longest(names, wanted), start=1)
+    pairs = enumerate(zip_longest(actual_names, expected_names), start=1)
     number, (name, other) = next((number, pair) for number, pair in pairs if pair[0] != pair[1])
     return f"column {number} is {name!r}, not {other!r}"
 
@@ -383,9 +384,9 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def check_times(path: Path, found: NDArray[Any]) -> NDArray[np.float64]:
-    """Check the times of features; MATLAB has columns and rows where others have lists."""
-    array = np.asarray(found)
+def check_times(path: Path, times: NDArray[Any]) -> NDArray[np.float64]:
+    """Check the times of features; MATLAB stores them as a column or row."""
+    array = np.asarray(times)
     if array.dtype.kind in "mM":
         raise RgwotError(
             f"{path}: times are {array.dtype}; expected seconds as numbers: (t - t[0]) / np.timedelta64(1, 's')"
@@ -409,11 +410,11 @@ OPENERS: dict[str, Callable[[Path, str | None, str | None, ExitStack], ArraySour
     ".csv": _csv,
     ".mat": _mat,
 }
-"""What opens an array, by suffix."""
+"""The functions that open arrays, by suffix."""
 
 
 def _chosen(path: Path, key: str | None, times: str | None, names: Collection[str]) -> str:
-    """Return the name of the array, the only one next to the times where no key is given."""
+    """Return the name of the array; without a key, there must be only one besides the times."""
     if times is not None and times not in names:
         raise RgwotError(
             f"{path}: no array {times!r} for the times; {nearest(times, names) if names else 'none there'}"

@@ -1,4 +1,4 @@
-"""What every layout takes and gives: options, and the videos of each task paired with annotations."""
+"""The interface of layouts: options, and the videos of each task paired with annotations."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from rgwot.timing import VideoInfo
 
 @dataclass(frozen=True)
 class VideoEntry:
-    """One video of a task: its id (`rgwot.datasets.names.video_id`), the stem of its file, and where its files are.
+    """A video of a task: its id (`rgwot.datasets.names.video_id`), the stem of its file, and the paths of its files.
 
-    Paths are relative to the dataset's root, with ``/``; ``annotation`` is None when there is none. Where one file
+    Paths are relative to the dataset's root, with ``/``; ``annotation`` is None without an annotation. If one file
     annotates a whole task, ``part`` is the position of the video in it, from 0.
     """
 
@@ -31,11 +31,11 @@ class VideoEntry:
 
 
 @dataclass(frozen=True)
-class FoundTask:
-    """The videos of one task, what could not be paired, and why the task cannot be used (None: it can).
+class TaskFiles:
+    """The videos of a task, the files that could not be paired, and the problem of an unusable task (or None).
 
-    ``unusable`` holds path and reason of every file whose name is the problem; they are not among the rest. Nor are
-    those ``left_out``, which DeepLabCut made and `rgwot.datasets.names.points_chosen` says do not count.
+    ``unusable`` has the path and reason of every file with an unusable name, and ``left_out`` the files of DeepLabCut
+    that `rgwot.datasets.names.points_chosen` excludes; neither are listed elsewhere.
     """
 
     videos: tuple[VideoEntry, ...] = ()
@@ -47,26 +47,26 @@ class FoundTask:
 
     @property
     def points_told(self) -> str:
-        """What to say of the files of DeepLabCut that are left out; empty where there are none."""
+        """A text on the DeepLabCut files that are left out; empty if there are none."""
         kinds = "labelled videos, and tables beside a filtered one or beside a .csv"
         return (
-            f"{len(self.left_out)} files of DeepLabCut left out ({kinds}): like {self.left_out[0]}"
+            f"{len(self.left_out)} files of DeepLabCut are left out ({kinds}), such as {self.left_out[0]}"
             if self.left_out
             else ""
         )
 
 
 @dataclass(frozen=True)
-class Found:
-    """The files found for a dataset at ``where``: its tasks by id.
+class DatasetFiles:
+    """The files of a dataset at ``where``: its tasks by id.
 
-    A fault of one task is kept with it and raised when that task is asked for, so that it stops no other. Videos that
-    belong to no known task are ``unassigned``.
+    The fault of a task is raised only when that task is used, so that it does not stop other tasks. Videos of no known
+    task are ``unassigned``.
     """
 
     dataset: str
     where: str
-    tasks: Mapping[str, FoundTask]
+    tasks: Mapping[str, TaskFiles]
     unassigned: tuple[str, ...] = ()
 
     def of(self, task: str) -> tuple[VideoEntry, ...]:
@@ -75,10 +75,12 @@ class Found:
         Raises RgwotError if the task was not found, cannot be used or has no video.
         """
         if task not in self.tasks:
-            found = f"found {', '.join(sorted(self.tasks))}" if self.tasks else "found no video of any task"
-            stray = f"; {len(self.unassigned)} videos fit no task, like {self.unassigned[0]}" if self.unassigned else ""
+            tasks = f"found {', '.join(sorted(self.tasks))}" if self.tasks else "found no video of any task"
+            stray = (
+                f"; {len(self.unassigned)} videos fit no task, such as {self.unassigned[0]}" if self.unassigned else ""
+            )
             raise RgwotError(
-                f"{self.dataset}/{task}: no video in {self.where} ({found}{stray}); expected at least 1; "
+                f"{self.dataset}/{task}: no video in {self.where} ({tasks}{stray}); expected at least 1; "
                 "add its videos or leave the task out"
             )
         entry = self.tasks[task]
@@ -99,9 +101,9 @@ def too_few_videos(dataset: str, task: str, n_videos: int, at_least: int, where:
 
 @dataclass(frozen=True)
 class Options:
-    """What the configuration may say about a dataset besides its layout and root; a layout uses some of them.
+    """The options of a dataset in the configuration, of which each layout uses some.
 
-    `rgwot.config.configuration.DatasetSettings` says what each of them means.
+    `rgwot.config.configuration.DatasetSettings` explains them.
     """
 
     view: str | None = None
@@ -120,22 +122,22 @@ class Options:
 
     @property
     def told_fps(self) -> Fraction | None:
-        """Frames per second of stored frames whose file states none."""
+        """Frames per second of stored frames whose file has no rate."""
         return None if self.frames_fps == "file" else self.frames_fps
 
     @property
     def hints(self) -> Hints:
-        """What annotations of other programs do not say of themselves."""
+        """Facts that the annotation files of other programs do not contain."""
         return Hints(self.tier, self.labels_fps)
 
 
 class Layout(Protocol):
-    """A module that reads one layout of `rgwot.config.configuration.LAYOUTS`."""
+    """The module of a layout of `rgwot.config.configuration.LAYOUTS`."""
 
     OPTIONS: frozenset[str]  #: names of the `Options` it uses
     EXPECTED: str  #: the tree expected below the root, in a few words for messages
 
-    def find(self, root: Path, dataset: str, options: Options) -> Found:
+    def find(self, root: Path, dataset: str, options: Options) -> DatasetFiles:
         """Find the videos of every task by one directory walk, opening no video.
 
         Raises RgwotError if the tree is not as expected, or an option does not fit it.

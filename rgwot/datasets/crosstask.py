@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 from rgwot.datasets.annotations import Annotation, read_step_first
-from rgwot.datasets.base import Found, Options, VideoEntry
+from rgwot.datasets.base import DatasetFiles, Options, VideoEntry
 from rgwot.datasets.pairing import by_suffix, by_task, pair, parents, stem, walk_videos
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.text import excerpt, read_lines
@@ -20,8 +20,8 @@ EXPECTED = "crosstask_release/ as downloaded and videos/<task>/<video>.mp4 or vi
 _TASKS = "tasks_primary.txt"
 
 
-def find(root: Path, dataset: str, options: Options) -> Found:
-    """Find the videos of the primary tasks; the related ones have no annotation and are left alone."""
+def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
+    """Find the videos of the primary tasks; related tasks have no annotation and are ignored."""
     release = _release(root, dataset)
     primary = read_tasks(release / _TASKS)
     filmed, tables = by_suffix(walk_videos(root, root, options, {".csv"}), ".csv")
@@ -29,7 +29,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     tables = [path for path in tables if path.startswith(annotated)]
     annotations = by_task(tables, lambda path: _annotated_pair(path)[0])
     of_video = by_task(tables, lambda path: _annotated_pair(path)[1])
-    # Features may be called like the annotation instead of the video.
+    # Features may be named like the annotation instead of the video.
     named = {stem(table): _annotated_pair(table)[1] for table in tables if options.features_alone}
 
     def video_of(path: str) -> str:
@@ -38,7 +38,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     videos: dict[str, list[str]] = defaultdict(list)
     unassigned: list[str] = []
     for path in filmed:
-        # A folder of digits is a task, maybe a related one; only a video outside one is looked up.
+        # A folder named by digits is a task, possibly a related one; only videos outside such folders are looked up.
         folders = [part for part in parents(path) if part.isdecimal()]
         placed = folders[-1:] or [_annotated_pair(table)[0] for table in of_video[video_of(path)]]
         if not placed:
@@ -50,7 +50,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
         task: pair(paths, annotations[task], options, lambda path: _annotated_pair(path)[1], video_of)
         for task, paths in videos.items()
     }
-    return Found(dataset, f"{root} ({EXPECTED})", tasks, tuple(unassigned))
+    return DatasetFiles(dataset, f"{root} ({EXPECTED})", tasks, tuple(unassigned))
 
 
 def read_annotation(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from rgwot.datasets.annotations import read_entry
-from rgwot.datasets.base import Found, Options
+from rgwot.datasets.base import DatasetFiles, Options
 from rgwot.datasets.names import folded
 from rgwot.datasets.pairing import by_task, pair, parents, required_subfolder, stem, subfolder, walk, walk_videos
 from rgwot.datasets.registry import TaskFacts, camera, datasets, tasks_of
@@ -28,21 +28,21 @@ TaskAndCamera = tuple[str, str | None]
 read_annotation = read_entry
 
 
-def find(root: Path, dataset: str, options: Options) -> Found:
+def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
     """Find the videos of one of the six datasets."""
-    known = datasets("egoprocel")
-    wanted = options.subset or dataset
-    if folded(wanted) not in map(folded, known):
+    subsets = datasets("egoprocel")
+    subset = options.subset or dataset
+    if folded(subset) not in map(folded, subsets):
         raise RgwotError(
-            f"dataset {wanted!r}: layout egoprocel holds {', '.join(known)} only; for your own videos use "
+            f"dataset {subset!r}: layout egoprocel holds {', '.join(subsets)} only; for your own videos use "
             "`layout: folder` (root/<task>/*.mp4), or name one of these as `subset`"
         )
-    rows = tasks_of(wanted)
-    view = camera(wanted, options.view)
+    rows = tasks_of(subset)
+    view = camera(subset, options.view)
 
     def sorted_out(kind: str, listed: Callable[[Path], list[str]]) -> dict[str, list[str]]:
-        """Return the files of the dataset by task, those of no task under the empty text."""
-        # Features, as they are downloaded, lie in folders of other names.
+        """Return the files of the dataset by task; those without a task have the empty text as key."""
+        # Downloaded features are in folders with other names.
         alone = kind == "videos" and options.features_alone
         top = root if alone else required_subfolder(root, kind, dataset, EXPECTED)
         view_folder = subfolder(top, rows[0].folder)
@@ -58,7 +58,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
         if row.task in videos
     }
     where = f"{root if options.features_alone else root / 'videos'}{f' (view {view})' if view else ''}"
-    return Found(dataset, where, tasks, tuple(videos.get("", ())))
+    return DatasetFiles(dataset, where, tasks, tuple(videos.get("", ())))
 
 
 def annotated_stem(path: str) -> str:
@@ -68,9 +68,9 @@ def annotated_stem(path: str) -> str:
 
 
 def _placed(paths: list[str], rows: tuple[TaskFacts, ...], mixed: bool) -> dict[str, TaskAndCamera]:
-    """Place the dataset's files, of a ``mixed`` tree those in a folder of its own further down.
+    """Assign the dataset's files to tasks; in a ``mixed`` tree the dataset's files are in a folder further down.
 
-    Without such a folder, what no dataset's names fit is of no task: it may be this one's.
+    Without such a folder, files that fit the names of no dataset get no task: they may belong to this one.
     """
     mine = folded(rows[0].folder)
     inside = [path for path in paths if not mixed or mine in map(folded, parents(path))]
@@ -87,7 +87,7 @@ def _placed(paths: list[str], rows: tuple[TaskFacts, ...], mixed: bool) -> dict[
 
 
 def _by_name(path: str, rows: tuple[TaskFacts, ...]) -> TaskAndCamera | None:
-    """Recognise a file by its whole name, or by CnC's folder ``<task number>_<camera>``."""
+    """Identify a file by its whole name, or by CnC's folder ``<task number>_<camera>``."""
     for row in rows:
         named = re.fullmatch(row.pattern, annotated_stem(path), re.IGNORECASE)
         if named:
@@ -112,15 +112,15 @@ def _task_and_camera(path: str, rows: tuple[TaskFacts, ...]) -> TaskAndCamera:
 
 
 def place(paths: Iterable[str], dataset: str, options: Options, where: str) -> tuple[dict[str, list[str]], str]:
-    """Return published features by task, those of no task under the empty text, and where they were looked for.
+    """Return published features by task (the empty text for those without a task), and where they were searched.
 
-    A name follows the pattern of a task of the registered dataset, or that of the entry, whose group ``task`` is the
-    task; without either, all files are of one task called like the dataset. Of a take that several cameras filmed, the
-    file of the wanted one counts. ``where`` then names the view, and the cameras there are.
+    A name follows the pattern of a task of the registered dataset, or the pattern of the entry, in which the group
+    ``task`` is the task. Without a pattern, all files belong to one task, named like the dataset. If several cameras
+    filmed a take, the file of the chosen camera is used, and ``where`` names the view and the existing cameras.
     """
     rows = tasks_of(options.subset or dataset)
     patterns = {row.pattern: row.task for row in rows} or {options.pattern or ".+": dataset}
-    # Others of the same release lie beside them; they are no leftovers.
+    # Files of other datasets of the release are beside them, and are not leftovers.
     others = [row.pattern for row in rows[:1] for name in datasets(row.layout) for row in tasks_of(name)]
     view = camera(options.subset or dataset, options.view) if rows else options.view
     filmed: Counter[str] = Counter()

@@ -1,7 +1,7 @@
-"""A file of features made elsewhere: its size, the times of its features, and how long what it shows lasts.
+"""Files of imported features: their size, the times of their features, and the length of their recordings.
 
-Tracked points are features too: tables of DeepLabCut, analysis files of SLEAP, and plain tables of points. An animal
-(or person) that is tracked is a body: an array (T, P, 2) of the positions of P points, NaN where a point was not found.
+Tracked points are features, too: tables of DeepLabCut, analysis files of SLEAP, and plain tables of points. A tracked
+animal or person is a body: an array (T, P, 2) of the positions of P points, NaN where a point was not found.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 Bodies = list[NDArray[np.float64]]
 
 LIKELY = 0.6
-"""Likelihood from which on a point counts as found: the threshold that DeepLabCut draws points with."""
+"""A point counts as found from this likelihood on, the threshold with which DeepLabCut draws points."""
 
 _COLUMN = re.compile(r"(?P<point>.+)[_. ](?P<what>x|y|z|likelihood|score|confidence)", re.IGNORECASE)
 _FRAMES = frozenset({"frame", "frames", "frame_idx", "frame_index"})
@@ -42,10 +42,10 @@ _EXPECTED = (
 def open_points(path: Path, form: Literal["image", "body"]) -> ArraySource:
     """Open a file of tracked points as vectors (T, C).
 
-    What is missing, or of a likelihood below `LIKELY`, is interpolated in time, and ``note`` says how much. ``image``
-    takes positions as they are, ``body`` as of `relative`.
+    Points that are missing, or have a likelihood below `LIKELY`, are interpolated in time, and ``note`` says how many.
+    ``image`` keeps positions unchanged, ``body`` makes them `relative`.
 
-    Raises RgwotError when the file is of another kind, or a point is never found.
+    Raises RgwotError if the file is of another kind, or a point is never found.
     """
     note, names = "", list[str]()
     try:
@@ -63,7 +63,7 @@ def open_points(path: Path, form: Literal["image", "body"]) -> ArraySource:
         bodies = [relative(body) for body in bodies]
     array = np.concatenate([body.reshape(len(body), -1) for body in bodies], axis=1)
     if len(bodies) > 1:
-        note = f"{len(bodies)} animals, whose points stand side by side in the order of the file"
+        note = f"{len(bodies)} animals, with their points side by side in the order of the file"
     if missing:
         lost = f"{missing:.1%} of the points were not found (likelihood below {LIKELY}) and are interpolated"
         note = f"{lost}; {note}" if note else lost
@@ -71,24 +71,24 @@ def open_points(path: Path, form: Literal["image", "body"]) -> ArraySource:
 
 
 def interpolated(path: Path, body: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Fill gaps (NaN) of a body (T, P, D) linearly in time, and before the first and after the last time by those."""
+    """Fill gaps (NaN) of a body (T, P, D) linearly in time; the ends repeat the first and last position."""
     filled, times = body.copy(), np.arange(len(body))
     for point in range(body.shape[1]):
-        known = ~np.isnan(body[:, point]).any(axis=1)
-        if not known.any():
+        found_times = ~np.isnan(body[:, point]).any(axis=1)
+        if not found_times.any():
             raise RgwotError(
-                f"{path}: point {point + 1} of {body.shape[1]} is found in no frame; expected every point in some; "
-                "leave it out in all files, or this file"
+                f"{path}: point {point + 1} of {body.shape[1]} is never found; expected every point in some frame; "
+                "remove the point from all files, or this file"
             )
         for axis in range(body.shape[2]):
-            filled[:, point, axis] = np.interp(times, times[known], body[known, point, axis])
+            filled[:, point, axis] = np.interp(times, times[found_times], body[found_times, point, axis])
     return filled
 
 
 def relative(body: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the positions (T, P, D) relative to the body: in every frame their mean is 0, their mean square 1.
+    """Return positions (T, P, D) relative to the body: in every frame with mean 0 and mean square 1.
 
-    Where it is and how large it looks goes, its turn stays. A body whose points coincide stays at 0.
+    This removes the body's position and size, but keeps its orientation. If all points coincide, they become 0.
     """
     centred = body - body.mean(axis=1, keepdims=True)
     size = np.sqrt(np.square(centred).sum(axis=2).mean(axis=1))
@@ -97,7 +97,7 @@ def relative(body: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _from_hdf5(path: Path) -> tuple[Bodies, str]:
-    """Return the bodies, and what to say of them."""
+    """Return the bodies, and a note on them."""
     import h5py
 
     with h5py.File(path, "r") as file:
@@ -105,9 +105,9 @@ def _from_hdf5(path: Path) -> tuple[Bodies, str]:
             # SLEAP: (track, axis, point, frame).
             return list(np.asarray(file["tracks"], dtype=np.float64).transpose(0, 3, 2, 1)), ""
         for group in (member for member in file.values() if isinstance(member, h5py.Group)):
-            # pandas keeps the names of columns in pickles, which are not read: all points are one body.
+            # pandas stores column names as pickles, which are not read, so all points are one body.
             several = any(b"individuals" in np.asarray(value).tobytes() for value in _attributes(group))
-            note = "may be of several animals, whose points are one body here; take the .csv of DeepLabCut" * several
+            note = "may be of several animals, but are read as one body; use the .csv of DeepLabCut" * several
             if "table" in group:
                 return [_likely(np.asarray(group["table"]["values_block_0"], dtype=np.float64))], note
             if "block0_values" in group:
@@ -116,14 +116,14 @@ def _from_hdf5(path: Path) -> tuple[Bodies, str]:
 
 
 def _attributes(group: Any) -> Iterator[Any]:
-    """Yield the attributes of a group and of what is in it."""
+    """Yield the attributes of a group and of everything in it."""
     yield from group.attrs.values()
     for member in group.values():
         yield from member.attrs.values()
 
 
 def _likely(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the points of columns x, y, likelihood, x, y, likelihood, ... (T, 3 P)."""
+    """Return the points from columns x, y, likelihood, x, y, likelihood, ... (T, 3 P)."""
     if values.ndim != 2 or values.shape[1] % 3:
         raise ValueError(f"values of shape {values.shape}; not x, y and likelihood of every point")
     points = values.reshape(len(values), -1, 3)
@@ -131,7 +131,7 @@ def _likely(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _from_csv(path: Path) -> tuple[Bodies, list[str]]:
-    """Return the bodies, and the names of their points in order; how bodies are called may differ between files."""
+    """Return the bodies, and the names of their points in order; the names of bodies may differ between files."""
     rows = [row for row in csv.reader(line.text for line in read_lines(path)) if row]
     if not rows:
         return [], []
@@ -150,7 +150,7 @@ def _from_csv(path: Path) -> tuple[Bodies, list[str]]:
         if match is not None:
             points.setdefault(match["point"], {})[match["what"].lower()] = at
     axes = [axis for axis in "xyz" if any(axis in point for point in points.values())]
-    # SLEAP scores whole animals as well.
+    # SLEAP also scores whole animals.
     points = {name: point for name, point in points.items() if set(axes) & point.keys()}
     if not axes:
         return [], []
@@ -160,7 +160,7 @@ def _from_csv(path: Path) -> tuple[Bodies, list[str]]:
     for at in (at for at, name in enumerate(rows[0]) if name.strip().lower() in _FRAMES):
         steps = np.diff(_numbers([[row[at]] for row in rows[1:]]), axis=0)
         if not (steps > 0).all() or len(np.unique(steps)) > 1:
-            raise ValueError(f"{rows[0][at]} does not rise evenly, so rows are no frames with all animals in them")
+            raise ValueError(f"{rows[0][at]} does not rise evenly, so a row is not a frame with all animals")
     used = {at for point in points.values() for at in point.values()}
     values = _numbers([[cell if at in used else "" for at, cell in enumerate(row)] for row in rows[1:]])
     body = np.stack([values[:, [point[axis] for axis in axes]] for point in points.values()], axis=1)
@@ -180,20 +180,20 @@ def _numbers(rows: list[list[str]]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class FileFacts:
-    """What a file of features says of itself.
+    """Facts about a file of features.
 
     Attributes
     ----------
     sizes
-        Of the axes T, C, H and W; H and W are 1 for vectors.
+        Sizes of the axes T, C, H and W; H and W are 1 for vectors.
     times
-        (T,), where the file has them.
+        (T,) times in seconds, if the file has them.
     fps
-        Features per second: as stated, or of the times without breaks.
+        Features per second, as set or from the times without breaks.
     start_s
-        Time of the first feature, where there are no times.
+        Time of the first feature, if there are no times.
     footage
-        What stands for the video where there is none: as long as the features, or as the table of rates says.
+        Facts in place of a video if there is none: its length is that of the features, or from the table of rates.
     """
 
     sizes: Mapping[str, int]
@@ -215,10 +215,10 @@ class FileFacts:
 
 
 def measure(path: Path, array: ArraySource, settings: ImportSettings) -> FileFacts:
-    """Compare an open array with what is stated of it.
+    """Compare an open array with the settings.
 
-    Raises RgwotError when its axes are not those stated, it is empty, has another number of channels than stated, or
-    times that are not one per feature or not of the stated rate.
+    Raises RgwotError if it has other axes, is empty, has another number of channels, not one time per feature, or times
+    of another rate.
     """
     axes = settings.axes
     if len(array.shape) != len(axes):
@@ -259,17 +259,19 @@ def open_features(path: Path, settings: ImportSettings) -> Iterator[ArraySource]
 
 
 def step_of(path: Path, settings: ImportSettings) -> int:
-    """Return n where every n-th feature of a file is taken: ``every``, or more if the table of rates says so.
+    """Return n such that every n-th feature of a file is used: ``every``, or more according to the table of rates.
 
-    Raises RgwotError if the rate of the file is no multiple of the rate to take.
+    Raises RgwotError if the rate of the file is not a multiple of the rate to use.
     """
     if settings.rates is None or settings.window is not None:
         return settings.every
-    wanted = Fraction(settings.fps or 0) / settings.every
+    rate_to_take = Fraction(settings.fps or 0) / settings.every
     rate = _row_of_rates(path, settings.rates, lambda row: parse_rate(row["fps"]), "fps as a number")
-    if (rate / wanted).denominator != 1:
-        raise RgwotError(f"{path}: {settings.rates} says {rate} per second; expected a multiple of {wanted}, as of fps")
-    return int(rate / wanted)
+    if (rate / rate_to_take).denominator != 1:
+        raise RgwotError(
+            f"{path}: {settings.rates} says {rate} per second; expected a multiple of {rate_to_take}, as of fps"
+        )
+    return int(rate / rate_to_take)
 
 
 def _thinned(array: ArraySource, settings: ImportSettings, step: int) -> ArraySource:
@@ -294,22 +296,22 @@ def measure_file(path: Path, settings: ImportSettings) -> FileFacts:
         return measure(path, array, settings)
 
 
-def in_place_of_video(path: Path, found: FileFacts) -> VideoInfo:
-    """Return what stands for the video of a recording that has none (`rgwot.embedding.arrays.check_beginning`)."""
-    if found.times is not None:
-        check_beginning(path, found.times, found.fps)
-    return found.footage
+def in_place_of_video(path: Path, measured: FileFacts) -> VideoInfo:
+    """Return facts in place of the video of a recording without one (`rgwot.embedding.arrays.check_beginning`)."""
+    if measured.times is not None:
+        check_beginning(path, measured.times, measured.fps)
+    return measured.footage
 
 
-def doubted_times(found: FileFacts, settings: ImportSettings) -> str:
-    """Return, in one line, why times are perhaps not seconds; empty where nothing says so, or a rate confirms them."""
-    return "" if found.times is None or settings.fps is not None else unlikely_times(found.times, found.fps)
+def doubted_times(measured: FileFacts, settings: ImportSettings) -> str:
+    """Return a line on why times may not be seconds; empty if they look right, or a rate confirms them."""
+    return "" if measured.times is None or settings.fps is not None else unlikely_times(measured.times, measured.fps)
 
 
 def _of_windows(path: Path, sizes: Mapping[str, int], settings: ImportSettings, window: int) -> FileFacts:
-    """Measure features that stand for so many native frames each; what is left of a video has none."""
+    """Measure features of a fixed number of native frames each; the rest of a video has no feature."""
     rows = sizes["T"] * settings.every
-    # The rest of a video that fills no window may be annotated; how long it is nobody says.
+    # The rest of a video, which fills no window, may be annotated, but its length is unknown.
     longest = rows * window + window - 1
     rate, frames = native_frames(path, settings) or (Fraction(settings.native_fps or 0), longest)
     if abs(frames // window - rows) > settings.every:
@@ -324,9 +326,9 @@ def _of_windows(path: Path, sizes: Mapping[str, int], settings: ImportSettings, 
 
 
 def native_frames(path: Path, settings: ImportSettings) -> tuple[Fraction, int] | None:
-    """Return rate and number of the native frames of a video as the table of rates says, None without a table.
+    """Return rate and number of a video's native frames from the table of rates, None without a table.
 
-    Raises RgwotError if the table lacks a column or the video, or holds something else than numbers there.
+    Raises RgwotError if the table lacks a column or the video, or has other values than numbers.
     """
     if settings.rates is None or settings.window is None:
         return None
@@ -339,7 +341,7 @@ def native_frames(path: Path, settings: ImportSettings) -> tuple[Fraction, int] 
 
 
 def _row_of_rates(path: Path, rates: str, read: Callable[[Mapping[str, str]], _T], expected: str) -> _T:
-    """Return what is read from the row of a file in a table of rates."""
+    """Return the values in the row of a file in a table of rates."""
     table = Path(rates)
     if not table.is_file():
         raise RgwotError(f"{table}: no such file; expected rates, a CSV with the columns video, fps and frames")

@@ -1,6 +1,6 @@
-"""Features without videos: ``root/<task>/*.npy`` and the like, annotation optional, as in the layout `folder`.
+"""Features without videos: ``root/<task>/*.npy`` and similar, with optional annotations, as in the layout `folder`.
 
-The file of the features stands for the video: it has its name, and its length follows from the number of features.
+The file of features takes the place of the video: the video has its name, and a length by its number of features.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from rgwot.datasets import folder
 from rgwot.datasets.annotation_files import suffix_of, suffixes
 from rgwot.datasets.arrays import OPENERS, TIMES
-from rgwot.datasets.base import Found, Options
+from rgwot.datasets.base import DatasetFiles, Options
 from rgwot.datasets.names import VIDEO_SUFFIXES, tracked_name
 from rgwot.datasets.pairing import own_tasks, parents, stem, walk
 
@@ -19,31 +19,31 @@ OPTIONS = frozenset({"strict", "subset", "tier", "labels_fps"})
 EXPECTED = f"a folder of feature files per task: <task>/*.npy (or {', '.join(list(OPENERS)[1:])})"
 
 LOOKED_AT = frozenset({*OPENERS, *VIDEO_SUFFIXES})
-"""Suffixes of files with features, and of those that tell what a table next to them is."""
+"""Suffixes of files with features, and of those that decide whether a table beside them is an annotation."""
 
 _ANNOTATIONS = "annotations"
 
 read_annotation = folder.read_annotation
 
 
-def find(root: Path, dataset: str, options: Options) -> Found:
+def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
     """Find the feature files of every task; the first folder below the root is the task.
 
-    A ``.csv`` is an annotation in a folder ``annotations``, and where the task has features or videos in other files;
-    else it holds features. What has no annotation is kept, for all but scoring.
+    A ``.csv`` is an annotation if it is in a folder ``annotations``, or if the task has features or videos in other
+    files; otherwise it has features. Features without annotation are kept, but not scored.
     """
     annotations = suffixes(options.hints)
     files = walk(root, root, {*LOOKED_AT, *annotations})
     tasks, unassigned = own_tasks(root, files, lambda paths: sorted_out(paths, annotations), options)
-    return Found(dataset, f"{root} ({EXPECTED})", tasks, unassigned)
+    return DatasetFiles(dataset, f"{root} ({EXPECTED})", tasks, unassigned)
 
 
 def sorted_out(paths: list[str], others: Collection[str] = ()) -> tuple[list[str], list[str]]:
     """Return the features and the annotations among the files of a task, without times.
 
-    ``others`` are the suffixes of annotations; of these ``.csv`` can hold features, too.
+    ``others`` are the suffixes of annotations, among which ``.csv`` can have features, too.
     """
-    # Those that leave a ``.csv`` to be an annotation.
+    # If any of these exist, a ``.csv`` is an annotation.
     plain = any(PurePosixPath(path).suffix.lower() in LOOKED_AT - {".csv"} or tracked_name(path) for path in paths)
     features: list[str] = []
     annotations: list[str] = []

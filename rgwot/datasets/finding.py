@@ -1,4 +1,4 @@
-"""From a dataset's entry in the configuration to the videos on disk."""
+"""Finding the videos of a dataset on disk by its entry in the configuration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from rgwot.config.configuration import LAYOUTS
 from rgwot.datasets.arrays import OPENERS, open_array
-from rgwot.datasets.base import Found, FoundTask, Layout, Options
+from rgwot.datasets.base import DatasetFiles, Layout, Options, TaskFiles
 from rgwot.datasets.names import VIDEO_SUFFIXES
 from rgwot.datasets.pairing import parents, walk
 from rgwot.datasets.registry import TaskFacts, facts, match_name, tasks_of
@@ -19,52 +19,52 @@ from rgwot.timing import parse_rate
 
 _FEATURES = frozenset(OPENERS) - {".csv"}
 _SHOWN = 3
-#: For layouts of published videos, the download of features and the table that can be had without them.
+#: For layouts of published videos, the name of the features and of the table that need no videos.
 _WITHOUT_VIDEOS = {"egoprocel": "egoprocel_fact", "crosstask": "crosstask_features"}
 
 
 def layout_module(layout: str) -> Layout:
-    """Return the module of a layout, its name matched without case and punctuation; RgwotError if there is none."""
+    """Return the module of a layout, matched without case and punctuation; raise RgwotError for an unknown one."""
     name = match_name(layout, LAYOUTS, "layout")
     return cast(Layout, importlib.import_module(f"rgwot.datasets.{name}"))
 
 
 def read_options(dataset: str, layout: str, options: Mapping[str, Any]) -> Options:
-    """Return the options of a dataset's entry, whose values the configuration has checked; None is not given.
+    """Return the options of a dataset's entry; the configuration has checked the values, and None means not set.
 
-    Raises RgwotError if an option is not one the layout knows, or a pattern is no regular expression.
+    Raises RgwotError if the layout has no such option, or a pattern is not a regular expression.
     """
-    known = layout_module(layout).OPTIONS
+    names = layout_module(layout).OPTIONS
     where = f"dataset {dataset!r} (layout {layout})"
-    given = {key: value for key, value in options.items() if value is not None}
-    for key, value in given.items():
-        if key not in known:
-            raise RgwotError(f"{where}: option {key!r}; this layout has no such option; {nearest(key, known)}")
+    values = {key: value for key, value in options.items() if value is not None}
+    for key, value in values.items():
+        if key not in names:
+            raise RgwotError(f"{where}: option {key!r} does not exist in this layout; {nearest(key, names)}")
         if key in ("frames_fps", "labels_fps") and value != "file":
-            given[key] = parse_rate(value)
+            values[key] = parse_rate(value)
         elif isinstance(value, list):
-            given[key] = tuple(value)
+            values[key] = tuple(value)
     try:
-        re.compile(given.get("pattern", ""))
+        re.compile(values.get("pattern", ""))
     except re.error:
-        raise RgwotError(f"{where}: pattern is {given['pattern']!r}; expected a regular expression") from None
-    return Options(**given)
+        raise RgwotError(f"{where}: pattern is {values['pattern']!r}; expected a regular expression") from None
+    return Options(**values)
 
 
 def registered_facts(dataset: str, task: str, options: Options) -> TaskFacts | None:
-    """Return what is known about a task, following ``subset``; None for a user's own.
+    """Return the registered facts about a task, following ``subset``; None for a user's own task.
 
-    Raises RgwotError if ``subset`` is not a registered dataset, or a registered one has no such task.
+    Raises RgwotError if ``subset`` is not a registered dataset, or a registered dataset has no such task.
     """
     if options.subset and not tasks_of(options.subset):
         raise RgwotError(f"dataset {dataset!r}: subset {options.subset!r}; expected a registered dataset; correct it")
     return facts(options.subset or dataset, task)
 
 
-def find(dataset: str, layout: str, root: Path, options: Mapping[str, Any] | None = None) -> Found:
-    """Find the videos of a dataset below its root without opening one; ``options`` is what else its entry says.
+def find(dataset: str, layout: str, root: Path, options: Mapping[str, Any] | None = None) -> DatasetFiles:
+    """Find the videos of a dataset below its root without opening any; ``options`` are those of its entry.
 
-    Raises RgwotError if the layout or an option is unknown, or the root is not there or not as the layout expects.
+    Raises RgwotError if the layout or an option is unknown, or the root does not exist or does not fit the layout.
     """
     module = layout_module(layout)
     chosen = read_options(dataset, layout, options or {})
@@ -83,38 +83,38 @@ def find(dataset: str, layout: str, root: Path, options: Mapping[str, Any] | Non
 
 
 class NoTaskFound(RgwotError):
-    """A folder in which a layout finds no task."""
+    """Error: a layout finds no task in a folder."""
 
 
 def no_task(dataset: str, layout: str, root: Path) -> NoTaskFound:
-    """Return the error that no task was found below a root, with what the folder looks like instead."""
+    """Return the error that no task was found below a root, with a guess at what the folder is."""
     where, expected = f"datasets.{dataset}: no task found in {root}", layout_module(layout).EXPECTED
     paths = walk(root, root, {*VIDEO_SUFFIXES, *_FEATURES})
-    # Beside videos or other features a table is an annotation.
+    # Beside videos or other features, a table is an annotation.
     tables = [] if paths else walk(root, root, {".csv"})
     if any(_holds_features(root / path) for path in tables[:_SHOWN]):
         paths = tables
     videos = [path for path in paths if PurePosixPath(path).suffix.lower() in VIDEO_SUFFIXES]
     features = [path for path in paths if path not in set(videos)]
-    wanted, others = (features, videos) if layout.strip().casefold() == "features" else (videos, features)
-    what, other = ("features", "videos") if wanted is features else ("videos", "features")
-    if not wanted and others:
+    main, others = (features, videos) if layout.strip().casefold() == "features" else (videos, features)
+    what, other = ("features", "videos") if main is features else ("videos", "features")
+    if not main and others:
         remedy = (
             "features without videos are `layout: features` with a block `imported`"
             if other == "features"
             else "videos are `layout: folder`"
         )
         return NoTaskFound(f"{where}; this looks like {other} only, such as {others[0]}; {remedy}")
-    flat = [path for path in wanted if not parents(path)]
-    if flat and len(flat) == len(wanted):
+    flat = [path for path in main if not parents(path)]
+    if flat and len(flat) == len(main):
         resolved = root.absolute()
         return NoTaskFound(
             f"{where}; this looks like the folder of one task, {resolved.name}, with {what} such as {flat[0]}; the "
             f"root is the folder above it: set root to {resolved.parent}, or move the {what} into a folder per task"
         )
     if not paths:
-        return NoTaskFound(f"{where}; there is no video and no file of features in it; expected {expected}")
-    return NoTaskFound(f"{where}; there are {what} such as {wanted[0]}, but not as expected: {expected}")
+        return NoTaskFound(f"{where}; found no video and no file of features; expected {expected}")
+    return NoTaskFound(f"{where}; found {what}, such as {main[0]}, but expected {expected}")
 
 
 def _holds_features(table: Path) -> bool:
@@ -125,12 +125,12 @@ def _holds_features(table: Path) -> bool:
         return False
 
 
-def tasks_inside(found: FoundTask) -> Sequence[str]:
-    """Return the folders below that of a task that hold all of its videos, none of them the task's own.
+def tasks_inside(files: TaskFiles) -> Sequence[str]:
+    """Return the subfolders of a task, if they contain all of its videos.
 
-    Where there are several, they are likely to be the tasks, and the root a level too high.
+    Several such folders are probably the tasks, and the root is one level too high.
     """
-    inner = [parents(video.path)[1:2] for video in found.videos]
+    inner = [parents(video.path)[1:2] for video in files.videos]
     if not all(inner):
         return ()
     folders = sorted({folder for (folder,) in inner})
@@ -138,6 +138,6 @@ def tasks_inside(found: FoundTask) -> Sequence[str]:
 
 
 def first_few(names: Sequence[str]) -> str:
-    """Return a few names and how many more there are."""
+    """Return the first names, and the number of the others."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more

@@ -1,4 +1,4 @@
-"""Anybody's own videos: ``root/<task>/*.mp4``, each with or without an annotation (`annotation_files`)."""
+"""A user's own videos: ``root/<task>/*.mp4``, each with or without an annotation (`annotation_files`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rgwot.datasets import annotation_files
 from rgwot.datasets.annotations import Annotation, read_entry
-from rgwot.datasets.base import Found, Options, VideoEntry
+from rgwot.datasets.base import DatasetFiles, Options, VideoEntry
 from rgwot.datasets.pairing import by_suffix, own_tasks, walk_videos
 from rgwot.datasets.registry import TaskFacts
 from rgwot.timing import VideoInfo
@@ -15,21 +15,21 @@ OPTIONS = frozenset({"strict", "subset", "frames_fps", "tier", "labels_fps"})
 EXPECTED = "a folder of videos per task: <task>/*.mp4 (or avi, mkv, webm, mov, m4v)"
 
 
-def find(root: Path, dataset: str, options: Options) -> Found:
+def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
     """Find the videos of every task; the first folder below the root is the task.
 
-    Annotations may lie anywhere below the task's folder. Videos without one are kept, for all but scoring.
+    Annotations may be anywhere below the task's folder. Videos without an annotation are kept, but not scored.
     """
     annotations = annotation_files.suffixes(options.hints)
     files = walk_videos(root, root, options, annotations)
     tasks, unassigned = own_tasks(root, files, lambda paths: by_suffix(paths, annotations), options)
-    return Found(dataset, f"{root} ({EXPECTED})", tasks, unassigned)
+    return DatasetFiles(dataset, f"{root} ({EXPECTED})", tasks, unassigned)
 
 
 def read_annotation(
     root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
 ) -> Annotation:
-    """Read the annotation of a video, by its own name or from a file of many; EgoProceL's columns have step ids."""
+    """Read the annotation of a video, from its own file or a file of many; EgoProceL's columns have step ids."""
     path = root / str(entry.annotation)
     if annotation_files.format_of(path) == "three_columns":
         return read_entry(root, entry, facts, clock, options)

@@ -1,7 +1,7 @@
-"""Published features of action segmentation: ``features/``, and ``groundTruth/`` with one name per line and frame.
+"""Published features for action segmentation: ``features/``, and ``groundTruth/`` with a name per line and frame.
 
 FACT and MS-TCN have ``groundTruth/VIDEO.txt`` and ``mapping.txt``, ASOT ``groundTruth/VIDEO``, ``mapping/mapping.txt``
-and ``features/ACTIVITY/VIDEO.txt`` or ``.npy``, of which the text counts. A line is a frame of ``imported.native_fps``.
+and ``features/ACTIVITY/VIDEO.txt`` or ``.npy`` (the text is preferred). A line is a frame at ``imported.native_fps``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation
-from rgwot.datasets.base import Found, Options, VideoEntry
+from rgwot.datasets.base import DatasetFiles, Options, VideoEntry
 from rgwot.datasets.egoprocel import place
 from rgwot.datasets.pairing import pair, parents, stem, walk
 from rgwot.datasets.registry import TaskFacts
@@ -27,21 +27,23 @@ EXPECTED = "the folders features/ and groundTruth/ and the file mapping.txt"
 
 _TRUTH, _FEATURES = "groundTruth", "features"
 _DIFFERS = 0.05
-"""Share by which features and lines may differ in length; what only one of them has is not scored."""
+"""Features and lines may differ in length by this share; time that only one of them covers is not scored."""
 
 
-def find(root: Path, dataset: str, options: Options) -> Found:
-    """Find features and the files of their names in ``groundTruth``."""
+def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
+    """Find the features, and the files with the same names in ``groundTruth``."""
     paths = walk(root, root, {""})
-    # Hidden files are what a download leaves beside its own.
+    # Hidden files are leftovers of downloads.
     truths = [path for path in paths if parents(path)[-1:] == (_TRUTH,) and not stem(path).startswith(".")]
     features = _features(paths)
     if not truths or not features:
         lacking = _FEATURES if truths else _TRUTH
         raise RgwotError(f"dataset {dataset!r}: no files in a folder {lacking} below {root}; expected {EXPECTED}")
     if len(places := sorted({parents(path) for path in truths})) > 1:
-        found = " and ".join("/".join(parts) for parts in places[:2])
-        raise RgwotError(f"dataset {dataset!r}: found {found} in {root}; expected one set; name its folder as `root`")
+        two_sets = " and ".join("/".join(parts) for parts in places[:2])
+        raise RgwotError(
+            f"dataset {dataset!r}: found {two_sets} in {root}; expected one set; name its folder as `root`"
+        )
     names = set(features)
     if options.split is not None:
         listed = _listed(root / options.split)
@@ -59,21 +61,21 @@ def find(root: Path, dataset: str, options: Options) -> Found:
             f"names, such as {min(names)}"
         )
     truth = {_annotated(path): path for path in truths}
-    # One without features is a leftover of the task that its name says.
+    # Labels without features are listed under the task in their name.
     named, _ = place((f"{name}.txt" for name in truth), dataset, options, "")
     tasks = {
         task: pair(videos, [truth[stem(path)] for path in named.get(task, ())], options, _annotated)
         for task, videos in placed.items()
     }
-    return Found(dataset, where, tasks, tuple(unassigned))
+    return DatasetFiles(dataset, where, tasks, tuple(unassigned))
 
 
 def read_annotation(
     root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
 ) -> Annotation:
-    """Read the lines of a video; runs of one name are a segment, and names of the background none.
+    """Read the labels of a video; a run of equal names is a segment, unless they mean background.
 
-    Lines past the last feature are left out; where the lines end first, ``labelled_s`` says it.
+    Lines after the last feature are left out; if the lines end first, ``labelled_s`` is their end.
     """
     path = root / str(entry.annotation)
     steps = read_label_numbers(path.parents[1], options)
@@ -85,13 +87,13 @@ def read_annotation(
     if clock is not None:
         frames = round(clock.duration_s * rate)
         if abs(len(lines) - frames) > max(_DIFFERS * frames, float(rate)):
-            found = f"{len(lines)} lines of {float(rate):g} per second for features of {clock.duration_s:g} s"
-            raise DataFault("past_end", path, "", f"{found}; expected {frames} lines; wrong rate, axes or file?")
+            fault = f"{len(lines)} lines of {float(rate):g} per second for features of {clock.duration_s:g} s"
+            raise DataFault("past_end", path, "", f"{fault}; expected {frames} lines; wrong rate, axes or file?")
         if len(lines) < frames:
             labelled_s = float(len(lines) / rate)
         if frames - len(lines) >= rate:
             where = f"line {len(lines)}"
-            notes.add("unlabelled", where, f"is the last, of {frames} frames; what follows it is not scored")
+            notes.add("unlabelled", where, f"is the last, but there are {frames} frames; the rest is not scored")
         lines = lines[:frames]
     segments = []
     for name, run in groupby(enumerate(lines), key=lambda item: item[1].text.strip()):
@@ -101,17 +103,17 @@ def read_annotation(
         with judged():
             if name not in steps:
                 raise DataFault(
-                    "step", path, where, f"{excerpt(name)} is no name of {options.mapping}; {nearest(name, steps)}"
+                    "step", path, where, f"{excerpt(name)} is not a name in {options.mapping}; {nearest(name, steps)}"
                 )
             start, end, step = float(first[0] / rate), float((last[0] + 1) / rate), steps[name]
-            # Of background the number is 0 whatever it is called.
+            # Background always has the number 0.
             called = (0, "background") if step is None else (step, name.replace("_", " "))
             segments.append(AnnotatedSegment(where, start, end, *called))
     return replace(build_annotation(path, segments, notes, clock, overlap_is_normal=False), labelled_s=labelled_s)
 
 
 def mapping_file(folder: Path, options: Options) -> Path:
-    """Return the file with number and name of every step; RgwotError where there is none."""
+    """Return the file with number and name of every step; raise RgwotError if there is none."""
     for path in (folder / options.mapping, folder / "mapping" / options.mapping):
         if path.is_file():
             return path
@@ -119,9 +121,9 @@ def mapping_file(folder: Path, options: Options) -> Path:
 
 
 def read_label_numbers(folder: Path, options: Options) -> dict[str, int | None]:
-    """Return the step of every name, from 1, None for the background: the names of the entry, and number -1.
+    """Return the step of every name, from 1, or None for background (names in the entry, and number -1).
 
-    Several names may share a number. Raises RgwotError if a line has another form or a name of the entry is not there.
+    Several names may share a number. Raises RgwotError if a line has another form, or a name of the entry is missing.
     """
     path = mapping_file(folder, options)
     steps: dict[str, int | None] = {}
@@ -131,7 +133,7 @@ def read_label_numbers(folder: Path, options: Options) -> dict[str, int | None]:
             raise RgwotError(
                 f"{path}: line {line.number}: {excerpt(line.text)}; expected a whole number, a blank and a new name"
             )
-        # From 1, because 0 is no step of an annotation, but one of some mappings.
+        # Steps are numbered from 1, because 0 means background in annotations, but is a step in some mappings.
         steps[match[2]] = None if match[1] == "-1" else int(match[1]) + 1
     for name in options.background:
         if name not in steps:
@@ -141,12 +143,12 @@ def read_label_numbers(folder: Path, options: Options) -> dict[str, int | None]:
 
 
 def _features(paths: Iterable[str]) -> dict[str, str]:
-    """Return the files of features by their names; of two, the one of text, which is sorted last."""
+    """Return the files of features by name; a text file, which is sorted last, is preferred."""
     return {stem(path): path for path in paths if _FEATURES in parents(path) and path.endswith((".npy", ".txt"))}
 
 
 def _listed(path: Path) -> set[str]:
-    """Return the videos that a list of a split names, with ``.txt`` or without."""
+    """Return the videos in the list of a split, in which ``.txt`` is optional."""
     return {line.text.strip().removesuffix(".txt") for line in filled_lines(path)}
 
 

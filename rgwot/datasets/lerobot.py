@@ -1,4 +1,4 @@
-"""Datasets of LeRobot, versions 2.1 and 3, whose episodes become videos of the layout `folder`."""
+"""LeRobot datasets, versions 2.1 and 3: their episodes become videos of the layout `folder`."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-#: Of a frame: the language that is in force, the same list on every frame of an episode; before version 0.6 of LeRobot
-#: the number of a row of ``meta/subtasks.parquet``.
+#: Columns of a frame: the list of language annotations, equal for all frames of an episode, and before LeRobot 0.6 the
+#: row number in ``meta/subtasks.parquet``.
 PERSISTENT, SUBTASK_INDEX = "language_persistent", "subtask_index"
 AGAIN = "correct the dataset, or download it again"
 INFO, SUBTASKS, EPISODES = "meta/info.json", "meta/subtasks.parquet", "meta/episodes.jsonl"
-#: Says of a folder of episodes which dataset they were cut from.
+#: File in a folder of episodes that names the dataset from which they were cut.
 ORIGIN = "lerobot.json"
-#: Constant rate factor of x264: what is cut is analysed, and should not be seen to have been encoded again.
+#: Constant rate factor of x264; the second encoding should not affect the analysis.
 PICTURE_QUALITY = 12
-#: Codecs that browsers play, by PyAV's names of their decoders.
+#: Codecs that browsers play, by PyAV's names for their decoders.
 PLAYED = ("h264", "vp9", "libvpx-vp9", "av1", "libdav1d", "libaom-av1")
 
 
@@ -47,7 +47,7 @@ PLAYED = ("h264", "vp9", "libvpx-vp9", "av1", "libdav1d", "libaom-av1")
 class Dataset:
     """A dataset on disk: its folder, ``meta/info.json``, and a row per episode.
 
-    In version 3 files hold several episodes, whose rows say where; in version 2 every episode has files of its own.
+    In version 3 a file has several episodes, and the rows give their positions; in version 2 each episode has a file.
     """
 
     root: Path
@@ -61,7 +61,7 @@ class Dataset:
 
     @property
     def shared(self) -> bool:
-        """Whether a file holds several episodes."""
+        """Whether a file has several episodes."""
         return str(self.info["codebase_version"]).startswith("v3")
 
     @cached_property
@@ -73,9 +73,9 @@ class Dataset:
         return self._file("video_path", episode, f"videos/{camera}", ".mp4", camera)
 
     def span(self, episode: dict[Any, Any], camera: str) -> tuple[float, float]:
-        """Return from when to when an episode is in its video, in seconds."""
+        """Return start and end of an episode in its video, in seconds."""
         start_s = float(episode[f"videos/{camera}/from_timestamp"]) if self.shared else 0.0
-        # By the number of frames: where it ends is the time of its last frame in some datasets, and after it in others.
+        # Computed from the number of frames, because the end is inclusive in some datasets and exclusive in others.
         return start_s, start_s + float(int(episode["length"]) / self.fps)
 
     def data(self, episode: dict[Any, Any]) -> Path:
@@ -83,7 +83,7 @@ class Dataset:
         return self._file("data_path", episode, "data", ".parquet")
 
     def frames(self, episode: dict[Any, Any]) -> pd.DataFrame:
-        """Return the rows of the frames of an episode; RgwotError unless each is there once, in order and in time."""
+        """Return the frames of an episode; raise RgwotError unless each occurs once, in order and at its time."""
         path, number, length = self.data(episode), int(episode["episode_index"]), int(episode["length"])
         where, table = f"{path}: episode {number}", _frames(path)
         if lacking := [name for name in ("episode_index", "frame_index", "timestamp") if name not in table]:
@@ -95,18 +95,18 @@ class Dataset:
         expected = frame_times(range(length), self.fps)
         late = ~(abs(rows["timestamp"].to_numpy() - expected) < 0.5 / float(self.fps))
         for index in late.nonzero()[0][:1]:
-            found = f"timestamp {rows['timestamp'].iloc[index]} of frame {index}; expected {expected[index]:g}"
-            raise RgwotError(f"{where}: {found}, seconds from the first frame of the episode; {AGAIN}")
+            fault = f"timestamp {rows['timestamp'].iloc[index]} of frame {index}; expected {expected[index]:g}"
+            raise RgwotError(f"{where}: {fault}, seconds from the first frame of the episode; {AGAIN}")
         return rows
 
     def _file(self, template: str, episode: dict[Any, Any], key: str, suffix: str, camera: str = "") -> Path:
-        """Return a file by its template; where that leads to none, the one of this name that lies anywhere else.
+        """Return a file by its template or, if that file does not exist, the only file of this name elsewhere.
 
-        Raises RgwotError where the name leads out of the dataset, or there is no such file, or more than one.
+        Raises RgwotError if the path leaves the dataset, or there is not exactly one such file.
         """
         number = int(episode["episode_index"])
         if self.shared:
-            numbers = {one: int(episode[f"{key}/{one}"]) for one in ("chunk_index", "file_index")}
+            numbers = {column: int(episode[f"{key}/{column}"]) for column in ("chunk_index", "file_index")}
             tail = "chunk-{chunk_index:03d}/file-{file_index:03d}".format(**numbers)
         else:
             chunk = number // int(self.info.get("chunks_size") or 1000)
@@ -120,16 +120,16 @@ class Dataset:
             raise RgwotError(f"{self.root / INFO}: {template} is {self.info[template]!r}; expected a path inside it")
         if (self.root / name).is_file():
             return self.root / name
-        wanted = tuple(PurePosixPath(camera, f"{tail}{suffix}").parts)
-        matches = [path for path in self._files if path.parts[-len(wanted) :] == wanted]
+        parts = tuple(PurePosixPath(camera, f"{tail}{suffix}").parts)
+        matches = [path for path in self._files if path.parts[-len(parts) :] == parts]
         if len(matches) != 1:
-            more = f", and {len(matches)} files {'/'.join(wanted)}" if matches else ""
+            more = f", and {len(matches)} files {'/'.join(parts)}" if matches else ""
             raise MissingFile(f"{self.root / name}: no such file{more}; expected that of episode {number}; download it")
         return matches[0]
 
 
 class MissingFile(RgwotError):
-    """A file of an episode that is not there."""
+    """Error: a file of an episode does not exist."""
 
 
 def episode_name(episode: int) -> str:
@@ -142,9 +142,9 @@ def episode_name(episode: int) -> str:
 
 
 def read_parquet(path: Path) -> pd.DataFrame:
-    """Read a table of parquet.
+    """Read a parquet table.
 
-    Raises RgwotError where it is missing or damaged, or nothing is installed that reads it.
+    Raises RgwotError if it is missing or damaged, or no parquet reader is installed.
     """
     import pandas as pd
 
@@ -155,12 +155,12 @@ def read_parquet(path: Path) -> pd.DataFrame:
         raise RgwotError(f"{path}: cannot be read ({first_line(error)[:100]}); expected parquet of LeRobot") from None
 
 
-# A file holds many episodes, which come one after the other.
+# A file has many consecutive episodes.
 _frames = lru_cache(maxsize=1)(read_parquet)
 
 
 def open_dataset(root: Path) -> Dataset:
-    """Read what a dataset says of itself; RgwotError unless it is one of version 2 or 3 with every episode once."""
+    """Read the metadata of a dataset; raise RgwotError unless it has version 2 or 3 and each episode once."""
     import pandas as pd
 
     _frames.cache_clear()
@@ -176,7 +176,7 @@ def open_dataset(root: Path) -> Dataset:
         place, episodes = root / EPISODES, pd.DataFrame(read_episode_lines(root))
     else:
         place = root / "meta/episodes"
-        tables = [read_parquet(one) for one in sorted(place.rglob("*.parquet"))]
+        tables = [read_parquet(path_) for path_ in sorted(place.rglob("*.parquet"))]
         if not tables:
             raise RgwotError(f"{place}: found no table; expected the episodes of the dataset")
         episodes = pd.concat(tables)
@@ -194,7 +194,7 @@ def open_dataset(root: Path) -> Dataset:
 
 
 def read_episode_lines(root: Path) -> list[dict[str, Any]]:
-    """Read the episodes of version 2, an object of JSON per line."""
+    """Read the episodes of version 2, a JSON object per line."""
     path = root / EPISODES
     try:
         rows = [dict(json.loads(line.text)) for line in filled_lines(path)]
@@ -204,7 +204,7 @@ def read_episode_lines(root: Path) -> list[dict[str, Any]]:
 
 
 def check_ranges(dataset: Dataset, camera: str) -> None:
-    """Raise RgwotError unless the episodes in each video follow one another from its first frame to its last."""
+    """Raise RgwotError unless the episodes of each video fill it from its first frame to its last without gaps."""
     key, fps = f"videos/{camera}", dataset.fps
     place = [f"{key}/chunk_index", f"{key}/file_index"]
     if lacking := [name for name in (*place, f"{key}/from_timestamp") if name not in dataset.episodes]:
@@ -226,22 +226,22 @@ def check_ranges(dataset: Dataset, camera: str) -> None:
         with suppress(MissingFile):
             video = dataset.video(episodes[0], camera)
             if (stated := _stated_frames(video, episodes[0])) not in (0, frames):
-                raise RgwotError(f"{video}: holds {stated} frames; expected {frames}, those of its episodes; {AGAIN}")
+                raise RgwotError(f"{video}: has {stated} frames; expected the {frames} of its episodes; {AGAIN}")
 
 
 def import_episodes(root: Path, output: Path, camera: str | None = None, on_bad_video: str = "fail") -> int:
-    """Make a video of every episode: ``output/<task>/episode_000000.mp4``, and ``.csv`` where it has subtasks.
+    """Make a video of every episode, ``output/<task>/episode_000000.mp4``, and a ``.csv`` if it has subtasks.
 
-    A file of one episode that browsers play is copied, any other cut and encoded again.
+    A file with one episode in a format that browsers play is copied; others are cut and encoded again.
 
     Parameters
     ----------
     root
         Folder of the dataset, version 2.1 or 3.
     output
-        A new folder, or one of an import that nobody changed since.
+        A new folder, or that of an unchanged import.
     camera
-        Key of a video feature, such as ``observation.images.top``; None where there is one.
+        Key of a video feature, such as ``observation.images.top``; None if there is only one.
     on_bad_video
         ``fail``, or ``skip``: episodes whose file is missing are left out, with a warning.
 
@@ -253,14 +253,15 @@ def import_episodes(root: Path, output: Path, camera: str | None = None, on_bad_
     Raises
     ------
     RgwotError
-        Where the dataset is damaged, a file does not hold the frames that it should, or the folder has anything else
-        in it.
+        If the dataset is damaged, a file lacks some of its frames, or the folder has other content.
     """
     dataset = open_dataset(root)
     cameras = [key for key, feature in dataset.info["features"].items() if feature["dtype"] == "video"]
     camera = camera or (cameras[0] if len(cameras) == 1 else "")
     if camera not in cameras:
-        raise RgwotError(f"{root}: camera {camera!r}; expected one with --camera; {nearest(camera, cameras)}")
+        raise RgwotError(
+            f"{root}: found camera {camera!r}, expected one of the dataset's (--camera); {nearest(camera, cameras)}"
+        )
     if dataset.shared:
         check_ranges(dataset, camera)
     episodes, missing = dataset.episodes.to_dict("records"), []
@@ -274,7 +275,7 @@ def import_episodes(root: Path, output: Path, camera: str | None = None, on_bad_
                     raise
                 missing.append(str(error))
         if len(missing) == len(episodes):
-            raise RgwotError(f"{root}: found the file of no episode, such as {missing[0]}")
+            raise RgwotError(f"{root}: found no file of any episode, expected files such as {missing[0]}")
         write_json({"root": str(root.absolute()), "camera": camera}, folder / ORIGIN)
     if missing:
         _LOG.warning("%s: %d of %d episodes are left out, such as %s", root, len(missing), len(episodes), missing[0])
@@ -290,10 +291,10 @@ def _places(tasks: Sequence[str]) -> list[str]:
     names: dict[str, str] = {}
     for task in tasks:
         plain = re.sub(r"[^A-Za-z0-9._]+", "_", task).strip("._")[:80] or "task"
-        # Some systems take capitals for small letters.
-        taken = {name.lower() for other, name in names.items() if other != task}
+        # Some file systems ignore case.
+        others = {name.lower() for other, name in names.items() if other != task}
         names[task] = next(
-            folder for folder in chain([plain], (f"{plain}_{n}" for n in count(2))) if folder.lower() not in taken
+            folder for folder in chain([plain], (f"{plain}_{n}" for n in count(2))) if folder.lower() not in others
         )
     return [names[task] for task in tasks]
 
@@ -313,7 +314,7 @@ def _cut(dataset: Dataset, episode: dict[Any, Any], camera: str, place: Path) ->
         if copied:
             copyfile(video, output)
         else:
-            # Half a frame earlier at both ends: a frame's time may be rounded either way.
+            # Both ends are half a frame earlier, because the times of frames may be rounded up or down.
             half = 0.5 / float(fps)
             copied = cut(video, start_s - half, end_s - half, output, fps, PICTURE_QUALITY)
     except av.error.FFmpegError as error:
@@ -336,7 +337,7 @@ def _unreadable(video: Path, number: int, error: Exception) -> RgwotError:
 
 
 def _stated_frames(video: Path, episode: dict[Any, Any]) -> int:
-    """Return how many frames a video says it has; 0 where it does not."""
+    """Return the number of frames that a video states, or 0."""
     import av
 
     try:
@@ -347,18 +348,18 @@ def _stated_frames(video: Path, episode: dict[Any, Any]) -> int:
 
 
 def _frames_to_copy(video: Path, fps: Fraction) -> int:
-    """Return how many frames a video has that browsers play as it is, at this rate; 0 where not, or it does not say."""
+    """Return the number of frames of a video that needs no encoding for browsers at this rate, or 0."""
     import av
 
     with av.open(str(video)) as container:
         stream = container.streams.video[0]
-        # At another rate the times of subtasks would be those of other frames.
+        # At another rate, the times of subtasks would be wrong.
         late = abs(stream.frames * (1 - fps / (stream.average_rate or 1)))
         return int(stream.frames) if stream.codec_context.name in PLAYED and late < 0.5 else 0
 
 
 def read_subtasks(dataset: Dataset, episode: dict[Any, Any]) -> Iterator[tuple[float, float, str]]:
-    """Yield start and end (seconds) and text of the subtasks of an episode, in the present or the old form."""
+    """Yield start and end (seconds) and text of an episode's subtasks, in the current or the old form."""
     if not (listed := [name for name in (PERSISTENT, SUBTASK_INDEX) if name in dataset.info["features"]]):
         return
     frames = dataset.frames(episode)
@@ -383,18 +384,18 @@ def read_subtasks(dataset: Dataset, episode: dict[Any, Any]) -> Iterator[tuple[f
     ends = [*(time for time, _ in changes), end_s][1:]
     for (start_s, text), until in zip(changes, ends, strict=True):
         if not 0 <= start_s < until <= end_s or not isinstance(text, str):
-            found = f"subtask {text!r} from {start_s:g} to {until:g} s"
-            raise RgwotError(f"{where}: {found}; expected texts at different times from 0 to {end_s:g} s; {AGAIN}")
+            fault = f"subtask {text!r} from {start_s:g} to {until:g} s"
+            raise RgwotError(f"{where}: {fault}; expected texts at different times from 0 to {end_s:g} s; {AGAIN}")
         if text.strip().lower() not in BACKGROUND_NAMES:
             yield float(start_s), float(until), text
 
 
 def _subtask_names(path: Path) -> dict[int, str]:
-    """Return the subtasks by number, which is that of the row, and -1 for none."""
+    """Return the subtasks by row number; -1 stands for none."""
     table = read_parquet(path)
     names = table.index.tolist()
     if SUBTASK_INDEX in table and table[SUBTASK_INDEX].tolist() != list(range(len(names))):
-        raise RgwotError(f"{path}: {SUBTASK_INDEX} does not count the rows from 0; expected it to; {AGAIN}")
+        raise RgwotError(f"{path}: {SUBTASK_INDEX} is not the number of the row, counted from 0; {AGAIN}")
     if odd := [name for name in names if not isinstance(name, str)]:
         raise RgwotError(f"{path}: found {odd[0]!r} for a name; expected the names of subtasks as index; {AGAIN}")
     return {-1: "background", **dict(enumerate(names))}

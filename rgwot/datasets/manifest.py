@@ -1,4 +1,4 @@
-"""Stage ``manifest``: which videos of a task there are, what is wrong with them, and their segments."""
+"""Stage ``manifest``: the videos of a task with their faults, and their annotated segments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pandas as pd
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.configuration import ImportSettings
 from rgwot.datasets.annotations import Annotation, steps_of
-from rgwot.datasets.base import FoundTask, VideoEntry
+from rgwot.datasets.base import TaskFiles, VideoEntry
 from rgwot.datasets.feature_files import in_place_of_video, measure_file
 from rgwot.datasets.finding import find, layout_module, read_options, registered_facts
 from rgwot.runtime.errors import RgwotError
@@ -38,14 +38,14 @@ def write_manifest(
     on_bad_video: Literal["fail", "skip"],
     imported: Mapping[str, Any] | None = None,
 ) -> None:
-    """Probe the videos of one task, read their annotations, and write both tables.
+    """Probe the videos of a task, read their annotations, and write both tables.
 
-    Root, layout and options are those of the dataset's entry in the configuration. So is ``imported`` where there are
-    features without videos: their files take the place of the videos, with a width and height of 0. The manifest has
-    the columns of `MANIFEST_COLUMNS`: paths relative to the root, ``fps`` an exact fraction like ``30000/1001``, and a
-    ``status``: ``ok``, ``unscored`` (no annotation, or one without rows) or ``skipped`` (cannot be used; listed with
-    the reason, where ``on_bad_video`` is ``skip``). A video whose labels end early lasts until there, as far as scores
-    are concerned. The annotations are as of `segment_table`.
+    Root, layout and options are those of the dataset's entry in the configuration, and so is ``imported`` for features
+    without videos: their files take the place of the videos, with width and height 0. The manifest has the columns
+    `MANIFEST_COLUMNS`: paths are relative to the root, ``fps`` is an exact fraction like ``30000/1001``, and ``status``
+    is ``ok``, ``unscored`` (no annotation, or an empty one) or ``skipped`` (unusable, with the reason, if
+    ``on_bad_video`` is ``skip``). Scores use a video only up to the end of its labels. `segment_table` makes the table
+    of annotations.
 
     Raises RgwotError if files are missing, a video is bad and ``on_bad_video`` is ``fail``, or an annotation is
     malformed.
@@ -67,15 +67,15 @@ def write_manifest(
         for warning in annotation.warnings:
             _LOG.warning("%s", warning)
         if annotation.labelled_s is not None:
-            # Else what nobody labelled would be scored as background.
+            # Otherwise unlabelled time would be scored as background.
             row["duration_s"] = annotation.labelled_s
         if annotation.segments.empty:
-            _LOG.warning("%s: no rows; %s is not scored", folder / entry.annotation, entry.name)
+            _LOG.warning("%s: no rows, so %s is not scored", folder / entry.annotation, entry.name)
             row.update(status="unscored", reason="annotation without rows")
         else:
             annotations[entry.video] = annotation
     write_csv(segment_table(annotations), annotations_csv)
-    # Whole numbers also where a skipped video has none.
+    # Integers, although skipped videos have no value.
     sizes: Mapping[str, Literal["Int64"]] = {"width": "Int64", "height": "Int64"}
     write_csv(pd.DataFrame(rows, columns=list(MANIFEST_COLUMNS)).astype(sizes), output_csv)
 
@@ -83,7 +83,7 @@ def write_manifest(
 def _probed(
     root: Path, entry: VideoEntry, on_bad_video: str, frames_fps: Fraction | None, form: ImportSettings | None
 ) -> tuple[dict[str, Any], VideoInfo | None]:
-    """Return the manifest row of a video, and its facts unless it cannot be used."""
+    """Return the manifest row of a video, and its facts if it is usable."""
     from rgwot.video import VideoError, probe
 
     row: dict[str, Any] = {
@@ -96,7 +96,7 @@ def _probed(
         place = root / entry.path
         info = probe(place, frames_fps) if form is None else in_place_of_video(place, measure_file(place, form))
     except RgwotError as error:
-        # Of a video whatever else goes wrong is no fault of the file.
+        # For videos, any other error is not a fault of the file.
         if on_bad_video == "fail" or (form is None and not isinstance(error, VideoError)):
             raise
         _LOG.warning("%s; left out", error)
@@ -108,15 +108,15 @@ def _probed(
     return row, info
 
 
-def _warn_leftovers(task: str, found: FoundTask) -> None:
-    if found.left_out:
-        _LOG.warning("%s: %s", task, found.points_told)
-    if found.videos and not any(entry.annotation for entry in found.videos):
-        _LOG.warning("%s: none of %d videos is annotated; everything but scoring works", task, len(found.videos))
+def _warn_leftovers(task: str, files: TaskFiles) -> None:
+    if files.left_out:
+        _LOG.warning("%s: %s", task, files.points_told)
+    if files.videos and not any(entry.annotation for entry in files.videos):
+        _LOG.warning("%s: none of %d videos is annotated, so results cannot be scored", task, len(files.videos))
         return
     for what, paths in (
-        ("videos without annotation", found.without_annotation),
-        ("annotations without a video", found.without_video),
+        ("videos without annotation", files.without_annotation),
+        ("annotations without a video", files.without_video),
     ):
         if paths:
             _LOG.warning("%s: %d %s: %s", task, len(paths), what, ", ".join(paths))
@@ -125,10 +125,10 @@ def _warn_leftovers(task: str, found: FoundTask) -> None:
 def segment_table(annotations: Mapping[str, Annotation]) -> pd.DataFrame:
     """Put the segments of all videos into one table ``video,start_s,end_s,key_step,name``.
 
-    It is sorted by video, in file order within a video. Ids of a release can have holes, and some steps never occur, so
-    the ids that occur are numbered, ascending: key steps 1 to K'. Steps without ids follow, in the order in which they
-    first occur in a video. A step goes by its commonest spelling, the first among equals. What is annotated as
-    background precedes the segments of its video, with key step 0.
+    It is sorted by video, and in file order within a video. Ids of a release can have gaps, and some steps never occur,
+    so the ids that occur are renumbered in ascending order: key steps 1 to K'. Steps without ids follow, in the order
+    in which they first occur. Of several spellings of a step the most common one is used, or the first of equals.
+    Annotated background comes before the segments of its video, with key step 0.
     """
     columns = list(ANNOTATION_COLUMNS)
     if not annotations:
@@ -139,7 +139,7 @@ def segment_table(annotations: Mapping[str, Annotation]) -> pd.DataFrame:
     named = table[table["name"] != ""]
     names = {step: Counter(spelt).most_common(1)[0][0] for step, spelt in named.groupby("step")["name"]}
     first = table.sort_values(["video", "start_s"], kind="stable")["step"].drop_duplicates().tolist()
-    # sorted() is stable: names, which have no id, keep the order in which they first occur.
+    # sorted() is stable, so names without an id keep the order in which they first occur.
     steps = sorted(first, key=lambda step: math.inf if isinstance(step, str) else step)
     numbers = {step: number for number, step in enumerate(steps, 1)}
     name = [names.get(step, "") for step in table["step"]]

@@ -11,7 +11,7 @@ import numpy as np
 from rgwot.runtime.errors import RgwotError, first_line
 
 LARGEST_MATLAB = 512 * 2**20
-"""Bytes; the released files are a few megabytes."""
+"""Largest file in bytes; the released files are a few megabytes."""
 
 Cell: TypeAlias = "str | np.ndarray[Any, Any] | list[Cell]"
 """Text, a float64 array of two dimensions, or the items of a cell in column order."""
@@ -21,18 +21,18 @@ _EXPECTED = "expected a MATLAB file of version 5 or 7.3; fetch it again"
 _T = TypeVar("_T")
 
 
-def read_cells(path: Path, wanted: Collection[str]) -> dict[str, Cell]:
-    """Read the named variables of a file; a variable the file does not hold is left out.
+def read_cells(path: Path, names: Collection[str]) -> dict[str, Cell]:
+    """Read the named variables of a file, without those that the file lacks.
 
-    Raises RgwotError if the file is no MATLAB file, is damaged, far too large or nested too deeply.
+    Raises RgwotError if the file is not a MATLAB file, or is damaged, far too large or nested too deeply.
     """
     if is_version_73(path, LARGEST_MATLAB):
-        return _whole(path, lambda: _read_version_73(path, wanted))
-    return _whole(path, lambda: _read_version_5(path, wanted))
+        return _whole(path, lambda: _read_version_73(path, names))
+    return _whole(path, lambda: _read_version_5(path, names))
 
 
 def is_version_73(path: Path, largest: float = np.inf) -> bool:
-    """Whether a file is MATLAB's version 7.3, HDF5 with its axes reversed.
+    """Return whether a file has MATLAB's version 7.3: HDF5 with reversed axes.
 
     Raises RgwotError if it is no MATLAB file, or has more than ``largest`` bytes.
     """
@@ -50,7 +50,7 @@ def is_version_73(path: Path, largest: float = np.inf) -> bool:
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray[Any, Any] | str]:
-    """Read the variables of a version 5 file: an array of numbers, else the kind of the variable, such as ``cell``.
+    """Read the variables of a version 5 file: arrays of numbers, or the kind of other variables, such as ``cell``.
 
     Raises RgwotError if the file is no MATLAB file, is damaged or far too large.
     """
@@ -67,18 +67,18 @@ def read_arrays(path: Path) -> dict[str, np.ndarray[Any, Any] | str]:
 
 
 def _whole(path: Path, read: Callable[[], _T]) -> _T:
-    """Return what a reader makes of a file; RgwotError, whatever it raises on a damaged one."""
+    """Return the result of a reader; turn any error on a damaged file into RgwotError."""
     try:
         return read()
     except Exception as error:  # noqa: BLE001
         raise RgwotError(f"{path}: cannot be read ({type(error).__name__}: {first_line(error)}); {_EXPECTED}") from None
 
 
-def _read_version_5(path: Path, wanted: Collection[str]) -> dict[str, Cell]:
+def _read_version_5(path: Path, names: Collection[str]) -> dict[str, Cell]:
     import scipy.io
 
-    content: Mapping[str, Any] = scipy.io.loadmat(path, variable_names=list(wanted))
-    return {name: _from_scipy(content[name], 0) for name in wanted if name in content}
+    content: Mapping[str, Any] = scipy.io.loadmat(path, variable_names=list(names))
+    return {name: _from_scipy(content[name], 0) for name in names if name in content}
 
 
 def _from_scipy(value: Any, depth: int) -> Cell:
@@ -92,17 +92,17 @@ def _from_scipy(value: Any, depth: int) -> Cell:
     return _numbers(array)
 
 
-def _read_version_73(path: Path, wanted: Collection[str]) -> dict[str, Cell]:
+def _read_version_73(path: Path, names: Collection[str]) -> dict[str, Cell]:
     import h5py
 
     with h5py.File(path, "r") as file:
-        return {name: _from_hdf5(file, file[name], 0) for name in wanted if name in file}
+        return {name: _from_hdf5(file, file[name], 0) for name in names if name in file}
 
 
 def _from_hdf5(file: Any, dataset: Any, depth: int) -> Cell:
     if depth > _DEEPEST:
         raise ValueError("nested too deeply")
-    # A damaged size can ask for any amount of memory.
+    # A damaged size could request any amount of memory.
     if dataset.size > LARGEST_MATLAB // 8:
         raise ValueError(f"{dataset.name} holds {dataset.size} values")
     kind = dataset.attrs.get("MATLAB_class", b"double")
@@ -111,7 +111,7 @@ def _from_hdf5(file: Any, dataset: Any, depth: int) -> Cell:
         return "" if kind == b"char" else [] if kind == b"cell" else np.zeros((0, 0))
     array = dataset[()]
     if array.dtype == object:
-        # HDF5 keeps the axes of a column-major array reversed, so reading in row order is column order.
+        # HDF5 stores the axes of a column-major array in reverse, so row order here is MATLAB's column order.
         return [_from_hdf5(file, file[reference], depth + 1) for reference in array.ravel()]
     if kind == b"char":
         return "".join(map(chr, array.ravel()))

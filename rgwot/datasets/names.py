@@ -14,20 +14,20 @@ from urllib.parse import unquote_to_bytes
 from rgwot.runtime.errors import RgwotError
 
 LONGEST_ID = 200
-"""Bytes of the longest usable id: file systems end at 255, and stores add suffixes and temporary names."""
+"""Longest usable id in bytes: file systems allow 255, and stores add suffixes and temporary names."""
 
 VIDEO_TABLE = "videos.csv"
-"""In the folder of a task, what is known of its videos (`rgwot.datasets.video_table`)."""
+"""The table of a task's videos in the task's folder (`rgwot.datasets.video_table`)."""
 
 GROUP = "group"
-"""The column of that table that groups are read from, unless another is named."""
+"""The default column of groups in that table."""
 
 VIDEO_SUFFIXES = frozenset({".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v"})
 
 _UNSAFE = re.compile(rb"[^A-Za-z0-9._-]|^[.-]")
 
 
-#: Files of DeepLabCut and its SuperAnimal: what stands behind the name of the video.
+#: Names of DeepLabCut's files (and SuperAnimal's): suffixes after the name of the video.
 _TRACKED = re.compile(
     r"(?P<video>.+?)(?P<network>(?:DLC|DeepCut)_.*?(?:shuffle|snapshot-)\d.*?|_superanimal_.+?)(?P<filtered>_filtered)?"
     r"(?P<derived>(?:_(?:id|bp|p\d+))*_labeled|_skeleton(?:_filtered)?)?"
@@ -35,12 +35,12 @@ _TRACKED = re.compile(
 
 
 class Tracked(NamedTuple):
-    """What the name of a file of DeepLabCut says: the stem of its video, its network, how its points were treated."""
+    """The parts of a DeepLabCut file's name: the stem of its video, the network, and the treatment of its points."""
 
     video: str
     network: str
     filtered: bool
-    derived: bool  #: a video with points drawn in, or the lengths of bones, rather than points
+    derived: bool  #: whether it is a video with drawn points, or a table of bone lengths, instead of points
 
 
 def tracked_name(path: str) -> Tracked | None:
@@ -54,10 +54,10 @@ def tracked_name(path: str) -> Tracked | None:
 
 
 def points_chosen(paths: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Part files into those that count, and those of DeepLabCut that another replaces or that hold no points.
+    """Split files into usable ones and DeepLabCut files without points or with a better alternative.
 
-    Of a video and network the filtered table counts, and of two that differ in their suffix the ``.csv``, in which
-    points have names.
+    For a video and network the filtered table is used. If two tables differ only in their suffix, the ``.csv`` is used,
+    in which points have names.
     """
     best: dict[tuple[str, ...], str] = {}
     listed = list(paths)
@@ -78,8 +78,8 @@ def points_chosen(paths: Iterable[str]) -> tuple[list[str], list[str]]:
 def video_id(stem: str) -> str:
     """Percent-encode a file stem: every byte outside ``[A-Za-z0-9._-]`` and a leading ``.`` or ``-``.
 
-    Different stems have different ids, because ``%`` itself is encoded. Undecodable bytes come as the operating system
-    escapes them.
+    Different stems have different ids, because ``%`` itself is encoded. Undecodable bytes keep the escapes of the
+    operating system.
 
     >>> video_id("-aB cD.x")
     '%2DaB%20cD.x'
@@ -88,7 +88,7 @@ def video_id(stem: str) -> str:
 
 
 def id_of(name: Any) -> str:
-    """Return the id of a video by its name; RgwotError for a name that is no text, empty or too long."""
+    """Return the id of a video by its name; raise RgwotError if the name is not text, empty or too long."""
     if not isinstance(name, str) or not name:
         raise RgwotError(f"features: found the name {name!r}, expected a text that is not empty")
     ident = video_id(name)
@@ -107,15 +107,15 @@ def stem_of(video: str) -> str:
 
 
 def pairing_key(stem: str) -> str:
-    """Return the stem as it is compared between videos and annotations: Unicode composed, case kept.
+    """Return the stem for comparison between videos and annotations: composed Unicode, with case.
 
-    Some systems store accents decomposed, so one name copied between two disks can differ in bytes. Case is
-    kept because YouTube ids are case-sensitive.
+    Some systems store decomposed accents, so the bytes of a name can change when a file is copied. Case matters
+    because YouTube ids are case-sensitive.
     """
     return unicodedata.normalize("NFC", stem)
 
 
-# A part of a recording: one named so, a letter behind a number, and chapters of GoPro cameras.
+# Names of parts of a recording: "part", a letter after a number, and chapters of GoPro cameras.
 _PARTS = (
     re.compile(r"(?P<base>.+?)[ _.-]*(?:part|pt|teil|chapter)[ _.-]*(?P<part>\d{1,2}|[a-h])", re.IGNORECASE),
     re.compile(r"(?P<base>.*\d)[ _.-]?(?P<part>[a-h])", re.IGNORECASE),
@@ -125,7 +125,7 @@ _PARTS = (
 
 
 def parts_among(names: Iterable[str]) -> list[list[str]]:
-    """Return the names that look like parts of one recording, the parts of each together.
+    """Return groups of names that look like parts of one recording.
 
     >>> parts_among(["r0b", "r0a", "r1", "r2", "GX010007", "GX020007", "tea part 2"])
     [['r0a', 'r0b'], ['GX010007', 'GX020007']]
@@ -135,7 +135,7 @@ def parts_among(names: Iterable[str]) -> list[list[str]]:
         match = next(filter(None, (form.fullmatch(name) for form in _PARTS)), None)
         if match is not None:
             parts.setdefault(match["base"], {})[match["part"]] = name
-    return [[name for _, name in sorted(found.items())] for found in parts.values() if len(found) > 1]
+    return [[name for _, name in sorted(numbered.items())] for numbered in parts.values() if len(numbered) > 1]
 
 
 @lru_cache(maxsize=4096)

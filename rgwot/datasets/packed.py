@@ -1,7 +1,7 @@
-"""Features of all videos in one archive, and a table of their segments, as the features of pJEPA are published.
+"""Features of all videos in one archive with a table of their segments, the form of pJEPA's published features.
 
 The archive is a ``.pt`` with ``paths``, ``tokens``, ``times`` and ``offsets`` (`rgwot.datasets.arrays.packed_rows`),
-the table a ``*segments.csv``. The times say where features stand; their distances need not be equal.
+the table is a ``*segments.csv``. Features have times, which need not be evenly spaced.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from rgwot.datasets.annotation_formats import records
 from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation
 from rgwot.datasets.arrays import holding_file, packed_name
-from rgwot.datasets.base import Found, Options, VideoEntry
+from rgwot.datasets.base import DatasetFiles, Options, VideoEntry
 from rgwot.datasets.egoprocel import place
 from rgwot.datasets.pairing import pair, walk
 from rgwot.datasets.registry import TaskFacts
@@ -36,7 +36,7 @@ _NAME = "fact_step_name"
 Rows = Mapping[str, Sequence[tuple[str, Mapping[str, str]]]]
 
 
-def find(root: Path, dataset: str, options: Options) -> Found:
+def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
     """Find the videos that the table lists; the archive is not opened."""
     archive, table = _files(root, dataset)
     splits = {video: rows[0][1][_SPLIT] for video, rows in read_rows(root / table).items()}
@@ -49,7 +49,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     tasks = {task: pair(paths, paths, options) for task, paths in placed.items()}
     for task, entries in tasks.items():
         tasks[task] = replace(entries, videos=tuple(replace(video, annotation=table) for video in entries.videos))
-    return Found(dataset, where, tasks, tuple(unassigned))
+    return DatasetFiles(dataset, where, tasks, tuple(unassigned))
 
 
 def read_annotation(
@@ -67,15 +67,15 @@ def read_annotation(
             except ValueError:
                 fine = False
             if not fine:
-                found = f"{_START} {row[_START]}, {_END} {row[_END]}, {_STEP} {row[_STEP]}"
-                raise DataFault("time", path, where, f"{found}; expected seconds and a whole number from 0")
+                fault = f"{_START} {row[_START]}, {_END} {row[_END]}, {_STEP} {row[_STEP]}"
+                raise DataFault("time", path, where, f"{fault}; expected seconds and a whole number from 0")
             if step:
                 segments.append(AnnotatedSegment(where, start, end, step, row[_NAME]))
     return build_annotation(path, segments, notes, clock, overlap_is_normal=False)
 
 
 def read_rows(path: Path) -> Rows:
-    """Return the rows of every video of the table, with where they stand, by the path of the video in the archive.
+    """Return the rows of every video in the table and their places, by the path of the video in the archive.
 
     Raises RgwotError if a column is missing or a path leaves the folder.
     """
@@ -87,8 +87,8 @@ def _read(path: Path, modified_ns: int) -> Rows:
     rows = defaultdict(list)
     for where, row in records(path):
         if missing := [name for name in _COLUMNS if name not in row]:
-            found = f"{excerpt(','.join(row))} lacks {missing[0]}; expected the table of the release"
-            raise DataFault("columns", path, "", found)
+            fault = f"{excerpt(','.join(row))} lacks {missing[0]}; expected the table of the release"
+            raise DataFault("columns", path, "", fault)
         short = {name: row.get(name, "") for name in (*_COLUMNS, _NAME)}
         rows[packed_name(short[_VIDEO], path)].append((where, short))
     return dict(rows)
@@ -100,6 +100,8 @@ def _files(root: Path, dataset: str) -> tuple[str, str]:
     archives = [path for path in paths if path.endswith(".pt")]
     tables = [path for path in paths if path.endswith("segments.csv")]
     if (len(archives), len(tables)) != (1, 1):
-        there = ", ".join((*archives, *tables)) or "neither"
-        raise RgwotError(f"dataset {dataset!r}: found {there} in {root}; expected {EXPECTED}; one download per folder")
+        existing = ", ".join((*archives, *tables)) or "neither"
+        raise RgwotError(
+            f"dataset {dataset!r}: found {existing} in {root}; expected {EXPECTED}; one download per folder"
+        )
     return archives[0], tables[0]

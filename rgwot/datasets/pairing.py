@@ -1,4 +1,4 @@
-"""Files of a dataset: one directory walk, and the join of videos and annotations by whole stem."""
+"""Files of a dataset: one directory walk, and pairs of videos and annotations with the same stem."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 from rgwot.datasets.annotation_files import annotates_many
-from rgwot.datasets.base import FoundTask, Options, VideoEntry
+from rgwot.datasets.base import Options, TaskFiles, VideoEntry
 from rgwot.datasets.names import (
     LONGEST_ID,
     VIDEO_SUFFIXES,
@@ -40,7 +40,7 @@ def subfolder(folder: Path, name: str) -> Path | None:
 
 
 def required_subfolder(root: Path, name: str, dataset: str, expected: str) -> Path:
-    """Return what `subfolder` does; a missing one is an error that says what the layout expects."""
+    """Return the result of `subfolder`; raise RgwotError with the layout's expectation if it does not exist."""
     match = subfolder(root, name)
     if match is None:
         raise RgwotError(f"dataset {dataset!r}: no folder {root / name}; expected {expected}; add it or set `roots`")
@@ -50,7 +50,7 @@ def required_subfolder(root: Path, name: str, dataset: str, expected: str) -> Pa
 def walk(root: Path, folder: Path, suffixes: Collection[str]) -> list[str]:
     """Return the files below ``folder`` with one of the suffixes, relative to ``root`` with ``/``, sorted.
 
-    Links are followed once; ``._*`` files, which macOS leaves next to copies, are left out.
+    Links are followed once; ``._*`` files, which macOS adds next to copies, are left out.
 
     Raises RgwotError if a folder cannot be listed.
     """
@@ -77,11 +77,11 @@ def walk(root: Path, folder: Path, suffixes: Collection[str]) -> list[str]:
 
 
 def walk_videos(root: Path, folder: Path, options: Options, also: Collection[str] = ()) -> list[str]:
-    """Return the videos below ``folder``, and files with one of the suffixes ``also``, as `walk` does.
+    """Return the videos below ``folder``, and files with one of the suffixes ``also`` (see `walk`).
 
-    Where the options say that videos are stored frames, these are the HDF5 files that hold frames; one that cannot
-    be read is returned as well, for its probe to say why. Where they say that there are only features, these are the
-    files of features, none of them ``.csv``.
+    If the options say that videos are stored frames, these are the HDF5 files with frames, including unreadable ones,
+    so that probing them reports the reason. If the options say that there are only features, these are the files of
+    features, except ``.csv``.
     """
     if options.features_alone:
         from rgwot.datasets.arrays import OPENERS, TIMES
@@ -99,13 +99,13 @@ def walk_videos(root: Path, folder: Path, options: Options, also: Collection[str
 
 
 def by_suffix(paths: Iterable[str], suffix: str | tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Return the paths without a suffix (or any of several), in whatever case it is written, and those with it."""
+    """Split paths into those without a suffix (or any of several) and those with it, ignoring case."""
     kinds = by_task(paths, lambda path: "with" if path.lower().endswith(suffix) else "")
     return kinds[""], kinds["with"]
 
 
 def stem(path: str) -> str:
-    """Return the file name without its last extension, or the video that it names if it is of DeepLabCut."""
+    """Return the file name without its last extension, or the video of a DeepLabCut file."""
     points = tracked_name(path)
     return PurePosixPath(path).stem if points is None else points.video
 
@@ -116,7 +116,7 @@ def parents(path: str) -> tuple[str, ...]:
 
 
 def by_task(items: Iterable[_T], task: Callable[[_T], str]) -> dict[str, list[_T]]:
-    """Return paths or videos by the task of each, in their order; asked for a task without any, an empty list."""
+    """Group paths or videos by task, in their order; the list of a task without any is empty."""
     tasks: dict[str, list[_T]] = defaultdict(list)
     for item in items:
         tasks[task(item)].append(item)
@@ -130,11 +130,11 @@ def pair(
     annotation_key: Callable[[str], str] = stem,
     video_key: Callable[[str], str] = stem,
     shared: Sequence[str] = (),
-) -> FoundTask:
-    """Join the videos and annotations of one task by whole stem; the extension and the folder play no part.
+) -> TaskFiles:
+    """Pair the videos and annotations of a task that have the same stem, whatever their extension and folder.
 
-    ``annotation_key`` gives the stem of the video that an annotation's path stands for, ``video_key`` that of a video.
-    A file that is ``shared`` annotates the videos that have none of their own.
+    ``annotation_key`` and ``video_key`` return the stem of the video for the path of an annotation and of a video. A
+    ``shared`` file annotates the videos without an annotation file.
     """
     common = next(iter(shared), None)
     badly_named = {path: reason for path in videos if (reason := _unusable(path))}
@@ -144,21 +144,21 @@ def pair(
     pairs = by_video.keys() & by_annotation.keys()
     lonely = tuple(sorted(path for key, path in by_video.items() if key not in pairs and common is None))
     unused = tuple(sorted(path for key, path in by_annotation.items() if key not in pairs))
-    found = f"{_counted(lonely, 'videos without annotation')}, {_counted(unused, 'annotations without a video')}"
+    fault = f"{_counted(lonely, 'videos without annotation')}, {_counted(unused, 'annotations without a video')}"
     problem = None
     if unusable:
         problem = unusable[0][1]
     elif len(shared) > 1:
         problem = f"{shared[0]} and {shared[1]} both annotate several videos; expected one such file; remove one"
     elif not (pairs or common) and (unused or options.unannotated == "leave_out"):
-        problem = f"no video has an annotation ({found}); expected files of the same stem; compare the names"
+        problem = f"no video has an annotation ({fault}); expected files of the same stem; compare the names"
     elif options.strict and (lonely or unused):
-        problem = f"{found}; expected none, since `strict` is set; complete the files"
+        problem = f"{fault}; expected none, since `strict` is set; complete the files"
     entries = (
         VideoEntry(video_id(stem(by_video[key])), stem(by_video[key]), by_video[key], by_annotation.get(key, common))
         for key in (by_video if options.unannotated == "keep" else pairs)
     )
-    return FoundTask(tuple(sorted(entries, key=lambda entry: entry.video)), lonely, unused, problem, unusable)
+    return TaskFiles(tuple(sorted(entries, key=lambda entry: entry.video)), lonely, unused, problem, unusable)
 
 
 def own_tasks(
@@ -166,12 +166,12 @@ def own_tasks(
     files: Iterable[str],
     sorted_out: Callable[[list[str]], tuple[list[str], list[str]]],
     options: Options,
-) -> tuple[dict[str, FoundTask], tuple[str, ...]]:
-    """Return tasks of a user's own, each the first folder of its files, and the videos outside of any folder.
+) -> tuple[dict[str, TaskFiles], tuple[str, ...]]:
+    """Return a user's tasks, each named by the first folder of its files, and the videos outside any folder.
 
-    ``sorted_out`` gives the videos and the annotations among the files of a task. Videos without annotation are kept.
-    An annotation without a video of its name is opened: it may be of many. Of the files of DeepLabCut those count that
-    `points_chosen` says, and none is an annotation.
+    ``sorted_out`` splits the files of a task into videos and annotations. Videos without annotation are kept. An
+    annotation without a video of its name is opened, because it may be of many videos. `points_chosen` selects the
+    files of DeepLabCut, none of which is an annotation.
     """
     by_folder = by_task(files, lambda path: next(iter(parents(path)), ""))
     unassigned, _ = sorted_out(by_folder.pop("", []))
@@ -179,7 +179,7 @@ def own_tasks(
     for task, paths in by_folder.items():
         for table in [path for path in paths if path.removeprefix(f"{task}/").lower() == VIDEO_TABLE]:
             if not any(path != table and stem(path) == stem(table) for path in paths):
-                # Else it is of a video that is called so.
+                # Otherwise it belongs to a video of this name.
                 paths = [path for path in paths if path != table]
         paths, left_out = points_chosen(paths)
         videos, annotations = sorted_out(paths)
@@ -193,7 +193,7 @@ def own_tasks(
             pairs = pair(videos, mine, replace(options, unannotated="keep"), shared=shared)
             tasks[task] = replace(pairs, left_out=tuple(left_out))
         elif videos:
-            tasks[task] = FoundTask(
+            tasks[task] = TaskFiles(
                 problem=f"folder {task!r} cannot be a task id; expected letters, digits, '.', '_' and '-', "
                 "not starting with '.' or '-'; rename it"
             )
@@ -205,19 +205,19 @@ def _counted(paths: Sequence[str], what: str) -> str:
 
 
 def _unique(paths: Iterable[str], key: Callable[[str], str], what: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return the paths by key, and every further path of a key with the reason why it is in the way."""
+    """Return one path per key, and the other paths of a key with the reason why they are a problem."""
     by_key: dict[str, str] = {}
     repeated: list[tuple[str, str]] = []
     for path in paths:
         earlier = by_key.setdefault(pairing_key(key(path)), path)
         if earlier != path:
-            found = f"two {what} named {stem(path)!r}: {earlier} and {path}"
-            repeated.append((path, f"{found}; expected one; remove or rename one of them"))
+            fault = f"two {what} named {stem(path)!r}: {earlier} and {path}"
+            repeated.append((path, f"{fault}; expected one; remove or rename one of them"))
     return by_key, repeated
 
 
 def _unusable(path: str) -> str | None:
-    """Return why a video of this name cannot be used; None where it can."""
+    """Return why a video of this name cannot be used, or None if it can."""
     try:
         path.encode("utf-8")
     except UnicodeEncodeError:
@@ -230,7 +230,7 @@ def _unusable(path: str) -> str | None:
 
 
 def _undecoded(path: str) -> str:
-    """Say why a name holds undecoded bytes: it is no text, or Python does not read names as UTF-8."""
+    """Return why a name has undecoded bytes: it is not text, or Python does not read names as UTF-8."""
     try:
         name = os.fsencode(path).decode("utf-8")
     except UnicodeDecodeError:

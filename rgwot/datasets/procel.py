@@ -1,6 +1,6 @@
 """ProceL as released: ``<task>/readme.txt`` lists the videos, ``<task>/data.mat`` holds their key steps.
 
-Row v of the list belongs to cell v of the file, whatever number the video's name ends in.
+Row v of the list belongs to cell v of the file, regardless of the number in the video's name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation
-from rgwot.datasets.base import Found, FoundTask, Options, VideoEntry
+from rgwot.datasets.base import DatasetFiles, Options, TaskFiles, VideoEntry
 from rgwot.datasets.matlab import Cell, read_cells
 from rgwot.datasets.names import folded
 from rgwot.datasets.pairing import by_task, pair, parents, stem, walk_videos
@@ -27,49 +27,51 @@ OPTIONS = frozenset({"strict", "subset", "unannotated", "drop_rows", "frames_fps
 EXPECTED = "ProceL_dataset/<task>/data.mat with readme.txt next to it, and the videos in folders named like the tasks"
 
 UNTRIMMED_S = 5.0
-"""Seconds a video may outlast its last superframe; the times refer to the trimmed video."""
+"""A video may be so many seconds longer than its last superframe ends; the times refer to the trimmed video."""
 
 _REMEDY = "use the file of the release"
 
 
-def find(root: Path, dataset: str, options: Options) -> Found:
+def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
     """Find the tasks by their ``data.mat`` and the videos below the root by the names in ``readme.txt``."""
     files = walk_videos(root, root, options, {".mat"})
     lists = {parents(path)[-1]: path for path in files if path.endswith("/data.mat")}
-    known = options.subset or dataset
-    wanted = {canonical(folder, known): folder for folder in lists}
-    videos = by_task((path for path in files if not path.endswith(".mat")), lambda path: _task_of(path, wanted, known))
+    release = options.subset or dataset
+    folders = {canonical(folder, release): folder for folder in lists}
+    videos = by_task(
+        (path for path in files if not path.endswith(".mat")), lambda path: _task_of(path, folders, release)
+    )
     unassigned = tuple(videos.pop("", ()))
-    tasks: dict[str, FoundTask] = {}
+    tasks: dict[str, TaskFiles] = {}
     for folder, path in lists.items():
         try:
             task = _paired(root, path, videos[folder], options)
         except RgwotError as error:
-            task = FoundTask(problem=str(error))
-        tasks[canonical(folder, known)] = task
-    return Found(dataset, f"{root} ({EXPECTED})", tasks, unassigned)
+            task = TaskFiles(problem=str(error))
+        tasks[canonical(folder, release)] = task
+    return DatasetFiles(dataset, f"{root} ({EXPECTED})", tasks, unassigned)
 
 
 def canonical(folder: str, dataset: str) -> str:
-    """Return the task id behind a folder; ProceL names one task in up to three ways."""
+    """Return the task id of a folder; ProceL has up to three names for a task."""
     for row in tasks_of(dataset):
         if folded(folder) in (folded(row.task), folded(row.code)):
             return row.task
     return folder
 
 
-def _task_of(path: str, wanted: Mapping[str, str], dataset: str) -> str:
-    """Return the folder of the task a video belongs to: one of its folders, or what its name begins with."""
+def _task_of(path: str, folders: Mapping[str, str], dataset: str) -> str:
+    """Return the folder of a video's task, by one of the video's folders or the beginning of its name."""
     for part in reversed(parents(path)):
-        if canonical(part, dataset) in wanted:
-            return wanted[canonical(part, dataset)]
-    return wanted.get(canonical(stem(path).rpartition("_")[0], dataset), "")
+        if canonical(part, dataset) in folders:
+            return folders[canonical(part, dataset)]
+    return folders.get(canonical(stem(path).rpartition("_")[0], dataset), "")
 
 
-def _paired(root: Path, data: str, videos: Sequence[str], options: Options) -> FoundTask:
+def _paired(root: Path, data: str, videos: Sequence[str], options: Options) -> TaskFiles:
     names = read_video_names(root / data, options.drop_rows)
     position = {name: row for row, name in enumerate(names)}
-    # Each row of the list stands for an annotation, so that both left-over lists come out as names.
+    # Each row of the list represents an annotation, so that the leftovers of both kinds are names.
     rows = [f"{data}#{name}" for name in names]
     pairs = pair(videos, rows, options, annotation_key=lambda row: row.partition("#")[2])
     entries = (
@@ -113,17 +115,17 @@ def read_annotation(
         for variable in ("grammar", "key_steps_time")
     )
     if len(videos) != n_listed:
-        found = f"{len(videos)} videos, but readme.txt lists {n_listed}; expected equal numbers"
+        fault = f"{len(videos)} videos, but readme.txt lists {n_listed}; expected equal numbers"
         remedy = "name the row without annotation in `drop_rows` (perform_cpr of the release: cpr_0041)"
-        raise DataFault("release", data, "", f"{found}; {remedy}")
+        raise DataFault("release", data, "", f"{fault}; {remedy}")
     where = f"video {entry.name}"
     cells = _list(videos[part], data, where, "no cell per step")
     if len(cells) != len(steps):
-        found = f"{len(cells)} steps, but `grammar` names {len(steps)}; expected equal numbers"
-        raise DataFault("release", data, where, f"{found}; {_REMEDY}")
+        fault = f"{len(cells)} steps, but `grammar` names {len(steps)}; expected equal numbers"
+        raise DataFault("release", data, where, f"{fault}; {_REMEDY}")
     if facts is not None and len(steps) != facts.K:
-        found = f"`grammar` names {len(steps)} steps; expected {facts.K}; does the file belong to the task?"
-        raise DataFault("step", data, "", found)
+        fault = f"`grammar` names {len(steps)} steps; expected {facts.K}; does the file belong to the task?"
+        raise DataFault("step", data, "", fault)
     superframes = content.get("superframe_time")
     if clock is not None and isinstance(superframes, list) and part < len(superframes):
         _check_trimmed(superframes[part], clock, data, where)
@@ -148,7 +150,7 @@ def _list(value: Cell | None, data: Path, where: str, lacking: str) -> list[Cell
 
 
 def _intervals(value: Cell, data: Path, where: str) -> list[list[float]]:
-    """Return start and end of each time a step occurs; a step that does not occur has an empty cell of any kind."""
+    """Return start and end of each occurrence of a step; a step that does not occur has an empty cell of any kind."""
     if len(value) == 0 or (isinstance(value, np.ndarray) and value.size == 0):
         return []
     if isinstance(value, np.ndarray) and value.shape[1:] == (2,) and np.isfinite(value).all() and (value >= 0).all():
@@ -160,6 +162,6 @@ def _intervals(value: Cell, data: Path, where: str) -> list[list[float]]:
 
 def _check_trimmed(times: Cell, clock: VideoInfo, data: Path, where: str) -> None:
     if isinstance(times, np.ndarray) and times.size and clock.duration_s > float(times.max()) + UNTRIMMED_S:
-        found = f"the video lasts {clock.duration_s:g} s, its last superframe ends at {float(times.max()):g} s"
+        fault = f"the video lasts {clock.duration_s:g} s, its last superframe ends at {float(times.max()):g} s"
         remedy = "expected the trimmed video; cut it as readme.txt says"
-        raise DataFault("past_end", data, where, f"{found}; {remedy}")
+        raise DataFault("past_end", data, where, f"{fault}; {remedy}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rgwot.datasets.annotations import read_entry
-from rgwot.datasets.base import Found, Options
+from rgwot.datasets.base import DatasetFiles, Options
 from rgwot.datasets.pairing import by_task, pair, parents, required_subfolder, stem, walk, walk_videos
 from rgwot.datasets.procel import canonical
 
@@ -15,7 +15,7 @@ EXPECTED = "annotations/<task>/<video>.csv and videos/"
 read_annotation = read_entry
 
 
-def find(root: Path, dataset: str, options: Options) -> Found:
+def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
     """Find the tasks by the folders of ``annotations/``, and a video's by its folder or else its annotation."""
     registered = options.subset or dataset
     annotated, filmed = (required_subfolder(root, kind, dataset, EXPECTED) for kind in ("annotations", "videos"))
@@ -29,4 +29,4 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     videos = by_task(walk_videos(root, filmed, options), task_of_video)
     unassigned = tuple(videos.pop("", ()))
     tasks = {task: pair(paths, annotations[task], options) for task, paths in videos.items()}
-    return Found(dataset, f"{root} ({EXPECTED})", tasks, unassigned)
+    return DatasetFiles(dataset, f"{root} ({EXPECTED})", tasks, unassigned)

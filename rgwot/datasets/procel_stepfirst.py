@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from rgwot.datasets.annotations import Annotation, read_step_first
-from rgwot.datasets.base import Found, Options, VideoEntry
+from rgwot.datasets.base import DatasetFiles, Options, VideoEntry
 from rgwot.datasets.pairing import by_suffix, by_task, pair, parents, walk_videos
 from rgwot.datasets.procel import canonical
 from rgwot.datasets.registry import TaskFacts
@@ -19,7 +19,7 @@ OPTIONS = frozenset({"strict", "subset", "unannotated", "frames_fps"})
 EXPECTED = "<task>/mapping.txt, <task>/annotations/<video>.csv and <task>/videos/"
 
 
-def find(root: Path, dataset: str, options: Options) -> Found:
+def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
     """Find the tasks by their folders; the folder above ``annotations`` or ``videos`` is the task."""
 
     def task_of(path: str) -> str:
@@ -31,7 +31,7 @@ def find(root: Path, dataset: str, options: Options) -> Found:
     unassigned, _ = by_suffix(files.pop("", ()), ".csv")
     sorted_out = {task: by_suffix(paths, ".csv") for task, paths in files.items()}
     tasks = {task: pair(videos, annotations, options) for task, (videos, annotations) in sorted_out.items() if videos}
-    return Found(dataset, f"{root} ({EXPECTED})", tasks, tuple(unassigned))
+    return DatasetFiles(dataset, f"{root} ({EXPECTED})", tasks, tuple(unassigned))
 
 
 def read_annotation(

@@ -14,23 +14,23 @@ from rgwot.runtime.errors import RgwotError, nearest
 
 @dataclass(frozen=True)
 class TaskFacts:
-    """What is known about one task before its files are opened: a row of ``registry.csv``."""
+    """Facts about a task that need no files: a row of ``registry.csv``."""
 
     dataset: str
     task: str
-    name: str  #: in the dataset
+    name: str  #: id of the task in the dataset
     paper_label: str  #: its name in the tables of the papers
     K: int  #: number of key steps as reported; the number that occurs in the annotations can be smaller
-    step_ids: tuple[int, ...]  #: that annotations may use, ascending; can have holes (CMU-MMAC Eggs: 1 to 7 and 9)
+    step_ids: tuple[int, ...]  #: ids that annotations may use, ascending; can have gaps (CMU-MMAC Eggs: 1 to 7 and 9)
     layout: str
-    folder: str  #: of the annotations, where the layout has one per dataset
+    folder: str  #: folder of the annotations, if the layout has one per dataset
     code: str  #: second name in file or folder names (CMU-MMAC number, EGTEA session code, ProceL prefix)
     #: Regular expression of a whole video stem; a group ``camera`` where a take was filmed by several, a group
     #: ``subject`` where the name says who is seen.
     pattern: str
     views: Mapping[str, str]  #: camera numbers by name, the default one first
     n_videos: int | None  #: annotated videos as published, None where unknown
-    source: str  #: where the numbers come from
+    source: str  #: source of the numbers
 
 
 def numbers(text: str) -> tuple[int, ...]:
@@ -62,13 +62,13 @@ def datasets(layout: str | None = None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row.dataset for row in _table() if layout in (None, row.layout)))
 
 
-def match_name(word: str, known: Iterable[str], what: str) -> str:
-    """Return the known name that equals ``word`` without case and punctuation.
+def match_name(word: str, choices: Iterable[str], what: str) -> str:
+    """Return the choice that equals ``word`` without case and punctuation.
 
-    Raises RgwotError if no name or more than one matches; the message starts with ``what`` the word stands for, names
-    the nearest one and lists the known ones.
+    Raises RgwotError if not exactly one matches; the message starts with ``what`` the word stands for, suggests the
+    nearest choice and lists all.
     """
-    names = list(known)
+    names = list(choices)
     if word in names:
         return word
     matches = [name for name in names if folded(name) == folded(word)]
@@ -76,38 +76,40 @@ def match_name(word: str, known: Iterable[str], what: str) -> str:
         return matches[0]
     hint = nearest(word, names)
     listed = "" if hint.startswith("known:") else f" (known: {', '.join(names)})"
-    raise RgwotError(f"{what} {word!r}: not known; {hint}{listed}")
+    raise RgwotError(f"{what} {word!r}: unknown; {hint}{listed}")
 
 
 @cache
 def tasks_of(dataset: str) -> tuple[TaskFacts, ...]:
-    """Return the tasks of a published dataset, named in any case and punctuation; none for a user's own."""
+    """Return the tasks of a published dataset, matched without case and punctuation; none for a user's own."""
     return tuple(row for row in _table() if folded(row.dataset) == folded(dataset))
 
 
 def facts(dataset: str, task: str) -> TaskFacts | None:
-    """Return what is known about a task, None of a user's own; RgwotError if a registered dataset has no such task."""
+    """Return the facts about a task, None for a user's; raise RgwotError if a registered dataset lacks the task."""
     rows = {row.task: row for row in tasks_of(dataset)}
     return rows[match_name(task, rows, f"task of {dataset}")] if rows else None
 
 
 def reported_K(dataset: str, task: str) -> int | None:
-    """Return K as reported for a task, None when the dataset is a user's own."""
+    """Return K as reported for a task, None for a user's own dataset."""
     row = facts(dataset, task)
     return None if row is None else row.K
 
 
 def camera(dataset: str, view: str | None) -> str | None:
-    """Return the number of the camera behind a view: a name of the registry, a number, or None for the default.
+    """Return the number of a view's camera; a view is a name of the registry, a number, or None for the default.
 
-    Where takes have one camera, it is None.
+    Returns None if takes have only one camera.
 
-    Raises RgwotError if the view has no such name, or takes have one camera and a view was asked for.
+    Raises RgwotError if there is no such view, or a view is given although takes have only one camera.
     """
     views = next((row.views for row in tasks_of(dataset)), {})
     if not views:
         if view is not None:
-            raise RgwotError(f"dataset {dataset!r}: view {view!r}; expected none, its takes have one camera; remove it")
+            raise RgwotError(
+                f"dataset {dataset!r}: view {view!r}; expected none, because its takes have one camera; remove it"
+            )
         return None
     if view is None:
         return next(iter(views.values()))

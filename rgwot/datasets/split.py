@@ -1,8 +1,8 @@
-"""Which videos of a task are kept from training and clustering, so that scores say how a method does on new ones.
+"""Held-out videos of a task, which training and clustering do not use, so that scores measure generalisation.
 
-``data.split = all`` is what prior work does: every video trains and is scored. ``holdout`` draws videos that only the
-scoring sees. The draw has a seed of its own, so that every training seed and every method is scored on the same
-videos, and a spread over training seeds says something about training alone.
+With ``data.split = all``, as in prior work, every video is used for training and scoring. ``holdout`` draws videos that
+are only scored. The draw has a separate seed, so that all training seeds and methods are scored on the same videos, and
+the spread over training seeds reflects training alone.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ import numpy as np
 from rgwot.datasets.names import stem_of
 from rgwot.runtime.errors import RgwotError
 
-#: A pair of videos is the least that can be aligned, one video the least that can be scored.
+#: Alignment needs at least two videos, scoring at least one.
 MIN_TRAIN, MIN_TEST = 2, 1
 
 
 class Split(NamedTuple):
-    """Video ids of both parts, each sorted; together all videos, none in both."""
+    """The sorted video ids of the two parts, which are disjoint and together all videos."""
 
     train: tuple[str, ...]
     test: tuple[str, ...]
 
 
 def subjects_of(videos: Iterable[str], pattern: str | None = None) -> dict[str, str]:
-    r"""Return the person in each video, where its name identifies one.
+    r"""Return the person in each video, if its name identifies one.
 
     The group ``subject`` of a pattern (`rgwot.datasets.registry.TaskFacts.pattern`) names the person; without such a
     group, and for a name that does not match, the video stands for itself.
@@ -48,29 +48,28 @@ def subjects_of(videos: Iterable[str], pattern: str | None = None) -> dict[str, 
 def split_videos(subjects: Mapping[str, str], fraction: float, seed: int) -> Split:
     """Divide videos into a training part and a held-out part, all videos of a subject on one side.
 
-    Subjects are ranked by a hash of seed and name, and the first of them are held out: as many as bring the number
-    of held-out videos nearest to ``fraction`` of all (on a tie the fewer). The order of the videos has no influence,
-    a larger fraction holds out the same videos and more, and a video added to a task, or another task with the same
-    people, disturbs few of the others.
+    Subjects are ranked by a hash of seed and name, and the first of them are held out, so that the number of held-out
+    videos is nearest to ``fraction`` of all (in a tie the smaller number). The order of the videos does not matter, a
+    larger fraction holds out the same videos and more, and adding a video to a task moves few of the others.
 
-    ``subjects`` has the subject of each video id, the id itself to split by video; ``fraction`` is the share of the
-    videos to hold out, in (0, 1); ``seed``, at least 0, is not that of training.
+    ``subjects`` maps each video id to its subject (or to itself, to split by video); ``fraction`` is the share of
+    videos to hold out, in (0, 1); ``seed``, at least 0, is independent of the training seed.
 
-    Raises RgwotError when two videos to train on and one to hold out cannot be found.
+    Raises RgwotError unless there are two videos to train on and one to hold out.
     """
     sizes = Counter(subjects.values())
     most = len(subjects) - MIN_TRAIN
-    # A subject that would leave too few videos to train on can only be trained on.
+    # A subject is not held out if too few videos would remain for training.
     rank = {name: hashlib.sha256(b"%d " % seed + os.fsencode(name)).digest() for name in sizes}
     ranked = sorted((name for name in sizes if sizes[name] <= most), key=rank.__getitem__)
-    held = np.array([count for count in accumulate(sizes[subject] for subject in ranked) if count <= most])
-    if len(held) == 0:
+    counts = np.array([count for count in accumulate(sizes[subject] for subject in ranked) if count <= most])
+    if len(counts) == 0:
         raise RgwotError(
             f"found {_counted(len(subjects), 'video')} of {_counted(len(sizes), 'subject')}, expected at least "
             f"{MIN_TRAIN} to train on and {MIN_TEST} to hold out; add videos, or use data.split=all"
             + ("" if len(subjects) <= MIN_TRAIN else " or data.split_by=video")
         )
-    out = set(ranked[: int(np.abs(held - fraction * len(subjects)).argmin()) + 1])
+    out = set(ranked[: int(np.abs(counts - fraction * len(subjects)).argmin()) + 1])
     return Split(
         tuple(sorted(video for video, subject in subjects.items() if subject not in out)),
         tuple(sorted(video for video, subject in subjects.items() if subject in out)),

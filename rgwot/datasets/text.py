@@ -1,4 +1,4 @@
-"""Text files as people and programs leave them: encodings, line ends, quotes, and the faults found in data files."""
+"""Text files of people and programs: encodings, line ends, quotes, and faults in data files."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Complaint:
-    """What is wrong at one place of a file."""
+    """A fault at one place of a file."""
 
-    severity: Literal["error", "warning"]  #: the stages refuse the file, or they use it and say so
-    rule: str  #: one word, such as ``time_order``, by which the doctor sorts
+    severity: Literal["error", "warning"]  #: ``error``: the stages refuse the file; ``warning``: they use it and warn
+    rule: str  #: one word, such as ``time_order``, by which `rgwot doctor` groups faults
     path: Path
     where: str  #: place in the file, such as ``line 3``; empty for the file as a whole
-    message: str  #: what was found, expected and to be done, without file and place
+    message: str  #: what is wrong, expected and to be done, without file and place
 
 
 class DataFault(RgwotError):
-    """A data file that breaks a rule; the text names the file and the place."""
+    """Error: a data file breaks a rule; the text names the file and the place."""
 
     def __init__(self, rule: str, path: Path, where: str, message: str) -> None:
         super().__init__(f"{path}: {where}: {message}" if where else f"{path}: {message}")
@@ -42,9 +42,9 @@ _COLLECTED: ContextVar[list[Complaint] | None] = ContextVar("collected", default
 
 @contextmanager
 def collecting() -> Iterator[list[Complaint]]:
-    """Let the readers go on after a fault; what they find, warnings too, gathers in the list.
+    """Let readers continue after a fault, and collect their faults and warnings in a list.
 
-    A fault of the file as a whole, such as its encoding, still ends the reading with a `DataFault`.
+    A fault of the whole file, such as its encoding, still ends the reading with a `DataFault`.
     """
     complaints: list[Complaint] = []
     token = _COLLECTED.set(complaints)
@@ -56,7 +56,7 @@ def collecting() -> Iterator[list[Complaint]]:
 
 @contextmanager
 def judged() -> Iterator[None]:
-    """Guard one place of a file: a fault ends the reading, or is collected and the place skipped."""
+    """Guard a place of a file: a fault ends the reading, or is collected and the place is skipped."""
     try:
         yield
     except DataFault as fault:
@@ -67,14 +67,14 @@ def judged() -> Iterator[None]:
 
 
 def remark(rule: str, path: Path, where: str, message: str) -> None:
-    """Record a warning where faults are being collected."""
+    """Record a warning if faults are being collected."""
     collected = _COLLECTED.get()
     if collected is not None:
         collected.append(Complaint("warning", rule, path, where, message))
 
 
 def _warn(path: Path, message: str) -> None:
-    """Record a warning of the encoding of a file, or log it: once, because a file of many videos is read for each."""
+    """Record or log a warning on the encoding of a file, only once, because it is read for each of its videos."""
     if _COLLECTED.get() is None:
         _log_once(f"{path}: {message}")
     remark("encoding", path, "", message)
@@ -83,7 +83,7 @@ def _warn(path: Path, message: str) -> None:
 _log_once = lru_cache(_LOG.warning)
 
 LARGEST_TEXT = 64 * 2**20
-"""Bytes; an annotation is a few kilobytes, so anything larger is another file under its name."""
+"""Largest annotation in bytes; annotations have a few kilobytes, so a larger file is something else."""
 
 
 class TextLine(NamedTuple):
@@ -95,7 +95,7 @@ class TextLine(NamedTuple):
 
 @dataclass(frozen=True)
 class CsvRow:
-    """A row of a comma-separated file: its first line, and its fields without blanks around them."""
+    """A row of a comma-separated file: its first line, and its fields without surrounding blanks."""
 
     path: Path
     line: TextLine
@@ -106,9 +106,9 @@ class CsvRow:
         """Place of the row in the file."""
         return f"line {self.line.number}"
 
-    def fault(self, rule: str, found: str, expected: str) -> DataFault:
-        """Return the fault that something was found in the row and something else expected."""
-        return DataFault(rule, self.path, self.where, f"{found} in {excerpt(self.line.text)}; expected {expected}")
+    def fault(self, rule: str, problem: str, expected: str) -> DataFault:
+        """Return a fault of this row."""
+        return DataFault(rule, self.path, self.where, f"{problem} in {excerpt(self.line.text)}; expected {expected}")
 
 
 def excerpt(text: str) -> str:
@@ -117,7 +117,7 @@ def excerpt(text: str) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file of text; DataFault if it cannot be read or is far too large."""
+    """Read the bytes of a text file; raise DataFault if it cannot be read or is far too large."""
     try:
         size = path.stat().st_size
         if size > LARGEST_TEXT:
@@ -130,17 +130,17 @@ def read_bytes(path: Path) -> bytes:
 
 
 def encoding_of(path: Path, data: bytes) -> str:
-    """Return the encoding of a text by its bytes, as Python calls it: that of its mark, UTF-8, or else Windows-1252.
+    """Return Python's name for the encoding of a text: by its byte order mark, UTF-8, or otherwise Windows-1252.
 
-    Each byte is one letter in Windows-1252, so that different words stay different; it is warned of.
+    In Windows-1252 each byte is one character, so that different words stay different; this gives a warning.
 
-    Raises DataFault for bytes that are none of these.
+    Raises DataFault if the bytes fit none of these.
     """
     if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         return "utf-16"
     if b"\0" in data:
-        found = "NUL bytes (UTF-16 without a mark, or a binary file)"
-        raise DataFault("encoding", path, "", f"{found}; expected UTF-8 text; save the file as UTF-8")
+        fault = "NUL bytes (UTF-16 without a mark, or a binary file)"
+        raise DataFault("encoding", path, "", f"{fault}; expected UTF-8 text; save the file as UTF-8")
     for encoding in ("utf-8-sig", "cp1252"):
         try:
             text = data.decode(encoding)
@@ -148,28 +148,33 @@ def encoding_of(path: Path, data: bytes) -> str:
             continue
         if encoding == "cp1252":
             odd = next(line for line in text.splitlines() if not line.isascii())
-            _warn(path, f"is not UTF-8 and read as Windows-1252, such as {excerpt(odd)}; save the file as UTF-8")
+            _warn(path, f"is not UTF-8, so it is read as Windows-1252, such as {excerpt(odd)}; save the file as UTF-8")
         elif "\ufffd" in text:
-            _warn(path, "has signs U+FFFD, which another program wrote for letters; different words may look alike")
+            _warn(
+                path,
+                "has U+FFFD characters, which replace letters, so different words may look the same",
+            )
         return encoding
-    raise DataFault("encoding", path, "", "neither UTF-8 nor Windows-1252; expected UTF-8 text; save the file as UTF-8")
+    raise DataFault(
+        "encoding", path, "", "is neither UTF-8 nor Windows-1252; expected UTF-8 text; save the file as UTF-8"
+    )
 
 
 def decode_text(path: Path, data: bytes) -> str:
-    """Return the text that bytes of a file stand for (`encoding_of`), without its mark."""
+    """Decode the bytes of a file (`encoding_of`), without the byte order mark."""
     try:
         text = data.decode(encoding_of(path, data))
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
         raise DataFault(
-            "encoding", path, "", "marked as UTF-16 and is not; expected UTF-8 text; save the file as UTF-8"
+            "encoding", path, "", "is marked as UTF-16, but is not UTF-16; expected UTF-8 text; save the file as UTF-8"
         )
     return text
 
 
 def read_text(path: Path) -> str:
-    """Read a text, UTF-8 or what else `encoding_of` knows, with LF, CRLF or CR line ends, which become LF.
+    """Read a text in UTF-8 or another encoding of `encoding_of`; line ends (LF, CRLF or CR) become LF.
 
     Raises DataFault if the file cannot be read, is far too large, or no text.
     """
@@ -182,12 +187,12 @@ def read_lines(path: Path) -> list[TextLine]:
 
 
 def filled_lines(path: Path) -> list[TextLine]:
-    """Return what `read_lines` does, without blank lines."""
+    """Return the lines of a text (`read_lines`) without blank lines."""
     return [line for line in read_lines(path) if line.text.strip()]
 
 
 def rows(path: Path, columns: str) -> Iterator[CsvRow]:
-    """Yield the rows of a comma-separated file, blank lines left out; messages say what its ``columns`` should be.
+    """Yield the rows of a comma-separated file without blank lines; messages name the expected ``columns``.
 
     Raises DataFault if quotes are not closed or a row has fewer than three fields.
     """
@@ -198,8 +203,8 @@ def rows(path: Path, columns: str) -> Iterator[CsvRow]:
         try:
             row = CsvRow(path, line, tuple(field.strip() for field in next(reader)))
         except csv.Error as error:
-            found = f"{excerpt(line.text)} is not comma-separated text ({error}); expected {columns}; check the quotes"
-            raise DataFault("columns", path, f"line {line.number}", found) from error
+            fault = f"{excerpt(line.text)} is not comma-separated text ({error}); expected {columns}; check the quotes"
+            raise DataFault("columns", path, f"line {line.number}", fault) from error
         if not line.text.strip() and len(row.fields) <= 1:
             continue
         if len(row.fields) < 3:

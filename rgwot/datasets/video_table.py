@@ -1,4 +1,4 @@
-"""What is known of the videos of a task besides: a table with a row per video, such as the group of each."""
+"""The table of a task's videos: a row per video with further facts, such as its group."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _LOG = logging.getLogger(__name__)
 
 
 class Groups(NamedTuple):
-    """The groups of videos, and what a table says beside."""
+    """The groups of videos in a table."""
 
     of_video: dict[str, str]  #: the group of each video that has one, by id
-    unknown: list[str]  #: names in the table that are no video
+    unknown: list[str]  #: names in the table that are not videos
 
 
 def read_video_table(path: Path) -> pd.DataFrame:
-    """Read a table with a row per video, all columns text: commas, semicolons or tabs, as Excel writes.
+    """Read a table with a row per video as text; the delimiter is a comma, semicolon or tab, as in Excel.
 
-    Spaces around the names of columns do not count, nor do capitals in ``video``, ``task`` and ``group``.
+    Spaces around the names of columns are ignored, and so is the case of ``video``, ``task`` and ``group``.
 
     Raises RgwotError when it cannot be read, has no column ``video`` or one of a name twice.
     """
@@ -70,10 +70,10 @@ def groups_in(
         raise RgwotError(f"{path}: no column {column!r}; {nearest(column, columns_of(table))}")
     if task is not None and "task" in table:
         table = table[table["task"] == task]
-    known = {pairing_key(stem_of(video)): video for video in videos}
+    ids = {pairing_key(stem_of(video)): video for video in videos}
     groups = Groups({}, [])
     for row, name, group in zip(table.index, table["video"].str.strip(), table[column].str.strip(), strict=True):
-        video = known.get(pairing_key(name)) or known.get(pairing_key(PurePosixPath(name).stem))
+        video = ids.get(pairing_key(name)) or ids.get(pairing_key(PurePosixPath(name).stem))
         if video is None:
             groups.unknown.append(name)
         elif group and groups.of_video.setdefault(video, group) != group:

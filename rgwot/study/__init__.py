@@ -1,6 +1,6 @@
-"""What the workflow plans with: what is on disk, and what was asked for.
+"""Planning of the workflow: what is on disk, and what was requested.
 
-Functions of a `Study`, in layers: the videos of a dataset (`datasets`), the settings of jobs on them (`jobs`), and
-pages and bundles (`pages`). The input functions of the rules call them, and so do the verbs, which resolve their
-settings in the same way.
+The functions take a `Study` and are in layers: the videos of a dataset (`datasets`), the settings of jobs (`jobs`), and
+pages and bundles (`pages`). The rules' input functions call them, and so do the verbs, which therefore resolve settings
+in the same way.
 """

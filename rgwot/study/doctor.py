@@ -1,6 +1,7 @@
-"""Examination of a dataset: all of its faults, none hidden by another.
+"""Examination of a dataset for `rgwot doctor`, which reports all faults at once.
 
-Files, pairs of video and annotation, whether videos decode to their end, annotations, features made elsewhere, machine.
+It checks files, pairs of video and annotation, whether videos can be decoded to their end, annotations, imported
+features, and the machine.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from rgwot.config.configuration import load_config
 from rgwot.config.methods import load
 from rgwot.datasets.annotations import id_ranges
 from rgwot.datasets.arrays import feature_file, holding_file, other_columns
-from rgwot.datasets.base import Found, FoundTask, VideoEntry, too_few_videos
+from rgwot.datasets.base import DatasetFiles, TaskFiles, VideoEntry, too_few_videos
 from rgwot.datasets.feature_files import doubted_times, in_place_of_video, measure, open_features
 from rgwot.datasets.finding import NoTaskFound, first_few, layout_module, read_options, registered_facts, tasks_inside
 from rgwot.datasets.names import parts_among
@@ -55,19 +56,19 @@ if TYPE_CHECKING:
     from rgwot.config.configuration import ImportSettings
     from rgwot.features.settings import FeatureSettings
 
-#: Frames decoded per video, from the first to as near the end as the tolerance allows.
+#: Number of frames decoded per video, from the first to as near the end as the tolerance allows.
 SAMPLES = 5
-#: Seconds for all samples of a video by one reader, and for each of them by PyAV.
+#: Timeout in seconds for all samples of a video by one reader, and for each sample by PyAV.
 SAMPLING_TIMEOUT_S = 30.0
-#: Features read at once.
+#: Number of features read at once.
 FRAMES_PER_READ = 64
 _SIDE = 64
 _LISTED = 3
-# So many lengths say what is usual.
+# With fewer lengths, the usual one is unknown.
 _FEW = 4
-# A file this many times as short or long as the median, or twice as far from it as half of the files are, is told.
+# Lengths differ too much from the median by more than this factor, if also twice as far as half of the files do.
 _FAR = 5 / 3
-# Parts of recordings are shorter than this share of the other files.
+# Files are parts of a recording if they are shorter than this share of the other files.
 _PART = 0.75
 _WHOLE = "a file should hold one whole performance, because methods compare beginnings, middles and ends"
 
@@ -75,11 +76,11 @@ _WHOLE = "a file should hold one whole performance, because methods compare begi
 def check_video(
     root: Path, path: str, task: str, settings: FeatureSettings, frames_fps: Fraction | None, quick: bool
 ) -> tuple[VideoFacts | None, list[Finding]]:
-    """Examine one video file, ``path`` below ``root``; its directory entry alone if ``quick``.
+    """Examine the video file ``path`` below ``root``; only its directory entry if ``quick``.
 
-    It is read as the settings of extraction say, but at most `SAMPLING_TIMEOUT_S` is waited; ``frames_fps`` is the rate
-    of stored frames whose file states none. Returns the facts, None where the later stages cannot open the video, and
-    what is wrong.
+    The video is read by the settings of extraction, for at most `SAMPLING_TIMEOUT_S`; ``frames_fps`` is the rate of
+    stored frames if the file has none. Returns the facts, or None if the later stages cannot open the video, and the
+    faults.
     """
     try:
         empty = (root / path).stat().st_size == 0
@@ -104,7 +105,7 @@ def check_video(
 
 
 def stated_frames(info: VideoInfo) -> str:
-    """Return what is wrong with the number of frames that a container states, by its duration; empty if nothing is."""
+    """Return the fault of a container that states another number of frames than its duration, or an empty text."""
     from rgwot.video.probing import REMEDY
 
     expected = float(info.duration_s * info.fps)
@@ -119,39 +120,39 @@ def stated_frames(info: VideoInfo) -> str:
 def _sampled(
     path: Path, info: VideoInfo, settings: FeatureSettings, frames_fps: Fraction | None
 ) -> tuple[VideoFacts, str]:
-    """Decode some frames: return the facts of the video, and what is wrong if one is missing."""
+    """Decode some frames; return the facts of the video, and a fault if a frame is missing."""
     import numpy as np
 
     from rgwot.video import FrameReader, VideoError, readers_of
     from rgwot.video.probing import REMEDY
 
-    # To the end within the tolerance, or half of the shortest videos.
+    # Up to the end within the tolerance, or to the middle of very short videos.
     times = np.linspace(0.0, info.duration_s - min(allowed_loss(info.duration_s), info.duration_s / 2), SAMPLES)
     missing, used, failures = list(range(SAMPLES)), dict[str, None](), dict[str, None]()
     for reader in readers_of(path, settings.reader):
-        # PyAV decodes everything between two requested times, so it gets them one at a time.
-        for wanted in [[i] for i in missing] if reader == "pyav" else [list(missing)] * bool(missing):
+        # PyAV decodes everything between two times, so they are requested one at a time.
+        for requested in [[i] for i in missing] if reader == "pyav" else [list(missing)] * bool(missing):
             with FrameReader(
                 path,
-                times[wanted],
+                times[requested],
                 _SIDE,
                 reader,
                 min(settings.timeout_s, SAMPLING_TIMEOUT_S),
-                batch=len(wanted),
+                batch=len(requested),
                 threads=1,
                 frames_fps=frames_fps,
             ) as frames:
                 with suppress(VideoError):
                     for indices, _ in frames:
                         for i in indices:
-                            missing.remove(wanted[int(i)])
+                            missing.remove(requested[int(i)])
                 failures |= dict.fromkeys(frames.failures)
                 used |= dict.fromkeys(frames.readers)
     facts = VideoFacts(info.duration_s, info.fps, SAMPLES - len(missing), "+".join(used) or None)
     if not missing:
         return facts, ""
     return facts, (
-        f"no frame decodes at {', '.join(f'{times[i]:.2f}' for i in missing)} s of {info.duration_s:.2f} s "
+        f"no frame can be decoded at {', '.join(f'{times[i]:.2f}' for i in missing)} s of {info.duration_s:.2f} s "
         f"({'; '.join(list(failures)[:_LISTED])}); expected frames up to 1 % or 1 s before the end; {REMEDY}"
     )
 
@@ -159,12 +160,12 @@ def _sampled(
 def check_features(
     path: Path, root: Path, task: str, settings: ImportSettings, video: VideoFacts | None, quick: bool
 ) -> tuple[FeatureFacts | None, VideoFacts | None, list[Finding]]:
-    """Examine one file of features by the code that imports it, every value; its directory entry alone if ``quick``.
+    """Examine every value of a file of features by the code that imports it; only its directory entry if ``quick``.
 
-    ``video`` is what is known of the video it belongs to, None where there is none. Returns what the file holds, what
-    it says in place of a video, and what is wrong; neither where the file cannot be used.
+    ``video`` has the facts of its video, None without a video. Returns the facts of the features, the facts in place of
+    a video (both None if the file cannot be used), and the faults.
     """
-    # Not at the top: it brings Zarr, for which an examination of videos need not wait.
+    # Imported here, because the examination of videos should not wait for Zarr.
     from rgwot.features.importing import count_kept, read_maps
 
     findings: list[Finding] = []
@@ -173,40 +174,44 @@ def check_features(
             holding_file(path).stat()
             return None, VideoFacts(), []
         with open_features(path, settings) as array:
-            found, named = measure(path, array, settings), array.columns if settings.axes == "TC" else ""
-            kept = found.count
+            measured, named = measure(path, array, settings), array.columns if settings.axes == "TC" else ""
+            n_kept = measured.count
             if video is None:
-                in_place_of_video(path, found)
+                in_place_of_video(path, measured)
             if array.note:
                 findings.append(Finding("note", "features", array.note, task, below(path, root)))
-            if doubt := doubted_times(found, settings):
+            if doubt := doubted_times(measured, settings):
                 findings.append(Finding("warning", "features", doubt, task, below(path, root)))
             if video is not None and video.duration_s is not None:
                 footage = VideoInfo(video.duration_s, video.fps or Fraction(1))
-                kept, reason = count_kept(path, found, settings, footage)
-                dropped = found.count - kept
+                n_kept, reason = count_kept(path, measured, settings, footage)
+                dropped = measured.count - n_kept
                 if dropped or reason:
-                    line = reason or f"{dropped} of {found.count} features lie beyond the video and are dropped"
+                    line = (
+                        reason
+                        or f"{dropped} of {measured.count} features are beyond the end of the video and are dropped"
+                    )
                     findings.append(Finding("warning", "features", line, task, below(path, root)))
             dtype = "float16" if "H" in settings.axes else "float32"
-            for start in range(0, kept, FRAMES_PER_READ):
-                read_maps(path, array, settings.axes, start, min(start + FRAMES_PER_READ, kept), dtype)
+            for start in range(0, n_kept, FRAMES_PER_READ):
+                read_maps(path, array, settings.axes, start, min(start + FRAMES_PER_READ, n_kept), dtype)
     except (RgwotError, OSError) as error:
         return None, None, [*findings, of_error(error, root, below(path, root), "features", task)]
-    sizes = found.sizes
+    sizes = measured.sizes
     facts = FeatureFacts(
-        found.count, sizes["C"], sizes["H"], sizes["W"], float(found.fps), found.footage.duration_s, named
+        measured.count, sizes["C"], sizes["H"], sizes["W"], float(measured.fps), measured.footage.duration_s, named
     )
-    return facts, VideoFacts(found.footage.duration_s, found.footage.fps), findings
+    return facts, VideoFacts(measured.footage.duration_s, measured.footage.fps), findings
 
 
 def check_task_features(task: str, files: Mapping[str, FeatureFacts]) -> Iterator[Finding]:
-    """Yield what is wrong with the features of a task together, ``files`` by their paths: one size, rate and order."""
+    """Yield a finding if the files of features of a task differ in size, rate or order."""
     space = {
-        path: "" if one.height == one.width == 1 else f" x {one.height} x {one.width}" for path, one in files.items()
+        path: "" if facts.height == facts.width == 1 else f" x {facts.height} x {facts.width}"
+        for path, facts in files.items()
     }
-    sizes = {path: f"{one.channels}{space[path]} channels" for path, one in files.items()}
-    rates = {path: f"{one.fps:g}" for path, one in files.items()}
+    sizes = {path: f"{facts.channels}{space[path]} channels" for path, facts in files.items()}
+    rates = {path: f"{facts.fps:g}" for path, facts in files.items()}
     for what, values, hint in (
         ("features of", sizes, "is the order of `axes` right?"),
         ("features per second:", rates, "give `fps`, and `rates` where files have more features per second"),
@@ -216,7 +221,7 @@ def check_task_features(task: str, files: Mapping[str, FeatureFacts]) -> Iterato
             if value != usual:
                 line = f"{what} {value}, expected {usual} as in the other files of the task; {hint}"
                 yield Finding("error", "features", line, task, path)
-    named = {path: one.columns for path, one in files.items() if one.columns}
+    named = {path: facts.columns for path, facts in files.items() if facts.columns}
     usual = next((value for value, _ in Counter(named.values()).most_common(1)), "")
     for path, columns in named.items():
         if other := other_columns(columns, usual):
@@ -225,30 +230,30 @@ def check_task_features(task: str, files: Mapping[str, FeatureFacts]) -> Iterato
 
 
 def torch_cache() -> Path:
-    """Return the folder torch keeps downloaded weights in, without loading torch."""
+    """Return the folder of PyTorch's downloaded weights, without importing PyTorch."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "torch"
     return Path(os.environ.get("TORCH_HOME", cache)).expanduser() / "hub" / "checkpoints"
 
 
 def lacking(settings: FeatureSettings) -> Iterator[Finding]:
-    """Yield a finding for everything that this machine lacks to make features."""
-    about, weights = extractor(settings.backbone), settings.weights
+    """Yield a finding for everything that this machine lacks for making features."""
+    backbone, weights = extractor(settings.backbone), settings.weights
     try:
-        path = Path(weights) if about.is_file(weights) else about.packaged(weights)
-        if about.members:
-            # Whether there is such a network of a family, such a layer and such weights of it, its library knows.
-            load(f"{about.module}:check")(about.member, weights)
-            load(f"{about.module}:network")(about.member)
+        path = Path(weights) if backbone.is_file(weights) else backbone.packaged(weights)
+        if backbone.members:
+            # The library knows whether the network, layer and weights exist.
+            load(f"{backbone.module}:check")(backbone.member, weights)
+            load(f"{backbone.module}:network")(backbone.member)
     except RgwotError as error:
         yield Finding("error", "machine", str(error))
         return
-    if path is None and weights in about.weights:
-        path = torch_cache() / about.weights[weights].rpartition("/")[2]
+    if path is None and weights in backbone.weights:
+        path = torch_cache() / backbone.weights[weights].rpartition("/")[2]
         if not path.is_file():
-            line = f"weights {weights} are not in {path}; the first extraction downloads {about.megabytes} MB"
+            line = f"weights {weights} are not in {path}; the first extraction downloads {backbone.megabytes} MB"
             yield Finding("note", "machine", line)
     elif path is not None and not path.is_file():
-        yield Finding("error", "machine", missing_checkpoint("config.yaml", about, weights))
+        yield Finding("error", "machine", missing_checkpoint("config.yaml", backbone, weights))
 
 
 _LOG = logging.getLogger(__name__)
@@ -263,11 +268,11 @@ def examine(
     quick: bool = False,
     jobs: int = 1,
 ) -> Report:
-    """Examine a dataset with the code by which the workflow finds and reads it, ``jobs`` videos at once.
+    """Examine a dataset with the workflow's own code for finding and reading it, ``jobs`` videos at once.
 
-    The dataset is named as in the configuration ``content``, which messages call ``where``, without case and
-    punctuation; ``tasks`` are all that the workflow would use if empty. If ``quick``, no video is opened, and rules
-    that need its length are left out.
+    The dataset's name in the configuration ``content`` (called ``where`` in messages) is matched without case and
+    punctuation. Without ``tasks``, all tasks that the workflow would use are examined. If ``quick``, no video is
+    opened, and rules that need its length are left out.
 
     Raises RgwotError if the configuration, dataset or task is unknown, or the folder does not exist.
     """
@@ -277,23 +282,23 @@ def examine(
     options = read_options(dataset, entry.layout, entry.options())
     if entry.synth is not None and not root.is_dir():
         raise RgwotError(
-            f"dataset {dataset!r}: no folder {root}; it is synthetic, and the workflow writes it when it is needed, "
+            f"dataset {dataset!r}: no folder {root}; it is synthetic, so the workflow writes it when it is needed, "
             f"or by rgwot run {root}"
         )
-    found = Found(dataset, str(root), {})
+    files = DatasetFiles(dataset, str(root), {})
     try:
-        found = datasets.found(study, dataset)
-        known = datasets.tasks(study, dataset)
+        files = datasets.dataset_files(study, dataset)
+        task_ids = datasets.tasks(study, dataset)
     except (RgwotError, OSError) as error:
         none = isinstance(error, NoTaskFound)
         if isinstance(error, RgwotError) and not none and file_of(error) is None:
             raise
-        told = of_error(error, root, None, "task" if none else "release", None)
-        return Report(dataset, entry.layout, root, found, quick, (), (told,))
-    wanted = tuple(dict.fromkeys(match_name(task, known, f"task of {dataset}") for task in tasks)) or known
-    pairs = [(task, one) for task in wanted for one in found.tasks.get(task, FoundTask()).videos]
+        fault = of_error(error, root, None, "task" if none else "release", None)
+        return Report(dataset, entry.layout, root, files, quick, (), (fault,))
+    chosen = tuple(dict.fromkeys(match_name(task, task_ids, f"task of {dataset}") for task in tasks)) or task_ids
+    pairs = [(task, video) for task in chosen for video in files.tasks.get(task, TaskFiles()).videos]
     videos: list[VideoReport] = []
-    # Threads suffice, because decoding happens in other processes.
+    # Threads suffice, because other processes decode the videos.
     with ThreadPoolExecutor(max(1, jobs)) as pool, Progress(_LOG, "doctor", len(pairs), unit="video") as progress:
         for video in pool.map(partial(_examined, study, dataset, quick), pairs):
             videos.append(video)
@@ -302,29 +307,30 @@ def examine(
     findings: list[Finding] = []
     if entry.imported is None:
         findings += lacking(study.experiments.settings("none", None, dataset).features)
-    if found.unassigned and not tasks:
-        line = f"{len(found.unassigned)} videos belong to no known task and are left alone: like {found.unassigned[0]}"
+    if files.unassigned and not tasks:
+        line = f"{len(files.unassigned)} videos belong to no known task and are ignored, such as {files.unassigned[0]}"
         findings.append(Finding("warning", "unassigned", line))
     if not quick:
         findings += _of_copies(root, videos)
-    for task in wanted:
-        own = tuple(video for video in videos if video.task == task)
+    for task in chosen:
+        of_task = tuple(video for video in videos if video.task == task)
         K, facts = datasets.known_K(study, dataset, task), registered_facts(dataset, task, options)
-        summaries.append(TaskReport(task, found.tasks.get(task, FoundTask()), own, K))
-        about = [*_of_task(found, task, facts, K, own), *(one for video in own for one in video.findings)]
-        findings += dict.fromkeys(about)
-        findings += _of_lengths(task, own)
-        findings += _of_groups(study, dataset, task, [video.entry.video for video in own])
-        findings += _of_numbers(study, dataset, task, own)
-    return Report(dataset, entry.layout, root, found, quick, tuple(summaries), tuple(findings))
+        summaries.append(TaskReport(task, files.tasks.get(task, TaskFiles()), of_task, K))
+        findings += dict.fromkeys(
+            [*_of_task(files, task, facts, K, of_task), *(finding for video in of_task for finding in video.findings)]
+        )
+        findings += _of_lengths(task, of_task)
+        findings += _of_groups(study, dataset, task, [video.entry.video for video in of_task])
+        findings += _of_numbers(study, dataset, task, of_task)
+    return Report(dataset, entry.layout, root, files, quick, tuple(summaries), tuple(findings))
 
 
 def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEntry]) -> VideoReport:
-    """Examine one video with all that belongs to it; without a length, those of annotations are not checked."""
+    """Examine a video, its annotation and its features; annotated times are checked only if its length is known."""
     (task, video), entry, root = item, study.config.dataset(dataset), study.config.root_of(dataset)
-    options, form, made = read_options(dataset, entry.layout, entry.options()), entry.imported, None
+    options, form, feature_facts = read_options(dataset, entry.layout, entry.options()), entry.imported, None
     if form is not None and entry.features_alone:
-        made, facts, findings = check_features(root / video.path, root, task, form, None, quick)
+        feature_facts, facts, findings = check_features(root / video.path, root, task, form, None, quick)
     else:
         features = study.experiments.settings("none", None, dataset).features
         facts, findings = check_video(root, video.path, task, features, options.told_fps, quick)
@@ -332,7 +338,7 @@ def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEnt
             try:
                 path = feature_file(study.config.folder(form.folder or entry.root), task, video.video)
                 datasets.plain_path(str(path))
-                made, _, faults = check_features(path, root, task, form, facts, quick)
+                feature_facts, _, faults = check_features(path, root, task, form, facts, quick)
             except RgwotError as error:
                 faults = [Finding("error", "features", str(error), task, video.path)]
             findings += faults
@@ -343,7 +349,7 @@ def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEnt
             findings.append(Finding("error", "name", str(error), task, named))
     usable, facts = facts is not None, facts or VideoFacts()
     if video.annotation is None:
-        return VideoReport(task, video, usable, facts, None, False, tuple(findings), made)
+        return VideoReport(task, video, usable, facts, None, False, tuple(findings), feature_facts)
     clock = None if facts.duration_s is None or facts.fps is None else VideoInfo(facts.duration_s, facts.fps)
     annotation, faults = None, []
     with collecting() as complaints:
@@ -354,50 +360,50 @@ def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEnt
         except (RgwotError, OSError) as error:
             faults.append(of_error(error, root, video.annotation, "release", task))
     faults = [*(of_complaint(complaint, root, task) for complaint in complaints), *faults]
-    faulty = any(one.severity == "error" for one in faults)
+    faulty = any(fault.severity == "error" for fault in faults)
     if annotation is not None and annotation.segments.empty and not faulty:
-        line = f"no rows; {video.name} is not scored, but used for everything else"
+        line = f"no rows, so {video.name} is not scored, but used otherwise"
         faults.append(Finding("warning", "no_rows", line, task, video.annotation))
-    return VideoReport(task, video, usable, facts, annotation, faulty, (*findings, *faults), made)
+    return VideoReport(task, video, usable, facts, annotation, faulty, (*findings, *faults), feature_facts)
 
 
 def _of_task(
-    found: Found, task: str, registered: TaskFacts | None, K: int | None, videos: Sequence[VideoReport]
+    files: DatasetFiles, task: str, registered: TaskFacts | None, K: int | None, videos: Sequence[VideoReport]
 ) -> Iterator[Finding]:
-    """Yield what concerns a task as a whole."""
-    prefix, entry = f"{found.dataset}/{task}: ", found.tasks.get(task, FoundTask())
+    """Yield findings on a task as a whole."""
+    prefix, entry = f"{files.dataset}/{task}: ", files.tasks.get(task, TaskFiles())
     usable = sum(video.usable for video in videos)
     if entry.left_out:
         yield Finding("note", "name", entry.points_told, task)
     for path, reason in entry.unusable:
         yield Finding("error", "name", reason, task, path)
     try:
-        found.of(task)
+        files.of(task)
     except RgwotError as error:
         if entry.problem is None or not entry.unusable:
             rule = "task" if entry.problem is None else "pairing"
             yield Finding("error", rule, str(error).removeprefix(prefix), task)
-        if task not in found.tasks:
+        if task not in files.tasks:
             return
     else:
         if usable < 1:
-            line = too_few_videos(found.dataset, task, usable, 1, found.where).removeprefix(prefix)
+            line = too_few_videos(files.dataset, task, usable, 1, files.where).removeprefix(prefix)
             yield Finding("error", "task", line, task)
         elif usable < MIN_VIDEOS:
-            needed = f"a method that trains needs {MIN_VIDEOS}, and orders need others to compare with"
+            needed = f"methods that train, and orders, need at least {MIN_VIDEOS}"
             yield Finding("warning", "task", f"{usable} usable video; {needed}", task)
     pairs = sum(video.entry.annotation is not None for video in videos)
     if entry.videos and not pairs and not entry.without_video:
-        line = f"none of {len(entry.videos)} videos is annotated; everything but scoring works"
+        line = f"none of {len(entry.videos)} videos is annotated, so results cannot be scored"
         yield Finding("note", "pairing", line, task)
     else:
-        kept = "trained on, not scored" if pairs < len(entry.videos) else "left out"
-        for left, what in (
-            (entry.without_annotation, f"videos without annotation, {kept}"),
+        use = "trained on, not scored" if pairs < len(entry.videos) else "left out"
+        for paths, what in (
+            (entry.without_annotation, f"videos without annotation, {use}"),
             (entry.without_video, "annotations without a video, left out"),
         ):
-            if left:
-                yield Finding("warning", "pairing", f"{len(left)} {what}: like {left[0]}", task)
+            if paths:
+                yield Finding("warning", "pairing", f"{len(paths)} {what}, such as {paths[0]}", task)
     yield from check_task_features(
         task, {video.entry.path: video.features for video in videos if video.features is not None}
     )
@@ -408,24 +414,24 @@ def _of_task(
         )
         yield Finding("warning", "task", line, task)
     if registered is not None and registered.n_videos not in (None, pairs):
-        published = f"published were {registered.n_videos}; results are not comparable as they are"
+        published = f"published results used {registered.n_videos}, so they are not comparable"
         yield Finding("warning", "task", f"{pairs} annotated videos, {published}", task)
     annotated = [video.annotation for video in videos if video.annotation is not None]
     occurring = set[int | str]().union(*(video.step_ids for video in videos))
     expected = registered.step_ids if registered is not None else tuple(range(1, (K or 0) + 1))
     never = [step for step in expected if step not in occurring]
-    # Other releases number the steps of a registered task in their own way.
+    # Other releases number the steps of a registered task differently.
     if annotated and never and occurring <= set(expected):
         key_steps = f"{len(occurring)} of {len(expected)} key steps are annotated"
         yield Finding("note", "key_steps", f"step {id_ranges(never)} never occurs: {key_steps}", task)
-    if overlaps := sum(one.overlaps for one in annotated):
-        seconds = sum(one.overlap_s for one in annotated)
-        line = f"{overlaps} segments overlap for {seconds:.1f} s in all; the later row of a file wins"
+    if overlaps := sum(annotation.overlaps for annotation in annotated):
+        seconds = sum(annotation.overlap_s for annotation in annotated)
+        line = f"{overlaps} segments overlap, for {seconds:.1f} s in total; the later row of a file is used there"
         yield Finding("note", "overlap", line, task)
 
 
 def _of_numbers(study: Study, dataset: str, task: str, videos: Sequence[VideoReport]) -> Iterator[Finding]:
-    """Yield why a number of key steps is to be questioned, of every result that its page shows."""
+    """Yield a finding for each result on the page with a questionable number of key steps."""
     entry = study.config.dataset(dataset)
     methods = study.config.page.methods if entry.page_methods is None else entry.page_methods
     for text in methods:
@@ -433,39 +439,38 @@ def _of_numbers(study: Study, dataset: str, task: str, videos: Sequence[VideoRep
         with suppress(RgwotError):
             settings = study.experiments.settings(method, decoder, dataset)
             seconds = [video.facts.duration_s for video in videos if video.facts.duration_s is not None]
-            made = [video.features.count for video in videos if video.features is not None]
-            counts = made or [int(one * settings.features.fps) + 1 for one in seconds]
+            counts_of_features = [video.features.count for video in videos if video.features is not None]
+            counts = counts_of_features or [int(length * settings.features.fps) + 1 for length in seconds]
             if isinstance(settings.decode.K, int) and (line := too_fine(settings.decode.K, counts)):
                 yield Finding("warning", "key_steps", f"{text}: {line}", task)
 
 
 def _of_lengths(task: str, videos: Sequence[VideoReport]) -> Iterator[Finding]:
-    """Yield which videos seem to be parts of a recording by their names, or hold less or more by their lengths."""
+    """Yield findings on videos that seem to be parts of a recording by their names, or have unusual lengths."""
     lengths = {video.entry.name: video.facts.duration_s for video in videos if video.usable}
     cut = parts_among(lengths)
     whole = set(lengths).difference(*cut)
     usual = median([lengths[name] or 0.0 for name in whole] or [0.0])
     for parts in cut:
-        # Takes of one person are named like parts, but last as long as the others, or all files are named so.
+        # Takes of a person are named like parts, too, but are as long as other files, or all files are named so.
         if whole and (not usual or any((lengths[name] or 0.0) < _PART * usual for name in parts)):
-            line = f"{', '.join(parts)}: named like parts of one recording; {_WHOLE}; join them"
+            line = f"{', '.join(parts)}: the names look like parts of one recording; {_WHOLE}; join them"
             yield Finding("warning", "length", line, task)
     logs = {name: math.log(length) for name, length in lengths.items() if length and name in whole}
     if len(logs) < _FEW:
         return
     middle = median(logs.values())
-    limit = max(math.log(_FAR), 2 * median(abs(one - middle) for one in logs.values()))
-    far = [name for name, one in logs.items() if abs(one - middle) > limit]
+    limit = max(math.log(_FAR), 2 * median(abs(log - middle) for log in logs.values()))
+    far = [name for name, log in logs.items() if abs(log - middle) > limit]
     if far:
         listed = ", ".join(f"{name} ({lengths[name]:.1f} s)" for name in far[:_LISTED])
-        line = (
-            f"{len(far)} of {len(logs)} videos are far from the median of {math.exp(middle):.1f} s: {listed}; {_WHOLE}"
-        )
+        typical = f"the median length of {math.exp(middle):.1f} s"
+        line = f"{len(far)} of {len(logs)} videos differ much from {typical}: {listed}; {_WHOLE}"
         yield Finding("note", "length", line, task)
 
 
 def _of_copies(root: Path, videos: Sequence[VideoReport]) -> Iterator[Finding]:
-    """Yield which files have the same content as one before them."""
+    """Yield a finding for each file with the same content as an earlier one."""
     by_size: dict[int, list[VideoReport]] = {}
     for video in videos:
         if video.usable and (path := root / video.entry.path).is_file():
@@ -475,12 +480,12 @@ def _of_copies(root: Path, videos: Sequence[VideoReport]) -> Iterator[Finding]:
         for video in alike if len(alike) > 1 else ():
             name = str(video.entry.path)
             if (earlier := first.setdefault(sha256(root / name), name)) != name:
-                line = f"has the same content as {earlier}, and counts twice; remove one of them"
+                line = f"has the same content as {earlier}, so that it counts twice; remove one of them"
                 yield Finding("warning", "copy", line, video.task, name)
 
 
 def _of_groups(study: Study, dataset: str, task: str, videos: Sequence[str]) -> Iterator[Finding]:
-    """Yield what the table of the groups of a task says, and what is wrong with it; nothing where there is none."""
+    """Yield findings on the table with the groups of a task, if there is one."""
     column = study.config.dataset(dataset).group
     try:
         path = datasets.video_table(study, dataset, task)
@@ -489,7 +494,7 @@ def _of_groups(study: Study, dataset: str, task: str, videos: Sequence[str]) -> 
         table = read_video_table(path)
         if column not in table:
             others = ", ".join(columns_of(table)) or "none but video"
-            line = f"{path}: no column {column!r}, so its page compares no groups; found {others}"
+            line = f"{path}: no column {column!r}, so the page compares no groups; found {others}"
             yield Finding("warning", "groups", f"{line}; set `group` of the dataset to one, or rename it", task)
             return
         of_video, unknown = groups_in(table, path, videos, column, task)
@@ -497,9 +502,9 @@ def _of_groups(study: Study, dataset: str, task: str, videos: Sequence[str]) -> 
         yield Finding("error", "groups", str(error), task)
         return
     if unknown:
-        line = f"{path}: {len(unknown)} of {len(table)} rows are no video of this task: like {unknown[0]!r}"
+        line = f"{path}: {len(unknown)} of {len(table)} rows are not of a video of this task, such as {unknown[0]!r}"
         yield Finding("warning", "groups", line, task)
     sizes = Counter(of_video.values())
     named = ", ".join(f"{name} {size}" for name, size in sorted(sizes.items())) or "none"
-    line = f"groups by {column}: {named}; {len(videos) - len(of_video)} of {len(videos)} videos in none"
+    line = f"groups by {column}: {named}; {len(videos) - len(of_video)} of {len(videos)} videos have no group"
     yield Finding("note" if len(sizes) > 1 else "error", "groups", line, task)

@@ -1,4 +1,4 @@
-"""What the doctor finds, one line each, and its report: counts per task and all findings, as text and as JSON."""
+"""Findings of `rgwot doctor`, one line each, and its report of counts and findings as text and JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from rgwot import __version__
 from rgwot.datasets.annotations import Annotation, in_order, occurring
-from rgwot.datasets.base import Found, FoundTask, VideoEntry
+from rgwot.datasets.base import DatasetFiles, TaskFiles, VideoEntry
 from rgwot.datasets.text import Complaint, DataFault
 from rgwot.runtime.errors import RgwotError, escaped
 
@@ -30,9 +30,9 @@ _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing to know about a dataset."""
+    """A fact or fault of a dataset."""
 
-    severity: Severity  #: ``error``: the stages refuse it; ``warning``: they use it and say so; ``note``: good to know
+    severity: Severity  #: ``error``: the stages refuse it; ``warning``: they use it and warn; ``note``: good to know
     rule: str  #: one word, such as ``pairing``; the same for all findings of a kind
     message: str  #: what was found, what was expected, what to do
     task: str | None = None  #: None if it concerns the whole dataset
@@ -60,8 +60,8 @@ def of_complaint(complaint: Complaint, root: Path, task: str | None) -> Finding:
 def of_error(error: RgwotError | OSError, root: Path, file: str | None, rule: str, task: str | None) -> Finding:
     """Return an error as a finding.
 
-    ``file`` (below ``root``) and ``rule`` apply unless the error names its own; file and line are taken from the
-    beginning of its message if they stand there.
+    ``file`` (below ``root``) and ``rule`` apply unless the error has others. If its message begins with a file and
+    line, these are taken.
     """
     if isinstance(error, DataFault):
         return of_complaint(error.complaint, root, task)
@@ -80,12 +80,12 @@ def file_of(error: RgwotError) -> Path | None:
     """Return the file or folder that a message begins with, or None."""
     text = str(error)
     beginnings = (text[: colon.start()] for colon in re.finditer(": ", text))
-    return next((Path(one) for one in beginnings if os.path.exists(one)), None)
+    return next((Path(beginning) for beginning in beginnings if os.path.exists(beginning)), None)
 
 
 @dataclass(frozen=True)
 class VideoFacts:
-    """Facts about a video file, None where unknown."""
+    """Facts about a video file, None if unknown."""
 
     duration_s: float | None = None
     fps: Fraction | None = None
@@ -95,63 +95,63 @@ class VideoFacts:
 
 @dataclass(frozen=True)
 class FeatureFacts:
-    """What a file of features holds."""
+    """Facts about a file of features."""
 
     count: int
     channels: int
     height: int  #: 1 for vectors, as is the width
     width: int
     fps: float
-    end_s: float  #: where the last feature ends
-    columns: str = ""  #: names of the channels, one a line, where a table has them
+    end_s: float  #: end of the last feature in seconds
+    columns: str = ""  #: names of the channels of a table, one per line
 
 
 @dataclass(frozen=True)
 class VideoReport:
-    """One video."""
+    """The report on a video."""
 
     task: str
     entry: VideoEntry
     usable: bool
     facts: VideoFacts
-    annotation: Annotation | None  #: its usable rows, None where there is none that can be read
+    annotation: Annotation | None  #: its usable rows, None if it cannot be read or does not exist
     faulty: bool  #: whether the stages refuse the annotation
     findings: tuple[Finding, ...]
-    features: FeatureFacts | None = None  #: of features made elsewhere, where they can be used
+    features: FeatureFacts | None = None  #: facts of imported features, if they are usable
 
     @property
     def status(self) -> str:
-        """``ok``, ``unscored`` or ``skipped``, as in a manifest; ``faulty`` where the annotation is refused."""
+        """``ok``, ``unscored`` or ``skipped``, as in a manifest; ``faulty`` if the annotation is refused."""
         if not self.usable or self.faulty:
             return "faulty" if self.usable else "skipped"
         return "unscored" if self.annotation is None or self.annotation.segments.empty else "ok"
 
     @property
     def step_ids(self) -> set[int | str]:
-        """Ids of key steps that occur, as in the file, or names where it has no ids."""
+        """Ids of the key steps that occur, as in the file, or their names if the file has no ids."""
         return set() if self.annotation is None else occurring(self.annotation.segments)
 
 
 @dataclass(frozen=True)
 class TaskReport:
-    """One task."""
+    """The report on a task."""
 
     task: str
-    found: FoundTask
+    files: TaskFiles
     videos: tuple[VideoReport, ...]
     K: int | None
 
     @cached_property
     def step_ids(self) -> set[int | str]:
-        """Ids of key steps that occur; a name without an id in one video is the step of this name in another."""
+        """Ids of the key steps that occur; a name without an id is the key step of this name in other videos."""
         import pandas as pd
 
         tables = [video.annotation.segments for video in self.videos if video.annotation is not None]
         return occurring(pd.concat(tables)) if tables else set()
 
     def as_json(self, findings: Sequence[Finding] = ()) -> dict[str, Any]:
-        """Return the counts of the task as plain data; ``fps`` are numbers of videos by rate, the commonest first."""
-        severities = Counter(one.severity for one in findings if one.task == self.task)
+        """Return the counts of the task as plain data; ``fps`` counts videos by rate, the most common first."""
+        severities = Counter(finding.severity for finding in findings if finding.task == self.task)
         rates = Counter(str(video.facts.fps) for video in self.videos if video.facts.fps is not None)
         return {
             "task": self.task,
@@ -162,8 +162,8 @@ class TaskReport:
             "fps": dict(sorted(rates.items(), key=lambda rate: (-rate[1], rate[0]))),
             "K_registered": self.K,
             "step_ids": sorted(self.step_ids, key=in_order),
-            "videos_without_annotation": list(self.found.without_annotation),
-            "annotations_without_video": list(self.found.without_video),
+            "videos_without_annotation": list(self.files.without_annotation),
+            "annotations_without_video": list(self.files.without_video),
             "errors": severities["error"],
             "warnings": severities["warning"],
         }
@@ -171,12 +171,12 @@ class TaskReport:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything found out about a dataset; of the ``findings`` those of the whole dataset come first."""
+    """The report on a dataset; ``findings`` on the whole dataset come first."""
 
     dataset: str
     layout: str
     root: Path
-    found: Found
+    files: DatasetFiles
     quick: bool
     tasks: tuple[TaskReport, ...]
     findings: tuple[Finding, ...]
@@ -188,10 +188,10 @@ class Report:
 
     def count(self, severity: Severity) -> int:
         """Return the number of findings of a severity."""
-        return sum(one.severity == severity for one in self.findings)
+        return sum(finding.severity == severity for finding in self.findings)
 
     def exit_code(self, strict: bool = False) -> int:
-        """Return 1 where there are errors (``strict``: or warnings), else 0."""
+        """Return 1 if there are errors (with ``strict`` also for warnings), otherwise 0."""
         return int(self.count("error") > 0 or (strict and self.count("warning") > 0))
 
 
@@ -203,7 +203,7 @@ def as_json(report: Report, strict: bool = False) -> dict[str, Any]:
         "dataset": report.dataset,
         "layout": report.layout,
         "root": str(report.root),
-        "searched": report.found.where,
+        "searched": report.files.where,
         "quick": report.quick,
         "exit_code": report.exit_code(strict),
         "errors": report.count("error"),
@@ -226,13 +226,13 @@ def as_json(report: Report, strict: bool = False) -> dict[str, Any]:
             }
             for video in report.videos
         ],
-        "unassigned": list(report.found.unassigned),
-        "findings": [{**asdict(one), "line": one.line} for one in report.findings],
+        "unassigned": list(report.files.unassigned),
+        "findings": [{**asdict(finding), "line": finding.line} for finding in report.findings],
     }
 
 
 def as_text(report: Report) -> str:
-    """Return the report as text: a line per task and a line per finding, at most 10 of a rule."""
+    """Return the report as text: a line per task and a line per finding, at most 10 per rule."""
     from tabulate import tabulate
 
     how = "no video was opened, so lengths were not checked" if report.quick else "every file was opened and sampled"
@@ -248,15 +248,17 @@ def as_text(report: Report) -> str:
         for facts in as_json(report)["tasks"]
     ]
     table = tabulate(rows, columns, disable_numparse=True).splitlines() if rows else ["no task"]
-    lines = [f"{report.dataset}: layout {report.layout}, {report.found.where}", how, *table]
+    lines = [f"{report.dataset}: layout {report.layout}, {report.files.where}", how, *table]
     kinds: dict[tuple[Severity, str], list[Finding]] = {}
-    for one in sorted(report.findings, key=lambda one: _SEVERITIES.index(one.severity)):
-        kinds.setdefault((one.severity, one.rule), []).append(one)
-    for (severity, rule), found in kinds.items():
-        for one in found[:_SHOWN]:
-            place = one.file or (f"task {one.task}" if one.task else "")
-            lines.append(": ".join(part for part in (severity, place, one.where, f"{one.message} [{rule}]") if part))
-        if len(found) > _SHOWN:
-            lines.append(f"and {len(found) - _SHOWN} more {severity}s [{rule}] (--json lists all)")
+    for finding in sorted(report.findings, key=lambda finding: _SEVERITIES.index(finding.severity)):
+        kinds.setdefault((finding.severity, finding.rule), []).append(finding)
+    for (severity, rule), of_kind in kinds.items():
+        for finding in of_kind[:_SHOWN]:
+            place = finding.file or (f"task {finding.task}" if finding.task else "")
+            lines.append(
+                ": ".join(part for part in (severity, place, finding.where, f"{finding.message} [{rule}]") if part)
+            )
+        if len(of_kind) > _SHOWN:
+            lines.append(f"and {len(of_kind) - _SHOWN} more {severity}s [{rule}] (--json lists all)")
     lines.append(f"{report.dataset}: {', '.join(f'{report.count(kind)} {kind}s' for kind in _SEVERITIES)}")
     return "\n".join(map(escaped, lines))

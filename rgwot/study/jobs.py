@@ -1,4 +1,4 @@
-"""What jobs are given, settings and videos held out, and which results can be asked for."""
+"""The settings and held-out videos of jobs, and checks of requested results."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from rgwot.study.study import Study
 
 #: Folder of true task graphs, {dataset}/{task}.csv, in the folder of a study.
 GRAPHS = "graphs"
-#: Settings that a stage takes, by dotted key, whatever the method and the decoder.
+#: Dotted keys of the settings that a stage reads for every method and decoder.
 KEYS = {
     "extract": FeatureSettings.dotted(),
     "train": EMBEDDING_KINDS["encoder"].dotted(),
@@ -49,15 +49,14 @@ KEYS = {
 }
 
 
-#: Device files of NVIDIA's GPUs, whichever of them a container is given, and of those that Windows lends to WSL.
+#: Device files of NVIDIA GPUs (a container may have any of them), and of GPUs in WSL.
 _GPU = re.compile(r"nvidia[0-9]+|dxg")
 
 
 def gpu_there(devices: Path = Path("/dev")) -> bool:
-    """Return whether this machine has a GPU that jobs may use, without importing PyTorch.
+    """Return whether this machine has a GPU for jobs, without importing PyTorch.
 
-    A device file says that there is one, whatever its number; ``CUDA_VISIBLE_DEVICES`` that is empty, or begins with
-    -1, hides all of them.
+    A GPU has a device file with any number. If ``CUDA_VISIBLE_DEVICES`` is empty or begins with -1, all are hidden.
     """
     variable = os.environ.get("CUDA_VISIBLE_DEVICES")
     if variable is not None and variable.split(",")[0].strip() in ("", "-1"):
@@ -70,9 +69,9 @@ def gpu_there(devices: Path = Path("/dev")) -> bool:
 
 
 def gpus(study: Study) -> int:
-    """Return the number of GPUs that a training job asks for."""
-    wanted = study.config.device
-    return int(wanted == "cuda" or (wanted == "auto" and gpu_there()))
+    """Return the number of GPUs that a training job requests."""
+    device = study.config.device
+    return int(device == "cuda" or (device == "auto" and gpu_there()))
 
 
 def keys_of(stage: str, method: str = "none", decoder: str | None = None) -> tuple[str, ...]:
@@ -88,7 +87,7 @@ def keys_of(stage: str, method: str = "none", decoder: str | None = None) -> tup
         return (*entry.dotted(), "evaluation.stride") if entry.trivial else entry.dotted()
     if stage == "bundle":
         embedding = () if family_of(method).trained else keys_of("embed", method)
-        # The page shows alignments, as that of the study does.
+        # The page of the bundle shows alignments, as the page of the study does.
         return (*keys_of("decode", method, decoder), *embedding, *TransportSettings.dotted())
     return KEYS[stage]
 
@@ -96,20 +95,20 @@ def keys_of(stage: str, method: str = "none", decoder: str | None = None) -> tup
 def stage_settings(
     study: Study, stage: str, dataset: str, task: str, method: str = "none", decoder: str | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Return the settings that a stage reads, as resolved for an experiment on a task, block by block.
+    """Return the blocks of settings that a stage reads, resolved for an experiment on a task.
 
-    ``K: gt`` is replaced by a number. Raises RgwotError if nobody annotated the task.
+    ``K: gt`` is replaced by a number. Raises RgwotError if the task is not annotated.
     """
     settings = study.experiments.settings(method, decoder, dataset)
-    wanted = keys_of(stage, method, decoder)
+    stage_keys = keys_of(stage, method, decoder)
     if stage in ("train", "embed") and family_of(method).trained:
-        # A loss of an extension may have a block of its own.
-        wanted += LOSSES[settings.loss.alignment].dotted()
+        # The loss of an extension may have another block.
+        stage_keys += LOSSES[settings.loss.alignment].dotted()
     values = flatten(settings.model_dump(by_alias=True))
     blocks: dict[str, dict[str, Any]] = {}
     for key, value in values.items():
         block, name = key.split(".", 1)
-        if key in wanted:
+        if key in stage_keys:
             blocks.setdefault(block, {})[name] = value
     K = blocks.get("decode", {}).get("K")
     if K in ("gt", "gt+1"):
@@ -121,31 +120,35 @@ def stage_settings(
 
 
 def replaced(study: Study, files: Iterable[Path]) -> list[str]:
-    """Say which settings of the study the methods on its pages replace by their own, a line each.
+    """Return a line for each setting of the study that a method on its pages replaces.
 
-    ``files`` are those of the configuration; of the package's own and its datasets, only what was changed counts.
+    ``files`` are the configuration files; for the package's own file and datasets, only changes count.
     """
-    own = [file for file in files if file.is_file() and file.read_bytes() != DEFAULTS.read_bytes()]
-    content = read_files(own)
+    user_files = [file for file in files if file.is_file() and file.read_bytes() != DEFAULTS.read_bytes()]
+    content = read_files(user_files)
     written = {
         **study.experiments.changed,
         **flatten({block: content[block] for block in known_blocks() if content.get(block)}),
     }
     shipped = {name: entry.changed for name, entry in load_config(read_files([DEFAULTS]), "defaults").datasets.items()}
     for name, entry in study.config.datasets.items():
-        same = shipped.get(name, {})
-        written |= {key: value for key, value in entry.changed.items() if key not in same or same[key] != value}
+        package_entry = shipped.get(name, {})
+        written |= {
+            key: value
+            for key, value in entry.changed.items()
+            if key not in package_entry or package_entry[key] != value
+        }
     entries = [entry for name, entry in study.config.datasets.items() if name in study.config.page_datasets]
     methods = chain(study.config.page.methods, *(entry.page_methods or () for entry in entries))
-    shown = (text.partition("/")[::2] for text in methods)
-    return list(dict.fromkeys(line for pair in shown for line in replaced_settings(*pair, written)))
+    pairs = (text.partition("/")[::2] for text in methods)
+    return list(dict.fromkeys(line for pair in pairs for line in replaced_settings(*pair, written)))
 
 
 def long_trainings(study: Study, trainings: Sequence[tuple[str, str]]) -> str:
-    """Say how long ``trainings`` (method, dataset) will take on a CPU, where that is more than an hour; else nothing.
+    """Return a note on the time of ``trainings`` (method, dataset) on a CPU if it exceeds an hour, or an empty text.
 
-    Rests on two cores that took 2.2 s for an iteration of the paper's encoder (benchmarks/report/performance.md), and
-    on the number of multiplications.
+    The time is extrapolated by the number of multiplications from 2.2 s per iteration of the paper's encoder, measured
+    on two cores (benchmarks/report/performance.md).
     """
     hours = 0.0
     for method, dataset in trainings:
@@ -158,13 +161,13 @@ def long_trainings(study: Study, trainings: Sequence[tuple[str, str]]) -> str:
     if gpus(study) or hours < 1:
         return ""
     return (
-        f"train: {len(trainings)} trainings take about {hours:.0f} hours without a GPU; for a first answer "
-        "leave methods that train out of page.methods; the guide's step 5 has settings for minutes"
+        f"train: {len(trainings)} trainings take about {hours:.0f} hours without a GPU; for a first result, "
+        "remove methods that train from page.methods, or use the fast settings in step 5 of the guide"
     )
 
 
 def tracked(blocks: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return settings without those on which no result depends (`rgwot.config.settings.EXECUTION`)."""
+    """Return settings without those that do not affect results (`rgwot.config.settings.EXECUTION`)."""
     return {
         block: {name: value for name, value in keys.items() if f"{block}.{name}" not in EXECUTION}
         for block, keys in blocks.items()
@@ -174,27 +177,27 @@ def tracked(blocks: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 def tracked_settings(
     study: Study, stage: str, dataset: str, task: str, method: str = "none", decoder: str | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Return the settings that make results of a stage outdated: its own, and those of embedding and decoder before it.
+    """Return the settings that make results of a stage outdated if they change, including those of earlier stages.
 
-    Snakemake does not miss what a job before the last was to make: where a training fails after a change, the scores
-    of the one before would be up to date.
+    Snakemake checks only the job that makes a file: if a training fails after a change, the old scores would otherwise
+    seem up to date.
     """
     blocks: dict[str, dict[str, Any]] = {}
-    for one in (stage, "embed", *(["decode"] if decoder is not None else [])):
-        for block, keys in stage_settings(study, one, dataset, task, method, decoder).items():
+    for earlier in (stage, "embed", *(["decode"] if decoder is not None else [])):
+        for block, keys in stage_settings(study, earlier, dataset, task, method, decoder).items():
             blocks.setdefault(block, {}).update(keys)
     return tracked(blocks)
 
 
 def feature_settings(study: Study, dataset: str, task: str) -> dict[str, Any]:
-    """Return what makes the features of a dataset outdated: the settings of their import, or of their extraction."""
+    """Return the settings that make features of a dataset outdated if they change: of their import or extraction."""
     if study.config.dataset(dataset).imported:
         return import_settings(study, dataset)
     return {**tracked_settings(study, "extract", dataset, task), "reading": reading(study, dataset)}
 
 
 def held_out(study: Study, dataset: str, task: str, method: str, videos: Iterable[str]) -> tuple[str, ...]:
-    """Return the videos, of all those of a task, that a method must not see before they are scored.
+    """Return the held-out videos of a task, which a method must not see before they are scored.
 
     Raises RgwotError if the task has too few videos to hold some out.
     """
@@ -203,18 +206,22 @@ def held_out(study: Study, dataset: str, task: str, method: str, videos: Iterabl
         return ()
     entry = study.config.datasets.get(dataset)
     subset = (entry and entry.subset) or dataset
-    known = registry.facts(subset, task) if data.split_by == "subject" else None
+    facts_of_task = registry.facts(subset, task) if data.split_by == "subject" else None
     try:
-        return split_videos(subjects_of(videos, known.pattern if known else None), data.holdout, data.split_seed).test
+        return split_videos(
+            subjects_of(videos, facts_of_task.pattern if facts_of_task else None), data.holdout, data.split_seed
+        ).test
     except RgwotError as error:
         raise RgwotError(f"{dataset}/{task}: {error}") from None
 
 
 def check_trained(method: str) -> None:
-    """Raise RgwotError for a method that trains no encoder, so that there is no model of it."""
+    """Raise RgwotError for a method that trains no encoder and therefore has no model."""
     family = family_of(method)
     if not family.trained:
-        raise RgwotError(f"method {method!r}: found no encoder to train; expected one that has, such as rgwot")
+        raise RgwotError(
+            f"method {method!r}: found no encoder to train, expected a method that trains one, such as rgwot"
+        )
 
 
 def check_rule(decoder: str) -> None:
@@ -222,8 +229,8 @@ def check_rule(decoder: str) -> None:
     name = split_id(decoder)[0]
     entry = DECODERS.get(name)
     if entry is None or not entry.restore:
-        why = "looks at no video and learns nothing" if entry and entry.trivial else "has no rule for other videos"
-        raise RgwotError(f"decoder {name!r}: {why}; expected one that can label them, such as graphcut or meanfield")
+        why = "does not look at videos" if entry and entry.trivial else "cannot label other videos"
+        raise RgwotError(f"decoder {name!r}: {why}; expected a decoder that can, such as graphcut or meanfield")
 
 
 def reads_annotations(decoder: str) -> bool:
@@ -232,12 +239,12 @@ def reads_annotations(decoder: str) -> bool:
 
 
 def check_unedited(folder: Path) -> None:
-    """Raise RgwotError for a folder of key steps with an edited file, which a new decoding would write over."""
+    """Raise RgwotError for a folder of key steps with an edited file, which a new decoding would overwrite."""
     written = folder / name_of(DIAGNOSTICS)
     for path in (folder / name_of(file) for file in KEYSTEPS):
-        # Diagnostics are written last.
+        # Diagnostics are the last file that is written.
         if path.is_file() and written.is_file() and path.stat().st_mtime_ns > written.stat().st_mtime_ns:
-            # Not at the top: who plans should not wait for pandas.
+            # Imported here, because planning should not wait for pandas.
             from rgwot.records import unedited
 
             unedited(path)
@@ -245,31 +252,31 @@ def check_unedited(folder: Path) -> None:
 
 @cache
 def teaching(study: Study, dataset: str, task: str, method: str, decoder: str) -> list[str]:
-    """Return the annotations that a decoding learns from, none unless ``labelled.n`` asks for some.
+    """Return the annotations that a decoding learns from; none without ``labelled.n``.
 
-    Raises RgwotError where fewer videos are annotated, or all of them, so that there is nothing to do.
+    Raises RgwotError if fewer videos are annotated, or if all are chosen, so that none is left to label.
     """
     entry = DECODERS[split_id(decoder)[0]]
     n = study.experiments.settings(method, decoder, dataset).labelled.n
     if entry.trivial or not n:
         return []
-    there, annotated = len(videos(study, dataset, task)), len(annotated_videos(study, dataset, task))
-    given = annotated if n == "all" else n
-    if not 0 < given <= annotated:
+    n_videos, annotated = len(videos(study, dataset, task)), len(annotated_videos(study, dataset, task))
+    n_given = annotated if n == "all" else n
+    if not 0 < n_given <= annotated:
         raise RgwotError(
-            f"{dataset}/{task}: labelled.n: found {n}, but {annotated} of {there} videos are annotated; "
+            f"{dataset}/{task}: labelled.n: found {n}, but {annotated} of {n_videos} videos are annotated; "
             + ("annotate some" if not annotated else f"expected all or 1 to {annotated}")
         )
-    if given == there:
+    if n_given == n_videos:
         raise RgwotError(
-            f"{dataset}/{task}: labelled.n: found {n}, and all {there} videos of the task are annotated, so there is "
-            "nothing to do; expected a number below that, to measure"
+            f"{dataset}/{task}: labelled.n: found {n}, and all {n_videos} videos of the task are annotated, so none "
+            "is left to label; expected a smaller number, to measure the rest"
         )
     return [annotations_of(study, dataset, task)]
 
 
 def scored(study: Study, dataset: str, task: str, method: str, decoder: str) -> bool:
-    """Return whether a task has an annotated video that a result did not learn from."""
+    """Return whether a task has an annotated video from which a result did not learn."""
     annotated = len(annotated_videos(study, dataset, task))
     taught = teaching(study, dataset, task, method, decoder)
     return annotated > 0 and not (
@@ -278,34 +285,34 @@ def scored(study: Study, dataset: str, task: str, method: str, decoder: str) -> 
 
 
 def scoring(study: Study, dataset: str, task: str, method: str, decoder: str) -> str:
-    """Return the annotations by which a result is scored; RgwotError where there is none to score it by."""
+    """Return the annotations for scoring a result; raise RgwotError if there are none."""
     annotations = annotations_of(study, dataset, task)
     if not scored(study, dataset, task, method, decoder):
         raise RgwotError(
-            f"{dataset}/{task}: {method}/{decoder}: all annotated videos teach, so none is left to score; expected "
-            f"labelled.n below {len(annotated_videos(study, dataset, task))}"
+            f"{dataset}/{task}: {method}/{decoder}: it learns from all annotated videos, so none is left to score; "
+            f"expected labelled.n below {len(annotated_videos(study, dataset, task))}"
         )
     return annotations
 
 
 def graph_there(dataset: str, task: str) -> list[str]:
-    """Return the file with the true task graph of a task if it exists."""
+    """Return the file with the true task graph of a task, if it exists."""
     path = Path(GRAPHS) / dataset / f"{task}.csv"
     return [str(path)] if path.exists() else []
 
 
 def graph_stamp(study: Study, dataset: str, task: str) -> str:
-    """Return the `stamp` of that file: one edited while a job reads it makes the scores outdated."""
+    """Return the `stamp` of that file, so that editing it while a job reads it makes the scores outdated."""
     return stamp(graph_there(dataset, task))
 
 
 def extraction_files(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> list[str]:
-    """Return the files that the features of videos are made from: the videos, and a checkpoint of one's own."""
+    """Return the files from which features are extracted: the videos, and the user's checkpoint, if any."""
     return footage_of(study, dataset, task, chosen) + weights_file(study, dataset)
 
 
 def extraction_stamp(study: Study, dataset: str, task: str, chosen: Sequence[str]) -> str:
-    """Return the `stamp` of the files that features of videos are made from, empty where jobs write all of them."""
+    """Return the `stamp` of the files from which features are extracted, empty if jobs write all of them."""
     weights = weights_file(study, dataset)
     return (
         stamp([*footage_of(study, dataset, task, chosen), *weights])
@@ -315,39 +322,39 @@ def extraction_stamp(study: Study, dataset: str, task: str, chosen: Sequence[str
 
 
 def weights_file(study: Study, dataset: str) -> list[str]:
-    """Return the checkpoint of the backbone where the configuration names a file: another file, other features.
+    """Return the checkpoint file of the backbone, if the configuration names one; another file gives other features.
 
-    Raises RgwotError if there is no such file, once and not for every video that it would take.
+    Raises RgwotError if the file does not exist, once instead of for every video.
     """
     features = study.experiments.settings("none", None, dataset).features
-    about = extractor(features.backbone)
-    # A package that is missing would fail every video, too.
-    about.packaged(features.weights)
-    if not about.is_file(features.weights):
+    backbone = extractor(features.backbone)
+    # A missing package would fail every video, too.
+    backbone.packaged(features.weights)
+    if not backbone.is_file(features.weights):
         return []
     if not Path(features.weights).is_file():
-        raise RgwotError(missing_checkpoint(f"datasets.{dataset}", about, features.weights))
+        raise RgwotError(missing_checkpoint(f"datasets.{dataset}", backbone, features.weights))
     return [plain_path(features.weights)]
 
 
 def check_task(study: Study, dataset: str, task: str, method: str) -> None:
-    """Raise if a task has too few videos for a method, to compare them or to hold some out."""
-    known = videos(study, dataset, task)
-    if EMBEDDING_KINDS[family_of(method).embedding].several and len(known) < MIN_VIDEOS:
-        raise RgwotError(too_few_videos(dataset, task, len(known), MIN_VIDEOS, str(study.config.root_of(dataset))))
-    held_out(study, dataset, task, method, known)
+    """Raise RgwotError if a task has too few videos for a method, to compare them or to hold some out."""
+    videos_of_task = videos(study, dataset, task)
+    if EMBEDDING_KINDS[family_of(method).embedding].several and len(videos_of_task) < MIN_VIDEOS:
+        raise RgwotError(
+            too_few_videos(dataset, task, len(videos_of_task), MIN_VIDEOS, str(study.config.root_of(dataset)))
+        )
+    held_out(study, dataset, task, method, videos_of_task)
 
 
 @cache
 def check_result(study: Study, dataset: str, task: str, method: str, decoder: str | None = None) -> None:
-    """Raise unless ids are known, spelt in their one way, and a result of theirs can be had of a task."""
+    """Raise RgwotError unless ids are known and spelt canonically, and the task can have a result of them."""
     experiments = study.experiments
     spelt = {"method": (method, experiments.method(method))}
     if decoder is not None:
         spelt["decoder"] = decoder, experiments.decoder(decoder, method)
     for what, (written, canonical) in spelt.items():
         if written != canonical:
-            raise RgwotError(
-                f"{what} {written!r}: found another spelling of {canonical!r}; ask for {canonical!r} in its place"
-            )
+            raise RgwotError(f"{what} {written!r}: found another spelling of {canonical!r}; use {canonical!r} instead")
     check_task(study, dataset, task, method)

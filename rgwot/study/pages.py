@@ -1,4 +1,4 @@
-"""Pages and bundles: the results that each shows or keeps, and the files it is made from."""
+"""Pages and bundles: the results that they show or keep, and the files from which they are made."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ RESULTS_FOLDER = Path(paths.RESULTS)
 
 @cache
 def page_runs(study: Study, dataset: str, task: str) -> tuple[Run, ...]:
-    """Return the results that the page of a task shows: those of the dataset, else ``page.methods``, with every seed.
+    """Return the results on the page of a task: those of the dataset or ``page.methods``, with every seed.
 
-    A task without annotations leaves out the trivial answers, which serve as a comparison of scores.
+    Without annotations, trivial baselines are left out, because they are only needed to compare scores.
 
-    Raises RgwotError if the configuration names an unknown method or decoder, or one that the task cannot have.
+    Raises RgwotError if the configuration names a method or decoder that is unknown or not possible for the task.
     """
     runs = _page_runs(study, dataset, task, study.config.seeds)
     if not runs:
         raise RgwotError(
-            f"{dataset}/{task}: nothing to show on its page: it has no annotation; name a method that looks "
-            "at the videos, such as whitened/meanfield, under page.methods"
+            f"{dataset}/{task}: the page has nothing to show, because no video is annotated; add a method that "
+            "looks at the videos, such as whitened/meanfield, to page.methods"
         )
     return runs
 
 
 def _page_runs(study: Study, dataset: str, task: str, seeds: Sequence[int]) -> tuple[Run, ...]:
-    own = study.config.dataset(dataset).page_methods
-    if own is not None:
-        return _runs_of(study, f"datasets.{dataset}.page_methods", own, dataset, task, seeds)
+    chosen = study.config.dataset(dataset).page_methods
+    if chosen is not None:
+        return _runs_of(study, f"datasets.{dataset}.page_methods", chosen, dataset, task, seeds)
     return _runs_of(study, "page.methods", study.config.page.methods, dataset, task, seeds)
 
 
 def _runs_of(
     study: Study, key: str, methods: Sequence[str], dataset: str, task: str, seeds: Sequence[int]
 ) -> tuple[Run, ...]:
-    """Return the results that a key of the configuration names, as far as the task can have them."""
+    """Return the results that a key of the configuration names and that the task can have."""
     runs: dict[Run, None] = {}
     for text in methods:
         method, _, decoder = text.partition("/")
@@ -65,7 +65,7 @@ def _runs_of(
 
 
 def _taught(study: Study, dataset: str, task: str, runs: Sequence[Run]) -> list[Run]:
-    """Return the first result once more, learned from the annotated videos, where some videos are and some are not."""
+    """Return the first result again, but learned from the annotated videos, if only a part is annotated."""
     first = next((run for run in runs if not _trivial(run.decoder)), None)
     if first is None or not 0 < len(annotated_videos(study, dataset, task)) < len(videos(study, dataset, task)):
         return []
@@ -78,13 +78,13 @@ def _taught(study: Study, dataset: str, task: str, runs: Sequence[Run]) -> list[
 
 
 def page_shown(study: Study, dataset: str, task: str) -> dict[str, Any]:
-    """Return what the page of a task shows: its results, as texts, and the column whose groups are compared."""
+    """Return the results on the page of a task as texts, and the column of groups that it compares."""
     runs = [str(run) for run in page_runs(study, dataset, task)]
     return {"runs": runs, "groups": page_column(study, dataset, task)}
 
 
 def page_files(study: Study, dataset: str, task: str) -> list[str]:
-    """Return the files behind the page of a task, including names of key steps if there are any."""
+    """Return the files from which the page of a task is made, including the names of key steps, if any."""
     tree, column = Tree(RESULTS_FOLDER, dataset, task), page_column(study, dataset, task)
     files: dict[Path, None] = dict.fromkeys(
         (tree.at(paths.MANIFEST), tree.at(paths.ANNOTATIONS), tree.at(paths.STRIPS))
@@ -95,7 +95,7 @@ def page_files(study: Study, dataset: str, task: str) -> list[str]:
             files[tree.at(paths.SCORES, run)] = None
         if family_of(run.method).trained:
             files[tree.at(paths.HISTORY, run)] = None
-        # A detailed view takes a while, so the page has it of the first seed alone.
+        # A detailed view takes a while, so only the first seed has one.
         if not _trivial(run.decoder) and run.seed == study.config.seeds[0]:
             files[tree.at(paths.VIEW, run)] = None
             if column is not None:
@@ -104,7 +104,7 @@ def page_files(study: Study, dataset: str, task: str) -> list[str]:
 
 
 def bars(study: Study, dataset: str, task: str, seed: int) -> list[str]:
-    """Return the key steps that the bars of a task show: those of its page that look at the videos, with one seed."""
+    """Return the key steps for the bars of a task: those on its page that look at the videos, with one seed."""
     tree, runs = Tree(RESULTS_FOLDER, dataset, task), _page_runs(study, dataset, task, (seed,))
     return [str(tree.at(paths.SEGMENTS, run)) for run in runs if not _trivial(run.decoder)]
 
@@ -115,18 +115,18 @@ def names_file(study: Study, dataset: str, task: str) -> str:
 
 
 def names_there(study: Study, dataset: str, task: str) -> list[str]:
-    """Return the file with the names of a task's key steps if it exists."""
+    """Return the file with the names of a task's key steps, if it exists."""
     path = names_file(study, dataset, task)
     return [path] if Path(path).exists() else []
 
 
 def names_stamp(study: Study, dataset: str, task: str) -> str:
-    """Return the `stamp` of that file, without which a job would be up to date that read it while it was edited."""
+    """Return the `stamp` of that file, so that editing it while a job reads it makes the page outdated."""
     return stamp(names_there(study, dataset, task))
 
 
 def index_pages(study: Study) -> list[str]:
-    """Return the pages of all tasks of ``page.datasets``, which the list of pages leads to."""
+    """Return the pages of all tasks of ``page.datasets``, which the list of pages links to."""
     return [
         str(paths.at(paths.PAGE, dataset=dataset, task=task))
         for dataset in study.config.page_datasets
@@ -135,9 +135,9 @@ def index_pages(study: Study) -> list[str]:
 
 
 def key_step_tables(study: Study) -> list[str]:
-    """Return the key steps of ``page.methods`` with the first seed, for all tasks of ``page.datasets``, as tables.
+    """Return the tables of key steps of ``page.methods``, with the first seed, for all tasks of ``page.datasets``.
 
-    Trivial answers have none that anybody looks at, and what a dataset has on its own page is made for that alone.
+    Trivial baselines are left out, and so are methods that a dataset has only on its own page.
     """
     templates = (paths.SEGMENTS, paths.ORDER, paths.PROCEDURES, paths.PROCEDURE, paths.DEVIATIONS)
     return [

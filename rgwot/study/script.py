@@ -1,4 +1,4 @@
-"""What the scripts of the workflow share: a log, mistakes in one line, settings, and a record of what was written."""
+"""Common parts of the workflow's scripts: log, errors in one line, settings, and records of outputs."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
 
 class Stage:
-    """A job of the workflow: the `snakemake` of its script, and the settings that this stands for."""
+    """A job of the workflow: the `snakemake` object of its script, and its settings."""
 
     def __init__(self, snakemake: Any, name: str) -> None:
         self.snakemake, self.name = snakemake, name
-        #: Files and folders that the job writes besides those that Snakemake knows of, for the record.
+        #: Files and folders that the job writes besides its Snakemake outputs, for the record.
         self.others: Iterable[Path] = ()
 
     @cached_property
     def study(self) -> Study:
-        """The study that the configuration of the run describes."""
+        """The study of the run's configuration."""
         from rgwot.study.study import Study
 
         return Study.of(self.snakemake.config)
 
     @cached_property
     def blocks(self) -> dict[str, dict[str, Any]]:
-        """The settings that the stage reads, block by block."""
+        """The blocks of settings that the stage reads."""
         from rgwot.study.jobs import stage_settings
 
         w = self.snakemake.wildcards
@@ -49,25 +49,25 @@ class Stage:
 
     @cached_property
     def settings(self) -> Settings:
-        """The same as `Settings`; blocks that the stage does not read have their defaults."""
+        """The blocks as `Settings`; blocks that the stage does not read have their defaults."""
         from rgwot.config.settings import Settings, validated
 
         return validated(Settings, self.blocks, "settings")
 
     @property
     def seed(self) -> int:
-        """The seed of everything drawn at random."""
+        """The seed of all random draws."""
         return int(self.snakemake.wildcards.seed)
 
     def held_out(self, videos: Iterable[str]) -> tuple[str, ...]:
-        """Return the videos, of all those of the task, that the method must not see."""
+        """Return the held-out videos of the task, which the method must not see."""
         from rgwot.study.jobs import held_out
 
         w = self.snakemake.wildcards
         return held_out(self.study, w.dataset, w.task, w.method, videos)
 
     def record(self) -> None:
-        """Write the record of the output: what it was made from, and its digests."""
+        """Write the record of the output: its inputs and settings, and its digests."""
         from rgwot.runtime.provenance import write_record
 
         wildcards = dict(self.snakemake.wildcards.items())
@@ -76,7 +76,7 @@ class Stage:
         if "seed" in wildcards:
             content["seed"] = self.seed
         if self.name in ("extract", "train", "embed"):
-            # A job that has not loaded this by now needed no GPU, and asking here would make it wait for one.
+            # A job that has not imported PyTorch by now needed no GPU; importing it here would only cost time.
             device = sys.modules.get("rgwot.runtime.device")
             content["device"] = (device and device.hardware(device.used_device())["gpu"]) or "cpu"
         content |= {"wildcards": wildcards, "input": list(self.snakemake.input)}
@@ -90,12 +90,12 @@ class Stage:
 def stage(snakemake: Any, name: str) -> Iterator[Stage]:
     """Run the body of a script as a stage, with its messages in the log of the rule and a record of its output.
 
-    A user's mistake ends the job with one line in the log, and anything else with a traceback there.
+    A user's mistake ends the job with one line in the log, any other error with a traceback in the log.
     """
     atexit.register(_leave)
     with open(snakemake.log[0], "w", encoding="utf-8", buffering=1) as log, redirect_stderr(log):
         stderr = os.dup(2)
-        # Libraries in C write there, too.
+        # C libraries write there, too.
         os.dup2(log.fileno(), 2)
         try:
             with messages(log):
@@ -118,7 +118,7 @@ def stage(snakemake: Any, name: str) -> Iterator[Stage]:
 
 @contextmanager
 def messages(stream: TextIO, level: int = logging.INFO) -> Iterator[None]:
-    """Print messages of the library to a stream, and of other libraries only what matters."""
+    """Print messages of rgwot to a stream, and only warnings of other libraries."""
     root, handler = logging.getLogger(), logging.StreamHandler(stream)
     before = root.level
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
@@ -126,7 +126,7 @@ def messages(stream: TextIO, level: int = logging.INFO) -> Iterator[None]:
     root.setLevel(level)
     for name in ("matplotlib", "fontTools", "PIL", "asyncio", "gensim", "smart_open"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    # Snakemake and the records of a run leave files of their own in a store.
+    # Snakemake and the records add files to a store.
     warnings.filterwarnings("ignore", r"Object at \.\S+ is not recognized", category=UserWarning)
     try:
         yield
@@ -136,6 +136,6 @@ def messages(stream: TextIO, level: int = logging.INFO) -> Iterator[None]:
 
 
 def _leave() -> None:
-    """Spare the search for cycles in what was imported, a fifth of a short job; Triton would print what is left."""
+    """Skip garbage collection at exit (a fifth of a short job's time), in which Triton would print leftovers."""
     if "triton" not in sys.modules:
         gc.freeze()

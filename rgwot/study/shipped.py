@@ -1,6 +1,6 @@
-"""Where the files of the workflow lie, and a folder for a study of one's own: the verbs ``init`` and ``run``.
+"""The files of the workflow, and the folder of a study: the verbs ``init`` and ``run``.
 
-A wheel has these files inside the package, a checkout beside it; nothing else tells the two apart.
+A wheel has the workflow's files inside the package, a checkout beside it.
 """
 
 from __future__ import annotations
@@ -21,31 +21,33 @@ from rgwot.runtime.files import write_text
 _LIBRARY = Path(rgwot.__file__).resolve().parent
 ROOT = _LIBRARY / "shipped" if (_LIBRARY / "shipped").is_dir() else _LIBRARY.parent
 SNAKEFILE = ROOT / "Snakefile"
-#: The configuration that a study's own ``config.yaml`` is laid on top of.
+#: The default configuration, to which a study's ``config.yaml`` is added.
 DEFAULTS = ROOT / "config.yaml"
-#: The files whose functions make tables and figures.
+#: The folder with the functions that make tables and figures.
 TABLES = ROOT / "workflow" / "tables"
 PROFILE = ROOT / "profiles" / "default"
-#: What a new study is made from.
+#: The templates of a new study.
 STARTER = ROOT / "workflow" / "start"
-#: The files of a new study, and what they are made from.
+#: The files of a new study, and their templates.
 STUDY_FILES = {"config.yaml": "config.yaml", "Snakefile": "Snakefile", ".gitignore": "gitignore"}
 
 
 def start_study(folder: Path, videos: Path | None = None) -> dict[str, str]:
-    """Write the files of a new study into a folder; ``videos`` is that of its videos, else ``videos`` inside.
+    """Write the files of a new study into a folder; ``videos`` is the folder of its videos (default: inside).
 
-    Returns of every task that is there already the number of videos, or what is wrong with it.
+    Returns for every existing task the number of videos, or its problem.
 
     Raises
     ------
     RgwotError
-        When one of the files is there already, or the folder of videos is not, or is that of one task. Nothing is
-        written then.
+        If one of the files exists, or the folder of videos does not exist or is the folder of one task. Nothing is
+        written in these cases.
     """
     for name in STUDY_FILES:
         if os.path.lexists(folder / name):
-            raise RgwotError(f"{folder / name}: exists; expected a folder without it; nothing was written")
+            raise RgwotError(
+                f"{folder / name}: exists already, so nothing was written; choose another folder, or remove the file"
+            )
     if videos is not None and not videos.is_dir():
         raise RgwotError(
             f"{videos}: no such folder; expected one with a folder of videos per task; nothing was written"
@@ -54,57 +56,57 @@ def start_study(folder: Path, videos: Path | None = None) -> dict[str, str]:
     root = "videos" if videos is None else Path(os.path.relpath(videos, folder)).as_posix()
     for name, template in STUDY_FILES.items():
         text = (STARTER / template).read_text(encoding="utf-8")
-        # JSON's quotes are YAML's, too.
+        # JSON strings are valid YAML.
         write_text(text.replace("root: videos", f"root: {json.dumps(root, ensure_ascii=False)}"), folder / name)
     return tasks
 
 
 def _look(root: Path) -> dict[str, str]:
-    """Return what is found of every task in a folder, which may be yet to be filled."""
+    """Return the number of videos, or the problem, of every task in a folder, which may be empty."""
     if not root.is_dir():
         return {}
-    found = find("mine", "folder", root)
-    if not found.tasks and any(path.is_file() for path in root.rglob("*")):
+    files = find("mine", "folder", root)
+    if not files.tasks and any(path.is_file() for path in root.rglob("*")):
         raise RgwotError(f"{no_task('mine', 'folder', root)}; nothing was written")
-    return {task: own.problem or f"{len(own.videos)} videos" for task, own in found.tasks.items()}
+    return {task: of_task.problem or f"{len(of_task.videos)} videos" for task, of_task in files.tasks.items()}
 
 
 def snakemake_command(arguments: Sequence[str]) -> list[str]:
-    """Return the command that runs the workflow here: Snakemake with these arguments.
+    """Return the Snakemake command that runs the workflow with these arguments in the current folder.
 
-    The Snakefile is that of the present folder, where there is one, as ``rgwot init`` writes it; so is the profile.
+    If the current folder has a Snakefile (``rgwot init`` writes one) or a profile, these are used.
 
     Raises
     ------
     RgwotError
-        Without any configuration, or without Snakemake.
+        Without a configuration, or without Snakemake.
     """
     if find_spec("snakemake") is None:
         raise RgwotError(
-            "snakemake: not installed, expected where the workflow runs; pip install 'rgwot[workflow]', for which "
-            "Python 3.14 needs a C compiler, or take Python 3.13"
+            "snakemake: not installed; install it with pip install 'rgwot[workflow]' (Python 3.14 also needs a C "
+            "compiler; Python 3.13 does not)"
         )
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--configfile", "--configfiles", nargs="*", action="extend", default=[])
     parser.add_argument("--directory", "-d", type=Path, default=Path())
     parser.add_argument("--snakefile", "-s")
     parser.add_argument("--workflow-profile")
-    given, _ = parser.parse_known_args(list(arguments))
-    own: list[str] = []
-    if given.snakefile is None and not Path("Snakefile").is_file():
-        if not (given.configfile or (given.directory / "config.yaml").is_file()):
+    options, _ = parser.parse_known_args(list(arguments))
+    added: list[str] = []
+    if options.snakefile is None and not Path("Snakefile").is_file():
+        if not (options.configfile or (options.directory / "config.yaml").is_file()):
             raise RgwotError(
-                f"{(given.directory / 'config.yaml').absolute()}: no such file; expected the configuration of a study; "
-                "make one with rgwot init, or go to its folder"
+                f"{(options.directory / 'config.yaml').absolute()}: no such file; "
+                "expected the configuration of a study; make one with rgwot init, or go to its folder"
             )
-        own += ["--snakefile", str(STARTER / "Snakefile")]
-    if given.workflow_profile is None and not Path("profiles/default").is_dir():
-        own += ["--workflow-profile", str(PROFILE)]
-    return [sys.executable, "-m", "snakemake", *own, *arguments]
+        added += ["--snakefile", str(STARTER / "Snakefile")]
+    if options.workflow_profile is None and not Path("profiles/default").is_dir():
+        added += ["--workflow-profile", str(PROFILE)]
+    return [sys.executable, "-m", "snakemake", *added, *arguments]
 
 
 def executor(name: str) -> str:
-    """Return the name of an executor, for a profile; end the command with one line if its package is not installed."""
+    """Return the name of an executor for a profile; end the command with one line if its package is not installed."""
     package = f"snakemake-executor-plugin-{name}"
     if find_spec(package.replace("-", "_")) is None:
         raise SystemExit(

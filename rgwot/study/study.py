@@ -1,4 +1,4 @@
-"""What the workflow plans with: a configuration and its experiments."""
+"""A study: a configuration and its experiments."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from rgwot.config.configuration import Config, load_config, read_files
 from rgwot.config.experiments import Experiments
 from rgwot.runtime.errors import RgwotError
 
-#: The variable by which a run tells its jobs on other machines its configuration, as compressed JSON: a list, because
-#: the workflow may be in a run as several modules.
+#: The environment variable that passes the configuration of a run to its jobs on other machines, as compressed JSON.
+#: It is a list, because a run may use the workflow as several modules.
 CONFIGURATIONS = "RGWOT_CONFIGURATIONS"
 _OF_THIS_RUN: list[Any] = []
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """One configuration; the functions of `rgwot.study` take it first, and remember what they looked up for it.
+    """A configuration. The functions of `rgwot.study` take a study as first argument and cache their results for it.
 
     Attributes
     ----------
@@ -36,33 +36,33 @@ class Study:
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Study:
-        """Validate the content of ``config.yaml``; raises RgwotError if it is not valid."""
+        """Validate the content of ``config.yaml``; raise RgwotError if it is not valid."""
         return cls(load_config(content, "configuration"))
 
     @classmethod
     def read(cls, paths: tuple[Path, ...]) -> Study:
-        """Read configuration files, a later one on top of the earlier ones; without any, all defaults.
+        """Read configuration files, where later files override earlier ones; without files, use all defaults.
 
-        Raises RgwotError if one cannot be read or they are not valid together.
+        Raises RgwotError if a file cannot be read, or if they are not valid together.
         """
         return cls(load_config(read_files(paths), " + ".join(map(str, paths)) or "defaults"))
 
     @cached_property
     def experiments(self) -> Experiments:
-        """Canonical ids, and the settings they stand for."""
+        """Canonical ids and their settings."""
         return Experiments(self.config)
 
 
 def configuration_of_the_run(content: Mapping[str, Any], in_job: bool) -> dict[str, Any]:
-    """Return the configuration that a run began with, also in a job, whatever its files hold by then.
+    """Return the configuration with which a run began, also in a job, even if its files have changed since.
 
-    A job on another machine reads them again, which is ``content``. Call it once, or once per module.
+    ``content`` is what a job on another machine has read. Call this function once, or once per module.
 
     Raises
     ------
     RgwotError
-        If the executor does not hand the environment of a run on to its jobs, or the files were edited and the
-        workflow is in the run as several modules, so that nothing says which of their configurations this was.
+        If the executor does not pass environment variables on to jobs, or if files were edited while a run uses the
+        workflow as several modules, so that their configurations cannot be told apart.
     """
     plain = json.loads(json.dumps(content, default=str))
     if not in_job:
@@ -71,8 +71,8 @@ def configuration_of_the_run(content: Mapping[str, Any], in_job: bool) -> dict[s
         os.environ[CONFIGURATIONS] = packed.decode()
         return dict(content)
     if CONFIGURATIONS not in os.environ:
-        raise RgwotError(f"{CONFIGURATIONS}: not set; expected an executor that hands the variables of a run to jobs")
+        raise RgwotError(f"{CONFIGURATIONS}: not set; use an executor that passes environment variables on to jobs")
     began_with: list[Any] = json.loads(zlib.decompress(base64.b64decode(os.environ[CONFIGURATIONS])))
     if len(began_with) > 1 and plain not in began_with:
-        raise RgwotError("configuration: edited since the run began; expected the same until it ends; run it again")
+        raise RgwotError("configuration: edited during the run, expected no change before its end; run it again")
     return dict(plain if plain in began_with else began_with[0])

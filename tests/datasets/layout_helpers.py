@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rgwot.datasets.base import Found
+from rgwot.datasets.base import DatasetFiles
 
 GOOD = Path(__file__).parents[1] / "fixtures" / "annotations" / "good"
 
@@ -17,5 +17,5 @@ def touch(root: Path, *paths: str) -> Path:
     return root
 
 
-def pairs(found: Found, task: str) -> dict[str, str | None]:
+def pairs(found: DatasetFiles, task: str) -> dict[str, str | None]:
     return {entry.path: entry.annotation for entry in found.of(task)}

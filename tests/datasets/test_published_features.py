@@ -155,7 +155,7 @@ def test_the_doctor_has_no_error(dataset: str, data: Path) -> None:
     assert [one for one in findings if one.severity == "error"] == []
     assert sum(len(task.videos) for task in report.tasks) == len(takes)
     # An archive holds six datasets: the files of the others are none of this one's leftovers.
-    assert not report.found.unassigned
+    assert not report.files.unassigned
 
 
 def test_the_cameras_that_are_there_are_said(data: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.datasets import found, group_columns, groups_file, page_column, video_table
+from rgwot.study.datasets import dataset_files, group_columns, groups_file, page_column, video_table
 from rgwot.study.study import Study
 
 
@@ -28,7 +28,7 @@ def test_the_table_of_the_configuration_takes_the_place_of_the_folders_own(tmp_p
     # As Windows may write it.
     own = own.rename(own.with_name("Videos.CSV"))
     assert groups_file(study(tmp_path, tasks=["tea"]), "mine", "tea", "group") == str(own)
-    assert not found(study(tmp_path), "mine").tasks["tea"].without_video
+    assert not dataset_files(study(tmp_path), "mine").tasks["tea"].without_video
     other.write_text("task,video,surgeon\ntea,monday,Ann\n")
     named = study(tmp_path, videos=str(other))
     assert group_columns(named, "mine", "tea") == ("surgeon",)
