@@ -24,7 +24,7 @@ from videos import number, picture, remux, rotate_metadata, truncate, write_vide
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import sample_times
 from rgwot.video import FrameReader, VideoError, decord_package, frames, probe, readers_of
-from rgwot.video.decode import earliest, refuse_absurd, shown
+from rgwot.video.decode import earliest, frames_on_screen, refuse_absurd
 
 NTSC = Fraction(30000, 1001)
 SIZE = 64
@@ -163,7 +163,7 @@ def test_a_rounded_stamp_counts_from_the_time_that_was_meant(index: int, fps: Fr
 def test_shown_is_the_last_frame_that_began_and_nothing_after_the_end() -> None:
     begin = np.array([0.0, 0.1, 0.5, 2.0])
     times = np.array([0.0, 0.09, 0.1, 0.4999, 1.9, 2.0, 2.04, 2.05, 2.2])
-    assert shown(begin, 2.05, times).tolist() == [0, 0, 1, 1, 2, 3, 3]
+    assert frames_on_screen(begin, 2.05, times).tolist() == [0, 0, 1, 1, 2, 3, 3]
 
 
 # --- which frame is served ---

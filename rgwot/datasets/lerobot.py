@@ -176,7 +176,7 @@ def open_dataset(root: Path) -> Dataset:
         place, episodes = root / EPISODES, pd.DataFrame(read_episode_lines(root))
     else:
         place = root / "meta/episodes"
-        tables = [read_parquet(path_) for path_ in sorted(place.rglob("*.parquet"))]
+        tables = [read_parquet(table) for table in sorted(place.rglob("*.parquet"))]
         if not tables:
             raise RgwotError(f"{place}: found no table; expected the episodes of the dataset")
         episodes = pd.concat(tables)

@@ -1,4 +1,4 @@
-"""Frames to features: the frozen networks, the Zarr store of a video, extraction and its index."""
+"""Features of frames: the frozen networks, the Zarr store of a video, extraction, and the index of a task."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from rgwot.runtime.errors import RgwotError
 
-#: What the array of features is called: maps of the paper's backbone, and anything else.
+#: Names of the array of features: for the maps of the paper's backbone, and for anything else.
 CONV4C, OTHER = "conv4c", "features"
 ARRAYS = (CONV4C, OTHER)
 
@@ -19,7 +19,7 @@ def read_index(index_csv: str | Path) -> list[dict[str, Any]]:
     try:
         text = Path(index_csv).read_bytes().decode()
         if not text.endswith("\n"):
-            raise ValueError("it ends within a line")
+            raise ValueError("it ends in the middle of a line")
         rows = csv.DictReader(io.StringIO(text, newline=""))
         return [{**row, "video": row["video"], "frames": int(row["frames"])} for row in rows]
     except FileNotFoundError:
@@ -32,8 +32,8 @@ def read_index(index_csv: str | Path) -> list[dict[str, Any]]:
 
 
 def left_out(status: str, imported: bool) -> bool:
-    """Whether a store of this status lacks frames because bad videos were to be skipped when it was made.
+    """Return whether a store of this status lacks frames because it was made with bad videos skipped.
 
-    Imported features are ``partial`` also where ``on_mismatch: trim`` takes too few.
+    Imported features are also ``partial`` if ``on_mismatch: trim`` accepted too few.
     """
     return status == "skipped" or (status == "partial" and not imported)

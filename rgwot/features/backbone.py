@@ -1,7 +1,7 @@
-"""The frozen image network: an extractor with its weights, which turns frames into maps (methods 3.1).
+"""The frozen image network: an extractor and its weights, which turn frames into maps (methods 3.1).
 
-Input is RGB, standardised per colour, the whole frame squashed to a square. `Backbone.fused` is a faster form
-(``features.fused``).
+The input is RGB, standardised per colour, and the whole frame is resized to a square. `Backbone.fused` is a faster
+variant (``features.fused``).
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ class Backbone(nn.Module):
     mean: Tensor
     std: Tensor
 
-    def __init__(self, about: Extractor, precision: str) -> None:
+    def __init__(self, entry: Extractor, precision: str) -> None:
         super().__init__()
-        self.about = about
+        self.entry = entry
         self.precision = precision
-        # Layers draw an initialisation from the global generator, which belongs to the caller.
+        # Layers draw their initialisation from the global generator, which belongs to the caller.
         with torch.random.fork_rng(devices=[]):
-            make = import_module(about.module).network
-            self.network: nn.Module = make(about.member) if about.member else make()
-        self.register_buffer("mean", torch.tensor(about.mean).view(1, 3, 1, 1))
-        self.register_buffer("std", torch.tensor(about.std).view(1, 3, 1, 1))
+            make = import_module(entry.module).network
+            self.network: nn.Module = make(entry.member) if entry.member else make()
+        self.register_buffer("mean", torch.tensor(entry.mean).view(1, 3, 1, 1))
+        self.register_buffer("std", torch.tensor(entry.std).view(1, 3, 1, 1))
         self.requires_grad_(False)
         self.to(memory_format=torch.channels_last)
         self.eval()
@@ -53,18 +53,18 @@ class Backbone(nn.Module):
     def fused(self) -> Backbone:
         """Return a copy with every batch norm folded into its convolution: the same maps to 1e-6, but faster.
 
-        Batch norm by itself is one more way through memory. Parameters and digest of the copy are no longer those of
-        the weights.
+        A separate batch norm reads and writes all values once more. The copy no longer has the parameters and the
+        digest of the weights.
         """
         from torch.fx.experimental.optimization import fuse
 
         copied = copy.deepcopy(self)
-        # A traced model copies itself as one in training.
+        # The copy of a traced model is in training mode.
         try:
             copied.network = fuse(copied.network.eval(), inplace=True)
         except Exception as error:  # noqa: BLE001 - tracing runs the model's own code, which may raise anything
             raise RgwotError(
-                f"features.fused: network {self.about.name} cannot be traced ({first_line(error)[:120]}); "
+                f"features.fused: network {self.entry.name} cannot be traced ({first_line(error)[:120]}); "
                 "set it to false"
             ) from None
         return copied.requires_grad_(False).to(memory_format=torch.channels_last)
@@ -79,27 +79,27 @@ class Backbone(nn.Module):
         device_type = self.mean.device.type
         with torch.autocast(device_type, torch.bfloat16, enabled=self.precision == "bfloat16"):
             maps_out = self.network(self.normalise(frames))
-            if maps := getattr(import_module(self.about.module), "maps", None):
-                maps_out = maps(self.about.member, maps_out)
+            if maps := getattr(import_module(self.entry.module), "maps", None):
+                maps_out = maps(self.entry.member, maps_out)
         return cast(Tensor, maps_out.float())
 
     def frame_shape(self, size: int) -> tuple[int, ...]:
         """Return the shape of the features of a square frame: (C, h, w) of maps, (D,) of vectors.
 
-        Raises RgwotError when the network does not take frames of that size, or its layer is neither.
+        Raises RgwotError if the network does not accept frames of that size, or its layer gives neither.
         """
-        if not self.about.member:
-            return (self.about.channels, self.about.side(size), self.about.side(size))
+        if not self.entry.member:
+            return (self.entry.channels, self.entry.side(size), self.entry.side(size))
         try:
             maps_out = self(torch.zeros(1, size, size, 3, dtype=torch.uint8, device=self.mean.device))
         except Exception as error:  # noqa: BLE001 - the code of any model, which may raise anything
             raise RgwotError(
-                f"network {self.about.name}: does not take frames of {size} x {size} pixels "
+                f"network {self.entry.name}: does not accept frames of {size} x {size} pixels "
                 f"({first_line(error)[:120]}); set features.size to what it takes, such as 224"
             ) from None
         if maps_out.ndim not in (2, 4):
             raise RgwotError(
-                f"network {self.about.name}: its layer gives {tuple(maps_out.shape)} for a frame; expected a map or a "
+                f"network {self.entry.name}: its layer gives {tuple(maps_out.shape)} for a frame; expected a map or a "
                 "vector; name another layer"
             )
         return tuple(maps_out.shape[1:])
@@ -111,31 +111,31 @@ class Backbone(nn.Module):
 
 
 def load_backbone(weights: str, seed: int, precision: str, name: str) -> Backbone:
-    """Build the frozen network with the weights asked for, on the CPU.
+    """Build the frozen network with the requested weights, on the CPU.
 
-    They are those of the extractor ``name`` by their names, such as ``imagenet1k_v1`` (downloaded once into torch's
-    cache, or installed with a Python package), ``random`` (drawn from ``seed``, for runs without a network connection;
-    torch's global generator is left alone), or the path of a checkpoint: a state dict, plain or under the key
-    ``state_dict``; a prefix ``module.`` is dropped.
+    ``weights`` is a name of the extractor's weights, such as ``imagenet1k_v1`` (downloaded once into PyTorch's cache,
+    or installed with a Python package); ``random`` (drawn from ``seed``, for runs without a network connection, without
+    changing PyTorch's global generator); or the path of a checkpoint: a state dict, plain or under the key
+    ``state_dict``, where a prefix ``module.`` is dropped.
 
-    Raises RgwotError when the download fails, or the checkpoint is missing, unreadable or lacks part of the network.
+    Raises RgwotError if the download fails, or the checkpoint is missing, unreadable or incomplete.
     """
-    about = extractor(name)
-    backbone = Backbone(about, precision)
+    entry = extractor(name)
+    backbone = Backbone(entry, precision)
     if weights == "random":
-        import_module(about.module).randomise(backbone.network, torch.Generator().manual_seed(seed))
+        import_module(entry.module).randomise(backbone.network, torch.Generator().manual_seed(seed))
     else:
-        place = Path(weights) if about.is_file(weights) else about.packaged(weights)
-        state = _download(weights, about) if place is None else _checkpoint(place, about)
+        place = Path(weights) if entry.is_file(weights) else entry.packaged(weights)
+        state = _download(weights, entry) if place is None else _checkpoint(place, entry)
         _fill(backbone, state, weights)
     return backbone
 
 
 def weights_digest(backbone: Backbone) -> str:
-    """Return the SHA-256 of the weights in use: names, shapes and float32 values in the order of the names.
+    """Return the SHA-256 of the weights in use: names, shapes and float32 values, sorted by name.
 
-    Neither layers above the extractor's nor batch norm's step counter change it, so a whole checkpoint and a truncated
-    one with the same values agree.
+    Layers above the extractor's and batch norm's step counter do not affect it, so that a truncated checkpoint has the
+    same digest.
     """
     digest = hashlib.sha256()
     for name, tensor in sorted(_weights(backbone).items()):
@@ -148,24 +148,24 @@ def _weights(backbone: Backbone) -> dict[str, Tensor]:
     return {name: value for name, value in backbone.network.state_dict().items() if not name.endswith(_COUNTER)}
 
 
-def _download(weights: str, about: Extractor) -> Mapping[str, Any]:
+def _download(weights: str, entry: Extractor) -> Mapping[str, Any]:
     try:
-        if about.member:
-            return cast(Mapping[str, Any], import_module(about.module).weights(about.member, weights))
+        if entry.member:
+            return cast(Mapping[str, Any], import_module(entry.module).weights(entry.member, weights))
         return torch.hub.load_state_dict_from_url(
-            about.weights[weights], progress=False, check_hash=True, weights_only=True
+            entry.weights[weights], progress=False, check_hash=True, weights_only=True
         )
     except (OSError, RuntimeError) as error:
         raise RgwotError(
             f"weights {weights}: could not be downloaded ({first_line(error)}); set features.weights to the path of a "
-            f"{about.source} {about.name} checkpoint (like /path/to/checkpoint.pth), or to random"
+            f"{entry.source} {entry.name} checkpoint (like /path/to/checkpoint.pth), or to random"
         ) from error
 
 
-def _checkpoint(path: Path, about: Extractor) -> Mapping[str, Any]:
+def _checkpoint(path: Path, entry: Extractor) -> Mapping[str, Any]:
     if not path.is_file():
-        expected = ", ".join([*about.weights, "random"])
-        raise RgwotError(f"weights {path}: no such file; expected {expected} or a path of a {about.name} checkpoint")
+        expected = ", ".join([*entry.weights, "random"])
+        raise RgwotError(f"weights {path}: no such file; expected {expected} or a path of a {entry.name} checkpoint")
     try:
         content = load_tensors(path)
     except UnreadableTensors as error:
@@ -181,12 +181,12 @@ def _checkpoint(path: Path, about: Extractor) -> Mapping[str, Any]:
 
 
 def _fill(backbone: Backbone, state: Mapping[str, Any], source: str) -> None:
-    about, needed = backbone.about, _weights(backbone)
+    entry, needed = backbone.entry, _weights(backbone)
     missing = [name for name in needed if name not in state]
     if missing:
         raise RgwotError(
-            f"weights {source}: {len(missing)} of {len(needed)} tensors of {about.layer} are missing, first "
-            f"{missing[0]!r}; expected {about.source}'s names for {about.name}"
+            f"weights {source}: {len(missing)} of {len(needed)} tensors of {entry.layer} are missing, first "
+            f"{missing[0]!r}; expected {entry.source}'s names for {entry.name}"
         )
     for name, value in needed.items():
         weights = state[name]

@@ -1,4 +1,4 @@
-"""The stage that turns a video of a manifest into its feature store, by a graph of chunks: decode, map, write.
+"""The stage that makes the feature store of a video, chunk by chunk: decode, map, write.
 
 A chunk is one of the store, 64 sampled frames. One child process decodes the video from front to back
 for all chunks, since opening a file scans the whole of it; the network works on one chunk while the next is
@@ -65,10 +65,10 @@ class _Chunk:
 
 
 class Extraction:
-    """The extraction of one video, continued where an earlier run left it.
+    """The extraction of a video, which continues an interrupted run.
 
-    ``attributes`` is what is recorded about settings and source; they also name the unfinished store. The ``backbone``
-    is on the device it is to run on.
+    ``attributes`` record settings and source, and also determine the name of the unfinished store. The ``backbone``
+    must be on its device already.
     """
 
     def __init__(
@@ -85,29 +85,37 @@ class Extraction:
         self._backbone = backbone
         self._times = sample_times(info.duration_s, settings.fps)
         self._chunks = range(-(-len(self._times) // CHUNK))
-        # A source that was copied or touched is the same.
+        # A source that was only copied or touched is still the same.
         key = {name: value for name, value in self._attributes.items() if name != "source_mtime_ns"}
         self._folder = _side_folder(output, key)
         shape = backbone.frame_shape(settings.size)
         self._store = StoreWriter(
-            self._folder / f"store{STORE}", self._times, shape[1:], settings.codec, shape[0], backbone.about.layer
+            self._folder / f"store{STORE}", self._times, shape[1:], settings.codec, shape[0], backbone.entry.layer
         )
 
     def run(self) -> None:
-        """Compute the chunks that are not marked as finished."""
+        """Compute the chunks that are not finished."""
         missing = [number for number in self._chunks if not self._finished(number)]
         if not missing:
             return
-        wanted = np.concatenate([self._times_of(number) for number in missing])
-        asked = self._settings
+        missing_times = np.concatenate([self._times_of(number) for number in missing])
+        settings = self._settings
         frames = FrameReader(
-            self._video, wanted, asked.size, asked.reader, asked.timeout_s, asked.batch, frames_fps=self._info.fps
+            self._video,
+            missing_times,
+            settings.size,
+            settings.reader,
+            settings.timeout_s,
+            settings.batch,
+            frames_fps=self._info.fps,
         )
         with (
-            # Outermost, so that closing the reader ends a task that waits for frames.
+            # The outermost context, so that closing the reader ends a task that waits for frames.
             ThreadPoolExecutor(_WORKERS) as pool,
             frames as reader,
-            Progress(log, self._video.name, len(self._times), len(self._times) - len(wanted), "frame") as progress,
+            Progress(
+                log, self._video.name, len(self._times), len(self._times) - len(missing_times), "frame"
+            ) as progress,
         ):
             self._reader, self._progress = reader, progress.advance
             self._frames = (frame for _, frames in reader for frame in frames)
@@ -115,14 +123,14 @@ class Extraction:
             get(graph, [key for key in graph if key[0] == "write"], pool=pool)  # type: ignore[no-untyped-call]
 
     def finish(self, on_bad_video: Literal["fail", "skip"]) -> None:
-        """Judge what decoded, complete the store and move it into place.
+        """Check the decoded frames, complete the store and move it into place.
 
-        Raises VideoError when ``on_bad_video`` is ``fail`` and more than `allowed_loss` of the video is missing.
+        Raises VideoError if ``on_bad_video`` is ``fail`` and more than `allowed_loss` of the video is missing.
         """
         marks = [self._finished(number) for number in self._chunks]
         if not all(marks):
             raise RgwotError(
-                f"{self._output}: found another process that extracts the same video, expected one; run the same again"
+                f"{self._output}: another process extracts the same video; run the command again when it has finished"
             )
         frames = sum(mark["frames"] for mark in marks)
         lost_s = (len(self._times) - frames) / self._settings.fps
@@ -131,9 +139,11 @@ class Extraction:
             end_s = self._times[frames]
             clauses = "; ".join(marks[-1]["failures"])
             status = "partial"
-            reason = f"only the first {end_s:.1f} of {self._info.duration_s:.1f} s decode ({clauses})"
+            reason = f"only the first {end_s:.1f} of {self._info.duration_s:.1f} s can be decoded ({clauses})"
             if on_bad_video == "fail":
-                raise VideoError(self._video, f"{reason}; {REMEDY}, or keep what decodes: on_bad_video: skip")
+                raise VideoError(
+                    self._video, f"{reason}; {REMEDY}, or keep the frames that can be decoded: on_bad_video: skip"
+                )
             log.warning("%s: %s", self._video, reason)
         decoders = {name: version for mark in marks for name, version in mark["decoders"].items()}
         self._store.finish(
@@ -146,18 +156,18 @@ class Extraction:
             },
         )
         store = self._folder / f"store{STORE}"
-        # Where another process moved it meanwhile, what was written since is no whole store.
+        # If another process has moved it meanwhile, the store is not complete.
         open_store(store)
         move(store, self._output)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _graph(self, chunks: Sequence[int]) -> dict[tuple[str, int], Any]:
-        """Return one chain decode, map, write per chunk, tied to its neighbours where order matters."""
+        """Return a chain decode, map, write per chunk, with dependencies between chunks where order matters."""
         graph: dict[tuple[str, int], Any] = {}
         for place, number in enumerate(chunks):
             # The frames come in order; waiting for the write of the chunk two before bounds the memory.
             graph["decode", place] = (self._decode, number, ("decode", place - 1), ("write", place - 2))
-            # Two chunks in the network at once would fight for its threads.
+            # Two chunks in the network at once would compete for its threads.
             graph["map", place] = (self._to_maps, ("decode", place), ("map", place - 1))
             graph["write", place] = (self._write, ("map", place))
         return graph
@@ -183,7 +193,7 @@ class Extraction:
         return self._times[number * CHUNK : (number + 1) * CHUNK]
 
     def _finished(self, number: int) -> dict[str, Any]:
-        """Return the mark of a finished chunk; empty where there is none."""
+        """Return the mark of a finished chunk, or an empty text."""
         mark: dict[str, Any] = json.loads(path.read_text("utf-8")) if (path := self._mark(number)).exists() else {}
         return mark
 
@@ -196,8 +206,8 @@ def conv4c(backbone: Backbone, frames: NDArray[np.uint8], batch: int) -> Callabl
 
     The call returned gives maps ``(T, C, h, w)`` float16, or vectors ``(T, D)``.
 
-    On a GPU the work is only queued, from and to pinned memory, and the call waits for it: the next frames are queued
-    meanwhile, so that the GPU never waits for the CPU.
+    On a GPU this function only queues the work, from and to pinned memory, and the returned call waits for it. The next
+    frames can be queued meanwhile, so that the GPU never waits for the CPU.
     """
     device = backbone.mean.device
     queued = device.type == "cuda"
@@ -206,7 +216,7 @@ def conv4c(backbone: Backbone, frames: NDArray[np.uint8], batch: int) -> Callabl
     pixels = torch.from_numpy(frames)
     if queued:
         pixels = pixels.pin_memory().to(device, non_blocking=True)
-    # The last bits of a map may not depend on which convolution was fastest on the day.
+    # The last bits of a map must not depend on which convolution algorithm is fastest at the moment.
     with torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False):
         for start in range(0, len(frames), batch):
             maps_out = backbone(pixels[start : start + batch])
@@ -222,12 +232,12 @@ def conv4c(backbone: Backbone, frames: NDArray[np.uint8], batch: int) -> Callabl
 
 
 def side_folders(output: Path) -> list[Path]:
-    """Return the folders of unfinished stores next to an output, whatever their settings."""
+    """Return the folders of unfinished stores next to an output, for all settings."""
     return sorted(output.parent.glob(f".{glob.escape(output.name)}.*.partial"))
 
 
 def _side_folder(output: Path, key: Mapping[str, Any]) -> Path:
-    """Return the folder of the unfinished store and remove those of other settings or sources."""
+    """Return the folder of the unfinished store, and remove those of other settings or sources."""
     digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
     folder = output.parent / f".{output.name}.{digest}.partial"
     for stale in side_folders(output):
@@ -241,13 +251,13 @@ _EXECUTION = {key.removeprefix("features.") for key in EXECUTION}
 
 
 def identity(settings: FeatureSettings, weights_sha256: str) -> dict[str, Any]:
-    """Return the attributes two stores must share for their features to be comparable."""
-    about = extractor(settings.backbone)
+    """Return the attributes that two stores must share if their features are to be comparable."""
+    entry = extractor(settings.backbone)
     return {
         "backbone": settings.backbone,
-        "layer": about.layer,
+        "layer": entry.layer,
         "weights_sha256": weights_sha256,
-        "transform": about.transform,
+        "transform": entry.transform,
         "size": settings.size,
         "fps": settings.fps,
         "precision": settings.precision,
@@ -265,18 +275,18 @@ def extract(
     frames_fps: Fraction | None = None,
     backbone: Backbone | None = None,
 ) -> None:
-    """Write the feature store of one video, a folder ``{video}.zarr``.
+    """Write the feature store of a video, a folder ``{video}.zarr``.
 
-    One that is there is kept if it was made from the same video with the same settings, and else replaced when the new
-    one is complete.
+    An existing store is kept if it was made from the same video with the same settings; otherwise it is replaced when
+    the new one is complete.
 
-    Of a video that does not decode, or not to its end, ``on_bad_video="skip"`` records a store without frames
-    (``skipped``) or with the frames there are (``partial``), and the reason. The network runs on ``threads`` CPU
-    threads, and the ``device`` is ``cpu``, ``cuda`` or ``auto``, a GPU when there is one; a ``backbone`` loaded before
-    serves many videos in one process. ``frames_fps`` is the rate of stored frames whose file states none.
+    If a video cannot be decoded to its end, ``on_bad_video="skip"`` writes a store without frames (``skipped``) or with
+    the existing frames (``partial``), and the reason. The network runs on ``threads`` CPU threads, and the ``device``
+    is ``cpu``, ``cuda`` or ``auto`` (a GPU if there is one); a loaded ``backbone`` can be reused for many videos.
+    ``frames_fps`` is the rate of stored frames whose file has none.
 
-    Raises VideoError for a bad video when ``on_bad_video`` is ``fail``, and RgwotError when the weights cannot be had
-    or the device is not there.
+    Raises VideoError for a bad video if ``on_bad_video`` is ``fail``, and RgwotError if the weights or the device are
+    not available.
     """
     video, output = Path(video), Path(output)
     torch.set_num_threads(threads)
@@ -286,16 +296,16 @@ def extract(
     digest, network_used = _prepared(backbone, settings.fused)
     attributes = {
         **identity(settings, digest),
-        # A path says where the checkpoint was on one machine; its digest says which one it was.
+        # The digest identifies a checkpoint; its path is only valid on one machine.
         "weights": Path(settings.weights).name,
         "seed": settings.seed if settings.weights == "random" else None,
-        # No part of the identity, stores of both may stand side by side; within one store both would be a mixture.
+        # Not a part of the identity: stores of both kinds may be used together, but must not be mixed in one store.
         "fused": settings.fused,
         "settings": settings.model_dump(mode="json", exclude=_EXECUTION),
     }
     with report_full_disk(output):
         if video.is_file() and is_current(output, video, attributes, on_bad_video):
-            log.info("%s: made from this video with these settings before; kept", output)
+            log.info("%s: kept, because it was made from this video with these settings", output)
             return
         attributes["rgwot_version"] = __version__
         try:
@@ -315,9 +325,11 @@ def extract(
 
 @functools.lru_cache(maxsize=1)
 def _prepared(backbone: Backbone, fused: bool) -> tuple[str, Backbone]:
-    """Return the digest of a frozen network and the form of it that is run, once for all videos of a process."""
+    """Return the digest of a frozen network and the variant that runs, once for all videos of a process."""
     if decord_package() != "decord":
-        log.info("videos are read by %s: decord is not installed", " and ".join(readers_of(Path("a.mp4"), "auto")))
+        log.info(
+            "videos are read by %s, because decord is not installed", " and ".join(readers_of(Path("a.mp4"), "auto"))
+        )
     return weights_digest(backbone), backbone.fused() if fused else backbone
 
 

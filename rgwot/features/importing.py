@@ -1,4 +1,4 @@
-"""Features made elsewhere, in files or in memory, become the same stores as extraction writes."""
+"""Import of features from files or arrays into the same stores that extraction writes."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ def import_video(
     on_bad_video: Literal["fail", "skip"] = "fail",
     frames_fps: Fraction | None = None,
 ) -> None:
-    """Write the feature store of a video that is at hand, for its length, rate and size; see `import_features`.
+    """Write the feature store of a video, using its length, rate and size; see `import_features`.
 
-    The file of the features given as ``video`` means that there is none. Where the video cannot be opened, or such
-    features cannot be used, ``on_bad_video`` is to ``fail``, or to ``skip``: write a store without frames.
-    ``frames_fps`` is the rate of stored frames whose file states none.
+    If ``video`` is the file of the features, there is no video. If the video cannot be opened, or such features cannot
+    be used, ``on_bad_video`` says whether to ``fail``, or to ``skip`` the video and write a store without frames.
+    ``frames_fps`` is the rate of stored frames whose file has none.
     """
     if Path(video).absolute() == Path(source).absolute():
         try:
@@ -91,31 +91,30 @@ def import_features(
     footage: VideoInfo | None = None,
     reason: str = "",
 ) -> None:
-    """Write the feature store of one video from features made elsewhere.
+    """Write the feature store of a video from imported features.
 
-    The source is a file that `rgwot.datasets.arrays` opens, with one array of floating-point numbers, maps or vectors
-    of any number of channels; feature i stands at ``start_s + i / fps``, or at the time that the file says. Memory
-    holds 64 frames, whatever the length of the video, unless the file is text or packed. The store is a folder
-    ``{video}.zarr``; another one is replaced when the new one is complete. Without footage there is no video, and it is
-    taken to last as long as its features; where a ``reason`` says why the video cannot be used, the store has no
-    frames.
+    The source is a file that `rgwot.datasets.arrays` opens, with an array of floating-point numbers: maps or vectors of
+    any number of channels. Feature i is at ``start_s + i / fps``, or at the time in the file. Memory holds 64 frames at
+    a time, unless the file is text or packed. The store is a folder ``{video}.zarr``; an existing one is replaced when
+    the new one is complete. Without footage there is no video, and its length is taken from the features. With a
+    ``reason`` why the video cannot be used, the store has no frames.
 
-    A store that is there is kept if it was made from the same file and for the same video with the same settings.
+    An existing store is kept if it was made from the same file, for the same video, with the same settings.
 
-    Raises RgwotError when the file cannot be read, its shape is not as stated, a value is not finite or too large, or
-    the number or times of the features do not fit the duration.
+    Raises RgwotError if the file cannot be read, has another shape than set, has values that are not finite or too
+    large, or if the number or times of its features do not fit the duration.
     """
     source, output = Path(source), Path(output)
     expect: dict[str, Any] = {"settings": settings.model_dump(mode="json")}
     skipped = bool(reason)
     if footage is not None or skipped:
         expect |= {key: value for key, value in video_facts(footage, "", "").items() if key not in ("status", "reason")}
-    if known := native_frames(source, settings):
-        expect["source_frames"] = [str(known[0]), known[1]]
+    if frames_and_rate := native_frames(source, settings):
+        expect["source_frames"] = [str(frames_and_rate[0]), frames_and_rate[1]]
     elif settings.rates is not None:
         expect["source_step"] = step_of(source, settings)
     if holding_file(source).is_file() and is_current(output, source, expect, "skip" if skipped else "fail"):
-        log.info("%s: made from this file with these settings before; kept", output)
+        log.info("%s: kept, because it was made from this file with these settings", output)
         return
     with open_features(source, settings) as array:
         measured = measure(source, array, settings)
@@ -136,7 +135,7 @@ def import_features(
             store = StoreWriter(
                 temporary, measured.time_s(count), side, channels=sizes["C"], layer=settings.layer, dtype=dtype
             )
-            # Not of maps: channels of a network that are hardly ever active are small, and no harm.
+            # Not for maps: channels of a network that are rarely active have small values, which does no harm.
             spread = None if side else Spread(dtype)
             for chunk in with_progress(log, source.name, range(-(-count // CHUNK)), "chunk"):
                 start = chunk * CHUNK
@@ -152,52 +151,52 @@ def import_features(
 
 
 def _write_skipped(source: Path, output: Path, settings: ImportSettings, reason: str) -> None:
-    """Write a store without frames, of features that cannot be used."""
+    """Write a store without frames for features that cannot be used."""
     nothing = {"source_key": settings.key or "", "source_axes": settings.axes, "fps_exact": settings.fps}
     facts = {**_origin(settings, source_facts(source)), **nothing, "fps": 0.0, "precision": ""}
     write_skipped(output, (settings.channels or 1,), facts, reason)
 
 
 def count_kept(source: Path, measured: FileFacts, settings: ImportSettings, footage: VideoInfo) -> tuple[int, str]:
-    """Return how many features are kept, and why the video is partial (empty: it is whole).
+    """Return the number of features to keep, and why the video is partial (empty if it is complete).
 
-    Raises RgwotError when they do not fit the video and are not to be trimmed.
+    Raises RgwotError if they do not fit the video and must not be trimmed.
     """
-    found, fps = measured.count, measured.fps
+    n_features, fps = measured.count, measured.fps
     if measured.times is not None:
-        # One that begins before the end of the video belongs to it; the gap after the last may be as long as any.
+        # A feature that begins before the end of the video belongs to it; the last gap may be as long as any other.
         expected = int((measured.times < footage.duration_s).sum())
         longest = float(np.diff(measured.times).max(initial=float(1 / fps)))
-        surplus, lacking = found > expected, measured.times[-1] + 2 * longest <= footage.duration_s
+        surplus, lacking = n_features > expected, measured.times[-1] + 2 * longest <= footage.duration_s
         clause = (
-            f"{found} features with times up to {measured.times[-1]:.2f} s, but the video lasts "
+            f"{n_features} features with times up to {measured.times[-1]:.2f} s, but the video lasts "
             f"{footage.duration_s:.2f} s"
         )
-        wanted = "expected times within it that reach its end; correct the times"
+        remedy = "expected times up to its end; correct the times"
     else:
-        # One more or less than the quotient is a matter of rounding; a whole sample is not.
+        # A difference below one sample is rounding.
         samples = (Fraction(footage.duration_s) - Fraction(settings.start_s)) * fps
         expected = max(math.ceil(samples), 0)
-        surplus, lacking = found - samples >= 1, samples - found >= 1
+        surplus, lacking = n_features - samples >= 1, samples - n_features >= 1
         clause = (
-            f"{found} features at {fps} per second from {settings.start_s:g} s reach to "
+            f"{n_features} features at {fps} per second from {settings.start_s:g} s reach to "
             f"{measured.footage.duration_s:.2f} s, but the video lasts {footage.duration_s:.2f} s"
         )
-        wanted = f"expected about {expected}; correct fps, or give rates of each file"
+        remedy = f"expected about {expected}; correct fps, or give the rate of each file in `rates`"
     if not (surplus or lacking):
-        return found, ""
+        return n_features, ""
     if settings.on_mismatch == "error" or not expected:
         raise RgwotError(
-            f"{source}: {clause}; {wanted} (on_mismatch: trim is only for files that begin with their video)"
+            f"{source}: {clause}; {remedy} (use on_mismatch: trim only for files that begin with their video)"
         )
     if surplus:
-        log.warning("%s: %s; the last %d are dropped", source, clause, found - expected)
+        log.warning("%s: %s; the last %d are dropped", source, clause, n_features - expected)
         return expected, ""
-    return found, clause
+    return n_features, clause
 
 
 def _numbers_of(spread: Spread, dtype: str) -> dict[str, Any]:
-    """Return the attributes of a store about its numbers; the type tells an index what was made by it apart."""
+    """Return a store's attributes on the type of its numbers, which enter the digest in an index."""
     return {"scales": spread.ratio, **({} if dtype == "float16" else {"stored": dtype})}
 
 
@@ -223,7 +222,7 @@ def described(
 ) -> dict[str, Any]:
     """Return the attributes of a store of imported features, without those about its video.
 
-    ``source`` are those of the file they come from (`rgwot.features.store.source_facts`).
+    ``source`` are the attributes of their file (`rgwot.features.store.source_facts`).
     """
     timed = {} if settings.times is None else {"source_times": settings.times}
     # Columns of the axes CT are times.
@@ -262,7 +261,7 @@ def _origin(settings: ImportSettings, source: Mapping[str, Any]) -> dict[str, An
 def store_of_array(
     name: str, features: ArrayLike, settings: ImportSettings, times: ArrayLike | None, columns: str = ""
 ) -> FeatureStore:
-    """Return the features of a video as the store that `import_features` writes of them.
+    """Return the features of a video as the store that `import_features` would write.
 
     Parameters
     ----------
@@ -275,33 +274,33 @@ def store_of_array(
     times
         (T,) in seconds.
     columns
-        Names of the channels, one a line, where they have any.
+        Names of the channels, one per line, if they have names.
 
     Raises
     ------
     RgwotError
         For another type or shape, a value that is not finite or too large, or times that do not fit.
     """
-    shown, array = Path(f"features[{name!r}]"), np.asarray(features)
-    when = None if times is None else seconds(str(shown), times)
+    label, array = Path(f"features[{name!r}]"), np.asarray(features)
+    when = None if times is None else seconds(str(label), times)
     store = array_features(
-        str(shown), id_of(name), array, None if settings.fps is None else Fraction(settings.fps), when
+        str(label), id_of(name), array, None if settings.fps is None else Fraction(settings.fps), when
     )
     source = ArraySource("", array.shape, array.dtype.name, lambda slices: array[slices], when, columns=columns)
     attributes: dict[str, Any] = {
-        **described(source, measure(shown, source, settings), settings, _facts(name, array)),
+        **described(source, measure(label, source, settings), settings, _facts(name, array)),
         **video_facts(VideoInfo(store.duration_s, store.native_fps), "ok", ""),
     }
     if store.scales is not None:
         attributes |= {"scales": store.scales, **({} if store.dtype == "float16" else {"stored": store.dtype})}
-    return FeatureStore(shown, attributes, store.time_s, store.x, store.video)
+    return FeatureStore(label, attributes, store.time_s, store.x, store.video)
 
 
 def seconds(where: str, times: ArrayLike) -> NDArray[np.float64]:
-    """Return the times of features as seconds (T,); RgwotError for what is none, dates and durations among it."""
+    """Return the times of features in seconds (T,); raise RgwotError for other values, such as dates and durations."""
     try:
         values = np.asarray(times)
-        # As numbers, dates would be nanoseconds.
+        # Converted to numbers, dates would become nanoseconds.
         values = values if values.dtype.kind in "mM" else values.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise RgwotError(f"{where}: times: no numbers ({first_line(error)}); expected seconds") from None
@@ -309,11 +308,11 @@ def seconds(where: str, times: ArrayLike) -> NDArray[np.float64]:
 
 
 def _facts(name: str, array: NDArray[Any]) -> Mapping[str, Any]:
-    """Return name, bytes and SHA-256 of the ``.npy`` file that holds an array: by them a bundle knows a video again."""
+    """Return name, size and SHA-256 of the array as an ``.npy`` file, by which a bundle recognises a video."""
     values, head = np.ascontiguousarray(array), io.BytesIO()
     np.lib.format.write_array_header_1_0(head, np.lib.format.header_data_from_array_1_0(values))
     digest = sha256(head.getvalue())
-    # As bytes, without a copy: maps of a long video fill much of the memory.
+    # Hashed without a copy, because maps of a long video fill much of the memory.
     digest.update(values.reshape(-1).view(np.uint8).data)
     size = head.tell() + values.nbytes
     return {"source": f"{name}.npy", "source_bytes": size, "source_sha256": digest.hexdigest()}

@@ -1,4 +1,4 @@
-"""The feature index of a task: one row per video, the file that training and embedding depend on."""
+"""The feature index of a task, a table with a row per video, on which training and embedding depend."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from rgwot.runtime.progress import with_progress
 log = logging.getLogger(__name__)
 
 _SHARED = ("backbone", "layer", "weights", "weights_sha256", "transform", "size", "fps", "precision")
-#: ``digest`` stands for what a store was made from: Snakemake compares an index by its content, and without it another
-#: video with as many frames would leave what was made before as it is.
+#: ``digest`` identifies the source of a store. Snakemake compares the content of an index; without digests it would not
+#: notice another video with as many frames.
 INDEX_COLUMNS = ("video", "status", "reason", "frames", "digest")
-#: A column of the parts of an index: `_size` of a store.
+#: A column in the parts of an index: the `_size` of a store.
 SIZE = "size"
 
 
 def write_part(makers: Mapping[str, Callable[[Path], None]], output: Path) -> list[Path]:
-    """Make the stores of a batch of videos in the folder of ``output``, and list them there as a part of an index.
+    """Make the stores of a batch of videos in the folder of ``output``, and list them in this part of an index.
 
-    ``makers`` has, by the id of a video, what makes its store at a path, or keeps it where it is current. A video that
-    fails leaves the others to go on. The part has the columns of an index and `SIZE`, what all videos must share.
+    ``makers`` maps the id of a video to a function that makes its store at a path, or keeps a current one. If a video
+    fails, the others continue. The part has the columns of an index and `SIZE`, which all videos must share.
     Returns the stores.
 
-    Raises RgwotError for the videos that failed, after the last.
+    Raises RgwotError at the end if any video failed.
     """
     failed: list[RgwotError] = []
     for video, make in with_progress(log, str(output), list(makers.items()), "video"):
@@ -58,8 +58,7 @@ def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathL
 
     ``listed`` are feature stores, or parts of an index (`write_part`), in the order of the rows.
 
-    Raises RgwotError when a store is missing or incomplete, or its features are of another size than those of the
-    first.
+    Raises RgwotError if a store is missing or incomplete, or its features have another size than those of the first.
     """
     rows: list[dict[str, Any]] = []
     for path in map(Path, listed):
@@ -72,7 +71,7 @@ def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathL
         if row[SIZE] != (first := with_frames[0])[SIZE]:
             place = Path(output).with_name(f"{row['video']}{STORE}")
             raise RgwotError(_other_size(place, row[SIZE], f"{first['video']}{STORE}", first[SIZE]))
-    # Parts that an earlier version wrote have no digest.
+    # Parts of an earlier version have no digest.
     write_rows(INDEX_COLUMNS, [[row.get(column, "") for column in INDEX_COLUMNS] for row in rows], output)
 
 
@@ -83,21 +82,21 @@ def _row(path: Path) -> dict[str, Any]:
 
 
 def _digest(store: FeatureStore) -> str:
-    """Return a text that changes with the source, the network or the settings of a store, and not with mere times."""
+    """Return a text that changes with the source, network or settings of a store, but not with file times."""
     made_from = {key: value for key, value in store.attributes.items() if key != "source_mtime_ns"}
     return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def check_stores(stores: Iterable[FeatureStore]) -> None:
-    """Raise RgwotError for features of another size, columns or, if made elsewhere, rate than the first of a task."""
+    """Raise RgwotError if features differ from the task's first in size, columns or, if imported, rate."""
     check_alike([(store.path, store, store.columns, store.imported) for store in stores])
 
 
 def check_alike(videos: Iterable[tuple[Path, VideoFeatures, str, bool]]) -> None:
-    """Raise RgwotError for features of another size, columns or rate than the first that have frames.
+    """Raise RgwotError if features differ in size, columns or rate from the first that have frames.
 
-    Of every video what it is called in an error, its features, the names of its columns, and whether they were made
-    elsewhere: only then has their rate to be the same.
+    The arguments for each video are its name in errors, its features, the names of its columns, and whether the
+    features are imported: only then the rates must be equal.
     """
     with_frames = [video for video in videos if len(video[1])]
     named = [(path, columns) for path, _, columns, _ in with_frames if columns]
@@ -110,16 +109,16 @@ def check_alike(videos: Iterable[tuple[Path, VideoFeatures, str, bool]]) -> None
 
 
 def indexed_videos(index_csv: str | Path) -> dict[str, int]:
-    """Return the frames of every video of a feature index, in the order of the index; 0 for a skipped one."""
+    """Return the number of frames of every video in a feature index, in its order; 0 for a skipped video."""
     return {row["video"]: row["frames"] for row in read_index(index_csv)}
 
 
 def open_stores(index_csv: str | Path, features_dir: str | Path, held_out: Collection[str] = ()) -> list[FeatureStore]:
-    """Open the stores of all indexed videos that have frames, and check that one network made them.
+    """Open the stores of all indexed videos that have frames, and check that the same network made them.
 
-    The stores of videos held out are not touched.
+    The stores of held-out videos are not opened.
 
-    Raises RgwotError when a store is missing, incomplete, empty or made differently from the first one.
+    Raises RgwotError if a store is missing, incomplete, empty or made differently from the first.
     """
     stores: list[FeatureStore] = []
     indexed = indexed_videos(index_csv)
@@ -127,23 +126,23 @@ def open_stores(index_csv: str | Path, features_dir: str | Path, held_out: Colle
         path = Path(features_dir) / f"{video}{STORE}"
         store = open_store(path, common_attributes(stores[0]) if stores else {})
         if len(store) == 0:
-            raise RgwotError(f"{path}: no frames, but {index_csv} says there are; make the index again")
+            raise RgwotError(f"{path}: found no frames, expected those listed in {index_csv}; make the index again")
         stores.append(store)
     check_stores(stores)
     return stores
 
 
 def common_attributes(store: FeatureStore) -> dict[str, Any]:
-    """Return what all videos of a task must have in common for one encoder to read them.
+    """Return the attributes that all videos of a task must share, so that one encoder can read them.
 
-    The precision of files made elsewhere is not: each store has its own.
+    The precision of imported features may differ.
     """
     shared = {key: store.attributes[key] for key in _SHARED if key in store.attributes}
     return {key: value for key, value in shared.items() if key != "precision" or not store.imported}
 
 
 def _size(store: VideoFeatures, imported: bool) -> str:
-    """Return the size of one feature in words, and of features made elsewhere their rate."""
+    """Return the size of a feature as text and, for imported features, their rate."""
     shape = " x ".join(map(str, store.shape[1 : 2 if store.vectors else 4]))
     what = f"{'vectors' if store.vectors else 'maps'} of {shape}"
     return f"{what} at {store.fps:g} per second" if imported else what

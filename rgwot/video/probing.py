@@ -1,8 +1,8 @@
-"""What a video says about itself, read in a separate process: a crash, a hang or lack of memory costs one file.
+"""Probing of a video in a separate process, so that a crash, a hang or lack of memory affects only one file.
 
-A video may be kept as frames: an HDF5 file with the dataset ``images``, as the CnC code writes them. ``images`` is
-``(T, H, W, 3)`` uint8 in the order blue, green, red, every frame of the film squashed to one size. Such a file states
-no frame rate unless somebody added the attribute ``fps``, so the rate is given next to it.
+A video may be stored as frames: an HDF5 file with the dataset ``images``, as the CnC code writes them. ``images`` is
+``(T, H, W, 3)`` uint8 in the order blue, green, red, with every frame of the video in one size. Such a file has no
+frame rate unless somebody added the attribute ``fps``, so the rate comes from the settings.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from rgwot.video import decode
 from rgwot.video.decode import IMAGES
 
 REMEDY = "re-encode it: ffmpeg -i IN -map 0:v:0 -an -dn -c:v libx264 -preset fast -crf 23 OUT.mp4"
-#: Two days; a damaged length could ask for any amount of memory.
+#: Two days; a damaged length could request any amount of memory.
 LONGEST_S = 172_800
 _MICROSECONDS = 1_000_000
-# Stamps of decoding only grow; by less than this they are merely sloppy.
+# Decoding stamps should only grow; smaller steps back than this are merely imprecise.
 _STEP_BACK_S = 0.5
-#: Seconds that opening a file may take; one that states no rate or length is read to its end.
+#: Timeout in seconds for opening a file; a file without a rate or length is read to its end.
 PROBE_TIMEOUT_S = 600.0
-#: Bytes of address space of the child; libraries reserve more than they use.
+#: Largest address space of the child in bytes; libraries reserve more than they use.
 MEMORY = 8 * 2**30
 _COMMAND = [sys.executable, "-P", "-c", "from rgwot.video.probing import probe_command; probe_command()"]
 H5_SUFFIXES = frozenset({".h5", ".hdf5"})
@@ -47,7 +47,7 @@ _FRAMES = f"expected the dataset {IMAGES!r}, (T, H, W, 3) uint8, blue first"
 
 
 class VideoError(RgwotError):
-    """A video that cannot be used, for a ``reason`` that does not name the file."""
+    """Error: a video cannot be used; the ``reason`` does not contain the file's name."""
 
     def __init__(self, path: str | os.PathLike[str], reason: str) -> None:
         self.path = Path(path)
@@ -58,10 +58,10 @@ class VideoError(RgwotError):
 def probe(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> VideoInfo:
     """Read the facts of a video file, or of frames stored in an HDF5 file, and decode its first frame.
 
-    ``frames_fps`` is the rate of stored frames whose file states none; a video states its own.
+    ``frames_fps`` is the rate of stored frames whose file has none.
 
-    Raises VideoError when the file is missing, empty, not a video, without pictures, its first frame does not decode,
-    or the decoder crashes, runs out of memory or takes longer than `PROBE_TIMEOUT_S`.
+    Raises VideoError if the file is missing, empty, not a video or without pictures, if its first frame cannot be
+    decoded, or if the decoder crashes, runs out of memory or takes longer than `PROBE_TIMEOUT_S`.
     """
     request = [os.path.abspath(path), "" if frames_fps is None else str(frames_fps)]
     try:
@@ -74,7 +74,7 @@ def probe(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> V
             check=True,
         )
     except subprocess.TimeoutExpired:
-        raise VideoError(path, f"not opened within {PROBE_TIMEOUT_S:g} s, given up; {REMEDY}") from None
+        raise VideoError(path, f"could not be opened within {PROBE_TIMEOUT_S:g} s; {REMEDY}") from None
     except subprocess.CalledProcessError as error:
         raise VideoError(path, f"its decoder died (exit code {error.returncode}); {REMEDY}") from None
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -84,7 +84,7 @@ def probe(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> V
 
 
 def probe_here(path: Path, frames_fps: Fraction | None = None) -> VideoInfo:
-    """Read the facts of a file in this process; `probe` survives whatever happens here."""
+    """Read the facts of a file in this process; `probe` survives a crash in it."""
     if not path.is_file():
         raise VideoError(path, "no such file")
     if path.stat().st_size == 0:
@@ -94,14 +94,14 @@ def probe_here(path: Path, frames_fps: Fraction | None = None) -> VideoInfo:
     try:
         with decode.opened(str(path)) as container:
             if not container.streams.video:
-                raise VideoError(path, "no pictures in it (audio only?); expected a video")
+                raise VideoError(path, "found no pictures (only audio?); expected a video")
             return _facts(path, container, container.streams.video[0])
     except FFmpegError as error:
         raise VideoError(path, f"not a readable video ({decode.plain(error)}); {REMEDY}") from error
 
 
 def probe_command() -> None:
-    """Probe a file: read its path and rate, which may be empty, and write its facts, or why there are none, as JSON."""
+    """Read a path and a rate, which may be empty, from standard input; write the file's facts or fault as JSON."""
     output = decode.own_output()
     path, rate = json.load(sys.stdin)
     limit_memory(MEMORY)
@@ -119,16 +119,16 @@ def probe_command() -> None:
 def _facts(path: Path, container: InputContainer, stream: VideoStream) -> VideoInfo:
     frame = next(container.decode(stream), None)
     if frame is None:
-        raise VideoError(path, f"no frame decodes; {REMEDY}")
+        raise VideoError(path, f"no frame can be decoded; {REMEDY}")
     packets = None if stream.frames else _packets(container, stream)
-    shown = packets.shown if packets else []
+    presented = packets.presented if packets else []
     tick_s = float(stream.time_base or 0)
-    fps = _rate(stream, [pts for pts in shown if packets and pts * tick_s < packets.whole_s])
+    fps = _rate(stream, [pts for pts in presented if packets and pts * tick_s < packets.whole_s])
     if fps is None:
-        raise VideoError(path, f"no frame rate in it; {REMEDY}")
-    duration = _duration(container, stream, shown)
+        raise VideoError(path, f"found no frame rate; {REMEDY}")
+    duration = _duration(container, stream, presented)
     if duration <= 0:
-        raise VideoError(path, f"no duration in it; {REMEDY}")
+        raise VideoError(path, f"found no duration; {REMEDY}")
     if duration > LONGEST_S:
         raise VideoError(path, f"states a length of {float(duration):.4g} s; expected at most {LONGEST_S} s; {REMEDY}")
     turned = round(frame.rotation / 90) % 2
@@ -136,18 +136,18 @@ def _facts(path: Path, container: InputContainer, stream: VideoStream) -> VideoI
     return VideoInfo(float(duration), fps, width, height, stream.frames or None)
 
 
-def _rate(stream: VideoStream, shown: Sequence[int]) -> Fraction | None:
-    """Return the average rate: as stated, or counted where the container states no number of frames.
+def _rate(stream: VideoStream, presented: Sequence[int]) -> Fraction | None:
+    """Return the average frame rate: as stated, or counted if the container does not state the number of frames.
 
-    Without a stated rate, FFmpeg judges by the first few time stamps, which Matroska and WebM round to milliseconds:
-    30.3 for 30 frames per second. A whole file gives the rate away, and with it the exact one it stands for.
+    Without a stated rate, FFmpeg estimates it from the first few time stamps, which Matroska and WebM round to
+    milliseconds: 30.3 for 30 frames per second. The whole file gives a better estimate, and thus the exact rate.
     """
     stated = stream.average_rate or stream.guessed_rate
     fps = None if not stated else Fraction(stated)
-    span = (max(shown) - min(shown)) * Fraction(stream.time_base or 0) if shown else Fraction(0)
+    span = (max(presented) - min(presented)) * Fraction(stream.time_base or 0) if presented else Fraction(0)
     if span <= 0:
         return fps
-    counted = (len(shown) - 1) / span
+    counted = (len(presented) - 1) / span
     # Either end may be rounded by half a tick.
     allowed = counted * Fraction(stream.time_base or 0) / span
     usual = (Fraction(round(counted)), Fraction(round(counted * 1001 / 1000) * 1000, 1001))
@@ -156,10 +156,10 @@ def _rate(stream: VideoStream, shown: Sequence[int]) -> Fraction | None:
 
 
 def _packets(container: InputContainer, stream: VideoStream) -> decode.Stored:
-    """Return what the packets say of a track whose container does not count its pictures."""
+    """Return the facts from the packets of a track if its container does not state the number of pictures."""
     packets = decode.stored(container, stream)
     seconds = np.asarray(packets.decoded) * float(stream.time_base or 0)
-    # Two recordings in one file; by time stamp the second would be lost behind the first.
+    # Two recordings in one file; sorted by time stamps, they would be mixed.
     for place in np.flatnonzero(np.diff(seconds) < -_STEP_BACK_S)[:1]:
         raise VideoError(
             container.name,
@@ -169,14 +169,14 @@ def _packets(container: InputContainer, stream: VideoStream) -> decode.Stored:
     return packets
 
 
-def _duration(container: InputContainer, stream: VideoStream, shown: Sequence[int]) -> Fraction:
+def _duration(container: InputContainer, stream: VideoStream, presented: Sequence[int]) -> Fraction:
     """Return the length of the picture track; the container's may include longer sound.
 
-    What Matroska states may be the end on its own clock, which is then above all stamps: the first frame is time 0.
+    The duration in Matroska may be the end on the file's clock, later than all stamps; time 0 is the first frame.
     """
     if stream.duration and stream.time_base:
         return stream.duration * Fraction(stream.time_base)
-    # Matroska keeps the length of a track in a tag.
+    # Matroska stores the length of a track in a tag.
     stated = Fraction(container.duration or 0, _MICROSECONDS)
     clock = re.fullmatch(r"(\d{1,9}):(\d{1,2}):(\d{1,2}(?:\.\d{0,18})?)", stream.metadata.get("DURATION", "").strip())
     if clock:
@@ -184,8 +184,8 @@ def _duration(container: InputContainer, stream: VideoStream, shown: Sequence[in
         stated = 3600 * hours + 60 * minutes + seconds
     if stated:
         tick = Fraction(stream.time_base or 0)
-        return stated - tick * min(shown, default=0) if tick * max(shown, default=0) < stated else stated
-    # A file that states no length, such as a live recording, is read through.
+        return stated - tick * min(presented, default=0) if tick * max(presented, default=0) < stated else stated
+    # A file without a length, such as a live recording, is read to its end.
     container.seek(0)
     first, last = None, 0
     for packet in container.demux(stream):
@@ -196,12 +196,12 @@ def _duration(container: InputContainer, stream: VideoStream, shown: Sequence[in
 
 
 def is_stored(path: Path) -> bool:
-    """Return whether a path names a file of frames instead of a video, by its suffix."""
+    """Return whether a path has the suffix of stored frames instead of a video."""
     return path.suffix.lower() in H5_SUFFIXES
 
 
 def may_hold_frames(path: Path) -> bool:
-    """Return whether a file holds frames, or cannot be read and its probe is to say so; features hold none."""
+    """Return whether a file has frames, or cannot be read (so that probing reports it); False for features."""
     try:
         with h5py.File(path, "r") as file:
             return IMAGES in file
@@ -212,13 +212,13 @@ def may_hold_frames(path: Path) -> bool:
 def _stored_facts(path: Path, frames_fps: Fraction | None) -> VideoInfo:
     """Read the facts of a file of frames, and its first and last frame.
 
-    VideoError when it is damaged, holds no such dataset, or its rate is not known or not ``frames_fps``.
+    Raises VideoError if it is damaged, has no such dataset, or its rate is unknown or not ``frames_fps``.
     """
     try:
         with h5py.File(path, "r") as file:
             images = _images(path, file)
             fps = _stored_rate(path, file, images, frames_fps)
-            # A copy cut short keeps its header; reading both ends notices.
+            # A truncated copy still has its header, so both ends are read.
             for index in (0, -1):
                 images[index]
             frames, height, width, _ = images.shape
@@ -234,29 +234,29 @@ def _images(path: Path, file: h5py.File) -> h5py.Dataset:
         raise VideoError(path, f"holds {', '.join(map(repr, sorted(file))) or 'nothing'}; {_FRAMES}; features come in "
                                "by a block `imported`")  # fmt: skip
     if not isinstance(images, h5py.Dataset) or images.ndim != 4 or images.shape[3] != 3 or images.dtype != np.uint8:
-        found = f"{images.shape} {images.dtype}" if isinstance(images, h5py.Dataset) else "a group"
-        raise VideoError(path, f"{IMAGES!r} is {found}; {_FRAMES}")
+        actual = f"{images.shape} {images.dtype}" if isinstance(images, h5py.Dataset) else "a group"
+        raise VideoError(path, f"{IMAGES!r} is {actual}; {_FRAMES}")
     if images.shape[0] == 0:
         raise VideoError(path, f"{IMAGES!r} holds no frame; write the file again")
     return images
 
 
-def _stored_rate(path: Path, file: h5py.File, images: h5py.Dataset, given: Fraction | None) -> Fraction:
-    found = images.attrs.get(_FPS, file.attrs.get(_FPS))
-    if found is None:
-        if given is None:
+def _stored_rate(path: Path, file: h5py.File, images: h5py.Dataset, set_rate: Fraction | None) -> Fraction:
+    attribute = images.attrs.get(_FPS, file.attrs.get(_FPS))
+    if attribute is None:
+        if set_rate is None:
             raise VideoError(
                 path,
-                f"no frame rate in it (attribute {_FPS!r}); set frames_fps of the dataset in config.yaml to the "
-                "frames per second that were stored, like 30000/1001",
+                f"found no frame rate (attribute {_FPS!r}); set frames_fps of the dataset in config.yaml to the "
+                "rate of the stored frames, such as 30000/1001",
             )
-        return given
+        return set_rate
     try:
-        stated = parse_rate(found.decode() if isinstance(found, bytes) else found)
+        stated = parse_rate(attribute.decode() if isinstance(attribute, bytes) else attribute)
     except ValueError:
-        raise VideoError(path, f"attribute {_FPS!r} is {found!r}; expected a rate like 30 or 30000/1001") from None
-    if given is not None and given != stated:
+        raise VideoError(path, f"attribute {_FPS!r} is {attribute!r}; expected a rate like 30 or 30000/1001") from None
+    if set_rate is not None and set_rate != stated:
         raise VideoError(
-            path, f"attribute {_FPS!r} is {stated}, frames_fps is {given}; expected the same; set frames_fps: file"
+            path, f"attribute {_FPS!r} is {stated}, frames_fps is {set_rate}; expected the same; set frames_fps: file"
         )
     return stated

@@ -1,4 +1,4 @@
-"""The frozen image networks that features come from, one file each, and what they share.
+"""The frozen image networks for features, one file each, and their common parts.
 
 Extractor ``x`` is an entry of `rgwot.features.settings.EXTRACTORS` and the module `rgwot.features.extractors.x` with
 
@@ -6,9 +6,9 @@ Extractor ``x`` is an entry of `rgwot.features.settings.EXTRACTORS` and the modu
   ``(B, channels, ceil(H / stride), ceil(W / stride))``; its state has the names that the published checkpoints use;
 - ``randomise(network, generator)``, which draws random weights in place.
 
-A file may hold a family, with ``members`` in its entry: extractor ``x:member``. Its ``network(member)`` gives maps or
-vectors ``(B, D)``, or what its ``maps(member, output)`` turns into them; ``weights(member, name)`` gives the state of
-weights by their name, and ``check(member, name)`` refuses those it does not have.
+A file may have a family of networks, with ``members`` in its entry: extractor ``x:member``. Its ``network(member)``
+gives maps or vectors ``(B, D)``, or outputs that ``maps(member, output)`` turns into them; ``weights(member, name)``
+returns the state of named weights, and ``check(member, name)`` raises RgwotError for unknown ones.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from torch import Tensor, nn
 from rgwot.runtime.errors import RgwotError, optional
 
 RANDOM_STD = 0.02
-"""Of random parameters that are no weights of a layer, such as the positions of tokens."""
+"""Standard deviation of random parameters that are not weights of a layer, such as the positions of tokens."""
 
 
 class Wrapped(nn.Module):
-    """A model whose ``features`` of standardised frames (B, 3, H, W) are tokens, maps or vectors.
+    """A model that turns standardised frames (B, 3, H, W) into tokens, maps or vectors by ``features``.
 
-    Its state is the model's, without a prefix, so that the library's own checkpoints fit.
+    Its state has the model's names without a prefix, so that the library's checkpoints fit.
     """
 
     mean: Tensor
@@ -61,10 +61,10 @@ class Wrapped(nn.Module):
 
 
 def randomise(network: nn.Module, generator: torch.Generator) -> None:
-    """Draw He's initialisation for weights of layers, and small numbers for parameters that belong to none."""
+    """Draw He's initialisation for weights of layers, and small numbers for other parameters."""
     for module in network.modules():
         if isinstance(module, nn.Conv2d | nn.Linear):
-            # Drawn in the usual order of memory, whatever that of the network.
+            # Drawn in contiguous order, regardless of the network's memory format.
             values = torch.empty(module.weight.shape)
             nn.init.kaiming_normal_(values, mode="fan_out", nonlinearity="relu", generator=generator)
             module.weight.copy_(values)
@@ -77,10 +77,10 @@ def randomise(network: nn.Module, generator: torch.Generator) -> None:
 
 
 def token_map(tokens: Tensor, before: Sequence[int] = (0, 1)) -> Tensor:
-    """Turn tokens (B, T, C) into a map (B, C, h, h), or their mean where they are none.
+    """Turn tokens (B, T, C) into a map (B, C, h, h), or into their mean if they form no square.
 
-    ``before`` them are as many that stand for no place, such as that of the class: the first number that leaves a
-    square.
+    ``before`` are possible numbers of leading tokens without a place, such as the class token; the first number that
+    leaves a square is used.
     """
     for first in before:
         side = math.isqrt(tokens.shape[1] - first)
@@ -94,10 +94,10 @@ def library(name: str, member: str) -> Any:
     return optional(name, f"network {name}:{member}", f"pip install 'rgwot[{name}]', or name another network")
 
 
-def refuse_weights(name: str, member: str, weights: str, known: Sequence[str] = ("pretrained",)) -> None:
+def refuse_weights(name: str, member: str, weights: str, names: Sequence[str] = ("pretrained",)) -> None:
     """Raise RgwotError for weights that are neither ``known``, ``random`` nor the path of a checkpoint."""
-    if weights not in (*known, "random") and "/" not in weights and "." not in weights:
+    if weights not in (*names, "random") and "/" not in weights and "." not in weights:
         raise RgwotError(
-            f"features.weights: {name}:{member} has no weights {weights!r}; expected {', '.join(known)}, random or the "
+            f"features.weights: {name}:{member} has no weights {weights!r}; expected {', '.join(names)}, random or the "
             "path of a checkpoint"
         )
