@@ -101,12 +101,10 @@ def refuse_absurd(stamps: Stamps) -> None:
 class Stored(NamedTuple):
     """Facts from the packets of a picture track, without decoding."""
 
-    frames_on_screen: list[int]  #: presentation times of the visible pictures in ticks, in stored order
+    presented: list[int]  #: presentation times of the visible pictures in ticks, in stored order
     decoded: list[int]  #: times of decoding, in ticks
     whole_s: float  #: time, on the clock of the file, of the first picture that missing bytes may have damaged
-    counted: (
-        bool  #: whether frames can be counted from any key frame on, because none is hidden or precedes its key frame
-    )
+    counted: bool  #: whether frames can be counted from any key frame on (none is hidden or precedes its key frame)
 
 
 def stored(container: InputContainer, stream: VideoStream) -> Stored:
