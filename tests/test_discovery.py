@@ -347,7 +347,7 @@ def test_where_nothing_can_be_predicted_it_is_said() -> None:
     videos = maps()
     learner = rgwot.ProcedureLearner("none", "uniform", fps=FPS, K=3).fit(videos)
     assert learner.bundle_ is None
-    with pytest.raises(RgwotError, match="predict: decoder 'uniform': looks at no video and learns nothing"):
+    with pytest.raises(RgwotError, match="predict: decoder 'uniform': does not look at videos"):
         learner.predict(videos)
     fitted = rgwot.ProcedureLearner(fps=FPS, settings=SMALL).fit(videos)
     with pytest.raises(RgwotError, match="expected 4 axes, since `axes` is TCHW"):
@@ -425,7 +425,7 @@ def test_pictures_exports_and_comparisons(found: rgwot.Discovery, tmp_path: Path
     assert starred["mean_slow"].item() > starred["mean_fast"].item() + 3
     other = rgwot.discover([maps()["take 0"]], fps="5/2", method="raw", decoder="kmeans", K=3)
     assert "wrote segments.csv" in other.export("csv", tmp_path / "of a rate that is no whole number")
-    with pytest.raises(RgwotError, match="found no video in both"):
+    with pytest.raises(RgwotError, match="found no common video"):
         found.compare(other)
 
 

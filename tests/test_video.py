@@ -283,8 +283,8 @@ def test_nothing_decodes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("behaviour", "said"),
     [
-        ("hang", "no frame within 1 s, killed"),
-        ("half", "no frame within 1 s, killed"),
+        ("hang", "killed after 1 s without a frame"),
+        ("half", "killed after 1 s without a frame"),
         ("die", "died (exit code -9)"),
         ("stop", "ends at 0.10 s"),
     ],

@@ -290,7 +290,7 @@ def test_a_result_that_is_not_what_comes_of_the_files_gets_no_bundle(study: Stud
         "blocks": {},
     }
     before = bundle.read_bytes()
-    with pytest.raises(RgwotError, match="looks at no video and learns nothing"):
+    with pytest.raises(RgwotError, match="does not look at videos"):
         make_bundle(bundle, segments_csv=table, run=Run("none", "uniform", 0), **common)
     other = build(flatten({**SMALL, "whiten": {"D": 3}}), "test")
     with pytest.raises(RgwotError, match="not what comes of its features"):

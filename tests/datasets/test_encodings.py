@@ -158,7 +158,9 @@ def test_two_words_stay_two(reader: str, encoding: str, tmp_path: Path, caplog: 
         assert "\n" not in str(caught.value)
         return
     assert read(path) == [ONE, OTHER]
-    warned = [line for line in caplog.messages if line.startswith(f"{path}: is not UTF-8 and read as Windows-1252")]
+    warned = [
+        line for line in caplog.messages if line.startswith(f"{path}: is not UTF-8, so it is read as Windows-1252")
+    ]
     assert len(warned) == (encoding == "cp1252")
 
 

@@ -165,7 +165,7 @@ def test_a_damaged_zip_leaves_nothing(tmp_path: Path, damage: str) -> None:
     else:
         content[200] ^= 255
     archive.write_bytes(content)
-    with pytest.raises(RgwotError, match="not a sound zip"):
+    with pytest.raises(RgwotError, match="damaged ("):
         fetch([row(archive.as_uri(), "x.zip")], tmp_path / "data")
     assert not list((tmp_path / "data").rglob("*.npy")) + list((tmp_path / "data").rglob("*.zip"))
 
@@ -183,13 +183,13 @@ def test_whatever_byte_of_a_zip_is_wrong_it_is_unpacked_or_removed(tmp_path: Pat
                 said.append(str(told))
             assert not (tmp_path / "data/mine/x.zip").exists()
     assert len(said) > len(content)
-    assert not [one for one in said if "\n" in one or "it is removed; fetch it again" not in one]
+    assert not [one for one in said if "\n" in one or "removed; fetch it again" not in one]
 
 
 @pytest.mark.parametrize("name", ["n" * 300, "a/" * 3000 + "b"])
 def test_a_name_that_no_file_can_have_is_told(tmp_path: Path, name: str) -> None:
     archive = zipped(tmp_path / "x.zip", {"good.npy": b"1", name: b"2"})
-    with pytest.raises(RgwotError, match="not a sound zip"):
+    with pytest.raises(RgwotError, match="damaged ("):
         fetch([row(archive.as_uri(), "x.zip")], tmp_path / "data")
     assert not list((tmp_path / "data").rglob("*.npy")) + list((tmp_path / "data").rglob("*.zip"))
 
@@ -209,14 +209,14 @@ def test_a_download_beyond_its_size_is_stopped(
 
 def test_a_zip_that_grows_too_much_is_removed(tmp_path: Path) -> None:
     archive = zipped(tmp_path / "x.zip", {"zeros.npy": bytes(10**7)})
-    with pytest.raises(RgwotError, match=r"not a sound zip \(10000000 bytes unpacked"):
+    with pytest.raises(RgwotError, match=r"damaged ( \(10000000 bytes unpacked"):
         fetch([row(archive.as_uri(), "x.zip")], tmp_path / "data")
     assert {path.name for path in (tmp_path / "data/mine").iterdir()} <= {".x.zip.fetched"}
 
 
 def test_a_member_below_a_file_is_told(tmp_path: Path) -> None:
     archive = zipped(tmp_path / "x.zip", {"a": b"1", "a/1.npy": b"2"})
-    with pytest.raises(RgwotError, match="not a sound zip"):
+    with pytest.raises(RgwotError, match="damaged ("):
         fetch([row(archive.as_uri(), "x.zip")], tmp_path / "data")
     assert not list((tmp_path / "data/mine").glob("*"))
     (tmp_path / "data/mine/b").write_bytes(b"own")
@@ -230,7 +230,7 @@ def test_a_zip_writes_over_nothing(tmp_path: Path) -> None:
     own = tmp_path / "data/mine/a/1.npy"
     own.parent.mkdir(parents=True)
     own.write_bytes(b"own")
-    with pytest.raises(RgwotError, match=r"'a/1.npy' is there already, with another size"):
+    with pytest.raises(RgwotError, match=r"'a/1.npy' exists already with another size"):
         fetch([row(archive.as_uri(), "x.zip")], tmp_path / "data")
     assert own.read_bytes() == b"own"
 

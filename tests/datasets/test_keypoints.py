@@ -179,7 +179,7 @@ def test_points_are_imported_and_what_was_missing_is_said(tmp_path: Path, caplog
         ("a.csv", "", "found no points"),
         ("a.csv", "a_x,a_y,b_x\n1,2,3\n", "point 'b' has no column for each of x, y"),
         ("a.csv", "a_x,a_y\n1,2,3\n4,5\n", "a row of 2 cells among rows of 3"),
-        ("a.csv", "a_x,a_y\n,\n,\n", "point 1 of 1 is found in no frame"),
+        ("a.csv", "a_x,a_y\n,\n,\n", "point 1 of 1 is never found"),
         ("a.csv", "scorer,s,s\nbodyparts,a,a\ncoords,x,y\n0,1,2\n", "values of shape .1, 2.; not x, y and likelihood"),
         ("a.h5", "no file of HDF5", "cannot be read"),
         ("a.h5", None, "neither 'tracks' nor a table of pandas"),
@@ -221,7 +221,7 @@ def content(root: Path, layout: str, imported: Any = None) -> dict[str, Any]:
     return {"datasets": {"mine": {"layout": layout, "root": str(root)} | ({"imported": imported} if imported else {})}}
 
 
-LEFT_OUT = "{} files of DeepLabCut left out .*: like mice/Trial1DLC_resnet50_teaJan1shuffle1_1000"
+LEFT_OUT = "{} files of DeepLabCut are left out .*, such as mice/Trial1DLC_resnet50_teaJan1shuffle1_1000"
 
 
 @pytest.mark.parametrize("layout", ["folder", "features"])
@@ -300,9 +300,7 @@ def test_other_names_are_left_alone(name: str) -> None:
 
 def test_two_animals_are_told(tmp_path: Path) -> None:
     deeplabcut([TRUE, TRUE + 100], ["one", "two"]).to_csv(tmp_path / "a.csv")
-    assert open_points(tmp_path / "a.csv", "image").note == (
-        "2 animals, whose points stand side by side in the order of the file"
-    )
+    assert open_points(tmp_path / "a.csv", "image").note == ("2 animals, with their points side by side")
     with h5py.File(tmp_path / "a.h5", "w") as file:
         group = file.create_group("df_with_missing")
         group["block0_values"] = deeplabcut([TRUE, TRUE + 100], ["one", "two"]).to_numpy()

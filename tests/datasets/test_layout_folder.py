@@ -102,8 +102,8 @@ def test_tables_of_features_are_features_and_annotations_are_none(tmp_path: Path
     table = tmp_path / "tea/a.csv"
     for content, said in (
         ("0.1,0.2,0.3\n0.4,0.5,0.6\n", "this looks like features only, such as tea/a.csv"),
-        ("0,1.5,1 pour\n1.5,3,2 stir\n", "there is no video and no file of features in it"),
-        ("start_s,end_s,label\n0,1.5,pour\n", "there is no video and no file of features in it"),
+        ("0,1.5,1 pour\n1.5,3,2 stir\n", "found no video and no file of features"),
+        ("start_s,end_s,label\n0,1.5,pour\n", "found no video and no file of features"),
     ):
         table.write_text(content)
         assert said in str(no_task("mine", "folder", tmp_path))

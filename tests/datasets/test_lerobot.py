@@ -251,7 +251,7 @@ def test_episodes_without_a_file_are_told_or_left_out(
     assert "1 of 3 episodes are left out" in caplog.text
     for video in old.rglob("*.mp4"):
         video.unlink()
-    with pytest.raises(RgwotError, match="found the file of no episode"):
+    with pytest.raises(RgwotError, match="found no file of any episode"):
         import_episodes(old, tmp_path / "none", on_bad_video="skip")
 
 
@@ -356,7 +356,7 @@ def test_what_cannot_be_meant_ends_in_one_line(root: Path, tmp_path: Path) -> No
     refused("info.json: cannot be read .*; expected a dataset of LeRobot")
     path.write_text(json.dumps(info))
     write_video(root / f"videos/{CAMERA}/chunk-000/file-000.mp4", 60, FPS)
-    refused("file-000.mp4: holds 60 frames; expected 75, those of its episodes")
+    refused("file-000.mp4: has 60 frames; expected the 75 of its episodes")
     (root / "meta/episodes/chunk-000/file-000.parquet").write_bytes(b"no table")
     refused("file-000.parquet: cannot be read .*; expected parquet of LeRobot")
     with pytest.raises(RgwotError, match=r"lerobot.json: no such file; .*--root"):
@@ -481,7 +481,7 @@ START = f"videos/{CAMERA}/from_timestamp"
         ("episodes", START, 1, 0.0, "episode 1 starts at 0.000 s of .*; expected 0.267, after 8 frames"),
         ("episodes", START, 2, 14 / FPS + 1, "episode 2 starts at 1.467 s of .*; expected 0.467"),
         ("episodes", "episode_index", 2, 1, "found episode 1 twice; expected every episode once"),
-        ("episodes", "length", 2, 5, "holds 21 frames; expected 19, those of its episodes"),
+        ("episodes", "length", 2, 5, "has 21 frames; expected the 19 of its episodes"),
         ("frames", "subtask_index", 3, 5, "subtask_index 5; expected -1 to 1, as meta/subtasks.parquet has"),
         ("frames", "episode_index", 13, 2, "episode 1 has 5 rows; expected frame_index 0 to 5 in order"),
         ("frames", "timestamp", 9, 1.7e9, r"episode 1: timestamp 1700000000.0 of frame 1; expected 0.0333333"),

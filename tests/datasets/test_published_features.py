@@ -268,7 +268,7 @@ def pickled(folder: Path) -> None:
         ({"times": torch.arange(10.0) * 3}, "times of 0.333333 features per second, but fps is 4"),
         ({"times": torch.arange(10).bfloat16()}, "cannot be read (Got unsupported ScalarType BFloat16)"),
         ({"times": torch.arange(9.0)}, "times (9,) and 10 rows of tokens; expected one time per row"),
-        ({"paths": ["0003.pt", "../../0004.pt"]}, "path '../../0004.pt' leaves the folder; expected one inside of it"),
+        ({"paths": ["0003.pt", "../../0004.pt"]}, "path '../../0004.pt' leaves the folder"),
         ({"paths": ["0003.pt", "/etc/passwd"]}, "path '/etc/passwd' leaves the folder"),
         ({"paths": ["0003.pt", "0003.mp4"]}, "1 paths occur twice; expected every video once"),
         (

@@ -91,7 +91,7 @@ def refused(path: Path, stage: Callable[[], object]) -> None:
     ("behaviour", "said"),
     [
         ("os.abort()", "its decoder died (exit code -6)"),
-        ("time.sleep(1000)", "not opened within 1 s"),
+        ("time.sleep(1000)", "could not be opened within 1 s"),
         pytest.param(
             "bytearray(probing.MEMORY)",
             "takes more than 8 GiB of memory",

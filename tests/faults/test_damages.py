@@ -81,7 +81,7 @@ def quiet(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 def settled(checkout: Checkout) -> bool:
-    """Whether there is nothing to do once the configuration is as it was, and something once K is another."""
+    """Whether none is left to label once the configuration is as it was, and something once K is another."""
     (checkout.path / "config.yaml").write_text(CONFIG, encoding="utf-8")
     there = not snakemake(checkout, SCORES, options=("-n", "--cores", "1", "--quiet", "rules")).jobs
     (checkout.path / "config.yaml").write_text(EDITS[0], encoding="utf-8")

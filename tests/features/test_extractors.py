@@ -74,7 +74,7 @@ def test_any_layer_of_torchvision(layer: str, shape: tuple[int, ...]) -> None:
 def test_tokens_of_a_transformer_are_a_map_and_another_size_is_told() -> None:
     backbone = load_backbone("random", name="torchvision:vit_b_32/encoder.layers.encoder_layer_0")
     assert backbone.frame_shape(224) == (768, 7, 7)
-    with pytest.raises(RgwotError, match="does not take frames of 112 x 112 pixels .*set features.size"):
+    with pytest.raises(RgwotError, match="does not accept frames of 112 x 112 pixels .*set features.size"):
         backbone.frame_shape(112)
 
 

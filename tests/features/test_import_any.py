@@ -142,7 +142,7 @@ def test_columns_of_another_order_are_refused_by_name(tmp_path: Path, header: st
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("frame,f0\n0,1.5\n1,2.5\n", "column 'frame' is no feature; name it as `times` if it holds seconds"),
+        ("frame,f0\n0,1.5\n1,2.5\n", "column 'frame' is not a feature; name it as `times` if it has seconds"),
         ("0.0,3.0,1 cut\n3.0,9.0,2 stir\n", "looks like an annotation (start,end,number name), expected features"),
         ("f0,f1\n1.5,\n2.5,3\n", "nan at sample 0, channel 1; expected finite numbers"),
         ("1.5,2\n2.5,cat\n", "could not convert string to float: 'cat'"),
@@ -202,7 +202,7 @@ def test_clocks_and_counters_are_no_features(tmp_path: Path, name: str) -> None:
     write_csv(tmp_path / "a.csv", f"{name},x", feats=VECTORS[:, :2])
     with pytest.raises(RgwotError) as caught:
         run(tmp_path / "a.csv", "TC", duration_s=T / 2)
-    assert f"a.csv: column {name!r} is no feature; name it as `times` if it holds seconds" in str(caught.value)
+    assert f"a.csv: column {name!r} is not a feature; name it as `times` if it has seconds" in str(caught.value)
     # As such they are taken, under the name in the file.
     write_csv(tmp_path / "a.csv", f"{name},x", feats=VECTORS[:, 1:2], when=TIMES)
     assert open_store(run(tmp_path / "a.csv", "TC", None, duration_s=3.3, times=name)[0]).columns == "x"
@@ -274,7 +274,7 @@ def test_values_in_other_files_are_refused(tmp_path: Path) -> None:
         file.create_dataset(
             "feats", (T, D), np.float64, external=[(str(tmp_path / "secret.bin"), 0, h5py.h5f.UNLIMITED)]
         )
-    with pytest.raises(RgwotError, match="the values of 'feats' lie in other files"):
+    with pytest.raises(RgwotError, match="the values of 'feats' are in other files"):
         run(tmp_path / "a.h5", "TC")
     with h5py.File(tmp_path / "b.h5", "w") as file:
         file["feats"] = VECTORS
@@ -282,5 +282,5 @@ def test_values_in_other_files_are_refused(tmp_path: Path) -> None:
     layout[:] = h5py.VirtualSource(str(tmp_path / "b.h5"), "feats", (T, D))
     with h5py.File(tmp_path / "c.h5", "w") as file:
         file.create_virtual_dataset("feats", layout)
-    with pytest.raises(RgwotError, match="the values of 'feats' lie in other files"):
+    with pytest.raises(RgwotError, match="the values of 'feats' are in other files"):
         run(tmp_path / "c.h5", "TC")

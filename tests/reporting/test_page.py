@@ -185,7 +185,7 @@ def test_a_task_without_annotation_has_a_page_without_scores(tmp_path: Path) -> 
     assert content["scores"] is None
     for run in content["runs"]:  # type: ignore[attr-defined]
         assert run["ranking"][0] == (
-            "Nothing is annotated, so nothing here says whether these key steps are the right ones."
+            "No video is annotated, so nothing here says whether these key steps are the right ones."
         )
         assert run["words"][0].startswith("No collapse")
     assert (content["steps"], content["true_procedures"]) == ({}, [])

@@ -58,7 +58,7 @@ def test_a_video_that_decodes_in_part_is_told() -> None:
 def test_another_number_of_steps_than_annotated_is_told_once() -> None:
     annotations = pd.DataFrame({"key_step": [*range(1, 13), 3]})
     (line,) = _other_number([shown([1], K=7), shown([1], K=7)], annotations)
-    assert line.startswith("7 key steps were looked for, 12 are annotated")
+    assert line.startswith("7 key steps were asked for, but 12 are annotated")
     assert _other_number([shown([1], K=12)], annotations) == []
     assert _other_number([shown([1], K=7)], annotations.iloc[:0]) == []
 
@@ -187,10 +187,10 @@ def test_what_beats_the_result_comes_first_protocol_by_protocol() -> None:
 
 def test_what_is_better_everywhere_is_said_to_be_and_no_more() -> None:
     text = told(RESULT, ONE, run=Run("rgwot", "graphcut", 0))
-    assert "No better" not in text
+    assert "Not better" not in text
     assert text.startswith("Better than one label under micro_video, macro_video, macro_task and strict_task. F1")
-    assert text.endswith("under micro_video that alone gives one label 65.0.")
-    assert "micro_video a high score may come from few, long segments alone." in told(RESULT, EQUAL)
+    assert text.endswith("under micro_video this alone gives one label 65.0.")
+    assert "a few long segments alone can give a high score under micro_video." in told(RESULT, EQUAL)
 
 
 def test_in_short_counts_the_scores_that_are_better() -> None:
@@ -215,10 +215,10 @@ def test_in_short_counts_the_scores_that_are_better() -> None:
 @pytest.mark.parametrize(
     ("run", "rows", "annotated", "words"),
     [
-        (OURS, [RESULT], True, "No trivial baseline is among"),
-        (OURS, [ONE], True, "Not scored, so nothing here says"),
-        (OURS, None, True, "Not scored"),
-        (OURS, None, False, "Nothing is annotated"),
+        (OURS, [RESULT], True, "There is no trivial baseline among"),
+        (OURS, [ONE], True, "This result is not scored"),
+        (OURS, None, True, "not scored"),
+        (OURS, None, False, "No video is annotated"),
         (Run("none", "one_label", 0), [RESULT, ONE], True, ""),
     ],
 )

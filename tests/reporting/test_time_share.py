@@ -19,10 +19,10 @@ WHY = {"choices": {"time": {"chosen": 0.0, "why": "a <b>single</b> video: nothin
 @pytest.mark.parametrize(
     ("more", "parts"),
     [
-        ({}, ("15%", "largest share", "0.095", "0.1)")),
-        ({"concordance": SAME_ORDER - 0.1, "chosen": 0.03}, ("3%", "a hint", f"{SAME_ORDER:g}")),
+        ({}, ("15%", "the largest", "0.095", "0.1)")),
+        ({"concordance": SAME_ORDER - 0.1, "chosen": 0.03}, ("3%", "hint", f"{SAME_ORDER:g}")),
         ({"agreement": {"0.0": 0.1, "0.03": 0.05}, "chosen": 0.03}, ("3%", "none keeps")),
-        ({"agreement": {"0.0": -0.1}, "chosen": 0.0}, ("no share", "-0.1")),
+        ({"agreement": {"0.0": -0.1}, "chosen": 0.0}, ("weight 0", "-0.1")),
     ],
 )
 def test_the_sentence_has_the_share_and_its_evidence(more: dict[str, object], parts: tuple[str, ...]) -> None:

@@ -133,4 +133,4 @@ def test_a_root_that_holds_no_task_is_told(fresh: Checkout) -> None:
     (fresh.path / "wrong.yaml").write_text("datasets: {mine: {root: empty, layout: folder}}")
     told = fresh.plan("results/features/mine/tea/index.csv", more=["wrong.yaml"]).mistake
     assert "datasets.mine: no task found in" in told
-    assert "there is no video and no file of features in it; expected a folder of videos per task" in told
+    assert "found no video and no file of features; expected a folder of videos per task" in told

@@ -113,10 +113,10 @@ def test_of_several_modules_an_edited_configuration_is_refused(monkeypatch: pyte
     one, two = {"decode": {"K": 4}}, {"decode": {"K": 5}, "seeds": [0]}
     assert [configuration_of_the_run(content, in_job=False) for content in (one, two)] == [one, two]
     assert [configuration_of_the_run(content, in_job=True) for content in (one, two)] == [one, two]
-    with pytest.raises(RgwotError, match="configuration: edited since the run began"):
+    with pytest.raises(RgwotError, match="configuration: edited during the run"):
         configuration_of_the_run({"decode": {"K": 3}}, in_job=True)
     monkeypatch.delenv(CONFIGURATIONS)
-    with pytest.raises(RgwotError, match="expected an executor that hands the variables of a run to jobs"):
+    with pytest.raises(RgwotError, match="use an executor that passes environment variables on to jobs"):
         configuration_of_the_run(one, in_job=True)
 
 

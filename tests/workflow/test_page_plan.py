@@ -55,7 +55,7 @@ def test_without_annotation_there_is_nothing_to_score_or_compare(own: Callable[.
     study = own(False)
     assert {run.method for run in pages.page_runs(study, "mine", "tea")} == {"rgwot-plus", "whitened"}
     assert not [file for file in pages.page_files(study, "mine", "tea") if "/scores/" in file]
-    with pytest.raises(RgwotError, match="mine/tea: nothing to show on its page: it has no annotation"):
+    with pytest.raises(RgwotError, match="mine/tea: the page has nothing to show, because no video is annotated"):
         pages.page_runs(own(False, methods=["none/random"]), "mine", "tea")
 
 
