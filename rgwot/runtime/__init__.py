@@ -1,1 +1,1 @@
-"""What every stage stands on: files, errors, progress, devices, records of where a result comes from."""
+"""Common parts of all stages: files, errors, progress, devices, and records of provenance."""

@@ -1,4 +1,4 @@
-"""The one exception a user's mistake may end in."""
+"""The exception for users' mistakes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from typing import Any
 class RgwotError(Exception):
     """A user's mistake or unusable data, in one line.
 
-    The message starts with the thing (file, row, key, video), then says what was found, what was expected and
-    what to do. The command line prints it without a traceback and exits with a non-zero code; anything else that
-    escapes is a bug and keeps its traceback. Names in a message come from files and folders: whatever does not print
-    (line breaks, control characters, halves of surrogate pairs) appears as its escape.
+    The message starts with the thing (file, row, key, video), then says what was found, what was expected and what to
+    do. The command line prints it without a traceback and exits with a non-zero code; any other exception is a bug and
+    keeps its traceback. Unprintable characters in names (line breaks, control characters, lone surrogates) are escaped.
     """
 
     def __init__(self, message: str) -> None:
@@ -31,25 +30,27 @@ def escaped(text: str) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """Return what a mistake says in one line: a full disk or a forbidden folder is the user's to mend, too."""
+    """Return the message of an error in one line; a full disk or a forbidden folder is a user's mistake, too."""
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) if isinstance(error, OSError) else str(error)
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of what an exception says, or its kind where it says nothing."""
+    """Return the first line of an exception's message, or its type if there is no message."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a clause naming the nearest known word, or the known words when none is near.
+def nearest(word: str, choices: Iterable[str]) -> str:
+    """Return a clause with the choice nearest to a word, or with all choices if none is near.
 
     >>> nearest("alhpa", ["alpha", "beta"])
     "did you mean 'alpha'?"
     """
-    words = sorted(known)
-    close = [known for known in words if known.lower() == word.lower()] or difflib.get_close_matches(word, words, n=1)
+    words = sorted(choices)
+    close = [choice for choice in words if choice.lower() == word.lower()] or difflib.get_close_matches(
+        word, words, n=1
+    )
     if close:
         return f"did you mean {close[0]!r}?"
     if not words:
@@ -59,7 +60,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def optional(module: str, needed_by: object, remedy: str) -> Any:
-    """Import a module; RgwotError, with what needs it and the remedy, where its package is not installed."""
+    """Import a module; raise RgwotError, with what needs it and the remedy, if its package is not installed."""
     try:
         return importlib.import_module(module)
     except ImportError:

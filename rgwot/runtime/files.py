@@ -1,4 +1,4 @@
-"""Files of the stages, never half written (a temporary name beside the target, then a rename) and checked when read."""
+"""Files of the stages: written under a temporary name and renamed, so that none is half written; checked when read."""
 
 from __future__ import annotations
 
@@ -31,47 +31,47 @@ if TYPE_CHECKING:
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-#: What rgwot, Snakemake and file systems put into folders, beside what anyone asked for.
+#: Files that rgwot, Snakemake and file systems add to folders.
 _BY_THE_WAY = re.compile(
     r"\.(?:(?:.+\.)?provenance\.json|.+\.[0-9a-f]{8}-\d+-[0-9a-f]{8}\.tmp(?:\.\w+)?|snakemake_timestamp|DS_Store|nfs\w+)"
 )
 
 Stranger = Callable[[Path], Path | None]
-"""Returns a file in a folder that whoever is about to replace the folder did not write; None if there is none."""
+"""Returns a file in a folder that the writer who wants to replace the folder did not write, or None."""
 
 
 def contents(folder: Path) -> list[Path]:
-    """Return everything in a folder that would be missed if it were gone: files and links, not empty folders."""
+    """Return everything of value in a folder: files and links, but not empty folders."""
     paths = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
     return sorted(path for path in paths if not _BY_THE_WAY.fullmatch(path.name))
 
 
 def other_than(names: Collection[str]) -> Stranger:
-    """Return what finds a file in a folder under none of these names."""
+    """Return a function that finds a file in a folder with none of these names."""
     return lambda folder: next((path for path in contents(folder) if str(path.relative_to(folder)) not in names), None)
 
 
 def _no_store(folder: Path) -> Path | None:
-    # Only Zarr stores are replaced by those who do not say what else: nobody puts files into one.
+    # By default only Zarr stores may be replaced, because nobody puts other files into them.
     store = folder.suffix == ".zarr" or (folder / "zarr.json").is_file()
     return None if store else next(iter(contents(folder)), None)
 
 
 def check_replaceable(target: Path, stranger: Stranger) -> None:
-    """Raise RgwotError for a folder that would be deleted with what is not its writer's, or that somebody is in."""
+    """Raise RgwotError if replacing a folder would delete other files in it, or the current folder."""
     if not target.is_dir():
         return
     if Path.cwd().is_relative_to(target.resolve()):
-        raise RgwotError(f"{target}: found the folder that this runs in, which cannot be replaced; name a new folder")
+        raise RgwotError(f"{target}: found the current folder, which cannot be replaced; name a new folder")
     try:
         lost = stranger(target)
     except FileNotFoundError:
-        # Another writer of the same replaced it meanwhile.
+        # Another writer has replaced it meanwhile.
         check_replaceable(target, stranger)
         return
     if lost is not None:
         raise RgwotError(
-            f"{target}: found {lost.relative_to(target)}, which would be deleted and is not as rgwot wrote it there; "
+            f"{target}: found {lost.relative_to(target)}, which rgwot did not write and would delete; "
             "expected an empty folder; name a new folder"
         )
 
@@ -80,11 +80,11 @@ def check_replaceable(target: Path, stranger: Stranger) -> None:
 def replacing(path: str | os.PathLike[str], stranger: Stranger = _no_store) -> Iterator[Path]:
     """Yield a temporary path next to ``path``; on success rename it over ``path``, on failure remove it.
 
-    Works for a file and for a directory (an existing directory is replaced as a whole, if ``stranger`` finds nothing in
-    it). Of two processes that write the same path, the later one wins, and at no time is it half of each. What a killed
-    process left next to ``path`` is removed first.
+    The path may be a file or a directory (an existing directory is replaced as a whole, if ``stranger`` finds nothing
+    in it). If two processes write the same path, the later one wins, and the path is never a mixture. Leftovers of
+    killed processes next to ``path`` are removed first.
 
-    Raises RgwotError when the disk is full, or a directory is in the way.
+    Raises RgwotError if the disk is full, or a directory is in the way.
     """
     target = Path(path)
     check_replaceable(target, stranger)
@@ -99,17 +99,17 @@ def replacing(path: str | os.PathLike[str], stranger: Stranger = _no_store) -> I
         if error.errno not in (errno.EROFS, errno.EACCES) or not str(error.filename).startswith(str(temporary)):
             raise
         raise RgwotError(
-            f"{target}: cannot be written ({error.strerror}); name a place that you may write to"
+            f"{target}: cannot be written ({error.strerror}); choose a folder to which you may write"
         ) from None
     finally:
         remove(temporary)
 
 
 def move(source: Path, target: Path, stranger: Stranger = _no_store) -> None:
-    """Rename a finished file or directory over ``target``; an older directory there goes as a whole (see `replacing`).
+    """Rename a finished file or directory over ``target``, and remove an older directory there (see `replacing`).
 
-    The content reaches the disk before the name does: after a power failure a name stands for a whole output. What a
-    killed process left next to ``target`` goes, too.
+    The content is flushed to disk before the rename, so that even after a power failure an output is complete.
+    Leftovers of killed processes next to ``target`` are removed, too.
     """
     _remove_abandoned(target)
     for path in (*source.rglob("*"), source):
@@ -123,9 +123,9 @@ def move(source: Path, target: Path, stranger: Stranger = _no_store) -> None:
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
-            # Somebody may have put something into it since.
+            # Other files may have been added meanwhile.
             check_replaceable(target, stranger)
-            # No system replaces a directory that holds something. Whoever else replaces it may have been faster.
+            # No system replaces a directory that is not empty. Another process may have replaced it first.
             older = _hidden(target)
             with contextlib.suppress(FileNotFoundError):
                 os.replace(target, older)
@@ -136,16 +136,16 @@ def move(source: Path, target: Path, stranger: Stranger = _no_store) -> None:
 
 
 def check_writable(folder: Path) -> None:
-    """Raise RgwotError for a folder in which a run cannot keep its own files."""
-    own = folder / ".snakemake"
-    place = next((path for path in (own / "locks", own) if path.is_dir()), folder)
+    """Raise RgwotError for a folder in which a run cannot write its files."""
+    snakemake_folder = folder / ".snakemake"
+    place = next((path for path in (snakemake_folder / "locks", snakemake_folder) if path.is_dir()), folder)
     if not os.access(place, os.W_OK | os.X_OK):
-        raise RgwotError(f"{place}: cannot be written to, expected a folder of your own; copy the study to one")
+        raise RgwotError(f"{place}: cannot be written to; copy the study to a folder of yours")
 
 
 @contextmanager
 def report_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn an exception caused by a full disk or an exhausted quota into one line that names the file."""
+    """Turn an exception caused by a full disk or quota into one line with the file's name."""
     try:
         yield
     except Exception as error:
@@ -162,13 +162,13 @@ def report_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
 
 def _to_disk(path: Path) -> None:
     if os.name == "nt":
-        # Folders cannot be opened there.
+        # Windows cannot open folders.
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     except OSError as error:
-        # Some network file systems cannot be asked for it.
+        # Some network file systems do not support it.
         if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
             raise
     finally:
@@ -176,15 +176,15 @@ def _to_disk(path: Path) -> None:
 
 
 def _hidden(target: Path) -> Path:
-    # The suffix is kept because many writers choose the format by it.
+    # The suffix is kept because many writers choose the format by the suffix.
     name = f".{target.stem}.{_where()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.tmp{target.suffix}"
     return target.with_name(name)
 
 
 def _remove_abandoned(target: Path) -> None:
-    """Remove the temporary paths of a target whose writers, processes of this machine, have ended."""
+    """Remove temporary paths of a target if their writers, processes on this machine, have ended."""
     if os.name == "nt":
-        # There os.kill ends what it is asked about.
+        # On Windows, os.kill would end the process.
         return
     for path in target.parent.glob(glob.escape(f".{target.stem}.{_where()}-") + f"*.tmp{glob.escape(target.suffix)}"):
         writer = path.name.removeprefix(f".{target.stem}.{_where()}-").split("-")[0]
@@ -198,7 +198,7 @@ def _remove_abandoned(target: Path) -> None:
 
 @functools.cache
 def _where() -> str:
-    """Name the space in which process numbers count: this machine, and the container where there is one."""
+    """Return the namespace of process numbers: this machine and, if any, the container."""
     try:
         space = os.readlink("/proc/self/ns/pid")
     except OSError:
@@ -207,7 +207,7 @@ def _where() -> str:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder, with all that is in it; it may be gone already."""
+    """Remove a file or a folder with its content, if it still exists."""
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -215,7 +215,7 @@ def remove(path: Path) -> None:
 
 
 def write_csv(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
-    """Write a table with full precision and without its index; texts as by `cell`."""
+    """Write a table with full precision and without its index; texts are guarded by `cell`."""
     written = frame.copy(deep=False)
     for name in frame.columns[[dtype.kind not in "biuf" for dtype in frame.dtypes]]:
         written[name] = frame[name].map(cell)
@@ -224,9 +224,9 @@ def write_csv(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 
 
 def cell(value: Any) -> Any:
-    """Return a value as it is written to CSV: a text that a spreadsheet would run as a formula gets an apostrophe.
+    """Return a value for a CSV file: a text that a spreadsheet would run as a formula gets an apostrophe.
 
-    Texts come from names of files, steps and people. One to one, see `text_of`; numbers stay as they are.
+    Texts are names of files, steps and people. The mapping is one to one, see `text_of`; numbers do not change.
 
     >>> cell("=1+1"), cell("'=1+1"), cell("-0.5"), cell("pour")
     ("'=1+1", "''=1+1", '-0.5', 'pour')
@@ -235,12 +235,12 @@ def cell(value: Any) -> Any:
 
 
 def text_of(value: Any) -> Any:
-    """Return what a text in CSV stands for, the inverse of `cell`."""
+    """Return the value of a text in a CSV file, the inverse of `cell`."""
     return value[1:] if isinstance(value, str) and value.startswith("'") and _FORMULA.match(value) else value
 
 
 def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], path: str | os.PathLike[str]) -> None:
-    """Write the rows of a table as `write_csv` would, for stages that have no other use of pandas (0.2 s to import)."""
+    """Write the rows of a table like `write_csv`, for stages that do not need pandas otherwise (0.2 s to import)."""
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
@@ -248,7 +248,7 @@ def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], path: str 
 
 
 def write_json(content: Any, path: str | os.PathLike[str]) -> None:
-    """Write JSON for people: indented, keys in the order given, non-finite numbers refused."""
+    """Write readable JSON: indented, with keys in the given order; non-finite numbers raise an error."""
     with replacing(path) as temporary:
         temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
@@ -260,7 +260,7 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
 
 
 def write_tensors(content: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
-    """Write tensors and plain values as PyTorch does, to be read with ``weights_only=True``."""
+    """Write tensors and plain values by PyTorch, to be read with ``weights_only=True``."""
     import torch
 
     # Given a path, PyTorch writes its (temporary) name into the file, and loses the reason when a disk is full.
@@ -269,7 +269,7 @@ def write_tensors(content: Mapping[str, Any], path: str | os.PathLike[str]) -> N
 
 
 def below_results(path: Path) -> str | None:
-    """Return the path of a result from the folder ``results`` on, or None outside of one."""
+    """Return the path of a result from the folder ``results`` on, or None outside such a folder."""
     parts = Path(os.path.abspath(path)).parts
     if RESULTS not in parts[:-1]:
         return None
@@ -277,7 +277,7 @@ def below_results(path: Path) -> str | None:
 
 
 def remake(output: Path) -> str:
-    """Return the clause of a message that says how to make an output again."""
+    """Return the clause of a message with the command that makes an output again."""
     target = below_results(output)
     return (
         "remove it and make it again" if target is None else f"make it again: rgwot run --force {shlex.quote(target)}"
@@ -290,18 +290,18 @@ def read_csv(
     numbers: Mapping[str, Literal["float64", "int64", "Int64"]],
     optional: Collection[str] = (),
 ) -> pd.DataFrame:
-    """Read a table that a stage wrote, a CSV with these columns among any others, and check that it is one.
+    """Read and check a CSV table of a stage, which has at least these columns.
 
-    ``numbers`` are the types of the columns that hold numbers; all others are text, empty where nothing stands. In
-    columns of numbers that are ``optional``, the empty field is allowed and becomes a missing value.
+    ``numbers`` are the types of columns with numbers; all other columns are text. In ``optional`` columns of numbers,
+    empty fields are allowed and become missing values.
 
-    Raises RgwotError when the file cannot be read, lacks a column, or has something else than a finite number, whole
-    for the integer types, in a column of numbers.
+    Raises RgwotError if the file cannot be read, lacks a column, or a column of numbers has a value that is not a
+    finite number (a whole one for integer types).
     """
     import pandas as pd
 
     try:
-        # Videos may be called 'NA' or '0003': nothing is guessed.
+        # A video may be called 'NA' or '0003', so types are not guessed.
         frame = pd.read_csv(path, dtype=str, keep_default_na=False).map(text_of)
     except (OSError, ValueError) as error:
         why = " ".join(str(error).split())
@@ -310,7 +310,7 @@ def read_csv(
 
 
 def _advice(path: str | os.PathLike[str]) -> str:
-    # A table from elsewhere is nothing that could be made again.
+    # Only tables below results can be made again.
     return "" if below_results(Path(path)) is None else f"; {remake(Path(path))}"
 
 
@@ -321,7 +321,7 @@ def typed(
     numbers: Mapping[str, Literal["float64", "int64", "Int64"]],
     optional: Collection[str] = (),
 ) -> pd.DataFrame:
-    """Check a table of texts that was read from a file, and give columns their types; all as in `read_csv`."""
+    """Check a table of texts from a file, and convert its columns, as in `read_csv`."""
     import numpy as np
     import pandas as pd
 
@@ -345,19 +345,19 @@ def typed(
     return frame
 
 
-#: A plain whole number that stands for itself: no 007, 0x1f, 1_000 or 12:30:00.
+#: A plain whole number, unlike 007, 0x1f, 1_000 or 12:30:00.
 _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 
 
 class _Refused(yaml.MarkedYAMLError):
-    """What is valid YAML, but does not say what whoever wrote it meant."""
+    """Error: valid YAML that probably does not mean what the author intended."""
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML's safe loader, which refuses what it would change without a word.
+    """YAML's safe loader, but with an error for content that it would silently change.
 
-    That is a key that occurs twice in a mapping, of which the first would be forgotten, and a word without quotes that
-    would become another number or a date, and so the name of something else.
+    This concerns a key that occurs twice in a mapping, of which the first would be lost, and a word without quotes that
+    would become another number or a date.
     """
 
     def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
@@ -365,28 +365,28 @@ class _Loader(yaml.SafeLoader):
         kind, text = node.tag.rpartition(":")[2], node.value
         other = kind == "timestamp" or (kind == "int" and not _WHOLE.fullmatch(text)) or kind == "value"
         if node.style is None and (other or (kind == "float" and re.search("[:_]", text))):
-            problem = f"found {text}, for which YAML puts another value; put it in quotes"
+            problem = f"found {text}, which YAML reads as another value; put it in quotes"
             raise _Refused(problem=problem, problem_mark=node.start_mark)
         return node
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
-        seen = set()
+        keys = set()
         for key, _ in node.value:
             plain = isinstance(key, yaml.ScalarNode) and not key.tag.endswith(":merge")
-            # As Python compares keys: 1, 1.0 and true are one.
-            if (name := self.construct_object(key) if plain else str(key.value)) in seen:
+            # Python treats 1, 1.0 and true as the same key.
+            if (name := self.construct_object(key) if plain else str(key.value)) in keys:
                 problem = f"the key {str(key.value)!r} occurs twice; leave one"
                 raise _Refused(problem=problem, problem_mark=key.start_mark)
-            seen.add(name)
+            keys.add(name)
         return node
 
 
 def read_yaml(path: str | os.PathLike[str]) -> Any:
     """Read a YAML file, or a JSON file by its suffix; return None if it is empty.
 
-    Raises RgwotError if it cannot be read, is not YAML in UTF-8, has a key twice, or a word without quotes that YAML
-    takes for another: ``001`` is 1, ``12:30:00`` is 45000, and ``2024-01-02`` is a date.
+    Raises RgwotError if it cannot be read, is not YAML in UTF-8, has a key twice, or has a word without quotes that
+    YAML changes: ``001`` becomes 1, ``12:30:00`` becomes 45000, and ``2024-01-02`` becomes a date.
     """
     kind = "JSON" if Path(path).suffix == ".json" else "YAML"
     try:

@@ -1,6 +1,6 @@
-"""Limits of a process: memory where files are opened that nobody vouches for, and threads of PyTorch.
+"""Limits of a process: memory for opening untrusted files, and threads of PyTorch.
 
-Another number of threads adds in another order, which changes rounding.
+With another number of threads, sums are added in another order, which changes rounding.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from contextlib import contextmanager
 
 
 def limit_memory(size: int) -> None:
-    """Allow this process ``size`` bytes of address space at most.
+    """Limit the address space of this process to ``size`` bytes.
 
-    Not every system can be told: macOS refuses the call and Windows has none, and there the limit is the machine's.
+    This has no effect on macOS, which refuses the call, and on Windows, which lacks it.
     """
     try:
         import resource
@@ -27,7 +27,7 @@ def limit_memory(size: int) -> None:
 
 @contextmanager
 def threads_kept() -> Iterator[None]:
-    """Restore PyTorch's number of threads afterwards."""
+    """Restore PyTorch's number of threads at the end."""
     import torch
 
     before = torch.get_num_threads()
@@ -39,7 +39,7 @@ def threads_kept() -> Iterator[None]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Compute in one thread, and restore their number afterwards."""
+    """Compute in a single thread, and restore the number of threads at the end."""
     import torch
 
     with threads_kept():

@@ -1,4 +1,4 @@
-"""How far a long loop is: a bar on a terminal, a line in the log every ten seconds elsewhere."""
+"""Progress of long loops: a bar on a terminal, otherwise a line in the log every ten seconds."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _T = TypeVar("_T")
 
 
 class Progress:
-    """Report the progress of a loop of ``total`` steps, each called ``unit``.
+    """Reports the progress of a loop of ``total`` steps, each called ``unit``.
 
-    ``start`` of them were done before (a resumed run); the rate counts only this run.
+    ``start`` of them were done before, in a resumed run; the rate counts only this run.
     """
 
     def __init__(self, logger: logging.Logger, title: str, total: int, start: int = 0, unit: str = "it") -> None:
@@ -39,7 +39,7 @@ class Progress:
             self._bar.close()
 
     def advance(self, steps: int, text: str = "") -> None:
-        """Count ``steps`` more, and report them when it is time to; the last one is always reported."""
+        """Count more ``steps``, and report them if it is time; the last step is always reported."""
         self._done += steps
         if self._bar is not None:
             self._bar.set_postfix_str(text, refresh=False)
@@ -50,11 +50,11 @@ class Progress:
             return
         self._reported = now
         rate = (self._done - self._start) / max(now - self._began, 1e-9)
-        left = (self._total - self._done) / max(rate, 1e-9)
+        remaining_s = (self._total - self._done) / max(rate, 1e-9)
         self._logger.info(
             "%s: %d of %d %s%s, %.3g %s/s, %d:%02d left",
             self._title, self._done, self._total, self._unit, f", {text}" if text else "", rate, self._unit,
-            left // 60, left % 60,
+            remaining_s // 60, remaining_s % 60,
         )  # fmt: skip
 
 

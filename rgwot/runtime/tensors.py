@@ -1,4 +1,4 @@
-"""Files of tensors, read without pickled objects, with an error in plain words when they are something else."""
+"""Files of tensors, read without pickled objects and with clear errors for other files."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from typing import Any
 
 from rgwot.runtime.errors import RgwotError
 
-PICKLED = "holds pickled Python objects, which could run code and are never loaded"
+PICKLED = "has pickled Python objects, which could run code and are never loaded"
 
 
 class UnreadableTensors(RgwotError):
-    """A file that is damaged or holds something else than tensors; ``why`` is what was found."""
+    """Error: a file is damaged or has other content than tensors; ``why`` tells which."""
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(f"{path}: {why}")
         self.why = why
 
 
-#: PyTorch's messages about files with classes or calls of their own; its advice to allow them is not passed on.
+#: PyTorch's messages about files with classes or calls; its advice to allow them is not repeated.
 _OBJECTS = ("Unsupported global", "Unsupported class", "Unsupported operand", "weights_only", "Weights only")
 
 
 def load_tensors(source: str | os.PathLike[str] | io.BytesIO, *, mapped: bool = False) -> Any:
-    """Read a file as `rgwot.runtime.files.write_tensors` or ``torch.save`` write it; nothing in it is executed.
+    """Read a file by `rgwot.runtime.files.write_tensors` or ``torch.save``, without executing anything in it.
 
-    The checksums of the archive are compared, which PyTorch does not do, unless it is ``mapped``: tensors then stay in
-    the file until they are used, where its format allows that.
+    Unlike PyTorch, this function compares the checksums of the archive, unless the file is ``mapped``: then tensors
+    stay in the file until they are used, if its format allows it.
 
-    Raises FileNotFoundError when there is no such file, and UnreadableTensors when it is damaged or holds something
-    else than tensors and plain values.
+    Raises FileNotFoundError if the file does not exist, and UnreadableTensors if it is damaged or has other content
+    than tensors and plain values.
     """
     import torch
 
@@ -48,7 +48,7 @@ def load_tensors(source: str | os.PathLike[str] | io.BytesIO, *, mapped: bool = 
                 raise UnreadableTensors(place, f"{damaged} in it differs from its checksum")
         if isinstance(file, io.BytesIO):
             file.seek(0)
-        # Files of torch before 1.6 are no archives and cannot be mapped.
+        # Files by torch before 1.6 are not archives and cannot be mapped.
         return torch.load(file, map_location="cpu", weights_only=True, mmap=mapped and archive)
     except (FileNotFoundError, UnreadableTensors):
         raise
@@ -66,4 +66,4 @@ def _why(error: Exception, file: Path | io.BytesIO) -> str:
     if any(words in message for words in _OBJECTS):
         return PICKLED
     size = file.getbuffer().nbytes if isinstance(file, io.BytesIO) else file.stat().st_size if file.exists() else 0
-    return f"its {size} bytes are cut off, damaged or no file of tensors"
+    return f"its {size} bytes are truncated, damaged or not a file of tensors"

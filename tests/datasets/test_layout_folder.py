@@ -83,7 +83,7 @@ def test_a_task_that_is_not_there(tmp_path: Path) -> None:
     touch(tmp_path, "tea/a.mp4", "loose.mp4")
     found = find("mine", "folder", tmp_path)
     with pytest.raises(
-        RgwotError, match=r"mine/soup: no video in .*\(found tea; 1 videos fit no task, like loose.mp4\)"
+        RgwotError, match=r"mine/soup: no video in .*\(found tea; 1 videos fit no task, such as loose.mp4\)"
     ):
         found.of("soup")
 
