@@ -1,8 +1,8 @@
 """The base of the blocks of settings, and the types of their values.
 
-A block is defined beside the functions that take it; `rgwot.config.settings.Settings` collects them. What several
-functions share of a block, such as the temperature in ``loss``, is a class that their own classes extend: the class in
-the signature of a function says which keys it reads.
+A block is defined beside the functions that take it; `rgwot.config.settings.Settings` collects all blocks. If several
+functions share keys of a block, such as the temperature in ``loss``, these are a class that their classes extend. The
+class in the signature of a function therefore tells which keys it reads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Count = Annotated[int, Field(ge=1)]
 
 
 class Block(BaseModel):
-    """Base of every block and of parts of one: immutable, and an unknown key is an error."""
+    """Base of all blocks and their parts: immutable, with an error for unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False)
 
@@ -29,5 +29,5 @@ class Block(BaseModel):
     @classmethod
     @cache
     def dotted(cls) -> tuple[str, ...]:
-        """Return its keys as they stand in ids, such as ``ot.alpha``."""
+        """Return its dotted keys, such as ``ot.alpha``."""
         return tuple(f"{cls.BLOCK}.{field.alias or name}" for name, field in cls.model_fields.items())

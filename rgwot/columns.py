@@ -1,4 +1,4 @@
-"""Columns of the tables between stages, and what rows are told apart by. All times are seconds."""
+"""Columns of the tables between stages, and the columns that identify rows. All times are seconds."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ ORDER_COLUMNS = ("video", "order")
 PROCEDURE_COLUMNS = ("rank", "order", "n_videos", "share")
 DEVIATION_COLUMNS = ("video", "kind", "key_step", "start_s", "end_s", "surprise", "sureness")
 
-#: How a score was made: protocol, background and label rule.
+#: The columns that tell how a score was made: protocol, background and label rule.
 CELL = ("protocol", "background", "label_rule")
-#: Which run a score is of.
+#: The columns that identify the run of a score.
 IDENTITY = ("dataset", "task", "method", "decoder", "seed")
 SCORE_COLUMNS = (*IDENTITY, *CELL, "metric", "value")
 
-#: The terms of the loss in ``history.csv``.
+#: The loss terms in ``history.csv``.
 TERMS = {"loss": "total loss", "align": "alignment loss", "cidm": "C-IDM of both videos, before β"}
 
 
 def readable(video: str) -> str:
-    """Return the name of a video for people, by its id; the id itself where the name has letters that do not print.
+    """Return the readable name of a video by its id, or the id itself if the name has unprintable characters.
 
     >>> readable("tues%20day"), readable("a%0Ab")
     ('tues day', 'a%0Ab')

@@ -1,7 +1,6 @@
-"""Key steps of arrays, without files and without the workflow: `rgwot.discover`.
+"""`rgwot.discover`: the key steps of arrays, without files and the workflow.
 
-The functions are those that the commands of the workflow call, so that the same features, settings and seed give the
-same key steps here as there.
+It calls the same functions as the workflow, so that equal features, settings and seeds give equal key steps.
 """
 
 from __future__ import annotations
@@ -55,21 +54,21 @@ if TYPE_CHECKING:
     from rgwot.reporting.compare import Comparison
 
 Video = ArrayLike | str | os.PathLike[str]
-"""Features (T, C) or (T, C, h, w) of a video, or the path of a feature store that the workflow wrote."""
+"""Features (T, C) or (T, C, h, w) of a video, or the path of a feature store of the workflow."""
 
 Videos = Mapping[str, Video] | Sequence[Video] | NDArray[Any]
-"""Videos by name, or one after the other."""
+"""Videos by name, or in a sequence."""
 
 Times = Mapping[str, ArrayLike] | Sequence[ArrayLike] | NDArray[Any]
-"""The times (T,) of the features of every video, in seconds, by name or one after the other."""
+"""The times (T,) of the features of every video in seconds, by name or in a sequence."""
 
 
 @dataclass(frozen=True, repr=False)
 class Discovery:
-    """The key steps of a task, as `discover` returns them.
+    """The key steps of a task, the result of `discover`.
 
-    Tables and diagnostics are those that the workflow writes into the folder of a result, under the names that the
-    videos were given by (in diagnostics under their ids, which percent-encode spaces and the like).
+    Tables and diagnostics are those that the workflow writes into the folder of a result, with the given names of the
+    videos (diagnostics have their ids, in which spaces and other characters are percent-encoded).
 
     Attributes
     ----------
@@ -78,13 +77,13 @@ class Discovery:
     settings
         All settings, resolved.
     key_steps
-        What the properties below are read from.
+        The result behind the properties below.
     times : dict of numpy.ndarray
-        By video, the time (T,) of every feature, seconds.
+        The times (T,) of the features of each video in seconds.
     embeddings : dict of numpy.ndarray
-        By video, what was clustered, (T, D) float64; empty for the method ``none``.
+        The clustered embeddings (T, D) float64 of each video; empty for the method ``none``.
     names : dict
-        Names of key steps by number, which pictures and exports have; give them by ``dataclasses.replace``.
+        Names of key steps by number for pictures and exports; set them by ``dataclasses.replace``.
 
     Examples
     --------
@@ -105,8 +104,8 @@ class Discovery:
     def segments(self) -> pd.DataFrame:
         """``video, scope, start_s, end_s, key_step``, times in seconds.
 
-        The scope is ``task``, with the clusters of all videos (trivial decoders have ``video``, too). Key steps count
-        from 1, 0 is background.
+        The scope is ``task``, the clusters of all videos (trivial decoders also have ``video``). Key steps are numbered
+        from 1; 0 is background.
         """
         return self.key_steps.segment_table
 
@@ -124,29 +123,29 @@ class Discovery:
     def procedure(self) -> Procedure:
         """The task graph.
 
-        ``procedure.graph`` is a `networkx.DiGraph` with START and END, ``procedure.order`` one order for all that the
-        graph allows; nodes, edges with their confidence, groups in either order and notes.
+        ``procedure.graph`` is a `networkx.DiGraph` with START and END, ``procedure.order`` the consensus order that it
+        allows. A procedure also has nodes, edges with their confidence, groups in either order, and notes.
         """
         return self.key_steps.procedure
 
     @cached_property
     def deviations(self) -> pd.DataFrame:
-        """``video, kind, key_step, start_s, end_s, surprise, sureness``: what every video does differently.
+        """``video, kind, key_step, start_s, end_s, surprise, sureness``: the deviations of every video.
 
-        The kinds are ``missing``, ``added``, ``repeated``, ``too_early`` and ``too_late``; the surprise is in bits, the
-        sureness the share of other segmentations that have it, NaN where there are none. Key steps of one of
-        ``procedure.groups`` may come in either order, so that no order of these deviates.
+        The kinds are ``missing``, ``added``, ``repeated``, ``too_early`` and ``too_late``. The surprise is in bits; the
+        sureness is the share of other segmentations that have the deviation, NaN without other segmentations. Key steps
+        of a group in ``procedure.groups`` may come in either order, so their order never deviates.
         """
         return deviation_table(self.key_steps.deviations)
 
     @property
     def diagnostics(self) -> dict[str, Any]:
-        """How the answer came about, whether embedding or decoder collapsed (``degenerate``), and ``warnings``."""
+        """Facts about the result, such as whether embedding or decoder collapsed (``degenerate``), and ``warnings``."""
         return self.key_steps.diagnostics
 
     @cached_property
     def labels(self) -> dict[str, NDArray[np.int64]]:
-        """By video, the key step (T,) int64 of every feature, of scope ``task``."""
+        """The key steps (T,) int64 of the features of each video, of scope ``task``."""
         task = self.key_steps.segments["task"]
         return {
             video: predicted_labels(
@@ -162,12 +161,12 @@ class Discovery:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Why the answer should be doubted, a line each; they are logged, too."""
+        """Reasons to doubt the result, a line each; they are logged, too."""
         return tuple(self.diagnostics.get("warnings", ()))
 
     @property
     def orders(self) -> dict[str, Order]:
-        """The order of the key steps of every video as numbers, by video."""
+        """The order of the key steps of each video, as numbers."""
         return dict(self.key_steps.orders)
 
     @property
@@ -180,9 +179,11 @@ class Discovery:
         return pd.concat(parts, ignore_index=True)
 
     def plot(self, videos: int = 4, title: str | None = None) -> Figure:
-        """Draw the key steps of the first ``videos`` videos, 1 or more, over time."""
+        """Draw the key steps of the first ``videos`` videos (at least 1) over time."""
         if isinstance(videos, bool) or not isinstance(videos, (int, np.integer)) or videos < 1:
-            raise RgwotError(f"videos: found {videos!r}, expected 1 or more; a file is plot().savefig('x.png')")
+            raise RgwotError(
+                f"videos: found {videos!r}, expected an integer ≥ 1; to save the figure, use plot().savefig('x.png')"
+            )
         from rgwot.reporting.figures.segments import segment_bars
 
         label = f"{self.run.method}/{self.run.decoder}"
@@ -192,33 +193,33 @@ class Discovery:
         return segment_bars(self._manifest(), nothing, {label: table}, title, videos, {label: self.names})
 
     def save(self, folder: str | os.PathLike[str], dataset: str = "arrays", task: str = "task") -> Path:
-        """Write the result and a manifest of its videos below a folder, as the workflow does below ``results``.
+        """Write the result and a manifest of its videos below a folder, like the workflow below ``results``.
 
         Returns
         -------
         pathlib.Path
             The folder of key steps, which ``rgwot show``, ``rgwot compare``, ``rgwot export`` and
-            ``rgwot compare-groups`` take; an existing one is replaced.
+            ``rgwot compare-groups`` accept; an existing one is replaced.
         """
         tree = Tree(Path(folder), dataset, task)
-        there = tree.keysteps(self.run)
+        result_folder = tree.keysteps(self.run)
         write_csv(self._manifest(), tree.at(MANIFEST))
-        write_keysteps(there, self._by_id)
+        write_keysteps(result_folder, self._by_id)
         if self.names:
-            write_text(names_text(str(self.run), self._by_id.segment_table, self.names), there / name_of(NAMES))
-        return there
+            write_text(names_text(str(self.run), self._by_id.segment_table, self.names), result_folder / name_of(NAMES))
+        return result_folder
 
     def export(self, name: str, folder: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> str:
-        """Write the result in the format of another program into a folder; return what was written.
+        """Export the result into a folder in the format of another program; return a line on the written files.
 
         Parameters
         ----------
         name
-            As of ``rgwot export``: ``elan``, ``boris``, ``csv``, ...
+            A format of ``rgwot export``: ``elan``, ``boris``, ``csv``, ...
         folder
-            A new one, or one of an export that nobody changed since.
+            A new folder, or that of an unchanged export.
         root
-            Folder that the paths of videos start from; they have the names that were given.
+            Folder of the video files, which are named like the videos.
         """
         from rgwot.reporting.export import FORMATS, export, videos_of, with_labels
 
@@ -228,12 +229,12 @@ class Discovery:
         return export(name, videos_of(task, self._manifest(), self.names, None if root is None else Path(root)), folder)
 
     def compare(self, other: Discovery | str | os.PathLike[str]) -> Comparison:
-        """Say how far another result, or a person, agrees.
+        """Compare with another result, or with annotations of a person.
 
         Parameters
         ----------
         other
-            A result, a folder of key steps, or annotations, as ``rgwot compare`` takes them.
+            A result, a folder of key steps, or annotations, as for ``rgwot compare``.
 
         Returns
         -------
@@ -244,7 +245,7 @@ class Discovery:
         Raises
         ------
         RgwotError
-            Without a video in common, or for a file that cannot be read.
+            Without a common video, or for a file that cannot be read.
         """
         from rgwot.reporting.compare import answer_of, compare, compare_with, shared
 
@@ -254,19 +255,19 @@ class Discovery:
         return compare_with(answer, Path(other))
 
     def compare_groups(self, groups: Mapping[str, Any]) -> pd.DataFrame:
-        """Test key step by key step whether groups of videos differ (`rgwot.procedure.groups.compare_groups`).
+        """Test for every key step whether groups of videos differ (`rgwot.procedure.groups.compare_groups`).
 
-        ``groups`` has the group of every video that is compared; the others are logged.
+        ``groups`` maps videos to their groups; videos without a group are left out with a warning.
         """
         return compare_groups(recordings_from_segments(self.segments), self.key_steps.deviations, groups)
 
     @property
     def _by_id(self) -> KeySteps:
-        """The key steps with videos by their ids, as files have them."""
+        """The key steps with the ids of videos, as in files."""
         return _renamed(self.key_steps, id_of)
 
     def _manifest(self) -> pd.DataFrame:
-        """Return the manifest of the videos, which are known by their features alone."""
+        """Return a manifest of the videos, of which only features are known."""
         ends = self.segments.groupby("video")["end_s"].max()
         names = list(self.times)
         # The usual number of samples per second.
@@ -306,51 +307,51 @@ def discover(
 ) -> Discovery:
     """Find the key steps of a task and their order from the features of its videos.
 
-    Gives what the workflow gives for the same features, ids, settings and seed, label by label. Features are kept in
-    float16 or float32, as there, and in memory; nothing is written.
+    The labels are the same as those of the workflow for the same features, ids, settings and seed. As there, features
+    are stored as float16 or float32, but in memory; nothing is written.
 
     Parameters
     ----------
     features
         Features (T, C) or maps (T, C, h, w) of every video, of any floating-point type, finite and, for maps, at most
-        65504 in magnitude: a mapping from names, or a sequence, whose videos are then called ``"0"``, ``"1"``, ..., or
-        ``"00"``, ``"01"``, ... where there are more than ten. T may differ between videos, the other axes may not. In
-        place of an array, the path of a feature store (``.zarr``) of the workflow, which knows its times and the length
-        of its video.
+        65504 in magnitude. They are a mapping from names, or a sequence, in which case the videos are named ``"0"``,
+        ``"1"``, ..., or ``"00"``, ``"01"``, ... if there are more than ten. T may differ between videos, the other axes
+        may not. Instead of an array, a video may be the path of a feature store (``.zarr``) of the workflow, which has
+        its times and the length of its video.
     fps
         Features per second of video, a number or a fraction such as ``"30000/1001"``; by default ``features.fps`` of
-        the settings, 2. Feature i stands at i / fps seconds, and the video lasts T / fps.
+        the settings, 2. Feature i is at i / fps seconds, and the video lasts T / fps.
     times
-        Instead of ``fps``, the times (T,) of the features of every video, in seconds, increasing and of one usual step.
+        The times (T,) of the features of every video in seconds instead of ``fps``; they increase by a usual step.
     method, decoder
-        Ids as in paths of the workflow, with keys or without: ``whitened``, ``raw``, ``rgwot``, ``rgwot@alpha=0.5``,
+        Ids as in paths of the workflow, with or without keys: ``whitened``, ``raw``, ``rgwot``, ``rgwot@alpha=0.5``,
         ``rgwot-plus``, ...; ``meanfield``, ``graphcut``, ``consensus``, ``kmeans@K=5``, ... With ``data.split=holdout``
-        the videos drawn by ``data.split_seed`` are labelled and not learned from.
+        the videos drawn by ``data.split_seed`` are labelled, but not used for learning.
     K
-        Key steps, the same as ``decode.K`` of the settings: a number of 2 or more; by default 7.
+        Number of key steps, like ``decode.K`` in the settings: at least 2; by default 7.
     labels
-        What people say of some of the videos, by name: a label (T,) of every feature, from 1, 0 for background and -1
-        where nothing is said, or a table of segments, ``start_s``, ``end_s``, and ``key_step`` or ``label``
-        (`rgwot.labels.read_labels`). These stay as they are and teach the other videos, key steps have the numbers and
-        names of people, and K is not read. None: nothing is said.
+        Labels of some of the videos, by name: the key steps (T,) of all features, from 1, with 0 for background and -1
+        for unlabelled features; or a table of segments with ``start_s``, ``end_s``, and ``key_step`` or ``label``
+        (`rgwot.labels.read_labels`). Labelled videos keep their labels, and the others learn from them. Key steps then
+        have the numbers and names of the labels, and K is ignored.
     settings
-        Blocks of settings as in ``config.yaml``, such as ``{"train": {"iterations": 800}}``. What makes a method what
-        it is can only be changed by keys of an id, such as ``consensus@decode.time=0``; here it is refused.
+        Blocks of settings as in ``config.yaml``, such as ``{"train": {"iterations": 800}}``. Settings that define a
+        method can only be changed by keys of an id, such as ``consensus@decode.time=0``, not here.
     seed
-        Seed of everything drawn at random, 0 or more.
+        Seed of all random draws, at least 0.
     device
-        Where an encoder is trained and used: ``auto``, ``cpu`` or ``cuda``.
+        The device of an encoder: ``auto``, ``cpu`` or ``cuda``.
 
     Returns
     -------
     Discovery
-        With the key step of every feature in ``labels``, their ``segments`` in seconds, the ``procedure`` and what each
-        video does differently in ``deviations``, and in ``warnings`` why to doubt them.
+        The key steps of all features in ``labels``, the ``segments`` in seconds, the ``procedure``, the ``deviations``
+        of each video, and ``warnings`` with reasons to doubt the result.
 
     Raises
     ------
     rgwot.RgwotError
-        In one line, for features that cannot be used, an unknown id or setting, or too few videos for the method.
+        For unusable features, an unknown id or setting, or too few videos for the method.
 
     Examples
     --------
@@ -364,30 +365,30 @@ def discover(
     >>> (order[0], order[1]) in found.procedure.graph.edges, len(found.deviations)
     (True, 0)
     """
-    asked = method, decoder, K, settings, seed
-    return find(features, *asked, fps=fps, times=times, device=device, labels=labels).discovery
+    options = method, decoder, K, settings, seed
+    return find(features, *options, fps=fps, times=times, device=device, labels=labels).discovery
 
 
 def _resolved(
     method: str, decoder: str, K: int | str | None, settings: Mapping[str, Mapping[str, Any]] | None, seed: int
 ) -> tuple[Run, Settings, Settings]:
-    """Return the canonical ids with their seed, and the settings of the method and of its decoder, as the workflow."""
+    """Return the canonical ids with the seed, and the settings of method and decoder, like the workflow."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise RgwotError(f"seed: found {seed!r}, expected a whole number, 0 or more")
     if settings is not None and not isinstance(settings, Mapping):
         raise RgwotError(f"settings: found {settings!r}, expected blocks such as {{'train': {{'iterations': 800}}}}")
-    given = {block: dict(keys) if isinstance(keys, Mapping) else keys for block, keys in (settings or {}).items()}
-    for block, keys in given.items():
+    blocks = {block: dict(keys) if isinstance(keys, Mapping) else keys for block, keys in (settings or {}).items()}
+    for block, keys in blocks.items():
         if block not in known_blocks():
             raise RgwotError(f"settings: unknown block {block!r}; {nearest(block, known_blocks())}")
         if not isinstance(keys, Mapping):
             raise RgwotError(f"settings: {block}: found {keys!r}, expected keys and values")
     if K is not None:
-        given["decode"] = {**given.get("decode", {}), "K": K}
-    experiments = Experiments(load_config(given, "settings"))
+        blocks["decode"] = {**blocks.get("decode", {}), "K": K}
+    experiments = Experiments(load_config(blocks, "settings"))
     written, method = method, experiments.method(method)
     decoder = experiments.decoder(decoder, method)
-    for line in replaced_settings(written, decoder, flatten(given)):
+    for line in replaced_settings(written, decoder, flatten(blocks)):
         raise RgwotError(f"settings: {line}")
     of_decoder = experiments.settings(method, decoder, "")
     resolved_K(of_decoder.decode.K)
@@ -396,9 +397,10 @@ def _resolved(
 
 @dataclass(frozen=True)
 class Findings:
-    """A `Discovery`, and what it was made from and by: what other videos are labelled with.
+    """A `Discovery` with its features, embedding and rule, which are needed to label other videos.
 
-    ``rate`` are the features per second of arrays, None where times were given. The rest is None for a trivial decoder.
+    ``rate`` is the number of features per second of arrays, None if times were given. The other fields are None for a
+    trivial decoder.
     """
 
     discovery: Discovery
@@ -422,9 +424,9 @@ def find(
     device: str,
     labels: Labels | None = None,
 ) -> Findings:
-    """Find the key steps of a task, as `discover` describes; ``given`` are its settings."""
+    """Find the key steps of a task, see `discover`; ``given`` are its settings."""
     if labels is not None:
-        # For the record, and for the rule by which other videos are labelled.
+        # For the record, and for the rule that labels other videos.
         given = {**(given or {}), "labelled": {**(given or {}).get("labelled", {}), "n": "all"}}
     run, settings, decoding = _resolved(method, decoder, K, given, seed)
     if labels is None and decoding.labelled.n:
@@ -436,9 +438,9 @@ def find(
     every = video_features(features, times, rate)
     if EMBEDDING_KINDS[family.embedding].several and len(every) < 2:
         raise RgwotError(f"features: found {len(every)} video, expected at least 2 for the method {run.method!r}")
-    # In the order of their ids, as the workflow lists them; which pairs of videos are drawn depends on it.
-    shown = [video for video in every if len(video)]
-    videos = sorted(shown, key=lambda video: video.video)
+    # In the order of their ids, as in the workflow, because the drawn pairs of videos depend on it.
+    with_frames = [video for video in every if len(video)]
+    videos = sorted(with_frames, key=lambda video: video.video)
     if not videos:
         raise RgwotError("features: found no video with a frame, expected at least one")
     held_out: tuple[str, ...] = ()
@@ -449,22 +451,26 @@ def find(
     read = None if labels is None else read_labels(labels, list(named_videos(features)), videos)
     if DECODERS[rule].trivial:
         if read is not None:
-            raise RgwotError(f"labels: decoder {rule!r} looks at no video; expected another beside labels")
+            raise RgwotError(
+                f"labels: decoder {rule!r} does not look at videos and cannot use labels; choose another decoder"
+            )
         facts = [(video.video, video.duration_s, video.native_fps) for video in videos]
         K, learner = decoding.decode.K, decoding.procedure.learner
         segments = trivial_segments(facts, rule, K, run.seed, decoding.evaluation.stride)
         key_steps = trivial_key_steps(segments, rule, int(K), run.seed, held_out, learner)
     else:
-        seen = [video for video in videos if video.video not in held_out]
+        learned_from = [video for video in videos if video.video not in held_out]
         if read is None:
-            check_number(resolved_K(decoding.decode.K), decoding.decode.surplus, sum(map(len, seen)))
+            check_number(resolved_K(decoding.decode.K), decoding.decode.surplus, sum(map(len, learned_from)))
         # An encoder sets their number.
         with threads_kept() if family.trained else nullcontext():
             if family.trained:
                 from rgwot.stages.train import fit_encoder
 
-                about = common_attributes(seen[0]) if isinstance(seen[0], FeatureStore) else {}
-                model = fit_encoder(seen, settings, run.seed, device=device, held_out=held_out, features=about).model
+                attributes = common_attributes(learned_from[0]) if isinstance(learned_from[0], FeatureStore) else {}
+                model = fit_encoder(
+                    learned_from, settings, run.seed, device=device, held_out=held_out, features=attributes
+                ).model
             embed = embedder(videos, settings, model, run.method, run.seed, device if model else "cpu", 1, held_out)
             embedded = embedded_task(videos, embed)
         key_steps = decode_task(embedded, rule, decoding, run.seed, alone=False, given=read)
@@ -472,18 +478,18 @@ def find(
         run,
         decoding,
         _renamed(key_steps, stem_of),
-        times={stem_of(video.video): video.time_s for video in shown},
-        embeddings={stem_of(video.video): embedded.videos[video.video].embedding for video in shown if embedded},
+        times={stem_of(video.video): video.time_s for video in with_frames},
+        embeddings={stem_of(video.video): embedded.videos[video.video].embedding for video in with_frames if embedded},
         names={} if read is None else dict(read.names),
     )
     return Findings(discovery, key_steps, rate, embedded, embed, model)
 
 
 def video_features(features: Videos, times: Times | None, fps: float | str | Fraction | None) -> list[VideoFeatures]:
-    """Return the features of videos in the order given: arrays as they are kept, and open feature stores.
+    """Return the features of videos in the given order: arrays, and open feature stores.
 
-    RgwotError for what is neither an array nor a feature store, two videos of one name, times that do not go with
-    the videos, or features of different sizes.
+    Raises RgwotError for values that are neither an array nor a feature store, two videos with the same name, times
+    that do not fit the videos, or features of different sizes.
     """
     named = named_videos(features)
     when = times_of(times, list(named))
@@ -514,26 +520,26 @@ def video_features(features: Videos, times: Times | None, fps: float | str | Fra
 
 
 def store_at(what: str, path: str | os.PathLike[str], ident: str) -> FeatureStore:
-    """Open a feature store whose video has the id ``ident``; RgwotError for another path."""
-    there = Path(path).absolute()
-    if there.suffix != STORE or not there.is_dir():
+    """Open the feature store of the video with the id ``ident``; raise RgwotError for another path."""
+    store_path = Path(path).absolute()
+    if store_path.suffix != STORE or not store_path.is_dir():
         raise RgwotError(f"{what}: found {str(path)!r}, expected an array, or a feature store ({STORE})")
-    return replace(open_store(there), called=ident)
+    return replace(open_store(store_path), called=ident)
 
 
 def array_of(what: str, video: Any) -> NDArray[Any]:
-    """Return the features of a video as an array (T, C) or (T, C, h, w); RgwotError for anything else."""
+    """Return the features of a video as an array (T, C) or (T, C, h, w); raise RgwotError for anything else."""
     try:
         array = np.asarray(video)
     # np.asarray raises these for ragged lists and for tensors that require grad or are bfloat16.
     except (RuntimeError, TypeError, ValueError) as error:
-        raise RgwotError(f"{what}: no array of numbers ({first_line(error)})") from None
+        raise RgwotError(f"{what}: found no array of numbers ({first_line(error)})") from None
     # np.asarray drops the mask and would expose the masked values.
     if isinstance(video, np.ma.MaskedArray) and video.mask.any():
-        raise RgwotError(f"{what}: found masked numbers, expected a number everywhere; fill them")
+        raise RgwotError(f"{what}: found masked values, expected none; fill them")
     if array.dtype.kind == "f" and array.ndim not in (2, 4):
         raise RgwotError(
-            f"{what}: shape {array.shape}, expected (T, C) or (T, C, h, w), one array per video; of a single video "
+            f"{what}: shape {array.shape}, expected (T, C) or (T, C, h, w), one array per video; for a single video "
             "give [array]"
         )
     check_no_clock(Path(what), getattr(video, "columns", ()))
@@ -541,7 +547,7 @@ def array_of(what: str, video: Any) -> NDArray[Any]:
 
 
 def named_videos(features: Videos) -> dict[str, Any]:
-    """Return videos by name; RgwotError for what is no collection of them, or two of one name."""
+    """Return videos by name; raise RgwotError if they are no collection, or two have the same name."""
     if isinstance(features, Mapping):
         named = dict(features)
     elif isinstance(features, (str, bytes, os.PathLike)) or not isinstance(features, (Sequence, np.ndarray)):
@@ -549,7 +555,7 @@ def named_videos(features: Videos) -> dict[str, Any]:
             f"features: found {type(features).__name__}, expected a mapping of names to arrays, or a sequence of arrays"
         )
     else:
-        # Of one width, so that the order of the names, in which videos are read, is the order given.
+        # Names of equal length, so that sorting by name, as when reading, keeps the given order.
         width = len(str(max(len(features) - 1, 0)))
         called = [
             stem_of(Path(video).name.removesuffix(STORE)) if isinstance(video, (str, os.PathLike)) else f"{n:0{width}}"
@@ -565,12 +571,12 @@ def named_videos(features: Videos) -> dict[str, Any]:
 
 
 def times_of(times: Times | None, names: list[str]) -> Mapping[str, ArrayLike]:
-    """Return the times of videos by name, none where they were not given."""
+    """Return the times of videos by name, or none if they were not given."""
     if times is None:
         return {}
     if not isinstance(times, Mapping):
         if np.isscalar(times):
-            raise RgwotError(f"times: found {times!r}, expected one array of seconds per video; for a rate give fps")
+            raise RgwotError(f"times: found {times!r}, expected an array of seconds per video; for a rate, use fps")
         if len(times) != len(names):
             raise RgwotError(f"times: found those of {len(times)} videos, expected {len(names)}, one array per video")
         return dict(zip(names, times, strict=True))
@@ -580,20 +586,20 @@ def times_of(times: Times | None, names: list[str]) -> Mapping[str, ArrayLike]:
     return times
 
 
-def _renamed(found: KeySteps, called: Callable[[str], str]) -> KeySteps:
-    """Return key steps with videos under other names, their own or their ids, and without what was learned."""
-    videos = tuple(replace(video, video=called(video.video)) for video in found.procedure.videos)
-    typical = found.procedure.typical_video
+def _renamed(key_steps: KeySteps, called: Callable[[str], str]) -> KeySteps:
+    """Return key steps with videos renamed to their names or ids, and without the learned parameters."""
+    videos = tuple(replace(video, video=called(video.video)) for video in key_steps.procedure.videos)
+    typical = key_steps.procedure.typical_video
 
     def renamed(part: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
         return {called(video): table for video, table in part.items()}
 
     return KeySteps(
-        {scope: renamed(part) for scope, part in found.segments.items()},
-        {called(video): order for video, order in found.orders.items()},
-        replace(found.procedure, videos=videos, typical_video=called(typical) if typical else ""),
-        found.diagnostics,
-        evidence=None if found.evidence is None else renamed(found.evidence),
-        alternatives=[renamed(part) for part in found.alternatives],
-        annotated=[called(video) for video in found.annotated],
+        {scope: renamed(part) for scope, part in key_steps.segments.items()},
+        {called(video): order for video, order in key_steps.orders.items()},
+        replace(key_steps.procedure, videos=videos, typical_video=called(typical) if typical else ""),
+        key_steps.diagnostics,
+        evidence=None if key_steps.evidence is None else renamed(key_steps.evidence),
+        alternatives=[renamed(part) for part in key_steps.alternatives],
+        annotated=[called(video) for video in key_steps.annotated],
     )

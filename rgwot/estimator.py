@@ -1,4 +1,4 @@
-"""`rgwot.discover` in the manner of scikit-learn: `rgwot.ProcedureLearner`."""
+"""`rgwot.ProcedureLearner`: `rgwot.discover` as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -31,35 +31,34 @@ from rgwot.runtime.limits import threads_kept
 from rgwot.study.jobs import check_rule
 
 KeyStepLabels = dict[str, NDArray[np.int64]] | list[NDArray[np.int64]]
-"""The key step (T,) of every feature, by video where the videos have names, else in the order of the videos."""
+"""The key steps (T,) of all features: by name if the videos have names, otherwise in their order."""
 
 
 class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Key steps and their order from the features of the videos of a task; labels videos that come later, too.
+    """Find key steps and their order from the features of a task's videos, and label new videos.
 
-    A sample is a whole video, features (T, C) or (T, C, h, w); T may differ. Fitted estimators can be cloned, pickled
-    and kept with joblib.
+    A sample is a whole video: features (T, C) or (T, C, h, w), where T may differ. Fitted estimators can be cloned,
+    pickled and stored with joblib.
 
     Parameters
     ----------
     method, decoder, K, fps, settings, seed, device
-        As of `rgwot.discover`.
+        The parameters of `rgwot.discover`.
 
     Attributes
     ----------
     discovery_ : rgwot.Discovery
-        Segments, orders, the procedure, deviations and diagnostics of the videos that were fitted.
+        Segments, orders, the procedure, deviations and diagnostics of the fitted videos.
     labels_ : dict or list of numpy.ndarray
-        The key step (T,) of every feature of these videos, int64 from 1, 0 for background: by name where videos were
-        given by name, else in their order.
+        The key steps (T,) of these videos, int64 from 1, 0 for background: by name if the videos were given by name,
+        otherwise in their order.
     bundle_ : bytes or None
-        What was learned. Written to a file ``NAME.rgwot``, it is a bundle for ``rgwot apply``. None where decoder or
-        embedding have no rule for other videos; `predict` then says why.
+        The learned parameters. Written to a file ``NAME.rgwot``, they are a bundle for ``rgwot apply``. None if decoder
+        or embedding have no rule for other videos; `predict` then raises an error with the reason.
 
     Notes
     -----
-    `predict` labels each video by itself, by clusters that stay as they are; a video that was fitted gets the labels it
-    has.
+    `predict` labels each video separately, with fixed clusters; fitted videos keep their labels.
 
     Examples
     --------
@@ -91,25 +90,25 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         self.device = device
 
     def fit(self, X: Videos, y: Labels | None = None, *, times: Times | None = None) -> Self:
-        """Find the key steps of videos, and what is needed to label others.
+        """Find the key steps of videos, and learn to label others.
 
         Parameters
         ----------
         X
             Features (T, C) or (T, C, h, w) of every video, as `rgwot.discover` takes them.
         y
-            What people say of some of the videos, the ``labels`` of `rgwot.discover`: by name, or one after the other
-            with None, or -1 for all features, where nothing is said. None: nothing is said of any.
+            Labels of some of the videos, as ``labels`` of `rgwot.discover`: by name, or in the order of the videos,
+            with None, or -1 for all features, for a video without labels.
         times
-            As of `rgwot.discover`, instead of ``fps``.
+            As in `rgwot.discover`, instead of ``fps``.
 
         Raises
         ------
         RgwotError
             As `rgwot.discover`.
         """
-        asked = (self.method, self.decoder, self.K, self.settings, self.seed)
-        findings = find(X, *asked, fps=self.fps, times=times, device=self.device, labels=y)
+        options = (self.method, self.decoder, self.K, self.settings, self.seed)
+        findings = find(X, *options, fps=self.fps, times=times, device=self.device, labels=y)
         self.bundle_: bytes | None = None
         self._no_rule = ""
         try:
@@ -122,26 +121,26 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return self
 
     def predict(self, X: Videos, *, times: Times | None = None) -> KeyStepLabels:
-        """Label videos by what was learned, without learning from them.
+        """Label videos without learning from them.
 
         Parameters
         ----------
         X
-            Features of the kind that was fitted, of any number of videos.
+            Features of any number of videos, of the same kind as the fitted ones.
         times
-            As of `fit`; needed where times were given there, and only there.
+            As in `fit`; required if, and only if, times were given there.
 
         Returns
         -------
         dict or list of numpy.ndarray
-            The key step (T,) of every feature, as in ``labels_``.
+            The key steps (T,), as in ``labels_``.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             Before `fit`.
         RgwotError
-            For features of another kind, or where decoder or embedding have no rule for other videos.
+            For features of another kind, or if decoder or embedding have no rule for other videos.
         """
         check_is_fitted(self)
         if self.bundle_ is None:
@@ -150,18 +149,18 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         stores = _stores_of(X, times, lambda _: import_form(bundle))
         for store in stores:
             check_kind(bundle, store)
-        shown = [store for store in stores if len(store)]
+        with_frames = [store for store in stores if len(store)]
         with threads_kept() if MODEL in bundle.parts else nullcontext():
             result = restore(bundle)
-            videos = {store.video: embedded_video(store, result.embed) for store in shown}
-        steps, _ = label_each(bundle, result, shown, videos)
+            videos = {store.video: embedded_video(store, result.embed) for store in with_frames}
+        steps, _ = label_each(bundle, result, with_frames, videos)
         empty = np.empty(0, dtype=np.int64)
         labels = [steps.get(store.video, empty) for store in stores]
         return dict(zip(X, labels, strict=True)) if isinstance(X, Mapping) else labels
 
 
 def _stores_of(X: Videos, times: Times | None, form: Callable[[str], ImportSettings]) -> list[FeatureStore]:
-    """Return the features of videos as stores, in the order given; ``form`` gives that of arrays by their axes."""
+    """Return the features of videos as stores, in the given order; ``form`` has the form of arrays by their axes."""
     named, stores = named_videos(X), []
     when = times_of(times, list(named))
     for name, video in named.items():
@@ -177,10 +176,10 @@ def _stores_of(X: Videos, times: Times | None, form: Callable[[str], ImportSetti
 
 
 def _bundle(findings: Findings, X: Videos, times: Times | None) -> bytes:
-    """Return the bundle of a result; RgwotError where decoder or embedding have no rule for other videos."""
+    """Return the bundle of a result; raise RgwotError if decoder or embedding have no rule for other videos."""
     result, embedded = findings.discovery, findings.embedded
     check_rule(result.run.decoder)
-    # A trivial decoder has no rule.
+    # A trivial decoder cannot label other videos.
     assert embedded is not None
     assert findings.embedder is not None
     when = {"times": "times"} if findings.rate is None else {"fps": str(findings.rate)}
@@ -190,7 +189,7 @@ def _bundle(findings: Findings, X: Videos, times: Times | None) -> bytes:
         from rgwot.stages.train import model_bytes
 
         model = model_bytes(findings.model)
-    about, parts = bundle_of(
+    facts, parts = bundle_of(
         run=result.run,
         dataset="arrays",
         task="task",
@@ -200,7 +199,7 @@ def _bundle(findings: Findings, X: Videos, times: Times | None) -> bytes:
         embedded=embedded,
         embedding=findings.embedder.embed,
         model=model,
-        found=findings.key_steps,
+        key_steps=findings.key_steps,
         names=result.names,
     )
-    return bundle_bytes(about, parts)
+    return bundle_bytes(facts, parts)

@@ -1,4 +1,4 @@
-"""What people say of arrays, as `rgwot.discover` takes it: labels per feature, or segments, of some of the videos."""
+"""The labels of `rgwot.discover`: key steps per feature, or segments, of some of the videos."""
 
 from __future__ import annotations
 
@@ -21,52 +21,52 @@ if TYPE_CHECKING:
     from rgwot.embedding.interface import VideoFeatures
 
 Labels = Mapping[str, Any] | Sequence[Any]
-"""By name of a video, or one after the other with None for a video without labels: labels (T,), or a table."""
+"""Labels (T,) or tables by the name of a video, or in a sequence with None for a video without labels."""
 
 LABEL_COLUMNS = ("label", "name", "step")
 
 
 def read_labels(labels: Labels, names: Sequence[str], videos: Sequence[VideoFeatures]) -> Given:
-    """Return what people say of videos, from labels per feature or from segments.
+    """Read the labels of videos from key steps per feature or from segments.
 
     Parameters
     ----------
     labels
-        By video, whole numbers (T,): key steps from 1, 0 for background, -1 where nothing is said; or a table of
+        For each video whole numbers (T,): key steps from 1, 0 for background, -1 for unlabelled features; or a table of
         segments with ``start_s``, ``end_s`` in seconds, and ``key_step``, a name (``label``, ``name`` or ``step``), or
-        both. Names without numbers are numbered as they first occur. Between the first and the last segment of a video
-        time without a segment is background.
+        both. Names without numbers are numbered in the order of their first occurrence. Time without a segment between
+        the first and the last segment of a video is background.
     names
-        Names of all videos, in the order in which they were given.
+        Names of all videos, in the given order.
     videos
-        Those with a feature.
+        The videos that have features.
 
     Raises
     ------
     RgwotError
-        In one line, for labels of a video that is not there, or that do not fit it or each other.
+        For labels of an unknown video, or labels that do not fit the video or each other.
     """
     if not isinstance(labels, Mapping):
         if len(labels) != len(names):
-            raise RgwotError(f"labels: found those of {len(labels)} videos, expected {len(names)}, None where unknown")
+            raise RgwotError(f"labels: found {len(labels)}, expected {len(names)}, one per video (None without labels)")
         labels = dict(zip(names, labels, strict=True))
-    known, numbers, labels_of = {video.video: video for video in videos}, _Numbers(), {}
-    for name, given in labels.items():
+    by_id, numbers, labels_of = {video.video: video for video in videos}, _Numbers(), {}
+    for name, of_video in labels.items():
         where = f"labels[{name!r}]"
         if name not in names:
             raise RgwotError(f"{where}: no video of this name; {nearest(str(name), names)}")
-        video = known.get(id_of(name))
-        if given is None or video is None:
+        video = by_id.get(id_of(name))
+        if of_video is None or video is None:
             continue
         labels_here = (
-            _of_table(where, given, video, numbers)
-            if hasattr(given, "columns")
-            else _of_array(where, given, len(video))
+            _of_table(where, of_video, video, numbers)
+            if hasattr(of_video, "columns")
+            else _of_array(where, of_video, len(video))
         )
         if (labels_here > 0).any():
             labels_of[video.video] = labels_here
     if not labels_of:
-        raise RgwotError("labels: found no key step in any video, expected one at least")
+        raise RgwotError("labels: found no key step in any video, expected at least one")
     return Given(labels_of, numbers.names, max(int(labels_here.max()) for labels_here in labels_of.values()))
 
 
@@ -77,43 +77,45 @@ class _Numbers:
         self.names: dict[int, str] = {}
 
     def of(self, where: str, number: int | None, name: str) -> int:
-        """Return the number of a key step; RgwotError where it has another name already."""
+        """Return the number of a key step; raise RgwotError if it has another name already."""
         if number is None:
             number = next((step for step, other in self.names.items() if other == name), max(self.names, default=0) + 1)
         if name and self.names.setdefault(number, name) != name:
             raise RgwotError(
                 f"{where}: key step {number} is called {name!r}, and {self.names[number]!r} elsewhere; expected one "
-                "name for a number"
+                "name per number"
             )
         return number
 
 
-def _of_array(where: str, given: ArrayLike, length: int) -> NDArray[np.int64]:
-    labels = np.asarray(given)
+def _of_array(where: str, values: ArrayLike, length: int) -> NDArray[np.int64]:
+    labels = np.asarray(values)
     whole = labels.dtype.kind in "iu" and labels.ndim == 1
     if not whole or len(labels) != length or labels.min(initial=0) < -1:
         least = f"{len(labels)} labels from {labels.min(initial=0)}" if whole else ""
         what = least or f"shape {labels.shape} of {labels.dtype}"
         raise RgwotError(
             f"{where}: found {what}, expected {length} whole numbers, one per feature: key steps from 1, 0 for "
-            "background, -1 where nothing is said"
+            "background, -1 for unlabelled features"
         )
     return labels.astype(np.int64)
 
 
-def _of_table(where: str, given: pd.DataFrame, video: VideoFeatures, numbers: _Numbers) -> NDArray[np.int64]:
+def _of_table(where: str, of_video: pd.DataFrame, video: VideoFeatures, numbers: _Numbers) -> NDArray[np.int64]:
     start, end, name = (
-        next((value for value in some if value in given), None) for some in (STARTS, ENDS, LABEL_COLUMNS)
+        next((value for value in some if value in of_video), None) for some in (STARTS, ENDS, LABEL_COLUMNS)
     )
-    numbered = "key_step" in given
+    numbered = "key_step" in of_video
     if start is None or end is None or (name is None and not numbered):
-        raise RgwotError(f"{where}: found columns {list(given.columns)}, expected start_s, end_s and key_step or label")
-    table = given.sort_values(start, kind="stable")
+        raise RgwotError(
+            f"{where}: found columns {list(of_video.columns)}, expected start_s, end_s and key_step or label"
+        )
+    table = of_video.sort_values(start, kind="stable")
     last = float(table[end].max()) if len(table) else 0.0
     if last > video.duration_s + TOLERATED_S:
         raise RgwotError(
-            f"{where}: a segment ends at {last:g} s, and the video at {video.duration_s:g} s; expected it to end with "
-            "the video; wrong video, rate or unit?"
+            f"{where}: a segment ends at {last:g} s, and the video at {video.duration_s:g} s; expected both to "
+            "end together; wrong video, rate or unit?"
         )
     steps = []
     for row in table.to_dict("records"):

@@ -1,4 +1,4 @@
-"""Every path below ``results``, as templates with the wildcards of Snakemake's rules in braces, which `at` fills in."""
+"""All paths below ``results``, as templates with Snakemake's wildcards in braces, which `at` fills in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 RESULTS = "results"
-#: Suffix of Zarr stores: features of a video, embeddings of a task.
+#: Suffix of Zarr stores: the features of a video, and the embeddings of a task.
 STORE = ".zarr"
 
 _TASK = "{dataset}/{task}"
@@ -20,7 +20,7 @@ MANIFEST = f"{RESULTS}/manifest/{_TASK}.csv"
 ANNOTATIONS = f"{RESULTS}/annotations/{_TASK}.csv"
 FEATURES = f"{RESULTS}/features/{_TASK}/{{video}}{STORE}"
 INDEX = f"{RESULTS}/features/{_TASK}/index.csv"
-#: Part of an index, for tasks with more videos than a command can name.
+#: A part of an index, for tasks with too many videos for one command.
 INDEX_PART = f"{RESULTS}/features/{_TASK}/index.{{part}}.csv"
 MODEL = f"{RESULTS}/models/{_TRAINED}/model.pt"
 HISTORY = f"{RESULTS}/models/{_TRAINED}/history.csv"
@@ -33,14 +33,14 @@ PROCEDURES = f"{RESULTS}/keysteps/{_RUN}/procedures.csv"
 PROCEDURE = f"{RESULTS}/keysteps/{_RUN}/procedure.json"
 DEVIATIONS = f"{RESULTS}/keysteps/{_RUN}/deviations.csv"
 DIAGNOSTICS = f"{RESULTS}/keysteps/{_RUN}/diagnostics.json"
-#: Names of the key steps, in a result that was saved from Python or that a bundle was applied for.
+#: Names of key steps, in results that were saved from Python or made by a bundle.
 NAMES = f"{RESULTS}/keysteps/{_RUN}/names.yaml"
 SCORES = f"{RESULTS}/scores/{_RUN}.csv"
 TABLE = f"{RESULTS}/tables/{{table}}.csv"
 ROW = f"{RESULTS}/tables/{{table}}/{{row}}.csv"
 FIGURE = f"{RESULTS}/figures/{{figure}}.pdf"
 SEGMENT_BARS = f"{RESULTS}/figures/segments/{_TASK}/seed{{seed}}.pdf"
-#: Of the groups in a column of the table of videos; a figure is beside it.
+#: The comparison of groups in a column of the table of videos; a figure is beside it.
 GROUPS = f"{RESULTS}/groups/{{column}}/{_RUN}.csv"
 STRIPS = f"{RESULTS}/strips/{_TASK}"
 VIEW = f"{RESULTS}/views/{_RUN}.json"
@@ -55,7 +55,7 @@ _TEXT = re.compile(r"(?P<method>[^/]+)/(?P<decoder>[^/]+)/seed(?P<seed>0|[1-9][0
 
 
 def at(template: str, results: str | Path = RESULTS, **wildcards: object) -> Path:
-    """Return a template of this module with its wildcards filled in.
+    """Fill in the wildcards of a template of this module.
 
     >>> at(SCORES, method="raw", decoder="kmeans", dataset="demo", task="assembly", seed=0).as_posix()
     'results/scores/raw/kmeans/demo/assembly/seed0.csv'
@@ -66,7 +66,7 @@ def at(template: str, results: str | Path = RESULTS, **wildcards: object) -> Pat
 
 
 def name_of(template: str) -> str:
-    """Return the name of a file that is looked up in a folder of results by itself.
+    """Return the name of a template's file in its folder.
 
     >>> name_of(SEGMENTS)
     'segments.csv'
@@ -85,7 +85,7 @@ def beside(template: str, suffix: str) -> str:
 
 @dataclass(frozen=True)
 class Run:
-    """A result of a task, made by one training (or none) and one decoding: ``method/decoder/seedN``."""
+    """A result of a task, made by a training (or none) and a decoding: ``method/decoder/seedN``."""
 
     method: str
     decoder: str
@@ -93,13 +93,13 @@ class Run:
 
     @classmethod
     def of_text(cls, text: str) -> Self | None:
-        """Parse a run such as ``rgwot/graphcut/seed0``; None if the text is anything else."""
+        """Parse a run such as ``rgwot/graphcut/seed0``; return None for other texts."""
         match = _TEXT.fullmatch(text)
         return match and cls(match["method"], match["decoder"], int(match["seed"]))
 
     @classmethod
     def of_folder(cls, folder: Path) -> Self | None:
-        """Return the run of a folder of key steps, ``METHOD/DECODER/DATASET/TASK/seedN``, else None."""
+        """Return the run of a folder of key steps, ``METHOD/DECODER/DATASET/TASK/seedN``, or None for other folders."""
         parts = folder.parts
         return cls.of_text("/".join((*parts[-5:-3], parts[-1]))) if len(parts) >= 5 else None
 
@@ -117,7 +117,7 @@ class Tree:
 
     @classmethod
     def of_folder(cls, folder: Path) -> Self | None:
-        """Return those of a folder of key steps, ``RESULTS/keysteps/METHOD/DECODER/DATASET/TASK/seedN``, else None."""
+        """Return the tree of a folder ``RESULTS/keysteps/METHOD/DECODER/DATASET/TASK/seedN``, or None for others."""
         parts = folder.absolute().parts
         there = len(parts) > 7 and parts[-6] == "keysteps" and Run.of_folder(folder) is not None
         return cls(Path(*parts[:-6]), parts[-3], parts[-2]) if there else None

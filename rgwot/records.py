@@ -1,7 +1,7 @@
-"""The tables and records between stages: their columns, and one reader for each.
+"""Readers of the tables and records between stages.
 
-A stage writes its own file; whoever reads it does so here. All times are seconds. Every reader raises `RgwotError`
-where a file is missing or is not what it should be.
+Each stage writes its files itself; all others read them by these functions. All times are seconds. Every reader raises
+`RgwotError` if a file is missing or invalid.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ def read_manifest(path: Path) -> pd.DataFrame:
 
 
 def read_annotations(path: Path, background: bool = False) -> pd.DataFrame:
-    """Read the annotated segments of a task: texts as str, times float64 in seconds, ``key_step`` int64 from 1.
+    """Read the annotated segments of a task: texts as str, times as float64 in seconds, ``key_step`` as int64 from 1.
 
-    With ``background`` also the segments that people annotated as such, of key step 0.
+    With ``background``, segments annotated as background (key step 0) are included.
     """
     table = read_csv(path, ANNOTATION_COLUMNS, {"start_s": "float64", "end_s": "float64", "key_step": "int64"})
     return table if background else table[table["key_step"] > 0].reset_index(drop=True)
 
 
 def unedited(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a file of key steps; RgwotError where ``diagnostics.json`` beside it has another SHA-256."""
+    """Return the path of a file of key steps; raise RgwotError if ``diagnostics.json`` has another SHA-256 of it."""
     file, beside = Path(path), Path(path).with_name(name_of(DIAGNOSTICS))
     written = read_diagnostics(beside).get("sha256", {}).get(file.name) if beside.is_file() and file.is_file() else None
     if written is not None and written != sha256(file):
@@ -81,7 +81,7 @@ def unedited(path: str | os.PathLike[str]) -> Path:
 def read_segments(segments_csv: str | os.PathLike[str]) -> pd.DataFrame:
     """Read ``segments.csv`` of a decoding: ``video``, ``scope`` as str, times float64, ``key_step`` int64.
 
-    An edited one is refused, as are the other files of key steps (`unedited`).
+    Raises RgwotError for an edited file (`unedited`), like the other readers of key steps.
     """
     return read_csv(
         unedited(segments_csv), SEGMENT_COLUMNS, {"start_s": "float64", "end_s": "float64", "key_step": "int64"}

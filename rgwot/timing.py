@@ -1,4 +1,4 @@
-"""Time: exact rates, frames that are sampled or scored, and the way from segments to labels of frames and back.
+"""Time: exact rates, sampled and scored frames, and conversion between segments and labels of frames.
 
 All times are seconds from the start of a video; a segment covers [start_s, end_s).
 """
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class VideoInfo:
-    """Facts about the picture track of a video; its size is 0 where it is not known."""
+    """Facts about the picture track of a video; its size is 0 if unknown."""
 
     duration_s: float  #: time 0 is its first frame
     fps: Fraction  #: average frame rate, exact, such as 30000/1001
     width: int = 0  #: pixels as a player shows it, upright
     height: int = 0
-    frames: int | None = None  #: number of frames when the container states it
+    frames: int | None = None  #: number of frames, if the container states it
 
 
 def parse_rate(text: str | float | Fraction) -> Fraction:
     """Return a frame rate as an exact fraction.
 
-    A rate written as a fraction is taken as it stands. A decimal one becomes the fraction with a denominator
-    up to 1001 that it stands for, where there is one: 29.97002997 is 30000/1001, not a long decimal.
+    A fraction is taken unchanged. A decimal becomes the fraction with a denominator up to 1001 that it approximates, if
+    there is one: 29.97002997 is 30000/1001, not a long decimal.
 
-    Raises ValueError when the text is not a positive rate.
+    Raises ValueError if the text is not a positive rate.
 
     >>> parse_rate("30000/1001"), parse_rate(29.97002997002997), parse_rate("25.0")
     (Fraction(30000, 1001), Fraction(30000, 1001), Fraction(25, 1))
@@ -54,25 +54,25 @@ def parse_rate(text: str | float | Fraction) -> Fraction:
 
 
 CONTRADICTS = 0.05
-"""By what share the stated rate may differ from that of the times."""
+"""Largest relative difference between the stated rate and that of the times."""
 
 _DIGITS = 3
 
 
 def rate_of_times(where: object, times: NDArray[np.float64], stated: Fraction | None) -> Fraction:
-    """Return the rate of features with times: that stated, or of the times without breaks, to three digits.
+    """Return the rate of features with times: the stated rate, or that of the times without breaks, to three digits.
 
-    RgwotError where both differ, or a single time gives no rate.
+    Raises RgwotError if both differ, or if there is only one time.
     """
     if len(times) < 2:
         if stated is None:
             raise RgwotError(
-                f"{where}: one feature, whose time gives no rate; expected two or more, or fps as well as times"
+                f"{where}: found a single feature, which gives no rate; expected two or more, or fps besides times"
             )
         return stated
     gaps = np.diff(times)
     gaps = gaps[gaps < 2 * np.median(gaps)]
-    # Distances of sampled frames alternate, so that only those of several say the rate, and of any video the same.
+    # Distances between sampled frames alternate, so the rate is taken over several frames, the same way for all videos.
     n = len(gaps) if len(gaps) < 8 else 1 << min(6, (len(gaps) // 4).bit_length() - 1)
     sums = np.cumsum([0, *gaps])
     rate = n / float(np.median(sums[n:] - sums[:-n]))
@@ -92,7 +92,7 @@ def short_rate(rate: float | Fraction) -> Fraction:
 
 
 def rate_text(value: str | float) -> str:
-    """Return a rate of the settings in its exact form, like ``30000/1001``; ValueError when it is not positive."""
+    """Return a rate of the settings in exact form, like ``30000/1001``; raise ValueError if it is not positive."""
     try:
         return str(parse_rate(value))
     except ValueError:
@@ -106,7 +106,7 @@ BACKGROUND = 0
 
 
 def frame_range(start_s: float, end_s: float, fps: Fraction, rule: LabelRule) -> tuple[int, int]:
-    r"""Return the native frames ``[first, stop)`` of one segment, before cutting to the video.
+    r"""Return the native frames ``[first, stop)`` of a segment, before cutting to the video.
 
     ``exact``: frame i has time i / fps and belongs to the segment when :math:`start \le i / fps < end`.
     ``cnc``: :math:`\lfloor start \cdot \lfloor fps \rfloor \rfloor` to
@@ -114,7 +114,7 @@ def frame_range(start_s: float, end_s: float, fps: Fraction, rule: LabelRule) ->
     (Bansal et al., ECCV 2022) does; its whole-number rate makes labels run early at 59.94 fps.
     """
     if rule == "exact":
-        # The annotator wrote decimals: 1.1 s at 30 fps ends before frame 33, yet the double 1.1 is above 33/30.
+        # Annotated times are decimals: 1.1 s at 30 fps ends before frame 33, but the float 1.1 is above 33/30.
         start, end = (Fraction(repr(float(seconds))) for seconds in (start_s, end_s))
         return math.ceil(start * fps), math.ceil(end * fps)
     return math.floor(start_s * int(fps)), math.floor(end_s * int(fps)) + 1
@@ -123,7 +123,7 @@ def frame_range(start_s: float, end_s: float, fps: Fraction, rule: LabelRule) ->
 def sample_times(duration_s: float, fps: float | Fraction) -> NDArray[np.float64]:
     """Return the times ``i / fps`` below the duration, at least one for a positive duration.
 
-    ``(T,)`` float64 in seconds, each one division, so that no rounding adds up.
+    ``(T,)`` float64 in seconds; each is a single division, so that rounding errors do not add up.
 
     >>> sample_times(1.1, 2)
     array([0. , 0.5, 1. ])
@@ -136,10 +136,10 @@ def sample_times(duration_s: float, fps: float | Fraction) -> NDArray[np.float64
 
 
 def thinned(lengths: Sequence[int], most: int) -> tuple[NDArray[np.int64], tuple[int, ...], NDArray[np.int64]]:
-    """Choose every n-th sample of each video, with the least n that leaves about ``most`` samples of all.
+    """Choose every n-th sample of each video, with the smallest n that leaves about ``most`` samples in all.
 
-    Returns the indices of the chosen among all samples, the number chosen of each video, and for every sample the place
-    of the nearest chosen one of its video.
+    Returns the indices of the chosen samples, their number in each video, and for every sample the place of the nearest
+    chosen one of its video.
 
     >>> chosen, counts, nearest = thinned([5, 2], 4)
     >>> chosen.tolist(), counts, nearest.tolist()
@@ -170,27 +170,26 @@ def repeated_frames(info: VideoInfo, fps: float) -> str:
 
 
 def allowed_loss(duration_s: float) -> float:
-    """Return how many seconds at the end of a video may fail to decode unremarked: 1 s or 1 %."""
+    """Return how many seconds at the end of a video may be undecodable without a remark: 1 s or 1 %."""
     return max(1.0, 0.01 * duration_s)
 
 
 def scoring_frames(duration_s: float, fps: Fraction, stride: int) -> NDArray[np.int64]:
-    """Return the native frames that are scored: k = 0, stride, 2 stride, ... with k / fps below the duration.
+    """Return the scored native frames: k = 0, stride, 2 stride, ... with k / fps below the duration.
 
     >>> scoring_frames(0.2, Fraction(30), 2)
     array([0, 2, 4])
     """
-    # One more than could be needed; the comparison of times decides, so that it is the same one everywhere.
+    # One more than needed; the comparison of times decides, in the same way everywhere.
     upper = int(Fraction(duration_s) * fps) + 2
     frames = np.arange(0, upper, stride, dtype=np.int64)
     return frames[frame_times(frames, fps) < duration_s]
 
 
 def frame_times(frames: npt.ArrayLike, fps: Fraction) -> NDArray[np.float64]:
-    """Return the times k / fps in seconds, from the exact rate with a single rounding.
+    """Return the times k / fps in seconds, computed from the exact rate with a single rounding.
 
-    A time that is a short decimal then equals that decimal as read from a file: frame 2326 at 25 fps is
-    93.04.
+    A time with few decimals therefore equals the same decimal read from a file: frame 2326 at 25 fps is at 93.04.
     """
     k = np.asarray(frames, dtype=np.int64)
     return (k * fps.denominator) / np.float64(fps.numerator)
@@ -204,7 +203,7 @@ def truth_labels(
     fps: Fraction,
     rule: LabelRule,
 ) -> NDArray[np.int64]:
-    """Return the annotated key step of the given native frames; a later segment wins, 0 where there is none.
+    """Return the annotated key steps of native frames, 0 without a segment; where segments overlap, the later one.
 
     Segments (S,) have borders in seconds and step ids from 1; ``frames`` (T,) are native frame numbers, increasing,
     from 0; ``fps`` is the exact native rate, such as ``Fraction(60000, 1001)``, and the rule one of `frame_range`.
@@ -222,9 +221,9 @@ def truth_labels(
 
 
 def labels_at(segments: pd.DataFrame, times: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the annotated key step at times (T,) in seconds; a later segment wins, 0 where there is none.
+    """Return the annotated key steps at times (T,) in seconds, 0 without a segment; of overlapping ones the later.
 
-    The columns of ``segments`` are ``start_s,end_s,key_step``, those of one video.
+    ``segments`` has the columns ``start_s,end_s,key_step`` and is of one video.
     """
     labels = np.zeros(len(times), dtype=np.int64)
     for start_s, end_s, key_step in segments[["start_s", "end_s", "key_step"]].to_numpy(dtype=np.float64):
@@ -233,10 +232,10 @@ def labels_at(segments: pd.DataFrame, times: NDArray[np.float64]) -> NDArray[np.
 
 
 def given_labels(segments: pd.DataFrame, times: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return what people say of a video at times (T,) in seconds: its key step, 0 for background, -1 for nothing.
+    """Return the labels of a video at times (T,) in seconds: key steps, 0 for background, -1 for unlabelled time.
 
-    Of the ``segments`` that they annotated, ``start_s,end_s,key_step``, those of key step 0 are background. So is what
-    no segment covers between the first and the last. What comes before and after them is not known.
+    ``segments`` are the annotated ones, with ``start_s,end_s,key_step``; key step 0 is background. Gaps between the
+    first and the last segment are background, too; time before and after them is unlabelled.
     """
     labels = labels_at(segments, times)
     if len(segments) == 0:
@@ -251,11 +250,11 @@ TOLERANCE_S = 1e-6
 def predicted_labels(
     start_s: npt.ArrayLike, end_s: npt.ArrayLike, key_step: npt.ArrayLike, times: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """Look up the decoded label at every scoring time (T,), in seconds.
+    """Return the decoded labels at scoring times (T,) in seconds.
 
-    The segments (n,) cover the video from 0 without gaps or overlaps, in any order. Neighbouring ends and starts may
-    lie `TOLERANCE_S` apart, and a time behind the last segment by no more than that belongs to it; what is later than
-    that, where a video decoded only in part, is background.
+    The segments (n,) cover the video from 0 without gaps or overlaps, in any order. Adjacent ends and starts may differ
+    by `TOLERANCE_S`, and the last segment is extended by as much. Later times, in a video that was decoded only in
+    part, are background.
 
     Raises ValueError when the segments leave a gap or overlap.
 
@@ -279,7 +278,7 @@ def predicted_labels(
 
 
 class Segments(NamedTuple):
-    """Maximal runs of one label: the label, the first frame, and the frame after the last; each (S,)."""
+    """Maximal runs of equal labels: labels, first frames, and the frames after the last, (S,) each."""
 
     labels: NDArray[np.int64]
     starts: NDArray[np.int64]
@@ -287,7 +286,7 @@ class Segments(NamedTuple):
 
 
 def runs(labels: npt.ArrayLike) -> Segments:
-    """Divide labels (T,) into maximal runs of one label.
+    """Divide labels (T,) into maximal runs of equal labels.
 
     >>> runs([4, 4, 0])
     Segments(labels=array([4, 0]), starts=array([0, 2]), ends=array([2, 3]))
@@ -299,13 +298,13 @@ def runs(labels: npt.ArrayLike) -> Segments:
 
 
 def label_segments(time_s: NDArray[Any], labels: NDArray[Any], duration_s: float) -> pd.DataFrame:
-    """Return the segments of one video, a table ``start_s,end_s,key_step``; they meet half way between samples.
+    """Return the segments of a video, a table ``start_s,end_s,key_step``; borders are half way between samples.
 
-    Times ``time_s`` (T,), T >= 1, increase from 0 to below the duration; ``labels`` (T,) are whole numbers. Where the
-    samples end early, because the rest of the file did not decode, so do the segments: one usual step after the last
-    sample, if more than `allowed_loss` of the video is left then.
+    Times ``time_s`` (T,), T >= 1, increase from 0 to below the duration; ``labels`` (T,) are whole numbers. If the
+    samples end early, because the rest of the file could not be decoded, the segments end one usual step after the last
+    sample, provided that more than `allowed_loss` of the video is left then.
 
-    Raises ValueError when lengths differ, times do not increase or a sample lies outside [0, duration).
+    Raises ValueError if lengths differ, times do not increase or a sample is outside [0, duration).
     """
     times, values = np.asarray(time_s, dtype=np.float64), np.asarray(labels)
     if times.ndim != 1 or len(times) == 0 or values.shape != times.shape:
@@ -315,10 +314,10 @@ def label_segments(time_s: NDArray[Any], labels: NDArray[Any], duration_s: float
     steps, starts, _ = runs(values)
     before, after = times[starts[1:] - 1], times[starts[1:]]
     end = float(duration_s)
-    if len(times) > 1 and end - (seen := times[-1] + float(np.median(np.diff(times)))) > allowed_loss(end):
-        end = seen
+    if len(times) > 1 and end - (end_of_samples := times[-1] + float(np.median(np.diff(times)))) > allowed_loss(end):
+        end = end_of_samples
     edges = np.concatenate([[0.0], before + (after - before) / 2, [end]])
-    # Not at the top: who plans needs rates, and should not wait for pandas.
+    # Imported here, because planning needs this module and should not wait for pandas.
     import pandas as pd
 
     return pd.DataFrame({"start_s": edges[:-1], "end_s": edges[1:], "key_step": steps})

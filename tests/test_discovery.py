@@ -196,7 +196,7 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ),
         (
             {"features": {"a": np.ma.masked_greater(np.array([[1.0, 2.0], [3.0, 4.0]]), 2.5)}},
-            "features['a']: found masked numbers, expected a number everywhere; fill them",
+            "features['a']: found masked values",
         ),
         ({"features": {"a": [[1.0, 2.0], [3.0]]}}, "features['a']: no array of numbers (setting an array element"),
         ({"features": {"a": torch.ones(9, 4).requires_grad_()}}, "Use tensor.detach().numpy() instead."),
@@ -207,7 +207,7 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ({"features": ["x/a.zarr", "y/a.zarr"]}, "features: two videos are called 'a'; expected different names"),
         ({"fps": 0}, "fps: expected a positive rate like 30 or 30000/1001, found '0'"),
         ({"fps": 2, "times": [np.arange(9)]}, "fps and times are both given; expected one of them"),
-        ({"times": 5}, "times: found 5, expected one array of seconds per video"),
+        ({"times": 5}, "times: found 5, expected an array of seconds per video"),
         ({"settings": [1]}, "settings: found [1], expected blocks such as"),
         ({"times": [np.arange(9)] * 2}, "times: found those of 2 videos, expected 1, one array per video"),
         ({"features": {"a": flat(9, 4)}, "times": {"b": np.arange(9)}}, "times: found none of video 'a'"),
@@ -400,7 +400,7 @@ def test_pictures_exports_and_comparisons(found: rgwot.Discovery, tmp_path: Path
     with pytest.raises(RgwotError, match="videos: found 0, expected 1 or more"):
         found.plot(videos=0)
     for wrong in ("x.png", ["v 3"], 2.0, True):
-        with pytest.raises(RgwotError, match="videos: found .*, expected 1 or more; a file is plot"):
+        with pytest.raises(RgwotError, match="videos: found .*, expected an integer ≥ 1; to save the figure, use plot"):
             found.plot(wrong)
     assert found.plot(2)._suptitle.get_text().endswith(f", seed 0, 2 of {len(found.times)} videos")
     assert found.plot(len(found.times))._suptitle.get_text().endswith(", seed 0")

@@ -1,6 +1,6 @@
-"""The stage behind ``rgwot apply``: the key steps of videos that were not there when a bundle was made.
+"""The stage behind ``rgwot apply``: the key steps of new videos by a bundle.
 
-Videos, or features, become feature stores of the kind that the bundle was made from (`read_inputs`).
+Videos, or features, become feature stores like those from which the bundle was made (`read_inputs`).
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ from rgwot.stages.embed import read_embeddings, write_embeddings
 from rgwot.timing import label_segments
 
 Make = Callable[[Path, Path], object]
-"""A source, where its feature store goes -> the store, written."""
+"""A function of a source and a path that writes the feature store of the source and returns it."""
 
 
 @dataclass(frozen=True)
 class How:
-    """How to process new videos: the path of the backbone's weights, which a bundle only names, and options that change
-    no result.
+    """How to process new videos: the path of the backbone's weights, which a bundle does not contain, and options that
+    do not change results.
     """  # noqa: D205
 
     weights: str | None = None
@@ -65,43 +65,43 @@ class How:
 
 
 def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How) -> dict[Path, FeatureStore]:
-    """Extract features of videos into a folder that keeps them, or open those that are given.
+    """Extract features of videos into a folder that keeps them, or open given features.
 
-    A source is a video, a feature store, or, of a bundle of features made elsewhere, a file of such features, in the
-    form that those of the result had. Returns the feature store of each.
+    A source is a video, a feature store or, for a bundle of imported features, a file of such features in the same
+    form. Returns the feature store of each source.
 
     Raises
     ------
     RgwotError
-        Before any video is decoded, for a source that is not there or of the wrong kind, two of one name, and weights
-        that are not those of the bundle; then for a video that cannot be used.
+        Before any decoding, if a source does not exist or is of the wrong kind, two sources have the same name, or the
+        weights are not those of the bundle; later for an unusable video.
     """
-    attributes = bundle.about.features.attributes
+    attributes = bundle.facts.features.attributes
     imported = attributes.get("decoder") == IMPORTER
     named: dict[str, Path] = {}
     for source in sources:
-        given = source.suffix == STORE
-        if not (source.is_dir() if given else source.is_file()):
+        is_store = source.suffix == STORE
+        if not (source.is_dir() if is_store else source.is_file()):
             what = "a feature file" if imported else "a video"
             raise RgwotError(f"{source}: no such file; expected {what}, or a feature store ({STORE})")
-        if imported and not given and source.suffix.lower() not in OPENERS:
+        if imported and not is_store and source.suffix.lower() not in OPENERS:
             raise RgwotError(
-                f"{source}: the bundle is of features made elsewhere ({attributes.get('backbone')}), of which a video "
-                f"has none; expected a file of them ({', '.join(OPENERS)}) or a feature store ({STORE})"
+                f"{source}: the bundle is of imported features ({attributes.get('backbone')}), which a video does not "
+                f"have; expected a file of such features ({', '.join(OPENERS)}) or a feature store ({STORE})"
             )
-        video = source.name.removesuffix(STORE) if given else video_id(stem(source.name))
+        video = source.name.removesuffix(STORE) if is_store else video_id(stem(source.name))
         if video in named:
-            raise RgwotError(f"{source}: of the same name as {named[video]}; expected one of them; rename it")
+            raise RgwotError(f"{source}: has the same name as {named[video]}; expected different names; rename it")
         named[video] = source
     stores = {video: open_store(source) for video, source in named.items() if source.suffix == STORE}
     for store in stores.values():
         check_kind(bundle, store)
-    wanted = {video: source for video, source in named.items() if video not in stores}
-    if wanted:
+    missing = {video: source for video, source in named.items() if video not in stores}
+    if missing:
         make = _importer(bundle) if imported else _extractor(bundle, how)
-        for video, source in wanted.items():
+        for video, source in missing.items():
             path = folder / f"{video}{STORE}"
-            # What was made of this file before is kept.
+            # An earlier store of this file is kept.
             make(source, path)
             stores[video] = open_store(path)
             check_kind(bundle, stores[video])
@@ -109,13 +109,13 @@ def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How)
 
 
 def check_kind(bundle: Bundle, store: FeatureStore) -> None:
-    """Refuse features of another kind than the bundle's."""
-    kind = bundle.about.features
-    # Of features that could not be imported nothing is known.
+    """Raise RgwotError for features of another kind than the bundle's."""
+    kind = bundle.facts.features
+    # Features that could not be imported have no attributes.
     if not len(store) and store.imported:
         return
     for key, value in common_attributes(store).items():
-        # The name of a checkpoint's file may be another; its digest may not.
+        # The file of a checkpoint may have another name, but not another digest.
         if key != "weights" and value != kind.attributes.get(key, value):
             raise RgwotError(
                 f"{store.path}: features with {key} {value!r}, expected {kind.attributes[key]!r} as in {bundle.path}; "
@@ -128,27 +128,27 @@ def check_kind(bundle: Bundle, store: FeatureStore) -> None:
 
 
 def _extractor(bundle: Bundle, how: How) -> Make:
-    """Return what extracts the features of a video by the network of the bundle, whose weights are compared first."""
+    """Return a function that extracts features by the network of the bundle, after comparing its weights."""
     from rgwot.features.backbone import load_backbone, weights_digest
     from rgwot.features.extract import extract
 
-    attributes = bundle.about.features.attributes
+    attributes = bundle.facts.features.attributes
     name, weights = str(attributes.get("backbone", "resnet50")), str(attributes["weights"])
-    about, wanted = extractor(name), attributes["weights_sha256"]
-    if how.weights is None and about.is_file(weights):
+    entry, expected = extractor(name), attributes["weights_sha256"]
+    if how.weights is None and entry.is_file(weights):
         raise RgwotError(
             f"{bundle.path}: made with the checkpoint {weights} of {name}, which is not in it; give --weights PATH"
         )
-    same = ("size", "fps", "precision", "fused")
-    facts: dict[str, Any] = {key: value for key, value in attributes.items() if key in same}
+    shared_keys = ("size", "fps", "precision", "fused")
+    facts: dict[str, Any] = {key: value for key, value in attributes.items() if key in shared_keys}
     facts |= {"backbone": name, "weights": how.weights or weights, "seed": attributes.get("seed") or 0}
     settings = validated(FeatureSettings, facts, f"{bundle.path}: features")
     backbone = load_backbone(settings.weights, settings.seed, settings.precision, settings.backbone)
     digest = weights_digest(backbone)
-    if digest != wanted:
+    if digest != expected:
         raise RgwotError(
             f"weights {settings.weights}: not those of {bundle.path} (SHA-256 {digest[:12]}, expected "
-            f"{str(wanted)[:12]}); give the checkpoint of {name} that it was made with as --weights PATH"
+            f"{str(expected)[:12]}); give the checkpoint of {name} that it was made with as --weights PATH"
         )
 
     chosen = {key: value for key, value in asdict(how).items() if key != "weights"}
@@ -156,17 +156,17 @@ def _extractor(bundle: Bundle, how: How) -> Make:
 
 
 def import_form(bundle: Bundle) -> ImportSettings:
-    """Return the form of the features made elsewhere that a bundle was made from.
+    """Return the form of the imported features of a bundle.
 
-    Raises RgwotError where they were not made elsewhere.
+    Raises RgwotError if they are not imported.
     """
-    kept_attributes = bundle.about.features.attributes
+    kept_attributes = bundle.facts.features.attributes
     if kept_attributes.get("decoder") != IMPORTER:
         raise RgwotError(
             f"{bundle.path}: made from features of {kept_attributes.get('backbone')}, not from arrays; expected "
             f"feature stores ({STORE}) of such features"
         )
-    # Bundles of earlier versions have the rate of the features that were taken, and not which these were.
+    # Bundles of earlier versions have the rate of the used features, but not which features were used.
     when: dict[str, Any] = {
         "every": kept_attributes.get("source_every") or 1,
         "keypoints": kept_attributes.get("source_keypoints"),
@@ -180,16 +180,16 @@ def import_form(bundle: Bundle) -> ImportSettings:
         rate = kept_attributes.get("source_fps") or kept_attributes.get("fps_exact") or str(kept_attributes["fps"])
         when |= {"start_s": kept_attributes.get("start_s", 0.0), "fps": rate}
     source = {name: kept_attributes[name] for name in ("backbone", "layer", "weights")}
-    channels = bundle.about.features.frame[0]
+    channels = bundle.facts.features.frame[0]
     form = {"axes": kept_attributes["source_axes"], "channels": channels, **when, **source}
     return validated(ImportSettings, form, f"{bundle.path}: features")
 
 
 def _importer(bundle: Bundle) -> Make:
-    """Return what imports a file of features of the form that those of the bundle had."""
+    """Return a function that imports a file of features in the form of the bundle's."""
     from rgwot.features.importing import import_features
 
-    settings, kept_attributes = import_form(bundle), bundle.about.features.attributes
+    settings, kept_attributes = import_form(bundle), bundle.facts.features.attributes
 
     def make(source: Path, path: Path) -> None:
         several = source.suffix.lower() not in (".npy", ".csv")
@@ -204,39 +204,37 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Applied:
-    """What was found in a video: its order in words, its number of segments, and whether the result had it already.
+    """The key steps of a video: their order as text, the number of segments, and whether the study has the video.
 
-    ``deviations`` says what it does differently from the procedure of the result.
+    ``deviations`` describes its deviations from the procedure of the result.
     """
 
     video: str
     order: str
     segments: int
-    known: bool
+    from_study: bool
     deviations: str
 
 
 def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = How()) -> list[Applied]:  # noqa: B008
-    """Find the key steps of videos by a bundle, and what deviates from its procedure.
+    """Find the key steps of videos by a bundle, and their deviations from its procedure.
 
     Writes ``segments.csv``, ``order.csv``, ``deviations.csv`` and ``page.html`` into a folder.
 
-    Nothing is learned. A video gets the same key steps whichever others it is asked about with; one that the result was
-    learned from, known by the SHA-256 of its file, has those that it has there. Features stay in ``features`` of the
-    folder, so that asking again is quick, and ``results`` is a tree of results like any other, with the names of the
-    study.
+    Nothing is learned, so the key steps of a video do not depend on the other videos. A video of the study, recognised
+    by the SHA-256 of its file, keeps its key steps. Features stay in the subfolder ``features``, so that repeating this
+    is fast; ``results`` is an ordinary tree of results, with the names of the study.
 
     Raises
     ------
     RgwotError
-        For a bundle that cannot be used, or a video that cannot. What was in the folder stays as it was until the new
-        key steps are whole.
+        For an unusable bundle or video. The content of the folder does not change until the new key steps are complete.
     """
     bundle = read_bundle(path)
     result = restore(bundle)
     procedure = bundle.procedure()
-    about = bundle.about
-    # Without results of ours beside them they are somebody's own.
+    facts = bundle.facts
+    # Without results beside them, these files are not ours.
     if not (output / "results").exists():
         for place in (*_tables(output).values(), output / "page.html"):
             if place.exists():
@@ -248,25 +246,25 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
         why = "; ".join(store.reason for store in inputs.values() if store.reason)
         raise RgwotError(f"{output}: no video with a frame ({why or 'empty features'}); expected at least one")
     with own_folder(output / "results", "apply") as results:
-        tree = Tree(results, about.dataset, about.task)
+        tree = Tree(results, facts.dataset, facts.task)
         _write_unannotated(tree, inputs)
-        embeddings = tree.at(paths.EMBEDDINGS, about.run)
-        facts = {"method": about.method, "seed": about.seed, "features_fps": about.features_fps}
-        write_embeddings(embeddings, stores, result.embed, facts)
+        embeddings = tree.at(paths.EMBEDDINGS, facts.run)
+        recorded = {"method": facts.method, "seed": facts.seed, "features_fps": facts.features_fps}
+        write_embeddings(embeddings, stores, result.embed, recorded)
         videos = read_embeddings(embeddings).videos
-        steps, known = label_each(bundle, result, stores, videos)
+        steps, of_study = label_each(bundle, result, stores, videos)
         empty = [store.video for store in inputs.values() if not len(store)]
-        written = _write(bundle, procedure, tree, videos, steps, known, empty)
-        _write_pictures(tree, about.run, result.settings)
+        written = _write(bundle, procedure, tree, videos, steps, of_study, empty)
+        _write_pictures(tree, facts.run, result.settings)
     _write_page(output, bundle)
     return written
 
 
 @dataclass(frozen=True)
 class Restored:
-    """A result taken up again: how videos are embedded and labelled, and the key steps of those it was learned from.
+    """A restored result: how to embed and label videos, and the key steps of its own videos.
 
-    ``answers`` has these by the SHA-256 of the file of the video, or of its features.
+    ``answers`` has these key steps by the SHA-256 of the video's file, or of its features.
     """
 
     settings: Settings
@@ -278,48 +276,48 @@ class Restored:
 def label_each(
     bundle: Bundle, result: Restored, stores: Sequence[FeatureStore], videos: Mapping[str, EmbeddedVideo]
 ) -> tuple[dict[str, NDArray[np.int64]], dict[str, str]]:
-    """Label each video on its own, by its embedding; those of the result keep their labels.
+    """Label each video separately, by its embedding; videos of the result keep their labels.
 
-    ``stores`` are of videos with frames, ``videos`` their embeddings by id. Returns the key steps (T,) by id, and of
-    the videos that the result was learned from the SHA-256 of their files.
+    ``stores`` are those of videos with frames, ``videos`` their embeddings by id. Returns the key steps (T,) by id, and
+    the SHA-256 of the files of the result's videos.
     """
     from threadpoolctl import threadpool_limits
 
-    about = bundle.about
+    facts = bundle.facts
     with threadpool_limits(limits=1):
         steps = {
-            name: labelling_of([video], about.features_fps, about.K, result.rule).labels + 1
+            name: labelling_of([video], facts.features_fps, facts.K, result.rule).labels + 1
             for name, video in videos.items()
         }
-    known = {}
+    of_study = {}
     for store in stores:
         digest = str(store.attributes.get("source_sha256"))
         answer = result.answers.get(digest)
         if answer is not None and answer.shape == steps[store.video].shape:
             steps[store.video] = answer.astype(np.int64)
-            known[store.video] = digest
-    return steps, known
+            of_study[store.video] = digest
+    return steps, of_study
 
 
 def restore(bundle: Bundle) -> Restored:
-    """Restore the result in a bundle; RgwotError where a part is missing."""
-    about = bundle.about
-    for name, known in ((about.method, FAMILIES), (about.decoder, DECODERS)):
-        if split_id(name)[0] not in known:
-            raise RgwotError(f"{bundle.path}: made with {name!r}, unknown here; {nearest(name, known)}")
-    settings = validated(Settings, about.settings, f"{bundle.path}: settings")
+    """Restore the result in a bundle; raise RgwotError if a part is missing."""
+    facts = bundle.facts
+    for name, entries in ((facts.method, FAMILIES), (facts.decoder, DECODERS)):
+        if split_id(name)[0] not in entries:
+            raise RgwotError(f"{bundle.path}: made with {name!r}, unknown here; {nearest(name, entries)}")
+    settings = validated(Settings, facts.settings, f"{bundle.path}: settings")
     try:
         if MODEL in bundle.parts:
             embed = _model(bundle)
         else:
-            entry = EMBEDDING_KINDS[family_of(about.method).embedding]
+            entry = EMBEDDING_KINDS[family_of(facts.method).embedding]
             embed = entry.bound(settings, entry.restore)(bundle.arrays(EMBEDDING))
-        decoder = clustering(split_id(about.decoder)[0], settings)
+        decoder = clustering(split_id(facts.decoder)[0], settings)
         restore_decoder = decoder.bound(settings, decoder.restore)
-        rule = restored(restore_decoder, bundle.arrays(DECODER), about.K, about.time, about.surplus)
+        rule = restored(restore_decoder, bundle.arrays(DECODER), facts.K, facts.time, facts.surplus)
         return Restored(settings, embed, rule, bundle.arrays(ANSWERS))
     except (KeyError, ValueError, TypeError, IndexError, AttributeError, RuntimeError) as error:
-        raise bundle.wrong(f"does not hold what {about.run} needs ({first_line(error)})") from None
+        raise bundle.wrong(f"lacks a part that {facts.run} needs ({first_line(error)})") from None
 
 
 def _model(bundle: Bundle) -> EmbedVideo:
@@ -332,8 +330,8 @@ def _model(bundle: Bundle) -> EmbedVideo:
         model = parse_model(bundle.parts[MODEL])
     except RgwotError as error:
         raise bundle.wrong(f"{MODEL}: {error}") from None
-    # As the workflow runs it; more threads would round otherwise.
-    return embed_by_model(model, bundle.about.features_fps, torch.device("cpu"), 1)
+    # The workflow uses one thread; more threads would round differently.
+    return embed_by_model(model, bundle.facts.features_fps, torch.device("cpu"), 1)
 
 
 def _write_unannotated(tree: Tree, inputs: Mapping[Path, FeatureStore]) -> None:
@@ -358,51 +356,51 @@ def _write(
     tree: Tree,
     videos: Mapping[str, EmbeddedVideo],
     steps: Mapping[str, NDArray[np.int64]],
-    known: Mapping[str, str],
+    of_study: Mapping[str, str],
     empty: Sequence[str],
 ) -> list[Applied]:
     """Write the folder of key steps."""
-    about = bundle.about
+    facts = bundle.facts
     segments = {name: label_segments(video.time_s, steps[name], video.duration_s) for name, video in videos.items()}
     orders = {name: order_of(steps[name], video.time_s / video.duration_s) for name, video in videos.items()}
     background = any((labels_here == 0).any() for labels_here in steps.values())
     diagnostics = {
-        "method": about.method,
-        "decoder": about.decoder,
-        "K": about.K,
+        "method": facts.method,
+        "decoder": facts.decoder,
+        "K": facts.K,
         "background": background,
-        "seed": about.seed,
-        "features_fps": about.features_fps,
+        "seed": facts.seed,
+        "features_fps": facts.features_fps,
         "n_videos": len(steps),
         "videos_without_frames": list(empty),
-        **_soundness(videos, steps, about.K),
-        "notes": no_background(background, about.surplus),
-        "bundle": {"file": bundle.path.name, "sha256": bundle.sha256, "rgwot_version": about.rgwot_version},
+        **_soundness(videos, steps, facts.K),
+        "notes": no_background(background, facts.surplus),
+        "bundle": {"file": bundle.path.name, "sha256": bundle.sha256, "rgwot_version": facts.rgwot_version},
         "applied_by": __version__,
-        "known_videos": list(known),
+        "known_videos": list(of_study),
     }
     key_steps = KeySteps({"task": segments}, orders, procedure, diagnostics)
-    write_keysteps(tree.keysteps(about.run), key_steps)
+    write_keysteps(tree.keysteps(facts.run), key_steps)
     for warning in diagnostics["warnings"]:
         log.warning("%s: %s", bundle.path.name, warning)
-    if about.names:
-        # As a page lets them be downloaded, for these segments.
-        write_text(names_text(str(about.run), key_steps.segment_table, about.names), tree.at(paths.NAMES, about.run))
+    if facts.names:
+        # In the form that a page offers for download, for these segments.
+        write_text(names_text(str(facts.run), key_steps.segment_table, facts.names), tree.at(paths.NAMES, facts.run))
     deviations = key_steps.deviations
     return [
         Applied(
             name,
-            named_order(format_order(orders[name]), about.names),
+            named_order(format_order(orders[name]), facts.names),
             len(labels_here),
-            name in known,
-            deviations_in_words([deviation for deviation in deviations if deviation.video == name], about.names),
+            name in of_study,
+            deviations_in_words([deviation for deviation in deviations if deviation.video == name], facts.names),
         )
         for name, labels_here in segments.items()
     ]
 
 
 def _soundness(videos: Mapping[str, EmbeddedVideo], steps: Mapping[str, NDArray[np.int64]], K: int) -> dict[str, Any]:
-    """Return what the diagnostics of a decoding say of all videos together."""
+    """Return the diagnostics of a decoding for all videos together."""
     x = np.concatenate([video.embedding for video in videos.values()])
     labels = np.concatenate(list(steps.values())) - 1
     facts = Labelling(x, labels, Decoded(labels), collapse.diagnose(x, labels, K, None)).facts()
@@ -412,7 +410,7 @@ def _soundness(videos: Mapping[str, EmbeddedVideo], steps: Mapping[str, NDArray[
 
 
 def _write_pictures(tree: Tree, run: Run, settings: Settings) -> None:
-    """Write what the page shows beside the key steps: strips of pictures, and the view of the embeddings."""
+    """Write the strips of pictures and the view of the embeddings for the page."""
     from rgwot.reporting.page.pictures import write_strips
     from rgwot.reporting.page.view import write_view
 
@@ -423,18 +421,18 @@ def _write_pictures(tree: Tree, run: Run, settings: Settings) -> None:
 
 
 def _tables(output: Path) -> dict[str, Path]:
-    """Return where copies of files of the results are put."""
+    """Return the paths of the copies of result files."""
     files = (paths.SEGMENTS, paths.ORDER, paths.DEVIATIONS, paths.DIAGNOSTICS)
     return {table: output / paths.name_of(table) for table in files}
 
 
 def _write_page(output: Path, bundle: Bundle) -> None:
-    """Write the page, and copies of the tables to where people look for them."""
+    """Write the page, and copies of the tables in the output folder."""
     from rgwot.reporting.page.render import write_page
 
-    tree = Tree(output / "results", bundle.about.dataset, bundle.about.task)
+    tree = Tree(output / "results", bundle.facts.dataset, bundle.facts.task)
     for table, place in _tables(output).items():
         with replacing(place) as temporary:
-            shutil.copyfile(tree.at(table, bundle.about.run), temporary)
-    run = bundle.about.run
+            shutil.copyfile(tree.at(table, bundle.facts.run), temporary)
+    run = bundle.facts.run
     write_page(tree, Path("/"), [run], output / "page.html", tree.at(paths.NAMES, run))

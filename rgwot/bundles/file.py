@@ -1,9 +1,9 @@
-"""The file of a bundle: a ZIP archive of arrays, a model, and a manifest that names and describes them.
+"""The file of a bundle: a ZIP archive of arrays, a model, and a manifest that describes them.
 
-Nothing in it is code: arrays are NumPy's without pickled objects, the model is read with ``weights_only``. Parts are
-stored as they are. ``manifest.json`` (`About`) has the version of the format, and size and SHA-256 of every part; the
-last 64 bytes of the file, for ZIP its comment, are the SHA-256 of all that stands before them. So a changed byte is
-noticed wherever it is. Digests cannot tell who made a bundle.
+A bundle contains no code: arrays are NumPy's without pickled objects, and the model is read with ``weights_only``.
+Parts are not compressed. ``manifest.json`` (`About`) has the version of the format, and size and SHA-256 of every part;
+the last 64 bytes of the file (the ZIP comment) are the SHA-256 of everything before them, so that any changed byte is
+noticed. Digests do not tell who made a bundle.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from rgwot.reporting.names import LONGEST
 from rgwot.runtime.errors import RgwotError, first_line
 
 FORMAT = 1
-"""Version of the format; a reader takes this one alone."""
+"""Version of the format; other versions are not read."""
 
 SUFFIX = ".rgwot"
 MANIFEST_FILE = "manifest.json"
-#: The trained encoder, or what an embedding without one learned; what the decoder learned; the labels of known videos.
+#: Parts: the trained encoder, or what another embedding learned; what the decoder learned; labels of known videos.
 MODEL, EMBEDDING, DECODER, ANSWERS = "model.pt", "embedding.npz", "decoder.npz", "answers.npz"
-#: The procedure that new videos are compared with, as the result has it.
+#: The procedure of the result, with which new videos are compared.
 PROCEDURE_FILE = name_of(paths.PROCEDURE)
 _SEAL = hashlib.sha256().digest_size * 2
-# Of the names of folders that `rgwot apply` makes.
+# These become names of folders in `rgwot apply`.
 _Part = Annotated[str, Field(pattern=r"^[^/\\.\x00-\x1f][^/\\\x00-\x1f]*$", max_length=200)]
-# As `rgwot.reporting.names` takes them; they are printed, too.
+# The same form as in `rgwot.reporting.names`; they are printed, too.
 _Name = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]+$", max_length=LONGEST)]
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -54,9 +54,9 @@ class PartDigest(Block):
 
 
 class FeatureKind(Block):
-    """What features the result was made from.
+    """The kind of features from which the result was made.
 
-    ``attributes`` are those of their stores by which features are made again, or compared; ``frame`` is (C, h, w).
+    ``attributes`` are the attributes of stores that are needed to make or compare features; ``frame`` is (C, h, w).
     """
 
     attributes: dict[str, str | int | float | bool | None]
@@ -65,28 +65,28 @@ class FeatureKind(Block):
 
 
 class About(Block):
-    """What the manifest of a bundle says.
+    """The manifest of a bundle.
 
     Attributes
     ----------
     format_version, rgwot_version
-        Of this format, and of the package that wrote the file.
+        Versions of the format and of the package that wrote the file.
     method, decoder, dataset, task, seed
-        The result it was made from.
+        The result from which it was made.
     K, time, surplus
-        Key steps, share of time and clusters beyond K (`rgwot.keysteps.extended`).
+        Number of key steps, weight of time, and number of clusters beyond K (`rgwot.keysteps.extended`).
     settings
         The blocks that embedding and decoder read.
     features, features_fps
-        The features, and how many there are per second of video.
+        The kind of features, and their rate per second.
     names
-        What people called the key steps.
+        The names of the key steps.
     videos, held_out
-        Those the result was learned from, and those that were held out.
+        The videos from which the result was learned, and the held-out videos.
     agreement
-        Share of their samples to which the rule for other videos gives the key step that the result has.
+        Share of the samples for which the rule for other videos gives the key step of the result.
     parts
-        Every other part of the file.
+        The digests of all other parts of the file.
     """
 
     format_version: int
@@ -110,17 +110,17 @@ class About(Block):
 
     @property
     def run(self) -> Run:
-        """The result it was made from, within its task."""
+        """The result from which it was made, within its task."""
         return Run(self.method, self.decoder, self.seed)
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """A bundle that was read: where, its SHA-256, its manifest and its parts."""
+    """A bundle in memory: its path, SHA-256, manifest and parts."""
 
     path: Path
     sha256: str
-    about: About
+    facts: About
     parts: Mapping[str, bytes]
 
     def arrays(self, part: str) -> dict[str, NDArray[Any]]:
@@ -132,7 +132,7 @@ class Bundle:
             raise self.wrong(f"{part}: no arrays without pickled objects ({first_line(error)})") from None
 
     def procedure(self) -> Procedure:
-        """Return the procedure that the result found."""
+        """Return the procedure of the result."""
         try:
             return Procedure.from_json(json.loads(self.parts[PROCEDURE_FILE]))
         except KeyError:
@@ -142,7 +142,7 @@ class Bundle:
 
     def wrong(self, why: str) -> RgwotError:
         """Return the error for an intact bundle with unexpected content."""
-        return RgwotError(f"{self.path}: {why}; not a valid bundle; ask whoever made it")
+        return RgwotError(f"{self.path}: {why}; not a valid bundle (expected output of the workflow's bundle rule)")
 
 
 def packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -152,18 +152,18 @@ def packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     return written.getvalue()
 
 
-def bundle_bytes(about: Mapping[str, Any], parts: Mapping[str, bytes]) -> bytes:
-    """Return the bytes of a bundle of parts by name; ``about`` has the fields of `About` but versions and digests.
+def bundle_bytes(facts: Mapping[str, Any], parts: Mapping[str, bytes]) -> bytes:
+    """Return the bytes of a bundle of parts by name; ``facts`` has the fields of `About` except versions and digests.
 
     The same content gives the same bytes.
     """
     digests = {name: {"bytes": len(part), "sha256": _digest(part)} for name, part in parts.items()}
     versions = {"format_version": FORMAT, "rgwot_version": __version__}
-    manifest = About.model_validate({**versions, **about, "parts": digests}).model_dump_json(indent=1).encode()
+    manifest = About.model_validate({**versions, **facts, "parts": digests}).model_dump_json(indent=1).encode()
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_STORED) as archive:
         for name, part in {MANIFEST_FILE: manifest, **parts}.items():
-            # No times: they are nobody's business, and the same bundle would differ.
+            # No times, so that equal bundles have equal bytes.
             archive.writestr(zipfile.ZipInfo(name), part)
         archive.comment = b"0" * _SEAL
     content = written.getvalue()[:-_SEAL]
@@ -176,7 +176,7 @@ def read_bundle(path: Path) -> Bundle:
     Raises
     ------
     RgwotError
-        When there is none, it is of another version, or anything in it is not what was written.
+        If it does not exist, has another version, or was changed.
     """
     try:
         content = path.read_bytes()
@@ -188,40 +188,38 @@ def read_bundle(path: Path) -> Bundle:
 
 
 def parse_bundle(content: bytes, path: Path) -> Bundle:
-    """Read a bundle from its bytes, as `read_bundle` from a file; ``path`` is what to call it in an error."""
+    """Read a bundle from its bytes, like `read_bundle` from a file; ``path`` is its name in errors."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             seal = content[-_SEAL:].decode("ascii", "replace")
             if _digest(content[:-_SEAL]) != seal:
                 raise RgwotError(
                     f"{path}: changed since it was written (SHA-256 {_digest(content[:-_SEAL])[:12]}, expected "
-                    f"{seal[:12]}); get it again from where it came from"
+                    f"{seal[:12]}); copy it again"
                 )
             _check_size(path, archive, len(content))
             _check_version(path, archive)
-            about = About.model_validate_json(archive.read(MANIFEST_FILE))
-            parts = {name: archive.read(name) for name in about.parts}
+            facts = About.model_validate_json(archive.read(MANIFEST_FILE))
+            parts = {name: archive.read(name) for name in facts.parts}
         for name in parts:
             # Arrays and models are archives, too.
             if zipfile.is_zipfile(io.BytesIO(parts[name])):
                 with zipfile.ZipFile(io.BytesIO(parts[name])) as archive:
                     _check_size(f"{path}: {name}", archive, len(parts[name]))
     except ValidationError as error:
-        raise RgwotError(f"{path}: {MANIFEST_FILE}: {describe(error, About)}; ask whoever made it") from None
+        raise RgwotError(f"{path}: {MANIFEST_FILE}: {describe(error, About)}; make the bundle again") from None
     except (zipfile.BadZipFile, KeyError, EOFError, ValueError, NotImplementedError) as error:
-        raise RgwotError(
-            f"{path}: cut off, changed or no bundle ({first_line(error)}); get it again from where it came from"
-        ) from None
-    return Bundle(path, _digest(content), about, parts)
+        raise RgwotError(f"{path}: cut off, changed or no bundle ({first_line(error)}); copy it again") from None
+    return Bundle(path, _digest(content), facts, parts)
 
 
 def _check_size(where: object, archive: zipfile.ZipFile, size: int) -> None:
-    """Raise RgwotError, before anything is unpacked, for an archive whose content takes more than its own bytes."""
+    """Raise RgwotError, before unpacking, if the content of an archive is larger than the archive."""
     members = archive.infolist()
     if packed := [member.filename for member in members if member.compress_type != zipfile.ZIP_STORED]:
-        raise RgwotError(f"{where}: {packed[0]} in it is packed, expected as it is; have it made again")
+        raise RgwotError(f"{where}: found {packed[0]} compressed, expected it uncompressed; make the bundle again")
     if (unpacked := sum(member.file_size for member in members)) > size:
-        raise RgwotError(f"{where}: {unpacked} bytes in a file of {size}, expected fewer; ask whoever made it")
+        raise RgwotError(f"{where}: {unpacked} bytes in a file of {size}, expected fewer; make the bundle again")
 
 
 def _check_version(path: Path, archive: zipfile.ZipFile) -> None:
@@ -230,7 +228,7 @@ def _check_version(path: Path, archive: zipfile.ZipFile) -> None:
     if (version := content.get("format_version")) != FORMAT:
         raise RgwotError(
             f"{path}: a bundle of format {version!r}, written by rgwot {content.get('rgwot_version')!r}; expected "
-            f"format {FORMAT}, which rgwot {__version__} reads; have it made again, or take the other rgwot"
+            f"format {FORMAT}, which rgwot {__version__} reads; make the bundle again, or use that version of rgwot"
         )
 
 

@@ -1,4 +1,4 @@
-"""Making a bundle of a finished result, from the files that are there."""
+"""Making a bundle of a finished result from its files."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from rgwot.timing import predicted_labels
 
 log = logging.getLogger(__name__)
 
-#: Attributes of feature stores that say how features are made again, beside those that all of a task share.
+#: Attributes of feature stores that are needed to make features, besides those that a task's stores share.
 HOW = ("seed", "fused", "decoder", "fps_exact", "start_s", "source_key", "source_axes", "source_times", "columns")
-#: Settings by which features made elsewhere are imported in the same way; a bundle has them as ``source_every``.
+#: Settings for importing features in the same way; a bundle has them as ``source_every`` and so on.
 FORM = ("fps", "every", "window", "keypoints")
-#: Tolerance for embeddings made on another machine, whose length is about 1.
+#: Tolerance for embeddings (of length about 1) made on another machine.
 EMBEDDING_TOLERANCE = 1e-2
 
 
@@ -57,11 +57,11 @@ def make_bundle(
 ) -> float:
     """Write the bundle of a result.
 
-    What the decoder learned is learned once more, from the stored embeddings and the same seed, and so is an embedding
-    without an encoder from the features. Both must match the result, or no bundle is written. ``blocks`` are the
-    ``settings`` that were given, which go into the file.
+    The decoder is run again on the stored embeddings with the same seed, and an embedding without an encoder is fitted
+    again to the features. Both must reproduce the result, otherwise no bundle is written. ``blocks`` are the given
+    ``settings``, which are stored in the file.
 
-    Returns the share of the samples to which the rule for other videos gives the key step that the result has.
+    Returns the share of the samples for which the rule for other videos gives the key step of the result.
 
     Raises
     ------
@@ -72,20 +72,20 @@ def make_bundle(
     embedded = read_embeddings(embeddings_zarr)
     stores = {store.video: store for store in open_stores(index_csv, index_csv.parent)}
     if set(stores) != set(embedded.videos):
-        raise RgwotError(f"{embeddings_zarr}: not of the videos of {index_csv}; {remake(embeddings_zarr)}")
+        raise RgwotError(f"{embeddings_zarr}: has other videos than {index_csv}; {remake(embeddings_zarr)}")
     segments = read_segments(segments_csv)
-    seen = [stores[video] for video in embedded.part(held_out=False)]
+    learned_from = [stores[video] for video in embedded.part(held_out=False)]
     if model_path is None:
-        embedding = fit_of(run.method, settings)(seen, run.seed)
+        embedding = fit_of(run.method, settings)(learned_from, run.seed)
     else:
         import torch
 
         from rgwot.embedding.encoder import embed_by_model
         from rgwot.stages.train import load_model
 
-        embedding = embed_by_model(load_model(model_path), seen[0].fps, torch.device("cpu"), 1)
-    _check_embedding(embedding, embedded, seen, embeddings_zarr)
-    # The result has the share of time already; choosing it again would take longer than all else.
+        embedding = embed_by_model(load_model(model_path), learned_from[0].fps, torch.device("cpu"), 1)
+    _check_embedding(embedding, embedded, learned_from, embeddings_zarr)
+    # The weight of time is taken from the result, because choosing it again would take longest.
     diagnostics = read_diagnostics(segments_csv.with_name(name_of(DIAGNOSTICS)))
     decode = settings.decode.model_copy(update={"time": diagnostics["time"], "K": diagnostics["K"]})
     chosen = settings.model_copy(update={"decode": decode})
@@ -97,10 +97,10 @@ def make_bundle(
     for video, segments_here in key_steps.segments["task"].items():
         if video not in stored or not np.array_equal(segments_here, stored[video][list(segments_here.columns)]):
             raise RgwotError(
-                f"{segments_csv}: video {video!r}: other segments than these embeddings give by these settings and "
+                f"{segments_csv}: video {video!r}: found other segments than these embeddings and settings give with "
                 f"this rgwot; {remake(segments_csv)}"
             )
-    about, parts = bundle_of(
+    facts, parts = bundle_of(
         run=run,
         dataset=dataset,
         task=task,
@@ -110,12 +110,12 @@ def make_bundle(
         embedded=embedded,
         embedding=embedding,
         model=model_path.read_bytes() if model_path else None,
-        found=key_steps,
+        key_steps=key_steps,
         names=label_names(diagnostics) | names_of(read_names(names_yaml), str(run), segments),
     )
     with replacing(output) as temporary:
-        temporary.write_bytes(bundle_bytes(about, parts))
-    agreement = float(about["agreement"])
+        temporary.write_bytes(bundle_bytes(facts, parts))
+    agreement = float(facts["agreement"])
     log.info("%s: the rule for other videos agrees with the result on %.2f %% of its frames", output, 100 * agreement)
     return agreement
 
@@ -131,42 +131,44 @@ def bundle_of(
     embedded: EmbeddedTask,
     embedding: EmbedVideo,
     model: bytes | None,
-    found: KeySteps,
+    key_steps: KeySteps,
     names: Mapping[int, str],
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return what a bundle says of itself and its parts (`rgwot.bundles.file.bundle_bytes`).
+    """Return the facts and parts of a bundle (`rgwot.bundles.file.bundle_bytes`).
 
     Parameters
     ----------
     stores, embedded
         Features and embeddings of all videos.
     embedding, model
-        How videos are embedded, and the bytes of the model where an encoder does it.
-    found
+        The function that embeds videos and, if it is an encoder, the bytes of its model.
+    key_steps
         The key steps, with what the decoder learned.
 
     Raises
     ------
     RgwotError
-        Where embedding or decoder have no rule for other videos.
+        If embedding or decoder have no rule for other videos.
     """
     name = split_id(run.decoder)[0]
-    if found.learned is None:
-        raise RgwotError(f"decoder {name!r}: has no rule for other videos here; expected two videos or more")
+    if key_steps.learned is None:
+        raise RgwotError(f"decoder {name!r}: needs two videos or more to learn a rule for other videos")
     parts = {MODEL: model} if model is not None else {}
     if model is None:
         if not isinstance(embedding, Fitted):
-            raise RgwotError(f"method {run.method!r}: its embedding cannot be kept; expected one with `restore`")
+            raise RgwotError(
+                f"method {run.method!r}: its embedding cannot embed other videos; expected an embedding with `restore`"
+            )
         parts[EMBEDDING] = packed(embedding.learned())
 
     from threadpoolctl import threadpool_limits
 
-    K, time, surplus = (found.diagnostics[key] for key in ("K", "time", "surplus"))
-    learned, labels = found.learned(), {}
-    for video, shown in embedded.part(held_out=False).items():
-        labels_here = found.segments["task"][video]
+    K, time, surplus = (key_steps.diagnostics[key] for key in ("K", "time", "surplus"))
+    learned, labels = key_steps.learned(), {}
+    for video, embedded_video in embedded.part(held_out=False).items():
+        labels_here = key_steps.segments["task"][video]
         labels[video] = predicted_labels(
-            labels_here["start_s"], labels_here["end_s"], labels_here["key_step"], shown.time_s
+            labels_here["start_s"], labels_here["end_s"], labels_here["key_step"], embedded_video.time_s
         )
     with threadpool_limits(limits=1):
         entry = clustering(name, settings)
@@ -177,13 +179,13 @@ def bundle_of(
         }
     agreement = float(np.mean(np.concatenate([again[video] + 1 == labels[video] for video in again])))
     parts[DECODER] = packed(learned)
-    parts[PROCEDURE_FILE] = (json.dumps(found.procedure.to_json(), indent=1, allow_nan=False) + "\n").encode()
+    parts[PROCEDURE_FILE] = (json.dumps(key_steps.procedure.to_json(), indent=1, allow_nan=False) + "\n").encode()
     digests = {store.video: store.attributes.get("source_sha256") for store in stores}
     parts[ANSWERS] = packed(
         {str(digests[video]): labels_here.astype(np.int16) for video, labels_here in labels.items() if digests[video]}
     )
     first = stores[0]
-    about = {
+    facts = {
         "method": run.method,
         "decoder": run.decoder,
         "dataset": dataset,
@@ -204,29 +206,29 @@ def bundle_of(
         "held_out": list(embedded.held_out),
         "agreement": agreement,
     }
-    return about, parts
+    return facts, parts
 
 
 def _form(store: FeatureStore) -> dict[str, Any]:
-    """Return what says how features like those of a store are made, beside what all of a task share."""
+    """Return the attributes needed to make features like those of a store, besides those that a task shares."""
     facts = {key: store.attributes[key] for key in HOW if key in store.attributes}
     if store.imported:
         settings = store.attributes.get("settings", {})
         facts |= {f"source_{key}": settings[key] for key in FORM if settings.get(key) is not None}
-        # A table of rates, in place of which this stands, says nothing of other videos.
+        # Replaces a table of rates, which does not cover other videos.
         facts["source_native_fps"] = str(store.native_fps)
     return facts
 
 
 def _check_embedding(
-    embedding: EmbedVideo, embedded: EmbeddedTask, seen: Sequence[FeatureStore], embeddings_zarr: Path
+    embedding: EmbedVideo, embedded: EmbeddedTask, learned_from: Sequence[FeatureStore], embeddings_zarr: Path
 ) -> None:
-    """Embed the shortest video again; RgwotError where the result has something else."""
-    store = min(seen, key=len)
+    """Embed the shortest video again; raise RgwotError if the result differs."""
+    store = min(learned_from, key=len)
     video = store.video
     fresh, stored = embedding(store).embedding, embedded.videos[video].embedding
     if fresh.shape != stored.shape or not np.allclose(fresh, stored, atol=EMBEDDING_TOLERANCE):
         raise RgwotError(
-            f"{embeddings_zarr}: video {video!r}: not what comes of its features by these settings and this rgwot; "
+            f"{embeddings_zarr}: video {video!r}: differs from the embedding of its features now; "
             f"{remake(embeddings_zarr)}"
         )

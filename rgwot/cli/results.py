@@ -197,7 +197,7 @@ def apply(
     except ValueError as error:
         raise RgwotError(f"--frames-fps: {error}") from None
     for applied in apply_bundle(bundle, videos, folder, How(frames_fps=rate, **how)):
-        in_study = " (a video of the study, with its result there)" if applied.known else ""
+        in_study = " (a video of the study, with its result there)" if applied.from_study else ""
         order = f"{applied.segments} segments, order {applied.order}"
         click.echo(f"{readable(applied.video)}: {order}{in_study}; {applied.deviations}")
     click.echo(f"{folder / 'page.html'}: open it in a browser")

@@ -1,1 +1,1 @@
-"""The stages between files: training, embedding, key steps, scores; each reads the files of those before it."""
+"""The stages: training, embedding, key steps and scores; each reads the files of earlier stages."""

@@ -1,4 +1,4 @@
-"""The stage from embeddings, or a manifest, to key steps: the folder of a result."""
+"""The stage from embeddings, or a manifest, to key steps: it writes the folder of a result."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from rgwot.stages.embed import read_embeddings
 from rgwot.stages.procedure import write_procedure
 from rgwot.timing import given_labels
 
-#: Finds what is in a folder beside key steps.
+#: Finds other files than key steps in a folder.
 NOT_KEY_STEPS = other_than({name_of(path) for path in (*KEYSTEPS, NAMES)})
 
 
-def write_keysteps(output_dir: str | Path, found: KeySteps) -> dict[str, Any]:
-    """Write every file of a folder of key steps (`rgwot.paths.KEYSTEPS`); an existing one is replaced as a whole.
+def write_keysteps(output_dir: str | Path, key_steps: KeySteps) -> dict[str, Any]:
+    """Write all files of a folder of key steps (`rgwot.paths.KEYSTEPS`); an existing folder is replaced as a whole.
 
     Returns the content of ``diagnostics.json``, which has the SHA-256 of the other files (`rgwot.records.unedited`).
     """
     with replacing(output_dir, NOT_KEY_STEPS) as folder:
         folder.mkdir()
-        write_csv(found.segment_table, folder / name_of(SEGMENTS))
-        write_csv(found.order_table, folder / name_of(ORDER))
-        write_csv(rank_procedures(found.orders), folder / name_of(PROCEDURES))
-        write_procedure(folder, found.procedure, found.deviations)
-        diagnostics = {**found.diagnostics, "sha256": digests(folder)}
+        write_csv(key_steps.segment_table, folder / name_of(SEGMENTS))
+        write_csv(key_steps.order_table, folder / name_of(ORDER))
+        write_csv(rank_procedures(key_steps.orders), folder / name_of(PROCEDURES))
+        write_procedure(folder, key_steps.procedure, key_steps.deviations)
+        diagnostics = {**key_steps.diagnostics, "sha256": digests(folder)}
         write_json(diagnostics, folder / name_of(DIAGNOSTICS))
     return diagnostics
 
@@ -58,63 +58,65 @@ def decode(
     alone: bool = True,
     annotations_csv: str | Path | None = None,
 ) -> dict[str, Any]:
-    """Find the key steps of a task from its store of embeddings and write them (`decode_task`).
+    """Find the key steps of a task in its store of embeddings, and write them (`decode_task`).
 
-    Of the ``annotations_csv`` those of ``labelled.n`` videos teach (`given_of`).
+    The result learns from the annotations of ``labelled.n`` videos in ``annotations_csv`` (`given_of`).
 
     An existing folder is replaced as a whole. Returns the content of ``diagnostics.json``; the same seed gives the same
-    files, but for the time that is noted there.
+    files, except for the time in the diagnostics.
 
     Raises
     ------
     RgwotError
-        As `decode_task` and `given_of`, and for a store that cannot be used.
+        As in `decode_task` and `given_of`, and for an unusable store.
     """
     task, given = read_embeddings(embeddings_zarr), None
     if settings.labelled.n:
         if annotations_csv is None:
-            raise RgwotError(f"labelled.n: found {settings.labelled.n} and no annotations, expected a table of them")
+            raise RgwotError(
+                f"labelled.n: found {settings.labelled.n} without annotations, expected a table of annotations"
+            )
         given = given_of(task, read_annotations(Path(annotations_csv), background=True), settings, seed)
     return write_keysteps(output_dir, decode_task(task, decoder, settings, seed, alone, given))
 
 
 def given_of(task: EmbeddedTask, annotations: pd.DataFrame, settings: Settings, seed: int) -> Given:
-    """Return what people say of the videos that teach: all annotated ones, or ``labelled.n`` of them.
+    """Return the labels to learn from: those of all annotated videos, or of ``labelled.n`` of them.
 
     Raises
     ------
     RgwotError
-        Where fewer are annotated, or none is left to be labelled.
+        If fewer videos are annotated, or none is left to label.
     """
-    labelled, seen = settings.labelled, task.part(held_out=False)
-    # Rows without length teach nothing.
+    labelled, learned_from = settings.labelled, task.part(held_out=False)
+    # Rows without length label nothing.
     annotations = annotations[annotations["end_s"] > annotations["start_s"]]
     of_video = {
         str(video): segments for video, segments in annotations.groupby("video") if (segments["key_step"] > 0).any()
     }
-    annotated = [video for video in seen if video in of_video]
+    annotated = [video for video in learned_from if video in of_video]
     n = len(annotated) if labelled.n == "all" else labelled.n
     if not 0 < n <= len(annotated):
         raise RgwotError(
             f"labelled.n: found {n} of {len(annotated)} annotated videos, expected "
             + ("an annotated video" if not annotated else f"1 to {len(annotated)}")
         )
-    # With "all" the answer then is what people say: a video may have turned out to be unusable.
+    # With "all" the result then equals the annotations; this happens if other videos turn out to be unusable.
     if labelled.n != "all" and n == len(task.videos):
-        raise RgwotError(f"labelled.n: all {n} videos of the task are annotated, so none is left to be labelled")
+        raise RgwotError(f"labelled.n: all {n} videos of the task are annotated, so none is left to label")
     chosen = annotated
     if n < len(annotated):
         if labelled.draw == "suggested":
-            order = list(seen)
+            order = list(learned_from)
             places = [order.index(video) for video in annotated]
-            frames, generator = frames_of(seen, task.features_fps), np.random.default_rng([seed, 3])
+            frames, generator = frames_of(learned_from, task.features_fps), np.random.default_rng([seed, 3])
             K = int(annotations["key_step"].max())
             chosen = [order[place] for place in suggest(frames, K, n, settings.meanfield, generator, among=places)]
         else:
             chosen = sorted(np.random.default_rng([seed, 3]).permutation(annotated)[:n].tolist())
     named = annotations[annotations["name"] != ""]
     return Given(
-        {video: given_labels(of_video[video], seen[video].time_s) for video in chosen},
+        {video: given_labels(of_video[video], learned_from[video].time_s) for video in chosen},
         dict(zip(named["key_step"].tolist(), named["name"], strict=True)),
         int(annotations["key_step"].max()),
     )
@@ -125,12 +127,12 @@ def decode_task(
 ) -> KeySteps:
     """Find the key steps of a task by a decoder and its settings (`rgwot.keysteps.decode.find_key_steps`).
 
-    Diagnostics also have ``decoding_cpu_s``, the CPU seconds that it took. RgwotError for an unknown decoder, and as
-    there.
+    The diagnostics also have ``decoding_cpu_s``, the CPU time in seconds. Raises RgwotError for an unknown decoder, and
+    as in `find_key_steps`.
     """
     began = process_time()
     if decoder not in CLUSTERING:
-        raise RgwotError(f"decoder {decoder!r}: not known; {nearest(decoder, CLUSTERING)}")
+        raise RgwotError(f"decoder {decoder!r}: unknown; {nearest(decoder, CLUSTERING)}")
     rule, learner = clustering(decoder, settings).bound(settings), settings.procedure.learner
     options = settings.decode, settings.meanfield, learner, seed, alone, given, settings.labelled.extra
     key_steps = find_key_steps(task, decoder, rule, *options)
@@ -149,20 +151,19 @@ def decode_trivial(
     learner: str = LEARNER,
     annotations_csv: str | Path | None = None,
 ) -> dict[str, Any]:
-    """Write a trivial answer for every video of a manifest that is not skipped, in the files every decoder writes.
+    """Write a trivial baseline for every usable video of a manifest, in the same files as other decoders.
 
-    Both scopes hold the same segments: labels mean the same in every video by construction. An existing folder is
-    replaced as a whole. The decoder is ``one_label``, ``uniform`` or ``random``, which uses ``seed`` and labels every
-    ``stride``-th native frame; K is at least 1, and a word like ``gt`` must have become its number before. ``held_out``
-    are the only videos to be scored, as for the methods this answer is compared with; none means all. ``learner``
-    learns the procedure from the others. The decoder ``annotated`` writes the annotations instead, rasterised at every
-    ``stride``-th native frame by the rule ``exact``, with as many key steps as there are. Returns the content of
-    ``diagnostics.json``; a trivial answer is never marked degenerate, as nothing has collapsed.
+    Both scopes have the same segments, because labels mean the same in every video. An existing folder is replaced as a
+    whole. The decoder is ``one_label``, ``uniform`` or ``random``, which uses ``seed`` and labels every ``stride``-th
+    native frame; K is a number, at least 1. Only the ``held_out`` videos are scored (all if there are none), as for the
+    methods that the baseline is compared with; ``learner`` learns the procedure from the others. The decoder
+    ``annotated`` writes the annotations instead, rasterised at every ``stride``-th native frame by the rule ``exact``.
+    Returns the content of ``diagnostics.json``; a trivial baseline is never marked degenerate.
 
     Raises
     ------
     RgwotError
-        For a manifest without a usable video or with an unusable row, or annotations of nothing.
+        For a manifest without a usable video or with an invalid row, or for empty annotations.
     """
     began, manifest = process_time(), read_manifest(Path(manifest_csv))
     skipped = manifest.loc[manifest["status"] == "skipped", "video"].tolist()

@@ -1,4 +1,4 @@
-"""The embedding stage: every video of a task through its encoder, or embedded as its method does without one."""
+"""The stage that embeds every video of a task, by an encoder or by a method without one."""
 
 from __future__ import annotations
 
@@ -32,18 +32,17 @@ from rgwot.runtime.files import remake, replacing
 from rgwot.runtime.progress import Progress
 from rgwot.timing import parse_rate
 
-#: Bytes of a chunk, about.
+#: Approximate size of a chunk in bytes.
 CHUNK_BYTES = 2**24
 
 
 def write_embedded(path: Path, videos: Mapping[str, EmbeddedVideo], facts: Mapping[str, Any]) -> None:
-    """Write the embeddings of at least one video, and ``facts`` about the run as attributes: `EmbeddedTask`'s fields.
+    """Write the embeddings of at least one video, and ``facts`` on the run (fields of `EmbeddedTask`) as attributes.
 
-    One Zarr store holds all videos of a task: ``embedding`` (ΣT, D) float32 and ``time_s`` (ΣT,) float64, the samples
-    of one video after those of another; those of the i-th are rows ``offsets[i]`` to ``offsets[i + 1]``, with
-    ``offsets`` (N + 1,) int64. The attribute ``videos`` has the N ids, ``duration_s`` and ``native_fps`` are as long.
-    Methods that tell background apart also write ``background`` (ΣT,) bool. ``complete`` is written last, and an older
-    store is replaced as a whole.
+    A single Zarr store has all videos of a task: ``embedding`` (ΣT, D) float32 and ``time_s`` (ΣT,) float64 are
+    concatenated; the samples of video i are rows ``offsets[i]`` to ``offsets[i + 1]``, with ``offsets`` (N + 1,) int64.
+    The attributes ``videos`` (ids), ``duration_s`` and ``native_fps`` have N items. Methods that detect background also
+    write ``background`` (ΣT,) bool. ``complete`` is written last, and an older store is replaced as a whole.
     """
     embedded = list(videos.values())
     arrays = {
@@ -56,13 +55,13 @@ def write_embedded(path: Path, videos: Mapping[str, EmbeddedVideo], facts: Mappi
         arrays["background"] = np.concatenate(background)
     rates = [str(video.native_fps) for video in embedded]
     lengths = [video.duration_s for video in embedded]
-    about: dict[str, Any] = {**facts, "videos": list(videos), "duration_s": lengths, "native_fps": rates}
+    attributes: dict[str, Any] = {**facts, "videos": list(videos), "duration_s": lengths, "native_fps": rates}
     with replacing(path) as temporary:
         root = zarr.open_group(temporary, mode="w", zarr_format=3)
         for name, array in arrays.items():
             rows = CHUNK_BYTES // max(array[:1].nbytes, 1)
             put(root, name, array, chunk=max(1, min(len(array), rows)))
-        root.update_attributes({**about, "complete": True})
+        root.update_attributes({**attributes, "complete": True})
 
 
 def read_embeddings(path: str | Path) -> EmbeddedTask:
@@ -71,11 +70,11 @@ def read_embeddings(path: str | Path) -> EmbeddedTask:
     Raises
     ------
     RgwotError
-        When it is missing, incomplete or damaged, has no video with a frame, or holds values that are not finite.
+        If it is missing, incomplete or damaged, has no video with a frame, or has values that are not finite.
     """
     store = Path(path)
     if not store.is_dir():
-        raise RgwotError(f"embeddings {store}: found nothing there; embed the task first")
+        raise RgwotError(f"embeddings {store}: no such store; embed the task first")
     try:
         return _read(store)
     except STORE_ERRORS as error:
@@ -84,10 +83,10 @@ def read_embeddings(path: str | Path) -> EmbeddedTask:
 
 def _read(store: Path) -> EmbeddedTask:
     root = zarr.open_group(store, mode="r", zarr_format=3)
-    about: dict[str, Any] = dict(root.attrs)
-    if about.get("complete") is not True:
-        raise RgwotError(f"embeddings {store}: not complete; {remake(store)}")
-    names, offsets = [str(name) for name in about["videos"]], whole(root, "offsets", store)
+    attributes: dict[str, Any] = dict(root.attrs)
+    if attributes.get("complete") is not True:
+        raise RgwotError(f"embeddings {store}: incomplete; {remake(store)}")
+    names, offsets = [str(name) for name in attributes["videos"]], whole(root, "offsets", store)
     arrays = {name: whole(root, name, store) for name in ("embedding", "time_s", "background") if name in root}
     if len(offsets) != len(names) + 1 or any(len(array) != offsets[-1] for array in arrays.values()):
         raise ValueError("offsets do not fit the arrays and videos")
@@ -100,8 +99,8 @@ def _read(store: Path) -> EmbeddedTask:
             videos[name] = EmbeddedVideo(
                 x,
                 arrays["time_s"][rows],
-                float(about["duration_s"][place]),
-                float(parse_rate(about["native_fps"][place])),
+                float(attributes["duration_s"][place]),
+                float(parse_rate(attributes["native_fps"][place])),
                 arrays["background"][rows] if "background" in arrays else None,
             )
     if not videos:
@@ -109,11 +108,11 @@ def _read(store: Path) -> EmbeddedTask:
     task = EmbeddedTask(
         videos,
         tuple(sorted(set(names) - set(videos))),
-        float(about["features_fps"]),
-        str(about.get("method", "")),
-        tuple(about.get("held_out", ())),
-        tuple(about.get("notes", ())),
-        about.get("scales"),
+        float(attributes["features_fps"]),
+        str(attributes.get("method", "")),
+        tuple(attributes.get("held_out", ())),
+        tuple(attributes.get("notes", ())),
+        attributes.get("scales"),
     )
     return with_both_parts(task, f"embeddings {store}")
 
@@ -137,9 +136,9 @@ def embed(
     """Embed every frame of every video of a task that has frames.
 
     Writes what `write_embedded` describes, with the attributes ``method``, ``seed`` and ``features_fps``.
-    Where videos were held out, ``held_out`` names them, those without frames too. ``notes`` are sentences about the
-    training that a reader of its results should know, ``scales`` is how far the scales of the features' channels
-    differ, where they are known and weigh on the embedding.
+    ``held_out`` names the held-out videos, including those without frames. ``notes`` are sentences about the training
+    for readers of the results; ``scales`` tells how far the scales of the features' channels differ, if this is known
+    and affects the embedding.
     Context frames are chosen as in training (methods 3.8).
 
     Parameters
@@ -149,57 +148,58 @@ def embed(
     model_path
         ``model.pt`` as written by `rgwot.stages.train`; None for a method without an encoder, which is fitted here.
     output_zarr
-        Directory to write, replaced when it exists.
+        Directory to write; an existing one is replaced.
     method
-        Id to record; by default ``raw`` without a model, else ``trained``. Without a model it also says how to embed.
+        Id to record; by default ``trained``, or ``raw`` without a model. Without a model it determines the embedding.
     settings
-        The blocks that the embedding without an encoder reads (`rgwot.config.methods.EMBEDDING_KINDS`); left out, the
-        defaults.
+        The blocks that an embedding without an encoder reads (`rgwot.config.methods.EMBEDDING_KINDS`); by default the
+        default settings.
     seed
         Seed to fit with and to record; by default that of the model, or 0 without one.
     device
-        ``auto``, ``cpu`` or ``cuda``; of the encoder. What is fitted here is fitted on the CPU.
+        The device of the encoder: ``auto``, ``cpu`` or ``cuda``. Other embeddings are fitted on the CPU.
     threads
-        CPU threads of torch; None leaves them.
+        Number of CPU threads of PyTorch; by default unchanged.
     held_out
-        Videos that neither an embedding fitted here nor a clustering may learn from; a model knows its own.
+        Videos from which neither an embedding fitted here nor a clustering may learn; a model has its own list.
 
     Raises
     ------
     RgwotError
-        When there is no such model, it was trained on other features, a store is unusable, or the method needs a
-        model and none is given.
+        If the model does not exist or was trained on other features, a store is unusable, or a required model is
+        missing.
     """
     stores = open_stores(index_csv, features_dir)
     if not stores:
         raise RgwotError(f"{index_csv}: no video with features, expected at least 1; see its column reason")
     model = None
     if model_path is not None:
-        # Not at the top: a method without an encoder need not wait for PyTorch.
+        # Imported here, because a method without an encoder need not wait for PyTorch.
         from rgwot.stages.train import load_model
 
         model = load_model(model_path)
         for key, value in model["features"].items():
-            found = stores[0].attributes.get(key)
-            if found != value:
+            actual = stores[0].attributes.get(key)
+            if actual != value:
                 raise RgwotError(
-                    f"model: trained on features with {key} {value!r}, found {found!r} in {stores[0].path}; train again"
+                    f"model: trained on features with {key} {value!r}, found {actual!r} in {stores[0].path}; "
+                    "train again"
                 )
     embed_one = embedder(stores, settings or Settings(), model, method, seed, device, threads, held_out)
     write_embeddings(output_zarr, stores, embed_one.embed, embed_one.facts, embed_one.held_out)
 
 
 class Embedder(NamedTuple):
-    """How the videos of a task are embedded.
+    """The embedding of a task's videos.
 
     Attributes
     ----------
     embed
-        One video -> its embedding.
+        A function from a video to its embedding.
     facts
         ``method``, ``seed`` and ``features_fps``; ``notes`` and ``scales`` as in `embed`.
     held_out
-        Videos that were not learned from.
+        Videos that were not used for learning.
     """
 
     embed: EmbedVideo
@@ -217,14 +217,14 @@ def embedder(
     threads: int | None = None,
     held_out: Sequence[str] = (),
 ) -> Embedder:
-    """Return how the videos of a task are embedded: by a trained model, or as fitted here to the videos not held out.
+    """Return the embedding of a task's videos: by a trained model, or fitted here to the videos that are not held out.
 
-    Parameters are those of `embed`, with the features of all videos and a loaded model.
+    The parameters are those of `embed`, but with the features of all videos and a loaded model.
 
     Raises
     ------
     RgwotError
-        When the method needs a model and none is given.
+        If the method needs a model and none is given.
     """
     fps = stores[0].fps
     scales = usual_ratio(store.scales for store in stores)
@@ -232,7 +232,7 @@ def embedder(
         name, number, notes = method or "raw", seed or 0, []
         training = [store for store in stores if store.video not in held_out]
         embed_one = fit_of(name, settings)(training, number)
-        # Of embeddings without an encoder, the one that does not depend on the scales of the channels.
+        # Among embeddings without an encoder, only whitening does not depend on the scales of channels.
         standardised = FAMILIES[split_id(name)[0]].embedding == "whitened"
     else:
         from rgwot.embedding.encoder import embed_by_model
@@ -269,19 +269,19 @@ def write_embeddings(
 
 
 def fit_of(method: str, settings: Settings) -> Fit:
-    """Return how a method without an encoder embeds, with its settings."""
+    """Return the function that fits a method's embedding without an encoder, with its settings."""
     base = split_id(method)[0]
     entry = EMBEDDING_KINDS[FAMILIES[base].embedding]
     if not entry.function:
         able = [family.name for family in FAMILIES.values() if EMBEDDING_KINDS[family.embedding].function]
         raise RgwotError(
-            f"method {method!r}: found no model; name it (--model), or take a method that needs none: {', '.join(able)}"
+            f"method {method!r}: found no model; give one, or choose a method without a model: {', '.join(able)}"
         )
     return entry.bound(settings)
 
 
 def embedded_task(stores: Sequence[VideoFeatures], embed_one: Embedder) -> EmbeddedTask:
-    """Embed the videos of a task, those that `rgwot.stages.embed.embed` writes into a store."""
+    """Embed the videos of a task like `embed`, but without writing a store."""
     videos = {
         store.video: embedded_video(store, embed_one.embed) for store in sorted(stores, key=lambda store: store.video)
     }

@@ -26,12 +26,12 @@ def evaluate(
     more: ScoreMore | None = None,
     also: str = "none",
 ) -> pd.DataFrame:
-    """Score the key steps of one task and write the table of scores, `rgwot.evaluation.evaluate.score_task`.
+    """Score the key steps of a task and write the table of scores (`rgwot.evaluation.evaluate.score_task`).
 
     Raises
     ------
     RgwotError
-        When no video can be scored, a file cannot be read, or a table does not fit the others.
+        If no video can be scored, a file cannot be read, or a table does not fit the others.
     """
     manifest, annotations = read_manifest(Path(manifest_csv)), read_annotations(Path(annotations_csv))
     segments, diagnostics = read_segments(Path(segments_csv)), read_diagnostics(diagnostics_json)

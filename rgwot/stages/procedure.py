@@ -1,4 +1,4 @@
-"""``procedure.json`` and ``deviations.csv``: a procedure and what deviates from it, as files and as tables."""
+"""``procedure.json`` and ``deviations.csv``: reading and writing of a procedure and its deviations."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv, read_yaml, typed, write_csv, write_json
 
 
-def write_procedure(folder: Path, procedure: Procedure, found: Sequence[Deviation]) -> None:
-    """Write a procedure and what deviates from it into a folder."""
+def write_procedure(folder: Path, procedure: Procedure, deviations: Sequence[Deviation]) -> None:
+    """Write a procedure and its deviations into a folder."""
     write_json(procedure.to_json(), folder / name_of(PROCEDURE))
-    write_csv(deviation_table(found), folder / name_of(DEVIATIONS))
+    write_csv(deviation_table(deviations), folder / name_of(DEVIATIONS))
 
 
 def read_procedure(path: str | os.PathLike[str]) -> Procedure:
-    """Read ``procedure.json``; RgwotError where it is missing or something else."""
+    """Read ``procedure.json``; raise RgwotError if it is missing or invalid."""
     content = read_yaml(unedited(path))
     if not isinstance(content, dict):
         raise RgwotError(f"{path}: found {type(content).__name__}, expected an object with nodes and edges")
@@ -36,9 +36,9 @@ def read_procedure(path: str | os.PathLike[str]) -> Procedure:
         raise RgwotError(f"{path}: {error}") from None
 
 
-def deviation_table(found: Sequence[Deviation]) -> pd.DataFrame:
-    """Return deviations as the table that ``deviations.csv`` holds, in their order."""
-    rows = [tuple(getattr(deviation, column) for column in DEVIATION_COLUMNS) for deviation in found]
+def deviation_table(deviations: Sequence[Deviation]) -> pd.DataFrame:
+    """Return deviations as the table of ``deviations.csv``, in the same order."""
+    rows = [tuple(getattr(deviation, column) for column in DEVIATION_COLUMNS) for deviation in deviations]
     types = dict.fromkeys(("start_s", "end_s", "surprise", "sureness"), "float64")
     return pd.DataFrame(rows, columns=list(DEVIATION_COLUMNS)).astype(
         {"video": str, "kind": str, "key_step": "int64", **types}
@@ -46,22 +46,22 @@ def deviation_table(found: Sequence[Deviation]) -> pd.DataFrame:
 
 
 def read_deviation_list(path: str | os.PathLike[str]) -> list[Deviation]:
-    """Read ``deviations.csv`` as the deviations it was written from."""
+    """Read the deviations in ``deviations.csv``."""
     table = read_deviations(path).astype({"sureness": object})
     table["sureness"] = table["sureness"].where(table["sureness"].notna(), None)
     return [Deviation(*row) for row in table.itertuples(index=False, name=None)]
 
 
 def read_recordings(path: str | os.PathLike[str]) -> tuple[list[Recording], dict[int, str]]:
-    """Read a table of segments that somebody brings: recordings, and the names of key steps where it has them.
+    """Read a user's table of segments; return recordings, and the names of key steps, if any.
 
-    It needs the columns ``video``, ``start_s``, ``end_s`` (seconds) and ``key_step`` (from 1, background 0); ``scope``,
-    of which ``task`` is read, and ``name`` are optional. The first name of a key step counts.
+    It needs the columns ``video``, ``start_s``, ``end_s`` (seconds) and ``key_step`` (from 1, background 0). ``name``
+    is optional, and so is ``scope``, of which ``task`` is read. The first name of a key step is used.
 
     Raises
     ------
     RgwotError
-        When a column is missing, a value cannot be used, or no video has a key step.
+        If a column is missing, a value is invalid, or no video has a key step.
     """
     columns = ("video", "start_s", "end_s", "key_step")
     if not (rows := [row for _, row in records(Path(path))]):
@@ -96,7 +96,7 @@ def read_task_graph(path: str | os.PathLike[str]) -> Edges:
     Raises
     ------
     RgwotError
-        For another table, a key step that is no number, or a graph with a circle.
+        For another table, a key step that is not a number, or a graph with a cycle.
     """
     frame = read_csv(path, ("key_step", "needs"), {})
     edges: set[tuple[Step, Step]] = set()

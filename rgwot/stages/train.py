@@ -41,7 +41,7 @@ def load_model(path: Path) -> dict[str, Any]:
     Raises
     ------
     RgwotError
-        When there is no such file or it is not a model of this library.
+        If the file does not exist or is not a model of this library.
     """
     try:
         return parse_model(path.read_bytes())
@@ -52,7 +52,7 @@ def load_model(path: Path) -> dict[str, Any]:
 
 
 def parse_model(content: bytes) -> dict[str, Any]:
-    """Read a model from the bytes of its file; RgwotError where they are no model of this library."""
+    """Read a model from the bytes of its file; raise RgwotError if they are not a model of this library."""
     try:
         model = load_tensors(io.BytesIO(content))
     except UnreadableTensors as error:
@@ -70,9 +70,10 @@ def model_bytes(model: Mapping[str, Any]) -> bytes:
 
 
 class Checkpoint:
-    """The state of one run, in ``.resume/<digest>/`` next to its output directory: no declared output.
+    """The saved state of a run, in ``.resume/<digest>/`` next to its output directory.
 
-    ``identity`` is everything the result depends on, as JSON values; a run with another one has another checkpoint.
+    ``identity`` has everything on which the result depends, as JSON values; a run with another identity has another
+    checkpoint. Snakemake does not know these files.
     """
 
     def __init__(self, output_dir: Path, identity: Any) -> None:
@@ -81,7 +82,7 @@ class Checkpoint:
         self.path = output_dir.parent / ".resume" / digest / "state.pt"
 
     def load(self) -> dict[str, Any] | None:
-        """Return the state saved last, or None; also where it cannot be read, as after a loss of power."""
+        """Return the last saved state, or None if there is none or it is unreadable, as after a power failure."""
         if not self.path.exists():
             return None
         try:
@@ -105,7 +106,7 @@ class Checkpoint:
 
 @contextlib.contextmanager
 def stop_requested() -> Iterator[Callable[[], int]]:
-    """Turn SIGTERM and SIGINT into a question: the yielded function returns the signal received, or 0.
+    """Catch SIGTERM and SIGINT: the yielded function returns the received signal, or 0.
 
     A second signal acts as usual.
     """
@@ -129,7 +130,7 @@ log = logging.getLogger(__name__)
 
 RANDOM_WEIGHTS = "random"
 LONG = 0.05
-"""Share of a video that the window of C-IDM may have on vectors before a training says so."""
+"""A training on vectors warns if the window of C-IDM is a larger share of a video."""
 
 
 def train(
@@ -142,7 +143,7 @@ def train(
     device: str = "auto",
     held_out: Sequence[str] = (),
 ) -> None:
-    """Train one encoder on the videos of a task (methods 3.1 to 3.7).
+    """Train an encoder on the videos of a task (methods 3.1 to 3.7).
 
     Writes ``model.pt``, a dictionary of tensors and plain values that loads with ``weights_only=True``:
     ``encoder`` (state dict), ``architecture`` (arguments of `rgwot.embedding.encoder.Encoder`), ``settings``, ``seed``,
@@ -150,10 +151,10 @@ def train(
     ``history.csv`` with one row per iteration: ``step``, ``loss``, ``align``, ``cidm`` (I(X) + I(Y), before the
     weight beta) and ``seconds``; and ``machine.json``, the hardware that the run ended on.
 
-    A run that is stopped (SIGTERM, Ctrl-C) keeps a side checkpoint in ``.resume`` next to ``output_dir`` and
-    goes on from there when started again with the same settings, seed and features. On the CPU the result has
-    the same bits as that of an uninterrupted run with the same ``train.threads``; another number of threads,
-    or another device, changes the rounding of sums but none of the draws.
+    A run that is stopped (SIGTERM, Ctrl-C) saves a checkpoint in ``.resume`` next to ``output_dir`` and resumes from it
+    when started again with the same settings, seed and features. On the CPU the result is bit-identical to that of an
+    uninterrupted run with the same ``train.threads``. Another number of threads, or another device, changes the
+    rounding of sums, but not the random draws.
 
     Parameters
     ----------
@@ -171,10 +172,10 @@ def train(
     Raises
     ------
     RgwotError
-        When fewer than two videos to train on have features, a store is unusable, there is no such device or a
-        loss is not finite.
+        If fewer than two videos to train on have features, a store is unusable, the device does not exist, or a loss is
+        not finite.
     SystemExit
-        With 128 plus the signal's number, after saving, when a signal asked the run to stop.
+        With 128 plus the signal's number, after saving, if a signal stopped the run.
     """
     resolve_device(device)
     output = Path(output_dir)
@@ -197,7 +198,7 @@ def train(
 
 
 class Trained(NamedTuple):
-    """A trained model as ``model.pt`` holds it, a record per iteration, and the side checkpoint where there is one."""
+    """A trained model (the content of ``model.pt``), a record per iteration, and the checkpoint, if any."""
 
     model: dict[str, Any]
     history: list[Record]
@@ -215,7 +216,7 @@ def fit_encoder(
     where: str = "features",
     resume: Path | None = None,
 ) -> Trained:
-    """Train one encoder on the features of videos, as `train` describes, without writing its files.
+    """Train an encoder on the features of videos like `train`, without writing files.
 
     Sets the number of PyTorch's threads to ``train.threads``.
 
@@ -224,14 +225,15 @@ def fit_encoder(
     stores
         Features of the videos to train on.
     held_out
-        Ids of the videos that are not among them, to record.
+        Ids of the held-out videos, to record.
     features
-        What made the features, to record; ``weights`` of the backbone say whether the encoder standardises its input.
+        How the features were made, to record; the backbone's ``weights`` decide whether the encoder standardises its
+        input.
     where
-        What to call the features in an error.
+        Name of the features in errors.
     resume
-        The output directory beside which a side checkpoint is kept and continued from. None: no checkpoint, and signals
-        act as usual.
+        The output directory beside which a checkpoint is saved and resumed. None: no checkpoint, and signals act as
+        usual.
 
     Raises
     ------
@@ -242,20 +244,20 @@ def fit_encoder(
     """
     place = resolve_device(device)
     _set_threads(settings.train.threads)
-    wanted = settings.data.n_train
-    if len(stores) < max(2, wanted or 0):
-        need = "at least 2" if wanted is None else f"data.n_train = {wanted}"
+    n_train = settings.data.n_train
+    if len(stores) < max(2, n_train or 0):
+        need = "at least 2" if n_train is None else f"data.n_train = {n_train}"
         raise RgwotError(
             f"{where}: {len(stores)} video{'' if len(stores) == 1 else 's'} with features"
             f"{' that are not held out' if held_out else ''}, "
             f"expected {need}; add videos to the task or leave it out"
         )
-    if wanted is not None:
-        stores = [stores[index] for index in draw_videos(len(stores), wanted, seed)]
+    if n_train is not None:
+        stores = [stores[index] for index in draw_videos(len(stores), n_train, seed)]
     notes = [note for note in (inactive_prior(settings), long_window(settings, stores)) if note]
     for note in notes:
         log.info(note)
-    known = {
+    recorded = {
         "settings": {
             block: {
                 key: value
@@ -273,7 +275,7 @@ def fit_encoder(
     checkpoint = None
     if resume is not None:
         shapes = [[store.video, *store.shape, store.duration_s, str(store.native_fps)] for store in stores]
-        identity = {**{key: known[key] for key in ("settings", "seed", "features")}, "videos": shapes}
+        identity = {**{key: recorded[key] for key in ("settings", "seed", "features")}, "videos": shapes}
         checkpoint = Checkpoint(resume, identity)
 
     videos: Sequence[VideoFeatures] = stores
@@ -296,11 +298,11 @@ def fit_encoder(
     saved = checkpoint.load() if checkpoint else None
     if saved is not None:
         trainer.restore(saved)
-        log.info("%s: going on after iteration %d", resume, trainer.step)
+        log.info("%s: resuming after iteration %d", resume, trainer.step)
     _run(trainer, checkpoint, f"train {resume or ''}".strip())
 
     state = {name: tensor.cpu() for name, tensor in encoder.state_dict().items()}
-    model: dict[str, Any] = {"encoder": state, "architecture": architecture, **known}
+    model: dict[str, Any] = {"encoder": state, "architecture": architecture, **recorded}
     if projection is not None:
         model["projection"] = {"mean": torch.from_numpy(projection.mean), "basis": torch.from_numpy(projection.basis)}
     if settings.encoder.beside:
@@ -313,19 +315,19 @@ def fit_encoder(
 
 
 def recipe_of(settings: Settings) -> Recipe:
-    """Return how an encoder is trained with these settings."""
+    """Return the training recipe of an encoder for these settings."""
     loss = LOSSES[settings.loss.alignment]
     learned = load(loss.learned) if loss.learned else None
     return Recipe(loss.bound(settings), settings.cidm, settings.encoder, settings.train, settings.data, learned)
 
 
 def _blocks_read(settings: Settings) -> tuple[str, ...]:
-    """Return the blocks of settings that a training reads; a loss of an extension may have one of its own."""
+    """Return the blocks of settings that a training reads, including those of an extension's loss."""
     return blocks([EMBEDDING_KINDS["encoder"], LOSSES[settings.loss.alignment]])
 
 
 def inactive_prior(settings: Settings) -> str | None:
-    """Return a sentence when the structural prior is asked for but its radius is below one frame, else None.
+    """Return a sentence if the structural prior is requested but its radius is below one frame, otherwise None.
 
     The plan then depends on alpha only through its temperature (methods 3.4).
     """
@@ -335,12 +337,12 @@ def inactive_prior(settings: Settings) -> str | None:
         return None
     return (
         f"the structural prior does nothing: r = {ot.r} of {frames} frames is less than one frame; "
-        f"it acts from r = {1 / frames:.4g}"
+        f"it has an effect from r = {1 / frames:.4g}"
     )
 
 
 def long_window(settings: Settings, stores: Sequence[VideoFeatures]) -> str | None:
-    """Return a sentence when C-IDM pulls together more than 5 % of a typical video of vectors, else None."""
+    """Return a sentence if C-IDM attracts frames in more than 5 % of a typical video of vectors, otherwise None."""
     cidm = settings.cidm
     if not (cidm.beta and cidm.gradient and all(store.vectors for store in stores)):
         return None
@@ -352,17 +354,17 @@ def long_window(settings: Settings, stores: Sequence[VideoFeatures]) -> str | No
     if share <= LONG:
         return None
     return (
-        f"C-IDM pulls together what lies within {100 * share:.0f} % of a typical video, and shorter key steps with it; "
-        "expected at most the length of a step: lower cidm.sigma or take the method rgwot-whitened"
+        f"C-IDM attracts frames within {100 * share:.0f} % of a typical video, which merges shorter key steps; "
+        "expected at most the length of a step: lower cidm.sigma or use the method rgwot-whitened"
     )
 
 
 def _set_threads(threads: int) -> None:
-    """Give PyTorch as many threads as the settings say, on every machine, and say where they are more than cores."""
+    """Set PyTorch's number of threads as in the settings, and warn if it exceeds the number of cores."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if threads > cores:
         log.warning(
-            "train.threads: found %d on %d core%s, which wait for each other and can take many times as long; "
+            "train.threads: found %d, which exceeds the %d available core%s and can slow training severely; "
             "set train.threads to %d for all runs that are to be compared",
             threads, cores, "" if cores == 1 else "s", cores,
         )  # fmt: skip
@@ -370,7 +372,7 @@ def _set_threads(threads: int) -> None:
 
 
 def resolve_precision(name: str, device: torch.device) -> str:
-    """Turn ``auto`` into bfloat16 where the processor multiplies it in hardware, else float32."""
+    """Turn ``auto`` into bfloat16 if the processor supports it in hardware, otherwise into float32."""
     if name != "auto":
         return name
     if device.type == "cuda":
@@ -384,12 +386,12 @@ def resolve_precision(name: str, device: torch.device) -> str:
 def build_encoder(
     block: EncoderSettings, precision: str, seed: int, bank: FeatureBank, weights: str
 ) -> tuple[Encoder, dict[str, Any]]:
-    """Make the encoder to train, on the CPU, and the arguments it was made with.
+    """Make the encoder to train, on the CPU, and return it with its arguments.
 
     Vectors go through fully connected layers.
 
-    Maps of untrained weights are nearly parallel, so ``encoder.input_norm = auto`` standardises those; vectors were
-    whitened before (`rgwot.embedding.whitened`).
+    Maps of random backbone weights are nearly parallel, so ``encoder.input_norm = auto`` standardises them; vectors are
+    whitened earlier (`rgwot.embedding.whitened`).
     """
     vectors = all(store.vectors for store in bank.stores)
     unlearnt = weights == RANDOM_WEIGHTS and not vectors
@@ -400,7 +402,7 @@ def build_encoder(
         "features": bank.stores[0].shape[1],
         "precision": resolve_precision(precision, bank.device),
     }
-    # Only where it is true: models of features that are maps keep the arguments that they had.
+    # Added only if true, so that the arguments of models on maps do not change.
     if vectors:
         architecture["vectors"] = True
     encoder = seeded(int(generator(seed, Stream.WEIGHTS).integers(2**31)), lambda: Encoder(**architecture))
@@ -412,7 +414,7 @@ def build_encoder(
 
 
 def _run(trainer: Trainer, checkpoint: Checkpoint | None, label: str) -> None:
-    """Run the loop with progress; with a checkpoint, also with periodic saving and stopping on a signal."""
+    """Run the loop with progress and, if there is a checkpoint, with periodic saving and stopping on a signal."""
     total = trainer.recipe.train.iterations
     saved = time.monotonic()
     with (
@@ -432,5 +434,5 @@ def _run(trainer: Trainer, checkpoint: Checkpoint | None, label: str) -> None:
         trainer.run(keep_going)
         if checkpoint and trainer.step < total:
             checkpoint.save(trainer.state())
-            log.info("%s: stopped after iteration %d of %d; start again to go on", label, trainer.step, total)
+            log.info("%s: stopped after iteration %d of %d; start again to resume", label, trainer.step, total)
             raise SystemExit(128 + signalled())

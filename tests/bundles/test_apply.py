@@ -56,16 +56,16 @@ def test_a_video_of_the_study_keeps_its_answer(
 ) -> None:
     folder, bundle = results(method, decoder)
     stores = sorted(study.index.parent.glob("*.zarr"))
-    assert [one.known for one in apply_bundle(bundle, stores, tmp_path / "out")] == [True] * 5
+    assert [video.from_study for video in apply_bundle(bundle, stores, tmp_path / "out")] == [True] * 5
     same_segments(tmp_path / "out", folder)
     orders = [pd.read_csv(place / "order.csv") for place in (tmp_path / "out", folder)]
     pd.testing.assert_frame_equal(*orders)
     if (method, decoder) in INDUCTIVE:
         # The rule for other videos, without a memory, is that of the result.
-        assert read_bundle(bundle).about.agreement == 1
+        assert read_bundle(bundle).facts.agreement == 1
         remembering = module.restore
         monkeypatch.setattr(module, "restore", lambda of: dataclasses.replace(remembering(of), answers={}))
-        assert not any(one.known for one in apply_bundle(bundle, stores, tmp_path / "ruled"))
+        assert not any(video.from_study for video in apply_bundle(bundle, stores, tmp_path / "ruled"))
         same_segments(tmp_path / "ruled", folder)
 
 
@@ -74,10 +74,10 @@ def test_another_video_gets_what_it_gets_when_it_is_held_out(
     study: Study, results: Results, tmp_path: Path, method: str, decoder: str
 ) -> None:
     folder, bundle = results(method, decoder, HELD_OUT)
-    assert read_bundle(bundle).about.held_out == [*HELD_OUT]
+    assert read_bundle(bundle).facts.held_out == [*HELD_OUT]
     for video in HELD_OUT:
         store = study.index.parent / f"{video}.zarr"
-        assert [one.known for one in apply_bundle(bundle, [store], tmp_path / video)] == [False]
+        assert [video.from_study for video in apply_bundle(bundle, [store], tmp_path / video)] == [False]
         same_segments(tmp_path / video, folder, video)
         # Against the procedure of the videos that were learned from, which the bundle carries.
         found, there = (read_deviations(place / "deviations.csv") for place in (tmp_path / video, folder))
@@ -91,8 +91,8 @@ def test_time_and_clusters_of_background_are_kept(
     study: Study, results: Results, tmp_path: Path, time: float, surplus: int
 ) -> None:
     folder, bundle = results("whitened", "meanfield", HELD_OUT, time=time, surplus=surplus)
-    about = read_bundle(bundle).about
-    assert (about.time, about.surplus, about.K) == (time, surplus, 3)
+    facts = read_bundle(bundle).facts
+    assert (facts.time, facts.surplus, facts.K) == (time, surplus, 3)
     stores = [study.index.parent / f"{video}.zarr" for video in HELD_OUT]
     apply_bundle(bundle, stores, tmp_path / "out")
     same_segments(tmp_path / "out", folder, *HELD_OUT)
@@ -180,7 +180,7 @@ def test_features_made_elsewhere_are_taken_in_the_form_that_the_study_had(tmp_pa
         same_segments(out, folder, "d")
         assert "page" in (out / "page.html").read_text()
     clip = write_video(tmp_path / "f.mp4", 30)
-    with pytest.raises(RgwotError, match=r"made elsewhere \(mine\), of which a video has none"):
+    with pytest.raises(RgwotError, match=r"made elsewhere \(mine\), which a video does not have"):
         apply_bundle(bundle, [clip], tmp_path / "no")
     np.savez(tmp_path / "e.npz", deep=np.zeros((25, 9)))
     with pytest.raises(RgwotError, match="24"):

@@ -90,10 +90,10 @@ def test_every_changed_byte_is_noticed_and_every_missing_one(study: Study, bundl
         changed = bytearray(whole)
         changed[place] ^= 1
         path.write_bytes(changed)
-        assert "get it again" in refused(path, study, tmp_path)
+        assert "copy it again" in refused(path, study, tmp_path)
     for size in (0, 10, 1000, -1, -64, -100):
         path.write_bytes(whole[:size])
-        assert "get it again" in refused(path, study, tmp_path)
+        assert "copy it again" in refused(path, study, tmp_path)
 
 
 def test_another_version_is_named(study: Study, bundle: Path, tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_missing_and_a_packed_part_are_refused(study: Study, bundle: Path, tmp
     without = {name: part for name, part in parts.items() if name != "decoder.npz"}
     assert "no bundle" in refused(sealed(tmp_path / "a.rgwot", without), study, tmp_path)
     packed = sealed(tmp_path / "d.rgwot", parts, zipfile.ZIP_DEFLATED)
-    assert "is packed" in refused(packed, study, tmp_path)
+    assert "compressed" in refused(packed, study, tmp_path)
 
 
 @contextmanager
@@ -167,7 +167,7 @@ def test_packed_arrays_and_models_are_refused(study: Study, bundle: Path, tmp_pa
         archive.writestr("more.npy", SPACES)
     path = rewritten(bundle, tmp_path / "a.rgwot", **{part.replace(".", "_"): written.getvalue()})
     with little_memory(50):
-        assert re.search(rf"{part}: .* in it is packed", refused(path, study, tmp_path))
+        assert re.search(rf"{part}: found .* compressed", refused(path, study, tmp_path))
 
 
 def test_an_array_that_no_memory_holds_is_refused(study: Study, bundle: Path, tmp_path: Path) -> None:
@@ -293,14 +293,14 @@ def test_a_result_that_is_not_what_comes_of_the_files_gets_no_bundle(study: Stud
     with pytest.raises(RgwotError, match="does not look at videos"):
         make_bundle(bundle, segments_csv=table, run=Run("none", "uniform", 0), **common)
     other = build(flatten({**SMALL, "whiten": {"D": 3}}), "test")
-    with pytest.raises(RgwotError, match="not what comes of its features"):
+    with pytest.raises(RgwotError, match="differs from the embedding of its features"):
         make_bundle(bundle, segments_csv=table, run=Run("whitened", "graphcut", 0), **{**common, "settings": other})
     table.write_text(table.read_text().replace(",1\n", ",9\n"))
     with pytest.raises(RgwotError, match="changed since it was written"):
         make_bundle(bundle, segments_csv=table, run=run, **common)
     diagnostics = json.loads((folder / "diagnostics.json").read_text())
     (folder / "diagnostics.json").write_text(json.dumps({**diagnostics, "sha256": {}}))
-    with pytest.raises(RgwotError, match="other segments than these embeddings give"):
+    with pytest.raises(RgwotError, match="found other segments than these embeddings"):
         make_bundle(bundle, segments_csv=table, run=run, **common)
     assert bundle.read_bytes() == before
 
@@ -331,4 +331,4 @@ def test_the_command_line(study: Study, bundle: Path, tmp_path: Path) -> None:
         "features", "results", "page.html", "page.csv",
         "segments.csv", "order.csv", "deviations.csv", "diagnostics.json",
     }  # fmt: skip
-    assert read_bundle(bundle).about.run == Run("rgwot", "graphcut", 0)
+    assert read_bundle(bundle).facts.run == Run("rgwot", "graphcut", 0)

@@ -98,7 +98,7 @@ def test_only_episodes_as_they_were_cut_are_replaced(root: Path, tmp_path: Path)
         import_episodes(root, tmp_path / "out")
     coded = tmp_path / "out/pick_up_cup/episode_000000.txt"
     coded.write_text("mine")
-    with pytest.raises(RgwotError, match=r"out: found pick_up_cup/episode_000000\.txt, which would be deleted"):
+    with pytest.raises(RgwotError, match=r"out: found pick_up_cup/episode_000000\.txt, which rgwot did not write"):
         import_episodes(root, tmp_path / "out")
     assert coded.read_text() == "mine"
 

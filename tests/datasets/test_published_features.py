@@ -261,8 +261,8 @@ def pickled(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (truncated, "are cut off, damaged or no file of tensors"),
-        (pickled, "holds pickled Python objects, which could run code and are never loaded"),
+        (truncated, "are truncated, damaged or not a file of tensors"),
+        (pickled, "has pickled Python objects"),
         ({"tokens": torch.zeros(10, 4)}, "4 channels in shape (5, 4) read as TC; expected 3"),
         ({"times": torch.tensor([0, 0.2, 0.5, 0.4, 1.0] * 2)}, "times: found 0.5 is followed by 0.4; expected seconds"),
         ({"times": torch.arange(10.0) * 3}, "times of 0.333333 features per second, but fps is 4"),

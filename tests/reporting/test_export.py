@@ -260,7 +260,7 @@ def test_clips_that_are_there_are_kept_and_an_interrupted_export_goes_on(
     export("clips", [fewer], out)
     assert made == [0, 1]
     (out / "key_step_01/a_0000.000.mp4").write_bytes(b"trimmed")
-    with pytest.raises(RgwotError, match=r"a_0000\.000\.mp4, which would be deleted"):
+    with pytest.raises(RgwotError, match=r"a_0000\.000\.mp4, which rgwot did not write"):
         export("clips", [fewer], out)
 
 
@@ -377,7 +377,9 @@ def test_what_is_not_an_export_as_it_was_written_stays(tmp_path: Path, name: str
         (folder / name).write_text("mine")
     before = sorted(folder.rglob("*"))
     for form in ("elan", "csv"):
-        with pytest.raises(RgwotError, match=rf"^{folder}: found {name}, which would be .*; name a new folder$"):
+        with pytest.raises(
+            RgwotError, match=rf"^{folder}: found {name}, which rgwot did not write .*; name a new folder$"
+        ):
             export(form, VIDEOS, folder)
     assert sorted(folder.rglob("*")) == before
     assert list(tmp_path.iterdir()) == [folder]
@@ -399,7 +401,7 @@ def test_the_folder_one_is_in_and_a_file_are_no_place_for_an_export(
     (tmp_path / "in").mkdir()
     monkeypatch.chdir(tmp_path / "in")
     for place in (".", "..", tmp_path):
-        with pytest.raises(RgwotError, match="found the folder that this runs in"):
+        with pytest.raises(RgwotError, match="found the current folder"):
             export("csv", VIDEOS, place)
     Path("thesis.txt").write_text("mine")
     with pytest.raises(RgwotError, match=r"thesis\.txt: found a file, expected a folder"):

@@ -92,9 +92,9 @@ def test_only_what_its_writer_made_is_replaced(tmp_path: Path) -> None:
     for folder in (videos, store, made):
         folder.mkdir()
         (folder / "a.mp4").touch()
-    with pytest.raises(RgwotError, match=r"videos: found a\.mp4, which would be deleted"), replacing(videos):
+    with pytest.raises(RgwotError, match=r"videos: found a\.mp4, which rgwot did not write"), replacing(videos):
         raise AssertionError
-    with pytest.raises(RgwotError, match=r"videos: found a\.mp4, which would be deleted"):
+    with pytest.raises(RgwotError, match=r"videos: found a\.mp4, which rgwot did not write"):
         move(made, videos)
     for target, stranger in ((videos, other_than({"a.mp4"})), (store, None)):
         with replacing(target, stranger) if stranger else replacing(target) as temporary:
