@@ -34,6 +34,6 @@ def write_store(
         for (name, x), marks in zip(videos.items(), marked, strict=True)
     }
     write_embedded(path, content, {"method": "rgwot", "seed": 0, "features_fps": fps, **facts})
-    if incomplete:
+    if not complete:
         zarr.open_group(path, mode="a").attrs["complete"] = False
     return path

@@ -355,7 +355,7 @@ def test_where_nothing_can_be_predicted_it_is_said() -> None:
     with pytest.raises(RgwotError, match=r"^features\['a b'\]: features of 12 x 2 x 2, expected 12 x 3 x 3 as in what"):
         fitted.predict({"a b": flat(9, 12, 2, 2)})
     times = {name: np.arange(len(video)) / int(FPS) for name, video in videos.items()}
-    with pytest.raises(RgwotError, match=r"^features\['take 0'\]: found no times, expected those of its features"):
+    with pytest.raises(RgwotError, match=r"^features\['take 0'\]: found no times, expected the times of its features"):
         rgwot.ProcedureLearner("raw", "kmeans", K=3).fit(videos, times=times).predict(videos)
 
 

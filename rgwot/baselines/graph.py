@@ -115,9 +115,9 @@ def random_walks(graph: csr_array, walks: int, length: int, generator: np.random
     paths = np.empty((nodes * walks, length), dtype=np.int64)
     paths[:, 0] = np.concatenate([generator.permutation(nodes) for _ in range(walks)])
     for step in range(1, length):
-        here = paths[:, step - 1]
-        chosen = (generator.random(len(paths)) * degrees[here]).astype(np.int64)
-        paths[:, step] = graph.indices[first[here] + chosen]
+        current = paths[:, step - 1]
+        chosen = (generator.random(len(paths)) * degrees[current]).astype(np.int64)
+        paths[:, step] = graph.indices[first[current] + chosen]
     return paths
 
 
@@ -185,10 +185,10 @@ def fit_graph(stores: Sequence[VideoFeatures], seed: int, settings: GraphSetting
 
     with threadpool_limits(limits=1):
         clips = {store.video: _clips(store, settings.clip_s) for store in stores}
-        known = np.concatenate([video.features for video in clips.values()])
+        features = np.concatenate([video.features for video in clips.values()])
         graph = unity_graph([video.features for video in clips.values()], settings.neighbours)
-        nodes = node_embeddings(known, graph, settings, seed)
-    log.info("graph of %d clips of %d videos, %d edges", len(known), len(clips), graph.edges.nnz // 2)
+        nodes = node_embeddings(features, graph, settings, seed)
+    log.info("graph of %d clips of %d videos, %d edges", len(features), len(clips), graph.edges.nnz // 2)
     limit = np.quantile(graph.similarity, settings.background) if settings.background else -np.inf
     ends = np.cumsum([len(video.features) for video in clips.values()])
     rows_of = {
@@ -201,7 +201,7 @@ def fit_graph(stores: Sequence[VideoFeatures], seed: int, settings: GraphSetting
         rows = rows_of[store.video]
         return _of_samples(clips[store.video], nodes[rows], graph.similarity[rows], limit, settings)
 
-    learned = {"clips": known, "nodes": nodes, "limit": np.asarray(limit)}
+    learned = {"clips": features, "nodes": nodes, "limit": np.asarray(limit)}
     beside = restore_graph(learned, settings)
     return Fitted(embed, lambda: learned)
 
@@ -232,13 +232,13 @@ def _clips(store: VideoFeatures, clip_s: float) -> Clips:
 
 
 def _beside(
-    x: NDArray[np.float32], known: NDArray[np.float32], nodes: NDArray[np.float32], settings: GraphSettings
+    x: NDArray[np.float32], clips: NDArray[np.float32], nodes: NDArray[np.float32], settings: GraphSettings
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
     """Return embeddings of the clips x (C, F) of a new video, and their mean cosine to the clips next to them."""
-    nearest, similarity = most_similar(x, known, settings.neighbours)
+    nearest, similarity = most_similar(x, clips, settings.neighbours)
     if settings.update == "node2vec":
         return unit_rows(nodes[nearest].mean(axis=1)), similarity
-    total = x + known[nearest].sum(axis=1)
+    total = x + clips[nearest].sum(axis=1)
     total[1:] += x[:-1]
     total[:-1] += x[1:]
     return unit_rows(total), similarity

@@ -111,11 +111,11 @@ def fit_regression(
     Frames are as they are, or standardised within their video (``regression.standardise``). Runs in one thread, because
     threads change rounding.
     """
-    wanted = drawn.n_train
-    if wanted is not None and wanted > len(stores):
-        raise RgwotError(f"data.n_train: found {wanted}, expected at most the {len(stores)} videos with features")
-    if wanted is not None:
-        stores = [stores[index] for index in draw_videos(len(stores), wanted, seed)]
+    n_train = drawn.n_train
+    if n_train is not None and n_train > len(stores):
+        raise RgwotError(f"data.n_train: found {n_train}, expected at most the {len(stores)} videos with features")
+    if n_train is not None:
+        stores = [stores[index] for index in draw_videos(len(stores), n_train, seed)]
     x = np.concatenate([_read(store, settings) for store in stores])
     times = np.concatenate([np.arange(len(store), dtype=np.float32) / len(store) for store in stores])
     with one_thread():

@@ -50,8 +50,8 @@ class SpectralMap:
             walk = affinity(x[start : start + SAMPLES_AT_ONCE], self.landmarks)
             # What points as a landmark does is placed where that is, whose walks do not stay there either.
             rows, nearest = np.arange(len(walk)), walk.argmax(axis=1)
-            same = walk[rows, nearest] > SAME_POINT
-            walk[rows[same], nearest[same]] = 0
+            coincident = walk[rows, nearest] > SAME_POINT
+            walk[rows[coincident], nearest[coincident]] = 0
             parts.append(walk @ self.coordinates / walk.sum(axis=1, keepdims=True) / scale)
         return np.concatenate(parts) if parts else np.zeros((0, self.coordinates.shape[1]))
 
@@ -89,8 +89,8 @@ def decode_spectral(frames: Frames, K: int, generator: np.random.Generator) -> D
     clusters = kmeans(embedding.coordinates, K, generator)
     labels = np.empty(len(x), dtype=np.int64)
     labels[chosen] = clusters.labels
-    rest = np.setdiff1d(np.arange(len(x)), chosen)
-    labels[rest] = nearest_centre(embedding.place(x[rest]), clusters.centres)
+    others = np.setdiff1d(np.arange(len(x)), chosen)
+    labels[others] = nearest_centre(embedding.place(x[others]), clusters.centres)
     facts = {"landmarks": len(chosen), "eigenvalues": embedding.eigenvalues.tolist()}
     learned = {**vars(embedding), "centres": clusters.centres}
     return Decoded(labels, facts={"spectral": facts}).inductive(restore_spectral, lambda: learned, K)

@@ -120,11 +120,11 @@ def decode_viterbi(frames: Frames, K: int, generator: np.random.Generator, setti
     and the path goes through the others.
     """
     percentage, stride = settings.background, settings.stride
-    seen = np.ones(len(frames.x), dtype=np.bool_)
+    chosen = np.ones(len(frames.x), dtype=np.bool_)
     if percentage is not None:
-        seen = np.concatenate([np.arange(length) % stride == 0 for length in frames.lengths])
-    clusters = kmeans(frames.x[seen], K, generator)
-    gaussians = ordered_gaussians(frames.x[seen], clusters.labels, relative_times(frames.lengths)[seen])
+        chosen = np.concatenate([np.arange(length) % stride == 0 for length in frames.lengths])
+    clusters = kmeans(frames.x[chosen], K, generator)
+    gaussians = ordered_gaussians(frames.x[chosen], clusters.labels, relative_times(frames.lengths)[chosen])
     likelihoods = gaussians.log_likelihoods(frames.x)
     limits = np.full(likelihoods.shape[1], -np.inf)
     if percentage is not None:

@@ -395,7 +395,7 @@ def _subtask_names(path: Path) -> dict[int, str]:
     table = read_parquet(path)
     names = table.index.tolist()
     if SUBTASK_INDEX in table and table[SUBTASK_INDEX].tolist() != list(range(len(names))):
-        raise RgwotError(f"{path}: {SUBTASK_INDEX} is not the number of the row, counted from 0; {AGAIN}")
+        raise RgwotError(f"{path}: {SUBTASK_INDEX} does not count the rows; expected numbers from 0; {AGAIN}")
     if odd := [name for name in names if not isinstance(name, str)]:
         raise RgwotError(f"{path}: found {odd[0]!r} for a name; expected the names of subtasks as index; {AGAIN}")
     return {-1: "background", **dict(enumerate(names))}

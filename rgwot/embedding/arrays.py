@@ -1,6 +1,6 @@
-"""Features as arrays of numbers: what they may be, which type holds them, how far the scales of channels differ.
+"""Features as arrays: checks, the type to store them in, and how far the scales of channels differ.
 
-Of imported features any channel may outweigh all others, or vary by less than float16 makes by rounding.
+In imported features, a channel may outweigh all others, or vary by less than the rounding error of float16.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from rgwot.timing import frame_times, rate_of_times
 log = logging.getLogger(__name__)
 
 FRAMES_PER_BLOCK = 64
-"""Frames that are checked at once, the chunk of a store."""
+"""Number of frames that are checked at once, the chunk of a store."""
 
 LATE_SHARE, LATE_S = 0.1, 5.0
 """A recording without a video may begin late by this share of its length, or by so many seconds."""
 
 STEP_S, SPAN_S = 10.0, 86400.0
-"""Between two features, and of a whole recording: beyond these, times that no rate confirms are hardly seconds."""
+"""Longest time between two features, and longest recording: larger times are probably not in seconds."""
 
 SCALES = 1000.0
-"""Ratio of the largest scale to the smallest from which on a warning is given."""
+"""A warning is given from this ratio of the largest to the smallest scale on."""
 
 TYPE_ROUNDING: Mapping[str, float] = {"float16": 2.0**-11, "float32": 2.0**-20}
 """A channel that varies by less, relative to its size, does not vary, by the type that features are stored in.
@@ -39,10 +39,10 @@ Of float16 it is the rounding error, of float32 16 times that: what a few operat
 """
 
 LARGEST_VALUE: Mapping[str, float] = {"float16": float(np.finfo(np.float16).max), "float32": 1e15}
-"""Largest magnitude by type; squares of float32 are added up in float32."""
+"""Largest allowed magnitude by type; squares of float32 are summed in float32."""
 
 SPOILT = 0.01
-"""Rounding of float16 that vectors may have, as a share of a channel's standard deviation."""
+"""Largest rounding error of float16 for vectors, as a share of a channel's standard deviation."""
 
 
 def resolution(squares: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
@@ -83,7 +83,7 @@ class Spread:
 
 
 class Rounding(Spread):
-    """What float16 would make of vectors that are given as float32."""
+    """The rounding error that float16 would cause in vectors of float32."""
 
     def __init__(self) -> None:
         super().__init__("float32")
@@ -108,13 +108,13 @@ class Rounding(Spread):
 
 
 def usual_ratio(ratios: Iterable[float | None]) -> float | None:
-    """Return the median ratio of the scales of the videos of a task, None where no video says it."""
-    known = [ratio for ratio in ratios if ratio is not None]
-    return float(np.median(known)) if known else None
+    """Return the median ratio of scales over the videos of a task, or None if no video has it."""
+    measured = [ratio for ratio in ratios if ratio is not None]
+    return float(np.median(measured)) if measured else None
 
 
 def scales_differ(ratio: float) -> str:
-    """Return the warning about scales that differ by a factor, in one line; empty below `SCALES`."""
+    """Return a warning if scales differ by at least the factor `SCALES`, otherwise an empty text."""
     if ratio < SCALES:
         return ""
     return (
@@ -124,10 +124,10 @@ def scales_differ(ratio: float) -> str:
 
 
 def checked_as(where: object, part: NDArray[Any], dtype: str, start: int = 0) -> NDArray[np.floating[Any]]:
-    """Return maps (n, C, h, w) as a type; RgwotError for a value that it cannot hold. The first is sample ``start``."""
+    """Convert maps (n, C, h, w) to a type; raise RgwotError for unsuitable values. The first is sample ``start``."""
     with np.errstate(over="ignore"):
         maps = part.astype(dtype)
-    # Not "greater than": what is no number is not.
+    # Written so that NaN fails, too.
     wrong = ~(np.abs(maps) <= LARGEST_VALUE[dtype])
     if wrong.any():
         frame, channel, row, column = (int(index) for index in np.argwhere(wrong)[0])
@@ -143,9 +143,9 @@ def checked_as(where: object, part: NDArray[Any], dtype: str, start: int = 0) ->
 def stored_type(read: Callable[[int, int, str], NDArray[Any]], count: int, maps: bool, dtype: str) -> str:
     """Return the type to keep features of a ``dtype`` in: float16, or float32 for vectors that it would spoil.
 
-    ``read(start, end, dtype)`` gives features from ``start`` to ``end`` of the ``count`` that are kept, (n, C, h, w).
+    ``read(start, end, dtype)`` returns features ``start`` to ``end`` (n, C, h, w) of the ``count`` features.
     """
-    # Channels of a network that are small, or large in one place, are no reason to store its maps in twice the space.
+    # Maps stay float16, although some channels of a network may be small, or large in a single place.
     if maps or dtype == "float16":
         return "float16"
     rounding = Rounding()
@@ -155,10 +155,10 @@ def stored_type(read: Callable[[int, int, str], NDArray[Any]], count: int, maps:
 
 
 def check_beginning(where: object, times: NDArray[np.float64], fps: Fraction) -> None:
-    """Raise RgwotError where the times of a recording without a video are of another clock.
+    """Raise RgwotError if the times of a recording without a video do not start near 0.
 
-    All before the first would become part of the first step. They are not shifted here, since annotations are of the
-    same clock.
+    The time before the first feature would become a part of the first step. Times are not shifted here, because the
+    annotations have the same clock.
     """
     first, span = float(times[0]), float(times[-1] - times[0])
     if first - float(1 / fps) > max(LATE_SHARE * span, LATE_S):
@@ -169,7 +169,7 @@ def check_beginning(where: object, times: NDArray[np.float64], fps: Fraction) ->
 
 
 def unlikely_times(times: NDArray[np.float64], fps: Fraction) -> str:
-    """Return, in one line, why times that no rate confirms are perhaps not seconds; empty where nothing says so."""
+    """Return a line on why times without a stated rate are probably not seconds, or an empty text."""
     span = float(times[-1] - times[0])
     if 1 / fps <= STEP_S and span <= SPAN_S:
         return ""
@@ -182,18 +182,18 @@ def unlikely_times(times: NDArray[np.float64], fps: Fraction) -> str:
 def array_features(
     where: str, video: str, array: NDArray[Any], fps: Fraction | None, times: NDArray[np.float64] | None
 ) -> ArrayFeatures:
-    """Return the features of a video as they are kept.
+    """Return the features of a video in the form in which they are stored.
 
     Parameters
     ----------
     where
-        What to call them in an error.
+        Their name in errors.
     video
         Id of the video.
     array
-        (T, C) or (T, C, h, w), of any floating-point type; kept as float16, or float32 where that spoils vectors.
+        (T, C) or (T, C, h, w), of any floating-point type; stored as float16, or as float32 if float16 spoils vectors.
     fps
-        Features per second; feature i stands at i / fps seconds, and the video lasts T / fps.
+        Features per second; feature i is at i / fps seconds, and the video lasts T / fps.
     times
         (T,) in seconds from the beginning, increasing; instead of ``fps``.
 
@@ -208,7 +208,7 @@ def array_features(
         raise RgwotError(f"{where}: shape {array.shape}; expected at least one feature")
     if times is None:
         if fps is None:
-            raise RgwotError(f"{where}: found no times, expected those of its features in seconds; give times")
+            raise RgwotError(f"{where}: found no times, expected the times of its features in seconds; give times")
         time_s, end_s = np.asarray(frame_times(np.arange(len(array)), fps)), float(len(array) / fps)
     elif len(times) != len(array):
         raise RgwotError(

@@ -54,14 +54,14 @@ def convolve(x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> Ten
     Not ``F.conv3d``: on the CPU it takes up to twice as long, and in bfloat16 PyTorch 2.15 returns garbage for the
     gradient of the weight at c = 2.
     """
-    previous, same, following = weight.unbind(2)
+    previous, current, following = weight.unbind(2)
     if len(x) == 2:
         first, second = x
-        both = _convolve_maps(first + second, same, dtype) + bias
-        to_first = _convolve_maps(second, following - same, dtype)
-        to_second = _convolve_maps(first, previous - same, dtype)
+        both = _convolve_maps(first + second, current, dtype) + bias
+        to_first = _convolve_maps(second, following - current, dtype)
+        to_second = _convolve_maps(first, previous - current, dtype)
         return torch.stack([both + to_first, both + to_second])
-    y = _convolve_maps(x, same, dtype) + bias
+    y = _convolve_maps(x, current, dtype) + bias
     if len(x) > 1:
         y[1:] += _convolve_maps(x[:-1], previous, dtype)
         y[:-1] += _convolve_maps(x[1:], following, dtype)
@@ -160,7 +160,7 @@ class Encoder(nn.Module):
         unit_norm: bool,
         features: int,
         precision: Literal["float32", "bfloat16"],
-        vectors: bool = False,  # Models of maps do not say.
+        vectors: bool = False,  # Models saved for feature maps do not store this field.
     ) -> None:
         super().__init__()
         self.c = c
@@ -170,7 +170,7 @@ class Encoder(nn.Module):
         self.unit_norm = unit_norm
         self.precision = precision
         self.vectors = vectors
-        # One after the other, since the initial weights follow from the order in which they are drawn.
+        # In this order, because it determines the initial weights.
         if vectors:
             self.stack1 = nn.Linear(c * features, channels)
         else:
@@ -208,7 +208,7 @@ class Encoder(nn.Module):
         per_video = self.batch_norm == "per_video"
         groups = 2 * pairs if per_video else pairs
         tracked = range(0, groups, 2) if per_video else range(groups)
-        # A copy always: it is changed in place, which saves a large allocation at every step.
+        # Always a copy, because it is changed in place, which saves a large allocation at every step.
         order = torch.contiguous_format
         y = x.permute(1, 0, 3, 4, 2).to(self.fc1.weight.dtype, copy=True, memory_format=order)
         if self.input_norm:
@@ -231,7 +231,7 @@ class Encoder(nn.Module):
 
     def _joined(self, y: Tensor, groups: int, tracked: Sequence[int]) -> Tensor:
         """Stacks of vectors (c, n, 1, 1, features) to (n, channels)."""
-        # The layers see a stack as one vector, its frames one after the other.
+        # The layers see a stack as one vector, the concatenation of its frames.
         y = y.movedim(0, -2).flatten(-2)[None]
         for layer, norm in ((self.stack1, self.bn1), (self.stack2, self.bn2)):
             dtype = torch.bfloat16 if self.precision == "bfloat16" else layer.weight.dtype
@@ -262,7 +262,7 @@ def encoder_of(model: Mapping[str, Any]) -> Encoder:
 
 
 def embed_by_model(model: Mapping[str, Any], fps: float, device: torch.device, threads: int | None) -> EmbedVideo:
-    """Return how the encoder of a loaded model embeds videos with features of ``fps`` per second."""
+    """Return the function by which a loaded model embeds videos with ``fps`` features per second."""
     if threads is not None:
         torch.set_num_threads(threads)
     data = model["settings"]["data"]
@@ -274,7 +274,7 @@ def embed_by_model(model: Mapping[str, Any], fps: float, device: torch.device, t
         if part in model
     }
     if arrays:
-        # Not at the top: most models need no whitening, nor SciPy for it.
+        # Imported here, because most models need neither whitening nor SciPy.
         from rgwot.embedding.whitened import Projection, with_beside
     project = Projection(**arrays["projection"]) if "projection" in arrays else None
 
@@ -291,7 +291,7 @@ def embed_video(
 ) -> NDArray[np.float32]:
     """Embed all T frames of a video, (T, D), in blocks; memory does not grow with its length.
 
-    ``offsets`` (c,) are those of the context stack in frames; the encoder is in eval mode, on ``device``.
+    ``offsets`` (c,) of the context stack are in frames; the encoder is in eval mode, on ``device``.
     """
     parts = []
     with torch.inference_mode():

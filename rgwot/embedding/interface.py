@@ -1,8 +1,8 @@
-"""What an embedding without an encoder is given and what it gives back, and features averaged over space.
+"""The interface of embeddings without an encoder, and features averaged over space.
 
-Embeddings are entries of `rgwot.config.methods.EMBEDDING_KINDS`: a function of videos, a seed, from which all
-randomness comes, and the blocks of settings that the entry names, and a `Restore` where other videos can be embedded
-later, from a bundle (`rgwot.bundles`).
+An embedding is an entry of `rgwot.config.methods.EMBEDDING_KINDS`: a function of videos, a seed (the source of all
+randomness) and the blocks of settings that the entry names. If it has a `Restore`, other videos can be embedded later
+from a bundle (`rgwot.bundles`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rgwot.runtime.errors import RgwotError
 
 
 class VideoFeatures(Protocol):
-    """The features of one video, in memory (`ArrayFeatures`) or in a file (`rgwot.features.store.FeatureStore`).
+    """The features of a video, in memory (`ArrayFeatures`) or in a file (`rgwot.features.store.FeatureStore`).
 
     ``video`` is its id, ``time_s`` (T,) are the times of its samples, ``duration_s`` its length in seconds,
     ``native_fps`` its frames and ``fps`` its features per second. ``shape`` is (T, C, h, w), 1 by 1 where a sample is a
@@ -53,7 +53,7 @@ class VideoFeatures(Protocol):
 
 @dataclass(frozen=True)
 class ArrayFeatures:
-    """Features x of one video in memory, (T, D) or (T, C, h, w), float16 or float32; the rest is `VideoFeatures`'."""
+    """Features x (T, D) or (T, C, h, w) of a video in memory, float16 or float32; see `VideoFeatures`."""
 
     video: str
     x: NDArray[Any]
@@ -95,14 +95,14 @@ class ArrayFeatures:
 
 @dataclass(frozen=True)
 class Embedded:
-    """What is known of the T samples of a video.
+    """The embedding of a video's T samples.
 
     Attributes
     ----------
     embedding
         (T, D).
     background
-        (T,), where the method finds some: samples that are not to be clustered.
+        (T,) samples that are not clustered, if the method detects background.
     """
 
     embedding: NDArray[np.float32]
@@ -110,37 +110,37 @@ class Embedded:
 
 
 EmbedVideo = Callable[[VideoFeatures], Embedded]
-"""One video, seen before or not -> its embedding."""
+"""A function from a video, whether it was learned from or not, to its embedding."""
 
 Learned = Mapping[str, NDArray[Any]]
-"""What was learned from the videos that may be learned from, as arrays that can be kept."""
+"""The learned parameters as arrays that can be stored."""
 
 Restore = Callable[..., EmbedVideo]
-"""What was learned, and the blocks of the embedding -> how videos are embedded by it."""
+"""A function from the learned parameters and the embedding's settings to the function that embeds a video."""
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """How every video is embedded, an `EmbedVideo` that also gives what it has learned."""
+    """An `EmbedVideo` that also returns its learned parameters."""
 
     embed: EmbedVideo
     learned: Callable[[], Learned]
 
     def __call__(self, store: VideoFeatures) -> Embedded:
-        """Embed one video."""
+        """Embed a video."""
         return self.embed(store)
 
 
 Fit = Callable[[Sequence[VideoFeatures], int], EmbedVideo]
-"""Videos that may be learned from, seed -> how every video is embedded, by a method with its settings."""
+"""A function from the training videos and a seed to the function that embeds a video."""
 
 
 @dataclass(frozen=True)
 class EmbeddedVideo:
     """Embeddings (T, D) of one video, sample times (T,) and its length in seconds, native frames per second.
 
-    ``background`` (T,), where the embedding stage has an opinion: these samples take no part in the clustering.
-    ``given`` (T,), where people annotated the video, are the labels that they say (`rgwot.keysteps.interface.Frames`).
+    ``background`` (T,) marks samples that are not clustered, if the method detects background. ``given`` (T,) are the
+    labels of an annotated video (`rgwot.keysteps.interface.Frames`).
     """
 
     embedding: NDArray[Any]
@@ -153,7 +153,7 @@ class EmbeddedVideo:
 
 @dataclass(frozen=True)
 class EmbeddedTask:
-    """Every video of a task by id, in the order of the ids; those without a frame are listed in ``empty``.
+    """The videos of a task in the order of their ids; those without a frame are listed in ``empty``.
 
     ``held_out`` names the videos the clustering must not see, also those without a frame; ``notes`` are sentences about
     the training of the embedding. ``scales`` is how far the scales of the features' channels differ, where they weigh.
@@ -168,12 +168,12 @@ class EmbeddedTask:
     scales: float | None = None
 
     def part(self, held_out: bool) -> dict[str, EmbeddedVideo]:
-        """Return the videos that are held out, or the others."""
+        """Return the held-out videos, or the others."""
         return {name: video for name, video in self.videos.items() if (name in self.held_out) == held_out}
 
 
 def with_both_parts(task: EmbeddedTask, where: str) -> EmbeddedTask:
-    """Return the task, or raise RgwotError where all or none of its videos with frames are held out."""
+    """Return the task; raise RgwotError if all or none of its videos with frames are held out."""
     present = len(set(task.held_out).intersection(task.videos))
     if task.held_out and not 0 < present < len(task.videos):
         raise RgwotError(
@@ -184,7 +184,7 @@ def with_both_parts(task: EmbeddedTask, where: str) -> EmbeddedTask:
 
 
 def check_finite(x: NDArray[np.float64], where: str) -> None:
-    """Raise RgwotError where an embedding (T, D) has a value that is not finite."""
+    """Raise RgwotError if an embedding (T, D) has values that are not finite."""
     if not np.isfinite(x).all():
         bad = int((~np.isfinite(x)).any(axis=1).sum())
         raise RgwotError(
@@ -208,7 +208,7 @@ def embedded_video(store: VideoFeatures, embed: EmbedVideo) -> EmbeddedVideo:
 
 
 def checked(embedded: Embedded, store: VideoFeatures) -> Embedded:
-    """Return what a method made of a video; RgwotError unless it is a vector per sample."""
+    """Return a method's embedding of a video; raise RgwotError unless it is a vector per sample."""
     arrays: dict[str, Any] = {name: getattr(embedded, name, None) for name in ("embedding", "background")}
     x, background = np.shape(arrays["embedding"]), np.shape(arrays["background"])
     if x[:1] != (len(store),) or len(x) != 2:
@@ -228,7 +228,7 @@ FRAMES_AT_ONCE = 64
 
 
 def spatial_means(store: VideoFeatures) -> NDArray[np.float32]:
-    """Average the maps of every frame over space, (T, C); read in blocks. A vector stays what it is."""
+    """Average the maps of every frame over space, (T, C), reading in blocks. Vectors do not change."""
     means = np.empty((len(store), store.shape[1]), dtype=np.float32)
     for start in range(0, len(store), FRAMES_AT_ONCE):
         block = np.arange(start, min(start + FRAMES_AT_ONCE, len(store)))

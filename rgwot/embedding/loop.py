@@ -106,11 +106,11 @@ class Trainer:
     seed
         Seed of every draw; see `rgwot.embedding.sampler`.
     step, seconds
-        Iterations done, and the time they took.
+        Finished iterations, and their time in seconds.
     history
-        One record per iteration done.
+        A record per finished iteration.
     learned
-        What the alignment loss learns in addition to the encoder, or None.
+        The parameters that the alignment loss learns besides the encoder, or None.
     pairs_at_once
         Pairs in one forward pass; does not change results beyond rounding.
     """
@@ -144,7 +144,7 @@ class Trainer:
             self.pairs_at_once = int(max(1, min(train.accumulation, FORWARD_BYTES // pair)))
 
     def run(self, keep_going: Callable[[Sequence[Record]], bool]) -> None:
-        """Train until the last iteration, or until ``keep_going``, called after optimiser steps, says no.
+        """Train until the last iteration, or until ``keep_going`` returns False after an optimiser step.
 
         The last optimiser step averages over fewer pairs when ``accumulation`` does not divide the
         iterations; its gradient is still divided by ``accumulation``.
@@ -152,7 +152,7 @@ class Trainer:
         Raises
         ------
         RgwotError
-            When an embedding, a loss or in the end a weight is not finite, naming the iteration and the term.
+            If an embedding, a loss or finally a weight is not finite; the message names the iteration and the term.
         """
         self.encoder.train()
         total = self.recipe.train.iterations
@@ -186,12 +186,12 @@ class Trainer:
             raise _not_finite(self.step, "a weight is not finite")
 
     def state(self) -> dict[str, Any]:
-        """Return everything a resumed run needs, as plain containers and tensors.
+        """Return the state that a resumed run needs, as plain containers and tensors.
 
         Raises
         ------
         RgwotError
-            When a weight is not finite, so that no such state takes the place of the last good one.
+            If a weight is not finite, so that such a state does not replace the last good one.
         """
         self._check_weights()
         return {
@@ -202,7 +202,7 @@ class Trainer:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from what `state` returned."""
+        """Continue from a `state`."""
         self.encoder.load_state_dict(state["encoder"])
         if self.learned is not None:
             self.learned.load_state_dict(state["learned"])
@@ -252,7 +252,7 @@ class Trainer:
 
 
 def per_second(store: VideoFeatures, unit: str) -> float:
-    """Return how many units of ``cidm.unit`` a second of a video has; 1 for positions, which are no times."""
+    """Return the number of units of ``cidm.unit`` per second of a video; 1 for positions, which are not times."""
     if unit == "share":
         return 1 / store.duration_s
     return float(store.native_fps) if unit == "native_frames" else 1.0

@@ -1,8 +1,8 @@
-"""What one iteration sees: a pair of videos, sorted random frames of each, and the context of every frame.
+"""The sampling for an iteration: a pair of videos, sorted random frames of each, and the context of every frame.
 
-Every draw is a function of the seed and the iteration, never of what was drawn before: a resumed run needs no
-saved random state, and changing the accumulation does not change the pairs. A bank has the features of the videos: on
-the GPU when they fit there, else in memory, else read from their stores.
+Every draw depends on the seed and the iteration, but not on earlier draws: a resumed run needs no saved random state,
+and another accumulation does not change the pairs. A bank has the features of the videos: on the GPU if they fit there,
+otherwise in memory or, if they are too large, in their stores.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def generator(seed: int, stream: Stream, iteration: int = 0) -> np.random.Genera
 def draw_frames(length: int, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw ``n`` distinct frames of a video, uniformly from [0, length), sorted (methods 3.2).
 
-    A video shorter than ``n`` frames, but of one at least, gives all of them, and the rest by sampling with repetition.
+    If the video has fewer than ``n`` frames (at least one), all are taken, and the rest is sampled with repetition.
     """
     if length >= n:
         return np.sort(rng.choice(length, size=n, replace=False)).astype(np.int64)
@@ -70,9 +70,9 @@ def draw_pair(lengths: NDArray[np.int64], n: int, rng: np.random.Generator) -> P
 
 
 def draw_videos(available: int, n_train: int, seed: int) -> NDArray[np.int64]:
-    """Choose which ``n_train`` of the at least as many ``available`` videos are trained on, sorted.
+    """Choose ``n_train`` of the ``available`` videos for training; return them sorted.
 
-    Of one seed, the choice of n videos is contained in the choice of n + 1.
+    With the same seed, the choice of n videos is contained in the choice of n + 1.
     """
     return np.sort(generator(seed, Stream.VIDEOS).permutation(available)[:n_train])
 
@@ -105,11 +105,11 @@ GIGABYTE = 1e9
 
 
 Tier = Literal["gpu", "memory", "disk"]
-"""Where features are held."""
+"""The place of the features."""
 
 
 def choose_tier(size: int, memory_gb: float, gpu_gb: float) -> Tier:
-    """Return the fastest place that a set of ``size`` bytes fits into; ``gpu_gb`` is 0 without a GPU."""
+    """Return the fastest place with room for ``size`` bytes; ``gpu_gb`` is 0 without a GPU."""
     if size <= gpu_gb * GIGABYTE:
         return "gpu"
     return "memory" if size <= memory_gb * GIGABYTE else "disk"
@@ -145,7 +145,9 @@ class FeatureBank:
             self._maps = self._loaded()
         else:
             log.info(
-                "features take %.1f GB, above train.memory_gb = %g: read at every step", size / GIGABYTE, memory_gb
+                "features take %.1f GB, more than train.memory_gb = %g, so they are read at every step",
+                size / GIGABYTE,
+                memory_gb,
             )
 
     def clips(self, videos: Sequence[int], stacks: Sequence[NDArray[np.int64]]) -> Tensor:
@@ -168,7 +170,7 @@ class FeatureBank:
         return maps.view(-1, stacks[0].shape[1], *maps.shape[1:]).movedim(-1, 2)
 
     def _loaded(self) -> Tensor:
-        """Return all maps, (T, h, w, C), in their place."""
+        """Return all maps, (T, h, w, C), on their device."""
         _, channels, height, width = self.stores[0].shape
         maps = torch.empty(
             (int(self.lengths.sum()), height, width, channels),

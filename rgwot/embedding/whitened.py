@@ -1,7 +1,7 @@
 """Whitened features: standardised per video, smoothed in time and whitened over the task (methods 4.11).
 
-Projected onto a few channels they are another input of an encoder (methods 4.12); as they are, they stand beside what
-it learned (methods 4.13).
+Projected onto a few channels they can be the input of an encoder (methods 4.12), and they can be combined with the
+embedding that an encoder learned (methods 4.13).
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ STILL = 0.02
 """Added to speeds and deviations before the logarithm, in standard deviations of the channel; less is no movement."""
 
 SMALL = 1500
-"""Rows of a matrix up to which all of it is reduced, in a quarter of a second; Lanczos' method is faster above."""
+"""A matrix with at most so many rows is decomposed fully (in a quarter of a second); above, Lanczos is faster."""
 
 
 def cell_means(store: VideoFeatures, grid: int) -> NDArray[np.float32]:
     """Average the maps of every frame over the cells of a grid, (T, cells * C); read in blocks.
 
-    Height and width are divided by ``grid``; a side of fewer places than that has a cell per place. The channels of the
-    first cell come first, then those of the next, row by row.
+    Height and width are divided into ``grid`` cells, or into a cell per place if a side has fewer places. The channels
+    of the first cell come first, then those of the next, row by row.
     """
     height, width = store.shape[2:]
     weights = np.einsum("ay,bx->yxab", _cells(height, grid), _cells(width, grid)).reshape(height * width, -1)
@@ -107,10 +107,10 @@ def variability(z: NDArray[Any], share: float) -> NDArray[np.float64]:
 
 
 def condition(x: NDArray[Any], settings: WhitenSettings, dtype: str = "float16") -> NDArray[np.float32]:
-    """Return the features of one video (T, C) as `fit_whitening` takes them, (T, C), (T, 2 C) or (T, 3 C).
+    """Return the features of a video (T, C) in the form for `fit_whitening`: (T, C), (T, 2 C) or (T, 3 C).
 
-    Channels are standardised; their speed and variability, where asked for, stand after all of them and are
-    standardised too; everything is smoothed.
+    Channels are standardised. Their speed and variability, if requested, follow after all channels and are also
+    standardised. Everything is smoothed.
     """
     z = standardise(x, dtype)
     blocks = [z]
@@ -120,7 +120,7 @@ def condition(x: NDArray[Any], settings: WhitenSettings, dtype: str = "float16")
 
 
 def conditioned(stores: Sequence[VideoFeatures], settings: WhitenSettings) -> list[NDArray[np.float32]]:
-    """Read every video once and return its features in the form that `condition` gives them."""
+    """Read every video once, and return its conditioned features (`condition`)."""
     return [condition(cell_means(store, settings.grid), settings, store.dtype) for store in stores]
 
 
@@ -131,7 +131,7 @@ class Whitening:
     Attributes
     ----------
     mean
-        (C,) of the samples it was fitted on.
+        (C,) mean of the samples on which it was fitted.
     basis
         (C, D) components, each divided by the standard deviation along it.
     blocks
@@ -159,15 +159,15 @@ def fit_whitening(videos: Sequence[NDArray[Any]], D: int, floor: float) -> White
     videos
         (T_v, C) per video, C the same for all.
     D
-        Components at most; there are no more than channels and samples.
+        Largest number of components; there are at most as many as channels and samples.
     floor
-        Components below this share of the largest variance are dropped: their samples differ by rounding alone, and
-        whitening would make that as loud as the rest.
+        Components below this share of the largest variance are dropped: they contain only rounding errors, which
+        whitening would amplify.
 
     Returns
     -------
     Whitening
-        With one component at least. Where all samples are equal it is 0, and so is every sample.
+        It has at least one component. If all samples are equal, the component and all whitened samples are 0.
 
     Notes
     -----
@@ -215,16 +215,16 @@ def fit_blocks(videos: Sequence[NDArray[Any]], settings: WhitenSettings) -> Whit
 
 
 def fit_whitened(stores: Sequence[VideoFeatures], seed: int, settings: WhitenSettings) -> EmbedVideo:
-    """Fit the whitening to the training videos: the embedding of the method ``whitened``. Nothing is left to chance."""
+    """Fit the whitening to the training videos: the embedding of the method ``whitened``. It uses no randomness."""
     # Sums over threads depend on their number; one thread gives the same files everywhere.
     with threadpool_limits(limits=1):
         videos = conditioned(stores, settings)
         whitening = fit_blocks(videos, settings)
-        known = {store.video: Embedded(whitening.apply(video)) for store, video in zip(stores, videos, strict=True)}
+        fitted = {store.video: Embedded(whitening.apply(video)) for store, video in zip(stores, videos, strict=True)}
 
     def embed(store: VideoFeatures) -> Embedded:
-        if store.video in known:
-            return known[store.video]
+        if store.video in fitted:
+            return fitted[store.video]
         with threadpool_limits(limits=1):
             return Embedded(whitening.apply(conditioned([store], settings)[0]))
 
@@ -263,7 +263,7 @@ def _leading(matrix: NDArray[np.float64], D: int) -> tuple[NDArray[np.float64], 
     if n <= max(SMALL, D):
         values, vectors = eigh(matrix, subset_by_index=(max(n - D, 0), n - 1), overwrite_a=True)
     else:
-        # Not from ones, which centred inner products map to 0; from the same vector every time.
+        # A fixed starting vector, but not ones, which centred inner products map to 0.
         values, vectors = eigsh(matrix, k=D, v0=np.random.default_rng(0).normal(size=n))
     return values[::-1], vectors[:, ::-1]
 
@@ -272,24 +272,23 @@ CHANNELS = 64
 """Channels of projected maps, at most: a sixteenth of conv4c's."""
 
 VECTORS = WhitenSettings()
-"""How vectors are smoothed and whitened: as those of the method ``whitened`` by default, onto at most 32 channels."""
+"""The whitening of vectors: as in the method ``whitened`` by default, but onto at most 32 channels."""
 
 FLOOR = 1e-4
 """Components below this share of the largest variance are dropped."""
 
 FRAMES = 64
-"""Frames of a video that the projection is fitted on, evenly spaced, and that are projected at once."""
+"""Number of evenly spaced frames per video for fitting the projection, and of frames projected at once."""
 
 CONSTANT = 1e-4
-"""A channel whose deviation is below this share of its root mean square says nothing, and becomes 0."""
+"""A channel with a standard deviation below this share of its root mean square becomes 0."""
 
 
 @dataclass(frozen=True)
 class Projection:
-    """Whitening of single places of maps that are standardised per video and channel, or of vectors, smoothed as well.
+    """Whitening of single places of maps, standardised per video and channel, or of vectors, which are also smoothed.
 
-    ``mean`` (C,) and ``basis`` (C, D) are those of `rgwot.embedding.whitened.Whitening`, of what was standardised: the
-    channels, or these and the speed of each.
+    ``mean`` (C,) and ``basis`` (C, D) are as in `Whitening`, for the standardised channels, or these and their speeds.
     """
 
     mean: NDArray[np.float32]
@@ -348,7 +347,7 @@ def _blocks(T: int) -> Iterator[NDArray[np.int64]]:
 
 
 def moments(look: Look, T: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return mean and reciprocal standard deviation of every channel of T frames, over them and their places, (C,)."""
+    """Return mean and reciprocal standard deviation (C,) of every channel over T frames and their places."""
     total, squares, count = np.zeros(1), np.zeros(1), 0
     for block in _blocks(T):
         maps = look(block).astype(np.float64)
@@ -363,7 +362,7 @@ def moments(look: Look, T: int) -> tuple[NDArray[np.float32], NDArray[np.float32
 
 
 def fit_projection(stores: Sequence[VideoFeatures], speed: bool) -> Projection:
-    """Fit the projection to the videos that may be learned from, which have frames; all have maps, or all vectors.
+    """Fit the projection to training videos with frames; all have maps, or all have vectors.
 
     With ``speed`` every channel is accompanied by its `rgwot.embedding.whitened.speed`, in maps at every place.
     """
@@ -379,23 +378,22 @@ def _places(store: VideoFeatures, speed: bool) -> NDArray[np.float32]:
     chosen = np.unique(np.linspace(0, len(store) - 1, min(len(store), FRAMES)).astype(np.int64))
     values = partial(_values, store)
     mean, scale = moments(values, len(store))
-    seen = [(values(chosen) - mean) * scale]
+    columns = [(values(chosen) - mean) * scale]
     if speed:
-        seen.append(_standardised(partial(_speeds, store, mean, scale), len(store))(chosen))
-    return np.concatenate([maps.reshape(-1, maps.shape[-1]) for maps in seen], axis=1)
+        columns.append(_standardised(partial(_speeds, store, mean, scale), len(store))(chosen))
+    return np.concatenate([maps.reshape(-1, maps.shape[-1]) for maps in columns], axis=1)
 
 
 def _held(store: VideoFeatures, maps: NDArray[np.float16]) -> VideoFeatures:
-    """Return the features of a video with these in memory in place of its own."""
+    """Return the features of a video, but with the given array in memory."""
     return ArrayFeatures(store.video, maps, store.time_s, store.duration_s, store.native_fps, store.fps)
 
 
 def fit_beside(stores: Sequence[VideoFeatures], learned: EmbedVideo) -> dict[str, NDArray[Any]]:
-    """Fit whitened features to the training videos, of which ``learned`` gives the embeddings z.
+    """Fit whitened features to the training videos; ``learned`` returns their learned embeddings z.
 
-    Returns ``mean`` and ``basis`` of the whitening, that of the method ``whitened`` with its default settings, and
-    ``centre`` (D,), the mean of z over all samples. What all samples have in common says nothing of their key steps,
-    and would leave little of the length to what does.
+    Returns ``mean`` and ``basis`` of the whitening (the method ``whitened`` with default settings) and ``centre`` (D,),
+    the mean of z over all samples. It is subtracted because what all samples share does not distinguish key steps.
     """
     with threadpool_limits(limits=1):
         whitening = fit_whitening(conditioned(stores, VECTORS), VECTORS.D, VECTORS.floor)
@@ -405,7 +403,7 @@ def fit_beside(stores: Sequence[VideoFeatures], learned: EmbedVideo) -> dict[str
 
 
 def with_beside(learned: EmbedVideo, arrays: Mapping[str, NDArray[Any]], share: float) -> EmbedVideo:
-    r"""Return how whitened features w of length 1 and learned embeddings z make one embedding.
+    r"""Return the function that combines whitened features w of length 1 and learned embeddings z.
 
     .. math:: \left[\sqrt{s}\, w,\ \sqrt{1 - s}\, \frac{z - c}{|z - c|}\right]
 

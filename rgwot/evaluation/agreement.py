@@ -1,4 +1,4 @@
-"""How far two answers are the same, when neither is the truth (methods 6.7)."""
+"""Agreement of two results, neither of which is the truth (methods 6.7)."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ from numpy.typing import ArrayLike, NDArray
 from rgwot.evaluation.metrics import IntArray, Matching, adjusted_rand, contingency, f1, macro, match, strict
 from rgwot.evaluation.segmental import found_segments, key_step_runs
 
-#: Share of a key step from which another one is part of it, and from which the other one lies inside it.
+#: A key step is a part of another if it covers this share of the other, and this share of it is inside the other.
 PART, INSIDE = 0.2, 0.5
-#: Intersection over union from which a segment of one answer finds one of the other.
+#: Two segments match from this intersection over union on.
 OVERLAP = 0.5
 
 
 class Agreement(NamedTuple):
-    """Two answers side by side.
+    """Two results side by side.
 
     Attributes
     ----------
     n_frames
-        Frames compared.
+        Number of compared frames.
     adjusted_rand
-        Adjusted Rand index of the frames: 1 the same partition, about 0 for unrelated ones.
+        Adjusted Rand index of the frames: 1 for equal partitions, about 0 for unrelated ones.
     same
         Share of the frames with matched key steps, after the best one-to-one matching, 0 to 1.
     macro_f1, strict_f1
         F1 after the best one-to-one matching of key steps, mean over those of the first answer, and of all frames.
     steps
-        Key steps of either answer, (m,) and (n,); 0 is background.
+        Key steps of both results, (m,) and (n,); 0 is background.
     overlap
-        (m, n) frames.
+        (m, n) numbers of common frames.
     matched
-        Key steps of the second answer by those of the first, by the matching.
+        Key step of the second result for each matched key step of the first.
     pairs
         The matching, by places in ``steps``.
     kappa, kappas
-        Cohen's kappa of the frames with matched key steps, and of every key step of the first answer against all other
-        frames; 0 where it has no partner, NaN where there is nothing but it in both.
+        Cohen's kappa of the frames with matched key steps, and for every key step of the first result against all other
+        frames: 0 without a partner, NaN if both results consist of this key step alone.
     segments_f1, segments_f1s
-        F1 of segments: of all, and by key step of the first answer; NaN where there is none. A segment is found by one
-        of the matched key step from `OVERLAP` on (`rgwot.evaluation.segmental.found_segments`).
+        F1 of segments: of all, and by key step of the first result; NaN without segments. Segments of matched key steps
+        match from an intersection over union of `OVERLAP` on (`rgwot.evaluation.segmental.found_segments`).
     split, merged
-        Key steps of the first answer that are several of the second, and of the second that are several of the first:
-        each of the parts has a fifth of it or more, and lies more than half inside it.
+        Key steps of the first result that are split into several of the second, and the reverse: each part covers at
+        least a fifth of the key step and is inside it by more than half.
     """
 
     n_frames: int
@@ -66,7 +66,7 @@ class Agreement(NamedTuple):
     merged: dict[int, list[int]]
 
     def swapped(self) -> Agreement:
-        """Return the same with the answers in the other order."""
+        """Return the agreement with the results exchanged."""
         partner = {other: step for step, other in self.matched.items()}
         classes, clusters = (np.array(side, dtype=np.int64) for side in self.pairs)
         pairs = Matching(clusters[np.argsort(clusters)], classes[np.argsort(clusters)])
@@ -77,17 +77,17 @@ class Agreement(NamedTuple):
 def agreement(
     first: Sequence[IntArray], second: Sequence[IntArray], overlap: float = OVERLAP, *, same: bool = False
 ) -> Agreement:
-    """Compare the key steps of two answers for the same frames.
+    """Compare the key steps of two results for the same frames.
 
     Parameters
     ----------
     first, second
         One array (T_v,) per video, of the same frames; at least one frame in all. 0 is background.
     overlap
-        Intersection over union from which a segment of one answer finds a segment of the other.
+        Two segments match from this intersection over union on.
     same
-        Whether key steps of one number are the same in both, as those of two people who code by one scheme; else the
-        best one-to-one matching is sought.
+        Whether equal numbers mean the same key step, as for two people who code by the same scheme; otherwise key steps
+        are matched one to one.
 
     Examples
     --------
@@ -102,13 +102,13 @@ def agreement(
     names_b, columns = np.unique(b, return_inverse=True)
     table = contingency(rows, columns, len(names_a), len(names_b))
     pairs = Matching(*np.intersect1d(names_a, names_b, return_indices=True)[1:]) if same else match(table)
-    # Background is no segment in either; a key step without a partner has a number that the other answer lacks.
+    # Background has no segments; a key step without a partner has a number that the other result lacks.
     matched = {int(names_b[k]): int(names_a[g]) for g, k in zip(*pairs, strict=True) if names_a[g] and names_b[k]}
     renamed = np.array([matched.get(step, -step) for step in names_b.tolist()], dtype=np.int64)[columns]
-    borders = np.cumsum([len(one) for one in first])[:-1]
+    borders = np.cumsum([len(labels_a) for labels_a in first])[:-1]
     of_video = []
-    for one, other in zip(first, np.split(renamed, borders), strict=True):
-        pair = key_step_runs(one), key_step_runs(other)
+    for labels_a, labels_b in zip(first, np.split(renamed, borders), strict=True):
+        pair = key_step_runs(labels_a), key_step_runs(labels_b)
         of_video.append((pair[0].labels[found_segments(*pair, overlap)], pair[0].labels, pair[1].labels))
     sides = [np.concatenate(labels) for labels in zip(*of_video, strict=True)]
     by_step = {step: _segments_f1(*(side[side == step] for side in sides)) for step in names_a.tolist() if step}
@@ -116,10 +116,10 @@ def agreement(
     return _of_overlap((names_a, names_b), table, pairs, rand, _segments_f1(*sides), by_step)
 
 
-def _segments_f1(found: IntArray, one: IntArray, other: IntArray) -> float:
-    """Return 2 TP / (2 TP + FP + FN) of the labels of segments found and of all segments; NaN where there are none."""
-    n = len(one) + len(other)
-    return 2 * len(found) / n if n else float("nan")
+def _segments_f1(n_found: IntArray, first: IntArray, second: IntArray) -> float:
+    """Return 2 TP / (2 TP + FP + FN) from the labels of found and of all segments; NaN without segments."""
+    n = len(first) + len(second)
+    return 2 * len(n_found) / n if n else float("nan")
 
 
 def _of_overlap(

@@ -1,4 +1,4 @@
-"""Scores of a result: key steps by every protocol, with and without background, by both label rules, and procedures."""
+"""Scores of a result: key steps under every protocol, with and without background, by both label rules; procedures."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ log = logging.getLogger(__name__)
 
 
 class LabelledVideo(NamedTuple):
-    """One scored video: true labels by label rule and predicted labels by scope, all of shape (T,)."""
+    """A scored video: true labels by label rule and predicted labels by scope, all of shape (T,)."""
 
     name: str
     truth: Mapping[LabelRule, IntArray]
     prediction: Mapping[str, IntArray]
 
 
-#: Columns of what a run is scored by.
+#: Columns of the scores of a run.
 SCORED = (*CELL, "metric", "value")
 ScoreMore = Callable[[Sequence[LabelledVideo], pd.DataFrame, pd.DataFrame, int, int], pd.DataFrame]
 """Scored videos, annotations, segments, K_gt, K (with background where key step 0 means it) -> rows of `SCORED`."""
@@ -60,7 +60,7 @@ def label_videos(
     stride: int,
     scopes: Sequence[str] = SCOPES,
 ) -> tuple[list[LabelledVideo], list[str], list[str]]:
-    """Put true and predicted labels of every scorable video side by side.
+    """Return the true and predicted labels of every video that can be scored.
 
     The tables are those of `rgwot.records`, segments in these ``scopes``; every stride-th native frame is scored.
 
@@ -138,7 +138,7 @@ def score_table(
     """
     columns = n_clusters + says_background
     rows: list[tuple[str, str, str, str, float]] = []
-    for protocol in (*PROTOCOLS.values(), *(asked for asked in ALSO.values() if asked.name == also)):
+    for protocol in (*PROTOCOLS.values(), *(extra for extra in ALSO.values() if extra.name == also)):
         predictions = [video.prediction[protocol.scope] for video in videos]
         for background, rule in product(protocol.backgrounds, RULES):
             truths = [video.truth[rule] for video in videos]
@@ -161,7 +161,7 @@ def score_table(
 
 
 def named_table(videos: Sequence[LabelledVideo], n_key_steps: int, says_background: bool) -> pd.DataFrame:
-    """Score videos whose key steps are those of people, by `BY_NAME`; rows as of `score_table`."""
+    """Score videos with annotated key steps by `BY_NAME`; the rows are as in `score_table`."""
     rows: list[tuple[str, str, str, str, float]] = []
     predictions = [video.prediction["task"] for video in videos]
     for name, background, rule in product(BY_NAME, BACKGROUNDS, RULES):
@@ -219,7 +219,7 @@ def score_task(
     Raises
     ------
     RgwotError
-        When no video can be scored, or a table does not fit the others.
+        If no video can be scored, or a table does not fit the others.
     """
     where = f"task {identity['dataset']}/{identity['task']}"
     if n_key_steps is None:
@@ -267,7 +267,7 @@ def score_task(
         tables = [score_table(videos, n_key_steps, clusters, says_background, also)]
         if more is not None:
             tables.append(more(videos, annotations, segments, n_key_steps, clusters + says_background))
-    scope_of = {one.name: one.scope for one in (*PROTOCOLS.values(), *ALSO.values())}
+    scope_of = {protocol.name: protocol.scope for protocol in (*PROTOCOLS.values(), *ALSO.values())}
     parts = []
     for scores in tables:
         extra = []
@@ -283,12 +283,12 @@ def score_task(
 
 
 class GraphScores(NamedTuple):
-    """How well a procedure was found, each in [0, 1], or NaN where nothing can be compared.
+    """Scores of a learned procedure, each in [0, 1], or NaN if nothing can be compared.
 
     Attributes
     ----------
     edge_precision, edge_recall, edge_f1
-        Of the edges of the reduced graphs, START and END included.
+        Scores of the edges of the reduced graphs, including START and END.
     consensus_distance
         Mean over videos of the normalised Kendall distance between the one order for all and the annotated order of the
         video, lower is better, 0.5 is no information (`rgwot.evaluation.graphs.mean_distance`).
@@ -314,23 +314,23 @@ def score_procedure(
     annotated: Sequence[Recording],
     step_of: Mapping[int, int],
 ) -> GraphScores:
-    """Score a procedure of found key steps.
+    """Score a procedure of decoded key steps.
 
-    A found key step that is matched to background, or to nothing, leaves the graph, and what needs it needs what it
-    needs. Deviations of one without a partner are wrong; those of background are none.
+    A decoded key step that is matched to background, or to nothing, is removed from the graph; key steps that need it
+    then need what it needs. Deviations of a key step without a partner count as wrong; those of background are ignored.
 
     Parameters
     ----------
     predicted, true
-        Procedures of found and of annotated key steps.
+        Procedures of decoded and of annotated key steps.
     deviating, annotated
-        What was told of the scored videos, and what was annotated of them, whose deviations are from ``true``.
+        Predicted deviations of the scored videos, and annotated recordings, with deviations from ``true``.
     step_of
         Annotated key step of every found one that has a partner, 0 for background
         (`rgwot.evaluation.protocols.pooled_matching`).
     """
-    known = {node.key_step for node in predicted.nodes}
-    matching = {step: name for step, name in step_of.items() if name and step in known}
+    predicted_steps = {node.key_step for node in predicted.nodes}
+    matching = {step: name for step, name in step_of.items() if name and step in predicted_steps}
     edges = edge_scores(edges_of(true), edges_of(predicted), matching)
     distance = mean_distance(
         [matching[step] for step in predicted.order if step in matching],
@@ -388,7 +388,7 @@ def edges_of(procedure: Procedure) -> set[tuple[Step, Step]]:
 
 
 def with_graph(procedure: Procedure, graph: Edges) -> Procedure:
-    """Return a procedure whose key steps need each other as a graph says, of which others are left out."""
+    """Return a procedure with the needs of a graph, without the graph's other key steps."""
     kept_edges = restricted(graph, {node.key_step for node in procedure.nodes})
     edges, needs = (
         tuple(Edge(before, after, 1.0, 0, 0, (0.0, 1.0)) for before, after in sorted(pairs, key=str))  # type: ignore[arg-type]
@@ -398,7 +398,7 @@ def with_graph(procedure: Procedure, graph: Edges) -> Procedure:
 
 
 def _deviating(deviations: Iterable[Deviation], kinds: Collection[str]) -> set[tuple[str, int]]:
-    """Return video and key step of deviations, without clusters that stand for background."""
+    """Return (video, key step) of deviations, without clusters that mean background."""
     return {
         (deviation.video, deviation.key_step)
         for deviation in deviations

@@ -1,7 +1,7 @@
-"""Task graphs, orders and deviations scored against annotated ones (methods 9.7): pure functions of sets and orders.
+"""Scores of task graphs, orders and deviations against annotated ones (methods 9.7).
 
-A graph is a set of edges (before, after) between key steps; START precedes what needs nothing, END follows what
-nothing needs.
+A graph is a set of edges (before, after) between key steps; START comes before key steps that need nothing, END after
+key steps that nothing needs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def needs_of(edges: Iterable[tuple[Step, Step]]) -> set[tuple[Step, Step]]:
     >>> sorted(needs_of({("START", 1), (1, 2), (2, 3), (3, "END")}))
     [(1, 2), (1, 3), (2, 3)]
     """
-    # Not at the top: every decoding takes `share_interval` from here, and no graph.
+    # Imported here, because every decoding needs `share_interval`, but no graph.
     import networkx
 
     graph: networkx.DiGraph[Step] = networkx.DiGraph(
@@ -45,10 +45,10 @@ def needs_of(edges: Iterable[tuple[Step, Step]]) -> set[tuple[Step, Step]]:
 
 
 def restricted(edges: Iterable[tuple[Step, Step]], steps: Iterable[Step]) -> set[tuple[Step, Step]]:
-    """Return the graph over some of the key steps: the closure of the edges restricted to them, reduced, completed.
+    """Return the graph over some of the key steps: the closure of the edges, restricted to them, reduced and completed.
 
-    Two kept steps stay ordered where only steps left out lie between them. Steps that no edge names are free: START
-    precedes and END follows them. Raises ValueError where the edges run in a circle.
+    Two key steps stay ordered if only removed key steps are between them. Key steps without an edge lie between START
+    and END. Raises ValueError if the edges have a cycle.
 
     >>> sorted(restricted({("START", 1), (1, 2), (2, 3), (3, "END")}, [1, 3]), key=str)
     [('START', 1), (1, 3), (3, 'END')]
@@ -60,7 +60,7 @@ def restricted(edges: Iterable[tuple[Step, Step]], steps: Iterable[Step]) -> set
     graph.add_nodes_from(nodes)
     graph.add_edges_from((before, after) for before, after in needs_of(edges) if before in nodes and after in nodes)
     if not networkx.is_directed_acyclic_graph(graph):
-        raise ValueError(f"edges: found the circle {networkx.find_cycle(graph)}, expected none")
+        raise ValueError(f"edges: found the cycle {networkx.find_cycle(graph)}, expected none")
     reduced = set(networkx.transitive_reduction(graph).edges)
     reduced |= {(START, step) for step in nodes if not graph.in_degree(step)}
     return reduced | {(step, END) for step in nodes if not graph.out_degree(step)}
@@ -74,12 +74,12 @@ def edge_scores(
     Parameters
     ----------
     true
-        Edges as annotated, taken as they are.
+        Annotated edges, used without changes.
     predicted
-        Edges as learned.
+        Learned edges.
     matching
-        From found key steps to annotated ones, each at most once. The found graph is restricted to those that are
-        matched and renamed; what is not found then counts as missed edges. Default: they have the same numbers.
+        Annotated key step for each decoded one, each at most once. The learned graph is restricted to matched key
+        steps, which are renamed; missing key steps count as missed edges. By default their numbers are equal.
     """
     learned = set(predicted)
     if matching is not None:
@@ -91,9 +91,9 @@ def edge_scores(
 
 
 def mean_distance(order: Sequence[int], orders: Iterable[Sequence[int]]) -> float:
-    """Return the mean normalised Kendall distance of an order from others, 0 to 1; NaN where there is no pair.
+    """Return the mean normalised Kendall distance of an order from others, 0 to 1; NaN without pairs.
 
-    The others say which pairs count; a pair that ``order`` does not have costs 1/2
+    The pairs of the others count; a pair that ``order`` lacks costs 1/2
     (`rgwot.evaluation.protocols.kendall_distance`).
 
     >>> mean_distance([1, 2, 3], [[1, 2, 3], [2, 1, 3], [4, 1]])
@@ -108,7 +108,7 @@ def mean_distance(order: Sequence[int], orders: Iterable[Sequence[int]]) -> floa
 def share_interval(count: int, of: int) -> tuple[float, float]:
     """Return Jeffreys' interval of a share at 95 %: quantiles of Beta(count + ½, of − count + ½).
 
-    It reaches 0 where nothing is counted and 1 where everything is (Brown, Cai, DasGupta, "Interval estimation for a
+    It reaches 0 if ``count`` is 0, and 1 if it is ``of`` (Brown, Cai, DasGupta, "Interval estimation for a
     binomial proportion", 2001); without data it is (0, 1).
 
     >>> [round(end, 3) for end in share_interval(10, 10)], share_interval(0, 0)

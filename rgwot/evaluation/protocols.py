@@ -273,8 +273,8 @@ def score_named(
         return ProtocolScores(float("nan"), float("nan"), float("nan"), float("nan"), 0)
     truth, prediction = _pool([g for g, _ in scored]), _pool([c for _, c in scored])
     overlap = contingency(truth, prediction, n_key_steps + 1, max(n_key_steps, int(prediction.max())) + 1)
-    same = np.arange(n_key_steps + 1)
-    precision, recall, iou = protocol.score(overlap, Matching(same, same))
+    numbers = np.arange(n_key_steps + 1)
+    precision, recall, iou = protocol.score(overlap, Matching(numbers, numbers))
     return ProtocolScores(precision, recall, f1(precision, recall), iou, len(scored))
 
 

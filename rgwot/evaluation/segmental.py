@@ -41,8 +41,8 @@ class SegmentalScores(NamedTuple):
 def key_step_runs(labels: npt.ArrayLike) -> Segments:
     """Return the runs of labels (T,) other than 0: background interrupts key steps and is no segment itself."""
     every = runs(labels)
-    shown = every.labels != 0
-    return Segments(*(part[shown] for part in every))
+    is_step = every.labels != 0
+    return Segments(*(part[is_step] for part in every))
 
 
 def edit_score(true: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
@@ -80,16 +80,16 @@ def found_segments(true: Segments, predicted: Segments, overlap: float) -> npt.N
         (n,) of the true segments: those found are true positives, the others false negatives, and predicted segments
         that found none false positives.
     """
-    taken = np.zeros(len(true.labels), dtype=np.bool_)
+    found = np.zeros(len(true.labels), dtype=np.bool_)
     for label, start, end in zip(*predicted, strict=True):
         common = np.minimum(end, true.ends) - np.maximum(start, true.starts)
         union = np.maximum(end, true.ends) - np.minimum(start, true.starts)
         # Where they do not meet, the intersection is negative.
         ratio = np.where(true.labels == label, common / union, -1.0)
         best = int(ratio.argmax()) if len(ratio) else -1
-        if best >= 0 and ratio[best] >= overlap and not taken[best]:
-            taken[best] = True
-    return taken
+        if best >= 0 and ratio[best] >= overlap and not found[best]:
+            found[best] = True
+    return found
 
 
 def segmental_f1(segments: Sequence[tuple[Segments, Segments]], overlap: float) -> float:

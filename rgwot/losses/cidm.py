@@ -100,6 +100,6 @@ def _pairwise_distance(x: Tensor, distance: str) -> Tensor:
     return torch.where(apart, torch.where(apart, squared, 1.0).sqrt(), 0.0)
 
 
-def _check(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"{name}: found {value!r}, expected one of {', '.join(known)}")
+def _check(name: str, value: str, options: tuple[str, ...]) -> None:
+    if value not in options:
+        raise ValueError(f"{name}: found {value!r}, expected one of {', '.join(options)}")

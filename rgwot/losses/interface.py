@@ -1,8 +1,8 @@
-"""What an alignment loss is given and what it gives back.
+"""The interface of alignment losses.
 
-Losses are entries of `rgwot.config.methods.LOSSES`: a function of pairs and the blocks of settings that the entry names
-and, where the loss itself learns, a function of D that returns a module, made from the seed, trained and resumed with
-the encoder, and no part of the model.
+A loss is an entry of `rgwot.config.methods.LOSSES`: a function of pairs and the blocks of settings that the entry
+names. If the loss has parameters, the entry also has a function of D that returns a module, which is initialised from
+the seed, trained and resumed with the encoder, but is not a part of the model.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class PairBatch:
     x_times, x_lengths, y_times, y_lengths
         (P, N) times of the frames and (P,) lengths of the videos, in one unit.
     iterations
-        (P,) which iteration of the training each pair is, from 0.
+        (P,) training iteration of each pair, from 0.
     learned
-        What the alignment loss learns in addition to the encoder, or None.
+        The module that the alignment loss learns besides the encoder, or None.
     planned
-        Iterations of the whole training.
+        Number of iterations of the whole training.
     chance
-        Makes the random numbers that a loss may draw, the same for the same iteration; None where nothing may be drawn.
+        Generates random numbers for a loss, the same ones for the same iteration; None if a loss may not draw any.
     """
 
     x: Tensor
@@ -52,12 +52,12 @@ class PairBatch:
         return self.x_times / self.x_lengths[:, None], self.y_times / self.y_lengths[:, None]
 
     def prior_positions(self, prior_time: str) -> tuple[Tensor, Tensor] | tuple[None, None]:
-        """Positions of the frames for the temporal prior, as ``ot.prior_time`` says; None for the sampled ones."""
+        """Return the frames' positions for the temporal prior by ``ot.prior_time``; None means sampled positions."""
         return self.shares if prior_time == "times" else (None, None)
 
 
 Alignment = Callable[[PairBatch], Tensor]
-"""Pairs -> one value per pair, (P,), by a loss with its settings."""
+"""A function from pairs to the values (P,) of a loss with its settings."""
 
 
 def accurate(x: Tensor, y: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
@@ -67,5 +67,5 @@ def accurate(x: Tensor, y: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
 
 
 def align_none(batch: PairBatch) -> Tensor:
-    """Nothing: the encoder learns from the contrastive term alone, (P,)."""
+    """Return zeros (P,), so that the encoder learns from the contrastive term alone."""
     return batch.x.new_zeros(batch.x.shape[0])

@@ -110,8 +110,8 @@ def structure_radius(n: int, r: float) -> int:
     Returns
     -------
     int
-        0, of either video of a pair, means that the structural prior does nothing: r is below 1/n. The matrix C^x is
-        zero then, or C^y constant, and <C^x T C^y, T> the same number for every plan with the given marginals.
+        If it is 0 for either video of a pair, r is below 1/n and the structural prior has no effect: C^x is zero or C^y
+        constant, so that <C^x T C^y, T> is the same for every plan with the given marginals.
 
     Examples
     --------

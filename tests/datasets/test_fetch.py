@@ -68,7 +68,7 @@ def row(address: str, file: str = "x.pt", sha256: str = "") -> DownloadFile:
 def test_an_interrupted_download_goes_on_where_it_stopped(site: Site, tmp_path: Path) -> None:
     wanted = row(site.address, sha256=hashlib.sha256(CONTENT).hexdigest())
     site.breaks_at = 3_000_000
-    with pytest.raises(RgwotError, match=r"ended after \d+ of 5120000 bytes; run the same again"):
+    with pytest.raises(RgwotError, match=r"ended after \d+ of 5120000 bytes; run the command again"):
         fetch([wanted], tmp_path)
     assert not (tmp_path / "mine/x.pt").exists()
     (part,) = (tmp_path / "mine").glob("*.part")
@@ -105,7 +105,7 @@ def test_checksums_may_stand_in_a_list(tmp_path: Path, caplog: pytest.LogCapture
     found = row((tmp_path / "x.pt").as_uri(), "a/x.pt", (tmp_path / "SHA256SUMS").as_uri())
     (made,) = fetch([found], tmp_path / "data")
     assert made.read_bytes() == b"abc"
-    missing = f"{found.sha256}: no checksum is published for a/x.pt; it is not checked"
+    missing = f"{found.sha256}: no checksum is published for a/x.pt, so it is not checked"
     assert caplog.messages == [missing] * (name == "other.pt")
 
 
@@ -165,7 +165,7 @@ def test_a_damaged_zip_leaves_nothing(tmp_path: Path, damage: str) -> None:
     else:
         content[200] ^= 255
     archive.write_bytes(content)
-    with pytest.raises(RgwotError, match="damaged ("):
+    with pytest.raises(RgwotError, match="damaged"):
         fetch([row(archive.as_uri(), "x.zip")], tmp_path / "data")
     assert not list((tmp_path / "data").rglob("*.npy")) + list((tmp_path / "data").rglob("*.zip"))
 
@@ -189,7 +189,7 @@ def test_whatever_byte_of_a_zip_is_wrong_it_is_unpacked_or_removed(tmp_path: Pat
 @pytest.mark.parametrize("name", ["n" * 300, "a/" * 3000 + "b"])
 def test_a_name_that_no_file_can_have_is_told(tmp_path: Path, name: str) -> None:
     archive = zipped(tmp_path / "x.zip", {"good.npy": b"1", name: b"2"})
-    with pytest.raises(RgwotError, match="damaged ("):
+    with pytest.raises(RgwotError, match="damaged"):
         fetch([row(archive.as_uri(), "x.zip")], tmp_path / "data")
     assert not list((tmp_path / "data").rglob("*.npy")) + list((tmp_path / "data").rglob("*.zip"))
 
@@ -209,14 +209,14 @@ def test_a_download_beyond_its_size_is_stopped(
 
 def test_a_zip_that_grows_too_much_is_removed(tmp_path: Path) -> None:
     archive = zipped(tmp_path / "x.zip", {"zeros.npy": bytes(10**7)})
-    with pytest.raises(RgwotError, match=r"damaged ( \(10000000 bytes unpacked"):
+    with pytest.raises(RgwotError, match=r"damaged \(10000000 bytes unpacked"):
         fetch([row(archive.as_uri(), "x.zip")], tmp_path / "data")
     assert {path.name for path in (tmp_path / "data/mine").iterdir()} <= {".x.zip.fetched"}
 
 
 def test_a_member_below_a_file_is_told(tmp_path: Path) -> None:
     archive = zipped(tmp_path / "x.zip", {"a": b"1", "a/1.npy": b"2"})
-    with pytest.raises(RgwotError, match="damaged ("):
+    with pytest.raises(RgwotError, match="damaged"):
         fetch([row(archive.as_uri(), "x.zip")], tmp_path / "data")
     assert not list((tmp_path / "data/mine").glob("*"))
     (tmp_path / "data/mine/b").write_bytes(b"own")

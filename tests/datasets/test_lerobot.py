@@ -343,7 +343,7 @@ def test_what_cannot_be_meant_ends_in_one_line(root: Path, tmp_path: Path) -> No
         assert "\n" not in str(caught.value)
         assert not (tmp_path / "out").exists()
 
-    refused("camera 'side'; expected one with --camera; known: observation.images.top", camera="side")
+    refused("camera 'side', expected one of the dataset's .*; known: observation.images.top", camera="side")
     path = root / "meta/info.json"
     info = json.loads(path.read_text())
     for change, clue in (

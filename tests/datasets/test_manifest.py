@@ -105,7 +105,7 @@ def test_no_annotation_at_all(tmp_path: Path, caplog: pytest.LogCaptureFixture) 
     write_video(tmp_path / "root/tea/a.mp4", 60, 25, SIZE)
     with caplog.at_level(logging.WARNING):
         manifest, segments = run(tmp_path / "root", tmp_path)
-    assert caplog.messages == ["mine/tea: none of 1 videos is annotated"]
+    assert caplog.messages == ["mine/tea: none of 1 videos is annotated, so results cannot be scored"]
     assert manifest["fps"].tolist() == [Fraction(25)]
     assert "25," in (tmp_path / "m.csv").read_text()
     assert segments.empty
