@@ -3,11 +3,12 @@
 REAL_RECORDINGS names a folder of `{dataset}/{task}/{recording}.npy`, features (T, D), each with a `.csv` of the same
 name, lines `start_s,end_s,number name`, numbers from 1; `{dataset}/fps` holds the samples per second, or `--fps` gives
 them. Without the folder only synthetic tasks are scored: those of `signals.py`, and, where their features exist, video
-tasks, `DEVELOPMENT` of answers.py or those of once.yaml. Features are labelled at their times, K is as annotated, and
-nothing is written without `--record`. A recipe is one of `RECIPES` or ids as in paths of scores, METHOD/DECODER.
+tasks, `DEVELOPMENT` of answers.py or those of held_out_tasks.yaml. Features are labelled at their times, K is as
+annotated, and nothing is written without `--record`. A recipe is one of `RECIPES` or ids as in paths of scores,
+METHOD/DECODER.
 
     REAL_RECORDINGS=FOLDER python benchmarks/recordings.py [--seeds 3] [--tasks NAME ...] [--recipes RECIPE ...]
-    snakemake --configfile benchmarks/once.yaml -- $(python benchmarks/recordings.py --split once --targets)
+    snakemake --configfile benchmarks/held_out_tasks.yaml -- $(python benchmarks/recordings.py --split once --targets)
 """
 
 from __future__ import annotations
@@ -185,7 +186,7 @@ def embedded(task: Task, method: str, settings: Settings, seed: int) -> Frames:
 
 
 def decoded(frames: Frames, decoder: str, settings: Settings, seed: int) -> tuple[NDArray[np.int64], float]:
-    """Label samples as the workflow does: labels (T,), and the share of time."""
+    """Label samples as the workflow does: labels (T,), and the weight of time."""
     block = settings.decode
     share = block.time
     if share == "auto":
@@ -291,7 +292,7 @@ def main() -> None:
         help="print the files that video tasks need, and stop",
     )
     options = parser.parse_args()
-    once = HOUSE / "benchmarks" / "once.yaml"
+    once = HOUSE / "benchmarks" / "held_out_tasks.yaml"
     names = list(read_file(once)["datasets"]) if options.split == "once" else DEVELOPMENT["choose"]
     config = load_config(read_files([*(HOUSE / name for name in CONFIGS), once]))
     parts = [{"dataset": name, "task": task_of(config, name)} for name in names]

@@ -275,7 +275,9 @@ def test_a_truncated_file_yields_what_decodes_and_says_so(tmp_path: Path) -> Non
 def test_nothing_decodes(tmp_path: Path) -> None:
     path = tmp_path / "text.mp4"
     path.write_text("not a video\n" * 50)
-    with pytest.raises(VideoError, match=rf"no frame decodes \({'; '.join(f'{reader}: .*' for reader in HERE)}\)"):
+    with pytest.raises(
+        VideoError, match=rf"no frame can be decoded \({'; '.join(f'{reader}: .*' for reader in HERE)}\)"
+    ):
         list(FrameReader(path, np.array([0.0]), SIZE))
 
 

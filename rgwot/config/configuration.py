@@ -267,8 +267,8 @@ class DatasetSettings(Block):
 
     def options(self) -> dict[str, Any]:
         """Return the options of the layout as plain values."""
-        found = self.model_dump(include=LAYOUT_OPTIONS, exclude_defaults=True, mode="json")
-        return found | ({"features_alone": True} if self.features_alone and self._layout in EITHER else {})
+        options_ = self.model_dump(include=LAYOUT_OPTIONS, exclude_defaults=True, mode="json")
+        return options_ | ({"features_alone": True} if self.features_alone and self._layout in EITHER else {})
 
 
 class PageSettings(Block):
@@ -319,8 +319,10 @@ class Config(Settings):
     @property
     def page_datasets(self) -> tuple[str, ...]:
         """The datasets whose tasks have pages: ``page.datasets``, else the study's own, else ``demo``, else all."""
-        own = tuple(name for name in self.datasets if name not in {"demo", *registry.datasets()})
-        return self.page.datasets or own or tuple(name for name in self.datasets if name == "demo") or (*self.datasets,)
+        users = tuple(name for name in self.datasets if name not in {"demo", *registry.datasets()})
+        return (
+            self.page.datasets or users or tuple(name for name in self.datasets if name == "demo") or (*self.datasets,)
+        )
 
     def root_of(self, dataset: str) -> Path:
         """Return the folder of a dataset."""

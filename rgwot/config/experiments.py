@@ -183,12 +183,12 @@ class Experiments:
         return [{**common, **changes, **overrides} for changes in self._changes]
 
     def _values(self, text: str, written: Mapping[str, str], allowed: list[str], family: Family) -> dict[str, Any]:
-        known = {SHORT.get(key, key) for key in allowed} | set(allowed)
+        valid_keys = {SHORT.get(key, key) for key in allowed} | set(allowed)
         values: dict[str, Any] = {}
         for key, value in written.items():
             dotted = SYMBOLS.get(key, key)
             if dotted not in allowed:
-                raise RgwotError(f"experiment {text!r}: unknown key {key!r}; {nearest(key, known)}")
+                raise RgwotError(f"experiment {text!r}: unknown key {key!r}; {nearest(key, valid_keys)}")
             if dotted in values:
                 raise RgwotError(f"experiment {text!r}: {key!r} and {SHORT[dotted]!r} are the same key")
             values[dotted] = _parse(value)

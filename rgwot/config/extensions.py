@@ -85,9 +85,9 @@ def extend(extension: Extension, source: str = "extension") -> None:
     """
     methods = {family.name: family for family in extension.methods}
     embedded = {family.embedding for family in methods.values()}
-    for name, about in extension.embeddings.items():
+    for name, entry_ in extension.embeddings.items():
         if name not in embedded:
-            methods[name] = Family(name, about.description, embedding=name)
+            methods[name] = Family(name, entry_.description, embedding=name)
     added: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = [
         ("settings", _blocks_of(extension, source), ADDED_BLOCKS),
         ("losses", extension.losses, LOSSES),
@@ -95,18 +95,18 @@ def extend(extension: Extension, source: str = "extension") -> None:
         ("decoders", extension.decoders, CLUSTERING),
         ("methods", methods, FAMILIES),
     ]
-    for kind, entries, known in added:
+    for kind, entries, registry in added:
         for name in entries:
             where = f"{source}: {kind}: {name}"
             if not NAME_PATTERN.fullmatch(str(name)):
                 raise RgwotError(f"{where}: expected a name of a-z 0-9 _ - that begins with a letter; rename it")
             owner = "the library" if name in _LIBRARY[kind] else _BROUGHT.get((kind, name), source)
             # Two files may share a block of settings.
-            if owner != source and known.get(name) is not entries[name]:
+            if owner != source and registry.get(name) is not entries[name]:
                 raise RgwotError(f"{where}: {owner} has one of this name; rename it")
     # Everything was checked: a refused extension adds nothing.
-    for kind, entries, known in added:
-        known |= entries
+    for kind, entries, registry in added:
+        registry |= entries
         _BROUGHT.update({(kind, name): source for name in entries})
 
 

@@ -1,8 +1,8 @@
-"""Additions to any decoder: relative time (methods 5.5), the choice of its share (5.7), and surplus clusters (5.6).
+"""Extensions of any decoder: relative time (methods 5.5), the choice of its weight (5.7), and surplus clusters (5.6).
 
-Where `decode.time` is ``auto``, labels are made with more and more time, and each share is scored by how well they
-predict the embeddings of the other videos, and by whether videos have them in one order. Labels are made by the mean
-field, whatever the decoder is: it takes a fraction of a second, and other decoders are built on it.
+If `decode.time` is ``auto``, the weight of time is increased step by step; each setting is scored by how well its
+labels predict the embeddings of held-out videos, and by how similar the orders of videos are. The mean field makes
+these labels for every decoder: it takes a fraction of a second, and other decoders are built on it.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ SHARES = (0.0, 0.03, 0.08, 0.15, 0.4)
 taken; and up to nearly half."""
 
 HINT = SHARES[1]
-"""The smallest share that is taken."""
+"""The smallest weight of time that is chosen."""
 
 ORDERED = 0.08
-"""Share of time at which the concordance of videos is measured."""
+"""Weight of time with which the concordance of videos is measured."""
 
 KEEPS = 0.885
-"""Share of the J without time that labels with time must keep; chosen on recordings (methods 5.7)."""
+"""Labels with time must keep this share of the J without time; chosen on recordings (methods 5.7)."""
 
 SAME_ORDER = 0.75
-"""Concordance of videos from which on time may have more than a hint; chosen on development tasks."""
+"""The weight of time exceeds `HINT` only from this concordance of videos on; chosen on development tasks."""
 
 STARTS = 12
-"""Segmentations for every share of time; their J and concordance are averaged, so that neither hangs on a start."""
+"""Number of segmentations per weight of time; their J and concordance are averaged, to depend less on the start."""
 
 QUICK: dict[str, Any] = {"restarts": 4, "max_iterations": 8}
-"""Changes to the settings of the mean field while choosing."""
+"""Changed settings of the mean field during the choice."""
 
 MOST_TRIED = 20_000
-"""Samples of a task by which the share is chosen; longer tasks are thinned evenly."""
+"""Most samples for the choice; longer tasks are thinned evenly."""
 
 TRIED_OF_MANY = 10_000
 """The same where only some of the videos are learned from (`learned_from`): whole videos, which say more of order than
@@ -62,21 +62,21 @@ a few samples of each."""
 
 
 class Measured(NamedTuple):
-    """How much of the samples labels explain across videos (`explained_share`), and the `concordance` of videos."""
+    """J, the share of held-out samples that labels explain (`explained_share`), and the `concordance` of videos."""
 
     J: float
     concordance: float
 
 
 def with_time(x: NDArray[Any], lengths: Sequence[int], share: float) -> NDArray[np.float64]:
-    r"""Give relative time a share of the squared length of embeddings.
+    r"""Add relative time to embeddings, with a share of their squared length.
 
     .. math:: x'_i = \left[\sqrt{1 - w}\, \frac{x_i}{|x_i|},\ \sqrt{w}\cos a_i,\ \sqrt{w}\sin a_i\right],
               \qquad a_i = \pi \left(\frac{i + 1/2}{T_v} - \frac12\right)
 
-    Time is a place on half a circle, so that embeddings of length 1 stay so and the two ends of a video are as far
-    apart as two samples can be. Where every key step is done once and in order, time separates key steps that look
-    alike; where they come again it pulls their repetitions apart.
+    Time is a point on a half circle, so that embeddings keep the length 1 and the two ends of a video are as far apart
+    as possible. If every key step is done once and in order, time separates key steps that look alike; if key steps
+    repeat, it separates their repetitions.
 
     Returns (T, D + 2) for samples x (T, D) of videos of T_v samples each and a share w in [0, 1), or x for w = 0.
     """
@@ -91,38 +91,38 @@ def with_time(x: NDArray[Any], lengths: Sequence[int], share: float) -> NDArray[
 def choose_share(
     x: NDArray[Any], lengths: Sequence[int], K: int, settings: MeanfieldSettings, seed: int
 ) -> tuple[float, dict[str, Any]]:
-    """Choose the share of time for embeddings: `largest_share` of those tried.
+    """Choose the weight of time for embeddings by `largest_share`.
 
     Parameters
     ----------
     x
-        Embeddings (T, D) of the videos that may be learned from, one after the other.
+        Concatenated embeddings (T, D) of the training videos.
     lengths
         Samples of each video; they add up to T.
     K
         Number of key steps.
     settings, seed
-        Of the mean fields that label the samples.
+        Settings and seed of the mean fields that label the samples.
 
     Returns
     -------
     share : float
-        In [0, 1); 0 for a single video, which no other can predict.
+        In [0, 1); 0 for a single video, because no other video can predict it.
     facts : dict
-        What ``diagnostics.json`` says of the choice: ``chosen``, and ``agreement``, the J of every share tried, and
-        ``concordance``, or else ``why`` nothing could be chosen.
+        The part of ``diagnostics.json`` on the choice: ``chosen``, ``agreement`` (the J of every weight that was tried)
+        and ``concordance``, or otherwise ``why`` nothing could be chosen.
     """
     if len(lengths) < 2:
-        return 0.0, {"chosen": 0.0, "why": "a single video: nothing to choose by"}
+        return 0.0, {"chosen": 0.0, "why": "there is only one video, so the weight cannot be chosen"}
     some = learned_from(lengths, TRIED_OF_MANY)
     x, lengths = x[rows_of(lengths, some)], [lengths[v] for v in some]
-    kept, lengths, _ = thinned(lengths, MOST_TRIED)
-    x = directions(x[kept])
+    sampled, lengths, _ = thinned(lengths, MOST_TRIED)
+    x = directions(x[sampled])
     quick = settings.model_copy(update=QUICK)
     tried: dict[float, Measured] = {}
     for share in SHARES:
         tried[share] = _measured(x, lengths, K, share, quick, seed)
-        # J falls further with more time.
+        # J decreases further with more time.
         if share >= ORDERED and tried[share].J < KEEPS * tried[0.0].J:
             break
     J, same_order = {share: each.J for share, each in tried.items()}, tried[ORDERED].concordance
@@ -134,8 +134,8 @@ def choose_share(
 def _measured(
     x: NDArray[np.float64], lengths: Sequence[int], K: int, share: float, settings: MeanfieldSettings, seed: int
 ) -> Measured:
-    """Segment samples with a share of time from every start, and return the means of what the labels have."""
-    # Not at the top: most decodings have nothing to choose, and need not wait for it.
+    """Segment samples with a weight of time from every start; return the mean J and concordance."""
+    # Imported here, because most decodings have nothing to choose.
     from rgwot.keysteps.meanfield import segment
 
     timed, values = with_time(x, lengths, share), []
@@ -145,12 +145,12 @@ def _measured(
     return Measured(*np.mean(values, axis=0).tolist())
 
 
-def largest_share(found: Mapping[float, float], same_order: float) -> float:
-    """Return the largest share of time at which J is at least `KEEPS` of J without time, no less than a hint.
+def largest_share(J: Mapping[float, float], same_order: float) -> float:
+    """Return the largest weight of time for which J is at least `KEEPS` of J without time, but at least a hint.
 
-    Where key steps come once and in order, time cuts where the features cut, and J hardly falls; where they come again
-    it cuts through them, and J falls at once. More than J without time proves nothing: slow drift looks like order. And
-    J need not fall where videos differ in their order, so that without `SAME_ORDER` it is a hint.
+    If key steps come once and in order, borders by time agree with borders by features, and J hardly decreases; if they
+    repeat, time splits them, and J decreases at once. A larger J than without time proves nothing, because slow drift
+    looks like order. J may also stay high if videos differ in their order, so that below `SAME_ORDER` a hint is chosen.
 
     >>> J = {0.0: 0.100, 0.03: 0.097, 0.08: 0.092, 0.15: 0.085}
     >>> largest_share(J, 0.9), largest_share(J, 0.6)
@@ -160,29 +160,29 @@ def largest_share(found: Mapping[float, float], same_order: float) -> float:
 
     0 where the samples say nothing at all, J <= 0 without time.
     """
-    if found[0.0] <= 0:
+    if J[0.0] <= 0:
         return 0.0
-    hint, *more = sorted(share for share in found if share)
-    keeping = [share for share in more if found[share] >= KEEPS * found[0.0]]
+    hint, *more = sorted(share for share in J if share)
+    keeping = [share for share in more if J[share] >= KEEPS * J[0.0]]
     return max([hint, *keeping]) if same_order >= SAME_ORDER else hint
 
 
 def explained_share(x: NDArray[Any], labels: NDArray[np.int64], lengths: Sequence[int]) -> float:
-    r"""Return how much of the samples a labelling predicts in videos that it was not averaged over.
+    r"""Return the share of samples that a labelling predicts in held-out videos.
 
     .. math:: J = \frac{\sum_v \sum_{i \in v} x_i \cdot \mu_{-v}(l_i)}{\sum_i |x_i|^2}
 
     where :math:`\mu_{-v}(k)` is the mean of the samples labelled k in all videos but v, shrunk towards 0 by two
-    samples. Expected to be 0 for labels that know nothing of the samples.
+    samples. Its expectation is 0 for labels that are independent of the samples.
 
-    At most about 1; 0 for a single video, which nothing predicts, or samples of zeros.
+    At most about 1; 0 for a single video, or samples of zeros.
 
     Parameters
     ----------
     x
-        Samples (T, D) of all videos one after the other.
+        Concatenated samples (T, D) of all videos.
     labels
-        (T,) labels of the same samples, `NO_CLUSTER` among them: a label like any other.
+        (T,) labels of the samples; `NO_CLUSTER` is treated like any other label.
     lengths
         Samples of each video; they add up to T.
     """
@@ -202,16 +202,16 @@ def explained_share(x: NDArray[Any], labels: NDArray[np.int64], lengths: Sequenc
 
 
 SHARE = 0.01
-"""Added to the share of a cluster in a video before the logarithm: one absent counts as one of a hundredth."""
+"""Added to the share of a cluster in a video before the logarithm, so that an absent cluster counts as 0.01."""
 
 EQUAL_SPREAD = 1e-9
-"""Clusters that differ less than this are equal."""
+"""Clusters whose scores differ by less are equal."""
 
 
 def likeness(labels: NDArray[np.int64], lengths: Sequence[int], K: int) -> NDArray[np.float64]:
-    r"""Return how much each of K clusters looks like a key step, (K,).
+    r"""Return a score (K,) of how much each cluster looks like a key step.
 
-    A key step is done in most videos, in one place of each, and that place is about the same:
+    A key step occurs in most videos, in one place of each, and at about the same relative time:
 
     .. math:: z\Big(\frac1V\sum_v \log(s_{vk} + 0.01)\Big)
               - z\Big(\frac{1}{|V_k|}\sum_{v \in V_k} \sigma_{vk}\Big)
@@ -219,7 +219,7 @@ def likeness(labels: NDArray[np.int64], lengths: Sequence[int], K: int) -> NDArr
 
     with :math:`s_{vk}` the share of cluster k in video v, :math:`\bar t_{vk}` and :math:`\sigma_{vk}` mean and standard
     deviation of the relative times of its samples there, :math:`V_k` the videos in which it has any, and z the score
-    among clusters, less their mean and in units of their standard deviation. A cluster without a sample has -inf.
+    among clusters (minus their mean, over their standard deviation). A cluster without samples gets -inf.
 
     ``labels`` (T,) are in 0..K-1, or `NO_CLUSTER`, which belongs to no cluster.
     """
@@ -251,14 +251,14 @@ def likeness(labels: NDArray[np.int64], lengths: Sequence[int], K: int) -> NDArr
     return np.asarray(np.where(videos > 0, z(coverage) - z(within) - z(between), -np.inf))
 
 
-def key_step_clusters(labels: NDArray[np.int64], lengths: Sequence[int], K: int, kept: int) -> NDArray[np.int64]:
-    """Return which ``kept`` of K clusters look most like key steps, ascending; of equal ones the smaller number."""
+def key_step_clusters(labels: NDArray[np.int64], lengths: Sequence[int], K: int, n_key_steps: int) -> NDArray[np.int64]:
+    """Return the ``n_key_steps`` clusters that look most like key steps, ascending; ties go to smaller numbers."""
     order = np.argsort(-likeness(labels, lengths, K), kind="stable")
-    return np.sort(order[:kept]).astype(np.int64)
+    return np.sort(order[:n_key_steps]).astype(np.int64)
 
 
 def keep_clusters(labels: NDArray[np.int64], clusters: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number the samples of these clusters from 0, in the order given, and call all others background."""
+    """Renumber these clusters from 0, in the given order, and turn all others into background."""
     kept_labels = np.full(len(labels), NO_CLUSTER, dtype=np.int64)
     for number, cluster in enumerate(clusters):
         kept_labels[labels == cluster] = number
@@ -266,17 +266,17 @@ def keep_clusters(labels: NDArray[np.int64], clusters: NDArray[np.int64]) -> NDA
 
 
 KEPT = "key_step_clusters"
-"""Among what was learned with a surplus, the clusters that are key steps; the others are background."""
+"""Key of the learned parameters with surplus clusters: the clusters that are key steps; others are background."""
 
 NUMBERS = "numbers"
-"""Among what was learned, the numbers of the clusters."""
+"""Key of the learned parameters: the numbers of the clusters."""
 
 
 def extended(decoder: Decode, time: float, surplus: int) -> Decode:
-    """Return a decoder whose embeddings have a share ``time`` of relative time, and which makes ``surplus`` clusters
-    more than K, of which those least like key steps are background.
+    """Return a decoder that adds relative time with the weight ``time`` to embeddings, makes K + ``surplus`` clusters,
+    and turns those least like key steps into background.
 
-    The decoder itself where both are 0.
+    If both are 0, the decoder itself is returned.
     """  # noqa: D205
     if not time and not surplus:
         return decoder
@@ -295,7 +295,7 @@ def extended(decoder: Decode, time: float, surplus: int) -> Decode:
 
 
 def restored(restore: Restore, learned: Learned, K: int, time: float, surplus: int) -> Predict:
-    """Return how other videos are labelled by what an `extended` decoder learned with the same time and surplus.
+    """Return the function that labels other videos by an `extended` decoder with the same time and surplus.
 
     ``restore`` is that of the decoder, with its settings.
     """
@@ -312,7 +312,7 @@ def restored(restore: Restore, learned: Learned, K: int, time: float, surplus: i
 
 
 def renumbered(labels: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return labels with cluster k called ``numbers[k]``; background, -1, stays.
+    """Replace cluster k by ``numbers[k]`` in labels; background (-1) does not change.
 
     >>> renumbered(np.array([0, -1, 2]), np.array([1, 2, 0])).tolist()
     [1, -1, 0]
@@ -330,8 +330,8 @@ def _timed(frames: Frames, share: float) -> Frames:
     return replace(frames, x=with_time(frames.x, frames.lengths, share), place=2)
 
 
-def _kept(found: Decoded, clusters: NDArray[np.int64] | None) -> Decoded:
+def _kept(decoded: Decoded, clusters: NDArray[np.int64] | None) -> Decoded:
     if clusters is None:
-        return found
-    members = tuple(np.where(own < 0, own, keep_clusters(own, clusters)) for own in found.members)
-    return replace(found, labels=keep_clusters(found.labels, clusters), members=members)
+        return decoded
+    members = tuple(np.where(member < 0, member, keep_clusters(member, clusters)) for member in decoded.members)
+    return replace(decoded, labels=keep_clusters(decoded.labels, clusters), members=members)

@@ -205,9 +205,9 @@ def memberships(x: NDArray[Any], centres: NDArray[Any], m: float, floor: float =
     return _softmax(squared_distances(x, centres, floor), m)
 
 
-def frame_of(seen: NDArray[Any]) -> tuple[NDArray[Any], float]:
+def frame_of(samples: NDArray[Any]) -> tuple[NDArray[Any], float]:
     """Return the origin of distances, the mean (D,) of samples (T', D), and their smallest value."""
-    offsets, mean = centred(seen)
+    offsets, mean = centred(samples)
     return mean, rounding(offsets)
 
 

@@ -174,8 +174,8 @@ def decode_graphcut(
         return {"centres": clusters.centres, "mean": mean, "floor": np.asarray(floor), "m": np.asarray(m)}
 
     labels, facts = _cut(frames, clusters.memberships, cut)
-    shown = ("objective", "iterations", "converged", "collapsed", "distinct_centres")
-    facts_here = {"m": m, "fuzzy_c_means": {name: getattr(clusters, name) for name in shown}, "graph_cut": facts}
+    fields = ("objective", "iterations", "converged", "collapsed", "distinct_centres")
+    facts_here = {"m": m, "fuzzy_c_means": {name: getattr(clusters, name) for name in fields}, "graph_cut": facts}
     return Decoded(labels, clusters.memberships, facts_here).inductive(restore_graphcut, learned, K, fuzzy, cut)
 
 

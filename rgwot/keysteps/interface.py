@@ -1,7 +1,8 @@
-"""What a decoder is given and what it gives back, and the parts that a task of many videos is decoded in.
+"""The interface of decoders, and the division of tasks with many videos into parts.
 
-Decoders are entries of `rgwot.config.methods.DECODERS`: a function of frames, K, a generator and the blocks of settings
-that the entry names, and a `Restore` where other videos can be labelled later, from a bundle (`rgwot.bundles`).
+A decoder is an entry of `rgwot.config.methods.DECODERS`: a function of frames, K, a generator and the blocks of
+settings that the entry names. If it has a `Restore`, other videos can be labelled later from a bundle
+(`rgwot.bundles`).
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from rgwot.timing import thinned
 
 @dataclass(frozen=True)
 class Frames:
-    """Embeddings x (T, D) of one or several videos, one video after the other, and the samples of each.
+    """Concatenated embeddings x (T, D) of one or several videos, and the number of samples of each.
 
-    ``features_fps`` is samples per second of video, ``native_fps`` the frames per second of each video; left out, every
-    frame was sampled. The last ``place`` columns of x are the relative time (`rgwot.keysteps.extended.with_time`).
-    ``given`` (T,), where people annotated some videos, are the labels that they say: one of 0..K-1, `NO_CLUSTER` for
-    background, or `UNKNOWN`.
+    ``features_fps`` is the number of samples per second, ``native_fps`` the frames per second of each video; by
+    default, every frame was sampled. The last ``place`` columns of x are the relative time
+    (`rgwot.keysteps.extended.with_time`). ``given`` (T,) are the labels of annotated videos, if any: 0..K-1,
+    `NO_CLUSTER` for background, or `UNKNOWN`.
     """
 
     x: NDArray[np.float64]
@@ -51,35 +52,34 @@ class Frames:
 
 
 NO_CLUSTER = -1
-"""Label of a sample that a decoder puts into none of its clusters; its key step is 0."""
+"""Label of a sample without a cluster; its key step is 0."""
 
 UNKNOWN = -2
-"""What people say of a sample of which they say nothing."""
+"""Label of a sample that is not annotated."""
 
 MOST_SAMPLES = 100_000
-"""Samples of a task by which our own decoder and the tree of key steps are made; longer tasks are thinned evenly."""
+"""Most samples for the decoder `consensus` and the tree of key steps; longer tasks are thinned evenly."""
 
 Predict = Callable[[Frames], "Decoded"]
-"""Samples of other videos -> their labels by a clustering that is not touched by them."""
+"""A function from the samples of other videos to their labels by a fixed clustering."""
 
 Learned = Mapping[str, NDArray[Any]]
-"""What a clustering learned from its samples, as arrays that can be kept."""
+"""The learned parameters of a clustering, as arrays that can be stored."""
 
 Restore = Callable[..., Predict]
-"""What was learned, K, and the blocks of the decoder -> how other videos are labelled by it."""
+"""A function from the learned parameters, K and the decoder's settings to the function that labels other videos."""
 
 
 @dataclass(frozen=True)
 class Decoded:
-    """Labels (T,) of `Frames` in 0..K-1, or `NO_CLUSTER`, and how they came about.
+    """Labels (T,) of `Frames` in 0..K-1, or `NO_CLUSTER`, with further results of the decoder.
 
-    ``memberships`` (T, K) are those before any smoothing, for decoders that have them. ``facts`` go to
-    ``diagnostics.json``: plain numbers, strings and dictionaries. ``predict`` is how this clustering labels videos it
-    was not made from; None for a decoder that cannot, which is then refused where videos are held out. ``learned``
-    gives what ``predict`` is made from, where that can be kept. ``twice`` are two labellings (T,) that differ about as
-    much as those of two seeds, of decoders that need not be run again for them. ``members`` are other labellings (T,)
-    of the same evidence or of parts of it, in the numbers of the ``labels``, `UNKNOWN` for samples of videos that they
-    leave out: what occurs in most of them is no accident.
+    ``memberships`` (T, K) are those before any smoothing, if the decoder has them. ``facts`` are plain values for
+    ``diagnostics.json``. ``predict`` labels other videos by this clustering; it is None for a decoder that cannot,
+    which therefore does not support held-out videos. ``learned`` returns the parameters of ``predict``, if they can be
+    stored. ``twice`` are two labellings (T,) that differ about as much as those of two seeds, if the decoder has them
+    without a second run. ``members`` are other labellings (T,) of the same samples or a part of them, with the numbers
+    of ``labels``, and `UNKNOWN` for videos that they leave out; they tell the sureness of deviations.
     """
 
     labels: NDArray[np.int64]
@@ -91,26 +91,26 @@ class Decoded:
     members: tuple[NDArray[np.int64], ...] = ()
 
     def inductive(self, restore: Restore, learned: Callable[[], Learned], K: int, *blocks: Block) -> Decoded:
-        """Return the same, able to label other videos by what was learned, today as from a bundle."""
+        """Return the same result with a rule that labels other videos, now or later from a bundle."""
         return replace(self, predict=lambda others: restore(learned(), K, *blocks)(others), learned=learned)
 
 
 Decode = Callable[[Frames, int, np.random.Generator], Decoded]
-"""frames, K, generator -> labels, by a decoder with its settings. The generator is the only source of randomness."""
+"""A decoder with its settings: frames, K and the generator (the only source of randomness) -> labels."""
 
 
 @dataclass(frozen=True)
 class Given:
-    """What people say of the samples of some videos.
+    """Labels of the samples of some videos.
 
     Attributes
     ----------
     labels
-        By video id, the key step (T,) of every sample: a number from 1, 0 for background, -1 where nothing is said.
+        Key steps (T,) by video id: from 1, 0 for background, -1 for unlabelled samples.
     names
-        What key steps are called, where they have names.
+        Names of key steps, if they have any.
     K
-        Largest number of a key step, whether or not it is in any of the ``labels``.
+        Largest number of a key step, whether or not it occurs in ``labels``.
     """
 
     labels: Mapping[str, NDArray[np.int64]]
@@ -119,7 +119,7 @@ class Given:
 
 
 def first_samples(lengths: Sequence[int]) -> NDArray[np.int64]:
-    """Return where each video begins among the samples of all, (V,)."""
+    """Return the index (V,) of each video's first sample among all samples."""
     sizes = np.asarray(lengths, dtype=np.int64)
     return np.asarray(np.cumsum(sizes) - sizes)
 
@@ -135,33 +135,33 @@ def rows_of(lengths: Sequence[int], videos: Sequence[int] | NDArray[np.int64]) -
 
 
 def directions(x: NDArray[Any]) -> NDArray[np.float64]:
-    """Scale rows (T, D) to length 1; a row of zeros stays."""
+    """Scale rows (T, D) to length 1; rows of zeros do not change."""
     samples = np.asarray(x, dtype=np.float64)
     norms = np.linalg.norm(samples, axis=1, keepdims=True)
     return np.asarray(np.divide(samples, norms, out=np.zeros_like(samples), where=norms > 0))
 
 
 def middle_times(lengths: Sequence[int]) -> NDArray[np.float64]:
-    """Return (i + 1/2) / T of every sample i = 0..T-1 of videos one after the other, (sum of T,), inside (0, 1)."""
+    """Return (i + 1/2) / T for every sample i = 0..T-1 of concatenated videos, inside (0, 1)."""
     return np.concatenate([(np.arange(length) + 0.5) / length for length in lengths])
 
 
 PER_VIDEO = 150
-"""Mean number of samples per video to segment in a task of several videos; a mean-field window then has seven."""
+"""Mean number of samples per video in a task of several videos; a mean-field window then has seven samples."""
 
 MOST_LEARNED = 20_000
-"""Samples that are learned from, `PER_VIDEO` at most of each video, before a task counts as one of many videos."""
+"""A task has many videos if it has more samples to learn from, with at most `PER_VIDEO` per video."""
 
 LEARNED = 10_000
-"""Samples of many videos that are learned from. Two seeds of the consensus then agree as well as with twice as many, at
-half the time."""
+"""Number of samples to learn from in a task of many videos. With twice as many, two seeds of the consensus agree no
+better, and it takes twice the time."""
 
 
 def learned_from(lengths: Sequence[int], most: int | None = None) -> NDArray[np.int64]:
-    """Return the places of the videos to learn from, ascending: all, or evenly spaced ones.
+    """Return the places of the videos to learn from, ascending: all videos, or evenly spaced ones.
 
-    All where ``lengths``, thinned to `PER_VIDEO` samples per video, are at most `MOST_LEARNED` samples; else as many
-    videos as have about ``most`` of them, by default `LEARNED`.
+    All videos are used if their ``lengths``, thinned to `PER_VIDEO` samples per video, add up to at most
+    `MOST_LEARNED`; otherwise as many videos as have about ``most`` samples, by default `LEARNED`.
     """
     V, samples = len(lengths), sum(thinned(lengths, PER_VIDEO * len(lengths))[1])
     n = V if samples <= MOST_LEARNED else max(2, V * (most or LEARNED) // samples)
@@ -169,7 +169,7 @@ def learned_from(lengths: Sequence[int], most: int | None = None) -> NDArray[np.
 
 
 def in_parts(lengths: Sequence[int], videos: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Divide the videos at some places into parts of about `MOST_LEARNED` samples, which bounds memory."""
+    """Divide some videos into parts of about `MOST_LEARNED` samples, to bound memory."""
     sizes = np.cumsum(np.asarray(lengths)[videos])
     return np.split(videos, np.flatnonzero(np.diff(sizes // MOST_LEARNED)) + 1)
 
@@ -177,25 +177,25 @@ def in_parts(lengths: Sequence[int], videos: NDArray[np.int64]) -> list[NDArray[
 def decode_by_some(
     frames: Frames, some: NDArray[np.int64], learn: Predict, rule: Callable[[Decoded], Predict]
 ) -> Decoded:
-    """Decode the videos at some places, and label the others by a rule made of what was learned from these.
+    """Decode the videos at ``some`` places, and label the others by the rule learned from these.
 
-    ``twice``, ``members`` and the facts, to which ``videos`` adds how many were learned from, are those of the videos
-    at these places. The others come `in_parts`.
+    ``twice``, ``members`` and the facts (with the number of ``videos`` learned from) are those of these videos. The
+    others are labelled `in_parts`.
     """
-    made, rest = learn(frames.of(some)), np.setdiff1d(np.arange(len(frames.lengths)), some)
-    if not len(rest):
-        return made
-    predict, found = rule(made), [(some, made)]
-    found += [(part, predict(frames.of(part))) for part in in_parts(frames.lengths, rest)]
-    back = np.argsort(np.concatenate([rows_of(frames.lengths, part) for part, _ in found]))
-    members = np.full((len(made.members), sum(frames.lengths)), UNKNOWN)
-    for own, member in zip(made.members, members, strict=True):
-        member[rows_of(frames.lengths, some)] = own
-    memberships = [said.memberships for _, said in found if said.memberships is not None]
+    decoded, others = learn(frames.of(some)), np.setdiff1d(np.arange(len(frames.lengths)), some)
+    if not len(others):
+        return decoded
+    predict, results = rule(decoded), [(some, decoded)]
+    results += [(part, predict(frames.of(part))) for part in in_parts(frames.lengths, others)]
+    back = np.argsort(np.concatenate([rows_of(frames.lengths, part) for part, _ in results]))
+    members = np.full((len(decoded.members), sum(frames.lengths)), UNKNOWN)
+    for labels, member in zip(decoded.members, members, strict=True):
+        member[rows_of(frames.lengths, some)] = labels
+    memberships = [result.memberships for _, result in results if result.memberships is not None]
     return replace(
-        made,
-        labels=np.concatenate([said.labels for _, said in found])[back],
+        decoded,
+        labels=np.concatenate([result.labels for _, result in results])[back],
         memberships=np.concatenate(memberships)[back],
         members=tuple(members),
-        facts={name: {**facts, "videos": len(some)} for name, facts in made.facts.items()},
+        facts={name: {**facts, "videos": len(some)} for name, facts in decoded.facts.items()},
     )

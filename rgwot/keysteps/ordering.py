@@ -1,4 +1,4 @@
-"""What every decoder finds: segments, the order of key steps in a video, the procedures of a task (methods 3.9)."""
+"""The result of a decoder: segments, the order of key steps in a video, the procedures of a task (methods 3.9)."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ Order = tuple[int, ...]
 def video_order(key_steps: NDArray[Any], positions: NDArray[Any], weights: NDArray[Any] | None = None) -> Order:
     """Return the key steps present in a video, sorted by their mean normalised time.
 
-    Of equal means the smaller key step comes first.
+    In a tie, the smaller key step comes first.
 
     Parameters
     ----------
     key_steps
-        (T,) key step of each sample or segment, T >= 1.
+        (T,) key steps of samples or segments, T >= 1.
     positions
-        (T,) normalised time in [0, 1]: time (or middle of a segment) over duration.
+        (T,) normalised times in [0, 1]: time (or the middle of a segment) over duration.
     weights
-        (T,) weight of each entry, such as the length of its segment; default 1.
+        (T,) weights, such as the lengths of segments; by default 1.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def video_order(key_steps: NDArray[Any], positions: NDArray[Any], weights: NDArr
 
 
 def order_of_segments(segments: pd.DataFrame) -> Order:
-    """Return the order of a video's key steps by the mean time of each; ``0`` where all is background."""
+    """Return the order of a video's key steps by their mean times, or ``0`` if everything is background."""
     steps = segments[segments["key_step"] > 0]
     if steps.empty:
         return (0,)
@@ -56,7 +56,7 @@ def order_of_segments(segments: pd.DataFrame) -> Order:
 
 
 def format_order(order: Sequence[int]) -> str:
-    """Write an order as it stands in files.
+    """Format an order as in files.
 
     >>> format_order((3, 1, 2))
     '3>1>2'
@@ -70,15 +70,15 @@ def mean_ranks(orders: Sequence[Order]) -> dict[int, float]:
     for order in orders:
         for rank, step in enumerate(order, start=1):
             ranks[step].append(rank)
-    return {step: sum(found) / len(found) for step, found in ranks.items()}
+    return {step: sum(ranks_of_step) / len(ranks_of_step) for step, ranks_of_step in ranks.items()}
 
 
 def rank_procedures(orders: Mapping[str, Order]) -> pd.DataFrame:
     """Rank the different orders of a task by the number of videos that follow them.
 
-    Ties go by the mean rank vector: each order is read as the mean ranks, over all videos of the task, of its
-    key steps in turn, and the lexicographically smaller vector comes first: the procedure that starts with
-    what usually comes first. What is then still tied goes by the order as text.
+    Ties are broken by the mean rank vector: each order is replaced by the mean ranks of its key steps over all videos,
+    and the lexicographically smaller vector comes first, that is, the procedure that starts with what usually comes
+    first. Remaining ties are broken by the order as text.
 
     Returns a table ``rank,order,n_videos,share``; ranks from 1, shares add up to 1.
     """
@@ -100,14 +100,14 @@ def rank_procedures(orders: Mapping[str, Order]) -> pd.DataFrame:
 
 
 def order_information(labels: NDArray[np.int64], lengths: Sequence[int]) -> float:
-    r"""Return how much a key step tells of the next one in its video: their mutual information, in nats.
+    r"""Return the mutual information in nats between a key step and the next one in its video.
 
     .. math:: I = \sum_{k, l} \frac{n_{kl}}{n} \log \frac{n\, n_{kl}}{n_{k \cdot}\, n_{\cdot l}}
 
-    with n_kl how often l follows k at a border of segments, and n the number of borders. At least 0, as without
-    borders, and at most log K, where each key step has a next one of its own.
+    where n_kl counts how often l follows k at a border of segments, and n is the number of borders. It is 0 without
+    borders, and at most log K, if each key step has a different successor.
 
-    Labels (T,), 0..K-1, are of videos one after the other, with the samples of each in ``lengths``.
+    Labels (T,) in 0..K-1 are those of concatenated videos with ``lengths`` samples each.
 
     >>> round(order_information(np.array([0, 0, 1, 2, 0, 1, 1, 2]), [4, 4]), 3)
     0.693
@@ -118,16 +118,16 @@ def order_information(labels: NDArray[np.int64], lengths: Sequence[int]) -> floa
     for video in np.split(labels, np.cumsum(lengths)[:-1]):
         borders = np.flatnonzero(np.diff(video))
         np.add.at(counts, (video[borders], video[borders + 1]), 1)
-    seen, n = counts > 0, counts.sum()
+    occurs, n = counts > 0, counts.sum()
     alone = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0)
-    return float((counts[seen] * np.log(n * counts[seen] / alone[seen])).sum() / max(n, 1))
+    return float((counts[occurs] * np.log(n * counts[occurs] / alone[occurs])).sum() / max(n, 1))
 
 
 def concordance(labels: NDArray[np.int64], lengths: Sequence[int]) -> float:
-    r"""Return how far videos have their key steps in the same order: Kendall's tau of their mean times.
+    r"""Return how similar the orders of videos are: Kendall's tau of the key steps' mean times.
 
-    The mean over all pairs of videos and of key steps that both have, of 1 where the two come in the same order, -1
-    where they do not; 0 without such a pair. Labels as in `order_information`.
+    It is the mean over pairs of videos and pairs of key steps that both have, of 1 for the same order and -1 for the
+    opposite, or 0 without such pairs. Labels are as in `order_information`.
 
     >>> round(concordance(np.array([0, 1, 2, 0, 1, 2, 0, 2, 1]), [3, 3, 3]), 3)
     0.556
@@ -140,33 +140,33 @@ def concordance(labels: NDArray[np.int64], lengths: Sequence[int]) -> float:
     first, second = np.triu_indices(K, 1)
     signs = np.nan_to_num(np.sign(means[:, first] - means[:, second]))
     # Of all products of two videos, without those of a video with itself.
-    pairs, seen = signs.sum(axis=0) ** 2 - (signs**2).sum(axis=0), np.abs(signs).sum(axis=0)
-    n = float((seen**2 - seen).sum())
+    pairs, total = signs.sum(axis=0) ** 2 - (signs**2).sum(axis=0), np.abs(signs).sum(axis=0)
+    n = float((total**2 - total).sum())
     return float(pairs.sum() / n) if n else 0.0
 
 
 @dataclass(frozen=True)
 class KeySteps:
-    """The key steps of a task, found by any decoder.
+    """The key steps of a task, the result of a decoder.
 
     Attributes
     ----------
     segments
-        For each scope and video a table ``start_s, end_s, key_step``, times in seconds.
+        For each scope and video a table ``start_s, end_s, key_step``, with times in seconds.
     orders
-        For each video the order of its key steps of scope ``task``, where clusters mean the same in every video.
+        For each video the order of its key steps of scope ``task``.
     procedure
         The task graph, learned from these videos (`procedure_of`) or from others.
     diagnostics
         The content of ``diagnostics.json``.
     learned
-        What the decoder learned, by which other videos are labelled; None where it has no rule for them.
+        The parameters with which the decoder labels other videos; None if it cannot.
     evidence
-        The segments from which the procedure and deviations are told, where they are not those of scope ``task``.
+        The segments for the procedure and deviations, if they are not those of scope ``task``.
     alternatives
-        Evidence of other segmentations, of some videos or all.
+        Such segments by other segmentations, of some videos or all.
     annotated
-        Videos whose key steps are those that people annotated, however short.
+        Annotated videos; their key steps count even if they are short.
     """
 
     segments: Mapping[str, Mapping[str, pd.DataFrame]]
@@ -193,13 +193,13 @@ class KeySteps:
 
     @property
     def deviations(self) -> list[Deviation]:
-        """What every video does differently from the procedure, and how sure that is."""
+        """The deviations of every video from the procedure, with their sureness."""
         usual = {node.key_step: node.duration_s / node.repeats for node in self.procedure.nodes}
-        found, *others = (
+        recordings, *others = (
             without_slivers(_recordings(segments), usual, self.annotated)
             for segments in (self.evidence or self.segments["task"], *self.alternatives)
         )
-        return with_sureness(deviations(self.procedure, found), self.procedure, others)
+        return with_sureness(deviations(self.procedure, recordings), self.procedure, others)
 
 
 def procedure_of(
@@ -208,12 +208,12 @@ def procedure_of(
     held_out: Collection[str] = (),
     annotated: Collection[str] = (),
 ) -> Procedure:
-    """Learn the procedure of videos from their segments of the scope ``task``, without those held out.
+    """Learn the procedure from the segments of scope ``task``, without held-out videos.
 
-    Slivers are no evidence (`without_slivers`), unless people ``annotated`` these videos.
+    Slivers are removed (`without_slivers`), except in ``annotated`` videos.
     """
-    seen = {video: frame for video, frame in segments.items() if video not in held_out}
-    recordings = _recordings(seen)
+    training = {video: frame for video, frame in segments.items() if video not in held_out}
+    recordings = _recordings(training)
     recordings = without_slivers(recordings, usual_lengths(recordings), annotated)
     return learn(recordings, learner)
 
@@ -229,8 +229,8 @@ def _with_videos(segments: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def generator_for(seed: int, video: str | None = None) -> np.random.Generator:
-    """Return the random generator of a task, or of one video.
+    """Return the random generator of a task, or of a video.
 
-    A video's own depends on its name alone, so that adding a video to a task leaves the others as they were.
+    The generator of a video depends only on its name, so that adding a video to a task does not change the others.
     """
     return np.random.default_rng([seed] if video is None else [seed, 1, zlib.crc32(video.encode())])

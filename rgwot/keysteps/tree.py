@@ -1,8 +1,8 @@
-"""Key steps as a tree that can be cut at any K without decoding again (methods 5.12).
+"""A tree of key steps that can be cut at any K without decoding again (methods 5.12).
 
-Segmentations into few and into many key steps agree on some borders and not on others; in the space of their
-memberships samples are near that many of them keep together, whatever K. That space is segmented once into more parts
-than anybody would ask for, and parts are merged two by two.
+Segmentations into few and into many key steps agree only on some borders. In the space of their memberships, samples
+are near each other if many segmentations keep them together, whatever their K. This space is segmented once into many
+parts, which are merged two by two.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from rgwot.keysteps.settings import MeanfieldSettings
 from rgwot.timing import thinned
 
 LEAVES = 16
-"""Parts before anything is merged; more than the key steps of any published table but one."""
+"""Number of parts before merging; only one published table has more key steps."""
 
 GUIDES = range(3, 13)
-"""Numbers of key steps of the segmentations whose memberships make the space."""
+"""Numbers of key steps of the segmentations that span the space."""
 
 MEMBERSHIP_COMPONENTS = 24
-"""Principal components that make up that space, at most. Not whitened: what few segmentations say would count as much
-as what most of them do, and planted steps are then torn apart."""
+"""Largest number of principal components of the space. They are not whitened: whitening would give the opinion of few
+segmentations as much weight as that of most, and split planted steps."""
 
 ROUNDS = 8
-"""Rounds of one such segmentation; it need not be finished."""
+"""Rounds of such a segmentation, which need not converge."""
 
 Merges = Sequence[tuple[int, int, float]]
 """Clusters that are merged, in this order, as in `scipy.cluster.hierarchy.linkage`: with n leaves 0..n-1, merge i makes
@@ -43,10 +43,10 @@ cluster n + i. The third number is the share of the variance, in [0, 1], that th
 
 @dataclass(frozen=True)
 class StepTree:
-    """Leaves (T,) of the samples, in 0..n-1, and the merges of the n leaves down to one.
+    """The leaf of each sample (T,), in 0..n-1, and the merges of the n leaves.
 
-    Leaves are numbered from the top of the drawing to the bottom, where no two lines cross: of two clusters that are
-    merged the one that comes earlier in its videos stands above. ``places`` (T, D) is the space they were merged in.
+    Leaves are numbered from top to bottom of the drawing, so that no lines cross: of two merged clusters, the one that
+    comes earlier in its videos is above. ``places`` (T, D) are the samples in the space of the merges.
     """
 
     leaves: NDArray[np.int64]
@@ -55,33 +55,34 @@ class StepTree:
 
 
 def grow(x: NDArray[Any], lengths: Sequence[int], generator: np.random.Generator) -> StepTree:
-    """Segment samples into `LEAVES` parts, fewer where fewer samples differ, and merge these by Ward's criterion.
+    """Segment samples into `LEAVES` parts, or fewer if fewer samples differ, and merge them by Ward's criterion.
 
-    Of more than `MOST_SAMPLES` every n-th is segmented, and the others are in the part of the nearest one. Of many
-    videos some are segmented, and the others labelled by the same centres (`rgwot.keysteps.interface`).
+    If there are more than `MOST_SAMPLES` samples, every n-th is segmented, and the others join the part of the nearest
+    one. If there are many videos, some are segmented, and the others labelled by the same centres
+    (`rgwot.keysteps.interface`).
 
     Parameters
     ----------
     x
-        Embeddings (T, D) of all videos, one after the other, T >= 1.
+        Concatenated embeddings (T, D) of all videos, T >= 1.
     lengths
-        Samples of each video; they add up to T.
+        Number of samples of each video; they add up to T.
     generator
         The only source of randomness.
     """
     block = MeanfieldSettings()
     quick = block.model_copy(update={"restarts": 1, "max_iterations": ROUNDS})
     some = learned_from(lengths)
-    rest, rows = np.setdiff1d(np.arange(len(lengths)), some), rows_of(lengths, some)
-    kept, few, nearest = thinned([lengths[v] for v in some], MOST_SAMPLES)
+    others_places, rows = np.setdiff1d(np.arange(len(lengths)), some), rows_of(lengths, some)
+    sampled, few, nearest = thinned([lengths[v] for v in some], MOST_SAMPLES)
     samples = np.asarray(x, dtype=np.float64)
-    own = samples[rows[kept]]
-    if not (own != own[0]).any():
+    chosen = samples[rows[sampled]]
+    if not (chosen != chosen[0]).any():
         return StepTree(np.zeros(len(samples), dtype=np.int64), (), np.zeros((len(samples), 1)))
-    timed = with_time(own, few, HINT)
-    made = [segment(timed, few, K, quick, generator) for K in GUIDES]
-    shares = [one.shares for one in made]
-    memberships = side_by_side([one.memberships for one in made], shares)
+    timed = with_time(chosen, few, HINT)
+    fields = [segment(timed, few, K, quick, generator) for K in GUIDES]
+    shares = [field.shares for field in fields]
+    memberships = side_by_side([field.memberships for field in fields], shares)
     mean, axes = _leading(memberships)
     places = directions((memberships - mean) @ axes)
     last = segment(places, few, LEAVES, block, generator)
@@ -92,32 +93,32 @@ def grow(x: NDArray[Any], lengths: Sequence[int], generator: np.random.Generator
     n = len(order)
     renamed = []
     for a, b, lost in merges:
-        above, below = sorted(int(row[one]) if one < n else one for one in (a, b))
+        above, below = sorted(int(row[cluster]) if cluster < n else cluster for cluster in (a, b))
         renamed.append((above, below, lost))
     parts, places = parts[nearest], places[nearest]
-    if len(rest):
+    if len(others_places):
         quick = block.model_copy(update=AT_ONCE)
-        found, more, seen = [parts], [places], [rows]
-        for part in in_parts(lengths, rest):
+        parts_so_far, more, rows_so_far = [parts], [places], [rows]
+        for part in in_parts(lengths, others_places):
             few, others = tuple(lengths[v] for v in part), rows_of(lengths, part)
             timed = with_time(samples[others], few, HINT)
-            members = [label_at_once(timed, few, one.centres, one.shares, quick) for one in made]
+            members = [label_at_once(timed, few, field.centres, field.shares, quick) for field in fields]
             more.append(directions((side_by_side(members, shares) - mean) @ axes))
-            said = label_at_once(more[-1], few, last.centres, last.shares, quick)
-            found.append(said[:, used].argmax(axis=1))
-            seen.append(others)
-        back = np.argsort(np.concatenate(seen))
-        parts, places = np.concatenate(found)[back], np.concatenate(more)[back]
+            log_p = label_at_once(more[-1], few, last.centres, last.shares, quick)
+            parts_so_far.append(log_p[:, used].argmax(axis=1))
+            rows_so_far.append(others)
+        back = np.argsort(np.concatenate(rows_so_far))
+        parts, places = np.concatenate(parts_so_far)[back], np.concatenate(more)[back]
     return StepTree(row[parts], tuple(renamed), places)
 
 
 def ward(x: NDArray[Any], labels: NDArray[np.int64]) -> list[tuple[int, int, float]]:
-    r"""Merge the two clusters whose union costs least, again and again (Ward 1963), down to one.
+    r"""Merge the two clusters with the cheapest union until one is left (Ward 1963).
 
     .. math:: \Delta(a, b) = \frac{n_a n_b}{n_a + n_b} |\mu_a - \mu_b|^2
 
-    is what the sum of squares within clusters grows by; it is returned divided by the sum of squares about the mean of
-    all. Labels (T,) of samples x (T, D) are 0..n-1, and every one occurs.
+    is the increase of the sum of squares within clusters; it is returned as a share of the total sum of squares. Labels
+    (T,) of samples x (T, D) are 0..n-1, and all occur.
     """
     x = np.asarray(x, dtype=np.float64)
     total = float(np.square(x - x.mean(axis=0)).sum()) or 1.0
@@ -147,12 +148,12 @@ def _leading(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.fl
 
 
 def _drawn(parts: NDArray[np.int64], merges: Merges, times: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the parts from the top of the drawing to the bottom."""
+    """Return the parts from top to bottom of the drawing."""
     n = len(merges) + 1
     counts, sums = np.bincount(parts), np.bincount(parts, weights=times)
     members = {k: (float(sums[k]), float(counts[k]), [k]) for k in range(n)}
     for new, (a, b, _) in enumerate(merges, start=n):
-        first, second = sorted((members.pop(a), members.pop(b)), key=lambda one: one[0] / one[1])
+        first, second = sorted((members.pop(a), members.pop(b)), key=lambda member: member[0] / member[1])
         members[new] = (first[0] + second[0], first[1] + second[1], first[2] + second[2])
-    (found,) = members.values()
-    return np.array(found[2], dtype=np.int64)
+    (root,) = members.values()
+    return np.array(root[2], dtype=np.int64)

@@ -1,6 +1,6 @@
-"""The trivial answers every result is read against: one label, uniform, random (methods 4.1); and the annotations.
+"""Trivial baselines for comparison: one label, uniform, random (methods 4.1); and the annotations.
 
-Trivial answers read the manifest and nothing else, neither features nor a model.
+Trivial baselines read only the manifest, neither features nor a model.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Trivial = Callable[[float, Fraction, int, int, np.random.Generator], pd.DataFram
 
 
 def one_label(duration_s: float, fps: Fraction, stride: int, K: int, generator: np.random.Generator) -> pd.DataFrame:
-    """Return key step 1 from beginning to end."""
+    """Return a single segment of key step 1."""
     return pd.DataFrame({"start_s": [0.0], "end_s": [float(duration_s)], "key_step": [1]})
 
 
@@ -109,12 +109,12 @@ def annotated_segments(
     annotated.
     """
     lasts = annotations["end_s"] > annotations["start_s"]
-    own = annotations[annotations["video"].isin(videos["video"]) & lasts]
-    if own.empty:
+    usable = annotations[annotations["video"].isin(videos["video"]) & lasts]
+    if usable.empty:
         raise RgwotError("annotations: no usable video is annotated; expected at least one")
     segments = {}
     for video, duration_s, fps in videos.to_numpy():
-        frames, rows = scoring_frames(duration_s, fps, stride), own[own["video"] == video]
+        frames, rows = scoring_frames(duration_s, fps, stride), usable[usable["video"] == video]
         labels = truth_labels(rows["start_s"], rows["end_s"], rows["key_step"], frames, fps, "exact")
         segments[video] = label_segments(frame_times(frames, fps), labels, duration_s)
-    return segments, int(own["key_step"].max())
+    return segments, int(usable["key_step"].max())

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.config.configuration import SynthSettings
-from rgwot.synthetic.looks import step_names, task_look
+from rgwot.synthetic.appearance import step_names, task_look
 
 FPS = 30
 """Frames per second of clips, where a layout knows no other rate; clip lengths are whole numbers of these frames."""
@@ -54,8 +54,8 @@ def parametric(K: int, settings: SynthSettings, rng: np.random.Generator) -> lis
     variation is nearest to the request), missing steps, log-normal durations, cuts, lead-in, tail and uneven
     gaps. Every label occurs in at least two videos when there are two.
     """
-    shown = present(np.ones((settings.n_videos, K), dtype=bool), settings.missing, rng)
-    orders = _orders(shown, settings.order_distance, rng)
+    has_step = present(np.ones((settings.n_videos, K), dtype=bool), settings.missing, rng)
+    orders = _orders(has_step, settings.order_distance, rng)
     typical = rng.lognormal(0.0, 0.3, K)
     sequences = [
         [Piece(step, float(typical[step - 1] * rng.lognormal(0.0, STEP_SIGMA))) for step in order] for order in orders
@@ -91,18 +91,18 @@ def present(done: NDArray[np.bool_], missing: float, rng: np.random.Generator) -
 
     Every label keeps at least two videos, and every video two steps.
     """
-    left = done.copy()
-    n_videos, K = left.shape
+    has = done.copy()
+    n_videos, K = has.shape
     enough_videos, enough_steps = min(2, n_videos), min(2, K)
-    surplus = int(left.sum()) - round((1.0 - missing) * left.size)
-    for cell in rng.permutation(left.size):
+    surplus = int(has.sum()) - round((1.0 - missing) * has.size)
+    for cell in rng.permutation(has.size):
         if surplus <= 0:
             break
         video, step = divmod(int(cell), K)
-        if left[video, step] and left[:, step].sum() > enough_videos and left[video].sum() > enough_steps:
-            left[video, step] = False
+        if has[video, step] and has[:, step].sum() > enough_videos and has[video].sum() > enough_steps:
+            has[video, step] = False
             surplus -= 1
-    return left
+    return has
 
 
 def _orders(present: NDArray[np.bool_], distance: float, rng: np.random.Generator) -> list[list[int]]:
@@ -274,8 +274,8 @@ def _piece_lengths(
 
     for _ in range(400):
         seconds = lengths()
-        held = np.bincount(np.concatenate(steps), weights=np.concatenate(seconds), minlength=K + 1)
-        share = held / held.sum()
+        seconds_of_step = np.bincount(np.concatenate(steps), weights=np.concatenate(seconds), minlength=K + 1)
+        share = seconds_of_step / seconds_of_step.sum()
         if share.max() <= ceiling:
             break
         scale[share > ceiling] *= 0.9
@@ -292,17 +292,17 @@ def _place(sequence: list[Piece], piece_s: NDArray[np.float64], duration: float,
     allowed = ENDS_CAP * background if n_gaps else background
     if ends > allowed or not n_gaps:
         lead, tail = lead * allowed / ends, tail * allowed / ends
-    rest = background - lead - tail
+    free = background - lead - tail
     gaps = rng.lognormal(0.0, GAP_SIGMA, n_gaps)
     steps = np.array([piece.key_step for piece in sequence])
-    same = steps[1:] == steps[:-1]
-    touching = (rng.random(n_gaps) < TOUCHING) & ~same
+    repeated = steps[1:] == steps[:-1]
+    touching = (rng.random(n_gaps) < TOUCHING) & ~repeated
     if n_gaps and not touching.all():
         gaps[touching] = 0.0
-        shortest = np.where(touching, 0.0, min(0.2, 0.3 * rest / n_gaps))
-        gaps = shortest + (rest - shortest.sum()) * gaps / gaps.sum()
+        shortest = np.where(touching, 0.0, min(0.2, 0.3 * free / n_gaps))
+        gaps = shortest + (free - shortest.sum()) * gaps / gaps.sum()
     elif n_gaps:
-        gaps = gaps * rest / gaps.sum()
+        gaps = gaps * free / gaps.sum()
     edges = np.empty(2 * len(sequence))
     edges[0::2] = lead + np.concatenate([[0.0], np.cumsum(piece_s[:-1] + gaps)])
     edges[1::2] = edges[0::2] + piece_s

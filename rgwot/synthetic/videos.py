@@ -30,8 +30,8 @@ from PIL import Image, ImageChops
 from rgwot.config.configuration import SynthSettings
 from rgwot.runtime.files import replacing, write_text
 from rgwot.runtime.progress import Progress
-from rgwot.synthetic import looks
-from rgwot.synthetic.looks import EXTENT, MOTIONS, SPRITE, TaskLook, colour, task_look, varied
+from rgwot.synthetic import appearance
+from rgwot.synthetic.appearance import EXTENT, MOTIONS, SPRITE, TaskLook, colour, task_look, varied
 from rgwot.synthetic.timelines import FPS, Timeline, VideoPlan, plan
 
 OWN_ACTIVITIES = 3
@@ -59,11 +59,11 @@ class Scene:
         self._table_seed, self._noise_seed = (int(value) for value in rng.integers(0, 2**31, 2))
         self._noise_sigma = rng.uniform(1.5, 6.0)
         self._exposure = rng.uniform([0.04, 0.05], [0.16, 0.3])
-        looks = task_look(OWN_ACTIVITIES, int(rng.integers(2**31))).steps
-        activities = [*look.steps, *look.shared, *looks]
+        own_steps = task_look(OWN_ACTIVITIES, int(rng.integers(2**31))).steps
+        activities = [*look.steps, *look.shared, *own_steps]
         self._activities = [varied(activity, rng) for activity in activities]
         self._pattern_phases = rng.random(len(activities))
-        self._bouts = bouts_of(timeline, len(look.steps), len(look.shared), len(looks), rng)
+        self._bouts = bouts_of(timeline, len(look.steps), len(look.shared), len(own_steps), rng)
         self._starts = np.array([bout.start_s for bout in self._bouts])
         self._sprites: dict[int, tuple[Image.Image, Image.Image]] = {}
 
@@ -88,7 +88,7 @@ class Scene:
         width = int(scale * (self.width / self.height + 2 * AROUND))
         height = int(scale * (1.0 + 2 * AROUND))
         rng = np.random.default_rng(self._table_seed)
-        return Image.fromarray(looks.draw_table(width, height, scale, self._gain, rng))
+        return Image.fromarray(appearance.draw_table(width, height, scale, self._gain, rng))
 
     @cached_property
     def _noise(self) -> Image.Image:
@@ -100,10 +100,10 @@ class Scene:
 
     @cached_property
     def _hand(self) -> Image.Image:
-        return self._lit(looks.draw_hand(self._skin, self._sleeve))
+        return self._lit(appearance.draw_hand(self._skin, self._sleeve))
 
-    def _lit(self, sprite: looks.Image8) -> Image.Image:
-        return Image.fromarray(looks.lit(sprite, self._gain))
+    def _lit(self, sprite: appearance.Image8) -> Image.Image:
+        return Image.fromarray(appearance.lit(sprite, self._gain))
 
     def _sprite(self, number: int) -> tuple[Image.Image, Image.Image]:
         if number not in self._sprites:
@@ -111,9 +111,9 @@ class Scene:
             first = colour(activity.hue, 0.85, 0.95)
             second = colour(activity.hue + 0.04, 0.8, activity.contrast)
             phase = float(self._pattern_phases[number])
-            thing = looks.draw_object(activity.shape, activity.texture, first, second, activity.periods, phase)
+            thing = appearance.draw_object(activity.shape, activity.texture, first, second, activity.periods, phase)
             head = colour(activity.tool_hue, 0.3, 0.75)
-            tool = looks.draw_tool(activity.tool, colour(activity.tool_hue + 0.3, 0.6, 0.4), head)
+            tool = appearance.draw_tool(activity.tool, colour(activity.tool_hue + 0.3, 0.6, 0.4), head)
             self._sprites[number] = self._lit(thing), self._lit(tool)
         return self._sprites[number]
 

@@ -137,7 +137,7 @@ def test_a_decoder_that_cannot_label_new_videos_is_refused(tmp_path: Path, monke
         return Decoded(np.arange(len(frames.x)) % K)
 
     monkeypatch.setitem(CLUSTERING, "blind", SimpleNamespace(bound=lambda settings: blind))
-    with pytest.raises(RgwotError, match="'blind': cannot label videos held out"):
+    with pytest.raises(RgwotError, match="'blind': cannot label held-out videos"):
         run(tmp_path / "e.zarr", videos(), "blind", ["d"])
     assert shown == [(24, 24, 24)]
     assert not (tmp_path / "e.out").exists()

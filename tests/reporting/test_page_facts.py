@@ -110,7 +110,7 @@ def test_the_page_repeats_the_warnings_and_compares_seeds(made: Task, page: Path
         if one < 4 and rand < 0.6:
             expected.append(
                 f"Seeds 0 and 1 disagree: their adjusted Rand index is {rand:.2f}, "
-                "expected 0.6 or more (1 is the same answer, 0 is chance); trust what several seeds have in common."
+                "expected 0.6 or more (1: same result, 0: chance); trust only what several seeds have in common."
             )
         assert facts[one]["warnings"] == expected
     # Noisy embeddings deserve it, clear ones and trivial baselines do not.

@@ -92,7 +92,7 @@ def test_notes_say_what_must_not_be_compared(table, frame):
         "Ours & theirs: First_set 1 of 6.",
         "Ours & theirs: one: 2 of 9 videos skipped; two: 1 of 4 videos without annotation.",
         "under its own only: micro_video: RGWOT; unknown: GPL.",
-        "The reported rows were made with different protocols",
+        "The reported rows use different protocols",
         "A caveat.",
     ):
         assert piece in text

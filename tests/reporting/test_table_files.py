@@ -77,10 +77,10 @@ def test_single_tasks_and_all_tasks_of_a_dataset_are_places():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"datasets": [ONE, ONE]}, "datasets: 'one' is there twice"),
+        ({"datasets": [ONE, ONE]}, "datasets: found 'one' twice"),
         ({"datasets": []}, "datasets: found none"),
         ({"datasets": [ONE, Place("three", "Three")]}, "dataset 'three' has no name in the reported numbers"),
-        ({"rows": [*ROWS, ROWS[0]]}, "rows: 'flat' is there twice"),
+        ({"rows": [*ROWS, ROWS[0]]}, "rows: found 'flat' twice"),
         ({"rows": []}, "rows: found none, expected at least one"),
         ({"metrics": ["f2"]}, "unknown metric 'f2'"),
         ({"metrics": ["f1", "mof"]}, "protocol macro_task has the metrics"),
@@ -101,7 +101,7 @@ def test_a_reported_row_needs_its_measured_row_and_is_there_once(tmp_path):
     rgwot, gpl = reported.rows
     for rows, said in (
         ([replace(rgwot, row="our"), gpl], "unknown measured row of a reported one: 'our'; did you mean 'ours'"),
-        ([rgwot, rgwot], "reported rows: 'RGWOT' is there twice"),
+        ([rgwot, rgwot], "reported rows: found 'RGWOT' twice"),
     ):
         with pytest.raises(RgwotError, match=said):
             small_table(tmp_path, reported=replace(reported, rows=rows))
@@ -146,7 +146,7 @@ def test_a_file_of_the_same_name_replaces_that_of_the_package(tmp_path):
         ("def mine():\n    return TRIVIAL\n", r"mine\.py: mine: found list, expected a table or a figure; begin"),
         (MINE.replace("Place(", "Plaice("), r"mine\.py: mine: NameError: name 'Plaice' is not defined"),
         (MINE.replace("paper", "papers"), r"mine\.py: mine: TypeError: .*unexpected keyword argument 'papers'"),
-        (MINE.replace('"rgwot", "RGWOT"', '"random", "RGWOT"'), r"mine\.py: mine: rows: 'random' is there twice"),
+        (MINE.replace('"rgwot", "RGWOT"', '"random", "RGWOT"'), r"mine\.py: mine: rows: found 'random' twice"),
         (MINE.replace("def mine", "def Mine"), r"mine\.py: Mine: found the name 'Mine', expected a-z"),
         (MINE.replace("def mine", "def demo"), r"another file makes 'demo', too; rename one"),
         ("from .rows import TRIVAL\n", r"mine\.py: ImportError: cannot import name 'TRIVAL'"),
@@ -165,7 +165,7 @@ def test_a_mistake_is_told_of_the_function_where_it_is_and_not_of_one_that_calls
     assert right in text
     folder = written(tmp_path, text.replace(right, right.replace("*OURS", "*OURS, *OURS")), "paper")
     # egoprocel_fact, of a file that is read before, calls it.
-    with pytest.raises(RgwotError, match=r"paper\.py: egoprocel: rows: 'vaot' is there twice"):
+    with pytest.raises(RgwotError, match=r"paper\.py: egoprocel: rows: found 'vaot' twice"):
         targets.load_targets([folder, TABLES])
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rgwot.synthetic.looks import (
+from rgwot.synthetic.appearance import (
     EXTENT,
     HUE_JITTER,
     SHAPES,

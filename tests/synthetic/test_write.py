@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from scripted import script_command
 
 from rgwot.config.configuration import SynthSettings
-from rgwot.synthetic.looks import task_look
+from rgwot.synthetic.appearance import task_look
 from rgwot.synthetic.timelines import Timeline, TimelineSegment, plan, video_names
 from rgwot.synthetic.videos import Scene, write_dataset, write_video
 

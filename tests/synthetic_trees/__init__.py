@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from videos import write_scene
 
-from rgwot.synthetic.looks import step_names, task_look
+from rgwot.synthetic.appearance import step_names, task_look
 from rgwot.synthetic.timelines import FIRST_VIDEO, FPS, LOOK, TIMELINES, Timeline, TimelineSegment, parametric, seed_of
 from rgwot.synthetic.videos import Scene
 from synthetic_trees import crosstask, egoprocel, procel

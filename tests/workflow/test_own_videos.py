@@ -14,7 +14,7 @@ from videos import write_scene
 
 from rgwot.config.configuration import SynthSettings
 from rgwot.stages.procedure import read_procedure
-from rgwot.synthetic.looks import task_look
+from rgwot.synthetic.appearance import task_look
 from rgwot.synthetic.timelines import plan
 from rgwot.synthetic.videos import Scene
 

@@ -21,8 +21,8 @@ def network(member: str) -> nn.Module:
     """Return a model, from frames (B, 3, H, W) in [0, 1] to maps (B, C, h, w) or vectors (B, D)."""
     check(member, "random")
     model = _model(member, pretrained=False)
-    about = model.pretrained_cfg
-    return Wrapped(model, about["mean"], about["std"], _features)
+    config = model.pretrained_cfg
+    return Wrapped(model, config["mean"], config["std"], _features)
 
 
 def weights(member: str, weights: str) -> Mapping[str, Any]:
@@ -52,8 +52,8 @@ def _model(member: str, pretrained: bool) -> Any:
 
 
 def _features(model: Any, frames: Tensor) -> Tensor:
-    found: Tensor = model.forward_features(frames)
-    if found.ndim == 3:
-        return token_map(found, (getattr(model, "num_prefix_tokens", 0),))
-    last = found.ndim == 4 and found.shape[1] != model.num_features and found.shape[3] == model.num_features
-    return found.permute(0, 3, 1, 2) if last else found
+    output: Tensor = model.forward_features(frames)
+    if output.ndim == 3:
+        return token_map(output, (getattr(model, "num_prefix_tokens", 0),))
+    last = output.ndim == 4 and output.shape[1] != model.num_features and output.shape[3] == model.num_features
+    return output.permute(0, 3, 1, 2) if last else output

@@ -35,9 +35,9 @@ def network(member: str) -> nn.Module:
         ) from None
 
 
-def maps(member: str, found: Mapping[str, Tensor]) -> Tensor:
+def maps(member: str, outputs: Mapping[str, Tensor]) -> Tensor:
     """Turn the output of a layer into maps (B, C, h, w) or vectors (B, D)."""
-    (x,) = found.values()
+    (x,) = outputs.values()
     if member.startswith("swin") and x.ndim == 4:
         return x.permute(0, 3, 1, 2)
     return token_map(x) if x.ndim == 3 else x
@@ -61,5 +61,5 @@ def check(member: str, weights: str) -> None:
         raise RgwotError(
             f"network torchvision:{member}: torchvision has no model {model!r}; {nearest(model, list_models())}"
         )
-    known = [name.lower() for name in get_model_weights(model).__members__]
-    refuse_weights("torchvision", model, weights, known)
+    names = [name.lower() for name in get_model_weights(model).__members__]
+    refuse_weights("torchvision", model, weights, names)

@@ -27,10 +27,10 @@ def network(member: str) -> nn.Module:
     transformers = library("transformers", member)
     model = transformers.AutoModel.from_config(_config(member), trust_remote_code=False).eval()
     try:
-        about = transformers.AutoImageProcessor.from_pretrained(member, trust_remote_code=False).to_dict()
+        processor = transformers.AutoImageProcessor.from_pretrained(member, trust_remote_code=False).to_dict()
     except (OSError, ValueError, ImportError):
-        about = {}
-    return Wrapped(model, about.get("image_mean") or MEAN, about.get("image_std") or STD, _features)
+        processor = {}
+    return Wrapped(model, processor.get("image_mean") or MEAN, processor.get("image_std") or STD, _features)
 
 
 def weights(member: str, weights: str) -> Mapping[str, Any]:
@@ -60,10 +60,10 @@ def _config(member: str) -> Any:
 def _features(model: Any, frames: Tensor) -> Tensor:
     # Positions are stretched to frames of another size, where the model can do that.
     sized = "interpolate_pos_encoding" in inspect.signature(model.forward).parameters
-    found: Tensor = model(
+    output: Tensor = model(
         pixel_values=frames, **({"interpolate_pos_encoding": True} if sized else {})
     ).last_hidden_state
     patch = getattr(model.config, "patch_size", 0)
-    if found.ndim == 3 and isinstance(patch, int) and patch:
-        return token_map(found, (found.shape[1] - (frames.shape[2] // patch) * (frames.shape[3] // patch), 0, 1))
-    return token_map(found) if found.ndim == 3 else found
+    if output.ndim == 3 and isinstance(patch, int) and patch:
+        return token_map(output, (output.shape[1] - (frames.shape[2] // patch) * (frames.shape[3] // patch), 0, 1))
+    return token_map(output) if output.ndim == 3 else output

@@ -11,7 +11,7 @@ from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import PROTOCOLS, score
 from rgwot.reporting.figures.style import Axes, Drawn, number_step, sheet, step_legend, step_style, tell
 from rgwot.reporting.figures.videos import OfTasks, PlannedTask, TaskLabels, Tasks, matched_steps, stretches
-from rgwot.reporting.tables.table import known
+from rgwot.reporting.tables.table import check_known
 
 #: Columns of text beside the bars: their heads, and how far right of the bars each ends, in points.
 HEADS: Mapping[str, Mapping[str, float]] = {
@@ -51,7 +51,7 @@ class Bars(OfTasks):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        known("beside", [self.beside], HEADS)
+        check_known("beside", [self.beside], HEADS)
 
     def draw(self, plan: Tasks) -> Drawn:
         """Draw ground truth and predictions of the planned videos over relative time, one group per video."""

@@ -1,7 +1,7 @@
-"""What a figure is: what it is drawn from in a study, and how it is drawn.
+"""Figures: planning in a study, and drawing.
 
-A `Plan` has the files that a drawing reads and all else that it shows: the workflow takes its inputs from it, and draws
-again when it changes.
+A `Plan` has the files and all other content of a drawing: the workflow takes its inputs from the plan, and draws again
+if the plan changes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class PlannedRun:
     seed: int
 
     def at(self, template: str) -> Path:
-        """Return where one of its files is, by a template of `rgwot.paths`."""
+        """Return the path of one of its files, by a template of `rgwot.paths`."""
         return paths.at(template, **vars(self))
 
 
@@ -44,10 +44,10 @@ def planned_runs(row: Row, tasks: Iterable[tuple[str, str]], seeds: Sequence[int
 
 @dataclass(frozen=True)
 class Plan(Generic[Shown]):
-    """All that a figure is drawn from: the files that are read, and what it shows.
+    """The plan of a figure: the files that it reads, and its content.
 
-    ``seeds`` are those shown, ``about`` is one line on data, protocol and seeds, written in the figure and its caption,
-    ``data`` are the datasets as they are called in print, ``protocols`` those that a report can filter by.
+    ``about`` is a line on data, protocol and seeds for the figure and its caption, ``data`` are the printed names of
+    the datasets, and ``protocols`` are those by which a report can filter.
     """
 
     shown: Shown
@@ -60,43 +60,43 @@ class Plan(Generic[Shown]):
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A figure; a class of them adds what it shows, and says what it needs and how it is drawn.
+    """Base of all figures; each class adds its content, its needs (`plan`) and its drawing (`draw`).
 
     Attributes
     ----------
     id, title
-        From name and docstring of the function that makes the figure.
+        The name and docstring of the function that makes the figure.
     """
 
-    #: What captions say of all figures of a class.
+    #: The part of the caption that is the same for all figures of a class.
     CAPTION: ClassVar[str]
 
     id: str = ""
     title: str = ""
 
     def plan(self, study: Study) -> Plan[Any]:
-        """Return what the figure is drawn from in one study.
+        """Return the plan of the figure in a study.
 
-        Raises RgwotError where the configuration lacks what it needs.
+        Raises RgwotError if the configuration lacks something that the figure needs.
         """
         raise NotImplementedError
 
     def draw(self, plan: Any) -> Drawn:
-        """Draw a plan, in the style of all figures (`rgwot.reporting.figures.style.styled`)."""
+        """Draw a plan, in the common style (`rgwot.reporting.figures.style.styled`)."""
         raise NotImplementedError
 
     def planned(
-        self, study: Study, shown: Shown, files: Iterable[Path], places: Iterable[Place], texts: Iterable[str],
+        self, study: Study, content: Shown, files: Iterable[Path], places: Iterable[Place], texts: Iterable[str],
         seeds: Sequence[int], protocols: str = "–",
     ) -> Plan[Shown]:  # fmt: skip
-        """Return a plan; ``texts`` are what to say of runs and protocol."""
+        """Return a plan; ``texts`` describe runs and protocol."""
         datasets = {place.dataset: place.label for place in places}
         data = tuple(dict.fromkeys(datasets.values()))
         features = [study.experiments.settings("none", None, name).features for name in datasets]
         seeding = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
-        about = [", ".join(data), *filter(None, texts), seeding]
+        caption = [", ".join(data), *filter(None, texts), seeding]
         if any(extracted.weights == "random" for extracted in features):
-            about.append("backbone with random weights: not the paper's numbers")
+            caption.append("backbone with random weights: not the paper's numbers")
         if networks := {extracted.backbone for extracted in features} - {"resnet50"}:
-            about.append(f"features by {' and '.join(sorted(networks))}: not the paper's numbers")
-        return Plan(shown, tuple(dict.fromkeys(files)), tuple(seeds), "; ".join(about), data, protocols)
+            caption.append(f"features by {' and '.join(sorted(networks))}: not the paper's numbers")
+        return Plan(content, tuple(dict.fromkeys(files)), tuple(seeds), "; ".join(caption), data, protocols)

@@ -53,11 +53,11 @@ class Overview(OfTasks):
         _transport(axis, values, task.settings)
         _losses(axis, values, task.settings)
         step_legend(drawn, sorted({int(step) for side in pair for step in side.steps}), unmatched=False)
-        about = (
+        caption = (
             f"{plan.about}; matrices of {len(pair[0].x)} frames spread evenly over each video. Solid: computation, "
             "dashed: gradient. Blue: temporal alignment; orange, green: contrastive terms of X and Y"
         )
-        tell(drawn, f"{self.title}: {named(pair)}", about)
+        tell(drawn, f"{self.title}: {named(pair)}", caption)
         return drawn
 
 

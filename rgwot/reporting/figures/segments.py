@@ -41,11 +41,11 @@ def segment_bars(
         rows[label] = segments.assign(key_step=[steps.get(int(step), -1) for step in segments.key_step])
         for cluster, name in (names or {}).get(label, {}).items():
             called.setdefault(steps.get(cluster, -1), name)
-    shown = videos.head(max_videos)
-    height = 0.28 * len(rows) * len(shown) + 0.35 * len(shown) + 1.0
+    drawn_videos = videos.head(max_videos)
+    height = 0.28 * len(rows) * len(drawn_videos) + 0.35 * len(drawn_videos) + 1.0
     with styled():
-        figure, axes = sheet(len(shown), height=height)
-        for axis, (_, video) in zip(axes[:, 0], shown.iterrows(), strict=True):
+        figure, axes = sheet(len(drawn_videos), height=height)
+        for axis, (_, video) in zip(axes[:, 0], drawn_videos.iterrows(), strict=True):
             for position, table in enumerate(rows.values()):
                 axis.broken_barh([(0, video.duration_s)], (position - 0.4, 0.8), facecolor=BACKGROUND_COLOUR)
                 for segment in table[table.video == video.video].itertuples():

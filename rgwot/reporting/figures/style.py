@@ -120,10 +120,10 @@ def sheet(rows: int = 1, columns: int = 1, *, height: float, width: float = PAGE
     return drawn
 
 
-def tell(figure: Drawn, title: str, about: str) -> None:
+def tell(figure: Drawn, title: str, caption: str) -> None:
     """Write a figure's title above it, then its data, protocol, seeds and settings."""
     characters = int(figure.get_figwidth() * 17)
-    lines = [line for text in (title, about) for line in textwrap.wrap(text, characters)]
+    lines = [line for text in (title, caption) for line in textwrap.wrap(text, characters)]
     figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=SMALLEST + 0.5)
 
 

@@ -17,7 +17,7 @@ from rgwot.reporting.figures.figure import Figure, Plan, PlannedRun, planned_run
 from rgwot.reporting.figures.style import DASHES, GREY, Axes, Drawn, line_style, sheet, tell
 from rgwot.reporting.tables.reported import METRICS, read_reported
 from rgwot.reporting.tables.scores import over_tasks
-from rgwot.reporting.tables.table import Place, Row, known, tasks_behind
+from rgwot.reporting.tables.table import Place, Row, check_known, tasks_behind
 from rgwot.study.datasets import known_K, videos
 from rgwot.study.jobs import check_task
 from rgwot.study.study import Study
@@ -74,7 +74,7 @@ class SweepPanel:
     reported: ReportedCurve | None = None
 
     def __post_init__(self) -> None:
-        known("annotation", filter(None, [self.above]), ABOVE)
+        check_known("annotation", filter(None, [self.above]), ABOVE)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Scored(Figure):
     protocol: str = "micro_video"
 
     def __post_init__(self) -> None:
-        known("protocol", [self.protocol], PROTOCOLS)
+        check_known("protocol", [self.protocol], PROTOCOLS)
 
     def read(self, line: Curve) -> dict[float, pd.DataFrame]:
         """Read the scores behind a curve, by the value of the parameter: a row per run, a column per metric."""
@@ -241,9 +241,9 @@ class Sweep(Scored):
         for number, metric in enumerate(self.metrics):
             draw_curve(axis, curve(scores, metric, self.protocol), number, METRICS[metric].label)
         for name, other in sweep.untrained.items():
-            curve_here, said = curve(self.read(other), "f1", self.protocol), f"{name} answer without training, F1"
+            curve_here, label = curve(self.read(other), "f1", self.protocol), f"{name} answer without training, F1"
             look: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (1, 1.5))}
-            axis.plot(curve_here["x"], 100 * curve_here["mean"], zorder=1, label=said, **look)
+            axis.plot(curve_here["x"], 100 * curve_here["mean"], zorder=1, label=label, **look)
         if panel.reported is not None:
             for name, points in reported_points(panel.reported, sweep, self.metrics).items():
                 colour = line_style(list(self.metrics).index(name))["color"]
@@ -252,7 +252,7 @@ class Sweep(Scored):
         # Then every class and every cluster has a partner, and both ratios are of all frames (methods 6.1, A).
         balanced = self.protocol == "micro_video"
         _axis(axis, panel, sweep, np.array(list(line)), balanced=balanced)
-        if len({one.dataset.name for one in self.panels}) > 1:
+        if len({panel.dataset.name for panel in self.panels}) > 1:
             axis.set_title(sweep.place.label)
 
 
@@ -385,6 +385,6 @@ class Growth(Scored):
         axis.set_ylim(bottom=0)
         _legend(drawn, axes)
         band = "; line: mean over seeds (each draws its own videos), band: least to largest"
-        about = f"{plan.about}{band if len(plan.seeds) > 1 else ''}; scored on all videos of the task"
-        tell(drawn, self.title, f"{about}{FINE_TUNED if reported else ''}")
+        caption = f"{plan.about}{band if len(plan.seeds) > 1 else ''}; scored on all videos of the task"
+        tell(drawn, self.title, f"{caption}{FINE_TUNED if reported else ''}")
         return drawn

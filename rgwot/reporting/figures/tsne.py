@@ -59,18 +59,18 @@ class Tsne(Figure):
 
     def plan(self, study: Study) -> Plan[tuple[PlannedVideo, ...]]:
         """Return one video per panel."""
-        taken: Counter[str] = Counter()
+        n_taken: Counter[str] = Counter()
         plans = []
         for panel in self.panels:
             names = tasks(study, panel.dataset)
             # Panels of one dataset that name no task of it go through its tasks, then through the videos of those.
-            turn = taken[panel.dataset]
+            turn = n_taken[panel.dataset]
             task = panel.task if panel.task in names else names[turn % len(names)]
-            there = list(videos(study, panel.dataset, task))
-            if not there:
+            names_of_videos = list(videos(study, panel.dataset, task))
+            if not names_of_videos:
                 raise RgwotError(f"{panel.dataset}/{task}: found no video, expected one to draw; see docs/datasets.md")
-            video = there[turn // len(names) % len(there)]
-            taken[panel.dataset] += 1
+            video = names_of_videos[turn // len(names) % len(names_of_videos)]
+            n_taken[panel.dataset] += 1
             plans.append(PlannedVideo(panel.label, panel.dataset, task, video))
         files = [paths.at(paths.FEATURES, **vars(video)) for video in plans]
         return self.planned(study, tuple(plans), files, self.panels, ["no training, t-SNE"], (self.seed,))

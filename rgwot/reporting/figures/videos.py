@@ -83,15 +83,15 @@ class OfTasks(Figure):
 
     def plan(self, study: Study) -> Tasks:
         """Return the tasks that are drawn."""
-        dataset, wanted = self.dataset.dataset, list(self.tasks)
-        chosen = sorted(tasks(study, dataset), key=lambda task: wanted.index(task) if task in wanted else len(wanted))
+        dataset, first = self.dataset.dataset, list(self.tasks)
+        chosen = sorted(tasks(study, dataset), key=lambda task: first.index(task) if task in first else len(first))
         seeds = study.config.seeds if self.EVERY_SEED else study.config.seeds[:1]
         drawn = tuple(self._task(task, seeds, study) for task in chosen[: self.n_tasks])
         files = [task.at(template) for task in drawn for template in self.OF_TASK]
         files += [run.at(template) for task in drawn for run in task.runs for template in self.OF_RUN]
         names = [pair.task for pair in drawn if pair.task != dataset]
-        shown = ", ".join(dict.fromkeys(f"{run.label} = {run.method}" for run in self.runs))
-        notes = [", ".join(names), shown, self.SCORING]
+        methods = ", ".join(dict.fromkeys(f"{run.label} = {run.method}" for run in self.runs))
+        notes = [", ".join(names), methods, self.SCORING]
         return self.planned(study, drawn, files, [self.dataset], notes, seeds, self.PROTOCOLS)
 
     def _task(self, task: str, seeds: tuple[int, ...], study: Study) -> PlannedTask:
@@ -140,14 +140,17 @@ class TaskLabels:
         row = self.manifest[self.manifest["video"] == video].iloc[0]
         return f"{short(str(row['name']), LONGEST_VIDEO_NAME)} ({row['duration_s']:.0f} s)"
 
-    def choose(self, wanted: Sequence[str], count: int, among: Collection[str], least: int = 1) -> list[str]:
+    def choose(self, first: Sequence[str], count: int, among: Collection[str], least: int = 1) -> list[str]:
         """Return the annotated videos to draw ``among`` some: those wanted first, then in the order of the manifest.
 
         Fewer than ``least`` are an `RgwotError`.
         """
         annotated = self.manifest.loc[self.manifest["status"] == "ok", "video"]
         scored = [video for video in annotated if video in among]
-        chosen = [*(video for video in wanted if video in scored), *(video for video in scored if video not in wanted)]
+        chosen = [
+            *(video for video in first if video in scored),
+            *(video for video in scored if video not in first),
+        ]
         if len(chosen) < least:
             raise RgwotError(
                 f"{self.where}: found {len(chosen)} annotated videos with features, expected at least {least} to draw; "

@@ -1,4 +1,4 @@
-"""A table of hyper-parameters: what the configuration resolves to, next to what the paper prints."""
+"""A table of hyper-parameters: resolved settings next to the paper's values."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ PRINTED_COLUMNS = ("name", "value", "source", "note")
 
 @dataclass(frozen=True, kw_only=True)
 class Hyperparameters(AnyTable):
-    """The resolved values of some methods next to the reported ones.
+    """A table of the settings of some methods next to reported values.
 
     Attributes
     ----------
     methods
-        A column each.
+        The methods, one column each.
     parameters
         A CSV with a line per parameter, in order. ``parameter, label, symbol`` say what it is called, ``key`` is that
         of the setting (or ``seeds``), a column per method has a value that cannot be set, ``reported`` is the name in
@@ -61,15 +61,15 @@ class Hyperparameters(AnyTable):
 
         frame = self.frame(study)
         write_csv(frame, output)
-        shown = frame[[*self.methods, "reported"]].replace("", "–")
-        # Reported values that do not stand in the paper's table.
+        texts = frame[[*self.methods, "reported"]].replace("", "–")
+        # Reported values that are not in the paper's table.
         by_source = frame[frame["source"] != ""].groupby("source", sort=False)["label"].agg(", ".join)
         notes = [
             "Resolved from the configuration of this run; the key of every value is in the CSV.",
             *(f"Reported in {source}: {labels}." for source, labels in list(by_source.items())[1:]),
             *(f"{label}: {note}." for label, note in zip(frame["label"], frame["note"], strict=True) if note),
         ]
-        lines = frame[["label", "symbol"]].join(shown).to_numpy().tolist()
+        lines = frame[["label", "symbol"]].join(texts).to_numpy().tolist()
         write_flat(self, output, ["", "symbol", *self.methods, "reported"], lines, notes)
 
     def frame(self, study: Study) -> pd.DataFrame:
@@ -82,15 +82,15 @@ class Hyperparameters(AnyTable):
             if name and (count := (printed["name"] == name).sum()) != 1:
                 raise RgwotError(f"{self.reported.file}: found {count} rows {name!r}, expected one for {self.id!r}")
         beside = frame[["reported"]].merge(printed, how="left", left_on="reported", right_on="name").fillna("")
-        told = "reported: " + beside["note"].where(beside["note"] != "")
-        notes = [filter(None, pair) for pair in zip(frame["note"], told.fillna(""), strict=True)]
+        sources = "reported: " + beside["note"].where(beside["note"] != "")
+        notes = [filter(None, pair) for pair in zip(frame["note"], sources.fillna(""), strict=True)]
         return frame.assign(
             reported=beside["value"], source=beside["source"], note=["; ".join(note) for note in notes]
         )[self.columns]
 
 
 def _resolved(study: Study, method: str, keys: Any) -> list[str]:
-    """Return what a method resolves settings to, as texts; empty where there is no key."""
+    """Return the resolved settings of a method as texts; empty without a key."""
     settings = flatten(study.experiments.settings(method, None, "").model_dump(by_alias=True, mode="json"))
     values = {"": "", "seeds": list(study.config.seeds), **settings}
     for key in keys:

@@ -83,17 +83,17 @@ def write_flat(table: AnyTable, csv: Path, heads: Sequence[str], lines: Lines, n
 
 
 PRINTED_RULE = "exact"
-#: Label rules of protocols whose published numbers, beside which measured ones stand, all come by another rule.
+#: Label rules of protocols for which all published numbers use another rule than the default.
 OWN_RULES = {"hiero": "cnc"}
-#: Columns of a grid at most; with more, all metrics of a dataset share one.
+#: Largest number of columns in a grid; with more, all metrics of a dataset share a column.
 MAX_COLUMNS, TERMINAL_COLUMNS = 12, 6
-#: Share of collapsed runs from which a cell is marked with an X, as the paper marks a method that collapsed.
+#: A cell is marked with an X, as in the paper, from this share of collapsed runs on.
 DEGENERATE_SHARE = 0.5
 COLLAPSED_MARK = "X"
 
 
 class Form(NamedTuple):
-    """How values are written: what is before a deviation, for no value, around the best of a column."""
+    """Formatting of values: the sign before a deviation, the text for no value, and the marks of the best value."""
 
     plus_minus: str
     missing: str
@@ -106,9 +106,9 @@ LATEX = Form(r"\,$\pm$\,", "--", r"\textbf{{{}}}")
 
 
 class Value(NamedTuple):
-    """One value in percent: mean, deviation (or NaN), collapsed runs of all, and whether it is the best of its column.
+    """A value in percent: mean, deviation (or NaN), number of collapsed and of all runs, and whether it is the best.
 
-    ``runs`` is 0 for a reported value, of whose runs nothing is known.
+    ``runs`` is 0 for a reported value.
     """
 
     mean: float
@@ -119,16 +119,16 @@ class Value(NamedTuple):
 
     @property
     def degenerate(self) -> bool:
-        """Whether so many runs collapsed that the value stands for them."""
+        """Whether so many runs collapsed that the value mainly reflects them."""
         return self.collapsed > 0 and self.collapsed >= DEGENERATE_SHARE * self.runs
 
     @property
     def shown(self) -> bool:
-        """Whether there is something to print, at least the mark of a collapse."""
+        """Whether there is a value to print, or the mark of a collapse."""
         return self.degenerate or not math.isnan(self.mean)
 
     def text(self, form: Form) -> str:
-        """Return the value as text, with an X where it stands for collapsed runs, or with how many collapsed."""
+        """Return the value as text, with an X if it reflects collapsed runs, or with the number of collapsed runs."""
         if math.isnan(self.mean):
             return COLLAPSED_MARK if self.degenerate else form.missing
         deviation = "" if math.isnan(self.deviation) else f"{form.plus_minus}{self.deviation:.1f}"
@@ -141,7 +141,7 @@ class Value(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One line in print: its label, ``measured`` or ``reported`` (or ``dataset``), trivial or not."""
+    """A printed line: its label, its kind (``measured``, ``reported`` or ``dataset``), and whether it is trivial."""
 
     label: str
     kind: str
@@ -149,7 +149,7 @@ class Line(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """One printed table: its columns (dataset or row, and metrics), its lines, and a cell for each.
+    """A printed table: its columns (dataset or row, and metrics), its lines and its cells.
 
     A cell has one value, or those of several metrics.
     """
@@ -158,7 +158,7 @@ class Grid(NamedTuple):
     lines: Sequence[tuple[Line, Sequence[Sequence[Value]]]]
 
     def heads(self, separator: str) -> list[str]:
-        """Return what is above the columns."""
+        """Return the heads of the columns."""
         metrics = [" / ".join(METRICS[name].head for name in names) for _, names in self.columns]
         return [
             separator.join(filter(None, (name, of_name)))
@@ -166,7 +166,7 @@ class Grid(NamedTuple):
         ]
 
     def texts(self, form: Form) -> list[list[str]]:
-        """Return the cells of every line as text; a cell without any value is one mark."""
+        """Return the cells of every line as text; a cell without values has a mark."""
         return [
             [
                 " / ".join(
@@ -178,29 +178,29 @@ class Grid(NamedTuple):
         ]
 
 
-#: A protocol, and what happens to background.
+#: A protocol, and its treatment of background.
 ColumnGroup = tuple[str, str]
 
 
 def block_title(block: ColumnGroup) -> str:
-    """Name a block."""
+    """Return the title of a block."""
     return "{}, {} background".format(*block)
 
 
 def make_grid(table: Table, frame: pd.DataFrame, block: ColumnGroup, max_columns: int = MAX_COLUMNS) -> Grid:
     """Choose the cells of a printed table.
 
-    Measured rows are in the order of the table, and the best of each column is marked, trivial baselines included: they
-    were all made by the same protocol on the same videos. Cells marked as degenerate are not compared. Reported rows
-    come first, only under the protocol that they were made with, and are not compared. A column without any value is
-    left out. With ``lines: datasets`` the datasets of a table are lines and its rows columns.
+    Measured rows are in the order of the table. The best value of each column is marked among them, including trivial
+    baselines, because they all use the same protocol and videos; cells marked as degenerate are not compared. Reported
+    rows come first, only under their own protocol, and are not compared. Columns without values are left out. With
+    ``lines: datasets``, datasets are lines and rows are columns.
     """
     protocol, background = block
-    here = frame[(frame["protocol"] == protocol) & (frame["background"] == background)]
-    # Reported rows come with whatever label rule their code has; measured ones are shown by one of the two.
+    rows_here = frame[(frame["protocol"] == protocol) & (frame["background"] == background)]
+    # Reported rows use the label rule of their code; measured rows are shown by one of the two rules.
     rule = OWN_RULES.get(protocol, PRINTED_RULE)
-    here = here[(here["kind"] == "reported") | (here["label_rule"] == rule)]
-    row_of = {(row["kind"], row["method"]): row for row in here.to_dict("records")}
+    rows_here = rows_here[(rows_here["kind"] == "reported") | (rows_here["label_rule"] == rule)]
+    row_of = {(row["kind"], row["method"]): row for row in rows_here.to_dict("records")}
     rows = {key: line for key, line in _lines(table).items() if key in row_of}
     reported = frame[frame["kind"] == "reported"]
     # An X of a reported method is shown under the metrics that the papers print; under all where they print only X.
@@ -211,7 +211,7 @@ def make_grid(table: Table, frame: pd.DataFrame, block: ColumnGroup, max_columns
     cells: list[Sequence[Sequence[Value]]] = []
     for name, place in table.places.items():
         for metrics in groups:
-            of_metrics = (_values(row_of, rows, name, one, one in printed or not printed) for one in metrics)
+            of_metrics = (_values(row_of, rows, name, name_, name_ in printed or not printed) for name_ in metrics)
             columns_here = list(zip(*of_metrics, strict=True))
             if any(value.shown for cell in columns_here for value in cell):
                 columns.append((place.label if len(table.datasets) > 1 else "", metrics))
@@ -219,7 +219,7 @@ def make_grid(table: Table, frame: pd.DataFrame, block: ColumnGroup, max_columns
     lines = list(zip(rows.values(), zip(*cells, strict=True), strict=True)) if cells else []
     if table.lines == "rows":
         return Grid(columns, lines)
-    # Lines are rows up to here; a column of one row holds all that is known of it.
+    # Lines are rows up to here; now each row becomes a column.
     turned = [(Line(name, "dataset"), column) for (name, _), column in zip(columns, cells, strict=True)]
     return Grid([(line.label, table.metrics) for line, _ in lines], turned)
 
@@ -227,7 +227,7 @@ def make_grid(table: Table, frame: pd.DataFrame, block: ColumnGroup, max_columns
 def _lines(table: Table) -> dict[tuple[str, str], Line]:
     """Return all rows of a table by kind and id, the reported ones first."""
     labels = {row.id: row.label for row in table.rows}
-    # With a condition, several reported rows are of one method, and only the condition distinguishes them.
+    # Several reported rows of a method differ only in their condition.
     reported = {
         ("reported", entry.id): Line(f"{labels.get(entry.id, entry.method)} (reported)", "reported")
         for entry in (table.reported.rows if table.reported else ())
@@ -236,7 +236,7 @@ def _lines(table: Table) -> dict[tuple[str, str], Line]:
 
 
 def _values(
-    found: Mapping[tuple[str, str], Mapping[Any, Any]],
+    rows_by_key: Mapping[tuple[str, str], Mapping[Any, Any]],
     rows: Collection[tuple[str, str]],
     place: str,
     metric: str,
@@ -244,7 +244,7 @@ def _values(
 ) -> list[Value]:
     values = []
     for key in rows:
-        row = found[key]
+        row = rows_by_key[key]
         counts = [
             row[f"{place}_{what}"] if printed or key[0] == "measured" else 0 for what in ("degenerate", "task_runs")
         ]
@@ -264,7 +264,7 @@ def _values(
 
 
 def grids(table: Table, frame: pd.DataFrame) -> Iterator[tuple[str, Grid]]:
-    """Yield what has something to show, with its title: the leading blocks, then all others, the unknown one last."""
+    """Yield the grids with values and their titles: leading blocks first, then the others, the unknown one last."""
     others = [(name, how) for name in DESCRIPTIONS for how in BACKGROUNDS]
     blocks = [*table.blocks, *(block for block in others if block not in table.blocks)]
     blocks_made = [(block_title(block), make_grid(table, frame, block)) for block in blocks]
@@ -292,7 +292,7 @@ def terminal_table(table: Table, csv: Path) -> str:
         aligned = ("left", *("right" for _ in grid.columns))
         parts.append(block_title(block))
         parts.append(tabulate(lines, ["percent", *grid.heads("\n")], disable_numparse=True, colalign=aligned))
-    # Notes that explain columns a terminal does not show would only be in the way.
+    # Notes on columns that a terminal does not show are left out.
     remarks = [*row_notes(table, frame), *reported_notes(table, frame), *table.notes]
     return "\n\n".join([*parts, "\n".join(["* best of the column.", *remarks])]) + "\n"
 
@@ -301,15 +301,15 @@ def markdown(table: Table, frame: pd.DataFrame) -> str:
     """Return the Markdown form: leading blocks, notes on how protocols differ, other protocols."""
     parts = [f"# {table.title}"]
     leading = list(map(block_title, table.blocks))
-    shown = list(grids(table, frame))
-    for title, grid in shown:
+    all_grids = list(grids(table, frame))
+    for title, grid in all_grids:
         lines = [
             [f"*{line.label}*" if line.trivial else line.label, *texts]
             for (line, _), texts in zip(grid.lines, grid.texts(MARKDOWN), strict=True)
         ]
         parts += [f"### {title}", pipe(["", *grid.heads("<br>")], lines)]
     parts.insert(
-        1 + 2 * sum(title in leading for title, _ in shown), "\n".join(f"- {note}" for note in notes(table, frame))
+        1 + 2 * sum(title in leading for title, _ in all_grids), "\n".join(f"- {note}" for note in notes(table, frame))
     )
     return "\n\n".join(parts) + "\n"
 
@@ -334,10 +334,10 @@ def notes(table: Table, frame: pd.DataFrame, short: bool = False) -> list[str]:
     if short:
         names += [name for name in frame[frame["kind"] == "reported"]["protocol"] if name != UNKNOWN]
     names += [] if short else list(frame[frame["kind"] == "measured"]["protocol"])
-    shown = [name for name in DESCRIPTIONS if name in names]
-    protocols = "; ".join(f"{name}: {DESCRIPTIONS[name]}" for name in shown)
+    explained = [name for name in DESCRIPTIONS if name in names]
+    protocols = "; ".join(f"{name}: {DESCRIPTIONS[name]}" for name in explained)
     runs = sorted({int(count) for count in frame["n_runs"].dropna()})
-    over = "One run (one seed on all tasks), so there is no deviation;"
+    over = "A single run (one seed on all tasks), so there is no deviation;"
     if runs != [1]:
         counts = " or ".join(map(str, runs))
         over = f"Mean ± sample standard deviation over {counts} runs: a run is one seed on all tasks, and"
@@ -347,7 +347,7 @@ def notes(table: Table, frame: pd.DataFrame, short: bool = False) -> list[str]:
     ]
     trivial = [row.label for row in table.rows if row.trivial]
     if trivial:
-        lines.append(f"Trivial baselines, which look at no picture: {', '.join(trivial)}.")
+        lines.append(f"Trivial baselines, which do not look at the videos: {', '.join(trivial)}.")
     if "order_distance" in table.metrics:
         lines.append("Order: Kendall distance to the true order, lower is better, 50 is no information.")
     lines += [*row_notes(table, frame), *reported_notes(table, frame)]
@@ -359,30 +359,30 @@ def notes(table: Table, frame: pd.DataFrame, short: bool = False) -> list[str]:
 
 
 def reported_notes(table: Table, frame: pd.DataFrame) -> list[str]:
-    """Return what is said about reported rows: where they come from, and which protocol each was made with."""
+    """Return notes on reported rows: their sources and protocols."""
     reported = frame[frame["kind"] == "reported"]
     if table.reported is None or reported.empty:
         return []
     by_source: dict[str, list[str]] = {}
     for entry in table.reported.rows:
         by_source.setdefault(sources(reported_values(table.reported, entry)), []).append(entry.method)
-    told = "; ".join(f"{source}: {', '.join(dict.fromkeys(methods))}" for source, methods in by_source.items())
-    lines = [f"Sources of the reported rows: {told}."]
+    listing = "; ".join(f"{source}: {', '.join(dict.fromkeys(methods))}" for source, methods in by_source.items())
+    lines = [f"Sources of the reported rows: {listing}."]
     lines += [f"Reported rows: {table.reported.note}."] if table.reported.note else []
     names = {entry.id: entry.method for entry in table.reported.rows}
     called = reported["method"].map(names).groupby(reported["protocol"], sort=False)
     listed = "; ".join(f"{protocol}: {', '.join(methods.unique())}" for protocol, methods in called)
-    lines.append(f"Protocols of the reported rows, each under its own only: {listed}.")
+    lines.append(f"Protocols of the reported rows, which are shown only under their own protocol: {listed}.")
     if len(called) > 1:
         lines.append(
-            "The reported rows were made with different protocols, so their order in the papers says nothing: "
+            "The reported rows use different protocols, so their order in the papers means nothing: "
             "compare a reported row with the measured rows of the same protocol."
         )
     return lines
 
 
 def row_notes(table: Table, frame: pd.DataFrame) -> list[str]:
-    """Return what is particular to measured rows: what they follow, collapsed runs, skipped videos, missing tasks."""
+    """Return notes on measured rows: their sources, collapsed runs, skipped videos, missing tasks."""
     sources = {row.id: row.source for row in table.rows}
     measured = frame[frame["kind"] == "measured"]
     measured = measured.assign(
@@ -400,7 +400,7 @@ def row_notes(table: Table, frame: pd.DataFrame) -> list[str]:
         where = [
             f"{place.label} {most[f'{name}_degenerate']} of {most[f'{name}_task_runs']}"
             for name, place in table.places.items()
-            # A task that the configuration leaves out has no runs.
+            # Tasks that are not configured have no runs.
             if pd.notna(most[f"{name}_degenerate"]) and most[f"{name}_degenerate"] > 0
         ]
         counts.append(f"{labels[str(row)]}: {', '.join(where)}")

@@ -1,4 +1,4 @@
-"""Numbers that papers report: their files, and the rows that a table shows of them."""
+"""Numbers reported in papers: their files, and the rows of a table for them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MetricLabel:
-    """How a metric is shown, in percent: its label, and whether lower is better.
+    """The display of a metric, in percent: its label, and whether lower is better.
 
-    ``protocol`` is the one that alone has it; None: all but those with metrics of their own. ``reported`` is what
-    papers call it, whose numbers stand beside ours.
+    ``protocol`` is the only protocol with this metric, or None if all have it except protocols with special metrics.
+    ``reported`` is its name in the files of reported numbers.
     """
 
     label: str
@@ -35,7 +35,7 @@ class MetricLabel:
 
     @property
     def head(self) -> str:
-        """The label with an arrow where lower is better."""
+        """The label, with an arrow if lower is better."""
         return f"{self.label} ↓" if self.lower_is_better else self.label
 
 
@@ -61,7 +61,7 @@ METRICS: Mapping[str, MetricLabel] = {
     "order_f1": MetricLabel("F1 of order errors", GRAPH),
     "missing_f1": MetricLabel("F1 of steps left out", GRAPH),
 }
-#: Protocols with metrics of their own.
+#: Protocols with special metrics.
 OWN = frozenset(metric.protocol for metric in METRICS.values() if metric.protocol)
 
 
@@ -73,15 +73,15 @@ def metrics_of(protocol: str) -> tuple[str, ...]:
 
 UNKNOWN = "unknown"
 REPORTED_COLUMNS = ("method", "dataset", "task", "metric", "value", "mark", "source", "note")
-#: How the notes of a file begin where the paper prints an X instead of a number.
+#: The beginning of a note in a file if the paper prints an X instead of a number.
 COLLAPSED = "degenerate"
 
 
 @dataclass(frozen=True)
 class ReportedRow:
-    """A reported row: the method, the measured row that it belongs to, and how its numbers were made, if code shows it.
+    """A reported row: the method, the corresponding measured row, and the protocol of its numbers, if code shows it.
 
-    ``where`` chooses among several rows of one method by the columns of a condition, such as ``{"K": "7"}``; then
+    ``where`` chooses among several rows of a method by the columns of a condition, such as ``{"K": "7"}``; then
     ``row`` is also its id.
     """
 
@@ -94,13 +94,13 @@ class ReportedRow:
 
     @property
     def id(self) -> str:
-        """What the column ``method`` of the table says."""
+        """The row's value in the column ``method`` of the table."""
         return self.row if self.where and self.row else self.method
 
 
 @dataclass(frozen=True)
 class Reported:
-    """Reported numbers of a table: their file, their rows in order, and what is said about all of them.
+    """The reported numbers of a table: their file, their rows in order, and notes on all of them.
 
     ``source`` keeps only the lines of the file that name this source.
     """
@@ -112,10 +112,10 @@ class Reported:
 
 
 def read_reported(path: str | os.PathLike[str], conditions: Iterable[str] = ()) -> pd.DataFrame:
-    """Read reported numbers: one value per row, in percent, empty where the paper prints none.
+    """Read reported numbers: a value per row, in percent, empty if the paper prints none.
 
-    ``conditions`` are columns it needs besides those of every such file. A file that cannot be read, lacks a column, or
-    holds a value that is no percentage is an `RgwotError`.
+    ``conditions`` are additional columns. Raises RgwotError if the file cannot be read, lacks a column, or has a value
+    that is not a percentage.
     """
     import pandas as pd
 
@@ -129,7 +129,7 @@ def read_reported(path: str | os.PathLike[str], conditions: Iterable[str] = ()) 
 
 
 def reported_values(reported: Reported, entry: ReportedRow) -> list[dict[str, Any]]:
-    """Return the lines of the reported file, at least one, that belong to one reported row of a table."""
+    """Return the lines (at least one) of the reported file for a reported row of a table."""
     path, source = reported.file, reported.source
     lines = [
         line
@@ -150,7 +150,7 @@ def _lines_of(path: Path, modified: int, conditions: tuple[str, ...]) -> list[di
 
 
 def same_value(first: object, other: object) -> bool:
-    """Return whether two values of a sweep are the same, as texts or as numbers.
+    """Return whether two values of a sweep are equal as texts or as numbers.
 
     >>> same_value("1", 1.0), same_value("gt", "gt"), same_value("gt", 7)
     (True, True, False)
@@ -162,7 +162,7 @@ def same_value(first: object, other: object) -> bool:
 
 
 def reported_rows(reported: Reported, places: Mapping[str, Place], metrics: Sequence[str]) -> list[dict[str, Any]]:
-    """Return a row per reported method, values in [0, 1], under some places and metrics; its source begins its note."""
+    """Return a row per reported method, with values in [0, 1] by place and metric; its note begins with the source."""
     rows: list[dict[str, Any]] = []
     for entry in reported.rows:
         comparable = f"made with {entry.protocol}: not comparable with rows of another protocol"
@@ -186,7 +186,7 @@ def reported_rows(reported: Reported, places: Mapping[str, Place], metrics: Sequ
 
 
 def sources(lines: Iterable[Mapping[str, Any]]) -> str:
-    """Say where the numbers of some lines are from."""
+    """Return the sources of some lines."""
     return " and ".join(filter(None, dict.fromkeys(line["source"] for line in lines)))
 
 
@@ -194,21 +194,23 @@ def _cells(
     path: Path, method: str, lines: Iterable[Mapping[str, Any]], places: Mapping[str, Place], metrics: Sequence[str]
 ) -> dict[str, float]:
     cells: dict[str, float] = {}
-    shown = False
+    has_value = False
     for name, place in places.items():
-        here = [line for line in lines if line["dataset"] == place.reported and line["task"] in place.reported_tasks]
+        of_place = [
+            line for line in lines if line["dataset"] == place.reported and line["task"] in place.reported_tasks
+        ]
         for metric in metrics:
-            matching = [line for line in here if line["metric"] == METRICS[metric].reported]
+            matching = [line for line in of_place if line["metric"] == METRICS[metric].reported]
             if len(matching) > 1:
                 where = f"{place.reported} {METRICS[metric].reported}"
                 raise RgwotError(f"{path}: found {len(matching)} values of {method!r} for {where}, expected one")
-            # Divided as a decimal would be: 54.4 becomes 0.544, not 0.5439999999999999.
+            # Divided like a decimal: 54.4 becomes 0.544, not 0.5439999999999999.
             cells[f"{name}_{metric}"] = round(float(matching[0]["value"]) / 100, 6) if matching else math.nan
             if any(line["note"].startswith(COLLAPSED) for line in matching):
-                # Printed as an X: there is a mark and no number.
+                # The paper prints an X instead of a number.
                 cells[f"{name}_degenerate"] = 1
-            shown |= bool(matching)
-    if not shown:
+            has_value |= bool(matching)
+    if not has_value:
         datasets = ", ".join(str(place.reported) for place in places.values())
         names = ", ".join(filter(None, (METRICS[metric].reported for metric in metrics)))
         raise RgwotError(

@@ -23,7 +23,7 @@ COLUMNS = (
     "hardware", "note",
 )  # fmt: skip
 METRIC = "training_time_minutes"
-#: What is read of a training: its benchmark, the iterations done, the machine.
+#: The files of a training: its benchmark, history and machine.
 FILES = (paths.TRAINING_TIME, paths.HISTORY, paths.MACHINE)
 RESUMED = "seed {seed}: the training was resumed, so its benchmark covers {benchmark:.1f} of {trained:.1f} minutes"
 
@@ -46,9 +46,9 @@ class Runtime(AnyTable):
     def files(self, study: Study, row: str | None = None) -> list[str]:
         """Return the files of all trainings, and of reported numbers."""
         self.alone(row)
-        for one in self.rows:
-            check_task(study, self.place.dataset, self.place.name, one.method)
-        files = [file for one in self.rows for seed in study.config.seeds for file in self._run(one, seed)]
+        for row_ in self.rows:
+            check_task(study, self.place.dataset, self.place.name, row_.method)
+        files = [file for row_ in self.rows for seed in study.config.seeds for file in self._run(row_, seed)]
         return list(map(str, [*files, *([self.reported.file] if self.reported else [])]))
 
     def _run(self, row: Row, seed: int) -> list[Path]:
@@ -67,12 +67,12 @@ class Runtime(AnyTable):
     def frame(self, runs: Mapping[str, Mapping[int, Sequence[Path]]]) -> pd.DataFrame:
         """Return the table from the files of every row and seed, the reported rows first.
 
-        Where a file is missing or cannot be read, or seeds differ in their iterations, an `RgwotError` says so.
+        Raises RgwotError if a file is missing or unreadable, or seeds differ in their iterations.
         """
         import pandas as pd
 
         rows = [*self._reported(), *(self._measured(row, runs[row.id]) for row in self.rows)]
-        # Whole numbers stay whole next to the empty cells of reported rows.
+        # Integers stay integers beside the empty cells of reported rows.
         return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"n_runs": "Int64", "iterations": "Int64"})
 
     def _measured(self, row: Row, files: Mapping[int, Sequence[Path]]) -> dict[str, Any]:
@@ -154,17 +154,17 @@ def _run(seed: int, benchmark: Path, history: Path, machine: Path) -> dict[str, 
     try:
         times = pd.read_csv(benchmark, sep="\t", na_values=["-"]).iloc[-1]
         last = pd.read_csv(history).iloc[-1]
-        about = json.loads(machine.read_text(encoding="utf-8"))
+        machine_facts = json.loads(machine.read_text(encoding="utf-8"))
         seconds, trained = float(times["s"]), float(last["seconds"])
-        plural = "" if about["threads"] == 1 else "s"
-        processor = f"{about['threads']} thread{plural} of {about['processor']}"
-        # A benchmark also counts loading; one that is shorter than the training itself is of a resumed run.
+        plural = "" if machine_facts["threads"] == 1 else "s"
+        processor = f"{machine_facts['threads']} thread{plural} of {machine_facts['processor']}"
+        # A benchmark includes loading; if it is shorter than the training, the run was resumed.
         resumed = RESUMED.format(seed=seed, benchmark=seconds / 60, trained=trained / 60)
         return {
             "minutes": seconds / 60,
             "memory_mb": float(times["max_rss"]),
             "iterations": int(last["step"]),
-            "hardware": f"{about['gpu']}, {processor}" if about["gpu"] else processor,
+            "hardware": f"{machine_facts['gpu']}, {processor}" if machine_facts["gpu"] else processor,
             "note": resumed if seconds < trained else "",
         }
     except (OSError, ValueError, KeyError, IndexError, TypeError) as error:

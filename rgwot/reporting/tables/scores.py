@@ -24,7 +24,7 @@ Paths = Iterable[str | os.PathLike[str]]
 LEADING_COLUMNS = (
     "method", "kind", "protocol", "background", "label_rule", "n_runs", "n_videos", "degenerate", "note",
 )  # fmt: skip
-#: Which run of one task a score is of.
+#: The columns that identify the run of a task.
 RUN = ("dataset", "task", "seed")
 
 
@@ -40,7 +40,7 @@ def table_columns(table: Table) -> list[str]:
 
 
 def counts_of(table: Table) -> dict[str, Literal["float64", "int64", "Int64"]]:
-    """Return the columns that count, with their type: whole numbers, beside the empty cells of reported rows."""
+    """Return the columns of counts with their type, integers that may be missing in reported rows."""
     names = ["n_runs", "n_videos", "degenerate"]
     names += [f"{place}_{what}" for place in table.places for what in ("task_runs", "degenerate")]
     return dict.fromkeys(names, "Int64")
@@ -59,17 +59,17 @@ def summarise(per_seed: Iterable[float]) -> tuple[float, float]:
 
 
 def _mean(values: Iterable[float]) -> float:
-    known = [value for value in values if not math.isnan(value)]
-    return math.fsum(known) / len(known) if known else math.nan
+    defined = [value for value in values if not math.isnan(value)]
+    return math.fsum(defined) / len(defined) if defined else math.nan
 
 
 def _total(runs: pd.DataFrame, metric: str) -> int:
-    """Add a count up over tasks; of seeds the largest is taken, should they differ."""
+    """Return a count summed over tasks; if seeds differ, the largest."""
     return int(runs.groupby(["dataset", "task"])[metric].max().sum()) if metric in runs else 0
 
 
 def _notes(table: Table, name: str, runs: pd.DataFrame, scored: Collection[str]) -> list[str]:
-    """Return what is missing at a place: tasks, videos, values of the metrics that a protocol has."""
+    """Return notes on what is missing at a place: tasks, videos, values of the protocol's metrics."""
     tasks, expected = runs.drop_duplicates(["dataset", "task"]), table.places[name].n_tasks
     if tasks.empty:
         return [f"{name}: no scores"]
@@ -81,7 +81,7 @@ def _notes(table: Table, name: str, runs: pd.DataFrame, scored: Collection[str])
     if unscored:
         notes.append(f"{name}: {unscored} of {listed} videos without annotation")
     if _total(runs, "exact_cut"):
-        notes.append(f"{name}: graphcut.solver is exact, because gco-wrapper is not installed")
+        notes.append(f"{name}: graphcut.solver was exact, because gco-wrapper was not installed")
     for metric in (name for name in table.metrics if name in scored):
         n_empty = len(runs[runs[metric].isna()].drop_duplicates(["dataset", "task"]))
         if n_empty:
@@ -90,7 +90,7 @@ def _notes(table: Table, name: str, runs: pd.DataFrame, scored: Collection[str])
 
 
 def over_tasks(runs: pd.DataFrame, metric: str, protocol: str) -> pd.Series:
-    """Return a metric by seed, its mean over tasks; F1 of the mean precision and recall where the protocol says so.
+    """Return the mean of a metric over tasks by seed; some protocols take F1 of the mean precision and recall.
 
     ``runs`` has a row per run and a column per metric.
     """
@@ -106,15 +106,15 @@ def _at(frame: pd.DataFrame, place: Place) -> pd.DataFrame:
 
 
 def _cells(name: str, metrics: Iterable[str], places: Sequence[pd.DataFrame], protocol: str) -> dict[str, Any]:
-    """Return the values of one row under one protocol at a place, or the mean over several.
+    """Return the values of a row under a protocol at a place, or the mean over several places.
 
-    There is no mean where one of the places has no value, and none over the collapsed runs of several.
+    There is no mean if a place has no value, and none of the collapsed runs of several places.
     """
     runs = pd.concat(places)
     collapsed = runs[runs["degenerate"] > 0]
     cells: dict[str, Any] = {f"{name}_task_runs": len(runs), f"{name}_degenerate": len(collapsed)}
     for metric in metrics:
-        # A task without a value (no order to score) is left out of the mean; the note says so.
+        # A task without a value (no order to score) is left out of the mean, with a note.
         by_seed = pd.concat([over_tasks(part, metric, protocol) for part in places], axis=1).mean(axis=1, skipna=False)
         cells[f"{name}_{metric}"], cells[f"{name}_{metric}_sd"] = summarise(by_seed)
         if len(places) == 1:
@@ -123,7 +123,7 @@ def _cells(name: str, metrics: Iterable[str], places: Sequence[pd.DataFrame], pr
 
 
 def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return one measured row of a table, for every protocol, background and label rule that was scored.
+    """Return the lines of a measured row, for every protocol, background and label rule that was scored.
 
     A metric of a dataset is the unweighted mean over its tasks within a seed (methods 6.1), then mean and
     sample standard deviation over the ``n_runs`` seeds: one run of a row is all its tasks with one seed. A task's
@@ -139,9 +139,9 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
         )
     tasks = {int(str(seed)): set(part["dataset"] + "/" + part["task"]) for seed, part in chosen.groupby("seed")}
     for seed, values_here in tasks.items():
-        if gone := sorted(set().union(*tasks.values()) - values_here):
+        if missing := sorted(set().union(*tasks.values()) - values_here):
             raise RgwotError(
-                f"{where}: seed {seed}: found no scores of {', '.join(gone)}, expected them as for the other seeds"
+                f"{where}: seed {seed}: found no scores of {', '.join(missing)}, expected them as for the other seeds"
             )
     chosen = chosen[chosen["protocol"].isin([table.own]) if table.own else ~chosen["protocol"].isin(OWN)]
     if chosen.empty:
@@ -150,12 +150,12 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
     wide["degenerate"] = wide.get("degenerate", 0.0)
     rows = []
     for cell in chosen[list(CELL)].drop_duplicates().itertuples(index=False, name=None):
-        # A task that is in several columns counts once.
+        # A task in several columns counts once.
         runs = wide[(wide[list(CELL)] == list(cell)).all(axis=1)]
         places = {name: _at(runs, place) for name, place in table.places.items() if not place.mean}
-        # Other protocols of the same table may have metrics that this one has not.
+        # Other protocols of the table may have more metrics.
         scored = set(chosen.loc[chosen["protocol"] == cell[0], "metric"])
-        notes = [note for name, here in places.items() for note in _notes(table, name, here, scored)]
+        notes = [note for name, covered in places.items() for note in _notes(table, name, covered, scored)]
         line = {
             "method": row.id,
             "kind": "measured",
@@ -174,21 +174,21 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
 
 
 def write_table(table: Table, scores: Paths, output: Path, row: str | None = None) -> pd.DataFrame:
-    """Write the CSV of a table, or of one row, from files of scores: what is reported first, then what was measured.
+    """Write the CSV of a table, or of one row, from files of scores: reported rows first, then measured ones.
 
-    A measured row is there for every protocol, background and label rule.
+    A measured row has a line for every protocol, background and label rule.
     """
-    shown = table.alone(row)
+    chosen = table.alone(row)
     tidy = read_scores(dict.fromkeys(map(str, scores)))
-    reported = reported_rows(shown.reported, shown.places, shown.metrics) if shown.reported else []
-    rows = [*reported, *(line for one in shown.rows for line in measured_rows(shown, one, tidy))]
+    reported = reported_rows(chosen.reported, chosen.places, chosen.metrics) if chosen.reported else []
+    rows = [*reported, *(line for measured in chosen.rows for line in measured_rows(chosen, measured, tidy))]
     frame = pd.DataFrame(rows, columns=table_columns(table)).astype(counts_of(table))
     write_csv(frame, output)
     return frame
 
 
 def read_table(table: Table, path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read a table or one of its rows as written here."""
+    """Read a table, or one of its rows, that `write_table` wrote."""
     columns, texts, counts = table_columns(table), ("method", "kind", *CELL, "note"), counts_of(table)
     numbers = {column: counts.get(column, "float64") for column in columns if column not in texts}
     return read_csv(path, columns, numbers, optional=numbers)[columns]

@@ -1,6 +1,6 @@
-"""What a table shows: its rows, the datasets of its columns, metrics, what papers report, and what is printed first.
+"""Tables as data: rows, the datasets of the columns, metrics, reported numbers, and the leading blocks.
 
-Tables are made by the functions of ``workflow/tables``; `rgwot.reporting.targets` reads those.
+The functions in ``workflow/tables`` make tables; `rgwot.reporting.targets` reads these functions.
 """
 
 from __future__ import annotations
@@ -18,45 +18,45 @@ from rgwot.study.datasets import tasks
 from rgwot.study.jobs import check_task
 from rgwot.study.study import Study
 
-#: What an implementation may follow.
+#: Possible sources of an implementation.
 SOURCES = ("released code", "paper's equations", "our reading", "ours", "trivial")
-#: With what the printed forms begin: protocol, and what happens to background.
+#: The leading blocks of printed forms: protocol, and treatment of background.
 LEADING = (("macro_task", "with"), ("micro_video", "with"))
 _ROW_ID = re.compile(r"[A-Za-z][A-Za-z0-9_.=+-]*")
 
 
-def known(what: str, names: Iterable[str], words: Collection[str]) -> None:
-    """Raise for the first of some names that is not among the known words."""
+def check_known(what: str, names: Iterable[str], words: Collection[str]) -> None:
+    """Raise RgwotError for the first name that is not among the known words."""
     for name in names:
         if name not in words:
             raise RgwotError(f"unknown {what} {name!r}; {nearest(name, words)}")
 
 
 def once(what: str, names: Sequence[str]) -> None:
-    """Raise unless there is at least one name, and each once."""
+    """Raise RgwotError unless there is at least one name, and no name twice."""
     if not names:
         raise RgwotError(f"{what}: found none, expected at least one")
     for name in names:
         if names.count(name) > 1:
-            raise RgwotError(f"{what}: {name!r} is there twice; expected each once")
+            raise RgwotError(f"{what}: found {name!r} twice, expected it once")
 
 
 @dataclass(frozen=True)
 class Place:
-    """What a group of columns is about: a dataset of the configuration, or one task of it.
+    """The place of a group of columns: a dataset of the configuration, or one of its tasks.
 
     Attributes
     ----------
     dataset, label
-        Its id, and what it is called in print.
+        The id and the printed name of the dataset.
     reported, reported_tasks
-        Its names in reported numbers: of the dataset, and of the task.
+        The names of dataset and task in reported numbers.
     n_tasks
-        How many tasks the whole dataset has, so that a note can say what is missing.
+        Number of tasks of the whole dataset, so that a note can tell how many are missing.
     task
         The task, or None for the whole dataset.
     mean
-        Whether it stands for the mean over the other places of a table.
+        Whether it is the mean over the other places of a table.
     """
 
     dataset: str
@@ -69,22 +69,22 @@ class Place:
 
     @property
     def name(self) -> str:
-        """What its columns begin with."""
+        """The beginning of its columns' names."""
         return self.task or self.dataset
 
     def by(self, features: str) -> Place:
-        """Return another form of the dataset, such as ``meccano_fact`` of ``meccano``, by the same name in print."""
+        """Return another form of the dataset, such as ``meccano_fact`` for ``meccano``, with the same printed name."""
         return replace(self, dataset=f"{self.dataset}_{features}")
 
     def tasks(self, *chosen: str) -> list[Place]:
-        """Return some tasks side by side, each a place; by default all that are registered."""
+        """Return some tasks as places; by default all registered ones."""
         registered = {facts.task: facts for facts in tasks_of(self.dataset)}
         if registered:
-            known("task", chosen, registered)
+            check_known("task", chosen, registered)
         places = []
         for task in chosen or registered:
             facts = registered.get(task)
-            # CrossTask's tasks are numbers, in its files and in print; their names say more.
+            # CrossTask's tasks are numbers in its files and in print; their names are more helpful.
             label = task if facts is None else facts.name if facts.paper_label.isdecimal() else facts.paper_label
             spellings = {task} if facts is None else {task, facts.paper_label}
             place = replace(self, label=label, n_tasks=None, task=task, reported_tasks=tuple(sorted(spellings)))
@@ -94,10 +94,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Row:
-    """A measured row: its id, which names its file, its label in print, and the experiment that it shows.
+    """A measured row: its id (the name of its file), its printed label, and its experiment.
 
-    ``source`` says what the implementation follows and begins the row's note; ``trivial`` marks an answer that looks at
-    no picture.
+    ``source`` tells what the implementation follows and begins the row's note; ``trivial`` marks a baseline that does
+    not look at the videos.
     """
 
     id: str
@@ -110,17 +110,17 @@ class Row:
     def __post_init__(self) -> None:
         if not _ROW_ID.fullmatch(self.id):
             raise RgwotError(f"row {self.id!r}: expected a name of A-Z a-z 0-9 _ . = + - that begins with a letter")
-        known(f"source of row {self.id!r}:", filter(None, [self.source]), SOURCES)
+        check_known(f"source of row {self.id!r}:", filter(None, [self.source]), SOURCES)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnyTable:
-    """What every table has: an id, a title, remarks, and reported numbers.
+    """Base of all tables: an id, a title, remarks, and reported numbers.
 
     Attributes
     ----------
     id, title
-        From name and docstring of the function that makes the table.
+        The name and docstring of the function that makes the table.
     paper
         Whether the target ``paper`` makes it.
     """
@@ -137,17 +137,17 @@ class AnyTable:
         return {}
 
     def content(self, study: Study, row: str | None = None) -> str:
-        """Return as text what the table, or a row, is made by; a change of it makes the file outdated."""
+        """Return the definition of the table, or of a row, as text; if it changes, the file is outdated."""
         return repr(self.alone(row))
 
     def alone(self, row: str | None) -> AnyTable:
-        """Return the table with one of its rows; ``row``: None for all of them."""
+        """Return the table with one of its rows, or all if ``row`` is None."""
         if row is not None:
-            raise RgwotError(f"table {self.id!r}: has no files for single rows; ask for {paths.TABLE}")
+            raise RgwotError(f"table {self.id!r}: has no files for single rows; request {paths.TABLE}")
         return self
 
     def files(self, study: Study, row: str | None = None) -> list[str]:
-        """Return the files that the table, or a row, is made from.
+        """Return the files from which the table, or a row, is made.
 
         Raises RgwotError if it cannot be made in this configuration.
         """
@@ -158,7 +158,7 @@ class AnyTable:
         seeds = ", ".join(map(str, study.config.seeds))
         lines = [f"{self.title}.", f"Seeds {seeds}; mean and sample standard deviation over them.", *self.about(study)]
         if self.reported is not None:
-            lines.append("Rows of kind `reported` are as papers print them, with the protocol they were made with.")
+            lines.append("Rows of the kind `reported` are numbers from papers, with their protocol.")
         return [*lines, *self.notes]
 
     def about(self, study: Study) -> list[str]:
@@ -173,11 +173,11 @@ class Table(AnyTable):
     Attributes
     ----------
     rows, datasets, metrics
-        What is shown; metrics by the names of `rgwot.reporting.tables.reported`.
+        The content; metrics have the names of `rgwot.reporting.tables.reported`.
     blocks
-        Protocol and background with which the printed forms begin; every protocol is in the CSV.
+        Protocols and backgrounds of the leading blocks in printed forms; the CSV has every protocol.
     lines
-        What is printed one below the other: ``rows``, or ``datasets`` where there are many tasks and few rows.
+        The printed lines: ``rows``, or ``datasets`` if there are many tasks and few rows.
     """
 
     rows: Sequence[Row]
@@ -191,18 +191,18 @@ class Table(AnyTable):
         once("datasets", [place.name for place in self.datasets])
         once("metrics", list(self.metrics))
         once("blocks", [" ".join(block) for block in self.blocks])
-        known("metric", self.metrics, METRICS)
-        known("lines", [self.lines], ("rows", "datasets"))
+        check_known("metric", self.metrics, METRICS)
+        check_known("lines", [self.lines], ("rows", "datasets"))
         for protocol, background in self.blocks:
-            known("protocol", [protocol], DESCRIPTIONS)
-            known("background", [background], BACKGROUNDS)
+            check_known("protocol", [protocol], DESCRIPTIONS)
+            check_known("background", [background], BACKGROUNDS)
             possible = metrics_of(protocol)
             if not set(self.metrics) <= set(possible):
-                raise RgwotError(f"protocol {protocol} has the metrics {', '.join(possible)} alone; correct metrics")
+                raise RgwotError(f"protocol {protocol} has only the metrics {', '.join(possible)}; correct metrics")
         if self.reported is not None:
             once("reported rows", [entry.id for entry in self.reported.rows])
             measured = [row.id for row in self.rows]
-            known(
+            check_known(
                 "measured row of a reported one:",
                 (reported_row.row for reported_row in self.reported.rows if reported_row.row),
                 measured,
@@ -210,7 +210,7 @@ class Table(AnyTable):
             for place in self.datasets:
                 if place.reported is None:
                     raise RgwotError(f"dataset {place.dataset!r} has no name in the reported numbers; set `reported`")
-            # What is wrong with the file is told when tables are read, not when all is made that stands beside it.
+            # Faults of the file are reported when tables are read, before anything is made.
             reported_rows(self.reported, self.places, self.metrics)
 
     @property
@@ -220,18 +220,18 @@ class Table(AnyTable):
 
     @property
     def own(self) -> str | None:
-        """The protocol whose own metrics it shows, or None."""
+        """The protocol with special metrics that the table shows, or None."""
         return next((of_protocol for name in self.metrics if (of_protocol := METRICS[name].protocol)), None)
 
     def row(self, row_id: str) -> Row:
-        """Return one row by its id, or say which are known."""
+        """Return a row by its id; raise RgwotError for an unknown one."""
         ids = [row.id for row in self.rows]
         if row_id not in ids:
             raise RgwotError(f"table {self.id!r}: no row {row_id!r}; {nearest(row_id, ids)}")
         return self.rows[ids.index(row_id)]
 
     def alone(self, row: str | None) -> Table:
-        """Return the table with one of its rows and what is reported beside it; ``row``: None for all of them."""
+        """Return the table with one of its rows and the reported rows for it, or all if ``row`` is None."""
         if row is None:
             return self
         reported = self.reported
@@ -241,7 +241,7 @@ class Table(AnyTable):
         return replace(self, rows=[self.row(row)], reported=reported)
 
     def files(self, study: Study, row: str | None = None) -> list[str]:
-        """Return the scores, and the file of reported numbers, that the table or a row is made from."""
+        """Return the files of scores and of reported numbers for the table or a row."""
         reported = self.alone(row).reported
         return [*self.scores(study, row), *([str(reported.file)] if reported else [])]
 
@@ -261,10 +261,10 @@ class Table(AnyTable):
 
     def about(self, study: Study) -> list[str]:
         """Return what the caption says of data, protocols and methods."""
-        shown = "; ".join(f"{protocol} {background} background" for protocol, background in self.blocks)
+        blocks = "; ".join(f"{protocol} {background} background" for protocol, background in self.blocks)
         lines = [
             f"Data: {', '.join(place.label for place in self.datasets)}.",
-            f"Protocols: the printed forms lead with {shown}; the table has every protocol, by both label rules.",
+            f"Protocols: the printed forms lead with {blocks}; the table has every protocol, by both label rules.",
             f"Rows: {'; '.join(f'{row.label} = {row.method}, {row.decoder}' for row in self.rows)}.",
         ]
         names = [place.dataset for place in self.datasets if not place.mean]
@@ -275,7 +275,7 @@ class Table(AnyTable):
 
 
 def tasks_behind(study: Study, places: Iterable[Place]) -> list[tuple[str, str]]:
-    """Return dataset and task of everything in some places that the configuration has, at least one."""
+    """Return the configured (dataset, task) pairs of some places, at least one."""
     single = [place for place in places if not place.mean]
     pairs = [
         (place.dataset, task) for place in single for task in tasks(study, place.dataset) if place.task in (None, task)

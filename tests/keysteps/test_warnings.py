@@ -37,7 +37,10 @@ SOUND: dict[str, Any] = {
 def test_nothing_is_said_of_what_is_sound() -> None:
     assert doubts(**SOUND) == []
     assert doubts(6, {"a": 6}, 0.0) == []
-    assert doubts(6, {"a": 6}, 0.0, time={"chosen": 0.0, "why": "a single video: nothing to choose by"}) == []
+    assert (
+        doubts(6, {"a": 6}, 0.0, time={"chosen": 0.0, "why": "there is only one video, so the weight cannot be chosen"})
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,9 +61,9 @@ def test_what_decides_nothing_about_time_is_not_near(agreement: dict[str, float]
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"kept": {"a": 6, "b": 2, "c": 1}}, "2 of 3 videos keep few of 6 key steps: b 2, c 1"),
-        ({"kept": {"a%20b": 2}}, "1 of 1 videos keep few of 6 key steps: a b 2"),
-        ({"kept": dict.fromkeys("abcde", 2)}, "5 of 5 videos keep few of 6 key steps: a 2, b 2, c 2 and 2 more"),
+        ({"kept": {"a": 6, "b": 2, "c": 1}}, "2 of 3 videos have few of the 6 key steps: b 2, c 1"),
+        ({"kept": {"a%20b": 2}}, "1 of 1 videos have few of the 6 key steps: a b 2"),
+        ({"kept": dict.fromkeys("abcde", 2)}, "5 of 5 videos have few of the 6 key steps: a 2, b 2, c 2 and 2 more"),
         ({"samples": [11, 11, 13]}, "K = 6: a video has 11 samples (median), less than two for each key step"),
         ({"background": 0.62}, "62% of the samples are background"),
         ({"same": 0.59}, "two seeds disagree: their adjusted Rand index is 0.59, expected 0.6"),
@@ -122,7 +125,7 @@ def test_a_video_that_stands_still_keeps_few_key_steps() -> None:
     assert not any("few" in warning for warning in discover(videos, fps=2, method="raw", K=6).warnings)
     still = [*videos[:3], np.repeat(videos[3][:1], 120, axis=0)]
     found = discover(still, fps=2, method="raw", K=6)
-    assert any(warning.startswith("1 of 4 videos keep few of 6 key steps: 3 1") for warning in found.warnings)
+    assert any(warning.startswith("1 of 4 videos have few of the 6 key steps: 3 1") for warning in found.warnings)
 
 
 def test_most_of_a_task_is_background(tmp_path: Path) -> None:

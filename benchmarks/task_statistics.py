@@ -2,7 +2,7 @@
 
 Of recordings, in the folder that REAL_RECORDINGS names (`recordings.py`), it says nothing about a single one.
 
-    REAL_RECORDINGS=FOLDER python benchmarks/worlds.py [--fps DATASET=NUMBER ...] [--worlds 3]
+    REAL_RECORDINGS=FOLDER python benchmarks/task_statistics.py [--fps DATASET=NUMBER ...] [--worlds 3]
 """
 
 from __future__ import annotations

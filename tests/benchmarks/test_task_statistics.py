@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from recordings import signal
-from worlds import explained, slope, statistics
+from task_statistics import explained, slope, statistics
 
 
 def test_variance_between_steps_is_a_share_without_background() -> None:

@@ -1,4 +1,4 @@
-"""The sentence on the share of time that a result chose, and its place on the page."""
+"""The sentence on the weight of time that a result chose, and its place on the page."""
 
 from __future__ import annotations
 

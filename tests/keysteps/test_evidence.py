@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rgwot import discover
-from rgwot.keysteps.evident import evident, looks, usual_samples
+from rgwot.keysteps.evidence import appearance, usual_samples, without_lookalikes
 
 USUAL = [1, 2, 3, 4, 5]
 
@@ -44,13 +44,13 @@ def test_segments_fall_to_the_neighbours_that_explain_them() -> None:
     labels = np.array([0, 0, 1, 1, 1, 1, 2, 2, -1, 2])
     look = np.array([0, 0, 0, 0, 2, 2, 2, 2, 0, 0])
     said = np.where(look[:, None] == np.arange(3), 0.0, -9.0)
-    assert evident(labels, said, {}).tolist() == [0, 0, 1, 1, 1, 1, 2, 2, -1, 2]
-    assert evident(labels, said, {1: 8}).tolist() == [0, 0, 0, 0, 2, 2, 2, 2, -1, 2]
+    assert without_lookalikes(labels, said, {}).tolist() == [0, 0, 1, 1, 1, 1, 2, 2, -1, 2]
+    assert without_lookalikes(labels, said, {1: 8}).tolist() == [0, 0, 0, 0, 2, 2, 2, 2, -1, 2]
     # Nothing would be left of 1, which is as long as usual.
-    assert evident(labels, said, {1: 5}).tolist() == labels.tolist()
+    assert without_lookalikes(labels, said, {1: 5}).tolist() == labels.tolist()
     # Of what no other video has, nothing is known.
     said[:, 1] = np.nan
-    assert evident(labels, said, {1: 8}).tolist() == labels.tolist()
+    assert without_lookalikes(labels, said, {1: 8}).tolist() == labels.tolist()
 
 
 def test_looks_are_told_by_other_videos_alone() -> None:
@@ -59,10 +59,10 @@ def test_looks_are_told_by_other_videos_alone() -> None:
     x = labels[:, None] * 6.0 + rng.normal(size=(60, 4))
     swapped = labels.copy()
     swapped[:20] = 1 - swapped[:20]
-    said = looks(x, swapped, [20] * 3, 2)
+    said = appearance(x, swapped, [20] * 3, 2)
     # Whatever the labels of the first video, its samples look as those of the others.
     assert (said[:20].argmax(axis=1) == labels[:20]).all()
-    alone = looks(x[:20], labels[:20], [20], 2)
+    alone = appearance(x[:20], labels[:20], [20], 2)
     assert np.isnan(alone).all()
 
 
