@@ -8,8 +8,9 @@ from scripted import job
 
 from rgwot.runtime import device
 from rgwot.runtime.errors import RgwotError
-from rgwot.study import Study, jobs
+from rgwot.study import jobs
 from rgwot.study.script import Stage
+from rgwot.study.study import Study
 
 DEVICES = ("auto", "cpu", "cuda")
 

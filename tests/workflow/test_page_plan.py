@@ -10,7 +10,8 @@ import pytest
 from checkouts import Checkout
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.study import Study, jobs, pages
+from rgwot.study import jobs, pages
+from rgwot.study.study import Study
 
 PAGE = "results/report/mine/tea.html"
 
