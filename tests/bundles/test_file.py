@@ -136,7 +136,7 @@ def test_nothing_is_unpacked_before_seal_and_size_are_checked(
     if not honest:
         path.write_bytes(path.read_bytes()[:-1] + b"x")
     with little_memory(50):
-        assert ("manifest.json in it is packed" if honest else "changed since") in refused(path, study, tmp_path)
+        assert ("found manifest.json compressed" if honest else "changed since") in refused(path, study, tmp_path)
 
 
 def test_parts_that_share_their_bytes_are_not_multiplied(study: Study, bundle: Path, tmp_path: Path) -> None:
@@ -206,8 +206,8 @@ def test_pickled_objects_are_never_loaded(study: Study, bundle: Path, tmp_path: 
         ({"anything": 1}, "anything"),
         ({"names": {"1": "\x1b[2J"}}, "names"),
         ({"method": "rgwott"}, "unknown here; did you mean 'rgwot'"),
-        ({"decoder": "uniform"}, "does not hold what rgwot/uniform/seed0 needs"),
-        ({"decoder": "viterbi"}, "does not hold what rgwot/viterbi/seed0 needs"),
+        ({"decoder": "uniform"}, "lacks a part that rgwot/uniform/seed0 needs"),
+        ({"decoder": "viterbi"}, "lacks a part that rgwot/viterbi/seed0 needs"),
         ({"settings": {"graphcut": {"metric": "none"}}}, "graphcut.metric"),
     ],
 )

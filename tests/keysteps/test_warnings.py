@@ -21,9 +21,9 @@ from rgwot.stages.decode import decode
 
 SOUND: dict[str, Any] = {
     "K": 6,
-    "kept": {"a": 6, "b": 5, "c": 3},
+    "steps_per_video": {"a": 6, "b": 5, "c": 3},
     "background": 0.5,
-    "same": 0.6,
+    "agreement": 0.6,
     "time": {
         "chosen": 0.08,
         "agreement": {"0.0": 0.1, "0.03": 0.098, "0.08": 0.093, "0.15": 0.085},
@@ -61,25 +61,25 @@ def test_what_decides_nothing_about_time_is_not_near(agreement: dict[str, float]
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"kept": {"a": 6, "b": 2, "c": 1}}, "2 of 3 videos have few of the 6 key steps: b 2, c 1"),
-        ({"kept": {"a%20b": 2}}, "1 of 1 videos have few of the 6 key steps: a b 2"),
-        ({"kept": dict.fromkeys("abcde", 2)}, "5 of 5 videos have few of the 6 key steps: a 2, b 2, c 2 and 2 more"),
+        ({"steps_per_video": {"a": 6, "b": 2, "c": 1}}, "2 of 3 videos have few of the 6 key steps: b 2, c 1"),
+        ({"steps_per_video": {"a%20b": 2}}, "1 of 1 videos have few of the 6 key steps: a b 2"),
+        ({"steps_per_video": dict.fromkeys("abcde", 2)}, "5 of 5 videos have few of the 6 key steps: a 2, b 2, c 2 and 2 more"),
         ({"samples": [11, 11, 13]}, "K = 6: a video has 11 samples (median), less than two for each key step"),
-        ({"background": 0.62}, "62% of the samples are background"),
-        ({"same": 0.59}, "two seeds disagree: their adjusted Rand index is 0.59, expected 0.6"),
-        ({"same": 0.597}, "two seeds disagree: their adjusted Rand index is 0.59, expected 0.6"),
+        ({"background": 0.62}, "62% of the samples, and thus most, are background"),
+        ({"agreement": 0.59}, "two seeds disagree: their adjusted Rand index is 0.59, expected 0.6"),
+        ({"agreement": 0.597}, "two seeds disagree: their adjusted Rand index is 0.59, expected 0.6"),
         ({"scales": 58900.0}, "scales of the channels differ by a factor of 58,900, expected less than 1,000"),
         (
             {"time": {"chosen": 0.08, "agreement": {"0.0": 0.1, "0.08": 0.089}, "concordance": 0.8}},
-            "decode.time: auto took 0.08, a near thing: with 0.08 J is 0.089, and 0.0885 is asked for",
+            "decode.time: auto chose 0.08, but only just: J with 0.08 is 0.089, and the threshold is 0.0885",
         ),
         (
             {"time": {"chosen": 0.03, "agreement": {"0.0": 0.1, "0.08": 0.0895}, "concordance": 0.8}},
-            "decode.time: auto took 0.03, a near thing: with 0.08 J is 0.0895",
+            "decode.time: auto chose 0.03, but only just: J with 0.08 is 0.0895",
         ),
         (
             {"time": {**SOUND["time"], "chosen": 0.03, "concordance": 0.74}},
-            "decode.time: auto took 0.03, a near thing: the concordance of videos is 0.74, and 0.75 is asked for",
+            "decode.time: auto chose 0.03, but only just: the concordance of videos is 0.74, and the threshold is 0.75",
         ),
     ],
 )
@@ -137,7 +137,7 @@ def test_most_of_a_task_is_background(tmp_path: Path) -> None:
         found = decode(path, tmp_path / f"{share}", "meanfield", build({"decode.K": 3}, "test"), 0)
         assert "notes" not in found
         said = [warning for warning in found["warnings"] if "background" in warning]
-        assert said == (["75% of the samples are background, which is most of them"] if expected else [])
+        assert said == (["75% of the samples, and thus most, are background"] if expected else [])
 
 
 def test_a_note_says_that_background_is_not_looked_for() -> None:

@@ -52,7 +52,7 @@ def test_a_video_that_decodes_in_part_is_told() -> None:
     run.body = {"segments": {"0": {"ends": [20000, 49000]}, "1": {"ends": [60000]}, "2": {"many": 2000}}}
     videos = [{"name": name, "duration": duration} for name, duration in (("a", 142.7), ("b", 60.9), ("c", 50.0))]
     (line,) = _cut_short([run], videos)
-    assert line.startswith("a: only the first 49.0 of 142.7 s decode")
+    assert line.startswith("a: only the first 49.0 of 142.7 s can be decoded")
 
 
 def test_another_number_of_steps_than_annotated_is_told_once() -> None:
@@ -79,7 +79,7 @@ def test_background_is_no_key_step() -> None:
     assert "46% of the frames are background." in words
     assert not any("largest" in word for word in words)
     words = soundness({"K": 7, "task": {**task, "distinct_labels": 7, "background_share": 0.0}})
-    assert "7 of 7 key steps occur; the largest holds 46% of the frames." in words
+    assert "7 of 7 key steps occur; the largest covers 46% of the frames." in words
 
 
 def test_any_two_results_have_the_numbers_of_the_command(made: Task, page: Path) -> None:
@@ -176,12 +176,12 @@ RANDOM = row(Run("none", "random", 0), "trivial", {0: (0.1, 0.1, 0.2, 0.2), 1: (
 def test_what_beats_the_result_comes_first_protocol_by_protocol() -> None:
     """By the seed that is shown, against the mean over seeds of an answer; being equal is not being better."""
     assert told(RESULT, ONE, EQUAL, RANDOM) == (
-        "No better than a trivial baseline under micro_video (50.0 against one label 65.0), "
+        "Not better than a trivial baseline under micro_video (50.0 against one label 65.0), "
         "macro_video (30.0 against equal segments (K=gt) 50.0) and macro_task (40.0 against random labels 40.0). "
         "Better than one label, equal segments (K=gt) and random labels under strict_task. "
         f"F1 in percent, with background. {PROTOCOLS_IN_WORDS} "
-        "All protocols but strict_task leave out what is matched to nothing; under micro_video that alone gives "
-        "one label 65.0, so a high score there shows nothing."
+        "All protocols but strict_task ignore unmatched key steps; under micro_video this alone gives "
+        "one label 65.0, so a high score under micro_video shows nothing."
     )
 
 
@@ -217,7 +217,7 @@ def test_in_short_counts_the_scores_that_are_better() -> None:
     [
         (OURS, [RESULT], True, "There is no trivial baseline among"),
         (OURS, [ONE], True, "This result is not scored"),
-        (OURS, None, True, "not scored"),
+        (OURS, None, True, "This result is not scored"),
         (OURS, None, False, "No video is annotated"),
         (Run("none", "one_label", 0), [RESULT, ONE], True, ""),
     ],
