@@ -13,18 +13,88 @@ from collections.abc import Iterator
 
 #: Words that are, or end like, a finite verb or an imperative; nouns that end alike let a few sentences pass.
 VERBS = set(
-    "is are was were be has have had does do did can cannot could may might must shall should will would need needs "
-    "give gives take takes make makes come comes go goes get gets find finds hold holds keep keeps show shows let lets "
-    "mean means say says see use uses set sets start starts begin begins end ends write writes read reads run runs "
-    "return returns raise raises yield yields".split()
+    [
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "has",
+        "have",
+        "had",
+        "does",
+        "do",
+        "did",
+        "can",
+        "cannot",
+        "could",
+        "may",
+        "might",
+        "must",
+        "shall",
+        "should",
+        "will",
+        "would",
+        "need",
+        "needs",
+        "give",
+        "gives",
+        "take",
+        "takes",
+        "make",
+        "makes",
+        "come",
+        "comes",
+        "go",
+        "goes",
+        "get",
+        "gets",
+        "find",
+        "finds",
+        "hold",
+        "holds",
+        "keep",
+        "keeps",
+        "show",
+        "shows",
+        "let",
+        "lets",
+        "mean",
+        "means",
+        "say",
+        "says",
+        "see",
+        "use",
+        "uses",
+        "set",
+        "sets",
+        "start",
+        "starts",
+        "begin",
+        "begins",
+        "end",
+        "ends",
+        "write",
+        "writes",
+        "read",
+        "reads",
+        "run",
+        "runs",
+        "return",
+        "returns",
+        "raise",
+        "raises",
+        "yield",
+        "yields",
+    ]
 )
 VERB_ENDINGS = re.compile(r"(?:[^aeious]s|[^s]es|ed|ies|fy|ise|ize|ate)$")
 #: Beginnings of sentences whose subject is missing or comes late: "Of several, the one that ...", "Where none is".
 ODD_START = re.compile(r"^(?:Of|What|That|Those|Whoever|Else|None|Such|Whose|From which|In which|With what)\b")
 RIDDLES = re.compile(
     r"\b(?:(?:is|are) (?:told|said)|that (?:is|are) there|of (?:its|their) own|as it was|whose|of which|for want of"
-    r"|from which on|what (?:is|are|was|has|they|it|a|an|the|its)|as (?:of|far as)|where (?:it|they|there) (?:is|are|has|have)"
-    r" (?:none|not|no)|those (?:of|that)|of (?:equals|several))\b"
+    r"|from which on|what (?:is|are|was|has|they|it|a|an|the|its)|as (?:of|far as)"
+    r"|where (?:it|they|there) (?:is|are|has|have) (?:none|not|no)|those (?:of|that)|of (?:equals|several))\b"
 )
 MESSAGES = {"RgwotError", "ValueError", "warning", "info", "warn", "echo", "option", "command", "VideoError"}
 

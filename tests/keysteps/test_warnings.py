@@ -63,7 +63,10 @@ def test_what_decides_nothing_about_time_is_not_near(agreement: dict[str, float]
     [
         ({"steps_per_video": {"a": 6, "b": 2, "c": 1}}, "2 of 3 videos have few of the 6 key steps: b 2, c 1"),
         ({"steps_per_video": {"a%20b": 2}}, "1 of 1 videos have few of the 6 key steps: a b 2"),
-        ({"steps_per_video": dict.fromkeys("abcde", 2)}, "5 of 5 videos have few of the 6 key steps: a 2, b 2, c 2 and 2 more"),
+        (
+            {"steps_per_video": dict.fromkeys("abcde", 2)},
+            "5 of 5 videos have few of the 6 key steps: a 2, b 2, c 2 and 2 more",
+        ),
         ({"samples": [11, 11, 13]}, "K = 6: a video has 11 samples (median), less than two for each key step"),
         ({"background": 0.62}, "62% of the samples, and thus most, are background"),
         ({"agreement": 0.59}, "two seeds disagree: their adjusted Rand index is 0.59, expected 0.6"),

@@ -249,8 +249,8 @@ def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str
 def as_sentence(note: str) -> str:
     """Return a note as a sentence; a setting's key at its start keeps its first letter.
 
-    >>> as_sentence("two seeds disagree"), as_sentence("decode.time: auto took 0.08")
-    ('Two seeds disagree.', 'decode.time: auto took 0.08.')
+    >>> as_sentence("two seeds disagree"), as_sentence("decode.time: auto chose 0.08")
+    ('Two seeds disagree.', 'decode.time: auto chose 0.08.')
     """
     first = note.partition(" ")[0]
     return f"{note}." if "." in first else f"{note[:1].upper()}{note[1:]}."
