@@ -578,7 +578,7 @@ def times_of(times: Times | None, names: list[str]) -> Mapping[str, ArrayLike]:
         if np.isscalar(times):
             raise RgwotError(f"times: found {times!r}, expected an array of seconds per video; for a rate, use fps")
         if len(times) != len(names):
-            raise RgwotError(f"times: found those of {len(times)} videos, expected {len(names)}, one array per video")
+            raise RgwotError(f"times: found arrays of {len(times)} videos, expected {len(names)}, one array per video")
         return dict(zip(names, times, strict=True))
     for name in names:
         if name not in times:

@@ -127,7 +127,7 @@ def read_history(path: Path) -> pd.DataFrame:
 
 
 def read_scores(paths: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
-    """Read tidy scores of any number of runs, at least one and each once, into one table."""
+    """Read the tidy scores of one or more different runs into one table."""
     numbers: Mapping[str, Literal["float64", "int64"]] = {"seed": "int64", "value": "float64"}
     frames = [read_csv(path, SCORE_COLUMNS, numbers, optional=("value",))[list(SCORE_COLUMNS)] for path in paths]
     if not frames:

@@ -209,7 +209,7 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ({"fps": 2, "times": [np.arange(9)]}, "fps and times are both given; expected one of them"),
         ({"times": 5}, "times: found 5, expected an array of seconds per video"),
         ({"settings": [1]}, "settings: found [1], expected blocks such as"),
-        ({"times": [np.arange(9)] * 2}, "times: found those of 2 videos, expected 1, one array per video"),
+        ({"times": [np.arange(9)] * 2}, "times: found arrays of 2 videos, expected 1, one array per video"),
         ({"features": {"a": flat(9, 4)}, "times": {"b": np.arange(9)}}, "times: found none of video 'a'"),
         (
             {
@@ -225,7 +225,7 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ({"times": [np.arange(8.0)]}, "features['0']: 8 times and 9 features in shape (9, 4)"),
         ({"method": "rgwot"}, "features: found 1 video, expected at least 2 for the method 'rgwot'"),
         ({"method": "whitend"}, "method 'whitend': unknown base 'whitend'; did you mean 'whitened'?"),
-        ({"decoder": "uniform"}, "decoder 'uniform': does not go with method 'rgwot-plus'"),
+        ({"decoder": "uniform"}, "decoder 'uniform': does not fit method 'rgwot-plus'"),
         ({"method": "none", "decoder": "annotated", "K": 2}, "decoder 'annotated': found no annotations, expected one"),
         ({"K": "gt"}, "K=gt is the number of annotated steps, and no video of the task is annotated"),
         ({"seed": -1}, "seed: found -1, expected a whole number, 0 or more"),

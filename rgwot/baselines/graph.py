@@ -72,7 +72,7 @@ def most_similar(
 
 @dataclass(frozen=True)
 class UnityGraph:
-    """The graph of the C clips of a task, and the mean cosine (C,) of each clip to those it chose.
+    """The graph of the C clips of a task, and the mean cosine (C,) of each clip to its chosen neighbours.
 
     ``edges`` (C, C) are symmetric, 1 for an edge: temporal ones between neighbouring clips of a video, spatial ones
     between a clip and the most similar clips of other videos.
@@ -207,7 +207,7 @@ def fit_graph(stores: Sequence[VideoFeatures], seed: int, settings: GraphSetting
 
 
 def restore_graph(learned: Learned, settings: GraphSettings) -> EmbedVideo:
-    """Put the clips of other videos next to those of the graph."""
+    """Embed the clips of other videos by the nearest clips of the graph."""
     from threadpoolctl import threadpool_limits
 
     def embed(store: VideoFeatures) -> Embedded:

@@ -1,4 +1,4 @@
-"""Soft dynamic time warping with a backward pass of its own, for batches of pairs (LAV; methods 4.3)."""
+"""Soft dynamic time warping with a custom backward pass, for batches of pairs (LAV; methods 4.3)."""
 
 from __future__ import annotations
 
@@ -128,10 +128,10 @@ def _skewed(cost: Tensor) -> Tensor:
 
 
 def _down(values: Tensor) -> Tensor:
-    """Value of the row above, (P, N): entry i holds what was at i - 1."""
+    """Value of the row above, (P, N): entry i has the value at i - 1."""
     return F.pad(values[:, :-1], (1, 0), value=torch.inf)
 
 
 def _up(values: Tensor) -> Tensor:
-    """Value of the row below, (P, N): entry i holds what was at i + 1."""
+    """Value of the row below, (P, N): entry i has the value at i + 1."""
     return F.pad(values[:, 1:], (0, 1))

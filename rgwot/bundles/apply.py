@@ -147,8 +147,8 @@ def _extractor(bundle: Bundle, how: How) -> Make:
     digest = weights_digest(backbone)
     if digest != expected:
         raise RgwotError(
-            f"weights {settings.weights}: not those of {bundle.path} (SHA-256 {digest[:12]}, expected "
-            f"{str(expected)[:12]}); give the checkpoint of {name} that it was made with as --weights PATH"
+            f"weights {settings.weights}: differ from those of {bundle.path} (SHA-256 {digest[:12]}, expected "
+            f"{str(expected)[:12]}); give the checkpoint of {name} with which it was made as --weights PATH"
         )
 
     chosen = {key: value for key, value in asdict(how).items() if key != "weights"}

@@ -103,7 +103,7 @@ class ImportedFeatures(ImportSettings):
 
 
 class SynthSettings(Block):
-    """What a synthetic dataset consists of; the levels are the means of EgoProceL's 16 tasks."""
+    """The content of a synthetic dataset; the levels are the means of EgoProceL's 16 tasks."""
 
     layout: Literal["folder"] = Field("folder", description="folder: one folder per task")
     tasks: tuple[str, ...] = Field(("assembly",), min_length=1, description="tasks to write")
@@ -272,7 +272,7 @@ class DatasetSettings(Block):
 
 
 class PageSettings(Block):
-    """What the page of a task shows, and where names typed into it are kept."""
+    """The content of a task's page, and the folder of names typed into it."""
 
     methods: tuple[str, ...] = Field(
         ("rgwot-plus/consensus", "whitened/meanfield", "none/one_label", "none/uniform", "none/random"),
@@ -305,7 +305,7 @@ class Config(Settings):
     @classmethod
     def _distinct(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
         if len(set(seeds)) != len(seeds):
-            raise ValueError("a seed occurs twice; every run needs a seed of its own")
+            raise ValueError("a seed occurs twice; every run needs a different seed")
         return seeds
 
     @field_validator("datasets")
@@ -318,7 +318,7 @@ class Config(Settings):
 
     @property
     def page_datasets(self) -> tuple[str, ...]:
-        """The datasets whose tasks have pages: ``page.datasets``, else the study's own, else ``demo``, else all."""
+        """The datasets with pages: ``page.datasets``, or those of the user, or ``demo``, or all."""
         users = tuple(name for name in self.datasets if name not in {"demo", *registry.datasets()})
         return (
             self.page.datasets or users or tuple(name for name in self.datasets if name == "demo") or (*self.datasets,)

@@ -155,7 +155,7 @@ class Experiments:
         if DECODERS[base].trivial != (family.name == "none"):
             fitting = [name for name, decoder in DECODERS.items() if decoder.trivial == (family.name == "none")]
             raise RgwotError(
-                f"decoder {text!r}: does not go with method {family.name!r}; expected one of {', '.join(fitting)}"
+                f"decoder {text!r}: does not fit method {family.name!r}; expected one of {', '.join(fitting)}"
             )
         allowed = [key for key in defaults() if DECODERS[base].takes(key)]
         values = self._values(text, written, allowed, family)

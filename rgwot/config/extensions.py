@@ -1,4 +1,4 @@
-"""Methods from outside the package: a Python file that the setting ``extensions`` names, or `extend` in Python.
+"""Methods from outside the package, in a Python file of the setting ``extensions`` or by `extend` in Python.
 
 Such a file defines ``EXTENSION``, an `Extension` with entries as in `rgwot.config.methods`::
 
@@ -20,7 +20,7 @@ Such a file defines ``EXTENSION``, an `Extension` with entries as in `rgwot.conf
 
     EXTENSION = Extension(decoders={"pieces": Decoder(decode_pieces, "K pieces", settings=(PiecesSettings,))})
 
-It runs as code of the package, and may import modules that lie beside it.
+The file runs like code of the package, and may import modules beside it.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ from rgwot.runtime.errors import RgwotError, first_line, nearest
 
 @dataclass(frozen=True)
 class Extension:
-    """Losses, embeddings and decoders by name, and methods, which have theirs.
+    """Losses, embeddings, decoders and methods by name.
 
-    An embedding that no method has becomes a method of its name. A block of settings that an entry takes and the
-    library has not becomes a block of ``config.yaml``.
+    An embedding without a method becomes a method of the same name. A new block of settings that an entry takes becomes
+    a block of ``config.yaml``.
     """
 
     losses: Mapping[str, Loss] = field(default_factory=dict)
@@ -75,13 +75,13 @@ _FILES: set[Path] = set()
 
 
 def extend(extension: Extension, source: str = "extension") -> None:
-    """Add the entries of an extension to those of the library; again, they replace what this ``source`` brought.
+    """Add the entries of an extension to the library; a second call replaces the entries of the same ``source``.
 
     Raises
     ------
     RgwotError
-        For a name that the library or another extension has, that cannot stand in an id, or a setting that no block
-        has.
+        For a name that the library or another extension has, or that is not allowed in an id, and for an unknown
+        setting.
     """
     methods = {family.name: family for family in extension.methods}
     embedded = {family.embedding for family in methods.values()}
@@ -103,7 +103,7 @@ def extend(extension: Extension, source: str = "extension") -> None:
             owner = "the library" if name in _LIBRARY[kind] else _BROUGHT.get((kind, name), source)
             # Two files may share a block of settings.
             if owner != source and registry.get(name) is not entries[name]:
-                raise RgwotError(f"{where}: {owner} has one of this name; rename it")
+                raise RgwotError(f"{where}: the name is used by {owner} already; rename it")
     # Everything was checked: a refused extension adds nothing.
     for kind, entries, registry in added:
         registry |= entries
@@ -111,7 +111,7 @@ def extend(extension: Extension, source: str = "extension") -> None:
 
 
 def _blocks_of(extension: Extension, source: str) -> dict[str, type[Block]]:
-    """Return the blocks of settings that the entries of an extension take and the library has not."""
+    """Return the blocks of settings that the entries of an extension take and the library lacks."""
     blocks: dict[str, type[Block]] = {}
     for name, entry in (*extension.losses.items(), *extension.embeddings.items(), *extension.decoders.items()):
         where = f"{source}: {name}: settings"
@@ -144,7 +144,7 @@ def load_extensions(paths: Iterable[str | Path]) -> None:
         if not path.is_file():
             raise RgwotError(f"extensions: {path}: no such file; expected a Python file that defines EXTENSION")
         if path.suffix != ".py" or not path.stem.isidentifier():
-            raise RgwotError(f"extensions: {path}: expected a Python file whose name can be imported, such as mine.py")
+            raise RgwotError(f"extensions: {path}: expected the name of an importable Python file, such as mine.py")
         # Extensions import each other by their names.
         if str(path.parent) not in sys.path:
             sys.path.append(str(path.parent))

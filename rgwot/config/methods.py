@@ -134,7 +134,7 @@ class Decoder(Entry):
     overrides: Mapping[str, Any] = field(default_factory=dict)
 
     def dotted(self) -> tuple[str, ...]:
-        """Return the dotted keys that its function takes, and those that act on what every decoder is given and gives.
+        """Return the dotted keys that its function takes, and the keys that affect every decoder.
 
         The annotations have as many key steps as they have.
         """
@@ -440,7 +440,7 @@ CLUSTERING: dict[str, Decoder] = {
     ),
 }
 DECODERS: Mapping[str, Decoder] = ChainMap(TRIVIAL, CLUSTERING)
-#: What takes the place of any decoder that reads embeddings where annotated videos teach (`labelled.n`).
+#: With labels (`labelled.n`), this entry replaces every decoder that reads embeddings.
 LABELLED = _clustering(
     "keysteps.labelled",
     "classifiers of annotated videos that learn from the others",
@@ -450,7 +450,7 @@ LABELLED = _clustering(
 
 
 def clustering(decoder: str, settings: Any) -> Decoder:
-    """Return the entry by which a decoder of embeddings works with all these ``settings``."""
+    """Return the entry of a decoder of embeddings, or `LABELLED` if the ``settings`` have labels."""
     return LABELLED if settings.labelled.n else CLUSTERING[decoder]
 
 

@@ -1,4 +1,4 @@
-"""All settings of an experiment: the blocks, collected from where their functions are, and how they are read.
+"""All settings of an experiment: the blocks, collected from the packages of their functions, and their validation.
 
 The blocks of ``config.yaml``, the keys of experiment ids and the option tables of the documentation all follow from
 these classes; a test fails when they drift apart. The default of every key is the family ``rgwot``: the paper, and
@@ -102,11 +102,11 @@ BLOCKS: tuple[str, ...] = tuple(Settings.model_fields)
 
 
 def known_blocks() -> tuple[str, ...]:
-    """Return the names of all blocks, those of extensions last."""
+    """Return the names of all blocks; blocks of extensions come last."""
     return (*BLOCKS, *ADDED_BLOCKS)
 
 
-#: Keys that say how a job runs and not what it makes: no result depends on them.
+#: Keys that affect how a job runs, but no result.
 EXECUTION: tuple[str, ...] = (
     "features.timeout_s",
     "features.codec",
@@ -127,7 +127,7 @@ def defaults() -> dict[str, Any]:
 
 
 def check_entries(entries: Iterable[Entry]) -> None:
-    """Raise RgwotError for an entry that takes a setting which `Settings` has not."""
+    """Raise RgwotError for an entry that takes a setting that `Settings` lacks."""
     for part in (part for entry in entries for part in entry.settings):
         if part.BLOCK not in BLOCKS:
             raise RgwotError(
@@ -154,7 +154,7 @@ def build(values: Mapping[str, Any], where: str) -> Settings:
     values
         Dotted keys and their values.
     where
-        What to name in an error, such as ``config.yaml`` or an experiment id.
+        The source of the values in errors, such as ``config.yaml`` or an experiment id.
     """
     nested: dict[str, dict[str, Any]] = {}
     for dotted, value in values.items():
@@ -164,9 +164,9 @@ def build(values: Mapping[str, Any], where: str) -> Settings:
 
 
 def validated(model: type[Model], content: Any, where: str, context: Mapping[str, Any] | None = None) -> Model:
-    """Return a model with this content; RgwotError, one line with ``where`` and the first wrong key, if it is none.
+    """Return a model with this content; raise RgwotError, a line with ``where`` and the first wrong key, if invalid.
 
-    ``context`` is what validators of the model are told besides.
+    ``context`` is passed to the validators of the model.
     """
     try:
         return model.model_validate(content, context=context)
@@ -177,7 +177,7 @@ def validated(model: type[Model], content: Any, where: str, context: Mapping[str
 
 
 def describe(error: ValidationError, model: type[BaseModel]) -> str:
-    """Put a validation error of a model into one line: key, what was found, what was expected."""
+    """Return a validation error of a model in one line: key, found value, expected value."""
     first = error.errors()[0]
     # Union members add their own names to the location; only keys help the reader.
     parts = [str(part) for part in first["loc"]]
@@ -195,7 +195,7 @@ def describe(error: ValidationError, model: type[BaseModel]) -> str:
     # A fault of a whole block names its key by itself.
     whole = first["type"] == "value_error" and isinstance(first["input"], Mapping)
     ending = "" if whole or first["type"] in ("missing", "unknown") else f", found {first['input']!r}"
-    # Without quotes, YAML takes some names for numbers, truth values or nothing.
+    # Without quotes, YAML reads some names as numbers, booleans or null.
     quotes = (
         "; put it in quotes" if first["type"] == "string_type" and not isinstance(first["input"], list | dict) else ""
     )
@@ -203,7 +203,7 @@ def describe(error: ValidationError, model: type[BaseModel]) -> str:
 
 
 def keys_at(parents: list[Any], model: type[BaseModel]) -> list[str]:
-    """Return the keys that may stand under a location: blocks, optional ones, and tuples or dictionaries of them."""
+    """Return the keys allowed at a location: of blocks, optional blocks, and tuples or dictionaries of blocks."""
     for part in parents:
         named = {field.alias or name: field.annotation for name, field in model.model_fields.items()}
         # What is no field of the block is a name the user gave to one, and the block stays.

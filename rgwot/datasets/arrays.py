@@ -392,7 +392,7 @@ def check_times(path: Path, times: NDArray[Any]) -> NDArray[np.float64]:
             f"{path}: times are {array.dtype}; expected seconds as numbers: (t - t[0]) / np.timedelta64(1, 's')"
         )
     if array.dtype.kind not in "iuf" or sum(side != 1 for side in array.shape) > 1:
-        raise RgwotError(f"{path}: times are {array.shape} of {array.dtype}; expected a list of numbers, seconds")
+        raise RgwotError(f"{path}: times are {array.shape} of {array.dtype}; expected a list of numbers in seconds")
     seconds = array.astype(np.float64).ravel()
     if not np.isfinite(seconds).all() or (seconds < 0).any() or (np.diff(seconds) <= 0).any():
         late = np.flatnonzero(~(np.diff(seconds) > 0))

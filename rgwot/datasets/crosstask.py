@@ -80,7 +80,7 @@ def read_tasks(path: Path) -> dict[str, tuple[str, ...]]:
             raise RgwotError(
                 f"{path}: line {first}: {len(lines)} lines together from {excerpt(lines[0].text.strip())}; "
                 "expected id, name, URL, number of steps, comma-separated step names, then a blank line; "
-                "restore the blank line or what is missing"
+                "restore the blank line or the missing line"
             )
         task, _, _, count, listed = (line.text.strip() for line in lines)
         steps = tuple(step.strip() for step in listed.split(","))

@@ -58,7 +58,7 @@ def _table() -> tuple[TaskFacts, ...]:
 
 
 def datasets(layout: str | None = None) -> tuple[str, ...]:
-    """Return the ids of the registered datasets in the paper's order, all or those of one layout."""
+    """Return the ids of the registered datasets in the paper's order, of all layouts or of one."""
     return tuple(dict.fromkeys(row.dataset for row in _table() if layout in (None, row.layout)))
 
 

@@ -361,8 +361,8 @@ def graph_table(
 ) -> pd.DataFrame:
     """Score a procedure under the protocol ``graph``, for every background and label rule, which matter to matching.
 
-    The true procedure is learned from all ``annotations`` by the learner of ``predicted``; its edges are those of a
-    true ``graph`` where there is one. The other arguments and the rows are those of
+    The true procedure is learned from all ``annotations`` by the learner of ``predicted``; if there is a true
+    ``graph``, its edges are used instead. The other arguments and the rows are those of
     `rgwot.evaluation.evaluate.ScoreMore`.
     """
     rows: list[tuple[str, str, str, str, float]] = []

@@ -285,7 +285,7 @@ Kept = tuple[IntArray, IntArray, IntArray]
 def kept_frames(
     truths: Sequence[npt.ArrayLike], predictions: Sequence[npt.ArrayLike], background: str = "with"
 ) -> list[Kept]:
-    """Return the frames of every video that are scored: all of them, or without background those of a key step.
+    """Return the scored frames of every video: all frames or, without background, the frames with a key step.
 
     Raises
     ------
@@ -319,7 +319,7 @@ def pooled_matching(
 
 
 class Detection(NamedTuple):
-    """Precision, recall and F1 of what was found, each in [0, 1]; NaN where there is nothing to divide by."""
+    """Precision, recall and F1 of a detection, each in [0, 1]; NaN if undefined."""
 
     precision: float
     recall: float
@@ -338,8 +338,8 @@ class FixedResult(NamedTuple):
 def detection(true: npt.ArrayLike, predicted: npt.ArrayLike) -> Detection:
     """Score which frames are found: P = TP / (TP + FP), R = TP / (TP + FN), F1 = 2TP / (2TP + FP + FN).
 
-    Of (T,) bool each. Precision is NaN where nothing is predicted, recall where nothing is true. F1 is 0 in either
-    case, and NaN only where both are so: whoever finds nothing of what is there scores 0.
+    Both arguments are (T,) bool. Precision is NaN if nothing is predicted, recall if nothing is true. F1 is 0 in either
+    case, so that missing everything scores 0, and NaN only if both are empty.
 
     Examples
     --------
@@ -353,7 +353,7 @@ def detection(true: npt.ArrayLike, predicted: npt.ArrayLike) -> Detection:
 
 
 def counted(n_true: int, n_found: int, both: int) -> Detection:
-    """Return the scores of ``n_found`` of which ``both`` are among the ``n_true`` that there are."""
+    """Return the scores of ``n_found`` predictions, of which ``both`` are among the ``n_true`` true items."""
     nan = float("nan")
     return Detection(
         both / n_found if n_found else nan,

@@ -69,7 +69,7 @@ def edit_score(true: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
 
 
 def found_segments(true: Segments, predicted: Segments, overlap: float) -> npt.NDArray[np.bool_]:
-    """Return which true segments a predicted one finds: the best overlap with a segment of the same label.
+    """Return which true segments are found: those that overlap best with a predicted segment of the same label.
 
     In order of time, a predicted segment finds the true segment of its label with which it has the largest
     intersection over union, if that is at least ``overlap`` and nothing found it before.
@@ -93,7 +93,7 @@ def found_segments(true: Segments, predicted: Segments, overlap: float) -> npt.N
 
 
 def segmental_f1(segments: Sequence[tuple[Segments, Segments]], overlap: float) -> float:
-    """Return 2 TP / (2 TP + FP + FN) of the true and predicted segments of all videos; NaN where there are none."""
+    """Return 2 TP / (2 TP + FP + FN) of the true and predicted segments of all videos; NaN without segments."""
     n = sum(len(true.labels) + len(predicted.labels) for true, predicted in segments)
     return 2 * sum(int(found_segments(*pair, overlap).sum()) for pair in segments) / n if n else float("nan")
 
@@ -119,8 +119,8 @@ def score_segmentation(
 ) -> SegmentalScores:
     """Score the videos of one task as unsupervised action segmentation does, and by their segments.
 
-    Arguments are those of `rgwot.evaluation.protocols.score` for a protocol of scope ``task``. Segments are those of
-    key steps, with and without background; with it, what is matched to background is no segment.
+    The arguments are as in `rgwot.evaluation.protocols.score` for a protocol of scope ``task``. Only key steps have
+    segments; with background, clusters matched to background have none, too.
 
     Returns
     -------

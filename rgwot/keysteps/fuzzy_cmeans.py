@@ -106,7 +106,7 @@ SAME_CENTRE = 1e-2
 
 @dataclass(frozen=True)
 class FuzzyCMeans:
-    """A fuzzy partition of T samples into K clusters: what the start with the smallest objective ended with.
+    """A fuzzy partition of T samples into K clusters, the best result over several starts.
 
     Attributes
     ----------

@@ -194,7 +194,7 @@ def restore_graphcut(learned: Learned, K: int, fuzzy: FuzzySettings, cut: Graphc
 def _cut(
     frames: Frames, memberships: NDArray[np.float64], cut: GraphcutSettings
 ) -> tuple[NDArray[np.int64], dict[str, Any]]:
-    """Return the labels (T,) of memberships (T, K) after smoothing, and what is worth knowing about the cut."""
+    """Return the labels (T,) of memberships (T, K) after smoothing, and facts about the cut."""
     K = memberships.shape[1]
     per_video = [unary_weight(cut.unary, cut.unary_per, frames.features_fps, rate) for rate in frames.native_fps]
     unary = np.repeat(per_video, frames.lengths)[:, None] * (1 - np.asarray(memberships, dtype=np.float64))

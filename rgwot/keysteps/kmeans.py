@@ -28,7 +28,7 @@ class KMeans:
 
 
 def kmeans(x: NDArray[Any], K: int, generator: np.random.Generator, restarts: int = RESTARTS) -> KMeans:
-    """Minimise sum_t |x_t - c_{l_t}|^2 from k-means++ starts, of which the best is kept.
+    """Minimise sum_t |x_t - c_{l_t}|^2 from several k-means++ starts, and keep the best result.
 
     With fewer different samples (T, D) than K there are as many clusters as different samples. Every pass sees all
     samples, however many: mini-batches, which the public code takes, cost up to 24 points of F1 on recordings of more
@@ -59,7 +59,7 @@ def kmeans(x: NDArray[Any], K: int, generator: np.random.Generator, restarts: in
 
 @cache
 def _pools() -> ThreadpoolController:
-    """Find the pools of threads of what is imported, once, with scikit-learn's among them."""
+    """Return the thread pools of all imported libraries, including scikit-learn; cached."""
     return ThreadpoolController()
 
 

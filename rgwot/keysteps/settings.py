@@ -164,7 +164,7 @@ def resolved_K(K: int | str, annotated: int | None = None) -> int:
 
 
 def too_fine(K: int, samples: Collection[int]) -> str:
-    """Return why a number of key steps is to be questioned, for videos of so many samples; empty where it is not.
+    """Return a doubt about a number of key steps for videos of so many samples, or an empty text.
 
     >>> too_fine(7, [20, 30]), too_fine(500, [361, 361])[:45]
     ('', 'K = 500: a video has 361 samples (median), le')

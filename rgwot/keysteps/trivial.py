@@ -103,7 +103,7 @@ def trivial_key_steps(
 def annotated_segments(
     videos: pd.DataFrame, annotations: pd.DataFrame, stride: int
 ) -> tuple[dict[str, pd.DataFrame], int]:
-    """Return the annotated segments of videos, background where there is none, and the largest key step.
+    """Return the annotated segments of videos, with background in the gaps, and the largest key step.
 
     They are rasterised at every ``stride``-th native frame by the rule ``exact``. RgwotError where no video is
     annotated.

@@ -208,8 +208,8 @@ def test_refused_methods(written, words):
 @pytest.mark.parametrize(
     ("decoder", "method", "words"),
     [
-        ("graphcut", "none", "does not go with method 'none'"),
-        ("uniform", "rgwot", "does not go with method 'rgwot'"),
+        ("graphcut", "none", "does not fit method 'none'"),
+        ("uniform", "rgwot", "does not fit method 'rgwot'"),
         ("kmeans@m=2", "rgwot", "unknown key 'm'"),
     ],
 )

@@ -94,7 +94,7 @@ class Bars(OfTasks):
 
 
 def collapse_facts(diagnostics: dict[str, Any], video: str) -> tuple[tuple[str, ...], bool]:
-    """Return what tells collapse of one video's clustering, as text, and whether it counts as degenerate.
+    """Return diagnostics of collapse for a video's clustering as text, and whether it counts as degenerate.
 
     Mean pairwise cosine of the embeddings, largest eigenvalue of their directions, mean membership entropy (1:
     uniform), distinct labels (methods 5.9); a dash where the decoder has none.

@@ -57,10 +57,10 @@ class ReportedCurve:
 
 @dataclass(frozen=True, kw_only=True)
 class SweepPanel:
-    """One panel of curves: rows over a parameter, called ``label``.
+    """A panel of curves: rows over a parameter, called ``label``.
 
-    ``untrained`` are lines of answers that need no training. ``above`` annotates the axis with what the parameter comes
-    to: ``radius`` the active radius a = floor(n r) in frames, ``temperature`` epsilon / (1 - alpha). ``classes`` marks
+    ``untrained`` are lines of methods without training. ``above`` annotates the axis with a derived value: ``radius``,
+    the active radius a = floor(n r) in frames, or ``temperature``, epsilon / (1 - alpha). ``classes`` marks
     K_gt + 1, the number of classes with background.
     """
 

@@ -173,7 +173,7 @@ class TaskLabels:
 
 
 def matched_steps(truth: IntArray, prediction: IntArray, n_key_steps: int, n_clusters: int) -> IntArray:
-    """Return the step (T,) that every frame's cluster is matched to (Hungarian, background a class; methods 6.1).
+    """Return the annotated step (T,) that matches each frame's cluster (Hungarian, background a class; methods 6.1).
 
     ``truth`` (T,) are steps, 0 background, ``prediction`` (T,) any whole numbers; K_gt and K are how many there are. -1
     where the cluster has no partner, or shares no frame with it.
