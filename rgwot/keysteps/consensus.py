@@ -1,8 +1,8 @@
 """Consensus of many mean-field segmentations, refined across videos: the decoder ``consensus`` (methods 5.8).
 
-A cluster is a region of feature space and nothing more. A key step looks the same in videos that took no part in
-finding it, has a usual past and future, and often a usual place in a video. So a linear classifier is trained on the
-labels of some videos, with the samples before and after each sample in view, and has a say in those of the others.
+A cluster is only a region of feature space. A key step also looks the same in other videos, has a usual past and
+future, and often a usual time. Therefore a linear classifier is trained on the labels of some videos, with the samples
+before and after each sample as context, and contributes to the labels of the other videos.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.timing import thinned
 
 CONTEXT = (-0.05, -0.02, 0.0, 0.02, 0.05)
-"""Where a classifier looks, in shares of a video's length before (-) and after (+) a sample."""
+"""Offsets of the context of a sample, as shares of a video's length, before (-) and after (+)."""
 
 CONTEXT_COMPONENTS = 96
-"""Principal components of a sample with its context, at most; with more, a classifier learns single videos."""
+"""Largest number of principal components of samples in context; with more, a classifier would learn single videos."""
 
 CONTEXT_FLOOR = 1e-4
 """Components below this share of the largest variance are dropped."""
 
 FOLDS = 10
-"""Parts the videos are divided into, at most; each is labelled by a classifier that is trained on the others."""
+"""Largest number of parts of the videos; each part is labelled by a classifier that is trained on the others."""
 
 SAY = 0.6
-"""Weight of the classifiers; the rest is that of the segmentation. Alone they lose 10 points on synthetic clips."""
+"""Weight of the classifiers, against the segmentation. Classifiers alone lose 10 points on synthetic clips."""
 
 WINDOW = 0.01
 """Window over which log probabilities are averaged, as a share of a video's length."""
 
 LEAST_PROBABILITY = 1e-6
-"""Probabilities below this count as this much."""
+"""Smaller probabilities are raised to this value."""
 
 Array = NDArray[np.float64]
 
@@ -90,9 +90,9 @@ class Classifier(NamedTuple):
         with warnings.catch_warnings():
             # A class of a single sample has no spread of its own, which is right.
             warnings.filterwarnings("ignore", message="Only one sample available")
-            made = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(z, labels)
-        weights[classes] = np.linalg.lstsq(made.covariance_, made.means_.T, rcond=None)[0].T
-        offsets[classes] = np.log(made.priors_) - 0.5 * np.einsum("kd,kd->k", weights[classes], made.means_)
+            analysis = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(z, labels)
+        weights[classes] = np.linalg.lstsq(analysis.covariance_, analysis.means_.T, rcond=None)[0].T
+        offsets[classes] = np.log(analysis.priors_) - 0.5 * np.einsum("kd,kd->k", weights[classes], analysis.means_)
         return cls(weights, offsets)
 
     def probabilities(self, z: Array) -> Array:
@@ -103,18 +103,18 @@ class Classifier(NamedTuple):
 
 
 def in_context(frames: Frames, shares: Sequence[float] = CONTEXT, timed: bool | None = None) -> Array:
-    """Return what a classifier sees: every sample (T, D) with those around it, and the relative time less a half.
+    """Return the input of a classifier: every sample (T, D) with its context, and the relative time minus 1/2.
 
     (T, n D) for n ``shares`` of a video's length around a sample, or (T, n D + 1) with relative time, by default where
     the embeddings have it. Before its first and after its last sample a video goes on as these.
     """
     x = frames.x[:, : frames.x.shape[1] - frames.place]
-    found = []
+    blocks = []
     for video in np.split(x, np.cumsum(frames.lengths)[:-1]):
         places, T = np.arange(len(video)), len(video)
         moved = [np.clip(places + round(share * T), 0, T - 1) for share in shares]
-        found.append(np.concatenate([video[place] for place in moved], axis=1))
-    around = np.concatenate(found)
+        blocks.append(np.concatenate([video[place] for place in moved], axis=1))
+    around = np.concatenate(blocks)
     if not (frames.place if timed is None else timed):
         return around
     return np.concatenate([around, middle_times(frames.lengths)[:, None] - 0.5], axis=1)
@@ -127,23 +127,23 @@ class Components(NamedTuple):
     basis: Array
 
     @classmethod
-    def fit(cls, seen: Array, timed: int) -> Components:
+    def fit(cls, x: Array, timed: int) -> Components:
         """Fit to samples in context (T, n D), or (T, n D + 1) where they have ``timed`` columns of time."""
-        whitening = fit_whitening([seen[:, : seen.shape[1] - timed]], CONTEXT_COMPONENTS, CONTEXT_FLOOR)
+        whitening = fit_whitening([x[:, : x.shape[1] - timed]], CONTEXT_COMPONENTS, CONTEXT_FLOOR)
         mean = np.concatenate([whitening.mean, np.zeros(timed)])
         return cls(mean, block_diag(whitening.basis, np.eye(timed)))
 
-    def apply(self, seen: Array) -> Array:
+    def apply(self, x: Array) -> Array:
         """Return the components of samples in context."""
-        return np.asarray((seen - self.mean) @ self.basis)
+        return np.asarray((x - self.mean) @ self.basis)
 
     def undone(self, classifier: Classifier) -> Classifier:
-        """Return a classifier of components as one of what they are made from."""
+        """Turn a classifier of components into a classifier of samples in context."""
         weights = classifier.weights @ self.basis.T
         return Classifier(weights, classifier.offsets - weights @ self.mean)
 
 
-def together(own: Array, others: Array, lengths: Sequence[int]) -> Array:
+def together(memberships_: Array, others: Array, lengths: Sequence[int]) -> Array:
     r"""Return memberships (T, K) that weigh those of a segmentation against probabilities of classifiers.
 
     .. math:: p_{ik} \propto \exp \operatorname{mean}_{j \in W_i}
@@ -151,7 +151,7 @@ def together(own: Array, others: Array, lengths: Sequence[int]) -> Array:
 
     with s = `SAY` and W_i the window of `WINDOW` around sample i, inside its video.
     """
-    mixed = sum(w * np.log(np.maximum(p, LEAST_PROBABILITY)) for w, p in ((1 - SAY, own), (SAY, others)))
+    mixed = sum(w * np.log(np.maximum(p, LEAST_PROBABILITY)) for w, p in ((1 - SAY, memberships_), (SAY, others)))
     videos = np.split(np.asarray(mixed), np.cumsum(lengths)[:-1])
     means = np.concatenate([smooth(video, WINDOW) for video in videos])
     means = np.exp(means - means.max(axis=1, keepdims=True))
@@ -159,7 +159,7 @@ def together(own: Array, others: Array, lengths: Sequence[int]) -> Array:
 
 
 def refine(frames: Frames, memberships: Array, rounds: int) -> tuple[Array, Classifier]:
-    """Let classifiers that are trained on the other videos have a say in the labels of every video, several times.
+    """Refine the labels of every video by classifiers that are trained on the other videos, several times.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def refine(frames: Frames, memberships: Array, rounds: int) -> tuple[Array, Clas
     memberships
         (T, K) of a segmentation; the largest is the label to begin with.
     rounds
-        How often; without any, and with a single video, memberships stay as they are.
+        Number of rounds; with 0 rounds or a single video, memberships do not change.
 
     Returns
     -------
@@ -178,40 +178,40 @@ def refine(frames: Frames, memberships: Array, rounds: int) -> tuple[Array, Clas
         Trained on the refined labels of all videos; it takes samples `in_context`.
     """
     K, V = memberships.shape[1], len(frames.lengths)
-    seen = in_context(frames)
-    components = Components.fit(seen, int(frames.place > 0))
-    z = components.apply(seen)
+    context = in_context(frames)
+    components = Components.fit(context, int(frames.place > 0))
+    z = components.apply(context)
     fold = np.repeat(np.arange(V) % FOLDS, frames.lengths)
-    found, others = memberships, np.zeros_like(memberships)
+    refined, others = memberships, np.zeros_like(memberships)
     for _ in range(rounds if V > 1 else 0):
-        labels = found.argmax(axis=1)
+        labels = refined.argmax(axis=1)
         for part in np.unique(fold):
-            held, rest = fold == part, fold != part
-            said = Classifier.fit(z[rest], labels[rest], K).probabilities(z[held])
-            # Of what no other video has, a classifier knows nothing, and the segmentation speaks alone.
-            absent = np.bincount(labels[rest], minlength=K) == 0
-            alone = memberships[np.ix_(held, absent)]
-            said *= 1 - alone.sum(axis=1, keepdims=True)
-            said[:, absent] = alone
-            others[held] = said
-        found = together(memberships, others, frames.lengths)
-    return found, components.undone(Classifier.fit(z, found.argmax(axis=1), K))
+            in_part, others_rows = fold == part, fold != part
+            p = Classifier.fit(z[others_rows], labels[others_rows], K).probabilities(z[in_part])
+            # For classes that no other video has, only the segmentation counts.
+            absent = np.bincount(labels[others_rows], minlength=K) == 0
+            alone = memberships[np.ix_(in_part, absent)]
+            p *= 1 - alone.sum(axis=1, keepdims=True)
+            p[:, absent] = alone
+            others[in_part] = p
+        refined = together(memberships, others, frames.lengths)
+    return refined, components.undone(Classifier.fit(z, refined.argmax(axis=1), K))
 
 
 POOLS = 7
 """Pools of segmentations: the more there are, the fewer seeds give another answer. A single video has one."""
 
 AT_ONCE: dict[str, Any] = {"max_iterations": 1, "inner": 2}
-"""Changes to the settings of the segmentations that label many videos at once; they need not be finished."""
+"""Changed settings of the segmentations that label many videos at once; they need not converge."""
 
 MEMBERSHIP_FLOOR = 0.2
 """Components of the memberships below this share of the largest variance are dropped: what few segmentations say."""
 
 MEMBER_STARTS = 3
-"""Starts of the segmentation of a single pool, to see what other pools would have said."""
+"""Number of starts of the segmentation of a single pool, which estimates the result of other pools."""
 
 RARE = 1e-3
-"""Share of the samples below which being rare gives a cluster no more weight."""
+"""Clusters below this share of the samples get no additional weight for being rare."""
 
 
 def decode_consensus(
@@ -238,9 +238,9 @@ def decode_consensus(
     def learn(some: Frames) -> Decoded:
         return _decode(some, K, generator, chain, consensus)
 
-    def rule(made: Decoded) -> Predict:
-        assert made.learned is not None
-        return restore_consensus(made.learned(), K, chain, consensus, at_once=True)
+    def rule(decoded_: Decoded) -> Predict:
+        assert decoded_.learned is not None
+        return restore_consensus(decoded_.learned(), K, chain, consensus, at_once=True)
 
     return decode_by_some(frames, learned_from(frames.lengths), learn, rule)
 
@@ -248,18 +248,18 @@ def decode_consensus(
 def _decode(
     frames: Frames, K: int, generator: np.random.Generator, chain: MeanfieldSettings, consensus: ConsensusSettings
 ) -> Decoded:
-    """Decode videos, all of which are learned from."""
-    kept, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES)
-    frames = replace(frames, x=frames.x[kept], lengths=lengths)
-    # Less is asked of a single video, and no classifier refines it.
+    """Decode videos and learn from all of them."""
+    sampled, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES)
+    frames = replace(frames, x=frames.x[sampled], lengths=lengths)
+    # A single video has fewer segmentations, and no classifier refines it.
     number, most = (POOLS, PER_VIDEO * len(lengths)) if len(lengths) > 1 else (1, MOST_SAMPLES)
     few, counts, following = thinned(lengths, most)
     coarse = replace(frames, x=frames.x[few], lengths=counts)
     pools = [_pool(coarse, K, generator, chain, consensus) for _ in range(number)]
     width = max(pool.x.shape[1] for pool in pools)
-    seen = [_widened(pool.x, width) for pool in pools]
-    best = _best(seen, K, counts, generator, chain, consensus, consensus.starts)
-    found, classifier = refine(frames, best.memberships[following], consensus.refinements)
+    spaces = [_widened(pool.x, width) for pool in pools]
+    best = _best(spaces, K, counts, generator, chain, consensus, consensus.starts)
+    memberships, classifier = refine(frames, best.memberships[following], consensus.refinements)
 
     def learned() -> Learned:
         # One pool is enough to label other videos: that in which the key steps are clearest.
@@ -268,7 +268,7 @@ def _decode(
         pool = pools[clearest]
         return {
             # Where few directions differ, segmentations differ in their number of clusters.
-            "clusters": np.array([len(own) for own in pool.shares]),
+            "clusters": np.array([len(shares) for shares in pool.shares]),
             "member_centres": np.concatenate(pool.centres),
             "member_shares": np.concatenate(pool.shares),
             "whitening_mean": pool.whitening.mean,
@@ -285,18 +285,20 @@ def _decode(
         "energy": float(best.energies[-1]),
         "order_information": order_information(best.labels, counts),
     }
-    made = decoded(found[nearest], K, {"consensus": facts}).inductive(restore_consensus, learned, K, chain, consensus)
+    result = decoded(memberships[nearest], K, {"consensus": facts}).inductive(
+        restore_consensus, learned, K, chain, consensus
+    )
     if len(pools) == 1:
-        return made
+        return result
     # To see whether two answers are alike a third of the starts will do.
     starts = -(-consensus.starts // 3)
     alone = [
         _best([x], K, counts, generator, chain, consensus, starts if at < 2 else MEMBER_STARTS).labels
-        for at, x in enumerate(seen)
+        for at, x in enumerate(spaces)
     ]
-    one, other, *more = (labels[following[nearest]] for labels in alone)
-    members = tuple(matched(labels, made.labels, K) for labels in (one, other, *more))
-    return replace(made, twice=(one, other), members=members)
+    first, second, *more = (labels[following[nearest]] for labels in alone)
+    members = tuple(matched(labels, result.labels, K) for labels in (first, second, *more))
+    return replace(result, twice=(first, second), members=members)
 
 
 def matched(labels: NDArray[np.int64], to: NDArray[np.int64], K: int) -> NDArray[np.int64]:
@@ -332,11 +334,11 @@ def restore_consensus(
             label_by(views[i % len(views)], others.lengths, *member, quick)
             for i, member in enumerate(zip(centres, shares, strict=True))
         ]
-        seen = whitening.apply(side_by_side(members, shares))
-        found = label_by(seen, others.lengths, learned["centres"], learned["shares"], chain)
+        space = whitening.apply(side_by_side(members, shares))
+        memberships = label_by(space, others.lengths, learned["centres"], learned["shares"], chain)
         if consensus.refinements:
-            found = together(found, classifier.probabilities(in_context(others)), others.lengths)
-        return decoded(found, K)
+            memberships = together(memberships, classifier.probabilities(in_context(others)), others.lengths)
+        return decoded(memberships, K)
 
     return predict
 
@@ -349,13 +351,13 @@ def blocks_of(frames: Frames, blocks: int) -> list[NDArray[np.float64]]:
     Raises
     ------
     RgwotError
-        Where the embedding has not so many equal blocks.
+        If the embedding does not have so many equal blocks.
     """
     features, place = np.split(frames.x, [frames.x.shape[1] - frames.place], axis=1)
     if features.shape[1] % blocks:
         raise RgwotError(
-            f"consensus.blocks: found {blocks} for an embedding of {features.shape[1]} numbers, expected a divisor of "
-            "it; take consensus.blocks=1, or rgwot-plus, whose embedding has two blocks"
+            f"consensus.blocks: found {blocks} for an embedding of dimension {features.shape[1]}, expected a divisor "
+            "of it; take consensus.blocks=1, or rgwot-plus, whose embedding has two blocks"
         )
     return [np.concatenate([part * np.sqrt(blocks), place], axis=1) for part in np.split(features, blocks, axis=1)]
 
@@ -397,8 +399,8 @@ def _best(
     x = np.concatenate(pools, axis=1)
     single = chain.model_copy(update={"restarts": 1})
 
-    def cost(made: MeanField) -> float:
-        return float(made.energies[-1]) / len(x) - consensus.order * order_information(made.labels, lengths)
+    def cost(field: MeanField) -> float:
+        return float(field.energies[-1]) / len(x) - consensus.order * order_information(field.labels, lengths)
 
     return min((segment(x, lengths, K, single, generator) for _ in range(starts)), key=cost)
 
@@ -411,7 +413,7 @@ def _widened(columns: NDArray[Any], width: int) -> NDArray[Any]:
 def side_by_side(
     memberships: Sequence[NDArray[np.float64]], shares: Sequence[NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """Put memberships next to each other, weighted so that rare clusters count as much as frequent ones."""
+    """Concatenate memberships, weighted so that rare clusters count as much as frequent ones."""
     return np.concatenate(
         [p / np.sqrt(np.maximum(share, RARE)) for p, share in zip(memberships, shares, strict=True)], axis=1
     )

@@ -1,4 +1,4 @@
-"""The decoder for tasks in which people annotated some videos (methods 5.10).
+"""The decoder for tasks with some annotated videos (methods 5.10).
 
 Several segmentations fit the samples equally well; labels decide between them. Three sources of evidence are combined.
 Dynamic time warping carries labels from annotated videos over to the others, which uses the order of key steps. Linear
@@ -36,10 +36,10 @@ from rgwot.keysteps.settings import LabelledSettings, MeanfieldSettings
 from rgwot.timing import thinned
 
 ALIGNED = 120
-"""Evenly spaced samples per video; some repeat where a video is shorter."""
+"""Number of evenly spaced samples per video; some repeat in shorter videos."""
 
 PAIRS = 256
-"""Pairs that are aligned together, which bounds the memory."""
+"""Number of pairs that are aligned at once, to bound memory."""
 
 SPREAD = 0.1
 """Relative excess over the smallest cost at which the weight of an annotated video has fallen to 1/e."""
@@ -57,14 +57,14 @@ def evenly_spaced(values: NDArray[Any], lengths: Sequence[int]) -> NDArray[Any]:
     return np.asarray(values[np.array(rows)])
 
 
-def warp(one: Array, other: Array) -> tuple[Array, NDArray[np.int64]]:
+def warp(x_all: Array, y_all: Array) -> tuple[Array, NDArray[np.int64]]:
     r"""Align pairs of sequences by dynamic time warping.
 
     .. math:: S_{ij} = |x_i - y_j|^2 + \min(S_{i-1,j-1}, S_{i-1,j}, S_{i,j-1})
 
     Parameters
     ----------
-    one, other
+    x_all, y_all
         Sequences x and y, (P, R, D) each.
 
     Returns
@@ -74,10 +74,10 @@ def warp(one: Array, other: Array) -> tuple[Array, NDArray[np.int64]]:
     paths : (P, 2 R - 1, 2)
         Pairs (i, j) of the cheapest path, last first, then -1.
     """
-    P, R, _ = one.shape
+    P, R, _ = x_all.shape
     costs, paths = np.empty(P), np.full((P, 2 * R - 1, 2), -1)
     for first in range(0, P, PAIRS):
-        x, y = one[first : first + PAIRS], other[first : first + PAIRS]
+        x, y = x_all[first : first + PAIRS], y_all[first : first + PAIRS]
         squares = np.square(x).sum(axis=2)[:, :, None] + np.square(y).sum(axis=2)[:, None, :]
         apart = np.maximum(squares - 2 * x @ y.transpose(0, 2, 1), 0)
         sums = np.full((len(x), R + 1, R + 1), np.inf)
@@ -92,17 +92,19 @@ def warp(one: Array, other: Array) -> tuple[Array, NDArray[np.int64]]:
         for k in range(2 * R - 1):
             inside = (i > 0) & (j > 0)
             paths[first : first + len(x), k] = np.where(inside[:, None], np.stack([i, j], axis=1) - 1, -1)
-            up, left = np.maximum(i - 1, 0), np.maximum(j - 1, 0)
-            step = np.stack([sums[row, up, left], sums[row, up, j], sums[row, i, left]]).argmin(axis=0)
-            i, j = np.where(step == 2, i, up), np.where(step == 1, j, left)
+            up, previous_j = np.maximum(i - 1, 0), np.maximum(j - 1, 0)
+            step = np.stack([sums[row, up, previous_j], sums[row, up, j], sums[row, i, previous_j]]).argmin(axis=0)
+            i, j = np.where(step == 2, i, up), np.where(step == 1, j, previous_j)
     return costs, paths
 
 
-def carry_over(x: Array, lengths: Sequence[int], shown: Array, said: NDArray[np.int64], C: int) -> Array:
+def carry_over(
+    x: Array, lengths: Sequence[int], references: Array, reference_labels: NDArray[np.int64], C: int
+) -> Array:
     """Return probabilities (T, C) of the classes of samples, by the labels of annotated videos.
 
-    Each video is aligned with every annotated one; a sample has the labels of the samples that it is matched with,
-    annotated videos weighing more the less they cost. Where none of these has a label, all classes are alike.
+    Each video is aligned with every annotated one. A sample gets the labels of its matches; annotated videos with a
+    smaller cost have more weight. Without a label among the matches, all classes are equally likely.
 
     Parameters
     ----------
@@ -110,24 +112,24 @@ def carry_over(x: Array, lengths: Sequence[int], shown: Array, said: NDArray[np.
         Directions (T, D) of videos one after the other.
     lengths
         Samples of each video.
-    shown, said
+    references, reference_labels
         `evenly_spaced` directions (n, R, D) of annotated videos and their labels (n, R), R = `ALIGNED`: 0..C-1 or
         `UNKNOWN`.
     C
         Number of classes.
     """
-    V, n = len(lengths), len(shown)
+    V, n = len(lengths), len(references)
     few = np.asarray(evenly_spaced(x, lengths), dtype=np.float64)
-    costs, paths = warp(np.repeat(few, n, axis=0), np.tile(shown, (V, 1, 1)))
+    costs, paths = warp(np.repeat(few, n, axis=0), np.tile(references, (V, 1, 1)))
     costs = costs.reshape(V, n)
     least = costs.min(axis=1, keepdims=True)
     weights = np.exp(-(costs - least) / np.maximum(SPREAD * least, 1e-12))
-    known = np.bincount(said[said != UNKNOWN], minlength=C) > 0
+    known = np.bincount(reference_labels[reference_labels != UNKNOWN], minlength=C) > 0
     votes = np.zeros((V, ALIGNED, C))
     for pair, path in enumerate(paths):
         video, other = divmod(pair, n)
         i, j = path[path[:, 0] >= 0].T
-        labels = said[other, j]
+        labels = reference_labels[other, j]
         counts = np.zeros((ALIGNED, C))
         np.add.at(counts, (i[labels != UNKNOWN], labels[labels != UNKNOWN]), 1)
         total = counts.sum(axis=1, keepdims=True)
@@ -191,24 +193,24 @@ class _Task:
 
     def fit(self, labels: NDArray[np.int64]) -> list[Classifier]:
         """Fit a classifier for each view to the samples whose label (T,) is not `UNKNOWN`."""
-        known = labels != UNKNOWN
-        return [Classifier.fit(z[known], labels[known], self.C) for z in self.views]
+        labelled = labels != UNKNOWN
+        return [Classifier.fit(z[labelled], labels[labelled], self.C) for z in self.views]
 
     def smooth(self, log_p: Array) -> Array:
         """Average log probabilities over a window inside each video."""
         return np.concatenate([smooth(video, WINDOW) for video in np.split(log_p, np.cumsum(self.lengths)[:-1])])
 
     def with_ends(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the labels with the ends of annotated videos as background, as far as they are like no class.
+        """Return the labels with the ends of annotated videos as background, if they resemble no class.
 
-        With one annotated video too little is known of what is like a class.
+        With one annotated video, too little is known of the variation within a class.
         """
-        known, annotated = labels != UNKNOWN, self.annotated(labels)
-        ends = np.repeat(annotated, self.lengths) & ~known
+        labelled, annotated = labels != UNKNOWN, self.annotated(labels)
+        ends = np.repeat(annotated, self.lengths) & ~labelled
         if annotated.sum() < 2 or not ends.any():
             return labels
         classes, likeness = self.likeness(labels)
-        log_p = likeness[known, np.searchsorted(classes, labels[known])]
+        log_p = likeness[labelled, np.searchsorted(classes, labels[labelled])]
         strange = ends & (likeness.max(axis=1) < np.quantile(log_p, STRANGE))
         return np.where(strange, self.C - 1, labels)
 
@@ -230,29 +232,33 @@ class _Task:
         chosen = annotated[np.unique(np.linspace(0, len(annotated) - 1, SHOWN).round().astype(int))]
         return evenly_spaced(self.x, self.lengths)[chosen], evenly_spaced(labels, self.lengths)[chosen]
 
-    def fixed(self, clusters: Array, shown: Array, said: NDArray[np.int64]) -> Array:
+    def fixed(self, clusters: Array, references: Array, reference_labels: NDArray[np.int64]) -> Array:
         """Return the weighted log probabilities (T, C) of the evidence that self-training does not change."""
-        carried = _completed(carry_over(self.x, self.lengths, shown, said, self.C), clusters, self.found)
+        carried = _completed(
+            carry_over(self.x, self.lengths, references, reference_labels, self.C), clusters, self.found
+        )
         return CARRIED * self.smooth(carried) + CLUSTERED * clusters
 
     def cluster(self, labels: NDArray[np.int64]) -> tuple[MeanField, NDArray[np.int64]]:
         """Minimise the energy of the mean field with the memberships of labelled samples fixed; with its classes."""
-        known, (classes, likeness) = np.flatnonzero(labels != UNKNOWN), self.likeness(labels)
+        labelled, (classes, likeness) = np.flatnonzero(labels != UNKNOWN), self.likeness(labels)
         start = classes[likeness.argmax(axis=1)]
-        start[known] = labels[known]
-        rest = np.setdiff1d(np.arange(len(start)), known)
-        if self.extra and len(rest):
-            strange = rest[np.argsort(likeness[rest].max(axis=1), kind="stable")][: max(1, int(FARTHEST * len(rest)))]
+        start[labelled] = labels[labelled]
+        unlabelled = np.setdiff1d(np.arange(len(start)), labelled)
+        if self.extra and len(unlabelled):
+            strange = unlabelled[np.argsort(likeness[unlabelled].max(axis=1), kind="stable")][
+                : max(1, int(FARTHEST * len(unlabelled)))
+            ]
             parts = kmeans(self.x[strange].astype(np.float32), self.extra, self.generator, restarts=10).labels
             start[strange] = self.found[parts]
         used, columns = np.unique(start, return_inverse=True)
-        return minimise_energy(self.x, self.lengths, np.eye(len(used))[columns], self.chain, held=known), used
+        return minimise_energy(self.x, self.lengths, np.eye(len(used))[columns], self.chain, held=labelled), used
 
 
 def decode_labelled(
     frames: Frames, K: int, generator: np.random.Generator, chain: MeanfieldSettings, labelled: LabelledSettings
 ) -> Decoded:
-    r"""Label samples by the labels that people gave to some of them, which stay as they are.
+    r"""Label samples by the labels of some of them, which do not change.
 
     .. math:: \log p = (1 - u - w) \left[(1 - r) \log p^\text{first} + r \log p^\text{refitted}\right]
               + u \log p^\text{carried over} + w \log p^\text{mean field}
@@ -277,9 +283,9 @@ def decode_labelled(
     def learn(some: Frames) -> Decoded:
         return _decode(some, K, generator, chain, labelled)
 
-    def rule(made: Decoded) -> Predict:
-        assert made.learned is not None
-        return restore_labelled(made.learned(), K, chain, labelled, at_once=True)
+    def rule(decoded_: Decoded) -> Predict:
+        assert decoded_.learned is not None
+        return restore_labelled(decoded_.learned(), K, chain, labelled, at_once=True)
 
     return decode_by_some(frames, np.union1d(learned_from(frames.lengths), taught), learn, rule)
 
@@ -287,26 +293,26 @@ def decode_labelled(
 def _decode(
     frames: Frames, K: int, generator: np.random.Generator, chain: MeanfieldSettings, labelled: LabelledSettings
 ) -> Decoded:
-    """Decode videos, all of which are learned from."""
+    """Decode videos and learn from all of them."""
     assert frames.given is not None
     chosen, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES)
     few = replace(frames, x=frames.x[chosen], lengths=lengths, given=frames.given[chosen])
-    given = np.where(frames.given == NO_CLUSTER, K, frames.given)
-    labels = given[chosen]
+    labels_given = np.where(frames.given == NO_CLUSTER, K, frames.given)
+    labels = labels_given[chosen]
     parts = []
     views = []
     for shares in CONTEXTS:
-        seen = in_context(few, shares, timed=True)
-        parts.append(Components.fit(seen, 1))
-        views.append(parts[-1].apply(seen))
+        context = in_context(few, shares, timed=True)
+        parts.append(Components.fit(context, 1))
+        views.append(parts[-1].apply(context))
     task = _Task(directions(few.x), lengths, views, K + 1, labelled.extra, generator, chain)
     labels = task.with_ends(labels)
-    shown = task.shown(labels)
+    references = task.shown(labels)
     field, classes = task.cluster(labels)
     clusters = _spread(field.memberships, classes, task.C)
     first = task.fit(labels)
     before = task.smooth(_classified(first, task.views, clusters, task.found))
-    fixed = task.fixed(clusters, *shown)
+    fixed = task.fixed(clusters, *references)
     last, log_p = first, _mix(before, before, fixed)
     for _ in range(REFITS):
         labels_now = np.where(labels == UNKNOWN, log_p.argmax(axis=1), labels)
@@ -325,8 +331,8 @@ def _decode(
             "centres": field.centres,
             "shares": field.shares,
             "classes": classes,
-            "shown": shown[0].astype(np.float32),
-            "said": shown[1],
+            "shown": references[0].astype(np.float32),
+            "said": references[1],
         }
 
     decoded = _decoded(log_p[nearest], K)
@@ -365,7 +371,7 @@ def _classified(
     clusters: Array | None = None,
     found: NDArray[np.int64] | None = None,
 ) -> Array:
-    """Return the mean of the log probabilities (T, C) of classifiers, each of its own view.
+    """Return the mean of the log probabilities (T, C) of classifiers, each with a different view.
 
     Classifiers that were fitted to annotations alone know nothing of the classes ``found`` by the mean field, whose log
     memberships are ``clusters``.

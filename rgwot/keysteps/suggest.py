@@ -1,4 +1,4 @@
-"""Which videos are worth annotating first (methods 5.10)."""
+"""Suggestion of videos to annotate (methods 5.10)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from rgwot.keysteps.meanfield import segment
 from rgwot.keysteps.settings import MeanfieldSettings
 
 SEGMENTATIONS = 8
-"""Mean-field segmentations whose labels stand for those that people would give."""
+"""Number of mean-field segmentations that take the place of human labels."""
 
 COMPARED_SAMPLES = 40
-"""Samples of a video that are labelled in turn, at most."""
+"""Largest number of labelled samples per video."""
 
 VIDEOS = 200
 """Videos that are compared, at most: of more, or of more samples than are learned from (`learned_from`), evenly spaced
@@ -36,12 +36,11 @@ def suggest(
     labelled: Collection[int] = (),
     among: Collection[int] | None = None,
 ) -> list[int]:
-    """Return the ``n`` videos whose labels, together with those of labelled ones, would teach the others most.
+    """Return the ``n`` videos from which, together with labelled ones, the others would learn most.
 
-    What people would say of a video is not known, but what segmentations say is: their labels of the chosen videos are
-    taken for those of people, a linear classifier with the covariance of all samples learns from them, and the share of
-    the samples of the other videos whose label it then tells is averaged over segmentations. The best video is added
-    one by one, and each changed for another as long as that is better.
+    Segmentations take the place of unknown human labels: a linear classifier (with the covariance of all samples)
+    learns from their labels of the chosen videos, and its accuracy on the other videos is averaged over segmentations.
+    The best videos are added one by one, and then exchanged as long as this improves the accuracy.
 
     Parameters
     ----------
@@ -50,30 +49,30 @@ def suggest(
     K
         Key steps of the segmentations.
     n
-        How many, at most V less the labelled ones.
+        Number of videos to choose, at most V minus the number of labelled ones.
     chain, generator
         Settings and randomness of the segmentations.
     labelled
         Places of videos that have labels already.
     among
-        Places of videos that may be chosen; None: all.
+        Places of videos that may be chosen; by default all.
 
     Returns
     -------
-    Places of videos, in the order in which they were found.
+    Places of videos, in the order in which they were chosen.
     """
     V = len(frames.lengths)
-    wanted = range(V) if among is None else among
+    eligible = range(V) if among is None else among
     some = learned_from(frames.lengths).tolist()
     step = -(-len(some) // VIDEOS)
-    seen = sorted({*some[::step], *labelled, *(wanted if among is not None else ())})
-    taught = _taught(frames.of(seen), K, chain, generator)
-    fixed = [seen.index(place) for place in labelled]
-    candidates = [at for at, place in enumerate(seen) if place in wanted and at not in fixed]
+    compared = sorted({*some[::step], *labelled, *(eligible if among is not None else ())})
+    taught = _taught(frames.of(compared), K, chain, generator)
+    fixed = [compared.index(place) for place in labelled]
+    candidates = [at for at, place in enumerate(compared) if place in eligible and at not in fixed]
     chosen: list[int] = []
     for _ in range(min(n, len(candidates))):
-        rest = [place for place in candidates if place not in chosen]
-        chosen.append(max(rest, key=lambda place: taught([*fixed, *chosen, place])))
+        open_places = [place for place in candidates if place not in chosen]
+        chosen.append(max(open_places, key=lambda place: taught([*fixed, *chosen, place])))
     best, improved = (taught([*fixed, *chosen]) if chosen else 0.0), True
     while improved:
         improved = False
@@ -82,15 +81,15 @@ def suggest(
                 other = [*chosen[:at], place, *chosen[at + 1 :]]
                 if place not in chosen and (value := taught([*fixed, *other])) > best + 1e-9:
                     chosen, best, improved = other, value, True
-    return [seen[at] for at in chosen]
+    return [compared[at] for at in chosen]
 
 
 def _taught(
     frames: Frames, K: int, chain: MeanfieldSettings, generator: np.random.Generator
 ) -> Callable[[Sequence[int]], float]:
-    """Return how well labels of some videos would tell those of the others: a share in [0, 1] by places of videos."""
-    seen = in_context(frames, timed=True)
-    z = Components.fit(seen, 1).apply(seen)
+    """Return a function from places of videos to the accuracy in [0, 1] of a classifier that learns from them."""
+    context = in_context(frames, timed=True)
+    z = Components.fit(context, 1).apply(context)
     V, starts = len(frames.lengths), first_samples(frames.lengths)
     few = np.concatenate(
         [start + np.unique(np.linspace(0, T - 1, COMPARED_SAMPLES).round().astype(np.int64)) for start, T in
@@ -99,7 +98,7 @@ def _taught(
     video = np.repeat(np.arange(V), frames.lengths)
     weights = 1 / np.bincount(video[few])[video[few]]
     quick, x = chain.model_copy(update={"restarts": 1, "max_iterations": 8}), directions(frames.x)
-    said: list[tuple[Array, Array, Array, NDArray[np.int64]]] = []
+    statistics: list[tuple[Array, Array, Array, NDArray[np.int64]]] = []
     for _ in range(SEGMENTATIONS):
         labels = segment(x, frames.lengths, K, quick, generator).labels
         counts = np.zeros((V, int(labels.max()) + 1))
@@ -113,24 +112,24 @@ def _taught(
         y = z @ np.linalg.cholesky(np.linalg.inv(covariance))
         sums = np.zeros((*counts.shape, y.shape[1]))
         np.add.at(sums, (video, labels), y)
-        said.append((sums, counts, y[few], labels[few]))
+        statistics.append((sums, counts, y[few], labels[few]))
 
     def share(places: Sequence[int]) -> float:
         others = np.where(np.isin(video[few], places), 0.0, weights)
         if not others.any():
             return 1.0
         right = 0.0
-        for sums, counts, y, labels in said:
-            known = counts[places].sum(axis=0) > 0
-            centres = sums[places].sum(axis=0)[known] / counts[places].sum(axis=0)[known][:, None]
+        for sums, counts, y, labels in statistics:
+            has_samples = counts[places].sum(axis=0) > 0
+            centres = sums[places].sum(axis=0)[has_samples] / counts[places].sum(axis=0)[has_samples][:, None]
             scores = y @ centres.T - 0.5 * np.square(centres).sum(axis=1)
-            right += float(others[np.flatnonzero(known)[scores.argmax(axis=1)] == labels].sum())
-        return right / len(said) / float(others.sum())
+            right += float(others[np.flatnonzero(has_samples)[scores.argmax(axis=1)] == labels].sum())
+        return right / len(statistics) / float(others.sum())
 
     return share
 
 
 def frames_of(videos: Mapping[str, EmbeddedVideo], features_fps: float) -> Frames:
-    """Return the samples of videos one after the other."""
+    """Return the concatenated samples of videos."""
     x = np.concatenate([video.embedding for video in videos.values()])
     return Frames(x, tuple(len(video.time_s) for video in videos.values()), features_fps)
