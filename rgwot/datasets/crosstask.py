@@ -96,7 +96,7 @@ def read_tasks(path: Path) -> dict[str, tuple[str, ...]]:
 
 
 def _annotated_pair(path: str) -> tuple[str, str]:
-    """Return task and video of an annotation; ids of videos may hold ``_``, so the first one separates.
+    """Return task and video of an annotation, separated by the first ``_``; ids of videos may have more.
 
     >>> _annotated_pair("annotations/990001_-aB_cD3eF-g.csv")
     ('990001', '-aB_cD3eF-g')

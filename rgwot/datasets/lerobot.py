@@ -283,7 +283,7 @@ def import_episodes(root: Path, output: Path, camera: str | None = None, on_bad_
 
 
 def _places(tasks: Sequence[str]) -> list[str]:
-    """Return the name of the folder of every task: what a name can have of its text, and a number where two are alike.
+    """Return a folder name for every task: its text without unusable characters, numbered if two are equal.
 
     >>> _places(["pour: tea", "pour tea", "茶", "pour: tea"])
     ['pour_tea', 'pour_tea_2', 'task', 'pour_tea']

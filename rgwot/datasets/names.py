@@ -44,7 +44,7 @@ class Tracked(NamedTuple):
 
 
 def tracked_name(path: str) -> Tracked | None:
-    """Read the name of a file of DeepLabCut; None for any other.
+    """Parse the name of a DeepLabCut file; return None for other files.
 
     >>> tracked_name("tea/Trial1DLC_resnet50_teaJan1shuffle1_1000_filtered.csv")
     Tracked(video='Trial1', network='DLC_resnet50_teaJan1shuffle1_1000', filtered=True, derived=False)

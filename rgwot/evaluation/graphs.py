@@ -69,7 +69,7 @@ def restricted(edges: Iterable[tuple[Step, Step]], steps: Iterable[Step]) -> set
 def edge_scores(
     true: Iterable[tuple[Step, Step]], predicted: Iterable[tuple[Step, Step]], matching: Mapping[int, int] | None = None
 ) -> Detection:
-    """Score the edges of a graph, START and END included, as the literature does (arXiv 2406.01486).
+    """Score the edges of a graph, including START and END, as in the literature (arXiv 2406.01486).
 
     Parameters
     ----------

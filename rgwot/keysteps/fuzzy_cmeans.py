@@ -190,7 +190,7 @@ def fuzzy_cmeans(
 
 
 def rounding(offsets: NDArray[Any]) -> float:
-    """Return the rounding of |x|^2 - 2 x.c + |c|^2 for samples less their mean (T, D), below which it means nothing."""
+    """Return the rounding of |x|^2 - 2 x.c + |c|^2 of centred samples (T, D); smaller values are meaningless."""
     return float(np.finfo(offsets.dtype).eps) * float(np.mean(np.einsum("td,td->t", offsets, offsets)))
 
 

@@ -1,1 +1,1 @@
-"""Videos of made-up procedures with ground truth: what happens when, how it looks, and writing both."""
+"""Synthetic videos of procedures with ground truth: timelines, appearance, and writing."""

@@ -1,4 +1,4 @@
-"""What happens when: which videos a synthetic dataset has, and their timelines of steps, drawn from statistics."""
+"""The videos of a synthetic dataset, and their timelines of steps, drawn from statistics."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FPS = 30
 
 
 class TimelineSegment(NamedTuple):
-    """One stretch ``[start_s, end_s)`` of key step 1..K; times in seconds."""
+    """A segment ``[start_s, end_s)`` of key step 1..K, in seconds."""
 
     start_s: float
     end_s: float
@@ -28,7 +28,7 @@ class TimelineSegment(NamedTuple):
 
 @dataclass(frozen=True)
 class Timeline:
-    """Ground truth of one clip: sorted segments without overlap in ``[0, duration_s)``, else background."""
+    """Ground truth of a clip: sorted segments without overlap in ``[0, duration_s)``; other time is background."""
 
     duration_s: float
     segments: tuple[TimelineSegment, ...]

@@ -13,7 +13,7 @@ MECCANO = "results/scores/{}/graphcut/meccano/meccano/seed0.csv"
 # One of every kind; `tests/study/test_asked.py` and the tests of ids and of the configuration have the others.
 MISTAKES = {
     "misspelt key": (MECCANO.format("rgwot@alhpa=0.5"), "'alhpa'", "did you mean 'alpha'?"),
-    "decoder of another method": ("results/scores/rgwot/one_label/meccano/meccano/seed0.csv", "does not go with"),
+    "decoder of another method": ("results/scores/rgwot/one_label/meccano/meccano/seed0.csv", "does not fit method"),
     "spelt otherwise": (MECCANO.format("rgwot@alpha=0.50"), "'rgwot@alpha=0.50'", "'rgwot@alpha=0.5'"),
     "another name": ("results/models/rgwot@beta=0/meccano/meccano/seed0/model.pt", "'rgwot@beta=0'", "'vaot'"),
     "unknown method": ("results/embeddings/rgwott/meccano/meccano/seed0.zarr", "'rgwott'", "did you mean 'rgwot'?"),
