@@ -271,7 +271,7 @@ def test_a_decoder_that_is_registered_without_a_rule_is_refused(monkeypatch: pyt
     entry = methods._clustering("keysteps.kmeans", "k-means", restore=False)
     assert entry.load() is methods.CLUSTERING["kmeans"].load()
     monkeypatch.setitem(methods.CLUSTERING, "kmeans", entry)
-    with pytest.raises(RgwotError, match="decoder 'kmeans': has no rule for other videos; expected one that can"):
+    with pytest.raises(RgwotError, match="decoder 'kmeans': cannot label other videos; expected a decoder that can"):
         check_rule("kmeans@K=5")
 
 

