@@ -132,10 +132,10 @@ def sentence(procedure: Procedure, names: Mapping[int, str] | None = None, doubt
     """Describe the procedure from start to end in a few sentences.
 
     They give the number of key steps, the stages (`stages`), a ``doubt``, how many videos keep to this order (unless
-    all do), and the optional and repeated key steps: "With four key steps, the order is 1, 2, 6, 4. Sometimes 6: six
-    of ten videos." A key step that may also come after a later stage gets the words "or later". If this holds for more
+    all do), and the optional and repeated key steps: "With four key steps, the order found is 1, 2, 6, 4. Sometimes
+    6: six of ten videos." A key step that may also come after a later stage gets the words "or later". If this holds for more
     than half of the key steps that have a later stage, stages would say little; the sentence then gives `longest_chain`
-    and the groups: "With six key steps, the order is: 1 before 3 before 4; 2 and 5 in either order."
+    and the groups: "With six key steps, the order found is: 1 before 3 before 4; 2 and 5 in either order."
     """
     if not procedure.nodes:
         return "No key step was found: everything is background."
@@ -217,14 +217,14 @@ def _order(procedure: Procedure, names: Mapping[int, str] | None) -> list[str]:
         steps = {step for layer in layers for step in layer}
         row = [called(layer[0], names) for layer in layers]
         if len(steps) == len(row) <= CHAIN and not free:
-            sentences = [f"{count}, the order is {', '.join(row)}"]
+            sentences = [f"{count}, the order found is {', '.join(row)}"]
         else:
-            sentences = [f"{count}, the order is: {_stages(layers, free, later, names)}"]
+            sentences = [f"{count}, the order found is: {_stages(layers, free, later, names)}"]
     else:
         line = longest_chain(procedure)
         steps = set(line)
         groups = [_in_any_order(group, names) for group in procedure.groups]
-        sentences = [f"{count}, the order is: {'; '.join([_chain(line, names), *_some(groups, 'group')])}"]
+        sentences = [f"{count}, the order found is: {'; '.join([_chain(line, names), *_some(groups, 'group')])}"]
     counts = [(need.agree, need.both) for need in procedure.needs if {need.before, need.after} <= steps]
     return [*sentences, *_agreement(counts, procedure.n_videos)]
 
@@ -276,7 +276,7 @@ def _agreement(counts: Sequence[tuple[int, int]], total: int) -> list[str]:
     if all(count[1] == total for count in counts):
         return [f"{start} in {least}{of_videos(agree, total)}"]
     percent = (100 * agree // both if least else round(100 * agree / both)) if both else 0
-    return [f"{start} in {least}{percent} % of the videos that have both"]
+    return [f"{start} in {least}{percent} % of the videos where both were found"]
 
 
 def _optional(nodes: Sequence[Node], total: int, names: Mapping[int, str] | None) -> list[str]:

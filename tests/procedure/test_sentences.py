@@ -40,7 +40,7 @@ ISSUE = procedure(
 
 def test_the_sentence_of_the_issue() -> None:
     assert sentence(ISSUE) == (
-        "With seven key steps, the order is: first 1; then 2; last 4, 3 and 5, in any order; at any time 7. "
+        "With seven key steps, the order found is: first 1; then 2; last 4, 3 and 5, in any order; at any time 7. "
         "Sometimes 6: six of ten videos."
     )
 
@@ -57,7 +57,7 @@ def test_what_need_not_be_done_before_the_next_stage_may_come_later() -> None:
     found = procedure([node(step) for step in range(1, 7)], [edge(*pair) for pair in pairs], (2, 1, 3, 5, 4, 6))
     assert stages(found) == ([[2, 1, 3], [5, 4], [6]], [], {3})
     assert sentence(found) == (
-        "With six key steps, the order is: first 2, 1 and 3 (or later), in any order; then 5 and "
+        "With six key steps, the order found is: first 2, 1 and 3 (or later), in any order; then 5 and "
         "4, in either order; last 6."
     )
 
@@ -68,7 +68,8 @@ def test_two_strands_side_by_side_are_no_stages() -> None:
     found = procedure([node(step) for step in range(1, 6)], needs, (1, 4, 2, 5, 3), groups=((1, 4), (2, 5)))
     assert stages(found)[2] == {1, 4, 5}
     assert sentence(found) == (
-        "With five key steps, the order is: 1 before 2 before 3; 1 and 4, in either order; 2 and 5, in either order."
+        "With five key steps, the order found is: 1 before 2 before 3; "
+        "1 and 4, in either order; 2 and 5, in either order."
     )
 
 
@@ -98,24 +99,24 @@ def test_stages_claim_only_what_is_needed(seed: int) -> None:
         (
             [node(1), node(2), node(3)],
             [edge(1, 2), edge(2, 3, 8), edge(1, 3, 9)],
-            "With three key steps, the order is 1, 2, 3. "
+            "With three key steps, the order found is 1, 2, 3. "
             "For any two steps this order holds in at least eight of ten videos.",
         ),
         (
             [node(1), node(2, 9)],
             [edge(1, 2, 9, 9)],
-            "With two key steps, the order is 1, 2.",
+            "With two key steps, the order found is 1, 2.",
         ),
         (
             [node(1), node(2, 9)],
             [edge(1, 2, 6, 9)],
-            "With two key steps, the order is 1, 2. This order holds in 67 % of the videos that have both.",
+            "With two key steps, the order found is 1, 2. This order holds in 67 % of the videos that have both.",
         ),
         # Where all is optional, needs are still said.
         (
             [node(1, 5), node(2, 5)],
             [edge(1, 2, 4, 4)],
-            "With two key steps, the order is 1, 2. Sometimes 1: five of ten videos; 2: five of ten videos.",
+            "With two key steps, the order found is 1, 2. Sometimes 1: five of ten videos; 2: five of ten videos.",
         ),
         ([node(1, repeat_share=0.8)], [], "One key step: 1. More than once: 1, in eight of ten videos."),
         (
@@ -144,7 +145,7 @@ def test_a_chain_passes_by_optional_steps() -> None:
     """1 needs nothing, 2 is optional, 3 needs 2 and so 1: only 1 before 3 is a chain of usual steps."""
     found = procedure([node(1), node(2, 4), node(3)], [edge(1, 2, 4, 4), edge(2, 3, 4, 4), edge(1, 3)], (1, 2, 3))
     assert longest_chain(found) == [1, 3]
-    assert sentence(found) == ("With three key steps, the order is 1, 3. Sometimes 2: four of ten videos.")
+    assert sentence(found) == ("With three key steps, the order found is 1, 3. Sometimes 2: four of ten videos.")
 
 
 def test_of_two_chains_the_one_with_more_agreement() -> None:
@@ -157,7 +158,7 @@ def test_forty_steps_stay_a_few_sentences() -> None:
     needs = [edge(a, b) for a in steps for b in steps if a < b]
     long = procedure([node(step) for step in steps], needs, tuple(steps))
     assert sentence(long) == (
-        "With 40 key steps, the order is: first 1, then 2, then 3, then 4, then 32 more, then 37, "
+        "With 40 key steps, the order found is: first 1, then 2, then 3, then 4, then 32 more, then 37, "
         "then 38, then 39, last 40."
     )
     loose = replace(long, needs=(), nodes=tuple(node(step, 5) for step in steps))
@@ -171,7 +172,7 @@ def test_forty_steps_stay_a_few_sentences() -> None:
     strands = replace(long, needs=tuple(row), groups=tuple((a, a + 20) for a in range(1, 11)))
     said = sentence(strands)
     assert said.startswith(
-        "With 40 key steps, the order is: 1 before 2 before 3 before 4 ... before 17 before 18 "
+        "With 40 key steps, the order found is: 1 before 2 before 3 before 4 ... before 17 before 18 "
         "before 19 before 20 (20 in"
     )
     assert said.count("in either order") == 4

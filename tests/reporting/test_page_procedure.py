@@ -211,7 +211,7 @@ def test_seeds_are_compared_with_those_of_the_same_method_alone() -> None:
 def test_the_telling_has_a_place_for_the_name_of_every_key_step(tmp_path: Path) -> None:
     said = shown(make_page(tmp_path, "three")).one("said")
     assert [(one["data-step"], one.text) for one in said.all("called")] == [("1", "1"), ("2", "2"), ("3", "3")]
-    assert re.sub(r" ([,.])", r"\1", said.text).startswith("With three key steps, the order is 1, 2, 3.")
+    assert re.sub(r" ([,.])", r"\1", said.text).startswith("With three key steps, the order found is 1, 2, 3.")
 
 
 @pytest.mark.parametrize("alike", [True, False])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations, product
@@ -232,8 +233,8 @@ def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str
     elif K is not None:
         sentences.append(f"{K} key steps were asked for.")
     variance = task.get("relative_variance")
-    if variance is not None:
-        amount = "hardly" if variance < 0.01 else "little" if variance < 0.1 else "much"
+    if variance is not None and variance < 0.1:
+        amount = "hardly" if variance < 0.01 else "little"
         sentences.append(f"The embeddings of different moments differ {amount}.")
     if alone := (diagnostics.get("video") or {}).get("degenerate_videos"):
         sentences.append(f"Clustered one by one, {len(alone)} of {diagnostics.get('n_videos', '?')} videos collapse.")
@@ -272,7 +273,7 @@ def time_in_words(diagnostics: Mapping[str, Any]) -> str:
         measured = f"concordance {same_order:.3g}, below {SAME_ORDER:g}"
         return f"{weight}, only as a hint, because the videos differ in their order ({measured})."
     reached = J[chosen] >= KEEPS * without_time
-    which = "the largest that keeps" if reached else "the smallest, because none keeps"
+    which = f"the largest of {in_words(len(J))} tried that keeps" if reached else "the smallest, because none keeps"
     return (
         f"{weight}, {which} {KEEPS:.1%} of what labels explain without time (J {J[chosen]:.3g} "
         f"against {without_time:.3g})."
@@ -351,7 +352,7 @@ def picture(
     return Picture(
         place,
         text.split(_STEP),
-        (*warnings, *map(as_sentence, procedure.notes)),
+        (*warnings, *_all_alike(procedure, deviations), *map(as_sentence, procedure.notes)),
         " ".join(words for words, there in legend if there),
         cards,
         drawings if cards else (),
@@ -368,7 +369,8 @@ def picture(
 
 def _card(node: Node, procedure: Procedure) -> dict[str, Any]:
     total, length = procedure.n_videos, length_in_words(node.duration_s)
-    share = f"found in {node.n_videos} of {total} videos"
+    # A segment that is short or like its neighbours does not count, though it is drawn.
+    share = f"{'found' if node.n_videos == total else 'clear'} in {node.n_videos} of {total} videos"
     often = repeats(node)
     needs = [edge for edge in procedure.edges if edge.after == node.key_step and edge.before != START]
     return {
@@ -388,17 +390,24 @@ def length_in_words(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 99.5 else f"{moment(seconds + 0.5)} min"
 
 
+def _all_alike(procedure: Procedure, deviations: Sequence[Deviation]) -> list[str]:
+    """Return a sentence for videos that have all key steps in one order, or nothing."""
+    if deviations or procedure.n_videos < 2 or any(node.n_videos < procedure.n_videos for node in procedure.nodes):
+        return []
+    return ["All videos have all of these key steps, so a step that somebody left out may not show here."]
+
+
 def arrow_facts(edges: Sequence[Edge]) -> dict[str, str]:
     """Return in how many videos the edges of an arrow hold, and a class for their confidence."""
     first = edges[0]
     if first.before == START or first.after == END:
         return {"share": "", "weight": "end"}
-    sure, videos = min(edge.confidence for edge in edges), "videos that have both"
+    sure, videos = min(edge.confidence for edge in edges), "videos where both were found"
     if len(edges) == 1:
-        share = f"in {first.agree} of {first.both} {videos}; confidence {100 * sure:.0f} %"
+        share = f"in {first.agree} of {first.both} {videos}; confidence {math.floor(100 * sure)} %"
     else:
         least = min(edge.agree / edge.both if edge.both else 0.0 for edge in edges)
-        share = f"each in at least {100 * least:.0f} % of the {videos}; confidence at least {100 * sure:.0f} %"
+        share = f"each in at least {100 * least:.0f} % of the {videos}; confidence at least {math.floor(100 * sure)} %"
     weight = "sure" if sure >= SURE else "likely" if sure >= LIKELY else "weak"
     return {"share": share, "weight": weight}
 
@@ -427,7 +436,7 @@ def _lines(
                 (
                     deviation,
                     # The segment is too short to count, but the bar shows it.
-                    "left out or very short, about"
+                    "left out or unclear, about"
                     if deviation.kind == "missing" and deviation.key_step in steps.get(place, ())
                     else words[deviation.kind],
                     moment(deviation.start_s),

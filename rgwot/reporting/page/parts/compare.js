@@ -46,7 +46,7 @@ function drawComparison() {
   space.replaceChildren(
     make("p", { id: "compare-words", textContent: `${plural(found.videos, "video")}, ${clock(found.seconds, 0)}${alone}. Adjusted Rand index ${found.rand.toFixed(2)} (1: the same key steps, about 0: unrelated ones). F1 after matching key steps one to one: ${shown(side.macro)} (mean over matched key steps of A), ${shown(found.strict)} (of all time). Cohen's kappa ${found.kappa === null ? "none" : found.kappa.toFixed(2)}. F1 of segments ${found.segments === null ? "none" : shown(found.segments)}: those of one key step whose intersection is half of their union or more.` }),
     make("h2", { textContent: "Split or merged" }),
-    changes.length ? make("ul", { className: "changes" }, ...changes) : make("p", { textContent: "No key step of one consists of several of the other." }),
+    changes.length ? make("ul", { className: "changes" }, ...changes) : make("p", { textContent: "No key step is clearly split or merged: each part would be a fifth of it or more, and lie mostly inside it." }),
     make("h2", { textContent: "What each key step of A is in B" }),
     table("Key steps of A in B", ["Key step of A", "Time", "In B", "Kappa", "Segments"], rows),
   );

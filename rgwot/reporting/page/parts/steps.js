@@ -96,7 +96,8 @@ function frameButton(at, name, seconds, picture) {
 
 function drawOrders() {
   const run = state.run;
-  const parts = [procedureTable(`Found: ${runTitle(run)}`, run, bodyOf(run).procedures)];
+  const trivial = factsOf(run).kind === "trivial";
+  const parts = trivial ? [] : [procedureTable(`Found: ${runTitle(run)}`, run, bodyOf(run).procedures)];
   if (DATA.true_procedures.length) parts.push(procedureTable("Annotated", -1, DATA.true_procedures));
   byId("procedures").replaceChildren(...parts);
   const rows = DATA.videos.flatMap((video, at) => {
@@ -118,7 +119,7 @@ function procedureTable(title, run, procedures) {
   });
   const rest = procedures.length - rows.length;
   return make("div", {},
-    make("h3", { textContent: `${title}: ${plural(procedures.length, "different order")} in ${plural(total, "video")}` }),
+    make("h3", { textContent: `${title}: ${plural(procedures.length, "order")} in ${plural(total, "video")}` }),
     table(title, ["Rank", "Procedure", "Videos"], rows),
     rest > 0 ? make("p", { className: "hint", textContent: `and ${plural(rest, "more order")}, each in no more videos than the last` }) : null);
 }

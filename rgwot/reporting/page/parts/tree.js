@@ -131,8 +131,8 @@ function showCut() {
       return made;
     }));
   }
-  const lost = merges.slice(0, n - K).reduce((sum, one) => sum + one[2], 0);
-  const sentences = [`${plural(K, "key step")} of ${plural(n, "part")}: ${percent(1 - lost)} of the differences between samples are explained.`];
+  const explained = (count) => percent(merges.slice(n - count).reduce((sum, one) => sum + one[2], 0));
+  const sentences = [`${plural(K, "key step")} of ${plural(n, "part")}: they explain ${explained(K)} of the differences between samples, and all ${n} parts ${explained(n)}.`];
   const leavesOf = (cluster) => (cluster < n ? cluster : leavesOf(merges[cluster - n][0]));
   if (K > 1) {
     const [a, b, more] = merges[n - K];
@@ -143,6 +143,7 @@ function showCut() {
     sentences.push(`One more divides ${steps[leavesOf(a)]} and gains ${percent(less, 1)}.`);
   }
   byId("cut-words").textContent = sentences.join(" ");
+  byId("cut-next").hidden = K === factsOf(state.run).K;
   byId("cut-next").textContent = `For names, orders and scores ask for a result of its own: decode.K: ${K}, or the decoder as ${factsOf(state.run).decoder.split("@")[0]}@K=${K}.`;
 }
 

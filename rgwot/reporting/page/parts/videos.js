@@ -299,7 +299,7 @@ function drawLegend() {
   if (ANNOTATED && !isTaught(state.run)) {
     for (const step of Object.keys(DATA.steps).map(Number).sort((a, b) => a - b)) {
       const found = stepsOf(state.run).filter((own) => matchOf(state.run, own) === step);
-      const also = found.length ? ` = key step ${found.map((own) => (nameOf(state.run, own) ? `${own} (${nameOf(state.run, own)})` : own)).join(", ")}` : "";
+      const also = found.length ? `, matched to key step ${found.map((own) => (nameOf(state.run, own) ? `${own} (${nameOf(state.run, own)})` : own)).join(", ")}` : "";
       entry(-1, step, `annotated ${step}: ${DATA.steps[step]}${also}`);
     }
     entry(-1, 0, "background");
