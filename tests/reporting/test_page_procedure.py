@@ -130,7 +130,7 @@ def test_the_same_is_there_as_a_list_for_those_who_do_not_see_it(given: Element)
     assert [item.all("label")[0].text for item in items] == ["1", "2", "3", "5", "4"]
     assert ["after no other" in item.text for item in items] == [True, False, False, True, False]
     assert [chip["data-step"] for chip in items[-1].all("label")[1:]] == ["2", "3"]
-    assert "1 (in 8 of 10 videos that have both)" in items[1].text
+    assert "1 (in 8 of 10 videos where both were found)" in items[1].text
     unseen = {node["data-step"]: node.all("unseen")[-1].text for node in given.all("node")}
     assert unseen["4"].endswith("2 and 3")
     # Buttons and arrows are reached by one stop of the tabulator each.
@@ -151,7 +151,7 @@ def test_lines_are_the_videos_with_the_deviations_of_the_file(given: Element) ->
         ("missing", 4.0), ("too_late", 8.5), *(("repeated", 65.0 + at) for at in range(2, MOST_DEVIATIONS)),
     ]  # fmt: skip
     assert sorted(chosen) == sorted((one.kind, one.start_s) for one in FOUND)
-    assert [moment.text for moment in moments[:2]] == ["2 left out or very short, about 0:04", "1 too late 0:08"]
+    assert [moment.text for moment in moments[:2]] == ["2 left out or unclear, about 0:04", "1 too late 0:08"]
     assert "2" in lines[0].one("more").text
     assert all(not line.all("deviation") for line in lines[1:])
 
@@ -167,7 +167,7 @@ def test_lines_are_the_videos_with_the_deviations_of_the_file(given: Element) ->
 )
 def test_bad_input_has_a_clear_word(tmp_path: Path, name: str, words: str, n_cards: int, n_arrows: int | None) -> None:
     page = shown(make_page(tmp_path, name))
-    assert page.one("said").text
+    assert page.one("sentences").text
     assert any(words in note.text.lower() for note in page.all("notice"))
     assert len(page.all("node")) == n_cards
     for drawing in page.all("edges"):
@@ -209,7 +209,7 @@ def test_seeds_are_compared_with_those_of_the_same_method_alone() -> None:
 
 
 def test_the_telling_has_a_place_for_the_name_of_every_key_step(tmp_path: Path) -> None:
-    said = shown(make_page(tmp_path, "three")).one("said")
+    said = shown(make_page(tmp_path, "three")).one("sentences")
     assert [(one["data-step"], one.text) for one in said.all("called")] == [("1", "1"), ("2", "2"), ("3", "3")]
     assert re.sub(r" ([,.])", r"\1", said.text).startswith("With three key steps, the order found is 1, 2, 3.")
 
@@ -232,7 +232,7 @@ def test_seeds_that_hardly_agree_are_a_warning_and_others_say_how_far_to_trust(t
     # Its procedure does not matter here.
     write_page(tree, tree.results, [RUN, other], tree.at(paths.PAGE))
     for page in Page(tree.at(paths.PAGE)).root.all("procedure"):
-        assert "seeds" not in page.one("said").text
+        assert "seeds" not in page.one("sentences").text
         assert (words in [note.text for note in page.all("notice")]) is not alike
     for facts in embedded_data(tree.at(paths.PAGE))["runs"]:
         assert (words in facts["ranking"]) is alike

@@ -50,7 +50,7 @@ def test_rows_of_the_repository_are_experiments_and_a_default_value_is_the_defau
 
 def test_the_table_of_protocols_has_every_method():
     table = LOADED.tables["protocols"]
-    assert {row.method for row in table.rows} == set(FAMILIES)
+    assert {row.method for row in table.rows} == {*FAMILIES, "opel@loss.prior=gaussian"}
     assert {row.decoder for row in table.rows if row.trivial} == {"one_label", "uniform", "random"}
     assert set(table.blocks) == set(itertools.product(PROTOCOLS, ("with", "without")))
 
