@@ -135,7 +135,8 @@ def sentence(procedure: Procedure, names: Mapping[int, str] | None = None, doubt
     all do), and the optional and repeated key steps: "With four key steps, the order found is 1, 2, 6, 4. Sometimes
     6: six of ten videos." A key step that may also come after a later stage gets the words "or later". If this holds
     for more than half of the key steps that have a later stage, stages would say little; the sentence then gives
-    `longest_chain` and the groups: "With six key steps, the order found is: 1 before 3 before 4; 2 and 5 in either order."
+    `longest_chain` and the groups: "With six key steps, the order found is: 1 before 3 before 4; 2 and 5 in either
+    order."
     """
     if not procedure.nodes:
         return "No key step was found: everything is background."

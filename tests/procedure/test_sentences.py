@@ -110,7 +110,8 @@ def test_stages_claim_only_what_is_needed(seed: int) -> None:
         (
             [node(1), node(2, 9)],
             [edge(1, 2, 6, 9)],
-            "With two key steps, the order found is 1, 2. This order holds in 67 % of the videos where both were found.",
+            "With two key steps, the order found is 1, 2. "
+            "This order holds in 67 % of the videos where both were found.",
         ),
         # Where all is optional, needs are still said.
         (

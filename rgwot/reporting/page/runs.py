@@ -369,8 +369,7 @@ def picture(
 
 def _card(node: Node, procedure: Procedure) -> dict[str, Any]:
     total, length = procedure.n_videos, length_in_words(node.duration_s)
-    # A segment that is short or like its neighbours does not count, though it is drawn.
-    share = f"{'found' if node.n_videos == total else 'clear'} in {node.n_videos} of {total} videos"
+    share = f"{node.n_videos} of {total} videos"
     often = repeats(node)
     needs = [edge for edge in procedure.edges if edge.after == node.key_step and edge.before != START]
     return {
