@@ -192,7 +192,7 @@ def score_videos(procedure: Procedure, recordings: Sequence[Recording]) -> dict[
 def with_sureness(
     deviating: Sequence[Deviation], procedure: Procedure, others: Iterable[Sequence[Recording]]
 ) -> list[Deviation]:
-    """Return deviations with their sureness: the share of other segmentations in which they occur.
+    """Return deviations with their sureness: the share of other segmentations in which they occur, times `steadiness`.
 
     Parameters
     ----------
@@ -216,15 +216,26 @@ def with_sureness(
             n_segmentations[recording.video] = n_segmentations.get(recording.video, 0) + 1
         for key in {_what(deviation) for deviation in deviations(procedure, recordings)}:
             occurrences[key] = occurrences.get(key, 0) + 1
+    trust = steadiness(procedure)
     return [
         replace(
             deviation,
-            sureness=occurrences.get(_what(deviation), 0) / n_segmentations[deviation.video]
+            sureness=trust * occurrences.get(_what(deviation), 0) / n_segmentations[deviation.video]
             if deviation.video in n_segmentations
             else None,
         )
         for deviation in deviating
     ]
+
+
+def steadiness(procedure: Procedure) -> float:
+    """Return the number of key steps that videos have, divided by the number of their occurrences, 0 to 1.
+
+    It is 1 if every video has each of its key steps once. Where key steps come again and again, as in a poor
+    segmentation, segmentations agree on deviations that are not true.
+    """
+    occurrences = sum(node.n_videos * node.repeats for node in procedure.nodes)
+    return sum(node.n_videos for node in procedure.nodes) / occurrences if occurrences else 1.0
 
 
 def _what(deviation: Deviation) -> tuple[str, str, int]:

@@ -13,6 +13,7 @@ from rgwot.procedure.differences import (
     least,
     out_of_order,
     score_videos,
+    steadiness,
     surprise,
     usual_lengths,
     with_sureness,
@@ -121,6 +122,15 @@ def test_sureness_is_the_share_of_other_segmentations(usual):
     assert found.sureness == 3 / 4
     (alone,) = with_sureness(deviations(usual, [lacking]), usual, [])
     assert alone.sureness is None
+
+
+def test_where_key_steps_come_again_and_again_nothing_is_sure():
+    """Each of four key steps comes twice in every video, so a sureness of 1 becomes 1/2."""
+    twice = learn([recording(f"v{at}", 1, 2, 3, 4, 1, 2, 3, 4) for at in range(5)])
+    assert steadiness(twice) == 1 / 2
+    lacking = recording("new", 1, 2, 4, 1, 2, 4)
+    told = with_sureness(deviations(twice, [lacking]), twice, [[lacking]])
+    assert [(one.kind, one.key_step, one.sureness) for one in told] == [("missing", 3, 1 / 2)]
 
 
 def test_added_and_repeated(usual):
