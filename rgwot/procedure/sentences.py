@@ -27,7 +27,7 @@ DEVIATION_WORDS = {
 
 
 #: A deviation is stated as a fact from the first sureness, and with "perhaps" from the second.
-SURE, PERHAPS = 0.5, 0.25
+SURE, PERHAPS = 0.7, 0.25
 #: The text for a video without deviations.
 NOTHING = "nothing unusual found"
 
