@@ -198,7 +198,7 @@ def flat(*shape: int) -> NDArray[np.float32]:
             {"features": {"a": np.ma.masked_greater(np.array([[1.0, 2.0], [3.0, 4.0]]), 2.5)}},
             "features['a']: found masked values",
         ),
-        ({"features": {"a": [[1.0, 2.0], [3.0]]}}, "features['a']: no array of numbers (setting an array element"),
+        ({"features": {"a": [[1.0, 2.0], [3.0]]}}, "features['a']: found no array of numbers (setting an array element"),
         ({"features": {"a": torch.ones(9, 4).requires_grad_()}}, "Use tensor.detach().numpy() instead."),
         ({"features": {"a": np.full((9, 4), np.inf)}}, "features['a']: inf at sample 0, channel 0; expected finite"),
         ({"features": {"a": "a.npy"}}, "features['a']: found 'a.npy', expected an array, or a feature store (.zarr)"),
@@ -331,7 +331,7 @@ def test_columns_of_a_table_keep_their_order() -> None:
     with pytest.raises(RgwotError, match=r"^features\['take 2'\]: no column 'r'; expected the columns of features"):
         rgwot.discover({**tables, "take 2": tables["take 2"].drop(columns="r")}, fps=FPS)
     clocked = {name: table.rename(columns={"p": "Time (s)"}) for name, table in tables.items()}
-    with pytest.raises(RgwotError, match=r"^features\['take 0'\]: column 'Time \(s\)' is no feature"):
+    with pytest.raises(RgwotError, match=r"^features\['take 0'\]: column 'Time \(s\)' is not a feature"):
         rgwot.discover(clocked, fps=FPS)
     learner.fit(tables)
     with pytest.raises(
@@ -397,7 +397,7 @@ def test_a_saved_result_is_one_of_the_workflow(found: rgwot.Discovery, tmp_path:
 
 def test_pictures_exports_and_comparisons(found: rgwot.Discovery, tmp_path: Path) -> None:
     assert len(found.plot(videos=3).axes) == 3
-    with pytest.raises(RgwotError, match="videos: found 0, expected 1 or more"):
+    with pytest.raises(RgwotError, match="videos: found 0, expected an integer ≥ 1"):
         found.plot(videos=0)
     for wrong in ("x.png", ["v 3"], 2.0, True):
         with pytest.raises(RgwotError, match="videos: found .*, expected an integer ≥ 1; to save the figure, use plot"):

@@ -153,6 +153,6 @@ def test_nothing_is_learnt_from_a_video_held_out(task: Path, tmp_path: Path) -> 
 
 
 def test_a_method_with_an_encoder_needs_its_model(task: Path, tmp_path: Path) -> None:
-    with pytest.raises(RgwotError, match=r"method 'rgwot@alpha=0\.1': found no model; name it \(--model\)"):
+    with pytest.raises(RgwotError, match=r"method 'rgwot@alpha=0\.1': found no model; give one"):
         embed(task, task.parent, None, tmp_path / "out.zarr", method="rgwot@alpha=0.1")
     assert not (tmp_path / "out.zarr").exists()
