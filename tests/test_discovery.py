@@ -198,7 +198,7 @@ def flat(*shape: int) -> NDArray[np.float32]:
             {"features": {"a": np.ma.masked_greater(np.array([[1.0, 2.0], [3.0, 4.0]]), 2.5)}},
             "features['a']: found masked values",
         ),
-        ({"features": {"a": [[1.0, 2.0], [3.0]]}}, "features['a']: found no array of numbers (setting an array element"),
+        ({"features": {"a": [[1.0, 2.0], [3.0]]}}, "features['a']: found no array of numbers (setting an array"),
         ({"features": {"a": torch.ones(9, 4).requires_grad_()}}, "Use tensor.detach().numpy() instead."),
         ({"features": {"a": np.full((9, 4), np.inf)}}, "features['a']: inf at sample 0, channel 0; expected finite"),
         ({"features": {"a": "a.npy"}}, "features['a']: found 'a.npy', expected an array, or a feature store (.zarr)"),
