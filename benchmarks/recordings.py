@@ -188,10 +188,10 @@ def embedded(task: Task, method: str, settings: Settings, seed: int) -> Frames:
 def decoded(frames: Frames, decoder: str, settings: Settings, seed: int) -> tuple[NDArray[np.int64], float]:
     """Label samples as the workflow does: labels (T,), and the weight of time."""
     block = settings.decode
-    share = block.time
+    share, common = block.time, None
     if share == "auto":
-        share, _ = choose_share(frames.x, frames.lengths, block.K, settings.meanfield, seed)
-    run = extended(DECODERS[split_id(decoder)[0]].bound(settings), share, block.surplus)
+        share, common, _ = choose_share(frames.x, frames.lengths, block.K, settings.meanfield, seed)
+    run = extended(DECODERS[split_id(decoder)[0]].bound(settings), share, block.surplus, common)
     return run(frames, block.K, generator_for(seed)).labels, share
 
 

@@ -85,10 +85,8 @@ def make_bundle(
 
         embedding = embed_by_model(load_model(model_path), learned_from[0].fps, torch.device("cpu"), 1)
     _check_embedding(embedding, embedded, learned_from, embeddings_zarr)
-    # The weight of time is taken from the result, because choosing it again would take longest.
     diagnostics = read_diagnostics(segments_csv.with_name(name_of(DIAGNOSTICS)))
-    decode = settings.decode.model_copy(update={"time": diagnostics["time"], "K": diagnostics["K"]})
-    chosen = settings.model_copy(update={"decode": decode})
+    chosen = settings.model_copy(update={"decode": settings.decode.model_copy(update={"K": diagnostics["K"]})})
     given = None
     if annotations_csv is not None:
         given = given_of(embedded, read_annotations(annotations_csv, background=True), chosen, run.seed)

@@ -19,14 +19,11 @@ from rgwot.evaluation.metrics import adjusted_rand_score
 from rgwot.keysteps import collapse
 from rgwot.keysteps.evidence import appearance, usual_samples, without_lookalikes
 from rgwot.keysteps.extended import (
-    HINT,
-    KEEPS,
     NUMBERS,
     SAME_ORDER,
     choose_share,
     explained_share,
     extended,
-    largest_share,
     renumbered,
 )
 from rgwot.keysteps.fuzzy_cmeans import direction_eigenvalue
@@ -48,7 +45,7 @@ SAME = 0.6
 """Two seeds disagree if the adjusted Rand index of their labels is below this."""
 
 NEAR = 0.02
-"""The choice of the weight of time is doubtful if J or the concordance is this close to its threshold, relatively."""
+"""The choice of the weight of time is doubtful if the concordance is this close to its threshold, relatively."""
 
 NAMED = 3
 """A warning names so many videos, and counts the others."""
@@ -110,20 +107,12 @@ def seeds_differ(who: str, agreement: float) -> str:
 
 def _of_time(choice: Mapping[str, Any]) -> str:
     """Return a warning if the choice of the weight of time was doubtful, otherwise an empty text."""
-    if "agreement" not in choice:
+    if "concordance" not in choice or abs(choice["concordance"] - SAME_ORDER) > NEAR * SAME_ORDER:
         return ""
-    J_of = {float(share): float(J) for share, J in choice["agreement"].items()}
-    least, order = KEEPS * J_of[0.0], float(choice["concordance"])
-    # The smallest weight is taken regardless of its J.
-    close = [share for share, J in J_of.items() if share > HINT and least > 0 and abs(J - least) <= NEAR * least]
-    if close and order >= SAME_ORDER:
-        near = f"J with {close[0]:g} is {J_of[close[0]]:.3g}, and the threshold is {least:.3g}"
-    elif abs(order - SAME_ORDER) <= NEAR * SAME_ORDER and largest_share(J_of, SAME_ORDER) > HINT:
-        near = f"the concordance of videos is {order:.3g}, and the threshold is {SAME_ORDER:g}"
-    else:
-        return ""
-    chosen = float(choice["chosen"])
-    return f"decode.time: auto chose {chosen:g}, but only just: {near}; another seed may choose another weight"
+    return (
+        f"decode.time: auto chose {choice['chosen']:g}, but only just: the concordance of videos is "
+        f"{choice['concordance']:.3g}, and the threshold is {SAME_ORDER:g}; another seed may choose another weight"
+    )
 
 
 log = logging.getLogger(__name__)
@@ -187,11 +176,11 @@ def find_key_steps(
 
     # Sums depend on the number of threads; a single thread gives the same files everywhere.
     with threadpool_limits(limits=1):
-        time, choices = _time(task, K, settings.time, chain, seed) if labels_given is None else (0.0, {})
-        run = extended(rule, time, surplus)
+        time, common, choices = _time(task, K, settings.time, chain, seed) if labels_given is None else (0.0, None, {})
+        run, by_itself = extended(rule, time, surplus, common), extended(rule, time, surplus)
 
         def decoding(video: str | None) -> Predict:
-            return lambda frames: run(frames, K, generator_for(seed, video))
+            return lambda frames: (run if video is None else by_itself)(frames, K, generator_for(seed, video))
 
         # A seed that neither the task nor any video uses.
         other = np.random.default_rng([seed, 2])
@@ -451,14 +440,14 @@ def split_by_video(videos: Mapping[str, EmbeddedVideo], labels: NDArray[Any]) ->
 
 def _time(
     task: EmbeddedTask, K: int, share: float | str, chain: MeanfieldSettings, seed: int
-) -> tuple[float, dict[str, Any]]:
-    """Return the weight of time and, if it is left to the training videos, how it was chosen."""
+) -> tuple[float, NDArray[Any] | None, dict[str, Any]]:
+    """Return the weight of time, the references of common time, and, for ``auto``, how both were chosen."""
     if not isinstance(share, str):
-        return share, {}
+        return share, None, {}
     training = task.part(held_out=False).values()
     x = np.concatenate([video.embedding for video in training])
-    chosen, facts = choose_share(x, [len(video.time_s) for video in training], K, chain, seed)
-    return chosen, {"time": facts}
+    chosen, common, facts = choose_share(x, [len(video.time_s) for video in training], K, chain, seed)
+    return chosen, common, {"time": facts}
 
 
 def no_background(background: bool, surplus: int) -> list[str]:

@@ -1,15 +1,15 @@
-"""Extensions of any decoder: relative time (methods 5.5), the choice of its weight (5.7), and surplus clusters (5.6).
+"""Extensions of any decoder: time (methods 5.5), the choice of its weight (5.7), and surplus clusters (5.6).
 
-If `decode.time` is ``auto``, the weight of time is increased step by step; each setting is scored by how well its
-labels predict the embeddings of held-out videos, and by how similar the orders of videos are. The mean field makes
-these labels for every decoder: it takes a fraction of a second, and other decoders are built on it.
+If `decode.time` is ``auto``, samples are first labelled without time. If the labels have the same order in all videos,
+time has half of the squared length of embeddings, and the videos are aligned to measure it; otherwise its weight is
+only a hint. The mean field makes these labels for every decoder: it takes a fraction of a second.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,24 +31,24 @@ from rgwot.keysteps.ordering import concordance
 from rgwot.keysteps.settings import MeanfieldSettings
 from rgwot.timing import thinned
 
-SHARES = (0.0, 0.03, 0.08, 0.15, 0.4)
-"""Shares of time that are tried, up to the first with too little J: none, to compare with; a hint, the least that is
-taken; and up to nearly half."""
+HINT = 0.03
+"""Weight of relative time if the videos differ in their order."""
 
-HINT = SHARES[1]
-"""The smallest weight of time that is chosen."""
+ORDERED = 0.5
+"""Weight of common time if the videos have one order; 0.4 and 0.6 score the same (benchmarks/report/labelled.md)."""
 
-ORDERED = 0.08
-"""Weight of time with which the concordance of videos is measured."""
+SAME_ORDER = 0.47
+"""Videos have one order from this concordance on, with labels made without time. It lies in the middle between tasks
+that gain from common time and tasks that lose (benchmarks/report/labelled.md)."""
 
-KEEPS = 0.885
-"""Labels with time must keep this share of the J without time; chosen on recordings (methods 5.7)."""
+REFERENCES = 16
+"""Each video is aligned with at most so many others, which are evenly spaced."""
 
-SAME_ORDER = 0.75
-"""The weight of time exceeds `HINT` only from this concordance of videos on; chosen on development tasks."""
+MOST_ALIGNED = 4_000
+"""Approximate limit of the alignments of a task: with many videos each is aligned with fewer, but at least one."""
 
 STARTS = 12
-"""Number of segmentations per weight of time; their J and concordance are averaged, to depend less on the start."""
+"""Number of segmentations; their J and concordance are averaged, to depend less on the start."""
 
 QUICK: dict[str, Any] = {"restarts": 4, "max_iterations": 8}
 """Changed settings of the mean field during the choice."""
@@ -61,37 +61,78 @@ TRIED_OF_MANY = 10_000
 a few samples of each."""
 
 
-class Measured(NamedTuple):
-    """J, the share of held-out samples that labels explain (`explained_share`), and the `concordance` of videos."""
-
-    J: float
-    concordance: float
+Array = NDArray[np.float64]
 
 
-def with_time(x: NDArray[Any], lengths: Sequence[int], share: float) -> NDArray[np.float64]:
-    r"""Add relative time to embeddings, with a share of their squared length.
+def with_time(x: NDArray[Any], lengths: Sequence[int], share: float, common: NDArray[Any] | None = None) -> Array:
+    r"""Add time to embeddings, with a share of their squared length.
 
     .. math:: x'_i = \left[\sqrt{1 - w}\, \frac{x_i}{|x_i|},\ \sqrt{w}\cos a_i,\ \sqrt{w}\sin a_i\right],
-              \qquad a_i = \pi \left(\frac{i + 1/2}{T_v} - \frac12\right)
+              \qquad a_i = \pi \left(t_i - \frac12\right)
 
-    Time is a point on a half circle, so that embeddings keep the length 1 and the two ends of a video are as far apart
-    as possible. If every key step is done once and in order, time separates key steps that look alike; if key steps
-    repeat, it separates their repetitions.
+    where t is the relative time (i + 1/2) / T_v, or `common_times` if there are references ``common``. Time is a point
+    on a half circle, so that embeddings keep the length 1 and the two ends of a video are as far apart as possible. If
+    every key step is done once and in order, time separates key steps that look alike; if key steps repeat, it
+    separates their repetitions.
 
     Returns (T, D + 2) for samples x (T, D) of videos of T_v samples each and a share w in [0, 1), or x for w = 0.
     """
     samples = np.asarray(x, dtype=np.float64)
     if share == 0:
         return samples
-    angles = np.pi * (middle_times(lengths) - 0.5)
+    times = middle_times(lengths) if common is None else common_times(samples, lengths, common)
+    angles = np.pi * (times - 0.5)
     place = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     return np.concatenate([np.sqrt(1 - share) * directions(samples), np.sqrt(share) * place], axis=1)
 
 
+def references(x: NDArray[Any], lengths: Sequence[int]) -> NDArray[np.float32]:
+    """Return the directions of evenly spaced samples (n, R, D) of the videos with which all others are aligned."""
+    from rgwot.keysteps.labelled import evenly_spaced
+
+    V = len(lengths)
+    n = max(1, min(REFERENCES, MOST_ALIGNED // V))
+    videos = np.unique(np.linspace(0, V - 1, n).round().astype(np.int64))
+    return evenly_spaced(directions(x), lengths)[videos].astype(np.float32)
+
+
+def common_times(x: NDArray[Any], lengths: Sequence[int], common: NDArray[Any]) -> Array:
+    """Return the common time of samples: the mean relative time of the samples that they match in the references.
+
+    Dynamic time warping aligns each video with every reference, and a reference also with itself. Common time never
+    decreases within a video; it increases faster than relative time where the video is quicker than the references.
+
+    Parameters
+    ----------
+    x
+        Concatenated samples (T, D) of V videos.
+    lengths
+        Samples of each video.
+    common
+        `references` (n, R, D).
+
+    Returns
+    -------
+    Times (T,) in [0, 1].
+    """
+    from rgwot.keysteps.labelled import evenly_spaced, warp
+
+    few = evenly_spaced(directions(x), lengths)
+    R = common.shape[1]
+    places, sums = np.linspace(0, 1, R), np.zeros((len(few), R))
+    for reference in common.astype(np.float64):
+        _, paths = warp(few, np.broadcast_to(reference, few.shape))
+        for video, path in enumerate(paths):
+            i, j = path[path[:, 0] >= 0].T
+            sums[video] += np.bincount(i, places[j], R) / np.bincount(i, minlength=R)
+    means = sums / len(common)
+    return np.concatenate([np.interp(middle_times([T]), places, mean) for T, mean in zip(lengths, means, strict=True)])
+
+
 def choose_share(
     x: NDArray[Any], lengths: Sequence[int], K: int, settings: MeanfieldSettings, seed: int
-) -> tuple[float, dict[str, Any]]:
-    """Choose the weight of time for embeddings by `largest_share`.
+) -> tuple[float, NDArray[np.float32] | None, dict[str, Any]]:
+    """Choose the weight of time: `ORDERED` and common time if the videos have one order, otherwise `HINT`.
 
     Parameters
     ----------
@@ -107,64 +148,30 @@ def choose_share(
     Returns
     -------
     share : float
-        In [0, 1); 0 for a single video, because no other video can predict it.
+        In [0, 1); 0 for a single video, and if labels do not predict the samples of other videos (J <= 0).
+    common : (n, R, D) or None
+        The `references` of common time; None for relative time.
     facts : dict
-        The part of ``diagnostics.json`` on the choice: ``chosen``, ``agreement`` (the J of every weight that was tried)
-        and ``concordance``, or otherwise ``why`` nothing could be chosen.
+        The part of ``diagnostics.json`` on the choice: ``chosen``, ``agreement`` (the J without time) and
+        ``concordance``, or otherwise ``why`` nothing could be chosen.
     """
     if len(lengths) < 2:
-        return 0.0, {"chosen": 0.0, "why": "there is only one video, so the weight cannot be chosen"}
-    some = learned_from(lengths, TRIED_OF_MANY)
-    x, lengths = x[rows_of(lengths, some)], [lengths[v] for v in some]
-    sampled, lengths, _ = thinned(lengths, MOST_TRIED)
-    x = directions(x[sampled])
-    quick = settings.model_copy(update=QUICK)
-    tried: dict[float, Measured] = {}
-    for share in SHARES:
-        tried[share] = _measured(x, lengths, K, share, quick, seed)
-        # J decreases further with more time.
-        if share >= ORDERED and tried[share].J < KEEPS * tried[0.0].J:
-            break
-    J, same_order = {share: each.J for share, each in tried.items()}, tried[ORDERED].concordance
-    chosen = largest_share(J, same_order)
-    agreements = {str(share): value for share, value in J.items()}
-    return chosen, {"chosen": chosen, "agreement": agreements, "concordance": same_order}
-
-
-def _measured(
-    x: NDArray[np.float64], lengths: Sequence[int], K: int, share: float, settings: MeanfieldSettings, seed: int
-) -> Measured:
-    """Segment samples with a weight of time from every start; return the mean J and concordance."""
+        return 0.0, None, {"chosen": 0.0, "why": "there is only one video, so the weight cannot be chosen"}
     # Imported here, because most decodings have nothing to choose.
     from rgwot.keysteps.meanfield import segment
 
-    timed, values = with_time(x, lengths, share), []
+    some = learned_from(lengths, TRIED_OF_MANY)
+    tried = [lengths[v] for v in some]
+    kept, few, _ = thinned(tried, MOST_TRIED)
+    samples = directions(x[rows_of(lengths, some)][kept])
+    quick, values = settings.model_copy(update=QUICK), []
     for start in range(STARTS):
-        labels = segment(timed, lengths, K, settings, np.random.default_rng([seed, 2, start])).labels
-        values.append((explained_share(x, labels, lengths), concordance(labels, lengths)))
-    return Measured(*np.mean(values, axis=0).tolist())
-
-
-def largest_share(J: Mapping[float, float], same_order: float) -> float:
-    """Return the largest weight of time for which J is at least `KEEPS` of J without time, but at least a hint.
-
-    If key steps come once and in order, borders by time agree with borders by features, and J hardly decreases; if they
-    repeat, time splits them, and J decreases at once. A larger J than without time proves nothing, because slow drift
-    looks like order. J may also stay high if videos differ in their order, so that below `SAME_ORDER` a hint is chosen.
-
-    >>> J = {0.0: 0.100, 0.03: 0.097, 0.08: 0.092, 0.15: 0.085}
-    >>> largest_share(J, 0.9), largest_share(J, 0.6)
-    (0.08, 0.03)
-    >>> largest_share({0.0: 0.100, 0.03: 0.080, 0.08: 0.070, 0.15: 0.060}, 0.9)
-    0.03
-
-    0 where the samples say nothing at all, J <= 0 without time.
-    """
-    if J[0.0] <= 0:
-        return 0.0
-    hint, *more = sorted(share for share in J if share)
-    keeping = [share for share in more if J[share] >= KEEPS * J[0.0]]
-    return max([hint, *keeping]) if same_order >= SAME_ORDER else hint
+        labels = segment(samples, few, K, quick, np.random.default_rng([seed, 2, start])).labels
+        values.append((explained_share(samples, labels, few), concordance(labels, few)))
+    J, same_order = np.mean(values, axis=0).tolist()
+    share = 0.0 if J <= 0 else ORDERED if same_order >= SAME_ORDER else HINT
+    common = references(x, lengths) if share == ORDERED else None
+    return share, common, {"chosen": share, "agreement": J, "concordance": same_order}
 
 
 def explained_share(x: NDArray[Any], labels: NDArray[np.int64], lengths: Sequence[int]) -> float:
@@ -268,13 +275,16 @@ def keep_clusters(labels: NDArray[np.int64], clusters: NDArray[np.int64]) -> NDA
 KEPT = "key_step_clusters"
 """Key of the learned parameters with surplus clusters: the clusters that are key steps; others are background."""
 
+SHOWN = "time_references"
+"""Among what was learned with common time, its references."""
+
 NUMBERS = "numbers"
 """Key of the learned parameters: the numbers of the clusters."""
 
 
-def extended(decoder: Decode, time: float, surplus: int) -> Decode:
-    """Return a decoder that adds relative time with the weight ``time`` to embeddings, makes K + ``surplus`` clusters,
-    and turns those least like key steps into background.
+def extended(decoder: Decode, time: float, surplus: int, common: NDArray[Any] | None = None) -> Decode:
+    """Return a decoder whose embeddings have a share ``time`` of time (`with_time`), and which makes ``surplus``
+    clusters more than K, of which those least like key steps are background.
 
     If both are 0, the decoder itself is returned.
     """  # noqa: D205
@@ -282,13 +292,14 @@ def extended(decoder: Decode, time: float, surplus: int) -> Decode:
         return decoder
 
     def decode(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
-        decoded = decoder(_timed(frames, time), K + surplus, generator)
+        decoded = decoder(_timed(frames, time, common), K + surplus, generator)
         clusters = key_step_clusters(decoded.labels, frames.lengths, K + surplus, K) if surplus else None
         predict, learned = decoded.predict, decoded.learned
+        arrays = {name: array for name, array in ((KEPT, clusters), (SHOWN, common)) if array is not None}
         return replace(
             _kept(decoded, clusters),
-            predict=None if predict is None else _extended_rule(predict, time, clusters),
-            learned=learned if learned is None or clusters is None else lambda: {**learned(), KEPT: clusters},
+            predict=None if predict is None else _extended_rule(predict, time, clusters, common),
+            learned=None if learned is None else lambda: {**learned(), **arrays},
         )
 
     return decode
@@ -299,8 +310,9 @@ def restored(restore: Restore, learned: Learned, K: int, time: float, surplus: i
 
     ``restore`` is that of the decoder, with its settings.
     """
-    arrays = {name: value for name, value in learned.items() if name not in (KEPT, NUMBERS)}
-    predict = _extended_rule(restore(arrays, K + surplus), time, learned[KEPT] if surplus else None)
+    arrays = {name: value for name, value in learned.items() if name not in (KEPT, NUMBERS, SHOWN)}
+    clusters = learned[KEPT] if surplus else None
+    predict = _extended_rule(restore(arrays, K + surplus), time, clusters, learned.get(SHOWN))
     if NUMBERS not in learned:
         return predict
 
@@ -320,14 +332,16 @@ def renumbered(labels: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray
     return np.where(labels < 0, labels, numbers[labels])
 
 
-def _extended_rule(predict: Predict, time: float, clusters: NDArray[np.int64] | None) -> Predict:
-    return lambda others: _kept(predict(_timed(others, time)), clusters)
+def _extended_rule(
+    predict: Predict, time: float, clusters: NDArray[np.int64] | None, common: NDArray[Any] | None
+) -> Predict:
+    return lambda others: _kept(predict(_timed(others, time, common)), clusters)
 
 
-def _timed(frames: Frames, share: float) -> Frames:
+def _timed(frames: Frames, share: float, common: NDArray[Any] | None) -> Frames:
     if not share:
         return frames
-    return replace(frames, x=with_time(frames.x, frames.lengths, share), place=2)
+    return replace(frames, x=with_time(frames.x, frames.lengths, share, common), place=2)
 
 
 def _kept(decoded: Decoded, clusters: NDArray[np.int64] | None) -> Decoded:

@@ -28,8 +28,6 @@ from rgwot.cli import cli
 from rgwot.config import methods
 from rgwot.config.settings import build, flatten
 from rgwot.features.extract import extract
-from rgwot.keysteps import decode
-from rgwot.keysteps.extended import choose_share
 from rgwot.paths import EMBEDDINGS, Run
 from rgwot.records import read_deviations
 from rgwot.runtime.errors import RgwotError
@@ -226,13 +224,6 @@ def test_the_same_result_gives_the_same_bytes(study: Study, results: Results, tm
     _, bundle = results("raw", "kmeans")
     again = study.result("raw", "kmeans")[1]
     assert again.read_bytes() == bundle.read_bytes()
-
-
-def test_what_the_data_chose_is_not_chosen_again(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = []
-    monkeypatch.setattr(decode, "choose_share", lambda *given: chosen.append(given) or choose_share(*given))
-    study.result("whitened", "meanfield", time="auto")
-    assert len(chosen) == 1
 
 
 def test_weights_of_another_network_are_refused_before_a_video_is_decoded(

@@ -1,21 +1,25 @@
-"""Relative time as a part of embeddings, the share of it that is chosen, and the agreement it is chosen by."""
+"""Relative and common time as a part of embeddings, the share that is chosen, and the agreement of labels."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from rgwot.keysteps import extended
 from rgwot.keysteps.extended import (
     HINT,
-    KEEPS,
+    ORDERED,
     SAME_ORDER,
-    SHARES,
+    SHOWN,
     choose_share,
+    common_times,
     explained_share,
-    largest_share,
+    extended,
+    references,
+    restored,
     with_time,
 )
+from rgwot.keysteps.interface import Frames
+from rgwot.keysteps.meanfield import decode_meanfield, restore_meanfield
 from rgwot.keysteps.settings import MeanfieldSettings
 
 
@@ -53,9 +57,9 @@ def test_a_single_video_or_samples_of_zeros_say_nothing() -> None:
 
 
 def test_features_that_never_change_leave_nothing_to_choose() -> None:
-    share, facts = choose_share(np.zeros((20, 3)), (10, 10), 5, MeanfieldSettings(), seed=0)
-    assert share == facts["chosen"] == 0
-    assert np.isfinite(list(facts["agreement"].values())).all()
+    share, common, facts = choose_share(np.zeros((20, 3)), (10, 10), 5, MeanfieldSettings(), seed=0)
+    assert share == facts["chosen"] == facts["agreement"] == 0
+    assert common is None
 
 
 def made_task(generator: np.random.Generator, order: str, V: int = 12) -> tuple[np.ndarray, tuple[int, ...]]:
@@ -72,46 +76,87 @@ def made_task(generator: np.random.Generator, order: str, V: int = 12) -> tuple[
     return np.concatenate(videos), (90,) * V
 
 
-def test_time_is_chosen_where_steps_come_once_and_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extended, "STARTS", 3)
+def test_common_time_is_chosen_where_steps_come_once_and_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rgwot.keysteps.extended.STARTS", 3)
     found = {}
     for order in ("once", "any", "again"):
         x, lengths = made_task(np.random.default_rng(2), order)
-        found[order], facts = choose_share(x, lengths, 5, MeanfieldSettings(), seed=0)
+        found[order], common, facts = choose_share(x, lengths, 5, MeanfieldSettings(), seed=0)
         assert facts["chosen"] == found[order]
-        assert (facts["concordance"] >= SAME_ORDER) == (order == "once")
-        J = list(facts["agreement"].values())
-        assert list(facts["agreement"]) == [str(share) for share in SHARES][: len(J)]
-        # What is tried ends with the first share that costs too much, but not before an order can be seen.
-        costs = [value < KEEPS * J[0] for value in J]
-        assert costs[-1] or len(J) == len(SHARES)
-        assert not any(costs[2:-1])
+        assert (facts["concordance"] >= SAME_ORDER) == (common is not None) == (order == "once")
         again = choose_share(x, lengths, 5, MeanfieldSettings(), seed=0)
-        assert again == (found[order], facts)
-    assert found["once"] >= 0.15
-    assert found["any"] == found["again"] == HINT
+        assert (again[0], again[2]) == (found[order], facts)
+    assert found == {"once": ORDERED, "any": HINT, "again": HINT}
 
 
 def test_the_length_of_embeddings_and_the_order_of_channels_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extended, "STARTS", 2)
+    monkeypatch.setattr("rgwot.keysteps.extended.STARTS", 2)
     x, lengths = made_task(np.random.default_rng(3), "once", V=4)
-    share, facts = choose_share(x, lengths, 5, MeanfieldSettings(), seed=0)
-    lengthened, same = choose_share(4 * x[:, ::-1], lengths, 5, MeanfieldSettings(), seed=0)
+    share, _, facts = choose_share(x, lengths, 5, MeanfieldSettings(), seed=0)
+    lengthened, _, same = choose_share(4 * x[:, ::-1], lengths, 5, MeanfieldSettings(), seed=0)
     assert lengthened == share
     assert same["agreement"] == pytest.approx(facts["agreement"])
 
 
-def test_time_is_a_hint_where_videos_differ_in_their_order() -> None:
-    J = {0.0: 0.1, 0.03: 0.1, 0.08: 0.1, 0.15: 0.1, 0.4: 0.02}
-    assert largest_share(J, SAME_ORDER) == 0.15
-    assert largest_share(J, SAME_ORDER - 0.01) == 0.03
-    assert largest_share({**J, 0.0: 0.0}, 1.0) == 0.0
+def paced(generator: np.random.Generator, durations: tuple[int, ...]) -> np.ndarray:
+    """Return samples (T, 24) of five steps in one order, each of so many samples."""
+    looks = np.random.default_rng(0).normal(size=(5, 24))
+    return np.repeat(looks, durations, axis=0) + generator.normal(scale=0.3, size=(sum(durations), 24))
+
+
+def test_common_time_is_the_same_in_the_same_step_at_any_pace() -> None:
+    generator = np.random.default_rng(5)
+    paces = (20, 20, 20, 20, 20), (60, 10, 10, 10, 10), (10, 10, 10, 10, 60)
+    lengths = tuple(map(sum, paces))
+    x = np.concatenate([paced(generator, durations) for durations in paces])
+    common = references(x, lengths)
+    times = np.split(common_times(x, lengths, common), np.cumsum(lengths)[:-1])
+    ends = [np.cumsum(durations) for durations in paces]
+    for video, own in enumerate(times):
+        assert (np.diff(own) >= 0).all()
+        assert 0 <= own[0] < own[-1] <= 1
+        # The end of a step is where it is on average, although it is at 20 % in one video and at 60 % in another.
+        expected = np.mean([end / T for end, T in zip(ends, lengths, strict=True)], axis=0)
+        np.testing.assert_allclose(own[ends[video][:-1]], expected[:-1], atol=0.03)
+    # The length of embeddings does not matter.
+    np.testing.assert_allclose(common_times(7 * x, lengths, common), np.concatenate(times))
+
+
+def test_of_many_videos_each_is_aligned_with_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, lengths = made_task(np.random.default_rng(6), "once")
+    assert len(references(x, lengths)) == 12
+    monkeypatch.setattr("rgwot.keysteps.extended.MOST_ALIGNED", 36)
+    assert len(references(x, lengths)) == 3
+    monkeypatch.setattr("rgwot.keysteps.extended.MOST_ALIGNED", 5)
+    assert len(references(x, lengths)) == 1
+
+
+def test_other_videos_have_the_common_time_of_those_that_were_learned_from() -> None:
+    x, lengths = made_task(np.random.default_rng(7), "once", V=6)
+    common, chain = references(x, lengths), MeanfieldSettings()
+
+    def rule(frames: Frames, K: int, generator: np.random.Generator) -> object:
+        return decode_meanfield(frames, K, generator, chain)
+
+    made = extended(rule, 0.5, 0, common)(Frames(x, lengths, 2.0), 5, np.random.default_rng(0))  # type: ignore[arg-type]
+    assert made.learned is not None
+    assert made.predict is not None
+    learned = made.learned()
+    np.testing.assert_array_equal(learned[SHOWN], common)
+    other, own = made_task(np.random.default_rng(7), "once", V=2)
+    again = restored(lambda *arrays: restore_meanfield(*arrays, chain), learned, 5, 0.5, 0)(Frames(other, own, 2.0))
+    np.testing.assert_array_equal(again.labels, made.predict(Frames(other, own, 2.0)).labels)
+    relative = restored(
+        lambda *arrays: restore_meanfield(*arrays, chain), {k: v for k, v in learned.items() if k != SHOWN}, 5, 0.5, 0
+    )(Frames(other, own, 2.0))
+    assert (relative.memberships != again.memberships).any()
 
 
 def test_of_a_single_video_nothing_is_chosen() -> None:
     x, _ = made_task(np.random.default_rng(4), "once", V=1)
-    share, facts = choose_share(x, (90,), 5, MeanfieldSettings(), 0)
+    share, common, facts = choose_share(x, (90,), 5, MeanfieldSettings(), 0)
     assert share == facts["chosen"] == 0
+    assert common is None
     assert "single video" in facts["why"]
 
 
