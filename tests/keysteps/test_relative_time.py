@@ -157,7 +157,7 @@ def test_of_a_single_video_nothing_is_chosen() -> None:
     share, common, facts = choose_share(x, (90,), 5, MeanfieldSettings(), 0)
     assert share == facts["chosen"] == 0
     assert common is None
-    assert "single video" in facts["why"]
+    assert "only one video" in facts["why"]
 
 
 def test_lengths_stay_one_and_inner_products_are_shared_out() -> None:
