@@ -34,7 +34,7 @@ from rgwot.timing import thinned
 HINT = 0.03
 """Weight of relative time if the videos differ in their order."""
 
-ORDERED = 0.5
+ONE_ORDER = 0.5
 """Weight of common time if the videos have one order; 0.4 and 0.6 score the same (benchmarks/report/labelled.md)."""
 
 SAME_ORDER = 0.47
@@ -132,7 +132,7 @@ def common_times(x: NDArray[Any], lengths: Sequence[int], common: NDArray[Any]) 
 def choose_share(
     x: NDArray[Any], lengths: Sequence[int], K: int, settings: MeanfieldSettings, seed: int
 ) -> tuple[float, NDArray[np.float32] | None, dict[str, Any]]:
-    """Choose the weight of time: `ORDERED` and common time if the videos have one order, otherwise `HINT`.
+    """Choose the weight of time: `ONE_ORDER` and common time if the videos have one order, otherwise `HINT`.
 
     Parameters
     ----------
@@ -169,8 +169,8 @@ def choose_share(
         labels = segment(samples, few, K, quick, np.random.default_rng([seed, 2, start])).labels
         values.append((explained_share(samples, labels, few), concordance(labels, few)))
     J, same_order = np.mean(values, axis=0).tolist()
-    share = 0.0 if J <= 0 else ORDERED if same_order >= SAME_ORDER else HINT
-    common = references(x, lengths) if share == ORDERED else None
+    share = 0.0 if J <= 0 else ONE_ORDER if same_order >= SAME_ORDER else HINT
+    common = references(x, lengths) if share == ONE_ORDER else None
     return share, common, {"chosen": share, "agreement": J, "concordance": same_order}
 
 
@@ -275,7 +275,7 @@ def keep_clusters(labels: NDArray[np.int64], clusters: NDArray[np.int64]) -> NDA
 KEPT = "key_step_clusters"
 """Key of the learned parameters with surplus clusters: the clusters that are key steps; others are background."""
 
-SHOWN = "time_references"
+TIME_REFERENCES = "time_references"
 """Among what was learned with common time, its references."""
 
 NUMBERS = "numbers"
@@ -295,7 +295,7 @@ def extended(decoder: Decode, time: float, surplus: int, common: NDArray[Any] | 
         decoded = decoder(_timed(frames, time, common), K + surplus, generator)
         clusters = key_step_clusters(decoded.labels, frames.lengths, K + surplus, K) if surplus else None
         predict, learned = decoded.predict, decoded.learned
-        arrays = {name: array for name, array in ((KEPT, clusters), (SHOWN, common)) if array is not None}
+        arrays = {name: array for name, array in ((KEPT, clusters), (TIME_REFERENCES, common)) if array is not None}
         return replace(
             _kept(decoded, clusters),
             predict=None if predict is None else _extended_rule(predict, time, clusters, common),
@@ -310,9 +310,9 @@ def restored(restore: Restore, learned: Learned, K: int, time: float, surplus: i
 
     ``restore`` is that of the decoder, with its settings.
     """
-    arrays = {name: value for name, value in learned.items() if name not in (KEPT, NUMBERS, SHOWN)}
+    arrays = {name: value for name, value in learned.items() if name not in (KEPT, NUMBERS, TIME_REFERENCES)}
     clusters = learned[KEPT] if surplus else None
-    predict = _extended_rule(restore(arrays, K + surplus), time, clusters, learned.get(SHOWN))
+    predict = _extended_rule(restore(arrays, K + surplus), time, clusters, learned.get(TIME_REFERENCES))
     if NUMBERS not in learned:
         return predict
 

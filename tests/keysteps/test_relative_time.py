@@ -7,9 +7,9 @@ import pytest
 
 from rgwot.keysteps.extended import (
     HINT,
-    ORDERED,
+    ONE_ORDER,
     SAME_ORDER,
-    SHOWN,
+    TIME_REFERENCES,
     choose_share,
     common_times,
     explained_share,
@@ -86,7 +86,7 @@ def test_common_time_is_chosen_where_steps_come_once_and_in_order(monkeypatch: p
         assert (facts["concordance"] >= SAME_ORDER) == (common is not None) == (order == "once")
         again = choose_share(x, lengths, 5, MeanfieldSettings(), seed=0)
         assert (again[0], again[2]) == (found[order], facts)
-    assert found == {"once": ORDERED, "any": HINT, "again": HINT}
+    assert found == {"once": ONE_ORDER, "any": HINT, "again": HINT}
 
 
 def test_the_length_of_embeddings_and_the_order_of_channels_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,12 +142,16 @@ def test_other_videos_have_the_common_time_of_those_that_were_learned_from() -> 
     assert made.learned is not None
     assert made.predict is not None
     learned = made.learned()
-    np.testing.assert_array_equal(learned[SHOWN], common)
+    np.testing.assert_array_equal(learned[TIME_REFERENCES], common)
     other, own = made_task(np.random.default_rng(7), "once", V=2)
     again = restored(lambda *arrays: restore_meanfield(*arrays, chain), learned, 5, 0.5, 0)(Frames(other, own, 2.0))
     np.testing.assert_array_equal(again.labels, made.predict(Frames(other, own, 2.0)).labels)
     relative = restored(
-        lambda *arrays: restore_meanfield(*arrays, chain), {k: v for k, v in learned.items() if k != SHOWN}, 5, 0.5, 0
+        lambda *arrays: restore_meanfield(*arrays, chain),
+        {k: v for k, v in learned.items() if k != TIME_REFERENCES},
+        5,
+        0.5,
+        0,
     )(Frames(other, own, 2.0))
     assert (relative.memberships != again.memberships).any()
 
