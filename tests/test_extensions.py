@@ -223,11 +223,11 @@ def test_extensions_run_by_name(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("right", "wrong", "message"),
     [
-        ('"position": Loss', '"tcc": Loss', "mine.py: losses: tcc: the library has one of this name"),
+        ('"position": Loss', '"tcc": Loss', "mine.py: losses: tcc: the name is used by the library already"),
         ('"position": Loss', '"My Loss": Loss', "losses: My Loss: expected a name of a-z"),
-        ('"clock": Embedding', '"lav": Embedding', "methods: lav: the library has one of this name"),
-        ('Family("slow"', 'Family("vaot"', "methods: vaot: the library has one of this name"),
-        ('"pieces": Decoder', '"uniform": Decoder', "decoders: uniform: the library has one of this name"),
+        ('"clock": Embedding', '"lav": Embedding', "methods: lav: the name is used by the library already"),
+        ('Family("slow"', 'Family("vaot"', "methods: vaot: the name is used by the library already"),
+        ('"pieces": Decoder', '"uniform": Decoder', "decoders: uniform: the name is used by the library already"),
         ('BLOCK = "clock"', 'BLOCK = "ot"', "timed: settings: unknown key 'ot.unit_s'"),
         (
             "settings=(SoftDtwSettings, VirtualFrameSettings)",
@@ -240,7 +240,7 @@ def test_extensions_run_by_name(folder: Path) -> None:
         ("import numpy as np", "import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
         (None, "other.py", "no such file; expected a Python file that defines EXTENSION"),
         (None, "sub/json.py", "there is another module named json; rename the file"),
-        (None, "mine.yaml", "expected a Python file"),
+        (None, "mine.yaml", "expected the name of an importable Python file"),
     ],
 )
 def test_mistakes_are_reported_in_one_line(folder: Path, right: str | None, wrong: str, message: str) -> None:

@@ -180,7 +180,7 @@ def test_features_made_elsewhere_are_taken_in_the_form_that_the_study_had(tmp_pa
         same_segments(out, folder, "d")
         assert "page" in (out / "page.html").read_text()
     clip = write_video(tmp_path / "f.mp4", 30)
-    with pytest.raises(RgwotError, match=r"made elsewhere \(mine\), which a video does not have"):
+    with pytest.raises(RgwotError, match=r"imported features \(mine\), which a video does not have"):
         apply_bundle(bundle, [clip], tmp_path / "no")
     np.savez(tmp_path / "e.npz", deep=np.zeros((25, 9)))
     with pytest.raises(RgwotError, match="24"):

@@ -231,7 +231,7 @@ def test_weights_of_another_network_are_refused_before_a_video_is_decoded(
 ) -> None:
     path = tmp_path / "other.pth"
     torch.save(load_backbone("random", 1).network.state_dict(), path)
-    with pytest.raises(RgwotError, match=r"not those of .* expected .*--weights PATH"):
+    with pytest.raises(RgwotError, match=r"differ from those of .* expected .*--weights PATH"):
         apply_bundle(bundle, [study.videos["v3"]], tmp_path / "out", How(weights=str(path), device="cpu"))
     torch.save(load_backbone("random", 0).network.state_dict(), path)
     (found,) = apply_bundle(bundle, [study.videos["v3"]], tmp_path / "out", How(weights=str(path), device="cpu"))
@@ -251,7 +251,7 @@ def test_videos_that_cannot_be_taken_are_named_before_anything_is_made(
 ) -> None:
     for sources, words in [
         ([tmp_path / "none.mp4"], "none.mp4: no such file; expected a video"),
-        ([study.videos["v0"], study.index.parent / "v0.zarr"], "of the same name"),
+        ([study.videos["v0"], study.index.parent / "v0.zarr"], "has the same name as"),
     ]:
         with pytest.raises(RgwotError, match=words):
             apply_bundle(bundle, sources, tmp_path / "out")

@@ -185,7 +185,7 @@ def test_the_estimator_learns_from_a_few_labels(arrays: Any) -> None:
         ({"take 1": np.ones(T + 1, int)}, r"labels\['take 1'\]: found 61 labels"),
         ({"take 1": np.full(T, -2)}, "labels from -2"),
         ({"take 1": np.zeros(T, int)}, "found no key step"),
-        ([None], "those of 1 videos, expected 8"),
+        ([None], "labels: found 1, expected 8"),
         ({"take 1": pd.DataFrame({"start_s": [0.0], "end_s": [99.0], "label": ["a"]})}, "ends at 99 s"),
         ({"take 1": pd.DataFrame({"start": [0.0], "label": ["a"]})}, "expected start_s, end_s"),
         (
