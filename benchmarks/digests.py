@@ -33,8 +33,6 @@ DEMO = (
     "none/uniform",
     "none/random",
 )
-#: Results of the demo that were spelt in another way when the record was made.
-SPELT = {"rgwot-plus/consensus": "rgwot-plus/consensus@decode.surplus=0"}
 #: Tables of measured time, which no two runs share.
 MEASURED = ("runtime",)
 
@@ -44,10 +42,10 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def of_demo(results: Path, spelt: dict[str, str]) -> Iterator[tuple[str, str]]:
+def of_demo(results: Path) -> Iterator[tuple[str, str]]:
     """Yield name and digest of the scores, segments and procedures of the demo, without the ids in them."""
     for name in DEMO:
-        place = Path(spelt.get(name, name)) / "demo" / "assembly"
+        place = Path(name) / "demo" / "assembly"
         for scores in sorted((results / "scores" / place).glob("seed*.csv")):
             frame = pd.read_csv(scores, dtype=str, keep_default_na=False).drop(columns=["method", "decoder"])
             yield f"demo/{name}/{scores.stem}/scores.csv", digest(frame.to_csv(index=False).encode())
@@ -75,9 +73,9 @@ def of_figures(folder: Path) -> Iterator[tuple[str, str]]:
             yield f"paper/figures/{path.relative_to(folder)}", digest(np.asarray(picture.convert("RGB")).tobytes())
 
 
-def digests(demo: Path, paper: Path, spelt: dict[str, str]) -> dict[str, str]:
+def digests(demo: Path, paper: Path) -> dict[str, str]:
     """Return the digests of both trees by name."""
-    found = [*of_demo(demo, spelt), *of_tables(demo / "tables", "demo/tables")]
+    found = [*of_demo(demo), *of_tables(demo / "tables", "demo/tables")]
     return dict([*found, *of_tables(paper / "tables", "paper/tables"), *of_figures(paper / "figures")])
 
 
@@ -89,7 +87,7 @@ def main() -> None:
     parser.add_argument("--paper", type=Path, default=Path("results/paper-small/results"), help="of make paper-small")
     options = parser.parse_args()
     if options.action == "freeze":
-        found = digests(options.demo, options.paper, SPELT)
+        found = digests(options.demo, options.paper)
         RECORD.write_text(json.dumps(found, indent=0) + "\n", encoding="utf-8")
         print(f"{len(found)} digests")
         return

@@ -37,7 +37,7 @@ def test_restricted_keeps_what_follows():
     # What follows from others is left out, also where it was given.
     assert restricted(CHAIN | {(1, 3)}, [1, 2, 3, 4]) == CHAIN
     assert restricted(CHAIN, [1, 9]) == {("START", 1), (1, "END"), ("START", 9), (9, "END")}
-    with pytest.raises(ValueError, match="circle"):
+    with pytest.raises(ValueError, match="cycle"):
         restricted({(1, 2), (2, 1)}, [1, 2])
 
 

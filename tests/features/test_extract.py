@@ -197,13 +197,13 @@ def test_decoding_overlaps_the_network(
 def test_truncated_videos(tmp_path: Path, backbone: Backbone) -> None:
     cut = truncate(write_video(tmp_path / "whole.mp4", 150), tmp_path / "cut.mp4", 0.5)
     output = tmp_path / "out" / "cut.zarr"
-    with pytest.raises(VideoError, match=r"cut.mp4: only the first \d.\d of 5.0 s decode .*re-encode"):
+    with pytest.raises(VideoError, match=r"cut.mp4: only the first \d.\d of 5.0 s can be decoded .*re-encode"):
         extract(cut, output, SETTINGS, backbone=backbone)
     extract(cut, output, SETTINGS, backbone=backbone, on_bad_video="skip")
     store = open_store(output)
     assert store.status == "partial"
     assert 10 < len(store) < 120
-    assert "of 5.0 s decode" in store.reason
+    assert "of 5.0 s can be decoded" in store.reason
     assert store.attributes["decoder"] == "pyav"
     # A loss below a second is no reason to stop.
     shorter = truncate(tmp_path / "whole.mp4", tmp_path / "shorter.mp4", 0.95)

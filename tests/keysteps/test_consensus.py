@@ -111,7 +111,7 @@ def test_blocks_share_the_relative_time() -> None:
 
 
 def test_blocks_that_do_not_divide_the_embedding_are_refused() -> None:
-    with pytest.raises(RgwotError, match=r"consensus.blocks: found 2 for an embedding of 3 numbers"):
+    with pytest.raises(RgwotError, match=r"consensus.blocks: found 2 for an embedding of dimension 3"):
         blocks_of(Frames(np.ones((4, 3)), (4,), 2.0), 2)
 
 

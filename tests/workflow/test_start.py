@@ -39,7 +39,7 @@ def test_what_is_there_stays(tmp_path: Path) -> None:
     (study / "Snakefile").unlink()
     before = {path.name: path.read_bytes() for path in study.iterdir()}
     assert rgwot(tmp_path, "init", "a study").mistake == (
-        "rgwot: a study/config.yaml: exists already, so nothing was written"
+        "rgwot: a study/config.yaml: exists already, so nothing was written; choose another folder, or remove the file"
     )
     assert {path.name: path.read_bytes() for path in study.iterdir()} == before
     assert "nowhere: no such folder" in rgwot(tmp_path, "init", "other", "--videos", "nowhere").mistake
