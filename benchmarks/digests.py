@@ -91,7 +91,7 @@ def main() -> None:
         RECORD.write_text(json.dumps(found, indent=0) + "\n", encoding="utf-8")
         print(f"{len(found)} digests")
         return
-    found, frozen = digests(options.demo, options.paper, {}), json.loads(RECORD.read_text(encoding="utf-8"))
+    found, frozen = digests(options.demo, options.paper), json.loads(RECORD.read_text(encoding="utf-8"))
     for name in sorted(frozen.keys() | found.keys()):
         if frozen.get(name) != found.get(name):
             print("missing  " if name not in found else "new      " if name not in frozen else "different", name)
