@@ -1,14 +1,19 @@
-"""Sentences of docstrings and messages that lack a verb or a subject, by a heuristic.
+"""Sentences of docstrings and messages that lack a verb or a subject, by a heuristic; or a random draw to read.
 
 python benchmarks/sentences.py [REVISION] [--list]
+python benchmarks/sentences.py [REVISION] --draw SEED    50 messages, 50 docstrings and 20 comments
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
+import io
+import random
 import re
 import subprocess
-import sys
+import tokenize
+from collections import Counter
 from collections.abc import Iterator
 
 #: Finite verbs and imperatives, by word or ending; nouns that end alike let a few sentences pass.
@@ -63,17 +68,68 @@ def odd(sentence: str) -> str:
     return "no subject" if ODD_START.match(sentence) else "riddle" if RIDDLES.search(sentence) else ""
 
 
-if __name__ == "__main__":
-    revision = next((argument for argument in sys.argv[1:] if not argument.startswith("-")), "HEAD")
-    counts: dict[str, int] = {}
+def comments(source: str) -> Iterator[tuple[int, str, str]]:
+    """Yield (line, kind, text) of the comments of a module; comments on successive lines are one."""
+    last, started, block = -1, 0, []
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT and not re.match(r"# (?:noqa|type:|fmt:)", token.string):
+            if token.start[0] != last + 1 and block:
+                yield started, "comment", " ".join(block)
+                block = []
+            started = started if block else token.start[0]
+            block.append(token.string.lstrip("#: "))
+            last = token.start[0]
+    if block:
+        yield started, "comment", " ".join(block)
+
+
+def modules(revision: str) -> Iterator[tuple[str, str]]:
+    """Yield path and source of the modules of the package and the workflow."""
     for path in git("ls-tree", "-r", "--name-only", revision, "rgwot", "workflow").splitlines():
         if path.endswith(".py"):
-            for line, kind, text in texts(ast.parse(git("show", f"{revision}:{path}"))):
-                for sentence in sentences(text):
-                    counts[f"sentences in a {kind}"] = counts.get(f"sentences in a {kind}", 0) + 1
-                    if lack := odd(sentence):
-                        counts[f"{kind}: {lack}"] = counts.get(f"{kind}: {lack}", 0) + 1
-                        if "--list" in sys.argv:
-                            print(f"{path}:{line}: {lack}: {sentence}")
-    for name, count in sorted(counts.items()):
-        print(f"{count:>7}  {name}")
+            yield path, git("show", f"{revision}:{path}")
+
+
+def draw(revision: str, seed: int) -> None:
+    """Print texts drawn at random."""
+    parts = [
+        (path, *part) for path, source in modules(revision) for part in [*texts(ast.parse(source)), *comments(source)]
+    ]
+    generator = random.Random(seed)
+    for kind, n in (("message", 50), ("docstring", 50), ("comment", 20)):
+        # A message of fewer words is a part of one.
+        there = [part for part in parts if part[2] == kind and len(part[3].split()) > 3]
+        for path, line, _, text in sorted(generator.sample(there, n)):
+            print(f"--- {kind}, {path}:{line}\n{text}\n")
+
+
+def count(revision: str, show: bool) -> None:
+    """Print how many sentences lack something, and the sentences if asked for."""
+    counts: Counter[str] = Counter()
+    for path, source in modules(revision):
+        for line, kind, text in texts(ast.parse(source)):
+            for sentence in sentences(text):
+                counts[f"sentences in a {kind}"] += 1
+                if lack := odd(sentence):
+                    counts[f"{kind}: {lack}"] += 1
+                    if show:
+                        print(f"{path}:{line}: {lack}: {sentence}")
+    for name, number in sorted(counts.items()):
+        print(f"{number:>7}  {name}")
+
+
+def main() -> None:
+    """Draw or count."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("revision", nargs="?", default="HEAD")
+    parser.add_argument("--list", action="store_true", help="print the sentences")
+    parser.add_argument("--draw", type=int, metavar="SEED", help="print a random draw instead")
+    options = parser.parse_args()
+    if options.draw is None:
+        count(options.revision, options.list)
+    else:
+        draw(options.revision, options.draw)
+
+
+if __name__ == "__main__":
+    main()
