@@ -28,7 +28,7 @@ SHELL := /bin/bash -o pipefail
 # The revision that `make bench` compares with.
 BEFORE ?= HEAD~1
 
-.PHONY: help env lock container docs demo test test-long paper-small faults bench bench-answers claims comparison labelled graphs cluster-test test-page pictures lint clean
+.PHONY: help env lock container docs demo test test-long paper-small faults bench bench-answers claims comparison labelled trained graphs cluster-test test-page pictures lint clean
 
 help:
 	@echo "make env    the environment in .venv; TORCH=cpu without CUDA, LOCK= with the newest versions"
@@ -44,6 +44,7 @@ help:
 	@echo "make bench-answers  every recipe on every development task, for benchmarks/report/answers.md; 42 minutes on 2 cores"
 	@echo "make comparison  all methods on the same videos, for benchmarks/report/comparison.md"
 	@echo "make labelled  what a few annotated videos are worth, on the folder REAL_RECORDINGS, for benchmarks/report/labelled.md"
+	@echo "make trained  RGWOT with short and with the paper's settings, on the folder REAL_RECORDINGS, for benchmarks/report/answers.md"
 	@echo "make graphs  every learner of task graphs on twelve recipes; GRAPHS_OPTIONS=--pixels also from pixels"
 	@echo "make claims  the paper's claims on eight development tasks, for benchmarks/report/claims.md"
 	@echo "make test-page  tests the page of the demo in a headless Chromium, which it installs on Debian and Ubuntu"
@@ -126,6 +127,10 @@ comparison: $(READY)
 labelled: $(READY)
 	@$(call install,.[peers])
 	python benchmarks/labelled.py $(LABELLED_OPTIONS)
+
+# RGWOT on recordings of people, for benchmarks/report/answers.md; hours without a GPU.
+trained: $(READY)
+	python benchmarks/trained.py $(TRAINED_OPTIONS)
 
 # Learners of task graphs, and benchmarks/report/graphs.md; from pixels it trains 36 encoders, an hour on two cores.
 graphs: $(READY)

@@ -81,11 +81,13 @@ def run(python: Path, folder: Path, cores: int, what: str) -> dict[str, float]:
     before, began = psutil.cpu_times(), time.perf_counter()
     done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, env=environment)
     wall_s, after = time.perf_counter() - began, psutil.cpu_times()
-    jobs = re.search(r"^total\s+(\d+)$", done.stdout + done.stderr, re.MULTILINE)
+    printed = done.stdout + done.stderr
+    # Without Snakemake's table of jobs, each job has a line.
+    jobs = re.search(r"^total\s+(\d+)$", printed, re.MULTILINE)
     return {
         "wall_s": wall_s,
         "cpu_s": after.user + after.system - before.user - before.system,
-        "jobs": int(jobs[1]) if jobs else 0,
+        "jobs": int(jobs[1]) if jobs else len(re.findall(r"^Job \d+: ", printed, re.MULTILINE)),
         "files": sum(path.is_file() for path in (folder / "results").rglob("*")),
     }
 

@@ -1,0 +1,129 @@
+"""RGWOT on recordings of people, trained with the short settings of the guide and with those of the paper.
+
+Every task of the folder of recordings (recordings.py) is trained by `rgwot.discover` and cut into as many key steps as
+are annotated. Each training is a line of benchmarks/results/trained.csv, and what is there already is not trained
+again. One with the paper's settings takes about a minute on a GPU. Without names, the table of
+benchmarks/report/answers.md is renewed then.
+
+    REAL_RECORDINGS=FOLDER python benchmarks/trained.py [--fps DATASET=NUMBER ...] [--trainings NAME ...] [--jobs 2]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+from pages import REPORT, RESULTS, renew, table
+from recordings import find, rates_of
+
+RECORD, PAGE = RESULTS / "trained.csv", REPORT / "answers.md"
+COLUMNS = ("dataset", "task", "training", "seed", "macro", "strict", "segments", "seconds", "device")
+SHORT = {
+    "encoder": {"channels": 64, "hidden": 64},
+    "train": {"iterations": 800, "lr": 1e-3, "precision": "float32", "threads": 1},
+}
+PAPER = {"train": {"precision": "float32", "threads": 1}}
+
+
+class Training(NamedTuple):
+    """A method, its settings, and the number of seeds."""
+
+    method: str
+    settings: dict[str, dict[str, Any]]
+    seeds: int
+
+
+TRAININGS = {
+    "rgwot, short": Training("rgwot", SHORT, 3),
+    "rgwot, short, C-IDM by share": Training("rgwot", SHORT | {"cidm": {"unit": "share", "sigma": 0.02}}, 3),
+    "rgwot-whitened, short": Training("rgwot-whitened", SHORT, 3),
+    "rgwot, paper": Training("rgwot", PAPER, 2),
+    "rgwot-whitened, paper": Training("rgwot-whitened", PAPER, 1),
+}
+
+
+def train(cell: tuple[str, str, str, int], rates: dict[str, float]) -> dict[str, Any]:
+    """Train on a task and score its key steps: a line of the record."""
+    import rgwot
+    from rgwot.evaluation.protocols import PROTOCOLS, score
+
+    dataset, name, training, seed = cell
+    method, settings, _ = TRAININGS[training]
+    (read,) = (read for *_, task, read in find(os.environ["REAL_RECORDINGS"], rates, (), 0, ()) if task == name)
+    task, began = read(), time.perf_counter()
+    videos = {f"{number:04d}": store.x for number, store in enumerate(task.stores)}
+    options = {"decoder": "graphcut", "K": task.K, "settings": settings, "seed": seed}
+    found = rgwot.discover(videos, fps=task.fps, method=method, **options)
+    equal = [np.arange(len(x)) * task.K // len(x) for x in videos.values()]
+    values: dict[str, Any] = {"seconds": time.perf_counter() - began}
+    values["device"] = "cuda" if torch.cuda.is_available() else "cpu"
+    for column, protocol, labels in (
+        ("macro", "macro_task", list(found.labels.values())),
+        ("strict", "strict_task", list(found.labels.values())),
+        ("segments", "macro_task", equal),
+    ):
+        values[column] = 100 * score(PROTOCOLS[protocol], task.labels, labels, task.K, task.K, "without").f1
+    return {"dataset": dataset, "task": name, "training": training, "seed": seed, **values}
+
+
+def read_record() -> pd.DataFrame:
+    """Return what was measured."""
+    return pd.read_csv(RECORD) if RECORD.exists() else pd.DataFrame(columns=COLUMNS)
+
+
+def printed(rows: pd.DataFrame) -> str:
+    """Write the record as a table in Markdown: mean and standard deviation over seeds, by task."""
+    tasks = list(dict.fromkeys(zip(rows["dataset"], rows["task"], strict=True)))
+    head = ["`macro_task` F1", *(task for _, task in tasks), f"mean of {len(tasks)}"]
+    segments = rows.groupby("task")["segments"].first()
+    lines = [["K equal segments", *(f"{segments[task]:.1f}" for _, task in tasks), f"{segments.mean():.1f}"]]
+    for training in TRAININGS:
+        here = rows[rows["training"] == training].groupby("task")["macro"]
+        mean, spread = here.mean(), here.std(ddof=1)
+        cells = ["" if task not in mean else f"{mean[task]:.1f} ± {spread[task]:.1f}" for _, task in tasks]
+        lines.append([training, *cells, f"{mean.mean():.1f}" if len(mean) == len(tasks) else ""])
+    return table(head, lines)
+
+
+def main() -> None:
+    """Train what is missing, then renew the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tasks", nargs="*", help="names of tasks; left out, all of the folder")
+    parser.add_argument("--fps", nargs="+", action="extend", default=[], help="samples per second: DATASET=NUMBER")
+    parser.add_argument("--trainings", nargs="+", default=list(TRAININGS), choices=TRAININGS, metavar="NAME")
+    parser.add_argument("--jobs", type=int, default=2, help="trainings at a time")
+    options = parser.parse_args()
+    root = os.environ.get("REAL_RECORDINGS")
+    if not root:
+        sys.exit("REAL_RECORDINGS: not set; expected a folder of recordings")
+    rates, record = rates_of(options.fps), read_record()
+    there = set(record[["task", "training", "seed"]].itertuples(index=False, name=None))
+    # The first seed of every task first.
+    cells = [
+        (dataset, name, training, seed)
+        for seed in range(max(training.seeds for training in TRAININGS.values()))
+        for training in options.trainings
+        for _, dataset, name, _ in find(root, rates, (), 0, ())
+        if (not options.tasks or name in options.tasks) and (name, training, seed) not in there
+        if seed < TRAININGS[training].seeds
+    ]
+    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+        for done in as_completed([pool.submit(train, cell, rates) for cell in cells]):
+            line = done.result()
+            print(line["task"], line["training"], line["seed"], f"{line['macro']:.1f}", file=sys.stderr, flush=True)
+            new = not RECORD.exists()
+            pd.DataFrame([line]).reindex(columns=COLUMNS).round(4).to_csv(RECORD, mode="a", header=new, index=False)
+    if not options.tasks and set(options.trainings) == set(TRAININGS):
+        renew(PAGE, "trained", "trained", printed(read_record()))
+
+
+if __name__ == "__main__":
+    main()
