@@ -81,15 +81,18 @@ def read_record() -> pd.DataFrame:
 
 def printed(rows: pd.DataFrame) -> str:
     """Write the record as a table in Markdown: mean and standard deviation over seeds, by task."""
-    tasks = list(dict.fromkeys(zip(rows["dataset"], rows["task"], strict=True)))
-    head = ["`macro_task` F1", *(task for _, task in tasks), f"mean of {len(tasks)}"]
-    segments = rows.groupby("task")["segments"].first()
-    lines = [["K equal segments", *(f"{segments[task]:.1f}" for _, task in tasks), f"{segments.mean():.1f}"]]
-    for training in TRAININGS:
-        here = rows[rows["training"] == training].groupby("task")["macro"]
-        mean, spread = here.mean(), here.std(ddof=1)
-        cells = ["" if task not in mean else f"{mean[task]:.1f} ± {spread[task]:.1f}" for _, task in tasks]
-        lines.append([training, *cells, f"{mean.mean():.1f}" if len(mean) == len(tasks) else ""])
+    segments = rows.groupby(["dataset", "task"])["segments"].first()
+    values = rows.groupby(["training", "dataset", "task"])["macro"].agg(["mean", "std"])
+    lines = [["K equal segments", *(f"{value:.1f}" for value in segments), f"{segments.mean():.1f}"]]
+    for training in (name for name in TRAININGS if name in values.index.levels[0]):
+        here = values.loc[training].reindex(segments.index)
+        cells = [
+            "" if np.isnan(mean) else f"{mean:.1f}" if np.isnan(spread) else f"{mean:.1f} ± {spread:.1f}"
+            for mean, spread in here.itertuples(index=False)
+        ]
+        n = here["mean"].notna().sum()
+        lines.append([training, *cells, f"{here['mean'].mean():.1f}" + ("" if n == len(here) else f" ({n})")])
+    head = ["`macro_task` F1", *(task for _, task in segments.index), f"mean of {len(segments)}"]
     return table(head, lines)
 
 
