@@ -26,7 +26,7 @@ _names = click.option(
 @click.option(
     "--root",
     type=Folder,
-    help="Folder of the dataset, to which the manifest's paths are relative; links to videos are then absolute.",
+    help="Folder of the dataset's videos, for absolute links. Default: that of the study's configuration, if any.",
 )
 @click.option("--videos", "chosen", multiple=True, help="A video to export; may be repeated. Default: all.")
 def export(
@@ -38,7 +38,19 @@ def export(
     """
     from rgwot.reporting.export import export_keysteps
 
-    click.echo(export_keysteps(format_, keysteps, output, names, root, chosen))
+    click.echo(export_keysteps(format_, keysteps, output, names, root or _folder_of_videos(keysteps), chosen))
+
+
+def _folder_of_videos(keysteps: Path) -> Path | None:
+    """Return the folder of the videos of a result of this study, or None for a result from elsewhere."""
+    from rgwot.paths import RESULTS, Tree
+    from rgwot.study.study import Study
+
+    tree, configuration = Tree.of_folder(keysteps), Path("config.yaml")
+    if tree is None or tree.results != Path(RESULTS).absolute() or not configuration.is_file():
+        return None
+    config = Study.read((configuration,)).config
+    return config.root_of(tree.dataset) if tree.dataset in config.datasets else None
 
 
 @click.command()

@@ -90,7 +90,7 @@ def doubts(
         warnings.append(f"{background:.0%} of the samples, and thus most, are background")
     if agreement is not None and agreement < SAME:
         warnings.append(
-            f"{seeds_differ('two seeds', agreement)}; with seeds: [0, 1] in config.yaml, the page shows both"
+            f"{seeds_differ('two seeds', agreement)}; compare them (seeds: [0, 1] in config.yaml, seed=1 in Python)"
         )
     return [text for text in (*warnings, _of_time(time or {}), scales_differ(scales or 1.0)) if text]
 
@@ -325,6 +325,8 @@ def labelling_of(videos: Collection[EmbeddedVideo], features_fps: float, K: int,
             labels_of_videos = [np.full(len(v.time_s), UNKNOWN) if v.given is None else v.given for v in videos]
             labels_given = np.concatenate(labels_of_videos)[rows]
         decoded = decoder(Frames(x[rows], lengths, features_fps, rates, given=labels_given))
+        if not isinstance(decoded, Decoded):
+            raise RgwotError(f"decoder: found {type(decoded).__name__}, expected rgwot.keysteps.interface.Decoded")
         cluster_labels, expected = (
             np.asarray(decoded.labels),
             f"{rows.sum()} whole numbers from {NO_CLUSTER} to {K - 1}",

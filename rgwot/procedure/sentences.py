@@ -28,8 +28,8 @@ DEVIATION_WORDS = {
 
 #: A deviation is stated as a fact from the first sureness, and with "perhaps" from the second.
 SURE, PERHAPS = 0.7, 0.25
-#: The text for a video without deviations.
-NOTHING = "nothing unusual found"
+#: The texts for a video without deviations, and for one whose deviations are all too doubtful to report.
+NOTHING, DOUBTFUL = "nothing unusual found", "only doubtful deviations"
 
 
 def in_words(count: int) -> str:
@@ -188,7 +188,8 @@ def deviations_in_words(deviations: Sequence[Deviation], names: Mapping[int, str
         if doubt_of(deviation) is not None
     ]
     n_more = len(texts) - SOME
-    return ", ".join([*texts[:SOME], *([f"and {in_words(n_more)} more"] if n_more > 0 else [])]) or NOTHING
+    text = ", ".join([*texts[:SOME], *([f"and {in_words(n_more)} more"] if n_more > 0 else [])])
+    return text or (DOUBTFUL if deviations else NOTHING)
 
 
 def doubt_of(deviation: Deviation) -> str | None:

@@ -41,6 +41,7 @@ from rgwot.study.findings import (
     FeatureFacts,
     Finding,
     Report,
+    Severity,
     TaskReport,
     VideoFacts,
     VideoReport,
@@ -397,13 +398,18 @@ def _of_task(
         line = f"none of {len(entry.videos)} videos is annotated, so results cannot be scored"
         yield Finding("note", "pairing", line, task)
     else:
-        use = "trained on, not scored" if pairs < len(entry.videos) else "left out"
-        for paths, what in (
-            (entry.without_annotation, f"videos without annotation, {use}"),
-            (entry.without_video, "annotations without a video, left out"),
-        ):
+        learning = pairs < len(entry.videos)
+        if learning and registered is None and entry.without_annotation:
+            line = f"{pairs} of {len(entry.videos)} videos are annotated and teach the others in `rgwot run first`"
+            yield Finding("note", "pairing", line, task)
+        use = "trained on, not scored" if learning else "left out"
+        lonely: tuple[tuple[Severity, Sequence[str], str], ...] = (
+            ("note" if learning else "warning", entry.without_annotation, f"videos without annotation, {use}"),
+            ("warning", entry.without_video, "annotations without a video, left out"),
+        )
+        for severity, paths, what in lonely:
             if paths:
-                yield Finding("warning", "pairing", f"{len(paths)} {what}, such as {paths[0]}", task)
+                yield Finding(severity, "pairing", f"{len(paths)} {what}, such as {paths[0]}", task)
     yield from check_task_features(
         task, {video.entry.path: video.features for video in videos if video.features is not None}
     )

@@ -9,7 +9,7 @@ import logging
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,6 +78,8 @@ class ExportedVideo:
         the file of features, or the name.
     duration_s, fps, size
         Length in seconds, frames per second, width and height in pixels (NaN if unknown).
+    vocabulary
+        The labels of all key steps of the result, by key step.
     """
 
     name: str
@@ -86,6 +88,7 @@ class ExportedVideo:
     fps: float
     size: tuple[float, ...]
     segments: tuple[LabelledSegment, ...]
+    vocabulary: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def stem(self) -> str:
@@ -112,6 +115,11 @@ class ExportedVideo:
 def key_steps_of(videos: Iterable[ExportedVideo]) -> dict[int, str]:
     """Return the labels of the key steps that occur, by key step in ascending order."""
     return dict(sorted({segment.key_step: segment.label for video in videos for segment in video.segments}.items()))
+
+
+def vocabulary_of(videos: Iterable[ExportedVideo]) -> dict[int, str]:
+    """Return the labels of the key steps of the result, by key step in ascending order, also of other videos."""
+    return dict(sorted({key: label for video in videos for key, label in video.vocabulary.items()}.items()))
 
 
 def read_videos(keysteps: Path, names: Path | None = None, root: Path | None = None) -> list[ExportedVideo]:
@@ -182,11 +190,13 @@ def videos_of(
     segments = segments[segments["key_step"] > 0]
     # Features without a video have the size 0 x 0.
     sides = media[["width", "height"]].astype("float64").where(lambda side: side > 0)
+    steps = sorted(set(segments["key_step"].tolist()))
+    vocabulary = {key_step: called.get(key_step, f"key step {key_step}") for key_step in steps}
     videos = []
     for row, size in zip(media.to_dict("records"), sides.itertuples(index=False, name=None), strict=True):
         rows = segments[segments["video"] == row["video"]].sort_values("start_s")
         segments_ = tuple(
-            LabelledSegment(start_s, end_s, key_step, called.get(key_step, f"key step {key_step}"))
+            LabelledSegment(start_s, end_s, key_step, vocabulary[key_step])
             for start_s, end_s, key_step in rows[["start_s", "end_s", "key_step"]].itertuples(index=False)
         )
         path = Path(row["path"])
@@ -194,9 +204,8 @@ def videos_of(
             raise RgwotError(f"video {row['video']!r}: found the path {path}, expected one inside the folder of videos")
         # Players and the target programs do not accept ".." in paths.
         path = path if root is None else root.resolve() / path
-        videos.append(
-            ExportedVideo(str(row["video"]), path, float(row["duration_s"]), float(row["fps"]), size, segments_)
-        )
+        known = path, float(row["duration_s"]), float(row["fps"]), size
+        videos.append(ExportedVideo(str(row["video"]), *known, segments_, vocabulary))
     return videos
 
 
@@ -279,7 +288,7 @@ def export(name: str, content: Sequence[ExportedVideo] | DiGraph[Any], output: s
         lost := [linked.path for linked in content if linked.filmed and not linked.path.is_file()]
     ):
         log.warning(
-            "%s: %d of %d linked videos do not exist, such as %s; set root to the folder of the dataset",
+            "%s: %d of %d linked videos do not exist, such as %s; give the folder of the dataset's videos with --root",
             os.fspath(output), len(lost), len(content), lost[0],
         )  # fmt: skip
     names = ", ".join(written[:3]) + (f" and {len(written) - 3} more" if len(written) > 3 else "")
