@@ -202,7 +202,7 @@ def _notes(
     aside = [video for video, weight in weights.items() if weight < 0.5]
     if aside and needs.relation.any():
         named = ", ".join(aside[:5]) + (f" and {len(aside) - 5} more" if len(aside) > 5 else "")
-        they = "contradicts the others and counts" if len(aside) == 1 else "contradict the others and count"
+        they = "has another order here and counts" if len(aside) == 1 else "have another order here and count"
         notes.append(f"{len(aside)} of {_videos(n_videos)} {they} little: {named}")
     if n_videos > 1 and n_steps > 1 and not needs.relation.any():
         notes.append("the videos contradict each other: no key step comes before another in enough of them")

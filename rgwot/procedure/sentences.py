@@ -132,11 +132,11 @@ def sentence(procedure: Procedure, names: Mapping[int, str] | None = None, doubt
     """Describe the procedure from start to end in a few sentences.
 
     They give the number of key steps, the stages (`stages`), a ``doubt``, how many videos keep to this order (unless
-    all do), and the optional and repeated key steps: "With four key steps, the order found is 1, 2, 6, 4. Sometimes
-    6: six of ten videos." A key step that may also come after a later stage gets the words "or later". If this holds
-    for more than half of the key steps that have a later stage, stages would say little; the sentence then gives
-    `longest_chain` and the groups: "With six key steps, the order found is: 1 before 3 before 4; 2 and 5 in either
-    order."
+    all do), and the optional and repeated key steps: "With four key steps, the order found is 1, 2, 6, 4. Found
+    more than once: 6, in six of ten videos." A key step that may also come after a later stage gets the words "or
+    later". If this holds for more than half of the key steps that have a later stage, stages would say little; the
+    sentence then gives `longest_chain` and the groups: "With six key steps, the order found is: 1 before 3 before 4; 2
+    and 5 in either order."
     """
     if not procedure.nodes:
         return "No key step was found: everything is background."
@@ -218,10 +218,12 @@ def _order(procedure: Procedure, names: Mapping[int, str] | None) -> list[str]:
     if len(later) <= sum(map(len, layers[:-1])) / 2:
         steps = {step for layer in layers for step in layer}
         row = [called(layer[0], names) for layer in layers]
+        all_named = len(steps) + len(free) == len(procedure.nodes)
+        order = "the order found" if all_named else "the order of those found in most videos"
         if len(steps) == len(row) <= CHAIN and not free:
-            sentences = [f"{count}, the order found is {', '.join(row)}"]
+            sentences = [f"{count}, {order} is {', '.join(row)}"]
         else:
-            sentences = [f"{count}, the order found is: {_stages(layers, free, later, names)}"]
+            sentences = [f"{count}, {order} is: {_stages(layers, free, later, names)}"]
     else:
         line = longest_chain(procedure)
         steps = set(line)
@@ -237,7 +239,8 @@ def _stages(
     """Name the stages (first, then, last) and the key steps at any time; of many stages only those at both ends."""
     parts = [_in_any_order(layer, names, later) for layer in layers]
     texts = [f"{'last' if at == len(parts) - 1 > 1 else 'then' if at else 'first'} {p}" for at, p in enumerate(parts)]
-    if len(texts) > CHAIN:
+    # Nine are named, because "then one more" would not be shorter.
+    if len(texts) > CHAIN + 1:
         between = sum(map(len, layers[CHAIN // 2 : -CHAIN // 2]))
         texts = [*texts[: CHAIN // 2], f"then {in_words(between)} more", *texts[-CHAIN // 2 :]]
     texts += [f"at any time {_named(free, names)}"] if free else []
@@ -282,8 +285,8 @@ def _agreement(counts: Sequence[tuple[int, int]], total: int) -> list[str]:
 
 
 def _optional(nodes: Sequence[Node], total: int, names: Mapping[int, str] | None) -> list[str]:
-    texts = [f"{called(node.key_step, names)}: {of_videos(node.n_videos, total)}" for node in nodes if node.optional]
-    return [f"Sometimes {'; '.join(_some(texts, 'optional step'))}"] if texts else []
+    texts = [f"{called(node.key_step, names)}, in {of_videos(node.n_videos, total)}" for node in nodes if node.optional]
+    return [f"Found in some videos only: {'; '.join(_some(texts, 'key step'))}"] if texts else []
 
 
 def _repeated(nodes: Sequence[Node], names: Mapping[int, str] | None) -> list[str]:
@@ -295,7 +298,8 @@ def _repeated(nodes: Sequence[Node], names: Mapping[int, str] | None) -> list[st
         (node,) = repeated
         times = round(node.repeat_share * node.n_videos)
         return [
-            f"More than once: {called(node.key_step, names)}, in {in_words(times)} of {in_words(node.n_videos)} videos"
+            f"Found more than once: {called(node.key_step, names)}, "
+            f"in {in_words(times)} of {in_words(node.n_videos)} videos"
         ]
     if len(repeated) == len(nodes):
         return ["All steps usually come more than once"]

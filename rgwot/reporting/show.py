@@ -70,7 +70,7 @@ def _steps(procedure: Procedure, names: Mapping[int, str] | None) -> list[str]:
         for step in layer:
             node = nodes[step]
             facts = [f"{node.n_videos} of {procedure.n_videos}, {node.duration_s:.1f} s"]
-            facts += ["optional"] if node.optional else []
+            facts += ["in some videos only"] if node.optional else []
             needs = [
                 call(edge.before, names) + ("" if edge.agree == edge.both else f" ({edge.agree} of {edge.both})")
                 for edge in procedure.edges

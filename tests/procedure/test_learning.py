@@ -112,8 +112,8 @@ def test_what_the_data_does_not_support_is_said_in_a_line(videos, word):
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
-        (1, "1 of 13 videos contradicts the others and counts little: bad 0"),
-        (2, "2 of 14 videos contradict the others and count little: bad 0, bad 1"),
+        (1, "1 of 13 videos has another order here and counts little: bad 0"),
+        (2, "2 of 14 videos have another order here and count little: bad 0, bad 1"),
     ],
 )
 def test_videos_that_contradict_the_others_are_named(bad, said):

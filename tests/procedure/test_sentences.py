@@ -40,15 +40,15 @@ ISSUE = procedure(
 
 def test_the_sentence_of_the_issue() -> None:
     assert sentence(ISSUE) == (
-        "With seven key steps, the order found is: first 1; then 2; last 4, 3 and 5, in any order; at any time 7. "
-        "Sometimes 6: six of ten videos."
+        "With seven key steps, the order of those found in most videos is: first 1; then 2; last 4, 3 and 5, in any "
+        "order; at any time 7. Found in some videos only: 6, in six of ten videos."
     )
 
 
 def test_names_take_the_place_of_numbers() -> None:
     said = sentence(ISSUE, {1: "open the box", 6: "wipe"})
     assert "first open the box; then step 2; last step 4, step 3 and step 5, in any order; at any time step 7. " in said
-    assert said.endswith(" Sometimes wipe: six of ten videos.")
+    assert said.endswith(" Found in some videos only: wipe, in six of ten videos.")
 
 
 def test_what_need_not_be_done_before_the_next_stage_may_come_later() -> None:
@@ -117,9 +117,10 @@ def test_stages_claim_only_what_is_needed(seed: int) -> None:
         (
             [node(1, 5), node(2, 5)],
             [edge(1, 2, 4, 4)],
-            "With two key steps, the order found is 1, 2. Sometimes 1: five of ten videos; 2: five of ten videos.",
+            "With two key steps, the order found is 1, 2. "
+            "Found in some videos only: 1, in five of ten videos; 2, in five of ten videos.",
         ),
-        ([node(1, repeat_share=0.8)], [], "One key step: 1. More than once: 1, in eight of ten videos."),
+        ([node(1, repeat_share=0.8)], [], "One key step: 1. Found more than once: 1, in eight of ten videos."),
         (
             [node(1, repeat_share=0.6), node(2), node(3, repeat_share=0.6)],
             [],
@@ -146,7 +147,10 @@ def test_a_chain_passes_by_optional_steps() -> None:
     """1 needs nothing, 2 is optional, 3 needs 2 and so 1: only 1 before 3 is a chain of usual steps."""
     found = procedure([node(1), node(2, 4), node(3)], [edge(1, 2, 4, 4), edge(2, 3, 4, 4), edge(1, 3)], (1, 2, 3))
     assert longest_chain(found) == [1, 3]
-    assert sentence(found) == ("With three key steps, the order found is 1, 3. Sometimes 2: four of ten videos.")
+    assert sentence(found) == (
+        "With three key steps, the order of those found in most videos is 1, 3. "
+        "Found in some videos only: 2, in four of ten videos."
+    )
 
 
 def test_of_two_chains_the_one_with_more_agreement() -> None:
@@ -164,9 +168,9 @@ def test_forty_steps_stay_a_few_sentences() -> None:
     )
     loose = replace(long, needs=(), nodes=tuple(node(step, 5) for step in steps))
     assert sentence(loose) == (
-        "With 40 key steps, there is no fixed order: 1, 2, 3, 4, 5, 6, 7 and 33 others. Sometimes "
-        "1: five of ten videos; "
-        "2: five of ten videos; 3: five of ten videos; 4: five of ten videos; 36 more optional steps."
+        "With 40 key steps, there is no fixed order: 1, 2, 3, 4, 5, 6, 7 and 33 others. Found in some videos only: "
+        "1, in five of ten videos; 2, in five of ten videos; 3, in five of ten videos; 4, in five of ten videos; "
+        "36 more key steps."
     )
     # A row of 20, and 20 pairs without an order to it.
     row = [edge(a, b) for a in steps for b in steps if a < b <= 20] + [edge(a, a + 1) for a in range(21, 40, 2)]

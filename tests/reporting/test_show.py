@@ -20,17 +20,17 @@ def test_the_procedure_is_drawn_in_layers_with_what_deviates():
     videos = recordings((1, 2, 3, 4), (1, 3, 2, 4), (1, 2, 3, 4), (1, 3, 2, 4, 5), (1, 3, 4))
     procedure = learn(videos, "intersection")
     assert drawn(procedure, deviations(procedure, videos), {1: "open the box", 5: "wipe"}) == [
-        "The procedure: With five key steps, the order found is: first open the box; "
+        "The procedure: With five key steps, the order of those found in most videos is: first open the box; "
         "then step 3 and step 2, in either order; "
         "last step 4. "
-        "Sometimes wipe: one of five videos.",
+        "Found in some videos only: wipe, in one of five videos.",
         "",
         "What comes before what, in 5 videos (learner intersection):",
         "   1  1 open the box  5 of 5, 2.0 s",
         "   2  key step 3      5 of 5, 2.0 s; after open the box; in either order with 2",
         "      key step 2      4 of 5, 2.0 s; after open the box; in either order with 3",
         "   3  key step 4      5 of 5, 2.0 s; after 2 and 3",
-        "   4  5 wipe          1 of 5, 2.0 s; optional; after 4",
+        "   4  5 wipe          1 of 5, 2.0 s; in some videos only; after 4",
         "  One order for all: open the box > 3 > 2 > 4 > wipe",
         "",
         "Deviations by video, with their total surprise in bits:",

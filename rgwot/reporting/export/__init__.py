@@ -119,7 +119,9 @@ def key_steps_of(videos: Iterable[ExportedVideo]) -> dict[int, str]:
 
 def vocabulary_of(videos: Iterable[ExportedVideo]) -> dict[int, str]:
     """Return the labels of the key steps of the result, by key step in ascending order, also of other videos."""
-    return dict(sorted({key: label for video in videos for key, label in video.vocabulary.items()}.items()))
+    videos = list(videos)
+    known = {key_step: label for video in videos for key_step, label in video.vocabulary.items()}
+    return dict(sorted((key_steps_of(videos) | known).items()))
 
 
 def read_videos(keysteps: Path, names: Path | None = None, root: Path | None = None) -> list[ExportedVideo]:

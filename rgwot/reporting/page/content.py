@@ -140,7 +140,9 @@ def _order(values: Mapping[str, float], trivial: Sequence[Mapping[str, Any]]) ->
     if value is None or not others:
         return ""
     distance = f"distance {100 * value:.0f} against {100 * min(others):.0f}; a missing step counts, too"
-    return f"{'and' if value < min(others) - ORDER_MARGIN else 'but not clearly'} by order ({distance})"
+    best = min(others)
+    than = "and" if value < best - ORDER_MARGIN else "but not" if value > best + ORDER_MARGIN else "but not clearly"
+    return f"{than} by order ({distance})"
 
 
 def _lenient(values: Mapping[str, float], trivial: Sequence[Mapping[str, Any]]) -> str:

@@ -337,8 +337,8 @@ def picture(
     loops = [node.key_step for node in procedure.nodes if repeats(node)]
     arrows = [edge for edge in drawn_edges.values() if edge.before != START and edge.after != END]
     legend = (
-        ("A dashed card is optional.", any(node.optional for node in procedure.nodes)),
-        ("A loop: usually done more than once.", bool(loops)),
+        ("A dashed card was found in fewer than 80 % of the videos.", any(node.optional for node in procedure.nodes)),
+        ("A loop: usually found more than once.", bool(loops)),
         ("A thin or dashed arrow is less sure.", any(edge.confidence < SURE for edge in arrows)),
     )
     drawings = [
@@ -370,11 +370,11 @@ def _card(node: Node, procedure: Procedure) -> dict[str, Any]:
     needs = [edge for edge in procedure.edges if edge.after == node.key_step and edge.before != START]
     return {
         "node": node,
-        "facts": (share, f"{length} in all" if often else f"about {length}"),
+        "facts": (share, f"{length} per video" if often else f"about {length}"),
         "needs": needs,
         # For screen readers.
         "unseen": f"after {join_words([str(edge.before) for edge in needs])}" if needs else "after no other",
-        "repeated": f"{node.repeats:.1f}".removesuffix(".0") + " times per video" if often else "",
+        "repeated": f"{node.repeats:.1f}".removesuffix(".0") + " times" if often else "",
     }
 
 
@@ -402,7 +402,8 @@ def arrow_facts(edges: Sequence[Edge]) -> dict[str, str]:
         share = f"in {first.agree} of {first.both} {videos}; confidence {math.floor(100 * sure)} %"
     else:
         least = min(edge.agree / edge.both if edge.both else 0.0 for edge in edges)
-        share = f"each in at least {100 * least:.0f} % of the {videos}; confidence at least {math.floor(100 * sure)} %"
+        share = f"each in {'all' if least == 1 else f'at least {100 * least:.0f} % of the'} {videos}"
+        share += f"; confidence at least {math.floor(100 * sure)} %"
     weight = "sure" if sure >= SURE else "likely" if sure >= LIKELY else "weak"
     return {"share": share, "weight": weight}
 
@@ -415,8 +416,9 @@ def _lines(
     steps: Mapping[int, Collection[int]],
 ) -> list[dict[str, Any]]:
     lines, words = [], DEVIATION_WORDS | {"missing": "left out, due about"}
-    # If all videos fit equally well, none is the most typical.
-    ranked = len({fit.score for fit in procedure.videos}) > 1
+    # If several videos fit best, none is the most typical.
+    scores = [fit.score for fit in procedure.videos]
+    ranked = len(scores) > 1 and scores.count(min(scores)) == 1
     for place, video in enumerate(videos):
         if video["status"] == "skipped":
             continue
