@@ -195,7 +195,7 @@ ERROR_FLOOR = 0.01
 
 
 class Draw(NamedTuple):
-    """What a step draws for one video of P pairs: sorted anchors (P, Q), and whether windows lie before them, (P,)."""
+    """Random draws of a step for a video in P pairs: sorted anchors (P, Q), and whether windows precede them (P,)."""
 
     anchors: Tensor
     before: Tensor

@@ -74,7 +74,7 @@ def matches(u: Tensor, v: Tensor, settings: TccSettings) -> Tensor:
 
 
 def elementwise_distance(u: Tensor, v: Tensor) -> Tensor:
-    r"""What CnC's released code takes for squared distances: the two vectors of squared norms are added entry by entry.
+    r"""The distances of CnC's released code, which adds the two vectors of squared norms entry by entry.
 
     .. math:: d_{ij} = \max\left(0, |u_j|^2 + |v_j|^2 - 2 u_i \cdot v_j\right)
 

@@ -278,8 +278,8 @@ def label_each(
 ) -> tuple[dict[str, NDArray[np.int64]], dict[str, str]]:
     """Label each video separately, by its embedding; videos of the result keep their labels.
 
-    ``stores`` are those of videos with frames, ``videos`` their embeddings by id. Returns the key steps (T,) by id, and
-    the SHA-256 of the files of the result's videos.
+    ``stores`` holds the features of videos with frames, ``videos`` their embeddings by id. Returns the key
+    steps (T,) by id, and the SHA-256 of the files of the result's videos.
     """
     from threadpoolctl import threadpool_limits
 

@@ -136,7 +136,7 @@ class Decoder(Entry):
     def dotted(self) -> tuple[str, ...]:
         """Return the dotted keys that its function takes, and the keys that affect every decoder.
 
-        The annotations have as many key steps as they have.
+        The decoder ``annotated`` takes the number of key steps from the annotations, so it has no K.
         """
         number = () if self is TRIVIAL[ANNOTATED] else NumberSettings.dotted()
         common = number if self.trivial else (*KeyStepSettings.dotted(), *LabelledSettings.dotted())

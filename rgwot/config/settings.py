@@ -50,7 +50,7 @@ ADDED_BLOCKS: dict[str, type[Block]] = {}
 class Settings(Block):
     """All settings of one experiment on one dataset: the blocks below, and `ADDED_BLOCKS`."""
 
-    # Blocks of extensions are no fields; `_added` lets no other key pass.
+    # Blocks of extensions are extra keys; `_added` refuses any other.
     model_config = ConfigDict(extra="allow")
 
     features: FeatureSettings = FeatureSettings()

@@ -116,7 +116,7 @@ def parents(path: str) -> tuple[str, ...]:
 
 
 def by_task(items: Iterable[_T], task: Callable[[_T], str]) -> dict[str, list[_T]]:
-    """Group paths or videos by task, in their order; the list of a task without any is empty."""
+    """Group paths or videos by task and keep their order; a task without any has an empty list."""
     tasks: dict[str, list[_T]] = defaultdict(list)
     for item in items:
         tasks[task(item)].append(item)

@@ -13,7 +13,7 @@ from rgwot.evaluation.segmental import found_segments, key_step_runs
 
 #: A key step is a part of another if it covers this share of the other, and this share of it is inside the other.
 PART, INSIDE = 0.2, 0.5
-#: Two segments match from this intersection over union on.
+#: Smallest intersection over union of two segments that match.
 OVERLAP = 0.5
 
 

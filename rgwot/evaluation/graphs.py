@@ -35,7 +35,7 @@ def needs_of(edges: Iterable[tuple[Step, Step]]) -> set[tuple[Step, Step]]:
     >>> sorted(needs_of({("START", 1), (1, 2), (2, 3), (3, "END")}))
     [(1, 2), (1, 3), (2, 3)]
     """
-    # Imported here, because every decoding needs `share_interval`, but no graph.
+    # Imported here, because every decoding imports this module for `share_interval` and needs no graph.
     import networkx
 
     graph: networkx.DiGraph[Step] = networkx.DiGraph(

@@ -117,7 +117,7 @@ class Protocol:
 
     ``scope`` is ``video`` (one clustering per video, every video a scoring unit) or ``task`` (one clustering
     for all videos, pooled into one unit). With ``f1_of_means`` the F1 of a dataset is that of the mean precision and
-    recall of its tasks, else the mean of theirs.
+    recall of its tasks, otherwise the mean of their F1.
     """
 
     name: str
@@ -307,7 +307,7 @@ def kept_frames(
 def pooled_matching(
     pairs: Sequence[Kept], n_key_steps: int, n_clusters: int, background: str = "with"
 ) -> dict[int, int]:
-    """Return the key step (or 0, background) of every predicted label that has one, by one matching over all videos.
+    """Match labels with key steps over all videos at once; return the key step (or 0, background) of matched labels.
 
     ``pairs`` are those of `kept_frames`, with at least one frame in all.
     """

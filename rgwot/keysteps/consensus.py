@@ -363,7 +363,7 @@ def blocks_of(frames: Frames, blocks: int) -> list[NDArray[np.float64]]:
 
 
 class _Pool(NamedTuple):
-    """Centres and shares of segmentations, and their memberships, whitened: samples (T, D)."""
+    """Centres and shares of segmentations, and the samples (T, D): their whitened memberships."""
 
     centres: Sequence[NDArray[np.float64]]
     shares: Sequence[NDArray[np.float64]]

@@ -30,9 +30,9 @@ class KMeans:
 def kmeans(x: NDArray[Any], K: int, generator: np.random.Generator, restarts: int = RESTARTS) -> KMeans:
     """Minimise sum_t |x_t - c_{l_t}|^2 from several k-means++ starts, and keep the best result.
 
-    With fewer different samples (T, D) than K there are as many clusters as different samples. Every pass sees all
-    samples, however many: mini-batches, which the public code takes, cost up to 24 points of F1 on recordings of more
-    than 10,000 samples, and answers of 12 points of standard deviation over seeds.
+    If fewer than K of the samples (T, D) differ, there are as many clusters as different samples. Every pass uses all
+    samples: on recordings of more than 10,000 samples, the mini-batches of the public code cost up to 24 points of F1,
+    with a standard deviation of 12 points over seeds.
     """
     offsets, mean = centred(x)
     if not offsets.any():

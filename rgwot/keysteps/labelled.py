@@ -263,17 +263,17 @@ def decode_labelled(
     .. math:: \log p = (1 - u - w) \left[(1 - r) \log p^\text{first} + r \log p^\text{refitted}\right]
               + u \log p^\text{carried over} + w \log p^\text{mean field}
 
-    up to a constant, averaged over `WINDOW`, with r = `REFITTED`, u = `CARRIED` and w = `CLUSTERED`. Of many videos
-    some are learned from, those with given labels always among them (`rgwot.keysteps.interface`).
+    up to a constant, averaged over `WINDOW`, with r = `REFITTED`, u = `CARRIED` and w = `CLUSTERED`. If there are
+    many videos, it learns from some, always including those with given labels (`rgwot.keysteps.interface`).
 
     Parameters
     ----------
     frames
         Samples of V videos, ``given`` among them: the labels of at least one sample.
     K
-        Key steps, the last ``labelled.extra`` of which nobody annotated.
+        Number of key steps; the last ``labelled.extra`` of them were not annotated.
     generator
-        Used for these alone.
+        Draws the extra key steps; the others do not depend on it.
     chain, labelled
         Settings of the mean field and of the labels.
     """

@@ -116,7 +116,7 @@ def least(broken: Sequence[tuple[int, int]], order: Sequence[int]) -> list[int]:
     antichain: list[int] = []
     while free.any():
         most = _width(relation, free)
-        # A largest antichain contains the first key step that leaves room for one key step less.
+        # A key step is in a largest antichain if the key steps unordered to it allow one smaller by 1.
         for candidate in np.flatnonzero(free):
             beside = free & ~against[candidate]
             beside[candidate] = False

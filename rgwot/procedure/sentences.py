@@ -20,7 +20,7 @@ _NUMBERS = (
 #: How many parts a sentence names before it counts the others: stages, and steps of a stage or chain (`CHAIN`); groups,
 #: optional steps and deviations (`SOME`).
 CHAIN, SOME = 8, 4
-#: How deviations are called in sentences.
+#: Words for deviations in sentences.
 DEVIATION_WORDS = {
     "missing": "left out", "added": "added", "repeated": "again", "too_early": "too early", "too_late": "too late",
 }  # fmt: skip

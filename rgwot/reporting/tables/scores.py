@@ -31,8 +31,8 @@ RUN = ("dataset", "task", "seed")
 def table_columns(table: Table) -> list[str]:
     """Return the columns of a table: the leading ones, then value and deviation per dataset and metric.
 
-    Last, per dataset, how many runs of single tasks (tasks x seeds) are behind its values, how many of them
-    collapsed, and the mean over those alone.
+    The last columns have, per dataset, the number of runs (tasks x seeds) behind its values, the number of collapsed
+    ones, and the mean over the collapsed ones alone.
     """
     values = [f"{place}_{metric}{end}" for place in table.places for metric in table.metrics for end in ("", "_sd")]
     behind = ["task_runs", "degenerate", *(f"{metric}_degenerate" for metric in table.metrics)]
