@@ -1,7 +1,7 @@
 """Procedure learning from unlabelled videos by regularised Gromov-Wasserstein optimal transport (RGWOT).
 
 `discover` finds the key steps of arrays of features and returns a `Discovery`; `ProcedureLearner` does so in the manner
-of scikit-learn. `extend` adds methods of your own. Everything else that can be imported is a module of its own.
+of scikit-learn. `extend` adds methods of your own. Everything else is imported from its own module.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __version__ = "0.2.0"
 
 __all__ = ["Discovery", "Extension", "ProcedureLearner", "RgwotError", "__version__", "discover", "extend"]
 
-# Every job of the workflow imports this package, so what they are in is imported when it is asked for.
+# Every job of the workflow imports this package, so the modules of these names are imported only when needed.
 _HOMES = {
     "Discovery": "discovery",
     "discover": "discovery",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 TOLERATED_S = 1.0
-"""A segment that ends more than so many seconds after the video counts as a wrong pair of video and annotation."""
+"""A segment that ends more than this many seconds after the video counts as a wrong pair of video and annotation."""
 
 #: Names of background, in lower case, in GTEA, Breakfast, YouTube Instructions and `names/`.
 BACKGROUND_NAMES = frozenset({"background", "bg", "sil", "-1", "-"})
@@ -52,7 +52,7 @@ class Annotation:
     labelled_s: float | None = (
         None  #: end of the frame labels in seconds, if before the end of the video; the rest is not scored
     )
-    background: tuple[tuple[float, float], ...] = ()  #: start and end, in seconds, of what is annotated as background
+    background: tuple[tuple[float, float], ...] = ()  #: start and end of annotated background, in seconds
 
 
 def steps_of(segments: pd.DataFrame) -> list[int | str]:

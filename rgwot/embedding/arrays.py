@@ -24,18 +24,18 @@ FRAMES_PER_BLOCK = 64
 """Number of frames that are checked at once, the chunk of a store."""
 
 LATE_SHARE, LATE_S = 0.1, 5.0
-"""A recording without a video may begin late by this share of its length, or by so many seconds."""
+"""A recording without a video may begin late by this share of its length, or by this many seconds."""
 
 STEP_S, SPAN_S = 10.0, 86400.0
 """Longest time between two features, and longest recording: larger times are probably not in seconds."""
 
 SCALES = 1000.0
-"""A warning is given from this ratio of the largest to the smallest scale on."""
+"""A warning is given if the ratio of the largest to the smallest scale is at least this."""
 
 TYPE_ROUNDING: Mapping[str, float] = {"float16": 2.0**-11, "float32": 2.0**-20}
-"""A channel that varies by less, relative to its size, does not vary, by the type that features are stored in.
+"""A channel that varies by less, relative to its size, counts as constant; by the type in which features are stored.
 
-Of float16 it is the rounding error, of float32 16 times that: what a few operations make of a constant.
+For float16 it is the rounding error, for float32 16 times that: the variation of a constant after a few operations.
 """
 
 LARGEST_VALUE: Mapping[str, float] = {"float16": float(np.finfo(np.float16).max), "float32": 1e15}
@@ -127,7 +127,7 @@ def checked_as(where: object, part: NDArray[Any], dtype: str, start: int = 0) ->
     """Convert maps (n, C, h, w) to a type; raise RgwotError for unsuitable values. The first is sample ``start``."""
     with np.errstate(over="ignore"):
         maps = part.astype(dtype)
-    # Written so that NaN fails, too.
+    # The comparison is written so that NaN fails, too.
     wrong = ~(np.abs(maps) <= LARGEST_VALUE[dtype])
     if wrong.any():
         frame, channel, row, column = (int(index) for index in np.argwhere(wrong)[0])

@@ -23,8 +23,8 @@ class VideoFeatures(Protocol):
 
     ``video`` is its id, ``time_s`` (T,) are the times of its samples, ``duration_s`` its length in seconds,
     ``native_fps`` its frames and ``fps`` its features per second. ``shape`` is (T, C, h, w), 1 by 1 where a sample is a
-    vector (``vectors``), ``dtype`` is ``float16`` or ``float32``. ``scales`` is how far the scales of the channels
-    differ, where it is known (`rgwot.embedding.arrays.Spread`).
+    vector (``vectors``), ``dtype`` is ``float16`` or ``float32``. ``scales`` tells how far the scales of the channels
+    differ, if it is known (`rgwot.embedding.arrays.Spread`).
     """
 
     @property
@@ -156,7 +156,8 @@ class EmbeddedTask:
     """The videos of a task in the order of their ids; those without a frame are listed in ``empty``.
 
     ``held_out`` names the videos the clustering must not see, also those without a frame; ``notes`` are sentences about
-    the training of the embedding. ``scales`` is how far the scales of the features' channels differ, where they weigh.
+    the training of the embedding. ``scales`` tells how far the scales of the features' channels differ, if the
+    embedding depends on them.
     """
 
     videos: Mapping[str, EmbeddedVideo]

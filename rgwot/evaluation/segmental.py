@@ -1,8 +1,8 @@
 """The protocol of unsupervised action segmentation, and scores of segments instead of frames (methods 6.6).
 
-One matching for all videos of a task, as under ``macro_task``; then accuracy of frames, overlap of classes, and whether
-the segments of every video are found, in their order. None of it is comparable with the four protocols of
-`rgwot.evaluation.protocols`.
+There is one matching for all videos of a task, as under ``macro_task``; the scores are accuracy of frames, overlap of
+classes, and whether the segments of every video are found, in their order. None of them is comparable with the four
+protocols of `rgwot.evaluation.protocols`.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def found_segments(true: Segments, predicted: Segments, overlap: float) -> npt.N
     for label, start, end in zip(*predicted, strict=True):
         common = np.minimum(end, true.ends) - np.maximum(start, true.starts)
         union = np.maximum(end, true.ends) - np.minimum(start, true.starts)
-        # Where they do not meet, the intersection is negative.
+        # If they do not meet, the intersection is negative.
         ratio = np.where(true.labels == label, common / union, -1.0)
         best = int(ratio.argmax()) if len(ratio) else -1
         if best >= 0 and ratio[best] >= overlap and not found[best]:

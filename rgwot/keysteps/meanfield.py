@@ -74,8 +74,8 @@ class Windows:
 class _Chain:
     """The energy as a function of the memberships, whose rows here are key steps: p (K, T).
 
-    ``shares`` None: the key steps' shares of all samples are those of p, and uneven ones cost. Else they are fixed,
-    and a key step costs as much more as its share is larger.
+    If ``shares`` is None, the key steps' shares of all samples follow from p, and uneven shares cost. Otherwise they
+    are fixed, and a key step with a larger share costs more.
     """
 
     def __init__(self, lengths: Sequence[int], settings: MeanfieldSettings, shares: Array | None = None) -> None:
@@ -109,7 +109,7 @@ class _Chain:
         return float(energy), gradient
 
     def update(self, log_p: Array, gradient: Array) -> tuple[Array, Array]:
-        """Return logarithms of memberships, and memberships, whose energy is not larger (methods 5.4)."""
+        """Return log memberships and memberships with an energy that is not larger (methods 5.4)."""
         moved = (1 - self.eta) * log_p - self.eta / self.block.epsilon * gradient
         moved -= moved.max(axis=0)
         p = np.exp(moved)
@@ -180,7 +180,8 @@ def segment(
 ) -> MeanField:
     """Minimise the energy from the best k-means partition of the directions x / |x|.
 
-    Parameters are those of `minimise_energy`. Where fewer than K directions differ there are so many key steps.
+    Parameters are those of `minimise_energy`. If fewer than K directions differ, there are only as many key steps as
+    directions.
     """
     start = kmeans(directions(x).astype(np.float32), K, generator, restarts=settings.restarts).labels
     used, start = np.unique(start, return_inverse=True)
@@ -188,9 +189,9 @@ def segment(
 
 
 def label(x: NDArray[Any], lengths: Sequence[int], centres: Array, shares: Array, settings: MeanfieldSettings) -> Array:
-    """Return memberships (T, K) of samples of other videos: centres and shares of the task stay as they were made.
+    """Return memberships (T, K) of samples of other videos: centres and shares of the task do not change.
 
-    Each video on its own, so that its labels do not depend on the others of the call.
+    Each video is labelled separately, so that its labels do not depend on the others of the call.
     """
     videos = np.split(np.asarray(x), np.cumsum(lengths)[:-1])
     return np.concatenate([label_at_once(samples, [len(samples)], centres, shares, settings) for samples in videos])
@@ -199,9 +200,9 @@ def label(x: NDArray[Any], lengths: Sequence[int], centres: Array, shares: Array
 def label_at_once(
     x: NDArray[Any], lengths: Sequence[int], centres: Array, shares: Array, settings: MeanfieldSettings
 ) -> Array:
-    """Return what `label` does, of thousands of videos in little more time than of a few.
+    """Return the memberships of `label`, for thousands of videos in little more time than for a few.
 
-    All of them end in the same round, that in which the energy of all stands still.
+    All of them end in the same round, in which the energy of all no longer falls.
     """
     x, popularity = directions(x), settings.lambda_ * _log(len(shares) * shares)
     log_p = -(_unary(x, centres, settings.alpha) + popularity[:, None]) / settings.epsilon
@@ -213,7 +214,7 @@ def label_at_once(
 def decode_meanfield(frames: Frames, K: int, generator: np.random.Generator, settings: MeanfieldSettings) -> Decoded:
     """Label every sample by its largest membership: the decoder ``meanfield``.
 
-    Where there are fewer different directions than K, the other key steps have no member.
+    If there are fewer different directions than K, the other key steps have no member.
     """
     field = segment(frames.x, frames.lengths, K, settings, generator)
     rounds = (len(field.energies) - 1) // (settings.inner + 1)
@@ -244,7 +245,7 @@ def decoded(memberships: Array, K: int, facts: dict[str, Any] | None = None) -> 
 
 
 def largest(memberships: Array) -> NDArray[np.int64]:
-    """Return the key step of largest membership of every sample, (T,); of equal ones the first."""
+    """Return the key step of largest membership of every sample, (T,); on a tie the first."""
     return np.asarray(memberships.argmax(axis=1), dtype=np.int64)
 
 
@@ -254,12 +255,12 @@ def _unary(x: Array, centres: Array, alpha: float) -> Array:
 
 
 def _centres(x: Array, p: Array, centres: Array) -> Array:
-    """Return the centres (K, D) of least energy; one without members, or whose members cancel, stays."""
+    """Return the centres (K, D) of least energy; a centre stays if it has no members, or if they cancel."""
     sums = p @ x
     norms = np.linalg.norm(sums, axis=1, keepdims=True)
     return np.asarray(np.divide(sums, norms, out=centres.copy(), where=norms > LEAST_MEMBERSHIP * len(x)))
 
 
 def _log(x: Array) -> Array:
-    """Return log x, and of a share that is 0 in floating point that of the smallest number."""
+    """Return log x; a share that is 0 in floating point counts as the smallest number."""
     return np.asarray(np.log(np.maximum(x, np.finfo(np.float64).tiny)))

@@ -77,8 +77,8 @@ def rank_procedures(orders: Mapping[str, Order]) -> pd.DataFrame:
     """Rank the different orders of a task by the number of videos that follow them.
 
     Ties are broken by the mean rank vector: each order is replaced by the mean ranks of its key steps over all videos,
-    and the lexicographically smaller vector comes first, that is, the procedure that starts with what usually comes
-    first. Remaining ties are broken by the order as text.
+    and the lexicographically smaller vector comes first, that is, the procedure that starts with the usual first key
+    steps. Remaining ties are broken by the order as text.
 
     Returns a table ``rank,order,n_videos,share``; ranks from 1, shares add up to 1.
     """
@@ -139,7 +139,7 @@ def concordance(labels: NDArray[np.int64], lengths: Sequence[int]) -> float:
     means = np.divide(times, counts, out=np.full(V * K, np.nan), where=counts > 0).reshape(V, K)
     first, second = np.triu_indices(K, 1)
     signs = np.nan_to_num(np.sign(means[:, first] - means[:, second]))
-    # Of all products of two videos, without those of a video with itself.
+    # Sum the products of all pairs of different videos.
     pairs, total = signs.sum(axis=0) ** 2 - (signs**2).sum(axis=0), np.abs(signs).sum(axis=0)
     n = float((total**2 - total).sum())
     return float(pairs.sum() / n) if n else 0.0
@@ -164,7 +164,7 @@ class KeySteps:
     evidence
         The segments for the procedure and deviations, if they are not those of scope ``task``.
     alternatives
-        Such segments by other segmentations, of some videos or all.
+        The same segments by other segmentations, of some videos or all.
     annotated
         Annotated videos; their key steps count even if they are short.
     """

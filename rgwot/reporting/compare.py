@@ -35,7 +35,7 @@ from rgwot.timing import labels_at, predicted_labels, sample_times
 RATE = 10
 #: Parts of a key step are named if they are at least this share of it.
 NAMED_SHARE = 0.05
-#: With at most so many results a page compares every pair (66 pairs).
+#: With at most this many results, a page compares every pair (66 pairs).
 MOST_RESULTS = 12
 
 
@@ -212,8 +212,8 @@ def _numbers(coded: pd.DataFrame) -> dict[str, int]:
 class StepComparison(NamedTuple):
     """How the second answer labels a key step of the first.
 
-    ``seconds`` is the time of the key step, ``shares`` maps key steps of the second answer to their shares of it, from
-    `NAMED_SHARE` on. ``segments_f1`` is NaN for background.
+    ``seconds`` is the time of the key step, ``shares`` maps key steps of the second answer to their shares of this
+    time, if at least `NAMED_SHARE`. ``segments_f1`` is NaN for background.
     """
 
     key_step: int

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
     from rgwot.embedding.interface import EmbeddedTask
 
-#: The deviations of at most so many videos are listed.
+#: The deviations of at most this many videos are listed.
 MOST_VIDEOS = 20
 
 
 def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> list[str]:
     """Return the procedure in a folder of key steps and its deviations as lines, with the names of key steps."""
-    # No other file has the user's edits.
+    # The other files lack any edits of the user.
     unedited(folder / name_of(SEGMENTS))
     procedure = read_procedure(folder / name_of(PROCEDURE))
     deviations = read_deviation_list(folder / name_of(DEVIATIONS))
@@ -168,7 +168,7 @@ def suggested(
 
     Returns
     -------
-    The best video first; none where every video is annotated.
+    The best video first; empty if every video is annotated.
     """
     annotated = set(manifest.loc[manifest["status"] == "ok", "video"])
     order = list(task.videos)

@@ -30,9 +30,9 @@ AnyState = TypeVar("AnyState", bound=tuple[Tensor, ...])
 # Sinkhorn and Newton work in float64; below this relative error only rounding is left.
 _FLOOR = 1e-12
 _ROUNDING = 2e-15
-# Costs up to this many entries are worked on by the CPU wherever they are: on a GPU, launching the many small kernels
-# takes longer than their arithmetic (three times as long for four pairs of 32 frames; benchmarks/gpu.py). It works in
-# one thread: several wait for each other after every small operation.
+# Problems with at most this many entries are solved on the CPU, on whichever device they are: on a GPU, launching the
+# many small kernels takes longer than their arithmetic (three times as long for four pairs of 32 frames;
+# benchmarks/gpu.py). The CPU uses one thread: several wait for each other after every small operation.
 _SMALL = 2**15
 
 
@@ -81,11 +81,11 @@ def solve(
 ) -> TransportResult:
     r"""Solve a batch of fused Gromov-Wasserstein problems (module docstring; methods 3.4).
 
-    Computed in float64 whatever the type of the cost, outside autocast and without gradient: the problems are
-    small, and a marginal error of 1e-6 is out of reach in float32. Up to 32,768 costs from a GPU are worked on by one
-    thread of the CPU; the result is where the cost is. An outer iteration costs O(NM) for the structure and for each
-    Sinkhorn pass, and O(N^2 M) for each Newton step, which saves thousands of passes. F is not convex: the plan found
-    is the stationary point reached from the product of the marginals.
+    It is computed in float64 whatever the type of the cost, outside autocast and without gradient: the problems are
+    small, and a marginal error of 1e-6 is out of reach in float32. Up to 32,768 costs from a GPU are processed by one
+    thread of the CPU; the result is on the device of the cost. An outer iteration costs O(NM) for the structure and for
+    each Sinkhorn pass, and O(N^2 M) for each Newton step, which saves thousands of passes. F is not convex: the plan
+    found is the stationary point reached from the product of the marginals.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def solve(
     parity_outer, parity_inner : int
         Loop counts of ``parity``; the public code uses 25 and 1.
     length : int, optional
-        Of :func:`~rgwot.transport.costs.structure_product`.
+        As in :func:`~rgwot.transport.costs.structure_product`.
 
     Raises
     ------
@@ -212,7 +212,7 @@ class _Problem:
         """Evaluate the plan that potential f and linear cost z lead to."""
         structure = structure_product(plan, self.r, self.length)
         objective = (plan * (self.cost + self.alpha * structure + self.epsilon * log_plan)).sum((1, 2))
-        # What a remaining row error e costs to first order: e is paid for at the price epsilon f.
+        # The cost of a remaining row error e to first order, at the price epsilon f.
         objective = objective + self.epsilon * (f * (self.p - plan.sum(2))).sum(1)
         residual = self.cost + 2 * self.alpha * structure + self.epsilon * log_plan
         residual = tangent_part(residual, plan)
@@ -226,7 +226,7 @@ class _Problem:
 
 
 def where_state(condition: Tensor, these: AnyState, others: AnyState) -> AnyState:
-    """Per problem: its tensors of one state where the condition (B,) holds, of the other elsewhere."""
+    """Return for each problem the tensors of one state if its condition (B,) holds, otherwise those of the other."""
     pairs = zip(these, others, strict=True)
     return type(these)(*(torch.where(condition.view(-1, *[1] * (ours.ndim - 1)), ours, other) for ours, other in pairs))
 
@@ -266,7 +266,7 @@ def _descend(problem: _Problem, max_iterations: int, tolerance: float) -> tuple[
         if len(index) == 0:
             break
         trial = part.project(state.z + step[:, None, None] * state.residual, state.f, inner_tolerance)
-        # As far as a step of this length should make F fall, to first order.
+        # The decrease of F that a step of this length should bring, to first order.
         predicted = step * (state.plan * state.residual**2).sum((1, 2)) / epsilon
         falls = trial.objective <= state.objective - 0.1 * predicted + slack
         state = where_state(falls, trial, state)

@@ -56,7 +56,7 @@ class FrameReader:
         failed, hung or ended early. Without decord, ``auto`` uses PyAV, which gives the same pixels, and then decord2,
         which does not, because it resizes with another filter. Stored frames are read by ``h5``.
     timeout_s
-        A reader is killed after so many seconds without a new batch.
+        A reader is killed after this many seconds without a new batch.
     batch
         Frames per batch.
     threads
@@ -242,7 +242,7 @@ def cut(
         stream.thread_type = "AUTO"
         # Times count from the first frame, regardless of the file's clock.
         origin = next((frame.time for frame in container.decode(stream)), None) or 0.0
-        # To the key frame before it; earlier frames are dropped below.
+        # Seek to the key frame before the start; earlier frames are dropped below.
         container.seek(int((origin + max(0.0, start_s - 1)) * av.time_base))
         stream_out: Any = None
         for frame in container.decode(stream):

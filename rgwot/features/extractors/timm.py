@@ -1,7 +1,7 @@
 """Any image model of timm up to its last features: ``timm:<model>``, such as ``timm:vit_small_patch14_dinov2``.
 
-Weights are ``pretrained``, those that timm has or gets by itself. Vision transformers take frames of any size that is a
-multiple of their patch.
+timm supplies or downloads the weights ``pretrained``. Vision transformers take frames of any size that is a multiple of
+their patch.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _model(member: str, pretrained: bool) -> Any:
     try:
         return timm.create_model(member, pretrained=pretrained, num_classes=0, dynamic_img_size=True).eval()
     except TypeError:
-        # Only vision transformers are asked for their size.
+        # Only vision transformers take the size of the image.
         return timm.create_model(member, pretrained=pretrained, num_classes=0).eval()
 
 

@@ -1,7 +1,7 @@
 """Any image model of transformers up to its last hidden state: ``transformers:<name or folder>``.
 
-Such as ``transformers:facebook/dinov2-small``. Configuration and weights (``pretrained``) are those that the library
-has or gets by itself; code that comes with a model is not run.
+An example is ``transformers:facebook/dinov2-small``. The library supplies or downloads configuration and weights
+(``pretrained``); code that comes with a model is not run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rgwot.runtime.errors import RgwotError, first_line
 __all__ = ["check", "network", "randomise", "weights"]
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of ImageNet, for models that do not say by what frames are standardised."""
+"""Statistics of ImageNet, for models that do not state how frames are standardised."""
 
 
 def network(member: str) -> nn.Module:

@@ -23,7 +23,7 @@ NUMBERED = 0.035
 
 
 class Bar(NamedTuple):
-    """One bar: what it is called, the step of every scored frame (T,), and what stands beside it."""
+    """One bar: its name, the step of every scored frame (T,), and the texts beside it."""
 
     label: str
     steps: IntArray
@@ -74,7 +74,7 @@ class Bars(OfTasks):
         return drawn
 
     def _groups(self, task: PlannedTask) -> Iterator[tuple[str, list[Bar]]]:
-        """Yield the bars of each video of a task, after what is written above them."""
+        """Yield the text above the bars of each video of a task, and the bars."""
         labels = TaskLabels.of(task)
         read = [(run.label, *labels.labelled(run)) for run in task.runs]
         decoded = set.intersection(*(set(videos) for _, videos, _ in read))
@@ -97,7 +97,7 @@ def collapse_facts(diagnostics: dict[str, Any], video: str) -> tuple[tuple[str, 
     """Return diagnostics of collapse for a video's clustering as text, and whether it counts as degenerate.
 
     Mean pairwise cosine of the embeddings, largest eigenvalue of their directions, mean membership entropy (1:
-    uniform), distinct labels (methods 5.9); a dash where the decoder has none.
+    uniform), distinct labels (methods 5.9); a dash stands for a value that the decoder lacks.
     """
     facts = diagnostics["video"]["videos"][video]
     keys = ("mean_pairwise_cosine", "lambda_1", "membership_entropy")

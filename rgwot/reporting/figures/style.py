@@ -30,7 +30,7 @@ def ink_on(colour: str) -> str:
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     luminance = sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-    # Where the contrast of both is the same (WCAG 2).
+    # The limit is the luminance at which both have the same contrast (WCAG 2).
     return "#FFFFFF" if (luminance + 0.05) ** 2 < 1.05 * 0.05 else "#000000"
 
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Axes: TypeAlias = matplotlib.axes.Axes
     Drawn: TypeAlias = matplotlib.figure.Figure
 else:
-    # For annotations: planning reads every kind of figure, and does without matplotlib.
+    # For annotations only: planning reads every kind of figure, but does not import matplotlib.
     Axes = Drawn = Any
 
 GREY = "#6E6E6E"
@@ -79,7 +79,7 @@ _RC = {
     # Fonts are embedded as outlines that can be searched and edited (TrueType), never as Type 3.
     "pdf.fonttype": 42,
     "ps.fonttype": 42,
-    # The same figure is the same bytes.
+    # A figure has the same bytes every time it is drawn.
     "svg.hashsalt": "rgwot",
 }
 
@@ -98,7 +98,7 @@ def _pyplot() -> Any:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw what is made inside in the style of all figures."""
+    """Apply the style of all figures to everything that is drawn inside."""
     with _pyplot().rc_context(_RC):
         yield
 
@@ -106,7 +106,7 @@ def styled() -> Iterator[None]:
 def save(figure: Drawn, path: str | os.PathLike[str]) -> None:
     """Write a figure as PDF and as PNG next to it (``path`` may carry either suffix), in its own size."""
     target = Path(path)
-    # Without a date the same figure is the same bytes.
+    # Without a date, a figure has the same bytes every time.
     for suffix, metadata in ((".pdf", {"CreationDate": None}), (".png", {"Software": None})):
         with replacing(target.with_suffix(suffix)) as temporary, styled():
             figure.savefig(temporary, dpi=200, metadata=metadata)
@@ -128,7 +128,7 @@ def tell(figure: Drawn, title: str, caption: str) -> None:
 
 
 def short(name: str, most: int) -> str:
-    """Return a name, cut in the middle where it is longer than ``most`` characters.
+    """Return a name, cut in the middle if it is longer than ``most`` characters.
 
     >>> short("a_very_long_name", 9)
     'a_ve…name'

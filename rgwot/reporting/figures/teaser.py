@@ -14,7 +14,7 @@ from rgwot.reporting.figures.figure import PlannedRun
 from rgwot.reporting.figures.style import GREY, Axes, Drawn, number_step, sheet, step_legend, step_style, tell
 from rgwot.reporting.figures.videos import Array, OfTasks, Side, TaskLabels, Tasks, named, read_pair, shares, transport
 
-#: Of the mass of a frame, the least share that is drawn as a line to its partner.
+#: The least share of a frame's mass that is drawn as a line to its partner.
 DRAWN = 0.1
 TWO_MARKERS = ("o", "^")
 
@@ -54,7 +54,7 @@ class Teaser(OfTasks):
 
 
 def two_dimensions(x: Array) -> Array:
-    """Project embeddings (T, D) onto their two principal directions, (T, 2); zeros where there are fewer."""
+    """Project embeddings (T, D) onto their two principal directions, (T, 2), with zeros for a missing direction."""
     from sklearn.decomposition import PCA
 
     points = PCA(min(2, *x.shape), svd_solver="full").fit_transform(x)

@@ -31,9 +31,9 @@ class Hyperparameters(AnyTable):
     methods
         The methods, one column each.
     parameters
-        A CSV with a line per parameter, in order. ``parameter, label, symbol`` say what it is called, ``key`` is that
-        of the setting (or ``seeds``), a column per method has a value that cannot be set, ``reported`` is the name in
-        the file of reported numbers, and ``note`` a remark.
+        A CSV with a line per parameter, in order. ``parameter, label, symbol`` are its names, ``key`` is the key of its
+        setting (or ``seeds``), the column of a method holds a value that cannot be set, ``reported`` is its name in the
+        file of reported numbers, and ``note`` is a remark.
     """
 
     methods: Sequence[str]
@@ -51,7 +51,7 @@ class Hyperparameters(AnyTable):
         return [str(self.parameters), str(self.reported.file)]
 
     def content(self, study: Study, row: str | None = None) -> str:
-        """Return the table as text, with what every setting is resolved to."""
+        """Return the table as text, with the resolved value of every setting."""
         keys = read_csv(self.parameters, ("key",), {})["key"]
         return f"{super().content(study, row)} {[_resolved(study, method, keys) for method in self.methods]}"
 
