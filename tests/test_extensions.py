@@ -136,7 +136,7 @@ def test_planning_knows_extensions(folder: Path) -> None:
             "expected keys it reads (loss.gamma, ot.zeta)",
             "unknown key 'meanfield.alpha'",
             "clock.unit_s has no effect with loss.alignment gromov_wasserstein",
-            "it takes no keys but",
+            "it takes only the keys",
             "clock: unknown key 'unit'; did you mean 'unit_s'?",
         ),
         strict=True,

@@ -17,8 +17,8 @@ anchor (`windows`) and the share B to which the anchor is kept (`DropFunction`).
 Mixtures are fitted by L-BFGS on many small problems at once, each with its own history and line search (`minimise`).
 `torch.optim.LBFGS` takes one problem: forty of them in turn take longer than a training step, and their sum as one
 problem ends far above what each reaches by itself, and ties the result of one to the others. Here problems are rows,
-which never mix. Directions, line search and stopping rules are those of PyTorch's optimiser, so that a minimisation
-that is cut short ends where that one would: a search for the strong conditions of Wolfe after Nocedal and Wright,
+which never mix. Directions, line search and stopping rules follow PyTorch's optimiser, so that a minimisation that
+is cut short ends where PyTorch's would: a search for the strong conditions of Wolfe after Nocedal and Wright,
 "Numerical optimization", 2006, algorithms 3.5 and 3.6, with cubic interpolation. (Newer versions of PyTorch also end a
 search in the middle when its step has no evaluations left; those of GTCC's time did not.)
 
@@ -51,7 +51,7 @@ LEAST_GRADIENT, LEAST_CHANGE, LEAST_CURVATURE = 1e-7, 1e-9, 1e-10
 
 
 class _Point(NamedTuple):
-    """A place on the line of each problem: how far (R,), value (R,), slope along the line (R,), gradient (R, n)."""
+    """A point on the search line of each problem: step (R,), value (R,), slope along the line (R,), gradient (R, n)."""
 
     t: Tensor
     value: Tensor
@@ -183,7 +183,7 @@ def _next(low: _Point, other: _Point, closed: Tensor, near: Tensor) -> tuple[Ten
     return torch.where(pushed, away, turn), beside & ~pushed
 
 
-# Frames of a video that are asked for a cycle in one step, and epochs of a training: constants of the public code.
+# Frames of a video that are asked for a cycle in one step, and epochs of a training run: constants of the public code.
 ANCHORS, EPOCHS = 20, 50
 # Units of the network that drops frames.
 WIDTHS = (256, 1024, 512, 256)
@@ -212,7 +212,7 @@ def align_gtcc(batch: PairBatch, settings: GtccSettings) -> Tensor:
     """Cycle consistency with several neighbours and dropped frames (GTCC; methods 4.2), (P,)."""
     score = batch.learned
     if score is None or batch.chance is None:
-        raise ValueError("learned, chance: found None, expected the drop function and random numbers of a training")
+        raise ValueError("learned, chance: found None, expected the drop function and random numbers of training")
     # One generator per pair, which both its videos draw from in turn.
     generators = [batch.chance(iteration) for iteration in batch.iterations.tolist()]
     x_draw, y_draw = (draw(video.shape[1], generators, video.device) for video in (batch.x, batch.y))
@@ -407,7 +407,7 @@ class DropFunction(nn.Module):
         self.network = nn.Sequential(*layers[:-1])
 
     def forward(self, frames: Tensor, other: Tensor) -> Tensor:
-        """Return the scores (P, N) of the frames (P, N, D) of one video given those of the other (P, M, D)."""
+        """Return the scores (P, N) of the frames (P, N, D) of one video, given the frames (P, M, D) of the other."""
         with torch.autocast(device_type=frames.device.type, enabled=False):
             weight = next(self.parameters())
             frames, other = (value.to(weight.dtype) for value in (frames, other))

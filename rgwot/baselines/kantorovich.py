@@ -127,7 +127,8 @@ def kantorovich_match(
 ) -> SoftMatching:
     r"""Match the frames of pairs of videos by Kantorovich transport with priors (module docstring).
 
-    The cost is :math:`D_{ij} = |x_i - y_j|^2`, with zeta for the virtual frame. In float64 and the log domain.
+    The cost is :math:`D_{ij} = |x_i - y_j|^2`, with zeta for the virtual frame. It is solved in float64 and in the log
+    domain.
 
     Parameters
     ----------
@@ -179,7 +180,7 @@ def kantorovich_plan(log_kernel: Tensor, solver: SinkhornSolver, last: MarginalS
     passes, error = SINKHORN_PASSES + (last == "rows"), 0.0
     if solver == "batched":
         passes, error = MOST_PASSES, 1e-6 / columns
-    # The kernel is exp(-M / reg).
+    # POT's kernel is exp(-M / reg); with M = -log_kernel and reg = 1 it is exp(log_kernel).
     options = {"method": "sinkhorn_log", "numItermax": passes, "stopThr": error, "warn": False}
     plan = torch.stack([ot.sinkhorn(p, q, -kernel, 1.0, **options) for kernel in log_kernel])
     return plan if last == "rows" else plan * (q / plan.sum(1))[:, None, :]
@@ -297,6 +298,6 @@ def inter_video_loss(distance: Tensor, score: Tensor) -> Tensor:
 
 
 def _matched(distance: Tensor, columns: Tensor, rows: Tensor) -> Tensor:
-    """Mean distance to the match of every row, plus that of every column, (B,)."""
+    """Return the mean distance of rows to their matches, plus that of columns to theirs, (B,)."""
     of_rows = distance.gather(2, columns[:, :, None]).mean((1, 2))
     return of_rows + distance.gather(1, rows[:, None, :]).mean((1, 2))

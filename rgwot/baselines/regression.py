@@ -71,11 +71,11 @@ def with_weights(network: Network, weights: Mapping[str, NDArray[Any]]) -> Netwo
 
 
 def train_regressor(x: Tensor, times: Tensor, settings: RegressionSettings, seed: int) -> TimeRegressor:
-    """Minimise sum (found - true)^2 over batches of shuffled frames by Adam, the rate a tenth after every 30 epochs.
+    """Minimise sum (predicted - true)^2 over batches of shuffled frames by Adam; its rate drops tenfold per 30 epochs.
 
-    The sum and not the mean, as in the public code: Adam's weight decay is coupled, and would weigh 256 times as
-    much against a mean. Frames x (n, F) are those of all videos, ``times`` (n,) their relative times in [0, 1); initial
-    weights and the order of the frames follow from the seed.
+    The loss is the sum, not the mean, as in the public code: Adam's weight decay is coupled, and would weigh 256 times
+    as much against a mean. ``x`` (n, F) has the frames of all videos, ``times`` (n,) their relative times in [0, 1).
+    Initial weights and the order of the frames follow from the seed.
 
     Raises
     ------
@@ -96,9 +96,7 @@ def train_regressor(x: Tensor, times: Tensor, settings: RegressionSettings, seed
                 optimiser.step()
                 total += loss.item()
             if not np.isfinite(total):
-                raise RgwotError(
-                    f"regression: found the error {total}, expected a number; take a smaller regression.lr"
-                )
+                raise RgwotError(f"regression: found the error {total}, expected a number; set a smaller regression.lr")
             progress.advance(1, f"mean squared error {total / len(x):.4g}")
     return model.eval()
 

@@ -60,8 +60,8 @@ class SpectralMap:
 def spectral_map(landmarks: NDArray[Any], K: int, seed: int) -> SpectralMap:
     """Embed landmarks (L, D) by the K leading eigenvectors of their affinity, 1 <= K < L.
 
-    The coordinates are those that scikit-learn clusters (Laplacian eigenmaps, symmetric normalisation, the constant
-    eigenvector kept).
+    scikit-learn's spectral clustering uses the same coordinates (Laplacian eigenmaps with symmetric normalisation,
+    including the constant eigenvector).
     """
     from sklearn.manifold import spectral_embedding
 
@@ -69,7 +69,7 @@ def spectral_map(landmarks: NDArray[Any], K: int, seed: int) -> SpectralMap:
     np.fill_diagonal(A, 0)
     psi = spectral_embedding(A, n_components=K, drop_first=False, eigen_solver="arpack", random_state=seed)
     degrees = A.sum(axis=1)
-    # The solver returns no eigenvalues; of an eigenvector they are its Rayleigh quotient.
+    # The solver returns no eigenvalues; the eigenvalue of an eigenvector is its Rayleigh quotient.
     eigenvalues = np.einsum("lk,lk->k", psi, A @ psi) / np.einsum("lk,l,lk->k", psi, degrees, psi)
     return SpectralMap(np.asarray(landmarks, dtype=np.float64), psi, eigenvalues)
 

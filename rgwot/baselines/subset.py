@@ -20,7 +20,7 @@ ROUNDING = 1e-9
 def select(similarity: NDArray[Any], R: int) -> list[int]:
     """Choose representatives A that maximise sum_t max_{c in A} S_ct, greedily.
 
-    Every step adds the candidate with the largest gain (of equal gains the first one), until there are R or none
+    Every step adds the candidate with the largest gain (the first in a tie), until there are R or no candidate
     gains anything. The sum is monotone and submodular: the choices after the first gain at least 1 - 1/e of what the
     best R - 1 companions of the first could gain.
 
@@ -49,10 +49,10 @@ def select(similarity: NDArray[Any], R: int) -> list[int]:
 def decode_subset(frames: Frames, K: int, generator: np.random.Generator, settings: SubsetSettings) -> Decoded:
     """Label every sample by the best of K representatives chosen among M centres: the decoder ``subset``.
 
-    The centres are those of k-means with M = ``decode.centres`` clusters; the similarity of centre and sample is
-    minus their distance. With M = K all centres are chosen, and the labels are those of the decoder ``kmeans``: so
-    it is in RGWOT's configuration (7 centres, 15 representatives asked for). The original is ``decode.centres=30``,
-    ``decode.restarts=50`` and K = 15.
+    k-means with M = ``decode.centres`` clusters gives the centres; the similarity of centre and sample is minus their
+    distance. With M = K all centres are chosen, and the labels are the same as with the decoder ``kmeans``. This
+    happens in RGWOT's configuration, which requests 15 representatives of 7 centres. The original has
+    ``decode.centres=30``, ``decode.restarts=50`` and K = 15.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def decode_subset(frames: Frames, K: int, generator: np.random.Generator, settin
     if M < K:
         raise RgwotError(f"decode.centres: found {M}, expected at least K = {K}, from which K are selected")
     centres = kmeans(frames.x, M, generator, restarts=settings.restarts).centres
-    # Numbered as k-means numbers its clusters, so that nothing changes where all are chosen.
+    # In the order of k-means's clusters, so that choosing all centres changes no label.
     chosen = sorted(select(-cdist(centres, frames.x), K))
     representatives = centres[chosen]
     distances = cdist(frames.x, representatives)

@@ -97,7 +97,7 @@ def elementwise_distance(u: Tensor, v: Tensor) -> Tensor:
 def cycle_error(neighbours: Tensor, u: Tensor, times: Tensor, settings: TccSettings) -> Tensor:
     """Variance-aware squared error (P, N) of the time at which the soft neighbour of every frame comes back to it.
 
-    ``neighbours`` and ``u`` (P, N, D), ``times`` (P, N) those of u.
+    ``neighbours`` and ``u`` have shape (P, N, D); ``times`` (P, N) are the times of u.
     """
     b = matches(neighbours, u, settings)
     mean = (b * times[:, None, :]).sum(2)

@@ -86,8 +86,8 @@ def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How)
             raise RgwotError(f"{source}: no such file; expected {what}, or a feature store ({STORE})")
         if imported and not is_store and source.suffix.lower() not in OPENERS:
             raise RgwotError(
-                f"{source}: the bundle is of imported features ({attributes.get('backbone')}), which a video does not "
-                f"have; expected a file of such features ({', '.join(OPENERS)}) or a feature store ({STORE})"
+                f"{source}: the bundle was made from imported features ({attributes.get('backbone')}), which a video "
+                f"does not have; expected a file of such features ({', '.join(OPENERS)}) or a feature store ({STORE})"
             )
         video = source.name.removesuffix(STORE) if is_store else video_id(stem(source.name))
         if video in named:
@@ -109,7 +109,7 @@ def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How)
 
 
 def check_kind(bundle: Bundle, store: FeatureStore) -> None:
-    """Raise RgwotError for features of another kind than the bundle's."""
+    """Raise RgwotError if features differ in kind from those of the bundle."""
     kind = bundle.facts.features
     # Features that could not be imported have no attributes.
     if not len(store) and store.imported:
@@ -137,7 +137,8 @@ def _extractor(bundle: Bundle, how: How) -> Make:
     entry, expected = extractor(name), attributes["weights_sha256"]
     if how.weights is None and entry.is_file(weights):
         raise RgwotError(
-            f"{bundle.path}: made with the checkpoint {weights} of {name}, which is not in it; give --weights PATH"
+            f"{bundle.path}: was made with the checkpoint {weights} of {name}, but does not contain it; "
+            "give --weights PATH"
         )
     shared_keys = ("size", "fps", "precision", "fused")
     facts: dict[str, Any] = {key: value for key, value in attributes.items() if key in shared_keys}
@@ -148,7 +149,7 @@ def _extractor(bundle: Bundle, how: How) -> Make:
     if digest != expected:
         raise RgwotError(
             f"weights {settings.weights}: differ from those of {bundle.path} (SHA-256 {digest[:12]}, expected "
-            f"{str(expected)[:12]}); give the checkpoint of {name} with which it was made as --weights PATH"
+            f"{str(expected)[:12]}); give --weights PATH, the checkpoint of {name} with which the bundle was made"
         )
 
     chosen = {key: value for key, value in asdict(how).items() if key != "weights"}
@@ -163,8 +164,8 @@ def import_form(bundle: Bundle) -> ImportSettings:
     kept_attributes = bundle.facts.features.attributes
     if kept_attributes.get("decoder") != IMPORTER:
         raise RgwotError(
-            f"{bundle.path}: made from features of {kept_attributes.get('backbone')}, not from arrays; expected "
-            f"feature stores ({STORE}) of such features"
+            f"{bundle.path}: was made from features of the network {kept_attributes.get('backbone')}, not from arrays; "
+            f"expected feature stores ({STORE}) with features of this network"
         )
     # Bundles of earlier versions have the rate of the used features, but not which features were used.
     when: dict[str, Any] = {
@@ -262,7 +263,7 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
 
 @dataclass(frozen=True)
 class Restored:
-    """A restored result: how to embed and label videos, and the key steps of its own videos.
+    """A restored result: how to embed and label videos, and the key steps of the videos that it contains.
 
     ``answers`` has these key steps by the SHA-256 of the video's file, or of its features.
     """
@@ -276,7 +277,7 @@ class Restored:
 def label_each(
     bundle: Bundle, result: Restored, stores: Sequence[FeatureStore], videos: Mapping[str, EmbeddedVideo]
 ) -> tuple[dict[str, NDArray[np.int64]], dict[str, str]]:
-    """Label each video separately, by its embedding; videos of the result keep their labels.
+    """Label each video separately, by its embedding; videos that the result contains keep their labels.
 
     ``stores`` holds the features of videos with frames, ``videos`` their embeddings by id. Returns the key
     steps (T,) by id, and the SHA-256 of the files of the result's videos.
@@ -304,7 +305,7 @@ def restore(bundle: Bundle) -> Restored:
     facts = bundle.facts
     for name, entries in ((facts.method, FAMILIES), (facts.decoder, DECODERS)):
         if split_id(name)[0] not in entries:
-            raise RgwotError(f"{bundle.path}: made with {name!r}, unknown here; {nearest(name, entries)}")
+            raise RgwotError(f"{bundle.path}: was made with {name!r}, which is unknown here; {nearest(name, entries)}")
     settings = validated(Settings, facts.settings, f"{bundle.path}: settings")
     try:
         if MODEL in bundle.parts:

@@ -129,7 +129,9 @@ class Bundle:
             with np.load(io.BytesIO(self.parts[part]), allow_pickle=False) as content:
                 return {name: content[name] for name in content.files}
         except (ValueError, OSError, EOFError, LookupError, AttributeError, MemoryError, zipfile.BadZipFile) as error:
-            raise self.wrong(f"{part}: no arrays without pickled objects ({first_line(error)})") from None
+            raise self.wrong(
+                f"{part}: found no readable arrays without pickled objects ({first_line(error)})"
+            ) from None
 
     def procedure(self) -> Procedure:
         """Return the procedure of the result."""
@@ -209,7 +211,7 @@ def parse_bundle(content: bytes, path: Path) -> Bundle:
     except ValidationError as error:
         raise RgwotError(f"{path}: {MANIFEST_FILE}: {describe(error, About)}; make the bundle again") from None
     except (zipfile.BadZipFile, KeyError, EOFError, ValueError, NotImplementedError) as error:
-        raise RgwotError(f"{path}: cut off, changed or no bundle ({first_line(error)}); copy it again") from None
+        raise RgwotError(f"{path}: cut off, changed or not a bundle ({first_line(error)}); copy it again") from None
     return Bundle(path, _digest(content), facts, parts)
 
 
@@ -219,7 +221,9 @@ def _check_size(where: object, archive: zipfile.ZipFile, size: int) -> None:
     if packed := [member.filename for member in members if member.compress_type != zipfile.ZIP_STORED]:
         raise RgwotError(f"{where}: found {packed[0]} compressed, expected it uncompressed; make the bundle again")
     if (unpacked := sum(member.file_size for member in members)) > size:
-        raise RgwotError(f"{where}: {unpacked} bytes in a file of {size}, expected fewer; make the bundle again")
+        raise RgwotError(
+            f"{where}: found {unpacked} bytes of content in a file of {size}, expected fewer; make the bundle again"
+        )
 
 
 def _check_version(path: Path, archive: zipfile.ZipFile) -> None:

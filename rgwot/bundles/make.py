@@ -72,7 +72,7 @@ def make_bundle(
     embedded = read_embeddings(embeddings_zarr)
     stores = {store.video: store for store in open_stores(index_csv, index_csv.parent)}
     if set(stores) != set(embedded.videos):
-        raise RgwotError(f"{embeddings_zarr}: has other videos than {index_csv}; {remake(embeddings_zarr)}")
+        raise RgwotError(f"{embeddings_zarr}: its videos differ from those of {index_csv}; {remake(embeddings_zarr)}")
     segments = read_segments(segments_csv)
     learned_from = [stores[video] for video in embedded.part(held_out=False)]
     if model_path is None:
@@ -95,8 +95,8 @@ def make_bundle(
     for video, segments_here in key_steps.segments["task"].items():
         if video not in stored or not np.array_equal(segments_here, stored[video][list(segments_here.columns)]):
             raise RgwotError(
-                f"{segments_csv}: video {video!r}: found other segments than these embeddings and settings give with "
-                f"this rgwot; {remake(segments_csv)}"
+                f"{segments_csv}: video {video!r}: found segments that these embeddings and settings do not give with "
+                f"this version of rgwot; {remake(segments_csv)}"
             )
     facts, parts = bundle_of(
         run=run,
@@ -227,6 +227,6 @@ def _check_embedding(
     fresh, stored = embedding(store).embedding, embedded.videos[video].embedding
     if fresh.shape != stored.shape or not np.allclose(fresh, stored, atol=EMBEDDING_TOLERANCE):
         raise RgwotError(
-            f"{embeddings_zarr}: video {video!r}: differs from the embedding of its features now; "
+            f"{embeddings_zarr}: video {video!r}: the stored embedding differs from a new one of the same features; "
             f"{remake(embeddings_zarr)}"
         )

@@ -1,4 +1,4 @@
-"""The command line: thin verbs for what a person does before and after the workflow.
+"""The command line: thin verbs for the work of a person before and after the workflow.
 
 The stages of the workflow are scripts (workflow/scripts). A new verb is a function, which imports what it needs when it
 runs, and a line of `VERBS`.

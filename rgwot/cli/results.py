@@ -155,7 +155,7 @@ def procedure(segments: Path, folder: Path, learner: str) -> None:
     help="Folder for segments.csv, order.csv, deviations.csv and page.html.",
 )
 @click.option(
-    "--weights", metavar="PATH", help="Checkpoint of the backbone, if the bundle was made with a checkpoint of yours."
+    "--weights", metavar="PATH", help="Checkpoint of the backbone, if the bundle was made with a user's checkpoint."
 )
 @click.option(
     "--extension", "extensions", multiple=True, type=Folder, help="Python file that defines the method (an extension)."

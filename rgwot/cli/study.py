@@ -167,7 +167,9 @@ def import_lerobot(dataset: Path, output: Path, camera: str | None, on_bad_video
 @click.argument("name", required=False)
 @click.option("--accept", is_flag=True, help="Download, and accept the terms, which are printed without this option.")
 @click.option("--to", "data", type=Folder, default=Path("data"), show_default=True, help="Folder of all downloads.")
-@click.option("--from", "mirror", metavar="ADDRESS", help="A mirror of that folder (file:// or https://).")
+@click.option(
+    "--from", "mirror", metavar="ADDRESS", help="A mirror of the folder of all downloads (file:// or https://)."
+)
 def fetch(name: str | None, accept: bool, data: Path, mirror: str | None) -> None:
     """Download published features into data/NAME, where published_features.yaml expects them, or list all names.
 

@@ -82,13 +82,15 @@ class ImportSettings(Block):
                 raise ValueError("native_fps: Field required beside window, the rate of the videos; or rates, a CSV")
             return self
         if self.rates is not None and self.fps is None:
-            raise ValueError("rates: found without window or fps; expected the rate to take of every file as fps")
+            raise ValueError("rates: found without window or fps; expected fps, the rate to take from every file")
         if self.fps is None and self.times is None:
             raise ValueError("fps: Field required, features per second; or times, the array that holds them")
         if self.keypoints is not None and (self.axes != "TC" or self.key is not None or self.times is not None):
             raise ValueError("keypoints: expected axes TC and fps beside it, and neither key nor times")
         if self.times is not None and self.start_s:
-            raise ValueError("start_s and times are both set; expected one of them, since times begin where they say")
+            raise ValueError(
+                "start_s and times are both set; expected one of them, since times already say where features begin"
+            )
         return self
 
 
@@ -163,7 +165,7 @@ LAYOUT_OPTIONS = {
     "view", "subset", "strict", "unannotated", "drop_rows", "frames_fps", "tier", "labels_fps", "pattern", "background",
     "mapping", "split",
 }  # fmt: skip
-"""What an entry says to its layout."""
+"""Keys of a dataset's entry that are options of its layout."""
 
 
 def _given(settings: Settings) -> dict[str, Any]:
@@ -171,7 +173,7 @@ def _given(settings: Settings) -> dict[str, Any]:
 
 
 class DatasetSettings(Block):
-    """Where a dataset is, and what differs for it."""
+    """The location of a dataset, and the settings that apply only to it."""
 
     layout: str = Field(description="arrangement of the files: egoprocel, folder, ...")
     root: str = Field(description="a key of `roots`, or a path")
@@ -232,7 +234,7 @@ class DatasetSettings(Block):
     def _features_described(self) -> Self:
         if self.features_alone and self.imported is None:
             raise ValueError(
-                f"imported: Field required in the layout {self._layout}, what its files hold, such as "
+                f"imported: Field required in the layout {self._layout}; describe its files, for example by "
                 "{axes: TC, fps: 2}"
             )
         if self.features_alone and self.imported is not None and self.imported.folder not in (None, self.root):
@@ -245,8 +247,8 @@ class DatasetSettings(Block):
                 # Misspelt, it may be that of features alone.
                 raise ValueError(f"layout {self.layout!r}: not known; {nearest(self.layout, LAYOUTS)}")
             raise ValueError(
-                "imported.folder: Field required, where the features of the videos are; features without videos are "
-                "the layout features"
+                "imported.folder: Field required, the folder with the features of the videos; features without videos "
+                "are the layout features"
             )
         return self
 
@@ -318,7 +320,7 @@ class Config(Settings):
 
     @property
     def page_datasets(self) -> tuple[str, ...]:
-        """The datasets with pages: ``page.datasets``, or those of the user, or ``demo``, or all."""
+        """The datasets with pages: ``page.datasets``, or else the user's datasets, or else ``demo``, or else all."""
         users = tuple(name for name in self.datasets if name not in {"demo", *registry.datasets()})
         return (
             self.page.datasets or users or tuple(name for name in self.datasets if name == "demo") or (*self.datasets,)
@@ -336,8 +338,8 @@ class Config(Settings):
         """Return the entry of a dataset."""
         if not self.datasets:
             raise RgwotError(
-                f"dataset {dataset!r}: no dataset is configured; run where config.yaml is, or name it first after "
-                "--configfile"
+                f"dataset {dataset!r}: no dataset is configured; run in the folder of config.yaml, or name that "
+                "file first after --configfile"
             )
         if dataset not in self.datasets:
             raise RgwotError(
@@ -368,7 +370,7 @@ def load_config(content: Mapping[str, Any], where: str = "config.yaml") -> Confi
         raise RgwotError(
             f"{where}: extensions: found {files!r}, expected a list of files, such as [mine.py]; put it in quotes"
         )
-    # Before the rest is validated: they bring methods and settings.
+    # Extensions are loaded before the rest is validated, because they bring methods and settings.
     try:
         load_extensions(files)
     except RgwotError as error:

@@ -102,9 +102,10 @@ def replaced_settings(method: str, decoder: str, written: Mapping[str, Any]) -> 
 class Experiments:
     """The experiments of one configuration: canonical ids and resolved settings.
 
-    Precedence: defaults < ``config.yaml`` < ``datasets.<name>.settings`` < family < keys of the id. What defines a
-    family takes precedence over the configuration: with another beta in ``config.yaml``, ``vaot`` still has none, and a
-    window in seconds for some dataset does not replace the 300 frames of ``rgwot-parity``. Only an id can override it.
+    Precedence: defaults < ``config.yaml`` < ``datasets.<name>.settings`` < family < keys of the id. The
+    settings that define a family take precedence over the configuration: with another beta in ``config.yaml``, ``vaot``
+    still has none, and a window in seconds for some dataset does not replace the 300 frames of ``rgwot-parity``. Only
+    an id can override them.
     """
 
     def __init__(self, config: Config) -> None:
@@ -128,7 +129,7 @@ class Experiments:
         family = family_of(text)
         allowed = [key for key in defaults() if key in SPLIT_KEYS or (family.takes(key) and key not in EXECUTION)]
         if not family.trained and set(written) - set(allowed):
-            raise RgwotError(f"method {text!r}: {base} trains no encoder; it takes no keys but {', '.join(allowed)}")
+            raise RgwotError(f"method {text!r}: {base} trains no encoder; it takes only the keys {', '.join(allowed)}")
         values = self._values(text, written, allowed, family)
         base_values = self._base_values(family.name)
         meant = [{**base, **values} for base in base_values]
@@ -205,10 +206,10 @@ def _keys_between(
     differing: Collection[str],
     trained: bool,
 ) -> dict[str, Any] | None:
-    """Return the keys that turn ``base_settings`` into those ``meant``, on every dataset; None if no keys do.
+    """Return the keys that turn ``base_settings`` into the settings ``meant`` on every dataset, or None if none do.
 
-    Settings that the alignment loss of a ``trained`` method does not read may differ. All that differ are among those
-    of ``differing``.
+    Settings that the alignment loss of a ``trained`` method does not read may differ. Only the keys ``differing`` are
+    compared; the settings agree in all others.
     """
     keys: dict[str, Any] = {}
     for key in (key for key in base_settings[0] if key in differing):

@@ -81,7 +81,7 @@ class Entry:
         return load(self.function)
 
     def bound(self, settings: Any, place: FunctionOrPath = "") -> Callable[..., Any]:
-        """Return the function, or another of its functions, with its blocks of all ``settings`` as last arguments."""
+        """Return the function, or the one at ``place``, with the entry's blocks of ``settings`` as last arguments."""
         function, blocks = load(place or self.function), [getattr(settings, part.BLOCK) for part in self.settings]
         return lambda *given: function(*given, *blocks)
 
@@ -105,7 +105,10 @@ def blocks(entries: Iterable[Entry]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Loss(Entry):
-    """An alignment loss (`rgwot.losses.interface.Alignment`); ``learned`` makes what else it learns."""
+    """An alignment loss (`rgwot.losses.interface.Alignment`).
+
+    ``learned`` makes the module that it trains besides the encoder, if any.
+    """
 
     learned: FunctionOrPath = ""
 
@@ -114,8 +117,8 @@ class Loss(Entry):
 class Embedding(Entry):
     """A way to make embeddings (`rgwot.embedding.interface.Fit`).
 
-    ``restore`` embeds other videos by what was learned; ``several`` if it compares videos with each other, so that it
-    takes two at least.
+    ``restore`` embeds other videos with the learned state; ``several`` is true if it compares videos with each other,
+    and therefore needs at least two.
     """
 
     restore: FunctionOrPath = ""
@@ -126,7 +129,7 @@ class Embedding(Entry):
 class Decoder(Entry):
     """A way to make key steps from embeddings (`rgwot.keysteps.interface.Decode`), or if ``trivial`` without any.
 
-    ``restore`` labels other videos by what was learned; ``overrides`` are its changes to the defaults.
+    ``restore`` labels other videos with the learned state; ``overrides`` are its changes to the defaults.
     """
 
     restore: FunctionOrPath = ""

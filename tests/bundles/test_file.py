@@ -103,7 +103,7 @@ def test_another_version_is_named(study: Study, bundle: Path, tmp_path: Path) ->
 def test_a_missing_and_a_packed_part_are_refused(study: Study, bundle: Path, tmp_path: Path) -> None:
     parts = contents(bundle)
     without = {name: part for name, part in parts.items() if name != "decoder.npz"}
-    assert "no bundle" in refused(sealed(tmp_path / "a.rgwot", without), study, tmp_path)
+    assert "not a bundle" in refused(sealed(tmp_path / "a.rgwot", without), study, tmp_path)
     packed = sealed(tmp_path / "d.rgwot", parts, zipfile.ZIP_DEFLATED)
     assert "compressed" in refused(packed, study, tmp_path)
 
@@ -153,7 +153,9 @@ def test_parts_that_share_their_bytes_are_not_multiplied(study: Study, bundle: P
     content = written.getvalue()[:-64]
     path = tmp_path / "a.rgwot"
     path.write_bytes(content + hashlib.sha256(content).hexdigest().encode())
-    assert re.search(rf"\d+ bytes in a file of {path.stat().st_size}, expected fewer", refused(path, study, tmp_path))
+    assert re.search(
+        rf"\d+ bytes of content in a file of {path.stat().st_size}, expected fewer", refused(path, study, tmp_path)
+    )
 
 
 @pytest.mark.parametrize("part", ["decoder.npz", "model.pt"])
@@ -174,7 +176,7 @@ def test_an_array_that_no_memory_holds_is_refused(study: Study, bundle: Path, tm
     with zipfile.ZipFile(written, "w") as archive:
         archive.writestr("centres.npy", header.getvalue())
     path = rewritten(bundle, tmp_path / "a.rgwot", decoder_npz=written.getvalue())
-    assert "decoder.npz: no arrays" in refused(path, study, tmp_path)
+    assert "decoder.npz: found no readable arrays" in refused(path, study, tmp_path)
 
 
 class Evil:
@@ -188,7 +190,7 @@ def test_pickled_objects_are_never_loaded(study: Study, bundle: Path, tmp_path: 
     written = io.BytesIO()
     np.savez(written, centres=np.array([Evil()], dtype=object))
     path = rewritten(bundle, tmp_path / "a.rgwot", decoder_npz=written.getvalue())
-    assert "no arrays without pickled objects" in refused(path, study, tmp_path)
+    assert "no readable arrays without pickled objects" in refused(path, study, tmp_path)
     written = io.BytesIO()
     torch.save({"encoder": Evil()}, written)
     path = rewritten(bundle, tmp_path / "b.rgwot", model_pt=written.getvalue())
@@ -217,7 +219,7 @@ def test_a_manifest_that_says_something_else_is_refused(
 
 def test_what_is_no_bundle_is_refused(study: Study, tmp_path: Path) -> None:
     assert "no such file" in refused(tmp_path / "none.rgwot", study, tmp_path)
-    assert "no bundle" in refused(study.videos["v0"], study, tmp_path)
+    assert "not a bundle" in refused(study.videos["v0"], study, tmp_path)
 
 
 def test_the_same_result_gives_the_same_bytes(study: Study, results: Results, tmp_path: Path) -> None:
@@ -284,14 +286,14 @@ def test_a_result_that_is_not_what_comes_of_the_files_gets_no_bundle(study: Stud
     with pytest.raises(RgwotError, match="does not look at videos"):
         make_bundle(bundle, segments_csv=table, run=Run("none", "uniform", 0), **common)
     other = build(flatten({**SMALL, "whiten": {"D": 3}}), "test")
-    with pytest.raises(RgwotError, match="differs from the embedding of its features"):
+    with pytest.raises(RgwotError, match="the stored embedding differs from a new one"):
         make_bundle(bundle, segments_csv=table, run=Run("whitened", "graphcut", 0), **{**common, "settings": other})
     table.write_text(table.read_text().replace(",1\n", ",9\n"))
     with pytest.raises(RgwotError, match="changed since it was written"):
         make_bundle(bundle, segments_csv=table, run=run, **common)
     diagnostics = json.loads((folder / "diagnostics.json").read_text())
     (folder / "diagnostics.json").write_text(json.dumps({**diagnostics, "sha256": {}}))
-    with pytest.raises(RgwotError, match="found other segments than these embeddings"):
+    with pytest.raises(RgwotError, match="found segments that these embeddings"):
         make_bundle(bundle, segments_csv=table, run=run, **common)
     assert bundle.read_bytes() == before
 

@@ -137,5 +137,5 @@ def test_only_the_drawn_videos_train(write_stores: Callable[..., list[FeatureSto
 
 def test_a_diverging_training_is_one_line() -> None:
     x = torch.full((4, 2), float("inf"))
-    with pytest.raises(RgwotError, match=r"take a smaller regression\.lr"):
+    with pytest.raises(RgwotError, match=r"set a smaller regression\.lr"):
         train_regressor(x, torch.zeros(4), SMALL, 0)
