@@ -67,7 +67,7 @@ def rate_of_times(where: object, times: NDArray[np.float64], stated: Fraction | 
     if len(times) < 2:
         if stated is None:
             raise RgwotError(
-                f"{where}: found a single feature, which gives no rate; expected two or more, or fps besides times"
+                f"{where}: found a single feature, which gives no rate; expected two or more, or fps as well as times"
             )
         return stated
     gaps = np.diff(times)
@@ -81,7 +81,7 @@ def rate_of_times(where: object, times: NDArray[np.float64], stated: Fraction | 
     if abs(rate - stated) > CONTRADICTS * stated:
         raise RgwotError(
             f"{where}: times of {rate:g} features per second, but fps is {stated}; expected them to agree; "
-            "correct fps, or the unit of the times, which are seconds"
+            "correct fps, or convert the times to seconds"
         )
     return stated
 

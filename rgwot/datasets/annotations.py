@@ -44,7 +44,7 @@ class Annotation:
     """The key steps of one video."""
 
     #: Columns ``start_s,end_s`` (seconds), ``step_id`` (as in the file; 0 where steps have names only), ``name``; in
-    #: file order, because a later row wins where segments overlap. No rows: the video cannot be scored.
+    #: file order, because a later row wins where segments overlap. A video without rows cannot be scored.
     segments: pd.DataFrame
     warnings: tuple[str, ...] = ()  #: one line each, with the file and, if known, the line
     overlaps: int = 0  #: number of segments that start before an earlier one has ended

@@ -94,7 +94,7 @@ def feature_file(folder: Path, task: str, video: str) -> Path:
     if len(candidates) != 1:
         raise RgwotError(
             f"{task}/{video}: {f'features in {candidates[0]} and {candidates[1]}' if candidates else 'no features'}; "
-            f"expected one file {folder / task / name} or {folder / name} with a suffix of {', '.join(OPENERS)}"
+            f"expected one file {folder / task / name} or {folder / name} with one of the suffixes {', '.join(OPENERS)}"
         )
     return candidates[0]
 
@@ -109,7 +109,7 @@ def _points(folder: Path, task: str, name: str) -> list[Path]:
 
 @contextmanager
 def open_array(path: Path, key: str | None, times: str | None = None) -> Iterator[ArraySource]:
-    """Open an array of a file with a suffix of `OPENERS`; only packed files are read into memory.
+    """Open an array of a file with one of the suffixes `OPENERS`; only packed files are read into memory.
 
     Nothing in the file is executed, and no other file that it refers to is read. ``key`` is the name of the array, or
     None if there is only one; ``times`` is the name of the array of times in seconds, or None.
@@ -123,7 +123,7 @@ def open_array(path: Path, key: str | None, times: str | None = None) -> Iterato
     if not holding_file(path).is_file():
         raise RgwotError(f"{path}: no such file; expected features, one file per video")
     if key is not None and opener in (_npy, _csv):
-        raise RgwotError(f"{path}: this kind of file has one array without a name; remove the key {key!r}")
+        raise RgwotError(f"{path}: a file of this kind has a single array, which has no name; remove the key {key!r}")
     if key is not None and key == times:
         raise RgwotError(f"{path}: key and times are both {key!r}; expected the names of two arrays")
     with ExitStack() as stack:
@@ -140,7 +140,7 @@ def open_array(path: Path, key: str | None, times: str | None = None) -> Iterato
             raise RgwotError(f"{path}: cannot be read ({reason}); expected a plain array of numbers") from error
         if not source.dtype.removeprefix("b").startswith("float"):
             raise RgwotError(
-                f"{path}: array of {source.dtype}; expected features in floating point (frames are no features: "
+                f"{path}: array of {source.dtype}; expected features in floating point (frames are not features: "
                 "make them the dataset's videos)"
             )
         yield source if source.times is None else replace(source, times=check_times(path, source.times))
@@ -343,13 +343,13 @@ def check_no_clock(path: Path, names: Iterable[Any]) -> None:
     odd = next((name for name in map(str, names) if _UNIT.sub("", name.strip().lower()) in _INDEX), None)
     if odd is not None:
         raise RgwotError(
-            f"{path}: column {odd!r} is not a feature; name it as `times` if it has seconds, or write the table "
-            "without it; rename it if it is one"
+            f"{path}: column {odd!r} is not a feature; set `times` to its name if it has seconds, or write the "
+            "table without it; rename it if it is a feature"
         )
 
 
 def check_columns(path: Path, columns: str, first: Path, expected: str) -> None:
-    """Raise RgwotError if columns (`column_names`) are not those of ``first`` in the same order, if both are known."""
+    """Raise RgwotError if known columns (`column_names`) differ from the expected ones of ``first``, or in order."""
     if columns and expected and (other := other_columns(columns, expected)):
         raise RgwotError(f"{path}: {other}; expected the columns of {first} in their order; correct its table")
 
@@ -392,12 +392,14 @@ def check_times(path: Path, times: NDArray[Any]) -> NDArray[np.float64]:
             f"{path}: times are {array.dtype}; expected seconds as numbers: (t - t[0]) / np.timedelta64(1, 's')"
         )
     if array.dtype.kind not in "iuf" or sum(side != 1 for side in array.shape) > 1:
-        raise RgwotError(f"{path}: times are {array.shape} of {array.dtype}; expected a list of numbers in seconds")
+        raise RgwotError(
+            f"{path}: times have the shape {array.shape} and type {array.dtype}; expected a list of seconds"
+        )
     seconds = array.astype(np.float64).ravel()
     if not np.isfinite(seconds).all() or (seconds < 0).any() or (np.diff(seconds) <= 0).any():
         late = np.flatnonzero(~(np.diff(seconds) > 0))
         where = f"{seconds[late[0]]:g} is followed by {seconds[late[0] + 1]:g}" if late.size else f"{seconds.min():g}"
-        raise RgwotError(f"{path}: times: found {where}; expected seconds from 0 that increase")
+        raise RgwotError(f"{path}: times: found {where}; expected increasing seconds, 0 or above")
     return seconds
 
 

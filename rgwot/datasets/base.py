@@ -122,7 +122,7 @@ class Options:
 
     @property
     def told_fps(self) -> Fraction | None:
-        """Frames per second of stored frames whose file has no rate."""
+        """Frames per second of stored frames, if their file does not contain the rate."""
         return None if self.frames_fps == "file" else self.frames_fps
 
     @property

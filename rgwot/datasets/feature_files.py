@@ -150,7 +150,7 @@ def _from_csv(path: Path) -> tuple[Bodies, list[str]]:
         if match is not None:
             points.setdefault(match["point"], {})[match["what"].lower()] = at
     axes = [axis for axis in "xyz" if any(axis in point for point in points.values())]
-    # SLEAP also scores whole animals.
+    # SLEAP also writes scores of whole animals, which have no coordinates.
     points = {name: point for name, point in points.items() if set(axes) & point.keys()}
     if not axes:
         return [], []
@@ -269,7 +269,8 @@ def step_of(path: Path, settings: ImportSettings) -> int:
     rate = _row_of_rates(path, settings.rates, lambda row: parse_rate(row["fps"]), "fps as a number")
     if (rate / rate_to_take).denominator != 1:
         raise RgwotError(
-            f"{path}: {settings.rates} says {rate} per second; expected a multiple of {rate_to_take}, as of fps"
+            f"{path}: {settings.rates} says {rate} per second; expected a multiple of {rate_to_take}, "
+            "which is fps / every"
         )
     return int(rate / rate_to_take)
 

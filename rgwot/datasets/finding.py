@@ -62,7 +62,7 @@ def registered_facts(dataset: str, task: str, options: Options) -> TaskFacts | N
 
 
 def find(dataset: str, layout: str, root: Path, options: Mapping[str, Any] | None = None) -> DatasetFiles:
-    """Find the videos of a dataset below its root without opening any; ``options`` are those of its entry.
+    """Find the videos of a dataset below its root without opening any; ``options`` come from its entry.
 
     Raises RgwotError if the layout or an option is unknown, or the root does not exist or does not fit the layout.
     """

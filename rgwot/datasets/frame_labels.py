@@ -41,9 +41,7 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
         raise RgwotError(f"dataset {dataset!r}: no files in a folder {lacking} below {root}; expected {EXPECTED}")
     if len(places := sorted({parents(path) for path in truths})) > 1:
         two_sets = " and ".join("/".join(parts) for parts in places[:2])
-        raise RgwotError(
-            f"dataset {dataset!r}: found {two_sets} in {root}; expected one set; name its folder as `root`"
-        )
+        raise RgwotError(f"dataset {dataset!r}: found {two_sets} in {root}; expected one set; set `root` to its folder")
     names = set(features)
     if options.split is not None:
         listed = _listed(root / options.split)
@@ -57,8 +55,8 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
     unassigned = placed.pop("", [])
     if options.pattern is not None and unassigned and not placed:
         raise RgwotError(
-            f"dataset {dataset!r}: pattern {options.pattern!r} fits none of {len(names)} videos; expected one of whole "
-            f"names, such as {min(names)}"
+            f"dataset {dataset!r}: pattern {options.pattern!r} fits none of {len(names)} videos; expected a pattern of "
+            f"whole names, such as {min(names)}"
         )
     truth = {_annotated(path): path for path in truths}
     # Labels without features are listed under the task in their name.
@@ -117,7 +115,9 @@ def mapping_file(folder: Path, options: Options) -> Path:
     for path in (folder / options.mapping, folder / "mapping" / options.mapping):
         if path.is_file():
             return path
-    raise RgwotError(f"{folder / options.mapping}: no such file, nor in the folder mapping; expected number and name")
+    raise RgwotError(
+        f"{folder / options.mapping}: no such file here or in the folder mapping; expected a file of numbers and names"
+    )
 
 
 def read_label_numbers(folder: Path, options: Options) -> dict[str, int | None]:
@@ -137,7 +137,9 @@ def read_label_numbers(folder: Path, options: Options) -> dict[str, int | None]:
         steps[match[2]] = None if match[1] == "-1" else int(match[1]) + 1
     for name in options.background:
         if name not in steps:
-            raise RgwotError(f"{path}: no name {name!r}, the background of the dataset; {nearest(name, steps)}")
+            raise RgwotError(
+                f"{path}: no name {name!r}, which the dataset sets as `background`; {nearest(name, steps)}"
+            )
         steps[name] = None
     return steps
 

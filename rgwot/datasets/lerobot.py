@@ -185,7 +185,7 @@ def open_dataset(root: Path) -> Dataset:
     for name, least in (("episode_index", 0), ("length", 1)):
         numbers = pd.to_numeric(episodes[name], errors="coerce")
         for value in episodes[name][~((numbers >= least) & (numbers % 1 == 0))]:
-            raise RgwotError(f"{place}: {name} is {value!r}; expected a whole number from {least}; {AGAIN}")
+            raise RgwotError(f"{place}: {name} is {value!r}; expected a whole number, {least} or above; {AGAIN}")
     for number in episodes["episode_index"][episodes["episode_index"].duplicated()]:
         raise RgwotError(f"{place}: found episode {number} twice; expected every episode once; {AGAIN}")
     if (total := info.get("total_episodes", len(episodes))) != len(episodes):

@@ -40,7 +40,7 @@ def write_manifest(
 ) -> None:
     """Probe the videos of a task, read their annotations, and write both tables.
 
-    Root, layout and options are those of the dataset's entry in the configuration, and so is ``imported`` for features
+    Root, layout and options come from the dataset's entry in the configuration. So does ``imported``, for features
     without videos: their files take the place of the videos, with width and height 0. The manifest has the columns
     `MANIFEST_COLUMNS`: paths are relative to the root, ``fps`` is an exact fraction like ``30000/1001``, and ``status``
     is ``ok``, ``unscored`` (no annotation, or an empty one) or ``skipped`` (unusable, with the reason, if

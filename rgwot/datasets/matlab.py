@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 
 
 def read_cells(path: Path, names: Collection[str]) -> dict[str, Cell]:
-    """Read the named variables of a file, without those that the file lacks.
+    """Read the named variables of a file; names that the file lacks are left out.
 
     Raises RgwotError if the file is not a MATLAB file, or is damaged, far too large or nested too deeply.
     """
@@ -43,7 +43,7 @@ def is_version_73(path: Path, largest: float = np.inf) -> bool:
     except OSError as error:
         raise RgwotError(f"{path}: cannot be read ({error.strerror}); {_EXPECTED}") from error
     if size > largest:
-        raise RgwotError(f"{path}: {size} bytes; expected at most {largest:.0f}; is it another file?")
+        raise RgwotError(f"{path}: has {size} bytes; expected at most {largest:.0f}; check that this is the right file")
     if not head.startswith(b"MATLAB "):
         raise RgwotError(f"{path}: begins with {head!r}; {_EXPECTED}")
     return head.startswith(b"MATLAB 7.3")

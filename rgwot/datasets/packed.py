@@ -68,7 +68,7 @@ def read_annotation(
                 fine = False
             if not fine:
                 fault = f"{_START} {row[_START]}, {_END} {row[_END]}, {_STEP} {row[_STEP]}"
-                raise DataFault("time", path, where, f"{fault}; expected seconds and a whole number from 0")
+                raise DataFault("time", path, where, f"{fault}; expected seconds and a whole number, 0 or above")
             if step:
                 segments.append(AnnotatedSegment(where, start, end, step, row[_NAME]))
     return build_annotation(path, segments, notes, clock, overlap_is_normal=False)

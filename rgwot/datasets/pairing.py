@@ -99,7 +99,7 @@ def walk_videos(root: Path, folder: Path, options: Options, also: Collection[str
 
 
 def by_suffix(paths: Iterable[str], suffix: str | tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Split paths into those without a suffix (or any of several) and those with it, ignoring case."""
+    """Return the paths without and with a suffix (or one of several), ignoring case."""
     kinds = by_task(paths, lambda path: "with" if path.lower().endswith(suffix) else "")
     return kinds[""], kinds["with"]
 
@@ -171,7 +171,7 @@ def own_tasks(
 
     ``sorted_out`` splits the files of a task into videos and annotations. Videos without annotation are kept. An
     annotation without a video of its name is opened, because it may be of many videos. `points_chosen` selects the
-    files of DeepLabCut, none of which is an annotation.
+    files of DeepLabCut, which are never annotations.
     """
     by_folder = by_task(files, lambda path: next(iter(parents(path)), ""))
     unassigned, _ = sorted_out(by_folder.pop("", []))

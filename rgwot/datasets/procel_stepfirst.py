@@ -55,7 +55,7 @@ def read_step_names(path: Path) -> dict[int, str]:
         match = re.fullmatch(r"([1-9][0-9]{0,8})\s+(\S.*)", line.text.strip())
         if match is None or int(match[1]) in names:
             raise RgwotError(
-                f"{path}: line {line.number}: {excerpt(line.text)}; expected a new whole number from 1, a blank and a "
+                f"{path}: line {line.number}: {excerpt(line.text)}; expected a new whole number above 0, a blank and a "
                 "name, like '3 pour_water'"
             )
         names[int(match[1])] = match[2].replace("_", " ").strip()

@@ -46,7 +46,7 @@ def subjects_of(videos: Iterable[str], pattern: str | None = None) -> dict[str, 
 
 
 def split_videos(subjects: Mapping[str, str], fraction: float, seed: int) -> Split:
-    """Divide videos into a training part and a held-out part, all videos of a subject on one side.
+    """Divide videos into a training part and a held-out part, with all videos of a subject in the same part.
 
     Subjects are ranked by a hash of seed and name, and the first of them are held out, so that the number of held-out
     videos is nearest to ``fraction`` of all (in a tie the smaller number). The order of the videos does not matter, a

@@ -122,7 +122,10 @@ def read_bytes(path: Path) -> bytes:
         size = path.stat().st_size
         if size > LARGEST_TEXT:
             raise DataFault(
-                "file", path, "", f"{size} bytes; expected a text file of at most {LARGEST_TEXT}; is it another file?"
+                "file",
+                path,
+                "",
+                f"has {size} bytes; expected a text file of at most {LARGEST_TEXT}; check that this is the right file",
             )
         return path.read_bytes()
     except OSError as error:

@@ -108,5 +108,5 @@ def read_groups(path: Path, videos: Collection[str], column: str = GROUP, task: 
             f"{len(of_video) or 'none'} of {len(videos)} videos, expected two groups or more{''.join(examples)}"
         )
     if unknown and len(of_video) < len(videos):
-        _LOG.warning("%s: %d rows are no video of the result, such as %r", path, len(unknown), unknown[0])
+        _LOG.warning("%s: %d rows name no video of the result, such as %r", path, len(unknown), unknown[0])
     return of_video

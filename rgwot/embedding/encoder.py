@@ -244,7 +244,7 @@ class Encoder(nn.Module):
 def seeded(seed: int, make: Callable[[], Network]) -> Network:
     """Make a network whose initial weights depend only on ``seed`` (torch's default initialisation).
 
-    Leaves the global random state untouched.
+    The global random state does not change.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

@@ -179,7 +179,7 @@ def with_both_parts(task: EmbeddedTask, where: str) -> EmbeddedTask:
     if task.held_out and not 0 < present < len(task.videos):
         raise RgwotError(
             f"{where}: {present} of {len(task.videos)} videos with a frame are held out, expected some and not "
-            "all; see the feature index for videos without one, or take another data.split_seed"
+            "all; see the feature index for videos without frames, or set another data.split_seed"
         )
     return task
 

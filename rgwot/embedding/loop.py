@@ -28,7 +28,7 @@ FORWARD_BYTES = 600e6
 
 
 class Record(NamedTuple):
-    """One row of ``history.csv``; ``seconds``: time trained, at the end of the optimiser step."""
+    """One row of ``history.csv``; ``seconds`` is the training time until the end of the optimiser step."""
 
     step: int
     loss: float
@@ -48,7 +48,7 @@ class Terms(NamedTuple):
 def objective(batch: PairBatch, align: Alignment, cidm: CidmSettings) -> Terms:
     """Loss of every pair: L = L_align + beta (I(X) + I(Y)) (RGWOT's total loss; methods 3.6).
 
-    With ``cidm.over_n`` the total is divided by N where C-IDM is part of it, as in the public code. Without
+    With ``cidm.over_n`` the total is divided by N if it includes C-IDM, as in the public code. Without
     ``cidm.gradient`` C-IDM is a constant.
     """
     aligned = align(batch)
@@ -259,4 +259,4 @@ def per_second(store: VideoFeatures, unit: str) -> float:
 
 
 def _not_finite(iteration: int, value: str) -> RgwotError:
-    return RgwotError(f"iteration {iteration}: {value}, expected numbers; lower train.lr, or look at the features")
+    return RgwotError(f"iteration {iteration}: {value}, expected numbers; lower train.lr, or check the features")

@@ -118,8 +118,8 @@ def choose_tier(size: int, memory_gb: float, gpu_gb: float) -> Tier:
 class FeatureBank:
     """Random access to the feature maps of several videos, from open stores with frames and with maps of one shape.
 
-    Maps are wanted on ``device``. Up to ``memory_gb`` gigabytes (1e9 bytes) are held in memory, or ``gpu_memory_gb`` on
-    the GPU (None: half of what is free); a larger set is read from the stores at every step.
+    Maps are returned on ``device``. Up to ``memory_gb`` gigabytes (1e9 bytes) are held in memory, or ``gpu_memory_gb``
+    on the GPU (None: half of the free memory); a larger set is read from the stores at every step.
     """
 
     def __init__(

@@ -41,8 +41,8 @@ SMALL = 1500
 def cell_means(store: VideoFeatures, grid: int) -> NDArray[np.float32]:
     """Average the maps of every frame over the cells of a grid, (T, cells * C); read in blocks.
 
-    Height and width are divided into ``grid`` cells, or into a cell per place if a side has fewer places. The channels
-    of the first cell come first, then those of the next, row by row.
+    Height and width are divided into ``grid`` cells, or into a cell per place if a side has fewer places. The cells
+    follow each other row by row, each with all its channels.
     """
     height, width = store.shape[2:]
     weights = np.einsum("ay,bx->yxab", _cells(height, grid), _cells(width, grid)).reshape(height * width, -1)
@@ -199,8 +199,8 @@ def fit_whitening(videos: Sequence[NDArray[Any]], D: int, floor: float) -> White
 def fit_blocks(videos: Sequence[NDArray[Any]], settings: WhitenSettings) -> Whitening:
     """Fit the whitening of conditioned videos (T_v, C): one block, or two where variability is ``apart``.
 
-    The first block then has the components of values and speed, the second the components of all columns, of which
-    variability is the last. The narrower block is padded with zeros.
+    The columns are values, speed (if requested) and variability. Of two blocks, the first has the components of values
+    and speed, the second the components of all columns. The narrower block is padded with zeros.
     """
     whole = fit_whitening(videos, settings.D, settings.floor)
     if settings.variability != "apart":
@@ -215,7 +215,7 @@ def fit_blocks(videos: Sequence[NDArray[Any]], settings: WhitenSettings) -> Whit
 
 
 def fit_whitened(stores: Sequence[VideoFeatures], seed: int, settings: WhitenSettings) -> EmbedVideo:
-    """Fit the whitening to the training videos: the embedding of the method ``whitened``. It uses no randomness."""
+    """Fit the whitening to the training videos: the embedding of the method ``whitened``. There is no randomness."""
     # Sums over threads depend on their number; one thread gives the same files everywhere.
     with threadpool_limits(limits=1):
         videos = conditioned(stores, settings)

@@ -237,7 +237,7 @@ def side_folders(output: Path) -> list[Path]:
 
 
 def _side_folder(output: Path, key: Mapping[str, Any]) -> Path:
-    """Return the folder of the unfinished store, and remove those of other settings or sources."""
+    """Return the folder of the unfinished store, and remove unfinished stores of other settings or sources."""
     digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
     folder = output.parent / f".{output.name}.{digest}.partial"
     for stale in side_folders(output):
@@ -283,7 +283,7 @@ def extract(
     If a video cannot be decoded to its end, ``on_bad_video="skip"`` writes a store without frames (``skipped``) or with
     the existing frames (``partial``), and the reason. The network runs on ``threads`` CPU threads, and the ``device``
     is ``cpu``, ``cuda`` or ``auto`` (a GPU if there is one); a loaded ``backbone`` can be reused for many videos.
-    ``frames_fps`` is the rate of stored frames whose file has none.
+    ``frames_fps`` is the rate of stored frames if their file does not contain it.
 
     Raises VideoError for a bad video if ``on_bad_video`` is ``fail``, and RgwotError if the weights or the device are
     not available.

@@ -61,7 +61,7 @@ def import_video(
 
     If ``video`` is the file of the features, there is no video. If the video cannot be opened, or such features cannot
     be used, ``on_bad_video`` says whether to ``fail``, or to ``skip`` the video and write a store without frames.
-    ``frames_fps`` is the rate of stored frames whose file has none.
+    ``frames_fps`` is the rate of stored frames if their file does not contain it.
     """
     if Path(video).absolute() == Path(source).absolute():
         try:

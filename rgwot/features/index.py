@@ -1,4 +1,4 @@
-"""The feature index of a task, a table with a row per video, on which training and embedding depend."""
+"""The feature index of a task: a table with a row per video. Training and embedding depend on it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathL
 
     ``listed`` are feature stores, or parts of an index (`write_part`), in the order of the rows.
 
-    Raises RgwotError if a store is missing or incomplete, or its features have another size than those of the first.
+    Raises RgwotError if a store is missing or incomplete, or its features differ in size from those of the first store.
     """
     rows: list[dict[str, Any]] = []
     for path in map(Path, listed):

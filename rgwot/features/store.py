@@ -45,7 +45,7 @@ STORE_ERRORS = (RuntimeError, ValueError, OSError, LookupError, TypeError, Attri
 def create(group: zarr.Group, name: str, shape: tuple[int, ...], chunk: int, **options: Any) -> zarr.Array[Any]:
     """Create an array of ``shape`` with chunks of ``chunk`` rows, one file each in the folder of the array.
 
-    ``options`` are those of `zarr.Group.create_array`; without ``compressors``, they are `CHECKED`.
+    ``options`` are passed to `zarr.Group.create_array`; the default of ``compressors`` is `CHECKED`.
     """
     return group.create_array(
         name,

@@ -26,7 +26,7 @@ def cidm_loss(
                     + [|t_i - t_j| \le \sigma]\, d_{ij}, \qquad
         \omega_{ij} = \left(\frac{t_i - t_j}{L}\right)^2 + 1
 
-    Published readings of this loss are choices of parameters; the settings' own is in methods 3.6:
+    Published versions of this loss are choices of parameters; methods 3.6 describes the one of the settings:
 
     ============  ===========  ==============================  =============  ==========
     reading       distance     times, sigma, duration          weight         positives
@@ -37,8 +37,8 @@ def cidm_loss(
     paper         euclidean    indices, 300, not read          time           weighted
     ============  ===========  ==============================  =============  ==========
 
-    (The public CnC code detaches its distances, so that there the term has no gradient; here that is for the caller to
-    do, as `rgwot.embedding.loop.objective` does without ``cidm.gradient``.)
+    (The public CnC code detaches its distances, so that the term has no gradient. Here the caller may detach them, as
+    `rgwot.embedding.loop.objective` does without ``cidm.gradient``.)
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ class PairBatch:
         return self.x_times / self.x_lengths[:, None], self.y_times / self.y_lengths[:, None]
 
     def prior_positions(self, prior_time: str) -> tuple[Tensor, Tensor] | tuple[None, None]:
-        """Return the frames' positions for the temporal prior by ``ot.prior_time``; None means sampled positions."""
+        """Return the positions of the frames for the temporal prior by ``ot.prior_time``, or None for sampled ones."""
         return self.shares if prior_time == "times" else (None, None)
 
 

@@ -101,8 +101,8 @@ def cosine_cost(x: Tensor, y: Tensor) -> Tensor:
 def squared_distance(x: Tensor, y: Tensor) -> Tensor:
     r"""Squared Euclidean distance :math:`|x_i - y_j|^2` between frames of two videos, or of one (y = x).
 
-    Shapes and errors are those of :func:`cosine_cost`; values are >= 0. Both videos are centred first, which loses
-    fewer digits where distances are small against the lengths.
+    Shapes and errors are the same as for :func:`cosine_cost`; values are >= 0. Both videos are centred first, which
+    loses fewer digits where distances are small compared with the lengths.
     """
     _check(x, y)
     centre = torch.cat([x, y], 1).mean(1, keepdim=True).detach()

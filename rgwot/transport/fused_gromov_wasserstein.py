@@ -168,7 +168,7 @@ class _State(NamedTuple):
     stationarity: Tensor
 
     def take(self, keep: Tensor) -> _State:
-        """Keep some problems, by index or mask."""
+        """Return the state of the problems that an index or mask selects."""
         return _State(*(value[keep] for value in self))
 
     def put(self, index: Tensor, state: _State) -> None:
@@ -179,7 +179,7 @@ class _State(NamedTuple):
 
 @dataclass(frozen=True)
 class _Problem:
-    """Data of a batch; ``cost`` is already multiplied by 1 - alpha."""
+    """The data of a batch of problems; ``cost`` is already multiplied by 1 - alpha."""
 
     cost: Tensor
     p: Tensor
@@ -195,7 +195,7 @@ class _Problem:
         return self.alpha == 0 or structure_radius(self.length or min(self.cost.shape[1:]), self.r) == 0
 
     def take(self, keep: Tensor) -> _Problem:
-        """Keep some problems, by index or mask."""
+        """Return the problems that an index or mask selects."""
         return replace(self, cost=self.cost[keep], p=self.p[keep], q=self.q[keep])
 
     def product_plan(self) -> Tensor:
@@ -203,7 +203,7 @@ class _Problem:
         return self.p[:, :, None] * self.q[:, None, :]
 
     def marginal_error(self, plan: Tensor) -> Tensor:
-        """Largest relative violation of a marginal, (B,)."""
+        """Return the largest relative violation of a marginal, (B,)."""
         rows = ((plan.sum(2) - self.p).abs() / self.p).amax(1)
         columns = ((plan.sum(1) - self.q).abs() / self.q).amax(1)
         return torch.maximum(rows, columns)
@@ -220,13 +220,13 @@ class _Problem:
         return _State(z, f, plan, objective, residual, stationarity)
 
     def project(self, z: Tensor, f: Tensor | None, tolerance: float) -> _State:
-        """Entropic optimum of the linear cost z, from the potential f."""
+        """Return the entropic optimum of the linear cost z; Sinkhorn starts from the potential f."""
         result = sinkhorn(z, self.p, self.q, self.epsilon, f=f, tolerance=tolerance)
         return self.state(z, result.f, result.plan, result.log_plan)
 
 
 def where_state(condition: Tensor, these: AnyState, others: AnyState) -> AnyState:
-    """Return for each problem the tensors of one state if its condition (B,) holds, otherwise those of the other."""
+    """Choose for each problem between two states: ``these`` if its condition (B,) holds, otherwise ``others``."""
     pairs = zip(these, others, strict=True)
     return type(these)(*(torch.where(condition.view(-1, *[1] * (ours.ndim - 1)), ours, other) for ours, other in pairs))
 

@@ -31,7 +31,7 @@ def solve_semidual(plan: Tensor, rows: Tensor, columns: Tensor, right: Tensor) -
     Tensor, shape (B, N)
         u, fixed up to a constant; not finite where a factorisation failed.
     """
-    # A constant added to the potential changes nothing: the outer product fills this null space.
+    # Adding a constant to the potential changes nothing; the outer product removes this null space.
     constant = rows[:, :, None] * rows[:, None, :]
     hessian = torch.baddbmm(constant, plan / columns[:, None, :], plan.transpose(1, 2), alpha=-1)
     hessian.diagonal(dim1=1, dim2=2).add_(rows * (1 + 1e-13))
@@ -43,7 +43,7 @@ def solve_semidual(plan: Tensor, rows: Tensor, columns: Tensor, right: Tensor) -
 def tangent_part(values: Tensor, plan: Tensor) -> Tensor:
     r"""Subtract row and column constants so that T * values has row and column sums zero.
 
-    The constants u_i, v_j minimise :math:`\sum_{ij} T_{ij} (A_{ij} - u_i - v_j)^2`; what is left of a
+    The constants u_i, v_j minimise :math:`\sum_{ij} T_{ij} (A_{ij} - u_i - v_j)^2`; the remainder of a
     gradient A is its part along the transport polytope.
 
     Parameters

@@ -57,7 +57,7 @@ _AHEAD_BYTES = 256_000_000
 _SEQUENTIAL = {"avi", "matroska,webm"}
 # Headers between two packets take fewer bytes.
 _HEADERS_BYTES = 256
-# Packets may be stored this far from where they are shown.
+# Packets may be stored out of display order by up to this many seconds.
 _REORDERED_S = 1.0
 # A single packet may be a field, hidden, or repeat the picture before it.
 _WITHOUT_PICTURE = 1

@@ -58,7 +58,7 @@ class VideoError(RgwotError):
 def probe(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> VideoInfo:
     """Read the facts of a video file, or of frames stored in an HDF5 file, and decode its first frame.
 
-    ``frames_fps`` is the rate of stored frames whose file has none.
+    ``frames_fps`` is the rate of stored frames if their file does not contain it.
 
     Raises VideoError if the file is missing, empty, not a video or without pictures, if its first frame cannot be
     decoded, or if the decoder crashes, runs out of memory or takes longer than `PROBE_TIMEOUT_S`.

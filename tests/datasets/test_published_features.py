@@ -264,7 +264,10 @@ def pickled(folder: Path) -> None:
         (truncated, "are truncated, damaged or not a file of tensors"),
         (pickled, "has pickled Python objects"),
         ({"tokens": torch.zeros(10, 4)}, "4 channels in shape (5, 4) read as TC; expected 3"),
-        ({"times": torch.tensor([0, 0.2, 0.5, 0.4, 1.0] * 2)}, "times: found 0.5 is followed by 0.4; expected seconds"),
+        (
+            {"times": torch.tensor([0, 0.2, 0.5, 0.4, 1.0] * 2)},
+            "times: found 0.5 is followed by 0.4; expected increasing",
+        ),
         ({"times": torch.arange(10.0) * 3}, "times of 0.333333 features per second, but fps is 4"),
         ({"times": torch.arange(10).bfloat16()}, "cannot be read (Got unsupported ScalarType BFloat16)"),
         ({"times": torch.arange(9.0)}, "times (9,) and 10 rows of tokens; expected one time per row"),
@@ -434,7 +437,7 @@ def test_only_what_has_features_and_a_line_is_scored(lines: int, scored_s: float
 
 def test_the_background_of_an_entry_is_a_name_of_the_set(tmp_path: Path) -> None:
     asot(tmp_path, "desktop_assembly", 4, False, "nothing")
-    with pytest.raises(RgwotError, match=r"mapping.txt: no name 'SIL', the background of the dataset"):
+    with pytest.raises(RgwotError, match=r"mapping.txt: no name 'SIL', which the dataset sets as `background`"):
         make_manifest(tmp_path, "frame_labels", {"background": ["SIL"]}, {"axes": "TC", "fps": 30})
 
 
@@ -451,7 +454,9 @@ def test_two_downloads_in_one_folder_are_told_apart(tmp_path: Path) -> None:
         find("mine", "packed", tmp_path)
     for name in ("one", "two"):
         asot(tmp_path / name, "YTI", 4, False, "bg")
-    with pytest.raises(RgwotError, match=r"found one/YTI/groundTruth and two/YTI/groundTruth .*its folder as `root`"):
+    with pytest.raises(
+        RgwotError, match=r"found one/YTI/groundTruth and two/YTI/groundTruth .*set `root` to its folder"
+    ):
         find("mine", "frame_labels", tmp_path)
 
 

@@ -82,7 +82,7 @@ def test_tokens_of_a_transformer_are_a_map_and_another_size_is_told() -> None:
     ("name", "weights", "said"),
     [
         ("torchvision:resnet81/layer3", "random", "torchvision has no model 'resnet81'; did you mean 'resnet18'"),
-        ("torchvision:resnet18/layer9", "random", "has no layer 'layer9' that can be had"),
+        ("torchvision:resnet18/layer9", "random", "its layer 'layer9' cannot be extracted"),
         (
             "torchvision:resnet18/layer3",
             "imagenet1k_v3",
@@ -185,7 +185,7 @@ def test_a_model_of_transformers_is_had_from_its_folder(tmp_path: Path) -> None:
         )
         expected = whole(pixel_values=x).last_hidden_state[0, 1:]
     assert torch.allclose(backbone(frames(56))[0].reshape(32, 16).T, expected, atol=1e-5)
-    with pytest.raises(RgwotError, match="no configuration can be had"):
+    with pytest.raises(RgwotError, match="its configuration cannot be loaded"):
         load_backbone("random", name=f"transformers:{tmp_path}/nothing")
 
 

@@ -142,7 +142,7 @@ def test_columns_of_another_order_are_refused_by_name(tmp_path: Path, header: st
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("frame,f0\n0,1.5\n1,2.5\n", "column 'frame' is not a feature; name it as `times` if it has seconds"),
+        ("frame,f0\n0,1.5\n1,2.5\n", "column 'frame' is not a feature; set `times` to its name if it has seconds"),
         ("0.0,3.0,1 cut\n3.0,9.0,2 stir\n", "looks like an annotation (start,end,number name), expected features"),
         ("f0,f1\n1.5,\n2.5,3\n", "nan at sample 0, channel 1; expected finite numbers"),
         ("1.5,2\n2.5,cat\n", "could not convert string to float: 'cat'"),
@@ -202,7 +202,7 @@ def test_clocks_and_counters_are_no_features(tmp_path: Path, name: str) -> None:
     write_csv(tmp_path / "a.csv", f"{name},x", feats=VECTORS[:, :2])
     with pytest.raises(RgwotError) as caught:
         run(tmp_path / "a.csv", "TC", duration_s=T / 2)
-    assert f"a.csv: column {name!r} is not a feature; name it as `times` if it has seconds" in str(caught.value)
+    assert f"a.csv: column {name!r} is not a feature; set `times` to its name if it has seconds" in str(caught.value)
     # As such they are taken, under the name in the file.
     write_csv(tmp_path / "a.csv", f"{name},x", feats=VECTORS[:, 1:2], when=TIMES)
     assert open_store(run(tmp_path / "a.csv", "TC", None, duration_s=3.3, times=name)[0]).columns == "x"
@@ -242,8 +242,8 @@ def test_times_of_their_own(tmp_path: Path, suffix: str) -> None:
     ("times", "told", "said"),
     [
         (TIMES[:-1], {}, "11 times and 12 features"),
-        (TIMES[::-1], {}, "times: found 3 is followed by 2.75; expected seconds from 0 that increase"),
-        (TIMES - 1, {}, "times: found -0.75; expected seconds from 0"),
+        (TIMES[::-1], {}, "times: found 3 is followed by 2.75; expected increasing seconds, 0 or above"),
+        (TIMES - 1, {}, "times: found -0.75; expected increasing seconds"),
         (TIMES, {"fps": 30}, "times of 4 features per second, but fps is 30"),
         (TIMES / 2, {}, "features with times up to 1.50 s, but the video lasts 3.30 s"),
     ],

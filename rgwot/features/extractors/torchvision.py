@@ -30,7 +30,7 @@ def network(member: str) -> nn.Module:
         return create_feature_extractor(whole, [layer])  # type: ignore[no-any-return]
     except Exception as error:  # noqa: BLE001 - tracing runs the model's own code, which may raise anything
         raise RgwotError(
-            f"network torchvision:{member}: has no layer {layer!r} that can be had ({first_line(error)[:120]}); "
+            f"network torchvision:{member}: its layer {layer!r} cannot be extracted ({first_line(error)[:120]}); "
             "expected the name of a module of the model or a node of its graph, such as torchvision:resnet18/layer3"
         ) from None
 

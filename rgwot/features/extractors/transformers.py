@@ -52,8 +52,8 @@ def _config(member: str) -> Any:
         return auto.from_pretrained(member, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise RgwotError(
-            f"network transformers:{member}: no configuration can be had ({first_line(error)[:120]}); expected the "
-            "name of a model on its hub, or the folder of one"
+            f"network transformers:{member}: its configuration cannot be loaded ({first_line(error)[:120]}); expected "
+            "the name of a model on its hub, or the folder of one"
         ) from None
 
 

