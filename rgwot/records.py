@@ -115,7 +115,7 @@ def read_diagnostics(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def read_history(path: Path) -> pd.DataFrame:
-    """Read ``history.csv`` of a training: ``step, loss, align, cidm, seconds``."""
+    """Read ``history.csv`` of a training run: ``step, loss, align, cidm, seconds``."""
     numbers: Mapping[str, Literal["float64", "int64"]] = {
         "step": "int64",
         **dict.fromkeys((*TERMS, "seconds"), "float64"),

@@ -226,7 +226,10 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ({"method": "rgwot"}, "features: found 1 video, expected at least 2 for the method 'rgwot'"),
         ({"method": "whitend"}, "method 'whitend': unknown base 'whitend'; did you mean 'whitened'?"),
         ({"decoder": "uniform"}, "decoder 'uniform': does not fit method 'rgwot-plus'"),
-        ({"method": "none", "decoder": "annotated", "K": 2}, "decoder 'annotated': found no annotations, expected one"),
+        (
+            {"method": "none", "decoder": "annotated", "K": 2},
+            "decoder 'annotated': found no annotations to copy; expected",
+        ),
         ({"K": "gt"}, "K=gt is the number of annotated steps, and no video of the task is annotated"),
         ({"seed": -1}, "seed: found -1, expected a whole number, 0 or more"),
         ({"settings": {"datasets": {}}}, "settings: unknown block 'datasets'"),

@@ -1,4 +1,4 @@
-"""Agreement of two results, neither of which is the truth (methods 6.7)."""
+"""Agreement of two results when neither is the truth (methods 6.7)."""
 
 from __future__ import annotations
 

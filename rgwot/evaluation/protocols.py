@@ -89,10 +89,10 @@ def order_distance(
 
     Clusters become key steps by one matching over all videos of the task. Within a video, steps are ordered
     by the mean normalised time of their frames. Background has no place in an order. Without background only
-    the frames of a key step are seen, in the matching and in the means.
+    the frames with a key step count, in the matching and in the means.
 
-    Arguments are those of `rgwot.evaluation.protocols.score` for a protocol of scope ``task``. Returns a value in
-    [0, 1]: 0 same order, 0.5 no information, 1 reversed; NaN when no video has two true steps.
+    Arguments are the same as for `rgwot.evaluation.protocols.score` with a protocol of scope ``task``. Returns a value
+    in [0, 1]: 0 same order, 0.5 no information, 1 reversed; NaN when no video has two true steps.
     """
     pairs = kept_frames(truths, predictions, background)
     if not any(len(g) for g, _, _ in pairs):
@@ -261,7 +261,8 @@ def score_named(
 ) -> ProtocolScores:
     """Score the videos of one task where a predicted label k *is* key step k, and 0 background.
 
-    Arguments are those of `score` for a protocol of scope ``task``; labels above ``n_key_steps`` are always wrong.
+    Arguments are the same as for `score` with a protocol of scope ``task``; labels above ``n_key_steps`` are always
+    wrong.
 
     Examples
     --------
@@ -290,7 +291,7 @@ def kept_frames(
     Raises
     ------
     ValueError
-        When a video has more labels of one kind than of the other, or ``background`` is neither with nor without.
+        If a video has unequal numbers of true and predicted labels, or ``background`` is not in `BACKGROUNDS`.
     """
     if background not in BACKGROUNDS:
         raise ValueError(f"background: got {background!r}, expected one of {BACKGROUNDS}")
@@ -309,7 +310,7 @@ def pooled_matching(
 ) -> dict[int, int]:
     """Match labels with key steps over all videos at once; return the key step (or 0, background) of matched labels.
 
-    ``pairs`` are those of `kept_frames`, with at least one frame in all.
+    ``pairs`` come from `kept_frames` and have at least one frame in total.
     """
     truth, prediction = (np.concatenate([pair[side] for pair in pairs]) for side in (0, 1))
     names = np.unique(prediction)

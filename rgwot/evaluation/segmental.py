@@ -39,7 +39,7 @@ class SegmentalScores(NamedTuple):
 
 
 def key_step_runs(labels: npt.ArrayLike) -> Segments:
-    """Return the runs of labels (T,) other than 0: background interrupts key steps and is no segment itself."""
+    """Return the runs of labels (T,) other than 0: background interrupts key steps and is not a segment itself."""
     every = runs(labels)
     is_step = every.labels != 0
     return Segments(*(part[is_step] for part in every))

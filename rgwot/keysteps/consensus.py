@@ -144,7 +144,7 @@ class Components(NamedTuple):
 
 
 def together(memberships_: Array, others: Array, lengths: Sequence[int]) -> Array:
-    r"""Return memberships (T, K) that weigh those of a segmentation against probabilities of classifiers.
+    r"""Return memberships (T, K) that combine a segmentation with the probabilities of classifiers.
 
     .. math:: p_{ik} \propto \exp \operatorname{mean}_{j \in W_i}
               \left[ (1 - s) \log p^\text{own}_{jk} + s \log p^\text{others}_{jk} \right]
@@ -220,19 +220,20 @@ def decode_consensus(
     """Segment the memberships of many segmentations and refine the result: the decoder ``consensus``.
 
     Every single segmentation is a local minimum that merges some key steps and splits others, differently for every
-    start. What most of them agree on is not an accident. The memberships of ``consensus.partitions`` mean-field
+    start. Agreement of most of them is not an accident. The memberships of ``consensus.partitions`` mean-field
     segmentations (`rgwot.keysteps.meanfield`), of the ``consensus.blocks`` of the embedding in turn, are concatenated,
     every one divided by the root of its cluster's share, whitened to at most ``consensus.D`` components and scaled to
-    length 1. Seven such pools side by side, each from starts of its own, are an embedding that the mean field segments
-    from ``consensus.starts`` starts: what one pool says by chance, the others do not. Of these the one with the least
-    F / T - ``consensus.order`` I is kept, F its energy and I how regular the order of its key steps is
-    (`order_information`). A single video has one pool.
+    length 1. Seven such pools with different starts, side by side, are an embedding that the mean field segments from
+    ``consensus.starts`` starts: the chance results of one pool do not occur in the others. The segmentation with the
+    least F / T - ``consensus.order`` I is used, where F is its energy and I the regularity of the order of its key
+    steps (`order_information`). A single video has one pool.
     ``consensus.refinements`` times, classifiers that are trained on the other videos then have a say in the labels of
     each (`rgwot.keysteps.consensus`).
 
-    Of more than `PER_VIDEO` samples per video every n-th is segmented, and the others have the memberships of the
-    nearest one until classifiers refine them; of more than `MOST_SAMPLES` in all every n-th is decoded at all. Where
-    there are many videos, some are decoded, and the others labelled by what was learned (`rgwot.keysteps.interface`).
+    If there are more than `PER_VIDEO` samples per video, every n-th is segmented, and the others have the memberships
+    of the nearest segmented one until classifiers refine them. If there are more than `MOST_SAMPLES` in all, only every
+    n-th is decoded. If there are many videos, some are decoded, and the others are labelled with the learned state
+    (`rgwot.keysteps.interface`).
     """
 
     def learn(some: Frames) -> Decoded:
@@ -357,7 +358,7 @@ def blocks_of(frames: Frames, blocks: int) -> list[NDArray[np.float64]]:
     if features.shape[1] % blocks:
         raise RgwotError(
             f"consensus.blocks: found {blocks} for an embedding of dimension {features.shape[1]}, expected a divisor "
-            "of it; take consensus.blocks=1, or rgwot-plus, whose embedding has two blocks"
+            "of it; set consensus.blocks=1, or use rgwot-plus, whose embedding has two blocks"
         )
     return [np.concatenate([part * np.sqrt(blocks), place], axis=1) for part in np.split(features, blocks, axis=1)]
 

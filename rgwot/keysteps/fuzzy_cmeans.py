@@ -85,7 +85,7 @@ def centred(x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         total += piece.sum(axis=0)
     mean = total / samples.dtype.type(len(samples))
     rounding = 8 * np.finfo(samples.dtype).eps * largest
-    # The mean of many equal samples differs from them by the rounding of the sum; the first one does not.
+    # The mean of many equal samples differs from them by the rounding of the sum; the first sample does not.
     spread = all(any(_largest(piece - centre) > rounding for piece in pieces) for centre in (mean, samples[0]))
     return (samples - mean if spread else np.zeros_like(samples)), mean
 

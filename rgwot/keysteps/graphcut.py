@@ -118,7 +118,7 @@ def expand_labels(unary: NDArray[Any], weights: NDArray[Any], metric: LabelMetri
     change to alpha is a minimum cut. With two labels one move is exact; with more the result is a strong local minimum,
     at most twice the optimum for Potts.
 
-    Arguments are those of `minimise_chain`. Where a weight is 0, as between two videos, the graph has no edge.
+    Arguments are the same as for `minimise_chain`. Where a weight is 0, as between two videos, the graph has no edge.
 
     Notes
     -----

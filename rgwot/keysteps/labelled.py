@@ -404,7 +404,7 @@ def _spread(memberships: Array, classes: NDArray[np.int64], C: int) -> Array:
 
 
 def _decoded(log_p: Array, K: int) -> Decoded:
-    """Return the classes of largest log p, the last of which is background, and the memberships in the others."""
+    """Return the classes of largest log p (the last class is background) and the memberships in the other classes."""
     chosen = log_p.argmax(axis=1)
     memberships = np.exp(log_p - log_p.max(axis=1, keepdims=True))
     memberships /= memberships.sum(axis=1, keepdims=True)

@@ -180,8 +180,8 @@ def segment(
 ) -> MeanField:
     """Minimise the energy from the best k-means partition of the directions x / |x|.
 
-    Parameters are those of `minimise_energy`. If fewer than K directions differ, there are only as many key steps as
-    directions.
+    Parameters are the same as for `minimise_energy`. If fewer than K directions differ, there are only as many key
+    steps as directions.
     """
     start = kmeans(directions(x).astype(np.float32), K, generator, restarts=settings.restarts).labels
     used, start = np.unique(start, return_inverse=True)

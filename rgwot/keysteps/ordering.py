@@ -107,7 +107,7 @@ def order_information(labels: NDArray[np.int64], lengths: Sequence[int]) -> floa
     where n_kl counts how often l follows k at a border of segments, and n is the number of borders. It is 0 without
     borders, and at most log K, if each key step has a different successor.
 
-    Labels (T,) in 0..K-1 are those of concatenated videos with ``lengths`` samples each.
+    Labels (T,) in 0..K-1 belong to concatenated videos with ``lengths`` samples each.
 
     >>> round(order_information(np.array([0, 0, 1, 2, 0, 1, 1, 2]), [4, 4]), 3)
     0.693

@@ -52,9 +52,11 @@ def trivial_segments(
     Raises RgwotError if K is not a number from 1, or for ``annotated``, which needs annotations.
     """
     if decoder not in TRIVIAL_LABELS:
-        raise RgwotError(f"decoder {decoder!r}: found no annotations, expected one of {', '.join(TRIVIAL_LABELS)}")
+        raise RgwotError(
+            f"decoder {decoder!r}: found no annotations to copy; expected one of {', '.join(TRIVIAL_LABELS)}"
+        )
     if not isinstance(K, int) or K < 1:
-        raise RgwotError(f"decoder {decoder!r}: found K = {K!r}, expected a whole number from 1")
+        raise RgwotError(f"decoder {decoder!r}: found K = {K!r}, expected a whole number, 1 or above")
     return {
         video: TRIVIAL_LABELS[decoder](duration_s, fps, stride, K, generator_for(seed, video))
         for video, duration_s, fps in videos

@@ -160,8 +160,8 @@ def _breaks(need: _Need, first: Mapping[int, Event]) -> bool:
 def fitting(needs: Sequence[_Need], recording: Recording) -> dict[int, Event]:
     """Return the event that gives each key step its place: the long one that breaks the fewest needs.
 
-    An event is long enough if it lasts at least half as long as the longest event of its key step. Of equals the first
-    is taken, as in `rgwot.procedure.orders.placed`. Key steps are decided one after the other, by time.
+    An event is long enough if it lasts at least half as long as the longest event of its key step. The first
+    one wins ties, as in `rgwot.procedure.orders.placed`. Key steps are decided one after the other, by time.
     """
     first = placed(recording)
     longest = {step: event.end_s - event.start_s for step, event in first.items()}

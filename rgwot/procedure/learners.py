@@ -67,7 +67,7 @@ def intersection(tally: Tally) -> Needs:
     """Let l need k if k comes before l in every video that has both, and at least one video has both.
 
     Such needs can form a cycle if no video has all of their key steps. They are added in order of the number of videos
-    that have both, except those that close a cycle.
+    that have both; a need that would close a cycle is left out.
     """
     return surest(tally, tally.both.astype(np.float64), (tally.both > 0) & (tally.agree == tally.both))
 
@@ -75,7 +75,7 @@ def intersection(tally: Tally) -> Needs:
 def precedence(tally: Tally, above: float = COUNTED_SHARE) -> Needs:
     """Let l need k if k comes before l in more than the share ``above`` of the videos that have both.
 
-    Needs are added in order of this share, except those that close a cycle.
+    Needs are added in order of this share; a need that would close a cycle is left out.
     """
     share = shares_before(tally)
     return surest(tally, share, share > above)

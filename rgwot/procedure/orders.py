@@ -154,7 +154,7 @@ def reduction(relation: Booleans) -> Booleans:
 
 
 def surest_first(strength: Floats, wanted: Booleans) -> Booleans:
-    """Add the wanted relations in order of strength, except those that close a cycle; return the transitive closure.
+    """Add the wanted relations in order of strength, unless they close a cycle; return the transitive closure.
 
     Relations of equal ``strength`` (K, K) are ordered by the total strength of their row and column.
     """

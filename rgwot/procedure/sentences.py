@@ -269,9 +269,9 @@ def _chain(steps: Sequence[int], names: Mapping[int, str] | None) -> str:
 
 
 def _agreement(counts: Sequence[tuple[int, int]], total: int) -> list[str]:
-    """Return a sentence on how many videos agree with the weakest need, of those that have both its key steps.
+    """Return a sentence on how many of the videos with both key steps of the weakest need agree with it.
 
-    Return nothing if all agree: another decoding might find videos that do not.
+    Return nothing if all agree, because another decoding might find videos that do not.
     """
     agree, both = min(counts, key=lambda count: (count[0] / count[1] if count[1] else 0.0, count[1]))
     if agree == both:

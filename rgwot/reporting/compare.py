@@ -44,7 +44,7 @@ Answer = Mapping[str, IntArray]
 
 
 class Comparison(NamedTuple):
-    """Two results side by side: the videos that both have, those that only one has, and how far they agree.
+    """Two results side by side: the videos of both, the videos of only one, and how far the results agree.
 
     ``names`` are the names of the second result's key steps if a person coded it.
     """

@@ -79,7 +79,7 @@ def _run_names(where: str, run: str, entry: Any) -> RunNames:
     names = {}
     for step, name in entry["names"].items():
         if not isinstance(step, int) or isinstance(step, bool) or step < 1:
-            raise RgwotError(f"{where}: found key step {step!r}, expected a whole number from 1")
+            raise RgwotError(f"{where}: found key step {step!r}, expected a whole number, 1 or above")
         names[step] = _name(f"{where}: key step {step}", name)
     if not isinstance(entry["result"], str | int) or isinstance(entry["result"], bool):
         raise RgwotError(

@@ -19,7 +19,7 @@ def resolve_device(device: str) -> torch.device:
 
     The scheduler limits the number of jobs on a GPU by the resource ``gpu`` of the rules.
 
-    Raises RgwotError for another word, and for ``cuda`` without a GPU.
+    Raises RgwotError if ``device`` is another word, or if it is ``cuda`` and there is no GPU.
     """
     if device not in ("auto", "cpu", "cuda"):
         raise RgwotError(f"device: found {device!r}, expected auto, cpu or cuda")

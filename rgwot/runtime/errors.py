@@ -11,8 +11,8 @@ from typing import Any
 class RgwotError(Exception):
     """A user's mistake or unusable data, in one line.
 
-    The message starts with the thing (file, row, key, video), then says what was found, what was expected and what to
-    do. The command line prints it without a traceback and exits with a non-zero code; any other exception is a bug and
+    The message starts with the thing (file, row, key, video), followed by the fault, the expectation and the remedy.
+    The command line prints it without a traceback and exits with a non-zero code; any other exception is a bug and
     keeps its traceback. Unprintable characters in names (line breaks, control characters, lone surrogates) are escaped.
     """
 

@@ -140,7 +140,7 @@ def check_writable(folder: Path) -> None:
     snakemake_folder = folder / ".snakemake"
     place = next((path for path in (snakemake_folder / "locks", snakemake_folder) if path.is_dir()), folder)
     if not os.access(place, os.W_OK | os.X_OK):
-        raise RgwotError(f"{place}: cannot be written to; copy the study to a folder of yours")
+        raise RgwotError(f"{place}: cannot be written to; copy the study to a folder that you can write to")
 
 
 @contextmanager
@@ -153,8 +153,8 @@ def report_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
         while cause is not None and not isinstance(error, RgwotError):
             if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise RgwotError(
-                    f"{path}: cannot be written ({cause.strerror}); make room and run the same again, it goes on from "
-                    "what is finished"
+                    f"{path}: cannot be written ({cause.strerror}); make room and run the same command again, "
+                    "which continues from what is finished"
                 ) from error
             cause = cause.__cause__ or cause.__context__
         raise
@@ -350,14 +350,14 @@ _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 
 
 class _Refused(yaml.MarkedYAMLError):
-    """Error: valid YAML that probably does not mean what the author intended."""
+    """An error for valid YAML that probably does not mean what its author intended."""
 
 
 class _Loader(yaml.SafeLoader):
     """YAML's safe loader, but with an error for content that it would silently change.
 
-    This concerns a key that occurs twice in a mapping, of which the first would be lost, and a word without quotes that
-    would become another number or a date.
+    It refuses a key that occurs twice in a mapping, because the first value would be lost, and a word without quotes
+    that would become another number or a date.
     """
 
     def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:

@@ -59,7 +59,7 @@ class Progress:
 
 
 def with_progress(logger: logging.Logger, title: str, items: Collection[_T], unit: str = "it") -> Iterator[_T]:
-    """Go through items and report the progress; parameters as of `Progress`."""
+    """Iterate over items and report the progress; the parameters are explained in `Progress`."""
     with Progress(logger, title, len(items), unit=unit) as progress:
         for item in items:
             yield item

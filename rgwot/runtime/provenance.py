@@ -154,7 +154,7 @@ class Growing:
 
 @contextlib.contextmanager
 def growing_folder(path: str | os.PathLike[str], verb: str) -> Iterator[Growing]:
-    """Yield a folder in which each finished file is kept; parameters and errors are those of `own_folder`."""
+    """Yield a folder that keeps every finished file; parameters and errors are the same as in `own_folder`."""
     check_own_folder(path, verb)
     growing = Growing(Path(path), verb)
     yield growing

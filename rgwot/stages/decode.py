@@ -128,7 +128,7 @@ def decode_task(
     """Find the key steps of a task by a decoder and its settings (`rgwot.keysteps.decode.find_key_steps`).
 
     The diagnostics also have ``decoding_cpu_s``, the CPU time in seconds. Raises RgwotError for an unknown decoder, and
-    as in `find_key_steps`.
+    wherever `find_key_steps` does.
     """
     began = process_time()
     if decoder not in CLUSTERING:

@@ -219,7 +219,7 @@ def embedder(
 ) -> Embedder:
     """Return the embedding of a task's videos: by a trained model, or fitted here to the videos that are not held out.
 
-    The parameters are those of `embed`, but with the features of all videos and a loaded model.
+    The parameters are the same as for `embed`, but with the features of all videos and a loaded model.
 
     Raises
     ------

@@ -56,7 +56,7 @@ class Study:
 def configuration_of_the_run(content: Mapping[str, Any], in_job: bool) -> dict[str, Any]:
     """Return the configuration with which a run began, also in a job, even if its files have changed since.
 
-    ``content`` is what a job on another machine has read. Call this function once, or once per module.
+    ``content`` is the configuration that this process has read. Call this function once, or once per module.
 
     Raises
     ------

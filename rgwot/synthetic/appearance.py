@@ -245,7 +245,7 @@ def draw_tool(kind: int, handle: Field, head: Field) -> Image8:
 
 
 def draw_hand(skin: Field, sleeve: Field) -> Image8:
-    """Draw a fist at the centre of the plane, the forearm running down; as `draw_object`."""
+    """Draw a fist at the centre of the plane, the forearm running down; the result is as for `draw_object`."""
     x, y = _plane()
     fist = np.hypot(x, y * 1.15) - 0.3
     fingers = np.min([np.hypot(x - dx, y + 0.24) - 0.1 for dx in (-0.2, -0.07, 0.07, 0.2)], axis=0)

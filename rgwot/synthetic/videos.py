@@ -43,7 +43,7 @@ _STREAM = 2
 class Scene:
     """One video of a task: frames of a size in pixels as a pure function of time.
 
-    The look is the task's, from `task_look`; seed and timeline are those of the video.
+    The look belongs to the task (`task_look`), the seed and timeline to the video.
     """
 
     def __init__(self, look: TaskLook, timeline: Timeline, seed: int, width: int = 320, height: int = 240) -> None:
@@ -78,7 +78,7 @@ class Scene:
         return np.asarray(self._sensor(picture, index, time_s))
 
     def n_frames(self, fps: Fraction) -> int:
-        """Return how many frames at a rate cover the clip."""
+        """Return the number of frames that cover the clip at a rate."""
         return ceil(self.timeline.duration_s * fps - 1e-6)
 
     @cached_property

@@ -50,8 +50,8 @@ def test_rows_stand_below_each_other_and_hardware_is_named(times, tmp_path, monk
 @pytest.mark.parametrize(
     ("seeds", "missing", "message"),
     [
-        ([(0, 11), (1, 10)], None, "row 'slow': found trainings of 10 and 11 iterations, expected one number"),
-        ([(0, 10)], "machine.json", "seed 0: time of a training cannot be read"),
+        ([(0, 11), (1, 10)], None, "row 'slow': found training runs of 10 and 11 iterations, expected one number"),
+        ([(0, 10)], "machine.json", "seed 0: the training time cannot be read"),
     ],
 )
 def test_what_cannot_be_timed_is_one_line(times, tmp_path, seeds, missing, message):

@@ -67,7 +67,7 @@ def test_few_videos_and_three_groups(result: Path, caplog: pytest.LogCaptureFixt
     assert "a has 3, b has 3, c has 4" in said
     assert "left out: v10, v11" in caplog.text
     compared(result, "aaabbbcccc--aa")
-    assert "videos.csv: 2 rows are no video of the result, such as 'v12'" in caplog.text
+    assert "videos.csv: 2 rows name no video of the result, such as 'v12'" in caplog.text
     table = read_group_table(output)
     barred = int(table.loc[table["group_a"] == "", "p_adjusted"].isna().sum())
     assert f"With 3, 3 and 4 videos, {barred} of 18 comparisons could not have been significant" in said

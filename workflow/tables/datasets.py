@@ -1,4 +1,4 @@
-"""What datasets are called in print and in reported numbers, and how many tasks each has."""
+"""Names of datasets in print and in reported numbers, and their numbers of tasks."""
 
 from rgwot.reporting.tables.table import Place
 

@@ -183,7 +183,7 @@ def ablation_clustering() -> Table:
     )
 
 
-#: Numbers of key steps; ``gt`` as annotated.
+#: Fixed numbers of key steps; `KEY_STEPS` also has ``gt``, the number of annotated steps, and ``gt+1``.
 KS = [7, 10, 12, 15]
 EQUAL_SEGMENTS = {K: Row(f"uniform-K={K}", f"{K} equal segments", "none", f"uniform@K={K}", trivial=True) for K in KS}
 KEY_STEPS = {

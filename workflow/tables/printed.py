@@ -47,18 +47,18 @@ MADE = {
 
 
 def printed(file: str, *methods: str | ReportedRow, note: str = SAME_FOR_ALL) -> Reported:
-    """Return what a file reports of some methods, in this order."""
+    """Return the rows that a file reports for some methods, in this order."""
     rows = [MADE.get(one, ReportedRow(one)) if isinstance(one, str) else one for one in methods]
     return Reported(FOLDER / f"{file}.csv", rows, note)
 
 
 def made(method: str, **changes: object) -> ReportedRow:
-    """Return a reported row that differs from what is usual for its method, such as in the measured ``row``."""
+    """Return the reported row of a method with changes to its usual facts, such as the measured ``row``."""
     return replace(MADE[method], **changes)
 
 
 def printed_sweep(file: str, column: str, rows: Mapping[float | str, Row], note: str = SAME_FOR_ALL) -> Reported:
-    """Return what a file reports of RGWOT at the values of a sweep; where it has none, a row stands alone."""
+    """Return the rows that a file reports for RGWOT at values of a sweep, if any; other measured rows stand alone."""
     printed = read_reported(FOLDER / f"{file}.csv", [column])[column].unique()
     reported = [
         made("RGWOT", row=row.id, where={column: str(value)})

@@ -102,7 +102,7 @@ class ExportedVideo:
         return min(round(1000 * time_s), math.floor(1000 * self.duration_s + 1e-6))
 
     def within(self) -> ExportedVideo:
-        """Return the video with its segments cut at its end, without those that start there."""
+        """Return the video with its segments cut at its end; segments that start there are removed."""
         cut = (segment._replace(end_s=min(segment.end_s, self.duration_s)) for segment in self.segments)
         return replace(self, segments=tuple(segment for segment in cut if segment.end_s > segment.start_s))
 

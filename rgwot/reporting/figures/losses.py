@@ -1,4 +1,4 @@
-"""The terms of the loss over the training."""
+"""The terms of the loss during training."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def smoothed(values: NDArray[np.float64], parts: int) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, kw_only=True)
 class Losses(OfTasks):
-    """Loss terms over the training, one line per run: mean over seeds, and the band from the least to the largest."""
+    """Loss terms during training, one line per run: mean over seeds, and the band from the least to the largest."""
 
     CAPTION: ClassVar = (
         "The terms of the loss over the iterations; without a contrastive term C-IDM is measured and not trained."

@@ -163,7 +163,7 @@ class TaskLabels:
         return labels_at(self.annotations[self.annotations["video"] == video], times)
 
     def labelled(self, run: PlannedRun) -> tuple[dict[str, LabelledVideo], dict[str, Any]]:
-        """Return the labels of every scored video, every `STRIDE`-th frame, and the diagnostics of the run."""
+        """Return the labels of every scored video at every `STRIDE`-th frame, and the diagnostics of the run."""
         from rgwot.evaluation.evaluate import label_videos
         from rgwot.records import read_diagnostics, read_segments
 

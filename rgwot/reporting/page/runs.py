@@ -258,7 +258,7 @@ def as_sentence(note: str) -> str:
 
 
 def time_in_words(diagnostics: Mapping[str, Any]) -> str:
-    """Return a sentence on the weight of time that a result chose, or an empty text if the weight was set."""
+    """Return a sentence on the weight of time that was chosen from the data, or an empty text if it was set."""
     facts = (diagnostics.get("choices") or {}).get("time")
     if not facts:
         return ""

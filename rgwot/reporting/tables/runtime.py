@@ -23,7 +23,7 @@ COLUMNS = (
     "hardware", "note",
 )  # fmt: skip
 METRIC = "training_time_minutes"
-#: The files of a training: its benchmark, history and machine.
+#: The files of a training run: its benchmark, history and machine.
 FILES = (paths.TRAINING_TIME, paths.HISTORY, paths.MACHINE)
 RESUMED = "seed {seed}: the training was resumed, so its benchmark covers {benchmark:.1f} of {trained:.1f} minutes"
 
@@ -85,7 +85,9 @@ class Runtime(AnyTable):
         iterations, *others = runs["iterations"].unique()
         if others:
             counts = " and ".join(map(str, sorted([iterations, *others])))
-            raise RgwotError(f"{where}: found trainings of {counts} iterations, expected one number; train them again")
+            raise RgwotError(
+                f"{where}: found training runs of {counts} iterations, expected one number; train them again"
+            )
         minutes, deviation = summarise(runs["minutes"])
         return {
             "method": row.id,
@@ -169,4 +171,4 @@ def _run(seed: int, benchmark: Path, history: Path, machine: Path) -> dict[str, 
         }
     except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
         why = " ".join(str(error).split())
-        raise RgwotError(f"seed {seed}: time of a training cannot be read ({why}); train it again") from None
+        raise RgwotError(f"seed {seed}: the training time cannot be read ({why}); train it again") from None

@@ -108,7 +108,7 @@ def _at(frame: pd.DataFrame, place: Place) -> pd.DataFrame:
 def _cells(name: str, metrics: Iterable[str], places: Sequence[pd.DataFrame], protocol: str) -> dict[str, Any]:
     """Return the values of a row under a protocol at a place, or the mean over several places.
 
-    There is no mean if a place has no value, and none of the collapsed runs of several places.
+    There is no mean if a place has no value, and no mean of the collapsed runs over several places.
     """
     runs = pd.concat(places)
     collapsed = runs[runs["degenerate"] > 0]
