@@ -209,7 +209,7 @@ class Mixtures(NamedTuple):
 
 
 def align_gtcc(batch: PairBatch, settings: GtccSettings) -> Tensor:
-    """Cycle consistency with several neighbours and dropped frames (GTCC; methods 4.2), (P,)."""
+    """Return the loss of cycle consistency with several neighbours and dropped frames (GTCC; methods 4.2), (P,)."""
     score = batch.learned
     if score is None or batch.chance is None:
         raise ValueError("learned, chance: found None, expected the drop function and random numbers of training")

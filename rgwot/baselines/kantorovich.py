@@ -200,7 +200,7 @@ def align_kantorovich(batch: PairBatch, ot: KantorovichTransportSettings, loss: 
 
 
 def vava_loss(x: Tensor, y: Tensor, matching: SoftMatching, zeta: float, settings: KantorovichLossSettings) -> Tensor:
-    r"""Loss of VAVA, and with weighted negatives of OPEL, for every pair of videos.
+    r"""Return the loss of VAVA, or with weighted negatives that of OPEL, for every pair of videos.
 
     .. math:: L = \tfrac12 (C(X) + C(Y)) + \frac{\langle T, D\rangle}{N' M' \cdot N M} + \lambda_c L_{inter}
 

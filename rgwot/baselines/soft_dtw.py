@@ -15,7 +15,7 @@ from rgwot.transport.costs import squared_distance
 
 
 def align_soft_dtw(batch: PairBatch, settings: SoftDtwSettings) -> Tensor:
-    """Soft dynamic time warping (LAV; methods 4.3), (P,)."""
+    """Return the loss of soft dynamic time warping (LAV; methods 4.3), (P,)."""
     return soft_dtw_loss(batch.x, batch.y, gamma=settings.gamma)
 
 
@@ -44,7 +44,7 @@ def soft_dtw_loss(x: Tensor, y: Tensor, *, gamma: float) -> Tensor:
 
 
 def soft_dtw(cost: Tensor, gamma: float) -> Tensor:
-    r"""Soft minimum of the cost over all monotone paths through a matrix.
+    r"""Return the soft minimum of the cost over all monotone paths through a matrix.
 
     .. math::
         R_{ij} = D_{ij} - \gamma \log \left(e^{-R_{i-1,j-1}/\gamma} + e^{-R_{i-1,j}/\gamma}

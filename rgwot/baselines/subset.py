@@ -21,8 +21,8 @@ def select(similarity: NDArray[Any], R: int) -> list[int]:
     """Choose representatives A that maximise sum_t max_{c in A} S_ct, greedily.
 
     Every step adds the candidate with the largest gain (the first in a tie), until there are R or no candidate
-    gains anything. The sum is monotone and submodular: the choices after the first gain at least 1 - 1/e of what the
-    best R - 1 companions of the first could gain.
+    gains anything. The sum is monotone and submodular, so the choices after the first gain at least 1 - 1/e of the
+    largest gain that R - 1 others could add to the first.
 
     ``similarity`` is S (M, T) of every candidate to every sample, M, T and R >= 1. Returns the candidates in the order
     of their choice, at least one.

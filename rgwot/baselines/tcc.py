@@ -14,12 +14,12 @@ VARIANCE_FLOOR = 1e-6
 
 
 def align_tcc(batch: PairBatch, settings: TccSettings) -> Tensor:
-    """Temporal cycle consistency (TCC, CnC; methods 4.2), (P,)."""
+    """Return the loss of temporal cycle consistency (TCC, CnC; methods 4.2), (P,)."""
     return tcc_loss(batch.x, batch.y, *batch.shares, settings)
 
 
 def tcc_loss(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, settings: TccSettings) -> Tensor:
-    r"""Regress the time at which every frame's cycle through the other video comes back.
+    r"""Regress the time to which the cycle of every frame through the other video returns.
 
     For frame i of U with embedding u_i and time s_i, against the frames v_j of V:
 
@@ -95,7 +95,7 @@ def elementwise_distance(u: Tensor, v: Tensor) -> Tensor:
 
 
 def cycle_error(neighbours: Tensor, u: Tensor, times: Tensor, settings: TccSettings) -> Tensor:
-    """Variance-aware squared error (P, N) of the time at which the soft neighbour of every frame comes back to it.
+    """Return the variance-aware squared error (P, N) of the time to which the soft neighbour of every frame returns.
 
     ``neighbours`` and ``u`` have shape (P, N, D); ``times`` (P, N) are the times of u.
     """

@@ -208,7 +208,7 @@ def bundle_of(
 
 
 def _form(store: FeatureStore) -> dict[str, Any]:
-    """Return the attributes needed to make features like those of a store, besides those that a task shares."""
+    """Return the attributes needed to make the features of a store again, besides the ones that its task shares."""
     facts = {key: store.attributes[key] for key in HOW if key in store.attributes}
     if store.imported:
         settings = store.attributes.get("settings", {})

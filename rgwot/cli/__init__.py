@@ -1,7 +1,7 @@
 """The command line: thin verbs for the work of a person before and after the workflow.
 
-The stages of the workflow are scripts (workflow/scripts). A new verb is a function, which imports what it needs when it
-runs, and a line of `VERBS`.
+The stages of the workflow are scripts (workflow/scripts). A new verb needs a function, with its imports inside, and a
+line of `VERBS`.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def convolve(x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> Ten
 
 
 def _convolve_maps(x: Tensor, kernel: Tensor, dtype: torch.dtype) -> Tensor:
-    """3x3 convolution, padding 1, of (..., h, w, I) with (O, I, 3, 3): (..., h, w, O)."""
+    """Convolve (..., h, w, I) with a 3x3 kernel (O, I, 3, 3) and padding 1; return (..., h, w, O)."""
     kernel = kernel.to(dtype, memory_format=torch.channels_last)
     y = F.conv2d(x.to(dtype).flatten(0, -4).movedim(-1, 1), kernel, padding=1)
     return y.movedim(1, -1).reshape(*x.shape[:-1], -1)
@@ -117,10 +117,10 @@ def dropout_masks(rng: np.random.Generator, clips: int, widths: Sequence[int], r
 class Encoder(nn.Module):
     """Map stacks of feature maps to unit vectors (methods 3.1).
 
-    Conv3d(features, channels, 3, padding 1), batch norm, ReLU; Conv3d(channels, channels, 3, padding 1), batch norm,
-    ReLU; maximum over time, rows and columns; twice dropout, Linear, ReLU; Linear to D; and, under ``unit_norm``,
-    division by the Euclidean norm. For vectors, Linear(c features, channels) and Linear(channels, channels) replace the
-    convolutions and the maximum.
+    The layers are Conv3d(features, channels, 3, padding 1), batch norm, ReLU; Conv3d(channels, channels, 3, padding 1),
+    batch norm, ReLU; maximum over time, rows and columns; twice dropout, Linear, ReLU; Linear to D; and, with
+    ``unit_norm``, division by the Euclidean norm. For vectors, Linear(c features, channels) and Linear(channels,
+    channels) replace the convolutions and the maximum.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class Terms(NamedTuple):
 
 
 def objective(batch: PairBatch, align: Alignment, cidm: CidmSettings) -> Terms:
-    """Loss of every pair: L = L_align + beta (I(X) + I(Y)) (RGWOT's total loss; methods 3.6).
+    """Return the loss of every pair, L = L_align + beta (I(X) + I(Y)) (RGWOT's total loss; methods 3.6).
 
     With ``cidm.over_n`` the total is divided by N if it includes C-IDM, as in the public code. Without
     ``cidm.gradient`` C-IDM is a constant.

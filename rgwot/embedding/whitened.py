@@ -199,8 +199,8 @@ def fit_whitening(videos: Sequence[NDArray[Any]], D: int, floor: float) -> White
 def fit_blocks(videos: Sequence[NDArray[Any]], settings: WhitenSettings) -> Whitening:
     """Fit the whitening of conditioned videos (T_v, C): one block, or two where variability is ``apart``.
 
-    The columns are values, speed (if requested) and variability. Of two blocks, the first has the components of values
-    and speed, the second the components of all columns. The narrower block is padded with zeros.
+    The columns are values, speed (if requested) and variability. If there are two blocks, the first has the components
+    of values and speed, the second the components of all columns. The narrower block is padded with zeros.
     """
     whole = fit_whitening(videos, settings.D, settings.floor)
     if settings.variability != "apart":

@@ -16,13 +16,13 @@ _PROBABILITY_FLOOR = 1e-11
 
 
 def alignment_loss(x: Tensor, y: Tensor, plan: Tensor, tau: float, symmetric: bool) -> Tensor:
-    r"""Cross-entropy of softmax matches with the transport plan, for every pair of videos.
+    r"""Return the cross-entropy of softmax matches with the transport plan, for every pair of videos.
 
     .. math::
         L = -\frac{1}{N} \sum_{ij} T^*_{ij} \log(P_{ij} + 10^{-11}), \qquad
         P_{ij} = \mathrm{softmax}_j (x_i \cdot y_j / \tau)
 
-    With ``symmetric`` the mean of this and of the same sum with P normalised over i instead of j. The
+    With ``symmetric``, L is the mean of this sum and of the same sum with P normalised over i instead of j. The
     logarithm is taken as log(exp(log P) + 1e-11) without forming P, and at least in float32 under autocast.
 
     Parameters

@@ -48,7 +48,7 @@ class PairBatch:
 
     @property
     def shares(self) -> tuple[Tensor, Tensor]:
-        """Times of the frames of x and of y as shares of their video, t / L, (P, N) each."""
+        """The times of the frames of x and of y as shares t / L of their videos, (P, N) each."""
         return self.x_times / self.x_lengths[:, None], self.y_times / self.y_lengths[:, None]
 
     def prior_positions(self, prior_time: str) -> tuple[Tensor, Tensor] | tuple[None, None]:

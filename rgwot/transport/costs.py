@@ -9,17 +9,17 @@ from rgwot.losses.settings import structure_radius
 
 
 def structure_matrix_x(n: int, r: float, *, dtype: torch.dtype | None = None) -> Tensor:
-    """Dense C^x, shape (n, n): symmetric, zero diagonal, 1/r within the band."""
+    """Return the dense C^x, shape (n, n): symmetric, with zero diagonal and 1/r within the band."""
     return _band(n, structure_radius(n, r)).to(dtype or torch.get_default_dtype()) / (r or 1.0)
 
 
 def structure_matrix_y(m: int, r: float, *, dtype: torch.dtype | None = None) -> Tensor:
-    """Dense C^y, shape (m, m): symmetric, unit diagonal, zero within the band."""
+    """Return the dense C^y, shape (m, m): symmetric, with unit diagonal and zero within the band."""
     return (~_band(m, structure_radius(m, r))).to(dtype or torch.get_default_dtype())
 
 
 def structure_product(plan: Tensor, r: float, length: int | None = None) -> Tensor:
-    r"""Product C^x T C^y in O(NM) operations, whatever the radius.
+    r"""Return the product C^x T C^y in O(NM) operations, whatever the radius.
 
     The band of C^x sums a window of rows and C^y is one minus a band, so that
 
@@ -71,7 +71,7 @@ def neighbour_sum(values: Tensor, a: int, dim: int) -> Tensor:
 
 
 def cosine_cost(x: Tensor, y: Tensor) -> Tensor:
-    r"""Cosine distance between every frame of one video and every frame of another.
+    r"""Return the cosine distance between every frame of one video and every frame of another.
 
     .. math:: C_{ij} = 1 - \frac{x_i \cdot y_j}{|x_i| |y_j|}
 
@@ -99,7 +99,7 @@ def cosine_cost(x: Tensor, y: Tensor) -> Tensor:
 
 
 def squared_distance(x: Tensor, y: Tensor) -> Tensor:
-    r"""Squared Euclidean distance :math:`|x_i - y_j|^2` between frames of two videos, or of one (y = x).
+    r"""Return the squared distance :math:`|x_i - y_j|^2` between frames of two videos, or of a single one (y = x).
 
     Shapes and errors are the same as for :func:`cosine_cost`; values are >= 0. Both videos are centred first, which
     loses fewer digits where distances are small compared with the lengths.
