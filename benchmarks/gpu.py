@@ -2,16 +2,15 @@
 
 A step of training cannot be faster than the encoder's forward and backward pass alone, and extraction not faster than
 the slower of decoding and the network. Features are random, of the paper's size; weights, too. What a machine gave is
-kept in benchmarks/results/gpu.json, under the name of its GPU; extraction is measured if a video is given, and the
-record keeps what is not measured again.
+kept in benchmarks/results/gpu.json, under the name of its GPU.
 
-    python benchmarks/gpu.py [--devices cuda cpu] [VIDEO]
+    python benchmarks/gpu.py VIDEO
 """
 
 from __future__ import annotations
 
-import argparse
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -120,25 +119,19 @@ def extraction(video: Path, device: torch.device) -> dict[str, float]:
 
 
 def main() -> None:
-    """Measure, print it and add it to the record."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("video", nargs="?", type=Path)
-    parser.add_argument("--devices", nargs="+", choices=("cuda", "cpu"), default=["cuda", "cpu"])
-    options = parser.parse_args()
-    record = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {}
-    there = [device for device in options.devices if device == "cpu" or torch.cuda.is_available()]
-    machine = str(hardware(torch.device("cuda" if torch.cuda.is_available() else "cpu"))["gpu"])
-    stores, known = random_stores(), record.setdefault(machine, {})
-    for device in map(torch.device, there):
+    """Measure on the GPU and on the processor, print it and add it to the record."""
+    (video,) = map(Path, sys.argv[1:])
+    stores, found = random_stores(), {}
+    for device in map(torch.device, ("cuda", "cpu") if torch.cuda.is_available() else ("cpu",)):
         own: dict[str, Any] = {**hardware(device), "torch": torch.__version__, "transport_ms": transport(device)}
         for precision, r in (("float32", 0.02), ("bfloat16", 0.02), ("float32", 0.1)):
             settings = build({"train.precision": precision, "ot.r": r}, "gpu")
             own[f"training_ms, {precision}, r = {r}"] = training(stores, device, settings, STEPS[device.type])
-        if options.video:
-            own["extraction_per_s"] = extraction(options.video, device)
+        own["extraction_per_s"] = extraction(video, device)
+        found[device.type] = own
         print(json.dumps(own, indent=2), flush=True)
-        known[device.type] = {**known.get(device.type, {}), **own}
-        write_json(record, RECORD)
+    record = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {}
+    write_json({**record, str(found.get("cuda", found["cpu"])["gpu"]): found}, RECORD)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Every task of the folder of recordings (recordings.py) is trained by `rgwot.discover` and cut into as many key steps as
 are annotated. Each training is a line of benchmarks/results/trained.csv, and what is there already is not trained
-again. One with the paper's settings takes about a minute on a GPU. Without names, the table of
+again. With the paper's settings one takes two to three minutes on a GPU that 14 share. Without names, the table of
 benchmarks/report/answers.md is renewed then.
 
     REAL_RECORDINGS=FOLDER python benchmarks/trained.py [--fps DATASET=NUMBER ...] [--trainings NAME ...] [--jobs 2]

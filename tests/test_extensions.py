@@ -273,6 +273,7 @@ def test_mistakes_are_reported_in_one_line(folder: Path, right: str | None, wron
         ("video.time_s[:, None]", "video.read()", r"embedding of 0: found shape \(12, 4, 1, 1\), expected \(12, D\)"),
         ("length) * K", "length) * (K + 1)", "decoder: found labels from 0 to 3, expected 24 .* from -1 to 2"),
         ("length) * K", "length - 1) * K", r"decoder: found labels of shape \(22,\) and type int64, expected 24 whole"),
+        ("return Decoded(", "return (", "decoder: found ndarray, expected rgwot.keysteps.interface.Decoded"),
     ],
 )
 def test_what_an_extension_makes_is_checked(folder: Path, right: str, wrong: str, message: str) -> None:

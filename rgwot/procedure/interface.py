@@ -167,6 +167,12 @@ class Procedure:
     notes: tuple[str, ...] = field(default=())
 
     @property
+    def most_typical(self) -> str:
+        """The typical video, or an empty text if others deviate as little."""
+        scores = [fit.score for fit in self.videos if not math.isnan(fit.score)]
+        return self.typical_video if len(scores) > 1 and scores.count(min(scores)) == 1 else ""
+
+    @property
     def graph(self) -> networkx.DiGraph[Any]:
         """The task graph; its nodes are key steps, START and END, with the attributes of `Node` and `Edge`."""
         import networkx

@@ -112,11 +112,7 @@ def _videos(procedure: Procedure, deviations: Sequence[Deviation], names: Mappin
     lines = [
         f"  {readable(video):<{width}}  {bits[video]:5.1f}  "
         + ("no key step" if video in empty else deviations_in_words(of_video.get(video, ()), names))
-        + (
-            " (most typical)"
-            if video == procedure.typical_video and len({fit.score for fit in procedure.videos}) > 1
-            else ""
-        )
+        + (" (most typical)" if video == procedure.most_typical else "")
         for video in listed
     ]
     return lines + ([f"  ... and {len(videos) - MOST_VIDEOS} more videos"] if len(videos) > MOST_VIDEOS else [])

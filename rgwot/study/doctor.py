@@ -41,7 +41,6 @@ from rgwot.study.findings import (
     FeatureFacts,
     Finding,
     Report,
-    Severity,
     TaskReport,
     VideoFacts,
     VideoReport,
@@ -398,18 +397,17 @@ def _of_task(
         line = f"none of {len(entry.videos)} videos is annotated, so results cannot be scored"
         yield Finding("note", "pairing", line, task)
     else:
-        learning = pairs < len(entry.videos)
-        if learning and registered is None and entry.without_annotation:
-            line = f"{pairs} of {len(entry.videos)} videos are annotated and teach the others in `rgwot run first`"
-            yield Finding("note", "pairing", line, task)
-        use = "trained on, not scored" if learning else "left out"
-        lonely: tuple[tuple[Severity, Sequence[str], str], ...] = (
-            ("note" if learning else "warning", entry.without_annotation, f"videos without annotation, {use}"),
-            ("warning", entry.without_video, "annotations without a video, left out"),
-        )
-        for severity, paths, what in lonely:
-            if paths:
-                yield Finding(severity, "pairing", f"{len(paths)} {what}, such as {paths[0]}", task)
+        if lonely := entry.without_annotation:
+            kept = pairs < len(entry.videos)
+            # A published dataset should be annotated throughout; in one's own, some annotated videos teach the others.
+            own = kept and pairs > 0 and registered is None
+            use = "trained on, not scored" if kept else "left out"
+            use = "taught by the annotated ones in `rgwot run first`, not scored" if own else use
+            line = f"{len(lonely)} videos without annotation, {use}, such as {lonely[0]}"
+            yield Finding("note" if own else "warning", "pairing", line, task)
+        if entry.without_video:
+            line = f"{len(entry.without_video)} annotations without a video, left out, such as {entry.without_video[0]}"
+            yield Finding("warning", "pairing", line, task)
     yield from check_task_features(
         task, {video.entry.path: video.features for video in videos if video.features is not None}
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from rgwot.procedure.interface import Deviation, Edge, Node, Procedure
+from rgwot.procedure.interface import Deviation, Edge, Node, Procedure, VideoFit
 from rgwot.procedure.orders import closure
 from rgwot.procedure.sentences import deviations_in_words, longest_chain, need_layers, sentence, stages
 
@@ -197,3 +198,20 @@ def test_deviations_are_said_with_their_moment_the_most_surprising_first() -> No
     assert deviations_in_words(found) == "6 left out, 3 too early (1:12), 2 again (0:05)"
     assert deviations_in_words(2 * found, {6: "wipe"}).startswith("wipe left out, wipe left out, 3 too early (1:12), 3")
     assert deviations_in_words(2 * found).endswith(", and two more")
+    # Deviations that are too doubtful to report are not nothing.
+    assert deviations_in_words([replace(found[0], sureness=0.1)]) == "only doubtful deviations"
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"), [((0.5, 2.0), "a"), ((math.nan, 0.5, 2.0), "a"), ((0.5, 0.5, 2.0), ""), ((0.5,), "")]
+)
+def test_no_video_is_the_most_typical_if_several_deviate_least(scores: tuple[float, ...], expected: str) -> None:
+    fits = tuple(VideoFit(f"v{at}", 1.0, score) for at, score in enumerate(scores))
+    assert replace(ISSUE, videos=fits).most_typical == expected
+
+
+def test_a_single_stage_is_not_left_out() -> None:
+    steps = range(1, 10)
+    needs = [edge(a, b) for a in steps for b in steps if a < b]
+    said = sentence(procedure([node(step) for step in steps], needs, tuple(steps)))
+    assert said.endswith("then 4, then 5, then 6, then 7, then 8, last 9.")

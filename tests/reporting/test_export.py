@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ import av
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -21,6 +23,7 @@ from PIL import Image
 from pympi import Eaf
 from videos import write_video
 
+from rgwot.cli import cli
 from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.datasets.names import video_id
 from rgwot.reporting.export import ExportedVideo, LabelledSegment, export, read_videos, texts, videos_of
@@ -66,6 +69,42 @@ def test_elan(tmp_path: Path) -> None:
     document = Eaf(tmp_path / "alone/a.eaf")
     assert document.get_linked_files() == []
     assert len(document.get_annotation_data_for_tier("key steps")) == 3
+
+
+def test_one_video_is_exported_with_all_key_steps_of_the_result(tmp_path: Path) -> None:
+    rows = [("a", 0.0, 1.0, 1), ("b", 0.0, 1.0, 2), ("b", 1.0, 2.0, 3)]
+    videos = videos_of(pd.DataFrame(rows, columns=["video", "start_s", "end_s", "key_step"]), names={2: "pour", 3: "-"})
+    export("elan", videos[:1], tmp_path / "elan")
+    _, entries, _ = Eaf(tmp_path / "elan/a.eaf").controlled_vocabularies["key steps"]
+    assert sorted(values[0][0] for values, _ in entries.values()) == ["key step 1", "pour"]
+    export("boris", videos[:1], tmp_path / "boris")
+    project = json.loads((tmp_path / "boris/project.boris").read_text(encoding="utf-8"))
+    assert [behaviour["code"] for behaviour in project["behaviors_conf"].values()] == ["key step 1", "pour"]
+
+
+def test_an_export_from_a_study_links_its_videos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study, films = tmp_path / "study", tmp_path / "films"
+    folder = study / "results/keysteps/raw/kmeans/d/t/seed0"
+    folder.mkdir(parents=True)
+    (folder / "segments.csv").write_text("video,scope,start_s,end_s,key_step\nv,task,0,1,1\n", encoding="utf-8")
+    manifest = study / "results/manifest/d/t.csv"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text(
+        "video,name,path,annotation,duration_s,fps,width,height,status,reason\nv,v,t/v.mp4,,2.0,30,64,48,ok,\n"
+    )
+    (study / "config.yaml").write_text("datasets:\n  d: {layout: folder, root: ../films}\n", encoding="utf-8")
+    monkeypatch.chdir(study)
+
+    def linked(place: Path, output: str) -> str:
+        done = CliRunner().invoke(cli, ["export", "elan", str(place), str(tmp_path / output)], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        (media,) = Eaf(tmp_path / output / "v.eaf").get_linked_files()
+        return str(media["MEDIA_URL"])
+
+    assert linked(folder, "ours") == f"file://{films}/t/v.mp4"
+    # A result of another folder is not a result of this study.
+    shutil.copytree(study / "results", tmp_path / "other")
+    assert linked(tmp_path / "other/keysteps/raw/kmeans/d/t/seed0", "theirs") == "t/v.mp4"
 
 
 def test_without_its_writer_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,7 @@ def test_the_procedure_is_drawn_in_layers_with_what_deviates():
         "",
         "Deviations by video, with their total surprise in bits:",
         "  a    0.0  nothing unusual found",
-        "  b    0.0  nothing unusual found (most typical)",
+        "  b    0.0  nothing unusual found",
         "  c    0.0  nothing unusual found",
         "  d    2.0  wipe added (0:12)",
         "  e    2.0  2 left out",

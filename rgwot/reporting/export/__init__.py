@@ -50,7 +50,7 @@ FORMATS: Mapping[str, Format] = {
     "webvtt": Format("texts", "subtitles, VIDEO.vtt, which browsers show"),
     "boris": Format("texts", "a project of BORIS, project.boris, an observation per video", links=True),
     "lerobot": Format("lerobot", "subtasks of the dataset of LeRobot that the episodes were cut from, to copy over it"),
-    "clips": Format("clips", "a clip per segment, and a sheet of pictures per key step; needs --root"),
+    "clips": Format("clips", "a clip per segment, and a sheet of pictures per key step; needs the videos"),
     "dot": Format("texts", "the procedure for Graphviz, procedure.dot", graph=True),
     "eventlog": Format("texts", "an event log for process mining, eventlog.csv"),
 }
@@ -113,15 +113,11 @@ class ExportedVideo:
 
 
 def key_steps_of(videos: Iterable[ExportedVideo]) -> dict[int, str]:
-    """Return the labels of the key steps that occur, by key step in ascending order."""
-    return dict(sorted({segment.key_step: segment.label for video in videos for segment in video.segments}.items()))
-
-
-def vocabulary_of(videos: Iterable[ExportedVideo]) -> dict[int, str]:
-    """Return the labels of the key steps of the result, by key step in ascending order, also of other videos."""
-    videos = list(videos)
-    known = {key_step: label for video in videos for key_step, label in video.vocabulary.items()}
-    return dict(sorted((key_steps_of(videos) | known).items()))
+    """Return the labels of the key steps of the result, by key step in ascending order."""
+    labels: dict[int, str] = {}
+    for video in videos:
+        labels |= {segment.key_step: segment.label for segment in video.segments} | dict(video.vocabulary)
+    return dict(sorted(labels.items()))
 
 
 def read_videos(keysteps: Path, names: Path | None = None, root: Path | None = None) -> list[ExportedVideo]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from rgwot.reporting.export import ExportedVideo, key_steps_of
+from rgwot.reporting.export import ExportedVideo
 from rgwot.reporting.page.pictures import as_jpeg, read_pictures
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import with_progress
@@ -49,7 +49,8 @@ def export_clips(videos: Sequence[ExportedVideo], folder: Growing) -> None:
             log.warning(
                 "%s: no frame from %g to %g s can be decoded, so this segment gets no clip", video.path, start_s, end_s
             )
-    for key_step in with_progress(log, "sheets", key_steps_of(videos), "key step"):
+    occurring = sorted({segment.key_step for _, segment in segments})
+    for key_step in with_progress(log, "sheets", occurring, "key step"):
         chosen = [(video, segment) for video, segment in segments if segment.key_step == key_step]
         made_from = " ".join(
             f"{sources[video.path]} {segment.start_s} to {segment.end_s} s" for video, segment in chosen

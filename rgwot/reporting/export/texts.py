@@ -16,7 +16,7 @@ from networkx import DiGraph
 
 from rgwot.columns import readable
 from rgwot.datasets.annotation_formats import TIER
-from rgwot.reporting.export import ExportedVideo, vocabulary_of
+from rgwot.reporting.export import ExportedVideo, key_steps_of
 from rgwot.runtime.errors import optional
 from rgwot.runtime.files import cell, write_rows, write_text
 
@@ -100,7 +100,7 @@ def export_elan(videos: Sequence[ExportedVideo], folder: Path) -> None:
     The names of all key steps are the tier's controlled vocabulary, so that ELAN offers them for corrections.
     """
     pympi = optional("pympi", "format elan", "pip install pympi-ling")
-    names = sorted(set(vocabulary_of(videos).values()))
+    names = sorted(set(key_steps_of(videos).values()))
     for video in videos:
         document = pympi.Eaf(author="rgwot")
         document.remove_tier("default")
@@ -154,7 +154,7 @@ def export_boris(videos: Sequence[ExportedVideo], folder: Path) -> None:
             "excluded": "",
             "coding map": "",
         }
-        for number, (key_step, label) in enumerate(vocabulary_of(videos).items())
+        for number, (key_step, label) in enumerate(key_steps_of(videos).items())
     }
     content = {
         "time_format": "s",

@@ -416,9 +416,6 @@ def _lines(
     steps: Mapping[int, Collection[int]],
 ) -> list[dict[str, Any]]:
     lines, words = [], DEVIATION_WORDS | {"missing": "left out, due about"}
-    # If several videos fit best, none is the most typical.
-    scores = [fit.score for fit in procedure.videos]
-    ranked = len(scores) > 1 and scores.count(min(scores)) == 1
     for place, video in enumerate(videos):
         if video["status"] == "skipped":
             continue
@@ -444,7 +441,7 @@ def _lines(
             ]
             for chosen in (True, False)
         )
-        marks = {"typical": ranked and video["id"] == procedure.typical_video, "given": video["id"] in taught}
+        marks = {"typical": video["id"] == procedure.most_typical, "given": video["id"] in taught}
         lines.append({"place": place, "name": video["name"], **marks, "moments": moments, "others": others})
     return lines
 

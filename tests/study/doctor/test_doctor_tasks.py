@@ -24,7 +24,8 @@ def test_both_leftover_lists_and_videos_of_no_task(tea: Path, tmp_path: Path, cl
     put(tea / "stray.mp4", clip.read_bytes())
     code, out, _ = run(tmp_path, "mine", "--quick", mine=entry(tea))
     assert code == 0
-    assert "1 videos without annotation, trained on, not scored, such as tea/lonely.mp4" in out
+    lonely = "1 videos without annotation, taught by the annotated ones in `rgwot run first`, not scored, such as"
+    assert f"note: task tea: {lonely} tea/lonely.mp4" in out
     assert "1 annotations without a video, left out, such as tea/unused.csv" in out
     assert "1 videos belong to no known task and are ignored, such as stray.mp4" in out
     assert run(tmp_path, "mine", "--quick", "--strict", mine=entry(tea))[0] == 1
