@@ -53,8 +53,8 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         The key steps (T,) of these videos, int64 from 1, 0 for background: by name if the videos were given by name,
         otherwise in their order.
     bundle_ : bytes or None
-        The learned parameters. Written to a file ``NAME.rgwot``, they are a bundle for ``rgwot apply``. None if decoder
-        or embedding have no rule for other videos; `predict` then raises an error with the reason.
+        The learned parameters. Written to a file ``NAME.rgwot``, they are a bundle for ``rgwot apply``. None if the
+        decoder or the embedding has no rule for other videos; `predict` then raises an error with the reason.
 
     Notes
     -----

@@ -80,8 +80,8 @@ def rate_of_times(where: object, times: NDArray[np.float64], stated: Fraction | 
         return short_rate(rate)
     if abs(rate - stated) > CONTRADICTS * stated:
         raise RgwotError(
-            f"{where}: times of {rate:g} features per second, but fps is {stated}; expected them to agree; "
-            "correct fps, or the unit of the times, which are seconds"
+            f"{where}: the times imply {rate:g} features per second, but fps is {stated}; expected equal rates; "
+            "correct fps, or give the times in seconds"
         )
     return stated
 

@@ -18,7 +18,7 @@ Mixtures are fitted by L-BFGS on many small problems at once, each with its own 
 `torch.optim.LBFGS` takes one problem: forty of them in turn take longer than a training step, and their sum as one
 problem ends far above what each reaches by itself, and ties the result of one to the others. Here problems are rows,
 which never mix. Directions, line search and stopping rules are those of PyTorch's optimiser, so that a minimisation
-that is cut short ends where that one would: a search for the strong conditions of Wolfe after Nocedal and Wright,
+that is cut short ends where that one would: a search for the strong Wolfe conditions after Nocedal and Wright,
 "Numerical optimization", 2006, algorithms 3.5 and 3.6, with cubic interpolation. (Newer versions of PyTorch also end a
 search in the middle when its step has no evaluations left; those of GTCC's time did not.)
 
@@ -44,7 +44,7 @@ Objective = Callable[[Tensor], tuple[Tensor, Tensor]]
 """Points (R, n), one per problem -> values (R,) and gradients (R, n)."""
 
 KEPT_MOVES = 10
-# Conditions of Wolfe: sufficient decrease, and slope.
+# Wolfe conditions: sufficient decrease, and slope.
 DECREASE, SLOPE = 1e-4, 0.9
 TRIALS = 26
 LEAST_GRADIENT, LEAST_CHANGE, LEAST_CURVATURE = 1e-7, 1e-9, 1e-10
@@ -195,7 +195,7 @@ ERROR_FLOOR = 0.01
 
 
 class Draw(NamedTuple):
-    """What a step draws for one video of P pairs: sorted anchors (P, Q), and whether windows lie before them, (P,)."""
+    """The draws of a step for one video of P pairs: sorted anchors (P, Q), and whether windows lie before them (P,)."""
 
     anchors: Tensor
     before: Tensor
@@ -342,7 +342,8 @@ def fit_mixtures(alpha: Tensor, components: int) -> Mixtures:
     least = (alpha * log_alpha).sum(1)
 
     def objective(numbers: Tensor) -> tuple[Tensor, Tensor]:
-        # By hand, which takes half as long as automatic differentiation: this is most of a step's extra time.
+        # The gradient is written out, which takes half as long as automatic differentiation: this is most of a step's
+        # extra time.
         (parts, weights), offsets, mean, variance = _mixtures(numbers, place)
         g = (weights[:, None] @ parts)[:, 0]
         floored = g + PROBABILITY_FLOOR
@@ -386,7 +387,7 @@ def distance(u: Tensor, v: Tensor) -> Tensor:
 
 
 def _at(u: Tensor, anchors: Tensor) -> Tensor:
-    """Rows of u (P, N, D) at the anchors (P, Q): (P, Q, D)."""
+    """Return the rows (P, Q, D) of u (P, N, D) at the anchors (P, Q)."""
     return u.gather(1, anchors[..., None].expand(-1, -1, u.shape[2]))
 
 

@@ -30,7 +30,7 @@ from rgwot.baselines.settings import KantorovichLossSettings, KantorovichTranspo
 from rgwot.losses.interface import PairBatch, accurate
 from rgwot.transport.costs import add_virtual_frame, squared_distance
 
-# Of both methods, in units of the distance averaged over dimensions.
+# For both methods, in units of the distance averaged over dimensions.
 MARGIN, TEMPERATURE = 2.0, 0.5
 Density = Literal["gaussian", "laplace"]
 SinkhornSolver = Literal["pot", "batched"]

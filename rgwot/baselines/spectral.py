@@ -16,7 +16,7 @@ SCALE = 0.5
 """A_st = exp(cos(x_s, x_t) / SCALE), as HiERO has it."""
 
 LANDMARKS = 2000
-"""Of more samples than these, this many are landmarks of the affinity: a matrix of 32 MB, a second of work."""
+"""If there are more samples, this many of them are landmarks of the affinity: a matrix of 32 MB, a second of work."""
 
 SAME_POINT = float(np.exp(1 / SCALE)) * (1 - 1e-12)
 SAMPLES_AT_ONCE = 8192
@@ -48,7 +48,8 @@ class SpectralMap:
         parts = []
         for start in range(0, len(x), SAMPLES_AT_ONCE):
             walk = affinity(x[start : start + SAMPLES_AT_ONCE], self.landmarks)
-            # What points as a landmark does is placed where that is, whose walks do not stay there either.
+            # A sample with the direction of a landmark takes its place: like the landmark's walks, its own do not stay
+            # there.
             rows, nearest = np.arange(len(walk)), walk.argmax(axis=1)
             coincident = walk[rows, nearest] > SAME_POINT
             walk[rows[coincident], nearest[coincident]] = 0

@@ -44,8 +44,8 @@ def tcc_loss(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, settings: T
         When the frames were taken as a share of their video, t_i / L, in [0, 1].
     settings
         ``tau``, softmax temperature in units of squared distance per dimension; ``lambda_v``, weight of the logarithm
-        of the variance; ``distance``, what stands in the softmaxes, there and back: the squared distance, or what CnC's
-        released code has for it (`elementwise_distance`; N = M).
+        of the variance; ``distance``, the distance in the softmaxes, there and back: the squared distance, or what
+        CnC's released code uses instead (`elementwise_distance`; N = M).
 
     Returns
     -------
@@ -74,12 +74,12 @@ def matches(u: Tensor, v: Tensor, settings: TccSettings) -> Tensor:
 
 
 def elementwise_distance(u: Tensor, v: Tensor) -> Tensor:
-    r"""What CnC's released code takes for squared distances: the two vectors of squared norms are added entry by entry.
+    r"""Return CnC's version of squared distances: its released code adds the vectors of squared norms entry by entry.
 
     .. math:: d_{ij} = \max\left(0, |u_j|^2 + |v_j|^2 - 2 u_i \cdot v_j\right)
 
-    |u_j|^2 stands where |u_i|^2 should (methods 4.4): it does not cancel in the softmax over j, and d_ij is the squared
-    distance on the diagonal alone.
+    |u_j|^2 takes the place of |u_i|^2 (methods 4.4): it does not cancel in the softmax over j, and d_ij is the squared
+    distance only on the diagonal.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def elementwise_distance(u: Tensor, v: Tensor) -> Tensor:
 def cycle_error(neighbours: Tensor, u: Tensor, times: Tensor, settings: TccSettings) -> Tensor:
     """Variance-aware squared error (P, N) of the time at which the soft neighbour of every frame comes back to it.
 
-    ``neighbours`` and ``u`` (P, N, D), ``times`` (P, N) those of u.
+    ``neighbours`` and ``u`` have shape (P, N, D); ``times`` (P, N) are the times of the frames in u.
     """
     b = matches(neighbours, u, settings)
     mean = (b * times[:, None, :]).sum(2)

@@ -74,7 +74,7 @@ def ordered_path(log_likelihoods: NDArray[Any]) -> NDArray[np.int64]:
     one sample. (Equal probabilities of staying and going on, as in the public code, add the same to every path.) A
     video with fewer samples than clusters may begin, step and end anywhere, only not backwards.
 
-    L (T, K) is finite, T and K >= 1. Of equally good paths (T,) one that goes on early.
+    L (T, K) is finite, T and K >= 1. Ties between paths (T,) go to one that moves on early.
 
     Examples
     --------
@@ -111,13 +111,13 @@ def decode_viterbi(frames: Frames, K: int, generator: np.random.Generator, setti
     """Cluster, order the clusters in time, and force every video through them: the decoder ``viterbi``.
 
     k-means over the samples; the clusters are numbered by the mean relative time of their samples and become one
-    Gaussian each; every video follows its best path (`ordered_path`). So all videos have one order, no step is left
-    out and none comes again.
+    Gaussian each; every video follows its best path (`ordered_path`). So all videos have one order, and no step is left
+    out or repeated.
 
     With ``decode.background`` q, k-means and the Gaussians see samples 0, s, 2s... of every video, s =
-    ``decode.stride``. Of the likelihoods of all T samples under a cluster, in rising order, the one at place
-    floor(q T / 100), counted from 0, is the cluster's limit; a sample below the limits of all clusters is background,
-    and the path goes through the others.
+    ``decode.stride``. The limit of a cluster is one of the likelihoods of all T samples under it: in rising order, the
+    one at place floor(q T / 100), counted from 0. A sample below the limits of all clusters is background, and the path
+    goes through the others.
     """
     percentage, stride = settings.background, settings.stride
     chosen = np.ones(len(frames.x), dtype=np.bool_)

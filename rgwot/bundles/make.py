@@ -213,7 +213,7 @@ def _form(store: FeatureStore) -> dict[str, Any]:
     if store.imported:
         settings = store.attributes.get("settings", {})
         facts |= {f"source_{key}": settings[key] for key in FORM if settings.get(key) is not None}
-        # Replaces a table of rates, which does not cover other videos.
+        # This replaces a table of rates, which does not cover other videos.
         facts["source_native_fps"] = str(store.native_fps)
     return facts
 
@@ -227,6 +227,6 @@ def _check_embedding(
     fresh, stored = embedding(store).embedding, embedded.videos[video].embedding
     if fresh.shape != stored.shape or not np.allclose(fresh, stored, atol=EMBEDDING_TOLERANCE):
         raise RgwotError(
-            f"{embeddings_zarr}: video {video!r}: differs from the embedding of its features now; "
+            f"{embeddings_zarr}: video {video!r}: the stored embedding differs from the embedding of its features now; "
             f"{remake(embeddings_zarr)}"
         )

@@ -65,7 +65,7 @@ def suggest(keysteps: Path, number: int) -> None:
     type=click.FloatRange(0, 1, min_open=True),
     help="Least intersection over union of two segments that count as the same.",
 )
-@click.option("--tier", help="Tier of ELAN. Default: key steps, or the only one.")
+@click.option("--tier", help="Tier of an ELAN file. Default: key steps, or the only tier.")
 @click.option("--fps", help="Frames per second for formats that count frames, such as 25 or 30000/1001.")
 def compare(first: Path, second: Path, names: Path | None, overlap: float, tier: str | None, fps: str | None) -> None:
     """Compare two results of a task: how far they agree, and which key steps were split or merged.

@@ -163,7 +163,7 @@ LAYOUT_OPTIONS = {
     "view", "subset", "strict", "unannotated", "drop_rows", "frames_fps", "tier", "labels_fps", "pattern", "background",
     "mapping", "split",
 }  # fmt: skip
-"""What an entry says to its layout."""
+"""The keys of an entry that are meant for its layout."""
 
 
 def _given(settings: Settings) -> dict[str, Any]:
@@ -336,8 +336,8 @@ class Config(Settings):
         """Return the entry of a dataset."""
         if not self.datasets:
             raise RgwotError(
-                f"dataset {dataset!r}: no dataset is configured; run where config.yaml is, or name it first after "
-                "--configfile"
+                f"dataset {dataset!r}: no dataset is configured; run in the folder of config.yaml, or put "
+                "its path first after --configfile"
             )
         if dataset not in self.datasets:
             raise RgwotError(

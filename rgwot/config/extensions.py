@@ -63,7 +63,7 @@ class Extension:
     methods: Iterable[Family] = ()
 
 
-# What the library has itself, and which extension brought the rest.
+# The entries of the library itself, and the extension that brought each of the others.
 _LIBRARY: Mapping[str, frozenset[str]] = {
     "losses": frozenset(LOSSES),
     "methods": frozenset({**FAMILIES, **EMBEDDING_KINDS}),

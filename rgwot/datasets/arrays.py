@@ -349,7 +349,7 @@ def check_no_clock(path: Path, names: Iterable[Any]) -> None:
 
 
 def check_columns(path: Path, columns: str, first: Path, expected: str) -> None:
-    """Raise RgwotError if columns (`column_names`) are not those of ``first`` in the same order, if both are known."""
+    """Raise RgwotError if columns (`column_names`) differ from those of ``first``, or in order, and both are known."""
     if columns and expected and (other := other_columns(columns, expected)):
         raise RgwotError(f"{path}: {other}; expected the columns of {first} in their order; correct its table")
 
@@ -417,7 +417,7 @@ def _chosen(path: Path, key: str | None, times: str | None, names: Collection[st
     """Return the name of the array; without a key, there must be only one besides the times."""
     if times is not None and times not in names:
         raise RgwotError(
-            f"{path}: no array {times!r} for the times; {nearest(times, names) if names else 'none there'}"
+            f"{path}: no array {times!r} for the times; {nearest(times, names) if names else 'the file has no arrays'}"
         )
     arrays = [name for name in names if name != times]
     if key is None and len(arrays) == 1:

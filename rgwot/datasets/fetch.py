@@ -105,7 +105,7 @@ def fetch(rows: list[DownloadFile], data: Path, mirror: str = "") -> list[Path]:
         done = target.with_name(f".{target.name}.fetched")
         zipped = target.suffix == ".zip"
         if done.exists() or (target.exists() and not zipped):
-            log.info("%s: exists already, kept", target)
+            log.info("%s: exists already, so it is not downloaded", target)
             continue
         with report_full_disk(target):
             digest = _download(row, target) if not target.exists() else ""

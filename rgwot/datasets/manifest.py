@@ -127,7 +127,7 @@ def segment_table(annotations: Mapping[str, Annotation]) -> pd.DataFrame:
 
     It is sorted by video, and in file order within a video. Ids of a release can have gaps, and some steps never occur,
     so the ids that occur are renumbered in ascending order: key steps 1 to K'. Steps without ids follow, in the order
-    in which they first occur. Of several spellings of a step the most common one is used, or the first of equals.
+    in which they first occur. If a step has several spellings, the most common one is used or, on a tie, the first.
     Annotated background comes before the segments of its video, with key step 0.
     """
     columns = list(ANNOTATION_COLUMNS)

@@ -30,7 +30,7 @@ _TASK = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
 def subfolder(folder: Path, name: str) -> Path | None:
-    """Return the folder inside ``folder`` named ``name`` without case and punctuation, if there is one."""
+    """Return the folder in ``folder`` whose name is ``name``, up to case and punctuation, or None."""
     try:
         folders = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
     except OSError:

@@ -25,7 +25,7 @@ MIN_TRAIN, MIN_TEST = 2, 1
 
 
 class Split(NamedTuple):
-    """The sorted video ids of the two parts, which are disjoint and together all videos."""
+    """The sorted video ids of the two parts, which are disjoint and together contain all videos."""
 
     train: tuple[str, ...]
     test: tuple[str, ...]

@@ -30,12 +30,12 @@ STEP_S, SPAN_S = 10.0, 86400.0
 """Longest time between two features, and longest recording: larger times are probably not in seconds."""
 
 SCALES = 1000.0
-"""A warning is given from this ratio of the largest to the smallest scale on."""
+"""A warning is given if the ratio of the largest to the smallest scale is at least this."""
 
 TYPE_ROUNDING: Mapping[str, float] = {"float16": 2.0**-11, "float32": 2.0**-20}
-"""A channel that varies by less, relative to its size, does not vary, by the type that features are stored in.
+"""A channel that varies by less, relative to its size, counts as constant; by the type in which features are stored.
 
-Of float16 it is the rounding error, of float32 16 times that: what a few operations make of a constant.
+For float16 it is the rounding error, for float32 16 times that: the variation of a constant after a few operations.
 """
 
 LARGEST_VALUE: Mapping[str, float] = {"float16": float(np.finfo(np.float16).max), "float32": 1e15}

@@ -23,8 +23,8 @@ class VideoFeatures(Protocol):
 
     ``video`` is its id, ``time_s`` (T,) are the times of its samples, ``duration_s`` its length in seconds,
     ``native_fps`` its frames and ``fps`` its features per second. ``shape`` is (T, C, h, w), 1 by 1 where a sample is a
-    vector (``vectors``), ``dtype`` is ``float16`` or ``float32``. ``scales`` is how far the scales of the channels
-    differ, where it is known (`rgwot.embedding.arrays.Spread`).
+    vector (``vectors``), ``dtype`` is ``float16`` or ``float32``. ``scales`` tells how far the scales of the channels
+    differ, if it is known (`rgwot.embedding.arrays.Spread`).
     """
 
     @property

@@ -85,7 +85,7 @@ def speed(z: NDArray[Any]) -> NDArray[np.float64]:
 
     .. math:: \log\left(\frac{|z_{t+1} - z_{t-1}|}{2} + 0.02\right)
 
-    Beyond its ends a video goes on as its first and last sample.
+    Beyond its ends a video is continued by its first and last sample.
     """
     ahead, behind = np.minimum(np.arange(len(z)) + 1, len(z) - 1), np.maximum(np.arange(len(z)) - 1, 0)
     return log_speed(z[ahead], z[behind])
@@ -320,7 +320,7 @@ def _vectors(speed: bool) -> WhitenSettings:
 
 
 Look = Callable[[NDArray[np.int64]], NDArray[np.float32]]
-"""What frames (n,) of a video with maps look like at every place: (n, h, w, C)."""
+"""Maps of the frames (n,) of a video, with the channels last: (n, h, w, C)."""
 
 
 def _values(store: VideoFeatures, frames: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -13,7 +13,7 @@ from rgwot.evaluation.segmental import found_segments, key_step_runs
 
 #: A key step is a part of another if it covers this share of the other, and this share of it is inside the other.
 PART, INSIDE = 0.2, 0.5
-#: Two segments match from this intersection over union on.
+#: Two segments match if their intersection over union is at least this.
 OVERLAP = 0.5
 
 
@@ -84,7 +84,7 @@ def agreement(
     first, second
         One array (T_v,) per video, of the same frames; at least one frame in all. 0 is background.
     overlap
-        Two segments match from this intersection over union on.
+        Two segments match if their intersection over union is at least this.
     same
         Whether equal numbers mean the same key step, as for two people who code by the same scheme; otherwise key steps
         are matched one to one.

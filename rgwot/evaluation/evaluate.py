@@ -188,18 +188,18 @@ def score_task(
     """Score the key steps of one task.
 
     Besides precision, recall, F1 and IoU every protocol gets ``n_videos`` (scored), ``n_skipped`` (unusable),
-    ``n_unscored`` (without annotation) and ``degenerate`` (1 for a collapsed run), ``exact_cut`` where the graph cut
-    was solved exactly for want of its library, and what `score_table` adds.
+    ``n_unscored`` (without annotation) and ``degenerate`` (1 for a collapsed run), ``exact_cut`` if the graph cut was
+    solved exactly because its library is missing, and the counts that `score_table` adds.
 
     Parameters
     ----------
     manifest, annotations, segments
-        Tables of `rgwot.records`; segments in both scopes. Only videos with status ``ok`` are scored, and where the
-        diagnostics name a split only those held out; others count nowhere.
+        Tables of `rgwot.records`; segments in both scopes. Only videos with status ``ok`` are scored, and of these only
+        the held-out ones if the diagnostics name a split; others count nowhere.
     diagnostics
-        What the decoder says about itself: ``K``, ``background`` (true: key step 0 is one more cluster), and
-        ``degenerate`` for the whole and in ``task`` and ``video``; ``split`` with the videos held out (``test``). Where
-        annotated videos taught (``labelled``), these are not scored, and the others by `BY_NAME` alone.
+        Diagnostics of the decoder: ``K``, ``background`` (true: key step 0 is one more cluster), and ``degenerate`` for
+        the whole and in ``task`` and ``video``; ``split`` with the videos held out (``test``). If the decoder learned
+        from annotated videos (``labelled``), these are not scored, and the others only by `BY_NAME`.
     identity
         ``dataset``, ``task``, ``method``, ``decoder``, ``seed``: repeated in every row.
     n_key_steps
@@ -293,7 +293,7 @@ class GraphScores(NamedTuple):
         Mean over videos of the normalised Kendall distance between the one order for all and the annotated order of the
         video, lower is better, 0.5 is no information (`rgwot.evaluation.graphs.mean_distance`).
     order_f1, missing_f1
-        Of the pairs of video and key step that deviate in order (too early or too late), and of those left out.
+        Scores of the pairs of video and key step that deviate in order (too early or too late), and of those left out.
     n_videos
         Videos scored.
     """

@@ -89,10 +89,10 @@ def adjusted_rand_score(first: npt.ArrayLike, other: npt.ArrayLike) -> float:
 def match(overlap: npt.ArrayLike) -> Matching:
     """Match classes to clusters one to one so that the total overlap is largest (methods 6.1, step 1).
 
-    There are always min(G, K) pairs, also where the overlap is zero. Several matchings may have the same
-    largest overlap; the choice among them does not depend on how the clusters are numbered. With more classes
-    than clusters the classes of lowest index are matched; with more clusters than classes the largest
-    clusters are; what is still tied is decided by the counts themselves.
+    There are always min(G, K) pairs, also where the overlap is zero. Several matchings may have the same largest
+    overlap; the choice among them does not depend on how the clusters are numbered. With more classes than clusters the
+    classes of lowest index are matched; with more clusters than classes the largest clusters are; the counts themselves
+    decide the remaining ties.
 
     ``overlap`` (G, K) counts frames, as from `contingency`. Returns the pairs in order of class.
 

@@ -54,10 +54,10 @@ def _compare(first: tuple[int, int] | None, second: tuple[int, int] | None) -> i
 def kendall_distance(true: Mapping[int, tuple[int, int]], predicted: Mapping[int, tuple[int, int]]) -> float:
     """Return the normalised Kendall distance of two orders of the true steps.
 
-    Over all pairs of true steps that the truth orders: 0 when the prediction orders them alike, 1 when the
-    other way round, 1/2 when it does not order them, because one is missing from it or both have the same
-    mean (Fagin et al., "Comparing top k lists", 2003, with p = 1/2). So 0 is the same order, 0.5 no
-    information, 1 reversed. Without the penalty an answer that names one step only would look perfect.
+    It is a mean over all pairs of true steps that the truth orders: 0 when the prediction orders them alike, 1 when the
+    other way round, 1/2 when it does not order them, because one is missing from it or both have the same mean (Fagin
+    et al., "Comparing top k lists", 2003, with p = 1/2). So 0 is the same order, 0.5 no information, 1 reversed.
+    Without the penalty an answer that names one step only would look perfect.
 
     Arguments map a step to (sum, count) of its frame positions, as from `mean_positions`; predicted steps that are not
     true steps are ignored. NaN when the truth orders no pair.
@@ -237,7 +237,7 @@ def score(
         return ProtocolScores(float("nan"), float("nan"), float("nan"), float("nan"), 0)
     groups = scored
     if protocol.scope == "task":
-        # Else a useless cluster would be matched with it and drop out of the mean.
+        # Otherwise a useless cluster would be matched with it and drop out of the mean.
         background = background if any((g == 0).any() for g, _ in scored) else "without"
         groups = [(np.concatenate([g for g, _ in scored]), np.concatenate([c for _, c in scored]))]
     values = []
@@ -353,7 +353,7 @@ def detection(true: npt.ArrayLike, predicted: npt.ArrayLike) -> Detection:
 
 
 def counted(n_true: int, n_found: int, both: int) -> Detection:
-    """Return the scores of ``n_found`` predictions, of which ``both`` are among the ``n_true`` true items."""
+    """Return the scores if ``both`` of ``n_found`` predictions are among the ``n_true`` true items."""
     nan = float("nan")
     return Detection(
         both / n_found if n_found else nan,
@@ -414,7 +414,7 @@ def score_fixed(
     Parameters
     ----------
     protocol
-        Of scope ``task``; its ratios are taken, its matching is replaced by `match_fixed`.
+        A protocol of scope ``task``; its ratios are used, but its matching is replaced by `match_fixed`.
     truths, predictions, says_background
         As in `background_detection`.
     n_key_steps, n_clusters

@@ -1,8 +1,8 @@
 """The protocol of unsupervised action segmentation, and scores of segments instead of frames (methods 6.6).
 
-One matching for all videos of a task, as under ``macro_task``; then accuracy of frames, overlap of classes, and whether
-the segments of every video are found, in their order. None of it is comparable with the four protocols of
-`rgwot.evaluation.protocols`.
+There is one matching for all videos of a task, as under ``macro_task``; the scores are accuracy of frames, overlap of
+classes, and whether the segments of every video are found, in their order. None of them is comparable with the four
+protocols of `rgwot.evaluation.protocols`.
 """
 
 from __future__ import annotations

@@ -102,8 +102,8 @@ def diagnose(x: NDArray[Any], labels: NDArray[Any], K: int, memberships: NDArray
     """Return the cause if labels (T,) of embeddings x (T, D) are degenerate, or None if they are not.
 
     An embedding is constant when its relative variance is below `CONSTANT_EMBEDDING`, which one sample alone cannot
-    show. That comes first: whatever a decoder makes of it is noise, so it is never the decoder's fault. A decoder gave
-    every sample the same answer when memberships (T, K) before smoothing are uniform (contrast below
+    show. This is checked first: whatever a decoder makes of a constant embedding is noise, and not the decoder's fault.
+    A decoder gave every sample the same answer when memberships (T, K) before smoothing are uniform (contrast below
     `UNIFORM_MEMBERSHIP`: the labels are then rounding noise), or one label holds at least `DOMINANT_LABEL` of the
     labels after it. One label is no collapse where K = 1, nor where there are fewer samples than labels.
     """

@@ -144,7 +144,7 @@ class Components(NamedTuple):
 
 
 def together(memberships_: Array, others: Array, lengths: Sequence[int]) -> Array:
-    r"""Return memberships (T, K) that weigh those of a segmentation against probabilities of classifiers.
+    r"""Return memberships (T, K) that combine those of a segmentation with the probabilities of classifiers.
 
     .. math:: p_{ik} \propto \exp \operatorname{mean}_{j \in W_i}
               \left[ (1 - s) \log p^\text{own}_{jk} + s \log p^\text{others}_{jk} \right]
@@ -220,19 +220,19 @@ def decode_consensus(
     """Segment the memberships of many segmentations and refine the result: the decoder ``consensus``.
 
     Every single segmentation is a local minimum that merges some key steps and splits others, differently for every
-    start. What most of them agree on is not an accident. The memberships of ``consensus.partitions`` mean-field
+    start. The structure that most of them share is no accident. The memberships of ``consensus.partitions`` mean-field
     segmentations (`rgwot.keysteps.meanfield`), of the ``consensus.blocks`` of the embedding in turn, are concatenated,
     every one divided by the root of its cluster's share, whitened to at most ``consensus.D`` components and scaled to
     length 1. Seven such pools side by side, each from starts of its own, are an embedding that the mean field segments
-    from ``consensus.starts`` starts: what one pool says by chance, the others do not. Of these the one with the least
-    F / T - ``consensus.order`` I is kept, F its energy and I how regular the order of its key steps is
-    (`order_information`). A single video has one pool.
-    ``consensus.refinements`` times, classifiers that are trained on the other videos then have a say in the labels of
-    each (`rgwot.keysteps.consensus`).
+    from ``consensus.starts`` starts: the other pools do not repeat the accidents of one. The segmentation with the
+    least F / T - ``consensus.order`` I is chosen, where F is its energy and I measures how regular the order of its
+    key steps is (`order_information`). A single video has one pool. ``consensus.refinements`` times, classifiers that
+    are trained on the other videos then have a say in the labels of each (`rgwot.keysteps.consensus`).
 
-    Of more than `PER_VIDEO` samples per video every n-th is segmented, and the others have the memberships of the
-    nearest one until classifiers refine them; of more than `MOST_SAMPLES` in all every n-th is decoded at all. Where
-    there are many videos, some are decoded, and the others labelled by what was learned (`rgwot.keysteps.interface`).
+    If there are more than `PER_VIDEO` samples per video, every n-th is segmented, and the others have the memberships
+    of the nearest one until classifiers refine them; if there are more than `MOST_SAMPLES` in all, only every n-th is
+    decoded. If there are many videos, some are decoded, and the others are labelled by the learned rule
+    (`rgwot.keysteps.interface`).
     """
 
     def learn(some: Frames) -> Decoded:
@@ -351,7 +351,7 @@ def blocks_of(frames: Frames, blocks: int) -> list[NDArray[np.float64]]:
     Raises
     ------
     RgwotError
-        If the embedding does not have so many equal blocks.
+        If the embedding does not consist of this many equal blocks.
     """
     features, place = np.split(frames.x, [frames.x.shape[1] - frames.place], axis=1)
     if features.shape[1] % blocks:
@@ -363,7 +363,7 @@ def blocks_of(frames: Frames, blocks: int) -> list[NDArray[np.float64]]:
 
 
 class _Pool(NamedTuple):
-    """Centres and shares of segmentations, and their memberships, whitened: samples (T, D)."""
+    """Centres and shares of segmentations, and samples x (T, D): the whitened memberships."""
 
     centres: Sequence[NDArray[np.float64]]
     shares: Sequence[NDArray[np.float64]]

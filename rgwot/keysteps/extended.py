@@ -42,7 +42,7 @@ SAME_ORDER = 0.47
 that gain from common time and tasks that lose (benchmarks/report/labelled.md)."""
 
 REFERENCES = 16
-"""Each video is aligned with at most so many others, which are evenly spaced."""
+"""Each video is aligned with at most this many others, which are evenly spaced."""
 
 MOST_ALIGNED = 4_000
 """Approximate limit of the alignments of a task: with many videos each is aligned with fewer, but at least one."""
@@ -283,8 +283,8 @@ NUMBERS = "numbers"
 
 
 def extended(decoder: Decode, time: float, surplus: int, common: NDArray[Any] | None = None) -> Decode:
-    """Return a decoder whose embeddings have a share ``time`` of time (`with_time`), and which makes ``surplus``
-    clusters more than K, of which those least like key steps are background.
+    """Return a decoder that gives time a share ``time`` of the embeddings (`with_time`) and makes ``surplus`` clusters
+    more than K; those least like key steps become background.
 
     If both are 0, the decoder itself is returned.
     """  # noqa: D205

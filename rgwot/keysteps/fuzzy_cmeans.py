@@ -159,7 +159,7 @@ def fuzzy_cmeans(
     generator
         Source of the starts.
     max_iterations, tolerance
-        Ends after so many updates or once |U - U_old| (Frobenius) is at most the tolerance.
+        It ends after this many updates, or once |U - U_old| (Frobenius) is at most the tolerance.
     restarts
         Starts; the one with the smallest J is kept. Four, because below m = 2 the objective has the local
         minima of k-means, and a seed should not decide the score; each start costs what one run costs.
@@ -197,16 +197,16 @@ def rounding(offsets: NDArray[Any]) -> float:
 def memberships(x: NDArray[Any], centres: NDArray[Any], m: float, floor: float = 0.0) -> NDArray[Any]:
     """Return u (T, K) = softmax_k(-log |x_t - c_k|^2 / (m - 1)).
 
-    Of samples (T, D) and centres (K, D), best with the overall mean subtracted from both. Rows do not depend on each
-    other, so any number of samples can be done in pieces. The power |x - c|^(-2/(m - 1)) itself overflows for m near
-    1, its logarithm does not. Squared distances below ``floor`` count as it: a sample on a centre gets membership 1
-    there, and equal shares when several centres coincide.
+    Samples are (T, D) and centres (K, D); it is most precise with the overall mean subtracted from both. Rows do not
+    depend on each other, so any number of samples can be done in pieces. The power |x - c|^(-2/(m - 1)) itself
+    overflows for m near 1, its logarithm does not. Squared distances below ``floor`` count as ``floor``: a sample on a
+    centre gets membership 1 there, or equal shares if several centres coincide.
     """
     return _softmax(squared_distances(x, centres, floor), m)
 
 
 def frame_of(samples: NDArray[Any]) -> tuple[NDArray[Any], float]:
-    """Return the origin of distances, the mean (D,) of samples (T', D), and their smallest value."""
+    """Return the mean (D,) of samples (T', D), the origin for distances, and the least squared distance."""
     offsets, mean = centred(samples)
     return mean, rounding(offsets)
 
@@ -214,7 +214,8 @@ def frame_of(samples: NDArray[Any]) -> tuple[NDArray[Any], float]:
 def memberships_in(x: NDArray[Any], centres: NDArray[Any], mean: NDArray[Any], floor: float, m: float) -> NDArray[Any]:
     """Return the memberships u (T, K) of samples (T, D) that the centres (K, D) were not made from.
 
-    Mean and floor are what `frame_of` says of the others; a new sample that is the same as one of these gets the same.
+    Mean and floor are those of `frame_of` for the samples of the centres; a new sample that equals one of them gets the
+    same memberships.
     """
     return memberships(np.asarray(x, dtype=mean.dtype) - mean, centres - mean, m, floor)
 

@@ -64,9 +64,9 @@ def energy(labels: NDArray[Any], unary: NDArray[Any], weights: NDArray[Any], dis
 def minimise_chain(unary: NDArray[Any], weights: NDArray[Any], metric: LabelMetric) -> NDArray[np.int64]:
     """Return labels (T,) of smallest energy sum_t unary[t, l_t] + sum_t weights[t] d(l_t, l_{t+1}).
 
-    M_0 = unary_0, M_t[a] = unary_t[a] + min_b (M_{t-1}[b] + w_{t-1} d(b, a)), then back from the best last
-    label. The inner minimum is taken for all a at once, so the whole costs O(T K). Of equally good labellings, in
-    0..K-1, one is returned that switches late and to the smallest label.
+    It computes M_0 = unary_0, M_t[a] = unary_t[a] + min_b (M_{t-1}[b] + w_{t-1} d(b, a)), and goes back from the best
+    last label. The inner minimum is taken for all a at once, so the whole costs O(T K). Labels are in 0..K-1; ties go
+    to a labelling that switches late and to the smallest label.
 
     Parameters
     ----------

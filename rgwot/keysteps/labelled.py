@@ -263,17 +263,17 @@ def decode_labelled(
     .. math:: \log p = (1 - u - w) \left[(1 - r) \log p^\text{first} + r \log p^\text{refitted}\right]
               + u \log p^\text{carried over} + w \log p^\text{mean field}
 
-    up to a constant, averaged over `WINDOW`, with r = `REFITTED`, u = `CARRIED` and w = `CLUSTERED`. Of many videos
-    some are learned from, those with given labels always among them (`rgwot.keysteps.interface`).
+    up to a constant, averaged over `WINDOW`, with r = `REFITTED`, u = `CARRIED` and w = `CLUSTERED`. If there are many
+    videos, it learns from some of them, always including those with given labels (`rgwot.keysteps.interface`).
 
     Parameters
     ----------
     frames
         Samples of V videos, ``given`` among them: the labels of at least one sample.
     K
-        Key steps, the last ``labelled.extra`` of which nobody annotated.
+        Number of key steps; the last ``labelled.extra`` of them are new, without annotation.
     generator
-        Used for these alone.
+        Used only for the new key steps.
     chain, labelled
         Settings of the mean field and of the labels.
     """
@@ -373,8 +373,8 @@ def _classified(
 ) -> Array:
     """Return the mean of the log probabilities (T, C) of classifiers, each with a different view.
 
-    Classifiers that were fitted to annotations alone know nothing of the classes ``found`` by the mean field, whose log
-    memberships are ``clusters``.
+    Classifiers that were fitted only to annotations do not know the classes ``found`` by the mean field; for these, the
+    log memberships ``clusters`` of the mean field count.
     """
     each = [classifier.probabilities(z) for classifier, z in zip(classifiers, views, strict=True)]
     if clusters is None or found is None:
@@ -404,7 +404,7 @@ def _spread(memberships: Array, classes: NDArray[np.int64], C: int) -> Array:
 
 
 def _decoded(log_p: Array, K: int) -> Decoded:
-    """Return the classes of largest log p, the last of which is background, and the memberships in the others."""
+    """Return the classes of largest log p, where the last is background, and the memberships in the others."""
     chosen = log_p.argmax(axis=1)
     memberships = np.exp(log_p - log_p.max(axis=1, keepdims=True))
     memberships /= memberships.sum(axis=1, keepdims=True)

@@ -74,8 +74,8 @@ class Windows:
 class _Chain:
     """The energy as a function of the memberships, whose rows here are key steps: p (K, T).
 
-    ``shares`` None: the key steps' shares of all samples are those of p, and uneven ones cost. Else they are fixed,
-    and a key step costs as much more as its share is larger.
+    If ``shares`` is None, the key steps' shares of all samples follow from p, and uneven shares cost. Otherwise they
+    are fixed, and a key step with a larger share costs more.
     """
 
     def __init__(self, lengths: Sequence[int], settings: MeanfieldSettings, shares: Array | None = None) -> None:
@@ -109,7 +109,7 @@ class _Chain:
         return float(energy), gradient
 
     def update(self, log_p: Array, gradient: Array) -> tuple[Array, Array]:
-        """Return logarithms of memberships, and memberships, whose energy is not larger (methods 5.4)."""
+        """Return log memberships and memberships with an energy that is not larger (methods 5.4)."""
         moved = (1 - self.eta) * log_p - self.eta / self.block.epsilon * gradient
         moved -= moved.max(axis=0)
         p = np.exp(moved)
@@ -180,7 +180,8 @@ def segment(
 ) -> MeanField:
     """Minimise the energy from the best k-means partition of the directions x / |x|.
 
-    Parameters are those of `minimise_energy`. Where fewer than K directions differ there are so many key steps.
+    Parameters are those of `minimise_energy`. If fewer than K directions differ, there are only as many key steps as
+    directions.
     """
     start = kmeans(directions(x).astype(np.float32), K, generator, restarts=settings.restarts).labels
     used, start = np.unique(start, return_inverse=True)
@@ -254,12 +255,12 @@ def _unary(x: Array, centres: Array, alpha: float) -> Array:
 
 
 def _centres(x: Array, p: Array, centres: Array) -> Array:
-    """Return the centres (K, D) of least energy; one without members, or whose members cancel, stays."""
+    """Return the centres (K, D) of least energy; a centre stays if it has no members, or if they cancel."""
     sums = p @ x
     norms = np.linalg.norm(sums, axis=1, keepdims=True)
     return np.asarray(np.divide(sums, norms, out=centres.copy(), where=norms > LEAST_MEMBERSHIP * len(x)))
 
 
 def _log(x: Array) -> Array:
-    """Return log x, and of a share that is 0 in floating point that of the smallest number."""
+    """Return log x; a share that is 0 in floating point counts as the smallest number."""
     return np.asarray(np.log(np.maximum(x, np.finfo(np.float64).tiny)))

@@ -139,7 +139,7 @@ def concordance(labels: NDArray[np.int64], lengths: Sequence[int]) -> float:
     means = np.divide(times, counts, out=np.full(V * K, np.nan), where=counts > 0).reshape(V, K)
     first, second = np.triu_indices(K, 1)
     signs = np.nan_to_num(np.sign(means[:, first] - means[:, second]))
-    # Of all products of two videos, without those of a video with itself.
+    # Sum the products of all pairs of different videos.
     pairs, total = signs.sum(axis=0) ** 2 - (signs**2).sum(axis=0), np.abs(signs).sum(axis=0)
     n = float((total**2 - total).sum())
     return float(pairs.sum() / n) if n else 0.0
@@ -164,7 +164,7 @@ class KeySteps:
     evidence
         The segments for the procedure and deviations, if they are not those of scope ``task``.
     alternatives
-        Such segments by other segmentations, of some videos or all.
+        The same segments by other segmentations, of some videos or all.
     annotated
         Annotated videos; their key steps count even if they are short.
     """

@@ -37,7 +37,7 @@ class NumberSettings(Block):
 
 
 class KeyStepSettings(NumberSettings):
-    """What every decoder of embeddings is given (methods 5)."""
+    """Settings that every decoder of embeddings gets (methods 5)."""
 
     time: Annotated[float, Field(ge=0, lt=1)] | Literal["auto"] = Field(
         0.0, description="share of relative time in the squared length of an embedding; auto: chosen by the data"
@@ -164,7 +164,7 @@ def resolved_K(K: int | str, annotated: int | None = None) -> int:
 
 
 def too_fine(K: int, samples: Collection[int]) -> str:
-    """Return a doubt about a number of key steps for videos of so many samples, or an empty text.
+    """Return a warning if K is large for videos with these numbers of samples, or an empty text.
 
     >>> too_fine(7, [20, 30]), too_fine(500, [361, 361])[:45]
     ('', 'K = 500: a video has 361 samples (median), le')

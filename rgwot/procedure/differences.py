@@ -43,8 +43,8 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[De
     whose removal leaves no need broken (`least`) is reported.
 
     Surprise is −log2 of a share with Jeffreys' prior (half a video added on either side): the share of videos without
-    the key step, with it, or with repeats of it; for order, the share of videos that violate the need, and of several
-    violated needs the largest.
+    the key step, with it, or with repeats of it; for order, the share of videos that violate the need, or the largest
+    such share if it violates several needs.
     """
     nodes = {node.key_step: node for node in procedure.nodes}
     n_videos = procedure.n_videos
@@ -116,7 +116,7 @@ def least(broken: Sequence[tuple[int, int]], order: Sequence[int]) -> list[int]:
     antichain: list[int] = []
     while free.any():
         most = _width(relation, free)
-        # A largest antichain contains the first key step that leaves room for one key step less.
+        # Take the first key step that belongs to a largest antichain of what is left.
         for candidate in np.flatnonzero(free):
             beside = free & ~against[candidate]
             beside[candidate] = False
@@ -160,8 +160,8 @@ def _breaks(need: _Need, first: Mapping[int, Event]) -> bool:
 def fitting(needs: Sequence[_Need], recording: Recording) -> dict[int, Event]:
     """Return the event that gives each key step its place: the long one that breaks the fewest needs.
 
-    An event is long enough if it lasts at least half as long as the longest event of its key step. Of equals the first
-    is taken, as in `rgwot.procedure.orders.placed`. Key steps are decided one after the other, by time.
+    An event is long enough if it lasts at least half as long as the longest event of its key step. On a tie the first
+    event is taken, as in `rgwot.procedure.orders.placed`. Key steps are decided one after the other, by time.
     """
     first = placed(recording)
     longest = {step: event.end_s - event.start_s for step, event in first.items()}
@@ -231,8 +231,8 @@ def with_sureness(
 def steadiness(procedure: Procedure) -> float:
     """Return the number of key steps that videos have, divided by the number of their occurrences, 0 to 1.
 
-    It is 1 if every video has each of its key steps once. Where key steps come again and again, as in a poor
-    segmentation, segmentations agree on deviations that are not true.
+    It is 1 if every video has each of its key steps once. If key steps recur often, as in a poor segmentation,
+    segmentations agree on deviations that are not true.
     """
     occurrences = sum(node.n_videos * node.repeats for node in procedure.nodes)
     return sum(node.n_videos for node in procedure.nodes) / occurrences if occurrences else 1.0

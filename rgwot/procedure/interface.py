@@ -71,7 +71,7 @@ class Node:
     repeats
         Mean number of occurrences in the videos that have it.
     repeat_share
-        Of the videos that have it, the share that shows it more than once.
+        Share of the videos that have it in which it occurs more than once.
     place
         Median relative time in the video, 0 to 1: the middle of the occurrence that gives the key step its place.
     duration_s
@@ -99,8 +99,8 @@ class Edge:
     confidence
         Estimated probability that the need is real, 0 to 1.
     agree, both
-        Number of videos that have both key steps, and of those in which ``before`` begins earlier. At START and END
-        both are the number of videos that have the key step.
+        ``both`` is the number of videos that have both key steps, ``agree`` the number of those in which ``before``
+        begins earlier. At START and END both are the number of videos that have the key step.
     interval
         95 % interval of the share agree / both (Jeffreys).
     """

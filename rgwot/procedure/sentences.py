@@ -20,7 +20,7 @@ _NUMBERS = (
 #: How many parts a sentence names before it counts the others: stages, and steps of a stage or chain (`CHAIN`); groups,
 #: optional steps and deviations (`SOME`).
 CHAIN, SOME = 8, 4
-#: How deviations are called in sentences.
+#: Words for the kinds of deviations in sentences.
 DEVIATION_WORDS = {
     "missing": "left out", "added": "added", "repeated": "again", "too_early": "too early", "too_late": "too late",
 }  # fmt: skip
@@ -286,7 +286,7 @@ def _optional(nodes: Sequence[Node], total: int, names: Mapping[int, str] | None
 
 
 def _repeated(nodes: Sequence[Node], names: Mapping[int, str] | None) -> list[str]:
-    """Return a sentence on repeated key steps: how often a single one repeats, or the names or number of several."""
+    """Return a sentence on repeated key steps: for one, how often it repeats; for several, their names or number."""
     repeated = [node for node in nodes if repeats(node)]
     if not repeated:
         return []

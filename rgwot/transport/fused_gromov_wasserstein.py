@@ -111,7 +111,7 @@ def solve(
     parity_outer, parity_inner : int
         Loop counts of ``parity``; the public code uses 25 and 1.
     length : int, optional
-        Of :func:`~rgwot.transport.costs.structure_product`.
+        As in :func:`~rgwot.transport.costs.structure_product`.
 
     Raises
     ------
@@ -212,7 +212,7 @@ class _Problem:
         """Evaluate the plan that potential f and linear cost z lead to."""
         structure = structure_product(plan, self.r, self.length)
         objective = (plan * (self.cost + self.alpha * structure + self.epsilon * log_plan)).sum((1, 2))
-        # What a remaining row error e costs to first order: e is paid for at the price epsilon f.
+        # The cost of a remaining row error e to first order, at the price epsilon f.
         objective = objective + self.epsilon * (f * (self.p - plan.sum(2))).sum(1)
         residual = self.cost + 2 * self.alpha * structure + self.epsilon * log_plan
         residual = tangent_part(residual, plan)

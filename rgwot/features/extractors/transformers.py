@@ -18,7 +18,7 @@ from rgwot.runtime.errors import RgwotError, first_line
 __all__ = ["check", "network", "randomise", "weights"]
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of ImageNet, for models that do not say by what frames are standardised."""
+"""Statistics of ImageNet, for models that do not state how frames are standardised."""
 
 
 def network(member: str) -> nn.Module:
