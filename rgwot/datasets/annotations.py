@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 TOLERATED_S = 1.0
-"""A segment that ends more than so many seconds after the video counts as a wrong pair of video and annotation."""
+"""A segment that ends more than this many seconds after the video counts as a wrong pair of video and annotation."""
 
 #: Names of background, in lower case, in GTEA, Breakfast, YouTube Instructions and `names/`.
 BACKGROUND_NAMES = frozenset({"background", "bg", "sil", "-1", "-"})

@@ -35,7 +35,7 @@ ARRAY_ERRORS = (
 """Errors that readers raise for files that are damaged or of another kind."""
 
 UNCHECKED = 2**30
-"""Every archive may unpack to so many bytes."""
+"""An archive may unpack to at most this many bytes."""
 
 DENSEST = 100
 """Largest ratio of unpacked to packed bytes of larger archives; the format allows a thousand."""

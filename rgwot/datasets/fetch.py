@@ -37,13 +37,13 @@ BYTES_AT_ONCE = 2**20
 """Number of bytes that are read at once."""
 
 SILENCE_S = 60.0
-"""A download stops after so many seconds without data."""
+"""A download stops after this many seconds without data."""
 
 LARGEST_DOWNLOAD = 10**11
 """Largest download in bytes if no size is published."""
 
 LARGEST_LIST = 10**7
-"""Only so many bytes of a list of checksums are read."""
+"""At most this many bytes of a list of checksums are read."""
 
 SIZE_MARGIN = 1.2
 """Largest ratio of a download to its published size, which is rounded."""

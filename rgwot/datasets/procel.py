@@ -27,7 +27,7 @@ OPTIONS = frozenset({"strict", "subset", "unannotated", "drop_rows", "frames_fps
 EXPECTED = "ProceL_dataset/<task>/data.mat with readme.txt next to it, and the videos in folders named like the tasks"
 
 UNTRIMMED_S = 5.0
-"""A video may be so many seconds longer than its last superframe ends; the times refer to the trimmed video."""
+"""A video may be this many seconds longer than the end of its last superframe; the times refer to the trimmed video."""
 
 _REMEDY = "use the file of the release"
 

@@ -24,7 +24,7 @@ FRAMES_PER_BLOCK = 64
 """Number of frames that are checked at once, the chunk of a store."""
 
 LATE_SHARE, LATE_S = 0.1, 5.0
-"""A recording without a video may begin late by this share of its length, or by so many seconds."""
+"""A recording without a video may begin late by this share of its length, or by this many seconds."""
 
 STEP_S, SPAN_S = 10.0, 86400.0
 """Longest time between two features, and longest recording: larger times are probably not in seconds."""

@@ -35,7 +35,7 @@ STILL = 0.02
 """Added to speeds and deviations before the logarithm, in standard deviations of the channel; less is no movement."""
 
 SMALL = 1500
-"""A matrix with at most so many rows is decomposed fully (in a quarter of a second); above, Lanczos is faster."""
+"""A matrix with at most this many rows is decomposed fully (in a quarter of a second); above, Lanczos is faster."""
 
 
 def cell_means(store: VideoFeatures, grid: int) -> NDArray[np.float32]:

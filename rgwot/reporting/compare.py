@@ -35,7 +35,7 @@ from rgwot.timing import labels_at, predicted_labels, sample_times
 RATE = 10
 #: Parts of a key step are named if they are at least this share of it.
 NAMED_SHARE = 0.05
-#: With at most so many results a page compares every pair (66 pairs).
+#: With at most this many results, a page compares every pair (66 pairs).
 MOST_RESULTS = 12
 
 

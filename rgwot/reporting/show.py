@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from rgwot.embedding.interface import EmbeddedTask
 
-#: The deviations of at most so many videos are listed.
+#: The deviations of at most this many videos are listed.
 MOST_VIDEOS = 20
 
 

@@ -82,7 +82,7 @@ def _made(where: str, name: str, function: Callable[[], Any], folders: Sequence[
             f"{where}: found {type(target).__name__}, expected a table or a figure; begin the name of a helper with _"
         )
     if not _ID.fullmatch(name):
-        raise RgwotError(f"{where}: found the name {name!r}, expected a-z, 0-9 and _ alone")
+        raise RgwotError(f"{where}: found the name {name!r}, expected only a-z, 0-9 and _")
     title = (inspect.getdoc(function) or name).splitlines()[0].removesuffix(".")
     return replace(target, id=name, title=title)
 

@@ -1,4 +1,4 @@
-"""The files of the workflow, and the folder of a study: the verbs ``init`` and ``run``.
+"""The files of the workflow, and the folder of a study: the commands ``init`` and ``run``.
 
 A wheel has the workflow's files inside the package, a checkout beside it.
 """

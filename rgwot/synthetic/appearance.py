@@ -1,4 +1,4 @@
-"""What can be seen being done: the look of a task's activities, and how they move."""
+"""The appearance of a task's activities: how objects and tools look, and how they move."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Activity:
 
 @dataclass(frozen=True)
 class TaskLook:
-    """What all videos of a task share: its key steps, and background activities that return between them."""
+    """The activities that all videos of a task share: its key steps, and background that recurs between them."""
 
     steps: tuple[Activity, ...]
     shared: tuple[Activity, ...]
@@ -75,7 +75,7 @@ def task_look(K: int, seed: int) -> TaskLook:
 
 
 def step_names(look: TaskLook) -> list[str]:
-    """Return a name for every key step of a task: what is done to which object."""
+    """Return a name for every key step of a task, from its motion and its object."""
     hues = [COLOURS[round(step.hue * len(COLOURS)) % len(COLOURS)] for step in look.steps]
     return [f"{step.motion} the {hue} {step.shape}" for step, hue in zip(look.steps, hues, strict=True)]
 
@@ -86,7 +86,7 @@ def _dealt(kinds: int, count: int, rng: np.random.Generator) -> NDArray[np.int64
 
 
 def _places(count: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Spread places over the work surface, each in a cell of its own as long as there are cells."""
+    """Spread places over the work surface, each in a separate cell while there are free cells."""
     columns, rows = 4, 3
     cells = np.array([(c, r) for c in range(columns) for r in range(rows)], dtype=np.float64)
     cells = cells[_dealt(len(cells), count, rng)]

@@ -191,7 +191,7 @@ def compose(
 def _foregrounds(
     sequences: list[list[Piece]], durations: NDArray[np.float64], floor: float, mean: float, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Per video its foreground: Beta, at least what its pieces need, shifted to the exact mean."""
+    """Return the foreground share of each video, a Beta draw of the exact mean, at least what its pieces need."""
     n = len(sequences)
     if mean >= 1.0:
         return np.ones(n)

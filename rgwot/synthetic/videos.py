@@ -1,10 +1,9 @@
 """How a procedure looks: frames as a function of the task, the video and the time, written as videos with annotations.
 
-A task fixes what its key steps look like: an object with a shape, a pattern and a hue of its own, the place
-where it is worked on, a tool and a motion. A video fixes everything else: table, light, palette, clutter,
-hand, camera path, noise, speed, and small differences of the objects. Background is made of several
-activities: some belong to the task and return in many videos between different steps, some are unique to a
-video, and sometimes the camera looks away.
+A task fixes what its key steps look like: an object with a shape, a pattern and a hue of its own, the place where it is
+worked on, a tool and a motion. A video fixes everything else: table, light, palette, clutter, hand, camera path, noise,
+speed, and small differences of the objects. Background consists of several activities: some belong to the task and
+recur in many videos between different steps, some are unique to a video, and sometimes the camera looks away.
 """
 
 from __future__ import annotations
@@ -231,9 +230,9 @@ class Bout:
 
 
 def bouts_of(timeline: Timeline, n_steps: int, n_shared: int, n_own: int, rng: np.random.Generator) -> list[Bout]:
-    """Fill the background with bouts of activities; key steps are bouts of their own. In order of time, the first at 0.
+    """Return bouts of activities in order of time, the first at 0: one per key step, and more to fill the background.
 
-    Activities are numbered: key steps, background activities of the task, those of this video alone.
+    Activities are numbered: first key steps, then background activities of the task, then those of this video alone.
     """
     bouts: list[Bout] = []
     reached = 0.0
@@ -272,7 +271,7 @@ def write_video(path: str | os.PathLike[str], scene: Scene) -> None:
     """Write a scene as an ``.mp4``, H.264 in yuv420p; frame ``i`` is the scene at ``i / FPS`` seconds."""
     with (
         replacing(path) as temporary,
-        # Else a container may hold something that differs from run to run.
+        # Otherwise a container may hold something that differs from run to run.
         av.open(str(temporary), "w", format="mp4", container_options={"fflags": "+bitexact"}) as container,
     ):
         stream = container.add_stream("libx264", rate=FPS, options=_X264)
@@ -289,9 +288,9 @@ def write_video(path: str | os.PathLike[str], scene: Scene) -> None:
 def write_dataset(settings: SynthSettings, root: str | os.PathLike[str], jobs: int = 1) -> list[Path]:
     """Write a whole synthetic dataset below ``root``.
 
-    A new folder appears when it is whole; in one that is there files of the same name are replaced one by one, and
-    others are left alone. As many videos as ``jobs`` are written at the same time, each by one process. Returns the
-    videos in the order of the plan.
+    A new folder appears only when it is complete. In an existing folder, files of the same name are replaced one by
+    one, and others are left alone. As many videos as ``jobs`` are written at the same time, each by one process.
+    Returns the videos in the order of the plan.
     """
     return write_videos(plan(settings), settings, root, jobs)
 

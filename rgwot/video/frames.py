@@ -56,7 +56,7 @@ class FrameReader:
         failed, hung or ended early. Without decord, ``auto`` uses PyAV, which gives the same pixels, and then decord2,
         which does not, because it resizes with another filter. Stored frames are read by ``h5``.
     timeout_s
-        A reader is killed after so many seconds without a new batch.
+        A reader is killed after this many seconds without a new batch.
     batch
         Frames per batch.
     threads

@@ -18,8 +18,8 @@ BETA = (
     "mean, as the alignment loss is."
 )
 
-# How the code behind reported numbers scores, where there is code, and the measured row that they belong to; all other
-# numbers are of an unknown protocol.
+# The protocol of the code behind reported numbers, if there is code, and the measured row to which they belong; the
+# protocol of all other numbers is unknown.
 AS_RGWOT = {"protocol": "micro_video", "background": "with", "label_rule": "cnc"}
 AS_HIERO = {"protocol": "hiero", "background": "with", "label_rule": "cnc"}
 MADE = {
@@ -47,18 +47,18 @@ MADE = {
 
 
 def printed(file: str, *methods: str | ReportedRow, note: str = SAME_FOR_ALL) -> Reported:
-    """Return what a file reports of some methods, in this order."""
+    """Return the numbers that a file reports for some methods, in this order."""
     rows = [MADE.get(one, ReportedRow(one)) if isinstance(one, str) else one for one in methods]
     return Reported(FOLDER / f"{file}.csv", rows, note)
 
 
 def made(method: str, **changes: object) -> ReportedRow:
-    """Return a reported row that differs from what is usual for its method, such as in the measured ``row``."""
+    """Return a reported row that differs from the usual one of its method, for example in the measured ``row``."""
     return replace(MADE[method], **changes)
 
 
 def printed_sweep(file: str, column: str, rows: Mapping[float | str, Row], note: str = SAME_FOR_ALL) -> Reported:
-    """Return what a file reports of RGWOT at the values of a sweep; where it has none, a row stands alone."""
+    """Return a file's numbers for RGWOT at the values of a sweep; a row without a reported number stands alone."""
     printed = read_reported(FOLDER / f"{file}.csv", [column])[column].unique()
     reported = [
         made("RGWOT", row=row.id, where={column: str(value)})

@@ -1,4 +1,4 @@
-"""Figures: what a figure is (`figure`), and its classes.
+"""Figures: the definition of a figure (`figure`), and its classes.
 
-All of them are imported whenever the workflow is parsed; pandas, matplotlib and PyTorch only where something is drawn.
+All of them are imported whenever the workflow is parsed, but pandas, matplotlib and PyTorch only to draw something.
 """

@@ -23,7 +23,7 @@ NUMBERED = 0.035
 
 
 class Bar(NamedTuple):
-    """One bar: what it is called, the step of every scored frame (T,), and what stands beside it."""
+    """One bar: its name, the step of every scored frame (T,), and the texts beside it."""
 
     label: str
     steps: IntArray
@@ -74,7 +74,7 @@ class Bars(OfTasks):
         return drawn
 
     def _groups(self, task: PlannedTask) -> Iterator[tuple[str, list[Bar]]]:
-        """Yield the bars of each video of a task, after what is written above them."""
+        """Yield the text above the bars of each video of a task, and the bars."""
         labels = TaskLabels.of(task)
         read = [(run.label, *labels.labelled(run)) for run in task.runs]
         decoded = set.intersection(*(set(videos) for _, videos, _ in read))

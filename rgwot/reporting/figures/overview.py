@@ -62,7 +62,7 @@ class Overview(OfTasks):
 
 
 def matrices(x: Side, y: Side, settings: Mapping[str, Any]) -> dict[str, Array]:
-    """Return what stands in the boxes, each (N, N): cost, prior, both structure matrices, plan and soft matches.
+    """Return the contents of the boxes, each (N, N): cost, prior, both structure matrices, plan and soft matches.
 
     ``P`` is softmax_j(x_i y_j / tau); the structure matrices count the virtual frame (methods 3.3 to 3.6).
     """

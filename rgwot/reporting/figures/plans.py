@@ -77,7 +77,7 @@ def virtual_share(plan: Array) -> float:
 
 
 def _matrix(axis: Axes, values: Array, x: Side, y: Side, **options: Any) -> Any:
-    """Draw a matrix (N, M) with the true steps of both videos next to its axes; frames of X go down."""
+    """Draw a matrix (N, M) with the true steps of both videos next to its axes; the frames of X run downwards."""
     n, m = values.shape
     picture = axis.imshow(values, extent=(0, m, n, 0), aspect="auto", interpolation="nearest", **options)
     wide, high = 0.05 * m, 0.05 * n

@@ -79,7 +79,7 @@ _RC = {
     # Fonts are embedded as outlines that can be searched and edited (TrueType), never as Type 3.
     "pdf.fonttype": 42,
     "ps.fonttype": 42,
-    # The same figure is the same bytes.
+    # A figure has the same bytes every time it is drawn.
     "svg.hashsalt": "rgwot",
 }
 
@@ -98,7 +98,7 @@ def _pyplot() -> Any:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw what is made inside in the style of all figures."""
+    """Apply the style of all figures to everything that is drawn inside."""
     with _pyplot().rc_context(_RC):
         yield
 
@@ -128,7 +128,7 @@ def tell(figure: Drawn, title: str, caption: str) -> None:
 
 
 def short(name: str, most: int) -> str:
-    """Return a name, cut in the middle where it is longer than ``most`` characters.
+    """Return a name, cut in the middle if it is longer than ``most`` characters.
 
     >>> short("a_very_long_name", 9)
     'a_ve…name'

@@ -33,10 +33,10 @@ APART = 0.11
 STAR: dict[str, Any] = {
     "marker": "*", "markersize": 9, "markeredgecolor": "#000000", "markeredgewidth": 0.5, "linestyle": "none",
 }  # fmt: skip
-#: What an axis is annotated with.
+#: Annotations of an axis.
 ABOVE = {"radius": "active radius a, frames", "temperature": "temperature ε/(1−α)"}
 Sweepable = Mapping[float | str, Row]
-"""Rows by the value of a parameter; ``gt`` and ``gt+1`` are numbers of key steps, ``all`` is that of all videos."""
+"""Rows by the value of a parameter; ``gt`` and ``gt+1`` are numbers of key steps, ``all`` is the number of videos."""
 Curve = Mapping[float, tuple[PlannedRun, ...]]
 """Runs by the value of a parameter, ascending."""
 
@@ -45,8 +45,8 @@ Curve = Mapping[float, tuple[PlannedRun, ...]]
 class ReportedCurve:
     """Reported numbers beside a curve.
 
-    Of the rows of ``file`` those that match ``where`` (column to value) are taken. ``x`` is the column that holds the
-    parameter, or the value that all of them were made with. ``mark`` is written beside it.
+    They are the rows of ``file`` that match ``where`` (column to value). ``x`` is the column that holds the parameter,
+    or the value with which all of them were obtained. ``mark`` is written beside it.
     """
 
     file: Path = field(repr=False)
@@ -79,7 +79,7 @@ class SweepPanel:
 
 @dataclass(frozen=True)
 class PlannedSweep:
-    """Curves by name at one place, those that are trained and those that are not, and the facts of their axis."""
+    """Trained and untrained curves by name at one place, and the facts of their axis."""
 
     place: Place
     lines: Mapping[str, Curve]
@@ -101,7 +101,7 @@ Sweeps = Plan[tuple[PlannedSweep, ...]]
 
 @dataclass(frozen=True, kw_only=True)
 class Scored(Figure):
-    """A figure of scores over a parameter, and the protocol they are of, with background and by exact labels."""
+    """A figure of scores over a parameter, under one protocol with background and exact labels."""
 
     protocol: str = "micro_video"
 
@@ -187,7 +187,7 @@ def curve(scores: Mapping[float, pd.DataFrame], metric: str, protocol: str) -> p
 def reported_points(
     curve: ReportedCurve, sweep: PlannedSweep, metrics: Iterable[str]
 ) -> Mapping[str, list[tuple[float, float]]]:
-    """Return what a paper reports, per metric as (parameter, value in [0, 1]), sorted; nothing where it prints none."""
+    """Return a paper's values per metric, sorted as (parameter, value in [0, 1]); empty if it prints none."""
     frame = read_reported(curve.file, [*curve.where, *([curve.x] if isinstance(curve.x, str) else [])])
     kept_rows = frame[frame["value"].notna() & (frame["dataset"] == sweep.place.reported)]
     kept_rows = kept_rows[kept_rows["task"].isin(sweep.place.reported_tasks)]
@@ -257,7 +257,7 @@ class Sweep(Scored):
 
 
 def _legend(drawn: Drawn, axes: NDArray[Any]) -> None:
-    """Say below a figure what is drawn, once for all panels."""
+    """Explain the curves below a figure, once for all panels."""
     handles = {
         label: handle for axis in axes.flat for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
     }
@@ -267,10 +267,10 @@ def _legend(drawn: Drawn, axes: NDArray[Any]) -> None:
 
 
 def above(panel: SweepPanel, sweep: PlannedSweep, x: Array) -> list[str]:
-    """Return what the axis is annotated with at every value of the parameter.
+    """Return the annotation of the axis at every value of the parameter.
 
-    The active radius, or the temperature epsilon / (1 - alpha) that alpha comes to where the structural prior is off
-    (methods 3.4).
+    It is the active radius, or the temperature epsilon / (1 - alpha) to which alpha amounts where the structural prior
+    is off (methods 3.4).
     """
     if panel.above == "radius":
         return [str(structure_radius(sweep.frames, float(value))) for value in x]

@@ -14,7 +14,7 @@ from rgwot.reporting.figures.figure import PlannedRun
 from rgwot.reporting.figures.style import GREY, Axes, Drawn, number_step, sheet, step_legend, step_style, tell
 from rgwot.reporting.figures.videos import Array, OfTasks, Side, TaskLabels, Tasks, named, read_pair, shares, transport
 
-#: Of the mass of a frame, the least share that is drawn as a line to its partner.
+#: The least share of a frame's mass that is drawn as a line to its partner.
 DRAWN = 0.1
 TWO_MARKERS = ("o", "^")
 

@@ -63,7 +63,7 @@ class Tsne(Figure):
         plans = []
         for panel in self.panels:
             names = tasks(study, panel.dataset)
-            # Panels of one dataset that name no task of it go through its tasks, then through the videos of those.
+            # Panels of a dataset that name no task show its tasks in turn, then further videos of these tasks.
             turn = n_taken[panel.dataset]
             task = panel.task if panel.task in names else names[turn % len(names)]
             names_of_videos = list(videos(study, panel.dataset, task))
@@ -135,8 +135,8 @@ def effective_rank(x: NDArray[Any]) -> float:
 
     .. math:: \exp\left(-\sum_i p_i \ln p_i\right), \qquad p_i = \lambda_i / \sum_j \lambda_j
 
-    with the eigenvalues of the covariance (O. Roy, M. Vetterli, "The effective rank", EUSIPCO 2007, there with
-    singular values). 1 where everything lies on a line, and where nothing varies; D where all directions vary alike.
+    with the eigenvalues of the covariance (O. Roy, M. Vetterli, "The effective rank", EUSIPCO 2007, there with singular
+    values). The rank is 1 if everything lies on a line or nothing varies, and D if all directions vary alike.
     """
     samples = np.asarray(x, dtype=np.float64)
     # Singular values of the centred samples, squared, are the eigenvalues times T - 1, which cancels.

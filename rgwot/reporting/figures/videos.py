@@ -60,14 +60,14 @@ Tasks = Plan[tuple[PlannedTask, ...]]
 class OfTasks(Figure):
     """A figure of single videos and one or several runs.
 
-    Of ``tasks`` and ``videos`` those that are configured are drawn; where one is not, the first ones that are take its
-    place. A class names the files that it reads of its tasks and of their runs.
+    The figure draws the ``tasks`` and ``videos`` that are configured; if one is not, it draws the first ones that are.
+    A class names the files of its tasks and of their runs that it reads.
     """
 
     OF_TASK: ClassVar[tuple[str, ...]] = (paths.MANIFEST, paths.ANNOTATIONS)
     OF_RUN: ClassVar[tuple[str, ...]]
     EVERY_SEED: ClassVar[bool] = False
-    #: How clusters got their steps, where they are shown.
+    #: How clusters were matched with steps, if they are shown.
     SCORING: ClassVar[str] = ""
     #: Protocols that a report can filter by.
     PROTOCOLS: ClassVar[str] = "–"
@@ -119,7 +119,7 @@ class OfTasks(Figure):
 
 @dataclass(frozen=True)
 class TaskLabels:
-    """What is annotated in a task, called ``where`` in errors; K_gt is as registered, else the largest annotated."""
+    """Annotations of a task, called ``where`` in errors; K_gt is the registered or else the largest annotated number."""
 
     where: str
     manifest: pd.DataFrame
@@ -136,7 +136,7 @@ class TaskLabels:
         return cls(f"{task.dataset}/{task.task}", read_manifest(task.at(paths.MANIFEST)), annotations, n_key_steps)
 
     def name(self, video: str) -> str:
-        """Return what a video is called, cut where it is long, and how long the video is."""
+        """Return the name of a video, cut if it is too long, and the duration of the video."""
         row = self.manifest[self.manifest["video"] == video].iloc[0]
         return f"{short(str(row['name']), LONGEST_VIDEO_NAME)} ({row['duration_s']:.0f} s)"
 
@@ -209,7 +209,7 @@ class Side(NamedTuple):
     """One video of a pair: N frames spread evenly over it.
 
     ``x`` are their embeddings (N, D), ``time_s`` their times (N,) of the ``duration_s`` seconds, ``steps`` their true
-    steps (N,), 0 background; ``name`` says what the video is called and how long it is.
+    steps (N,), 0 background; ``name`` is the name of the video with its duration.
     """
 
     video: str

@@ -555,7 +555,7 @@ def _finite(values: Mapping[Any, float] | pd.Series) -> dict[Any, float]:
 def shown_groups(tree: Tree, runs: Sequence[Run], column: str | None) -> dict[str, Any] | None:
     """Return the groups of a column as the page shows them; None if no run was compared by groups.
 
-    ``runs`` has for each place a description of the test (``about``), a warning (``few``), the groups, and the
+    ``runs`` contains, for each place, a description of the test (``about``), a warning (``few``), the groups, and the
     ``rows``: key step, measure, successor, groups of the pair, p, adjusted p, star, and n, mean and interval of every
     group.
     """

@@ -27,7 +27,7 @@ PathPiece = tuple[str, list[tuple[float, float]]]
 
 #: Layers are columns in windows of at least this width.
 WIDE = 600
-#: Numbers of cards side by side in a layer that are tried, and the largest allowed.
+#: Numbers of cards side by side in a layer to try, and the largest number allowed.
 TRIED = {"right": (2, 3, 4), "down": (2,)}
 #: Space between the cards of a layer, and between layers, in CSS pixels.
 GAP, SPACE = 22, 38
@@ -167,7 +167,7 @@ def arrange_layers(
 def arranged(
     rows: Sequence[Sequence[NodeGroup]], needs: Sequence[tuple[NodeGroup, NodeGroup]]
 ) -> list[list[NodeGroup]]:
-    """Order every layer by the barycentres of its neighbours, as long as this leaves fewer crossings."""
+    """Order every layer by the barycentres of its neighbours; return the order with the fewest crossings."""
     graph = _graph([unit for row in rows for unit in row], needs)
     best = now = [list(row) for row in rows]
     least = crossings(now, needs)

@@ -280,7 +280,7 @@ def time_in_words(diagnostics: Mapping[str, Any]) -> str:
 PAGE_WIDTHS = (300, 338, 660, 1216)
 #: Number of videos shown at first, and of the most surprising deviations of each.
 MOST_LINES, MOST_DEVIATIONS = 30, 6
-#: An arrow is thick from the first confidence on, and not dashed from the second.
+#: An arrow with at least the first confidence is thick; one with at least the second is not dashed.
 SURE, LIKELY = 0.9, 0.75
 #: Marks the number of a key step in the text, which is then split there.
 _STEP = "\0"
@@ -290,9 +290,9 @@ class Picture(NamedTuple):
     """The procedure of a run as the template writes it; ``place`` is the place of the run on the page.
 
     ``text_parts`` are the sentences, cut into text and numbers of key steps, which the page replaces by names.
-    ``notes`` say what the videos do not support; ``legend`` explains the signs in the drawing. ``cards`` have for each
-    key step its node, facts, and ``needs`` (the arrows from other key steps). ``arrows`` have for each arrow of a
-    drawing the number of videos in which it holds (``share``) and a class for its confidence (``weight``). ``lines``
+    ``notes`` say what the videos do not support; ``legend`` explains the signs in the drawing. ``cards`` contain the
+    node, facts and ``needs`` (arrows from other key steps) of each key step. ``arrows`` contain, for each arrow of a
+    drawing, the number of videos in which it holds (``share``) and a class for its confidence (``weight``). ``lines``
     are the videos with their deviations by time, the less surprising and less sure ones apart. ``budget`` is
     `time_budget`; ``unchecked`` is true if the sureness of some deviations is unknown.
     """
@@ -450,8 +450,8 @@ def _lines(
 class TimeOfStep(NamedTuple):
     """How long a key step takes; key step 0 stands for the time without a key step.
 
-    ``total_s`` is the time in all videos in seconds, ``share`` its share of their length. ``in_group`` has for each
-    group the seconds per video and the share of all key steps' time.
+    ``total_s`` is the time in all videos in seconds, ``share`` its share of their length. ``in_group`` contains the
+    seconds per video, and the share of the time of all key steps, for each group.
     """
 
     key_step: int

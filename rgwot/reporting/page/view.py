@@ -45,7 +45,7 @@ MAX_POINTS = 600
 #: Iterations of t-SNE: half of scikit-learn's; on the demo the divergence is then within 3 % of its final value.
 ITERATIONS = 500
 FEWEST_POINTS = 10
-#: The pairs of at most so many videos are aligned: 276 plans, about 400 kB.
+#: The pairs of at most this many videos are aligned: 276 plans, about 400 kB.
 MAX_VIDEOS = 24
 _AT_ONCE = 64
 
@@ -227,10 +227,10 @@ def align_pairs(videos: Mapping[str, EmbeddedVideo], settings: TransportSettings
     Returns
     -------
     dict
-        ``videos`` are the ids, ``virtual`` says how frames without a partner are treated. ``pairs`` has for every pair
-        ``x`` before ``y`` (positions in ``videos``): ``plan``, the matching probabilities T* (32, 32) as base64 uint8,
-        row by row, in units of ``unit``; ``x_virtual`` and ``y_virtual`` (32,), the share of each frame's mass that
-        goes to the virtual frame; ``virtual_mass``, the mean of both.
+        ``videos`` are the ids, ``virtual`` says how frames without a partner are treated. ``pairs`` contains, for every
+        pair ``x`` before ``y`` (positions in ``videos``): ``plan``, the matching probabilities T* (32, 32) as base64
+        uint8, row by row, in units of ``unit``; ``x_virtual`` and ``y_virtual`` (32,), the share of each frame's mass
+        that goes to the virtual frame; ``virtual_mass``, the mean of both.
     """
     import torch
 
@@ -275,8 +275,8 @@ def tree_of(videos: Mapping[str, EmbeddedVideo], seed: int) -> dict[str, Any]:
     -------
     dict
         ``merges`` are those of `rgwot.keysteps.tree.StepTree`, from the first to the last. ``leaves`` has the share of
-        each leaf in all samples, and the sample nearest to its mean (``video``, ``time_s``). ``videos`` has for each id
-        the ``ends`` of its segments in milliseconds, and ``leaves``, the leaf of each.
+        each leaf in all samples, and the sample nearest to its mean (``video``, ``time_s``). ``videos`` contains, for
+        each id, the ``ends`` of its segments in milliseconds, and ``leaves``, the leaf of each segment.
     """
     from threadpoolctl import threadpool_limits
 

@@ -31,9 +31,9 @@ class Hyperparameters(AnyTable):
     methods
         The methods, one column each.
     parameters
-        A CSV with a line per parameter, in order. ``parameter, label, symbol`` say what it is called, ``key`` is that
-        of the setting (or ``seeds``), a column per method has a value that cannot be set, ``reported`` is the name in
-        the file of reported numbers, and ``note`` a remark.
+        A CSV with a line per parameter, in order. ``parameter, label, symbol`` are its names, ``key`` is the key of its
+        setting (or ``seeds``), the column of a method holds a value that cannot be set, ``reported`` is its name in the
+        file of reported numbers, and ``note`` is a remark.
     """
 
     methods: Sequence[str]

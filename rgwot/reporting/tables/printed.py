@@ -87,7 +87,7 @@ PRINTED_RULE = "exact"
 OWN_RULES = {"hiero": "cnc"}
 #: Largest number of columns in a grid; with more, all metrics of a dataset share a column.
 MAX_COLUMNS, TERMINAL_COLUMNS = 12, 6
-#: A cell is marked with an X, as in the paper, from this share of collapsed runs on.
+#: A cell is marked with an X, as in the paper, if at least this share of runs collapsed.
 DEGENERATE_SHARE = 0.5
 COLLAPSED_MARK = "X"
 
@@ -151,7 +151,7 @@ class Line(NamedTuple):
 class Grid(NamedTuple):
     """A printed table: its columns (dataset or row, and metrics), its lines and its cells.
 
-    A cell has one value, or those of several metrics.
+    A cell has one value, or the values of several metrics.
     """
 
     columns: Sequence[tuple[str, Sequence[str]]]
@@ -329,7 +329,7 @@ def latex(table: Table, frame: pd.DataFrame) -> str:
 
 
 def notes(table: Table, frame: pd.DataFrame, short: bool = False) -> list[str]:
-    """Return the notes of a table; ``short``: only on what a caption is above, leading blocks and reported rows."""
+    """Return the notes of a table; if ``short``, only those on leading blocks and reported rows, for a caption."""
     names = [protocol for protocol, _ in table.blocks]
     if short:
         names += [name for name in frame[frame["kind"] == "reported"]["protocol"] if name != UNKNOWN]

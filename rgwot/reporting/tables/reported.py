@@ -204,7 +204,7 @@ def _cells(
             if len(matching) > 1:
                 where = f"{place.reported} {METRICS[metric].reported}"
                 raise RgwotError(f"{path}: found {len(matching)} values of {method!r} for {where}, expected one")
-            # Divided like a decimal: 54.4 becomes 0.544, not 0.5439999999999999.
+            # Divide as decimal numbers are divided: 54.4 becomes 0.544, not 0.5439999999999999.
             cells[f"{name}_{metric}"] = round(float(matching[0]["value"]) / 100, 6) if matching else math.nan
             if any(line["note"].startswith(COLLAPSED) for line in matching):
                 # The paper prints an X instead of a number.

@@ -31,8 +31,8 @@ RUN = ("dataset", "task", "seed")
 def table_columns(table: Table) -> list[str]:
     """Return the columns of a table: the leading ones, then value and deviation per dataset and metric.
 
-    Last, per dataset, how many runs of single tasks (tasks x seeds) are behind its values, how many of them
-    collapsed, and the mean over those alone.
+    The last columns give, per dataset, how many runs of single tasks (tasks x seeds) are behind its values, how many of
+    these collapsed, and the mean over the collapsed ones alone.
     """
     values = [f"{place}_{metric}{end}" for place in table.places for metric in table.metrics for end in ("", "_sd")]
     behind = ["task_runs", "degenerate", *(f"{metric}_degenerate" for metric in table.metrics)]
@@ -108,7 +108,7 @@ def _at(frame: pd.DataFrame, place: Place) -> pd.DataFrame:
 def _cells(name: str, metrics: Iterable[str], places: Sequence[pd.DataFrame], protocol: str) -> dict[str, Any]:
     """Return the values of a row under a protocol at a place, or the mean over several places.
 
-    There is no mean if a place has no value, and none of the collapsed runs of several places.
+    There is no mean if a place has no value, and no mean over the collapsed runs of several places.
     """
     runs = pd.concat(places)
     collapsed = runs[runs["degenerate"] > 0]

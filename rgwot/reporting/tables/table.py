@@ -162,7 +162,7 @@ class AnyTable:
         return [*lines, *self.notes]
 
     def about(self, study: Study) -> list[str]:
-        """Return what the caption says of data, protocols and methods."""
+        """Return the sentences of the caption on data, protocols and methods."""
         return []
 
 
@@ -260,7 +260,7 @@ class Table(AnyTable):
         return list(files)
 
     def about(self, study: Study) -> list[str]:
-        """Return what the caption says of data, protocols and methods."""
+        """Return the sentences of the caption on data, protocols and methods."""
         blocks = "; ".join(f"{protocol} {background} background" for protocol, background in self.blocks)
         lines = [
             f"Data: {', '.join(place.label for place in self.datasets)}.",
