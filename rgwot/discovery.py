@@ -267,7 +267,7 @@ class Discovery:
         return _renamed(self.key_steps, id_of)
 
     def _manifest(self) -> pd.DataFrame:
-        """Return a manifest of the videos, of which only features are known."""
+        """Return a manifest of the videos, for which only features are known."""
         ends = self.segments.groupby("video")["end_s"].max()
         names = list(self.times)
         # The usual number of samples per second.

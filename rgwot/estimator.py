@@ -140,7 +140,7 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         sklearn.exceptions.NotFittedError
             Before `fit`.
         RgwotError
-            For features of another kind, or if decoder or embedding have no rule for other videos.
+            For features of another kind, or if the decoder or the embedding has no rule for other videos.
         """
         check_is_fitted(self)
         if self.bundle_ is None:
@@ -176,7 +176,7 @@ def _stores_of(X: Videos, times: Times | None, form: Callable[[str], ImportSetti
 
 
 def _bundle(findings: Findings, X: Videos, times: Times | None) -> bytes:
-    """Return the bundle of a result; raise RgwotError if decoder or embedding have no rule for other videos."""
+    """Return the bundle of a result; raise RgwotError if the decoder or the embedding has no rule for other videos."""
     result, embedded = findings.discovery, findings.embedded
     check_rule(result.run.decoder)
     # A trivial decoder cannot label other videos.

@@ -125,7 +125,7 @@ def score_table(
 
     ``also`` names one of `ALSO`, which is scored too, or none.
 
-    ``n_key_steps`` and ``n_clusters`` are K_gt and K, both without background. Where key step 0 means background, it is
+    ``n_key_steps`` and ``n_clusters`` are K_gt and K, both without background. If key step 0 means background, it is
     one more cluster to the protocols.
 
     Returns
@@ -326,7 +326,7 @@ def score_procedure(
     deviating, annotated
         Predicted deviations of the scored videos, and annotated recordings, with deviations from ``true``.
     step_of
-        Annotated key step of every found one that has a partner, 0 for background
+        Annotated key step of every decoded one that has a partner, 0 for background
         (`rgwot.evaluation.protocols.pooled_matching`).
     """
     predicted_steps = {node.key_step for node in predicted.nodes}
@@ -359,7 +359,7 @@ def graph_table(
     deviating: Sequence[Deviation],
     graph: Edges | None = None,
 ) -> pd.DataFrame:
-    """Score a procedure under the protocol ``graph``, for every background and label rule, which matter to matching.
+    """Score a procedure under the protocol ``graph``, for every background and label rule, which affect the matching.
 
     The true procedure is learned from all ``annotations`` by the learner of ``predicted``; if there is a true
     ``graph``, its edges are used instead. The other arguments and the rows are those of

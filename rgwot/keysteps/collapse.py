@@ -1,8 +1,7 @@
 """Distinguishing a collapsed embedding from a collapsed decoder (methods 5.9).
 
-F1 and IoU alone cannot show collapse: one label everywhere scores well under some protocols. A run is
-degenerate when its embedding is constant, or when the embedding is not and the decoder still made one thing
-of it.
+F1 and IoU alone cannot show collapse: one label everywhere scores well under some protocols. A run is degenerate when
+its embedding is constant, or when the decoder gives the same answer everywhere although the embedding varies.
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ def diagnose(x: NDArray[Any], labels: NDArray[Any], K: int, memberships: NDArray
     show. This is checked first: whatever a decoder makes of a constant embedding is noise, and not the decoder's fault.
     A decoder gave every sample the same answer when memberships (T, K) before smoothing are uniform (contrast below
     `UNIFORM_MEMBERSHIP`: the labels are then rounding noise), or one label holds at least `DOMINANT_LABEL` of the
-    labels after it. One label is no collapse where K = 1, nor where there are fewer samples than labels.
+    labels after it. One label is no collapse if K = 1, or if there are fewer samples than labels.
     """
     if len(x) > 1 and relative_variance(x) < CONSTANT_EMBEDDING:
         return "embedding"
@@ -116,7 +115,7 @@ def diagnose(x: NDArray[Any], labels: NDArray[Any], K: int, memberships: NDArray
 
 
 def combine(diagnoses: Sequence[Cause | None]) -> Cause | None:
-    """Sum up the diagnoses of separate videos: degenerate from `DEGENERATE_VIDEOS` of degenerate ones on.
+    """Sum up the diagnoses of separate videos: degenerate if at least the share `DEGENERATE_VIDEOS` of them is.
 
     The cause is the more frequent one; on a tie the embedding, which is the first link of the chain.
     """
@@ -127,5 +126,5 @@ def combine(diagnoses: Sequence[Cause | None]) -> Cause | None:
 
 
 def marks(cause: Cause | None) -> dict[str, Any]:
-    """Return a diagnosis as it stands in ``diagnostics.json``."""
+    """Return a diagnosis in the form of ``diagnostics.json``."""
     return {"degenerate": cause is not None, "degenerate_cause": cause}

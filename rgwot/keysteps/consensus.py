@@ -105,8 +105,8 @@ class Classifier(NamedTuple):
 def in_context(frames: Frames, shares: Sequence[float] = CONTEXT, timed: bool | None = None) -> Array:
     """Return the input of a classifier: every sample (T, D) with its context, and the relative time minus 1/2.
 
-    (T, n D) for n ``shares`` of a video's length around a sample, or (T, n D + 1) with relative time, by default where
-    the embeddings have it. Before its first and after its last sample a video goes on as these.
+    (T, n D) for n ``shares`` of a video's length around a sample, or (T, n D + 1) with relative time, by default if the
+    embeddings have it. Before its first and after its last sample a video is continued by these.
     """
     x = frames.x[:, : frames.x.shape[1] - frames.place]
     blocks = []
@@ -128,7 +128,7 @@ class Components(NamedTuple):
 
     @classmethod
     def fit(cls, x: Array, timed: int) -> Components:
-        """Fit to samples in context (T, n D), or (T, n D + 1) where they have ``timed`` columns of time."""
+        """Fit to samples in context (T, n D), or (T, n D + 1) if they have ``timed`` columns of time."""
         whitening = fit_whitening([x[:, : x.shape[1] - timed]], CONTEXT_COMPONENTS, CONTEXT_FLOOR)
         mean = np.concatenate([whitening.mean, np.zeros(timed)])
         return cls(mean, block_diag(whitening.basis, np.eye(timed)))

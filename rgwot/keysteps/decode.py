@@ -352,7 +352,7 @@ def _cluster_task(
     Returns labels, diagnosis, facts, the learned parameters, and other labellings of the videos.
 
     The decoder sees only the training part until its clusters are complete. ``second`` is the same decoder with another
-    seed, None where labels leave nothing to chance.
+    seed, or None if given labels leave nothing to chance.
     """
     training = task.part(held_out=False)
     labelling = labelling_of(training.values(), task.features_fps, K, decoder)

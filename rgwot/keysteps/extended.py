@@ -57,8 +57,8 @@ MOST_TRIED = 20_000
 """Most samples for the choice; longer tasks are thinned evenly."""
 
 TRIED_OF_MANY = 10_000
-"""The same where only some of the videos are learned from (`learned_from`): whole videos, which say more of order than
-a few samples of each."""
+"""The same if only some of the videos are learned from (`learned_from`): whole videos, which show more of the order
+than a few samples of each."""
 
 
 Array = NDArray[np.float64]
@@ -100,7 +100,7 @@ def common_times(x: NDArray[Any], lengths: Sequence[int], common: NDArray[Any]) 
     """Return the common time of samples: the mean relative time of the samples that they match in the references.
 
     Dynamic time warping aligns each video with every reference, and a reference also with itself. Common time never
-    decreases within a video; it increases faster than relative time where the video is quicker than the references.
+    decreases within a video; it increases faster than relative time while the video is quicker than the references.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def choose_share(
         The `references` of common time; None for relative time.
     facts : dict
         The part of ``diagnostics.json`` on the choice: ``chosen``, ``agreement`` (the J without time) and
-        ``concordance``, or otherwise ``why`` nothing could be chosen.
+        ``concordance``; or ``why``, the reason why nothing could be chosen.
     """
     if len(lengths) < 2:
         return 0.0, None, {"chosen": 0.0, "why": "there is only one video, so the weight cannot be chosen"}
@@ -182,7 +182,7 @@ def explained_share(x: NDArray[Any], labels: NDArray[np.int64], lengths: Sequenc
     where :math:`\mu_{-v}(k)` is the mean of the samples labelled k in all videos but v, shrunk towards 0 by two
     samples. Its expectation is 0 for labels that are independent of the samples.
 
-    At most about 1; 0 for a single video, or samples of zeros.
+    J is at most about 1, and 0 for a single video or samples of zeros.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ def extended(decoder: Decode, time: float, surplus: int, common: NDArray[Any] | 
 def restored(restore: Restore, learned: Learned, K: int, time: float, surplus: int) -> Predict:
     """Return the function that labels other videos by an `extended` decoder with the same time and surplus.
 
-    ``restore`` is that of the decoder, with its settings.
+    ``restore`` is the `Restore` of the decoder, with its settings.
     """
     arrays = {name: value for name, value in learned.items() if name not in (KEPT, NUMBERS, TIME_REFERENCES)}
     clusters = learned[KEPT] if surplus else None

@@ -25,9 +25,9 @@ def direction_eigenvalue(x: NDArray[Any]) -> float:
     of all directions that the leading axis holds. k equidistant clusters give 1/(k - 1), a smooth path more
     than 0.5.
 
-    In [1/min(D, T), 1] for embeddings (T, D), T >= 1; 0 when no sample differs from the mean beyond rounding. Samples
-    that lie on the mean have no direction and count for nothing. Where it is small, fuzzy C-means may collapse
-    whatever the embedding (methods 5.1).
+    It is in [1/min(D, T), 1] for embeddings (T, D), T >= 1, and 0 when no sample differs from the mean beyond rounding.
+    Samples that lie on the mean have no direction and do not count. If it is small, fuzzy C-means may collapse whatever
+    the embedding (methods 5.1).
     """
     offsets, _ = centred(x)
     wide = offsets.shape[1] > len(offsets)
@@ -48,17 +48,17 @@ def largest_fuzzifier(lambda_1: float) -> float:
 
     Moving a centre by a small delta away from the mean brings it back, after one update, at 2 m lambda_1 / (m
     - 1) times delta. The collapsed state attracts when that factor is below 1, which is m above the value
-    returned. From lambda_1 = 1/2 on it never attracts and the value is infinite.
+    returned. If lambda_1 >= 1/2, it never attracts, and the value is infinite.
     """
     remainder = 1 - 2 * lambda_1
     return 1 / remainder if remainder > 0 else math.inf
 
 
 def auto_fuzzifier(lambda_1: float) -> float:
-    """Return the fuzzifier ``auto``: the paper's 2 where lambda_1 allows it, else half way to the limit.
+    """Return the fuzzifier ``auto``: the paper's 2 if lambda_1 allows it, otherwise half way to the limit.
 
-    m = 2 if 2 < 1/(1 - 2 lambda_1), else min(2, 1 + (1/(1 - 2 lambda_1) - 1)/2). Half way, because at the
-    limit itself the update neither leaves nor enters the collapsed state, and 1 would be plain k-means.
+    m = 2 if 2 < 1/(1 - 2 lambda_1), else min(2, 1 + (1/(1 - 2 lambda_1) - 1)/2). It is half way, because at the limit
+    itself the update neither leaves nor enters the collapsed state, and 1 would be plain k-means.
 
     >>> auto_fuzzifier(0.3), auto_fuzzifier(0.2)
     (2.0, 1.3333333333333335)
@@ -144,8 +144,8 @@ def fuzzy_cmeans(
 ) -> FuzzyCMeans:
     """Minimise J(U, C) = sum_t sum_k u_tk^m |x_t - c_k|^2 subject to sum_k u_tk = 1.
 
-    Alternates c_k = sum_t u_tk^m x_t / sum_t u_tk^m and u_t = softmax_k(-log |x_t - c_k|^2 / (m - 1)), which
-    never raises J.
+    It alternates c_k = sum_t u_tk^m x_t / sum_t u_tk^m and u_t = softmax_k(-log |x_t - c_k|^2 / (m - 1)), which never
+    raises J.
 
     Parameters
     ----------
@@ -161,8 +161,8 @@ def fuzzy_cmeans(
     max_iterations, tolerance
         It ends after this many updates, or once |U - U_old| (Frobenius) is at most the tolerance.
     restarts
-        Starts; the one with the smallest J is kept. Four, because below m = 2 the objective has the local
-        minima of k-means, and a seed should not decide the score; each start costs what one run costs.
+        Number of starts; the result is the one with the smallest J. There are four, because below m = 2 the objective
+        has the local minima of k-means, and a seed should not decide the score; each start costs what one run costs.
     start
         ``far_apart``: each start takes K samples far apart (k-means++) as centres. ``random``: random normalised
         memberships, as in the public code (methods 5.1).

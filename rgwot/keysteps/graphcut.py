@@ -25,7 +25,7 @@ def label_distance(K: int, metric: LabelMetric) -> NDArray[np.int64]:
 
 
 def unary_weight(unary: float, per: UnaryPer, features_fps: float, native_fps: float) -> float:
-    """Return w_u of one sample of a video.
+    """Return the weight w_u of one sample of a video.
 
     Per second, or per two native frames (the public code cuts every second frame), the smoothing does not depend on how
     densely a video was sampled: 3.0 per second is the published 0.2 per two frames of a video with 30 a second.
@@ -103,7 +103,7 @@ def minimise_chain(unary: NDArray[Any], weights: NDArray[Any], metric: LabelMetr
 
 # The library aborts the process above 1e7 in any single term; a tenth leaves room for its sums in 32 bits.
 LARGEST_TERM = 1_000_000
-#: The warning where the library is missing and another solver takes its place (``instead_of`` in the facts).
+#: The warning if the library is missing and another solver takes its place (``instead_of`` in the facts).
 INSTEAD = (
     "graph cut: gco-wrapper is not installed, so graphcut.solver is exact, the minimum on the chain, instead of "
     "expansion; pip install 'rgwot[gco]' (it needs a C++ compiler)"
@@ -113,21 +113,20 @@ INSTEAD = (
 def expand_labels(unary: NDArray[Any], weights: NDArray[Any], metric: LabelMetric) -> NDArray[np.int64]:
     """Return labels (T,) that no alpha-expansion move improves.
 
-    Starts from the cheapest label of every sample and minimises sum_t unary[t, l_t] + sum_t weights[t] d(l_t,
-    l_{t+1}) by cycles of expansion moves (GCO library): for one label alpha after the other, the best set of
-    samples to change to alpha is a minimum cut. With two labels one move is exact; with more the result is a
-    strong local minimum, at most twice the optimum for Potts.
+    It starts from the cheapest label of every sample and minimises sum_t unary[t, l_t] + sum_t weights[t] d(l_t,
+    l_{t+1}) by cycles of expansion moves (GCO library): for one label alpha after the other, the best set of samples to
+    change to alpha is a minimum cut. With two labels one move is exact; with more the result is a strong local minimum,
+    at most twice the optimum for Potts.
 
     Arguments are those of `minimise_chain`. Where a weight is 0, as between two videos, the graph has no edge.
 
     Notes
     -----
-    The library works with whole numbers. Given real ones it rounds the label distances by itself, which can
-    break the triangle inequality, and then it ends the whole process. Here distances are the whole numbers
-    d(a, b), the factor stands on the edges, and the unary term is scaled to match; equal edge weights, the
-    only ones a decoder makes, are met exactly and unary costs to about 1e-5 of a switch. Costs above the
-    cheapest label of their sample by more than any pair of switches could save are cut off there: no minimum
-    uses them, and no term is too large.
+    The library works with whole numbers. Given real ones it rounds the label distances by itself, which can break the
+    triangle inequality, and then it ends the whole process. Here distances are the whole numbers d(a, b), the factor
+    stands on the edges, and the unary term is scaled to match; equal edge weights, the only ones a decoder makes, are
+    met exactly and unary costs to about 1e-5 of a switch. Costs that exceed the cheapest label of their sample by more
+    than any pair of switches could save are cut off at this limit: no minimum uses them, and no term is too large.
     """
     T, K = unary.shape
     cheapest = np.asarray(unary.argmin(axis=1), dtype=np.int64)

@@ -30,9 +30,9 @@ class KMeans:
 def kmeans(x: NDArray[Any], K: int, generator: np.random.Generator, restarts: int = RESTARTS) -> KMeans:
     """Minimise sum_t |x_t - c_{l_t}|^2 from several k-means++ starts, and keep the best result.
 
-    With fewer different samples (T, D) than K there are as many clusters as different samples. Every pass sees all
-    samples, however many: mini-batches, which the public code takes, cost up to 24 points of F1 on recordings of more
-    than 10,000 samples, and answers of 12 points of standard deviation over seeds.
+    If fewer than K of the samples (T, D) are different, there are only as many clusters. Every pass sees all samples,
+    however many: mini-batches, which the public code takes, cost up to 24 points of F1 on recordings of more than
+    10,000 samples, and their answers have a standard deviation of 12 points over seeds.
     """
     offsets, mean = centred(x)
     if not offsets.any():
@@ -64,7 +64,7 @@ def _pools() -> ThreadpoolController:
 
 
 def nearest_centre(x: NDArray[Any], centres: NDArray[Any]) -> NDArray[np.int64]:
-    """Return which of the centres (K, D) is nearest to each sample of (T, D), (T,); of equal ones the first."""
+    """Return the index (T,) of the centre (K, D) nearest to each sample (T, D); on a tie the first."""
     from scipy.spatial.distance import cdist
 
     return np.asarray(cdist(x, centres).argmin(axis=1), dtype=np.int64)

@@ -203,7 +203,7 @@ class _Task:
     def with_ends(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the labels with the ends of annotated videos as background, if they resemble no class.
 
-        With one annotated video, too little is known of the variation within a class.
+        With one annotated video, too little is known about the variation within a class.
         """
         labelled, annotated = labels != UNKNOWN, self.annotated(labels)
         ends = np.repeat(annotated, self.lengths) & ~labelled

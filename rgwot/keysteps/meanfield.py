@@ -189,9 +189,9 @@ def segment(
 
 
 def label(x: NDArray[Any], lengths: Sequence[int], centres: Array, shares: Array, settings: MeanfieldSettings) -> Array:
-    """Return memberships (T, K) of samples of other videos: centres and shares of the task stay as they were made.
+    """Return memberships (T, K) of samples of other videos: centres and shares of the task do not change.
 
-    Each video on its own, so that its labels do not depend on the others of the call.
+    Each video is labelled separately, so that its labels do not depend on the others of the call.
     """
     videos = np.split(np.asarray(x), np.cumsum(lengths)[:-1])
     return np.concatenate([label_at_once(samples, [len(samples)], centres, shares, settings) for samples in videos])
@@ -200,9 +200,9 @@ def label(x: NDArray[Any], lengths: Sequence[int], centres: Array, shares: Array
 def label_at_once(
     x: NDArray[Any], lengths: Sequence[int], centres: Array, shares: Array, settings: MeanfieldSettings
 ) -> Array:
-    """Return what `label` does, of thousands of videos in little more time than of a few.
+    """Return the memberships of `label`, for thousands of videos in little more time than for a few.
 
-    All of them end in the same round, that in which the energy of all stands still.
+    All of them end in the same round, in which the energy of all no longer falls.
     """
     x, popularity = directions(x), settings.lambda_ * _log(len(shares) * shares)
     log_p = -(_unary(x, centres, settings.alpha) + popularity[:, None]) / settings.epsilon
@@ -214,7 +214,7 @@ def label_at_once(
 def decode_meanfield(frames: Frames, K: int, generator: np.random.Generator, settings: MeanfieldSettings) -> Decoded:
     """Label every sample by its largest membership: the decoder ``meanfield``.
 
-    Where there are fewer different directions than K, the other key steps have no member.
+    If there are fewer different directions than K, the other key steps have no member.
     """
     field = segment(frames.x, frames.lengths, K, settings, generator)
     rounds = (len(field.energies) - 1) // (settings.inner + 1)
@@ -245,7 +245,7 @@ def decoded(memberships: Array, K: int, facts: dict[str, Any] | None = None) -> 
 
 
 def largest(memberships: Array) -> NDArray[np.int64]:
-    """Return the key step of largest membership of every sample, (T,); of equal ones the first."""
+    """Return the key step of largest membership of every sample, (T,); on a tie the first."""
     return np.asarray(memberships.argmax(axis=1), dtype=np.int64)
 
 

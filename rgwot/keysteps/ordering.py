@@ -77,8 +77,8 @@ def rank_procedures(orders: Mapping[str, Order]) -> pd.DataFrame:
     """Rank the different orders of a task by the number of videos that follow them.
 
     Ties are broken by the mean rank vector: each order is replaced by the mean ranks of its key steps over all videos,
-    and the lexicographically smaller vector comes first, that is, the procedure that starts with what usually comes
-    first. Remaining ties are broken by the order as text.
+    and the lexicographically smaller vector comes first, that is, the procedure that starts with the usual first key
+    steps. Remaining ties are broken by the order as text.
 
     Returns a table ``rank,order,n_videos,share``; ranks from 1, shares add up to 1.
     """

@@ -152,7 +152,7 @@ def resolved_K(K: int | str, annotated: int | None = None) -> int:
     >>> resolved_K("gt+1", 7), resolved_K(5)
     (8, 5)
 
-    Raises RgwotError for ``gt`` and ``gt+1`` where the number of ``annotated`` key steps is unknown.
+    Raises RgwotError for ``gt`` and ``gt+1`` if the number of ``annotated`` key steps is unknown.
     """
     if isinstance(K, int):
         return K

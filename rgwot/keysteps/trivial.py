@@ -105,7 +105,7 @@ def annotated_segments(
 ) -> tuple[dict[str, pd.DataFrame], int]:
     """Return the annotated segments of videos, with background in the gaps, and the largest key step.
 
-    They are rasterised at every ``stride``-th native frame by the rule ``exact``. RgwotError where no video is
+    They are rasterised at every ``stride``-th native frame by the rule ``exact``. Raises RgwotError if no video is
     annotated.
     """
     lasts = annotations["end_s"] > annotations["start_s"]

@@ -201,8 +201,8 @@ def with_sureness(
     procedure
         The procedure from which they deviate; the other segmentations are compared with it, too.
     others
-        Other segmentations of the same videos into the same key steps. The deviations of a video that none of them
-        contains get no sureness.
+        Other segmentations of the same videos into the same key steps. Deviations get no sureness if none of these
+        segmentations contains their video.
 
     Notes
     -----
@@ -285,8 +285,8 @@ def without_slivers(
     """Return recordings without the fragments that a decoder leaves where key steps meet.
 
     A fragment lasts less than `SLIVER` of the ``usual`` seconds of its key step. Two events of the same key step that
-    only fragments separate are joined. If a video has a key step in fragments alone, the longest stays, provided that
-    all of them together last long enough. Recordings of ``annotated`` videos do not change.
+    only fragments separate are joined. If a video has a key step only in fragments, the longest one stays, provided
+    that all of them together last long enough. Recordings of ``annotated`` videos do not change.
     """
     return [
         recording if recording.video in annotated else replace(recording, events=_lasting(recording.events, usual))

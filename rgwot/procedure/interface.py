@@ -75,7 +75,7 @@ class Node:
     place
         Median relative time in the video, 0 to 1: the middle of the occurrence that gives the key step its place.
     duration_s
-        Median over the videos that have it of its total time in seconds.
+        Its total time in seconds, the median over the videos that have it.
     """
 
     key_step: int

@@ -108,7 +108,7 @@ def robust(tally: Tally, clean: float = CLEAN, penalty: float = PENALTY) -> Need
     """Learn the needs that make the videos' orders likeliest, with a penalty for every edge (methods 9.3).
 
     A person who follows the needs chooses, at each moment, any key step that waits for nothing. Key steps that still
-    wait are chosen at a rate θ_v of the video. Among the key steps of a video that are not done yet,
+    wait are chosen at the rate θ_v of the video. Among the key steps of a video that are not done yet,
 
         P(x next) = u(x) / Σ_y u(y),   u(x) = 1 where no need of x is unmet, else θ_v / (number of unmet needs).
 

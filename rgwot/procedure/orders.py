@@ -276,9 +276,9 @@ def _move(order: list[int], first: int, width: int, gain: Floats, closed: Boolea
 def either_order(relation: Booleans, order: Sequence[int]) -> list[list[int]]:
     """Group key steps that may be done in either order.
 
-    A group is a run of neighbours in ``order`` (indices of key steps, a linear extension of the relation) such that no
-    key step of it has to come before another by the transitive closure of the relation. Runs are made as long as
-    possible from the left, so groups do not share key steps. Runs of a single key step are left out.
+    A group is a run of neighbours in ``order`` (indices of key steps, a linear extension of the relation) in which no
+    key step has to come before another by the transitive closure of the relation. Runs are made as long as possible
+    from the left, so groups do not share key steps. Runs of a single key step are left out.
 
     >>> either_order(np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]], dtype=bool), [0, 1, 2])
     [[1, 2]]

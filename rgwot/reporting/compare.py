@@ -212,8 +212,8 @@ def _numbers(coded: pd.DataFrame) -> dict[str, int]:
 class StepComparison(NamedTuple):
     """How the second answer labels a key step of the first.
 
-    ``seconds`` is the time of the key step, ``shares`` maps key steps of the second answer to their shares of it, from
-    `NAMED_SHARE` on. ``segments_f1`` is NaN for background.
+    ``seconds`` is the time of the key step, ``shares`` maps key steps of the second answer to their shares of this
+    time, if at least `NAMED_SHARE`. ``segments_f1`` is NaN for background.
     """
 
     key_step: int

@@ -168,7 +168,7 @@ def suggested(
 
     Returns
     -------
-    The best video first; none where every video is annotated.
+    The best video first; empty if every video is annotated.
     """
     annotated = set(manifest.loc[manifest["status"] == "ok", "video"])
     order = list(task.videos)

@@ -21,7 +21,7 @@ _STREAM = 1
 
 @dataclass(frozen=True)
 class Activity:
-    """Something being done: how its object looks and where, with which tool, and how it moves."""
+    """An activity: the look and the place of its object, its tool, and its motion."""
 
     shape: str
     texture: int
@@ -122,7 +122,7 @@ class Motion:
     squash: float = 1.0
 
 
-#: Where a motion is, from sine and cosine of its phase and the phase itself, in radians; periodic in 2 pi.
+#: The displacement of a motion by sine and cosine of its phase and the phase itself, in radians; period 2 pi.
 MOTIONS: dict[str, Callable[[float, float, float], Motion]] = {
     "stir": lambda s, c, phase: Motion(0.5 * c, 0.5 * s, 0.25 * c),
     "cut": lambda s, c, phase: Motion(0.3 * s, 0.6 * abs(c) - 0.5, -0.3),

@@ -15,7 +15,7 @@ from rgwot.config.configuration import SynthSettings
 from rgwot.synthetic.appearance import step_names, task_look
 
 FPS = 30
-"""Frames per second of clips, where a layout knows no other rate; clip lengths are whole numbers of these frames."""
+"""Frames per second of clips if a layout has no other rate; clip lengths are whole numbers of these frames."""
 
 
 class TimelineSegment(NamedTuple):
@@ -65,7 +65,7 @@ def parametric(K: int, settings: SynthSettings, rng: np.random.Generator) -> lis
 
 
 def discordance(first: Sequence[int], second: Sequence[int]) -> float:
-    """Share of discordant pairs among the steps both orders contain, which name each step at most once.
+    """Share of discordant pairs among the steps that both orders contain; an order names each step at most once.
 
     0 for the same order, 1 for the reverse, NaN when fewer than two steps are shared.
 
@@ -106,7 +106,7 @@ def present(done: NDArray[np.bool_], missing: float, rng: np.random.Generator) -
 
 
 def _orders(present: NDArray[np.bool_], distance: float, rng: np.random.Generator) -> list[list[int]]:
-    """Per video the order of its steps; as many neighbouring swaps as meet the order variation."""
+    """Return the order of steps in each video, with as many neighbouring swaps as the order variation requires."""
     best: list[list[int]] = []
     least = np.inf
     for _ in range(8):
@@ -169,7 +169,7 @@ def compose(
     settings: SynthSettings,
     rng: np.random.Generator,
 ) -> list[Timeline]:
-    """Cut, share out foreground and background, and place, with quotas instead of independent draws."""
+    """Cut pieces, share out foreground and background, and place the pieces, by quotas instead of independent draws."""
     durations = np.array([whole_frames(float(length)) for length in lengths])
     distinct = sum(len({piece.key_step for piece in sequence}) for sequence in sequences)
     pieces = sum(len(sequence) for sequence in sequences)
@@ -243,7 +243,7 @@ def _cut(
 
 
 def _position(sequence: list[Piece], index: int, gapless: bool, rng: np.random.Generator) -> int:
-    """Where the second half of a piece goes: behind it after a pause, or behind another, later step."""
+    """Return the place of the second half of a piece: behind the first after a pause, or behind another, later step."""
     step = sequence[index].key_step
     behind = [
         place

@@ -195,7 +195,7 @@ BOUT_S = (1.2, 4.0)  # length of one background activity
 
 @dataclass(frozen=True)
 class Pose:
-    """Where the camera looks on the work surface (frame heights), its roll (radians) and its zoom."""
+    """The place on the work surface at which the camera looks (frame heights), its roll (radians) and its zoom."""
 
     x: float
     y: float

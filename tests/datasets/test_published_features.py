@@ -265,7 +265,7 @@ def pickled(folder: Path) -> None:
         (pickled, "has pickled Python objects"),
         ({"tokens": torch.zeros(10, 4)}, "4 channels in shape (5, 4) read as TC; expected 3"),
         ({"times": torch.tensor([0, 0.2, 0.5, 0.4, 1.0] * 2)}, "times: found 0.5 is followed by 0.4; expected seconds"),
-        ({"times": torch.arange(10.0) * 3}, "times of 0.333333 features per second, but fps is 4"),
+        ({"times": torch.arange(10.0) * 3}, "the times imply 0.333333 features per second, but fps is 4"),
         ({"times": torch.arange(10).bfloat16()}, "cannot be read (Got unsupported ScalarType BFloat16)"),
         ({"times": torch.arange(9.0)}, "times (9,) and 10 rows of tokens; expected one time per row"),
         ({"paths": ["0003.pt", "../../0004.pt"]}, "path '../../0004.pt' leaves the folder"),

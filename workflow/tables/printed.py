@@ -1,4 +1,4 @@
-"""The numbers that papers print, how they were made, and what several tables say."""
+"""The numbers that papers print, with their protocols, and notes that several tables share."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -97,7 +97,7 @@ def collapse_facts(diagnostics: dict[str, Any], video: str) -> tuple[tuple[str, 
     """Return diagnostics of collapse for a video's clustering as text, and whether it counts as degenerate.
 
     Mean pairwise cosine of the embeddings, largest eigenvalue of their directions, mean membership entropy (1:
-    uniform), distinct labels (methods 5.9); a dash where the decoder has none.
+    uniform), distinct labels (methods 5.9); a dash stands for a value that the decoder lacks.
     """
     facts = diagnostics["video"]["videos"][video]
     keys = ("mean_pairwise_cosine", "lambda_1", "membership_entropy")

@@ -113,7 +113,7 @@ def _transport(axis: Axes, values: Mapping[str, Array], settings: Mapping[str, A
 
 
 def _losses(axis: Axes, values: Mapping[str, Array], settings: Mapping[str, Any]) -> None:
-    """Draw the three losses, and the way their gradients take."""
+    """Draw the three losses, and the path of their gradients."""
     _picture(axis, values["P"], (66, 7.5, 9, 9), "soft matches P")
     _arrow(axis, [(41, 16), (53, 16), (53, 12), (65.4, 12)], BLUE)
     _arrow(axis, [(41, 32.5), (43, 32.5), (43, 12), (65.4, 12)], BLUE)

@@ -25,8 +25,9 @@ def segment_bars(
     ``macro_task``, background as a class), so one colour means one step in every bar. Where no video is annotated,
     predictions are drawn alone, and a colour means one cluster within its row.
 
-    ``predictions`` and ``names`` give segments and names of key steps by the label of their row; of two names for one
-    step the legend has the first row's. The first ``max_videos`` are drawn, at least one; the matching always uses all.
+    ``predictions`` and ``names`` give segments and names of key steps by the label of their row; if rows name a step
+    differently, the legend has the first row's name. The first ``max_videos`` are drawn, at least one; the matching
+    always uses all.
     """
     annotated = bool((manifest.status == "ok").any())
     videos = manifest[manifest.status == ("ok" if annotated else "unscored")].reset_index(drop=True)

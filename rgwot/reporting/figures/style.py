@@ -30,7 +30,7 @@ def ink_on(colour: str) -> str:
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     luminance = sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-    # Where the contrast of both is the same (WCAG 2).
+    # The limit is the luminance at which both have the same contrast (WCAG 2).
     return "#FFFFFF" if (luminance + 0.05) ** 2 < 1.05 * 0.05 else "#000000"
 
 

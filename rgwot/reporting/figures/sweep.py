@@ -304,7 +304,7 @@ def draw_curve(axis: Axes, points: pd.DataFrame, number: int, label: str) -> Non
 
 
 def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array, *, balanced: bool = False) -> None:
-    """Scale and annotate the axis of the parameter; ``balanced``: with as many clusters as classes P equals R."""
+    """Scale and annotate the axis of the parameter; if ``balanced``, it notes where P equals R."""
     if panel.log:
         axis.set_xscale("log" if x.min() > 0 else "symlog")
     axis.set_xlabel(panel.label)
@@ -338,7 +338,7 @@ def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array, *, balan
 
 @dataclass(frozen=True, kw_only=True)
 class Growth(Scored):
-    """A score over the number of training videos: ``lines`` by method, and as ``levels`` answers that need none."""
+    """A score over the number of training videos: ``lines`` by method, and ``levels`` of answers without training."""
 
     CAPTION: ClassVar = (
         "A score over the number of training videos, scored on all videos; horizontal lines need no training, "

@@ -54,7 +54,7 @@ class Teaser(OfTasks):
 
 
 def two_dimensions(x: Array) -> Array:
-    """Project embeddings (T, D) onto their two principal directions, (T, 2); zeros where there are fewer."""
+    """Project embeddings (T, D) onto their two principal directions, (T, 2), with zeros for a missing direction."""
     from sklearn.decomposition import PCA
 
     points = PCA(min(2, *x.shape), svd_solver="full").fit_transform(x)

@@ -111,7 +111,7 @@ class Tsne(Figure):
         return drawn
 
     def _panel(self, axis: Axes, store: FeatureStore, colours: Colormap) -> float:
-        """Draw one video; return the perplexity, the wanted one where there are too few frames."""
+        """Draw one video; return the perplexity, the wanted one if there are too few frames."""
         from rgwot.keysteps.collapse import mean_pairwise_cosine
 
         axis.set(xticks=[], yticks=[])
@@ -163,7 +163,7 @@ def embed_2d(
 ) -> tuple[NDArray[Any], float]:
     """Reduce x (n, D) by PCA to some components, then by t-SNE to (n, 2); also return the perplexity that n allows.
 
-    The perplexity is the wanted one, or (n - 1) / 3 where that is less: with fewer frames every frame would be the
+    The perplexity is the wanted one, or (n - 1) / 3 if that is less: with fewer frames every frame would be the
     neighbour of every other.
     """
     from sklearn.decomposition import PCA

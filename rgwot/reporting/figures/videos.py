@@ -119,7 +119,7 @@ class OfTasks(Figure):
 
 @dataclass(frozen=True)
 class TaskLabels:
-    """Annotations of a task, called ``where`` in errors; K_gt is the registered or else the largest annotated number."""
+    """Annotations of a task, called ``where`` in errors; K_gt is the registered number or the largest annotated."""
 
     where: str
     manifest: pd.DataFrame
@@ -175,8 +175,8 @@ class TaskLabels:
 def matched_steps(truth: IntArray, prediction: IntArray, n_key_steps: int, n_clusters: int) -> IntArray:
     """Return the annotated step (T,) that matches each frame's cluster (Hungarian, background a class; methods 6.1).
 
-    ``truth`` (T,) are steps, 0 background, ``prediction`` (T,) any whole numbers; K_gt and K are how many there are. -1
-    where the cluster has no partner, or shares no frame with it.
+    ``truth`` (T,) are steps, 0 background, ``prediction`` (T,) any whole numbers; K_gt and K are the numbers of steps
+    and clusters. The result is -1 if the cluster has no partner, or shares no frame with it.
 
     >>> matched_steps(np.array([0, 0, 2, 2]), np.array([7, 7, 7, 1]), 2, 3).tolist()
     [0, 0, 0, 2]

@@ -51,7 +51,7 @@ class Hyperparameters(AnyTable):
         return [str(self.parameters), str(self.reported.file)]
 
     def content(self, study: Study, row: str | None = None) -> str:
-        """Return the table as text, with what every setting is resolved to."""
+        """Return the table as text, with the resolved value of every setting."""
         keys = read_csv(self.parameters, ("key",), {})["key"]
         return f"{super().content(study, row)} {[_resolved(study, method, keys) for method in self.methods]}"
 

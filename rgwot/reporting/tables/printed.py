@@ -203,7 +203,7 @@ def make_grid(table: Table, frame: pd.DataFrame, block: ColumnGroup, max_columns
     row_of = {(row["kind"], row["method"]): row for row in rows_here.to_dict("records")}
     rows = {key: line for key, line in _lines(table).items() if key in row_of}
     reported = frame[frame["kind"] == "reported"]
-    # An X of a reported method is shown under the metrics that the papers print; under all where they print only X.
+    # An X of a reported method is shown under the metrics that the papers print, or under all if they print only X.
     printed = [m for m in table.metrics if reported[[f"{place}_{m}" for place in table.places]].notna().any(axis=None)]
     joined = len(table.datasets) * len(table.metrics) > max_columns or table.lines == "datasets"
     groups = [table.metrics] if joined else [(metric,) for metric in table.metrics]
