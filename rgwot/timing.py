@@ -221,7 +221,7 @@ def truth_labels(
 
 
 def labels_at(segments: pd.DataFrame, times: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the annotated key steps at times (T,) in seconds, 0 without a segment; the later one counts if two overlap.
+    """Return the annotated key steps at times (T,) in seconds, 0 without a segment; if two overlap, the later one.
 
     ``segments`` has the columns ``start_s,end_s,key_step`` and is of one video.
     """
