@@ -18,7 +18,7 @@ __version__ = "0.2.0"
 
 __all__ = ["Discovery", "Extension", "ProcedureLearner", "RgwotError", "__version__", "discover", "extend"]
 
-# Every job of the workflow imports this package, so what they are in is imported when it is asked for.
+# Every job of the workflow imports this package, so the modules of these names are imported only when needed.
 _HOMES = {
     "Discovery": "discovery",
     "discover": "discovery",

@@ -126,7 +126,7 @@ def minimise(objective: Objective, start: Tensor, *, steps: int, iterations: int
         tried, evaluated = tried + 1, evaluated + 1
         rises = (value > here.value + DECREASE * t * here.slope) | ((value >= low.value) & (closed | (tried > 2)))
         flat = ~rises & (new.slope.abs() <= -SLOPE * here.slope)
-        # Past a minimum, as seen from the best so far, that one is the other end.
+        # If the new point lies past a minimum, as seen from the best so far, the best becomes the other end.
         beyond = ~rises & ~flat & (torch.where(closed, new.slope * (high.t - low.t), new.slope) >= 0)
         last = low
         high = where_state(rises, new, where_state(beyond, low, high))

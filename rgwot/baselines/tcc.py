@@ -8,7 +8,7 @@ from torch import Tensor
 from rgwot.baselines.settings import TccSettings
 from rgwot.losses.interface import PairBatch, accurate
 
-# A cycle that comes back to one frame alone has no variance: the ratio below would be 0/0. Below a thousandth of the
+# A cycle that comes back to a single frame has no variance: the ratio below would be 0/0. Below a thousandth of the
 # video (0.3 s of five minutes) two answers count as the same.
 VARIANCE_FLOOR = 1e-6
 

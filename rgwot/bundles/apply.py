@@ -384,7 +384,7 @@ def _write(
     for warning in diagnostics["warnings"]:
         log.warning("%s: %s", bundle.path.name, warning)
     if facts.names:
-        # In the form that a page offers for download, for these segments.
+        # The names are in the form that a page offers for download, for these segments.
         write_text(names_text(str(facts.run), key_steps.segment_table, facts.names), tree.at(paths.NAMES, facts.run))
     deviations = key_steps.deviations
     return [

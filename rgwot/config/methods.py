@@ -406,7 +406,7 @@ TRIVIAL: dict[str, Decoder] = {
     "one_label": Decoder("", "one key step everywhere; with `none`", trivial=True),
     "uniform": Decoder("", "K equal segments; with `none`", trivial=True),
     "random": Decoder("", "an independent uniform label per scored frame; with `none`", trivial=True),
-    # Not a prediction: what predictions are compared with, in the same files.
+    # This is no prediction, but the truth that predictions are compared with, in the same files.
     ANNOTATED: Decoder("", "the annotations as an answer; with `none`", trivial=True),
 }
 #: Decoders that read embeddings.

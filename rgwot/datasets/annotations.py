@@ -52,7 +52,7 @@ class Annotation:
     labelled_s: float | None = (
         None  #: end of the frame labels in seconds, if before the end of the video; the rest is not scored
     )
-    background: tuple[tuple[float, float], ...] = ()  #: start and end, in seconds, of what is annotated as background
+    background: tuple[tuple[float, float], ...] = ()  #: start and end of annotated background, in seconds
 
 
 def steps_of(segments: pd.DataFrame) -> list[int | str]:

@@ -57,8 +57,8 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
     unassigned = placed.pop("", [])
     if options.pattern is not None and unassigned and not placed:
         raise RgwotError(
-            f"dataset {dataset!r}: pattern {options.pattern!r} fits none of {len(names)} videos; expected one of whole "
-            f"names, such as {min(names)}"
+            f"dataset {dataset!r}: pattern {options.pattern!r} fits none of {len(names)} videos; expected a pattern of "
+            f"whole names, such as {min(names)}"
         )
     truth = {_annotated(path): path for path in truths}
     # Labels without features are listed under the task in their name.

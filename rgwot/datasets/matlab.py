@@ -107,7 +107,7 @@ def _from_hdf5(file: Any, dataset: Any, depth: int) -> Cell:
         raise ValueError(f"{dataset.name} holds {dataset.size} values")
     kind = dataset.attrs.get("MATLAB_class", b"double")
     if dataset.attrs.get("MATLAB_empty", 0):
-        # An empty array is stored as its own shape.
+        # Of an empty array, only the shape is stored.
         return "" if kind == b"char" else [] if kind == b"cell" else np.zeros((0, 0))
     array = dataset[()]
     if array.dtype == object:

@@ -127,7 +127,7 @@ def checked_as(where: object, part: NDArray[Any], dtype: str, start: int = 0) ->
     """Convert maps (n, C, h, w) to a type; raise RgwotError for unsuitable values. The first is sample ``start``."""
     with np.errstate(over="ignore"):
         maps = part.astype(dtype)
-    # Written so that NaN fails, too.
+    # The comparison is written so that NaN fails, too.
     wrong = ~(np.abs(maps) <= LARGEST_VALUE[dtype])
     if wrong.any():
         frame, channel, row, column = (int(index) for index in np.argwhere(wrong)[0])

@@ -170,7 +170,7 @@ class Encoder(nn.Module):
         self.unit_norm = unit_norm
         self.precision = precision
         self.vectors = vectors
-        # In this order, because it determines the initial weights.
+        # The order of these layers determines the initial weights.
         if vectors:
             self.stack1 = nn.Linear(c * features, channels)
         else:

@@ -153,7 +153,7 @@ ALSO: Mapping[str, Protocol] = {
     )
 }
 
-#: The protocol of `rgwot.evaluation.segmental`, whose metrics are others.
+#: The protocol of `rgwot.evaluation.segmental`, which has other metrics.
 SEGMENTATION = "segmentation"
 #: The protocol of `rgwot.evaluation.evaluate`, likewise.
 GRAPH = "graph"

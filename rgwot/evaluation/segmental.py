@@ -84,7 +84,7 @@ def found_segments(true: Segments, predicted: Segments, overlap: float) -> npt.N
     for label, start, end in zip(*predicted, strict=True):
         common = np.minimum(end, true.ends) - np.maximum(start, true.starts)
         union = np.maximum(end, true.ends) - np.minimum(start, true.starts)
-        # Where they do not meet, the intersection is negative.
+        # If they do not meet, the intersection is negative.
         ratio = np.where(true.labels == label, common / union, -1.0)
         best = int(ratio.argmax()) if len(ratio) else -1
         if best >= 0 and ratio[best] >= overlap and not found[best]:

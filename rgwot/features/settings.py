@@ -123,7 +123,7 @@ EXTRACTORS: Mapping[str, Extractor] = {
         layer="block10",
         channels=112,
         stride=16,
-        # 127 and 128 of 255.
+        # These are 127/255 and 128/255.
         mean=(0.4980392156862745, 0.4980392156862745, 0.4980392156862745),
         std=(0.5019607843137255, 0.5019607843137255, 0.5019607843137255),
         weights={

@@ -36,9 +36,9 @@ from rgwot.runtime.files import remake, replacing
 from rgwot.runtime.provenance import sha256
 from rgwot.timing import VideoInfo
 
-#: How small arrays are compressed; Zarr compares the checksum of every chunk that it reads.
+#: The compression of small arrays; Zarr compares the checksum of every chunk that it reads.
 CHECKED = (BloscCodec(cname="zstd", clevel=1, shuffle="bitshuffle"), Crc32cCodec())
-#: What Zarr, its codecs and JSON raise for a store that is cut short or changed.
+#: Errors of Zarr, its codecs and JSON for a store that is truncated or changed.
 STORE_ERRORS = (RuntimeError, ValueError, OSError, LookupError, TypeError, AttributeError)
 
 
@@ -52,7 +52,7 @@ def create(group: zarr.Group, name: str, shape: tuple[int, ...], chunk: int, **o
         shape=shape,
         chunks=(max(chunk, 1), *(max(size, 1) for size in shape[1:])),
         chunk_key_encoding={"name": "default", "separator": "."},
-        # Also a chunk of nothing but zeros is a file, so that a missing one is noticed.
+        # A chunk of zeros is a file, too, so that a missing chunk is noticed.
         config={"write_empty_chunks": True},
         **{"compressors": CHECKED, **options},
     )
@@ -102,7 +102,7 @@ CHUNK = 64
 DEFAULT_CHANNELS = 1024
 #: The attribute ``decoder`` of imported features.
 IMPORTER = "import"
-#: How frames are compressed, by ``features.codec``.
+#: The compression of frames, by ``features.codec``.
 CODECS: Mapping[Codec, Any] = {
     "none": [Crc32cCodec()],
     "lz4": [BloscCodec(cname="lz4", clevel=5, shuffle="bitshuffle", typesize=2), Crc32cCodec()],

@@ -267,7 +267,7 @@ def _decode(
         clearest = int(np.square(parts).sum(axis=(0, 2)).argmax())
         pool = pools[clearest]
         return {
-            # Where few directions differ, segmentations differ in their number of clusters.
+            # If few directions differ, segmentations differ in their number of clusters.
             "clusters": np.array([len(shares) for shares in pool.shares]),
             "member_centres": np.concatenate(pool.centres),
             "member_shares": np.concatenate(pool.shares),
@@ -290,7 +290,7 @@ def _decode(
     )
     if len(pools) == 1:
         return result
-    # To see whether two answers are alike a third of the starts will do.
+    # A third of the starts is enough to see whether two answers are alike.
     starts = -(-consensus.starts // 3)
     alone = [
         _best([x], K, counts, generator, chain, consensus, starts if at < 2 else MEMBER_STARTS).labels

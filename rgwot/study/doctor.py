@@ -452,7 +452,7 @@ def _of_lengths(task: str, videos: Sequence[VideoReport]) -> Iterator[Finding]:
     whole = set(lengths).difference(*cut)
     usual = median([lengths[name] or 0.0 for name in whole] or [0.0])
     for parts in cut:
-        # Takes of a person are named like parts, too, but are as long as other files, or all files are named so.
+        # Takes of a person are named like parts, too, but are as long as other files, or all files have such names.
         if whole and (not usual or any((lengths[name] or 0.0) < _PART * usual for name in parts)):
             line = f"{', '.join(parts)}: the names look like parts of one recording; {_WHOLE}; join them"
             yield Finding("warning", "length", line, task)

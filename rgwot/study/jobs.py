@@ -270,7 +270,7 @@ def teaching(study: Study, dataset: str, task: str, method: str, decoder: str) -
     if n_given == n_videos:
         raise RgwotError(
             f"{dataset}/{task}: labelled.n: found {n}, and all {n_videos} videos of the task are annotated, so none "
-            "is left to label; expected a smaller number, to measure the rest"
+            "is left to label; expected a smaller number, so that the rest can be scored"
         )
     return [annotations_of(study, dataset, task)]
 

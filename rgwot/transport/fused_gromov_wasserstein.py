@@ -30,9 +30,9 @@ AnyState = TypeVar("AnyState", bound=tuple[Tensor, ...])
 # Sinkhorn and Newton work in float64; below this relative error only rounding is left.
 _FLOOR = 1e-12
 _ROUNDING = 2e-15
-# Costs up to this many entries are worked on by the CPU wherever they are: on a GPU, launching the many small kernels
-# takes longer than their arithmetic (three times as long for four pairs of 32 frames; benchmarks/gpu.py). It works in
-# one thread: several wait for each other after every small operation.
+# Problems with at most this many entries are solved on the CPU, on whichever device they are: on a GPU, launching the
+# many small kernels takes longer than their arithmetic (three times as long for four pairs of 32 frames;
+# benchmarks/gpu.py). The CPU uses one thread: several wait for each other after every small operation.
 _SMALL = 2**15
 
 
@@ -266,7 +266,7 @@ def _descend(problem: _Problem, max_iterations: int, tolerance: float) -> tuple[
         if len(index) == 0:
             break
         trial = part.project(state.z + step[:, None, None] * state.residual, state.f, inner_tolerance)
-        # As far as a step of this length should make F fall, to first order.
+        # The decrease of F that a step of this length should bring, to first order.
         predicted = step * (state.plan * state.residual**2).sum((1, 2)) / epsilon
         falls = trial.objective <= state.objective - 0.1 * predicted + slack
         state = where_state(falls, trial, state)

@@ -242,7 +242,7 @@ def cut(
         stream.thread_type = "AUTO"
         # Times count from the first frame, regardless of the file's clock.
         origin = next((frame.time for frame in container.decode(stream)), None) or 0.0
-        # To the key frame before it; earlier frames are dropped below.
+        # Seek to the key frame before the start; earlier frames are dropped below.
         container.seek(int((origin + max(0.0, start_s - 1)) * av.time_base))
         stream_out: Any = None
         for frame in container.decode(stream):

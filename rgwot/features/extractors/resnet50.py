@@ -23,7 +23,7 @@ RANDOM_BRANCH_WEIGHT = 0.2
 
 def network() -> nn.Sequential:
     """Return the network, from standardised frames (B, 3, H, W) to (B, 1024, ceil(H / 16), ceil(W / 16))."""
-    # With torchvision comes PyTorch's compiler, two seconds that only a job that extracts is to wait.
+    # torchvision imports PyTorch's compiler, which takes two seconds: only a job that extracts should wait for it.
     from torchvision.models import resnet50
 
     whole = resnet50(weights=None)

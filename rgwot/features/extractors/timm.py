@@ -47,7 +47,7 @@ def _model(member: str, pretrained: bool) -> Any:
     try:
         return timm.create_model(member, pretrained=pretrained, num_classes=0, dynamic_img_size=True).eval()
     except TypeError:
-        # Only vision transformers are asked for their size.
+        # Only vision transformers take the size of the image.
         return timm.create_model(member, pretrained=pretrained, num_classes=0).eval()
 
 

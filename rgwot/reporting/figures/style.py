@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Axes: TypeAlias = matplotlib.axes.Axes
     Drawn: TypeAlias = matplotlib.figure.Figure
 else:
-    # For annotations: planning reads every kind of figure, and does without matplotlib.
+    # For annotations only: planning reads every kind of figure, but does not import matplotlib.
     Axes = Drawn = Any
 
 GREY = "#6E6E6E"
@@ -106,7 +106,7 @@ def styled() -> Iterator[None]:
 def save(figure: Drawn, path: str | os.PathLike[str]) -> None:
     """Write a figure as PDF and as PNG next to it (``path`` may carry either suffix), in its own size."""
     target = Path(path)
-    # Without a date the same figure is the same bytes.
+    # Without a date, a figure has the same bytes every time.
     for suffix, metadata in ((".pdf", {"CreationDate": None}), (".png", {"Software": None})):
         with replacing(target.with_suffix(suffix)) as temporary, styled():
             figure.savefig(temporary, dpi=200, metadata=metadata)

@@ -264,7 +264,8 @@ class _Sheet:
         units: list[NodeGroup] = list(dict.fromkeys(own.get(step, (step,)) for step in order))
         pairs = merge_arrows(inside, units)
         reached, left = {b[0] for _, b in pairs if len(b) == 1}, {a[0] for a, _ in pairs if len(a) == 1}
-        # Lines of a unit's cards: first the cards that single arrows reach, last those that single arrows leave.
+        # Lines of a unit's cards: first the cards that single arrows reach, and last the cards that single arrows
+        # leave.
         self.split: dict[NodeGroup, list[list[NodeId]]] = {}
         for unit in units:
             late = sorted(unit, key=lambda step: (step in left) - (step in reached))
