@@ -146,7 +146,7 @@ def bundle_of(
     Raises
     ------
     RgwotError
-        If embedding or decoder have no rule for other videos.
+        If the embedding or the decoder has no rule for other videos.
     """
     name = split_id(run.decoder)[0]
     if key_steps.learned is None:

@@ -83,7 +83,7 @@ def compare(first: Path, second: Path, names: Path | None, overlap: float, tier:
 @click.argument("keysteps", type=Folder)
 @click.option("--videos", required=True, type=Folder, help="Table of the videos (CSV: video, group).")
 @click.option("--column", default="group", show_default=True, help="Column of that table with the groups.")
-@click.option("--task", help="Task whose rows to use, if the table has a column task.")
+@click.option("--task", help="Use only the rows of this task, if the table has a column task.")
 @_names
 @click.option("--title", default="", help="Title of the figure: dataset, task, method, decoder, seed.")
 def compare_groups(

@@ -82,7 +82,7 @@ class ImportSettings(Block):
                 raise ValueError("native_fps: Field required beside window: the rate of the videos; or rates, a CSV")
             return self
         if self.rates is not None and self.fps is None:
-            raise ValueError("rates: found without window or fps; expected the rate to take of every file as fps")
+            raise ValueError("rates: found without window or fps; expected fps, the rate to take from every file")
         if self.fps is None and self.times is None:
             raise ValueError("fps: Field required, features per second; or times, the array that holds them")
         if self.keypoints is not None and (self.axes != "TC" or self.key is not None or self.times is not None):
@@ -232,7 +232,7 @@ class DatasetSettings(Block):
     def _features_described(self) -> Self:
         if self.features_alone and self.imported is None:
             raise ValueError(
-                f"imported: Field required in the layout {self._layout}, what its files hold, such as "
+                f"imported: Field required in the layout {self._layout}, the form of its files, such as "
                 "{axes: TC, fps: 2}"
             )
         if self.features_alone and self.imported is not None and self.imported.folder not in (None, self.root):

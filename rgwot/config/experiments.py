@@ -208,8 +208,8 @@ def _keys_between(
 ) -> dict[str, Any] | None:
     """Return the keys that turn ``base_settings`` into those ``meant``, on every dataset; None if no keys do.
 
-    Settings that the alignment loss of a ``trained`` method does not read may differ. All that differ are among those
-    of ``differing``.
+    Settings that the alignment loss of a ``trained`` method does not read may differ. All settings that differ are in
+    ``differing``.
     """
     keys: dict[str, Any] = {}
     for key in (key for key in base_settings[0] if key in differing):

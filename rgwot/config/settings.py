@@ -74,7 +74,7 @@ class Settings(Block):
     @model_validator(mode="before")
     @classmethod
     def _added(cls, content: Any) -> Any:
-        """Make the blocks of extensions, with their defaults where they are left out."""
+        """Make the blocks of extensions, with their defaults if they are left out."""
         if not isinstance(content, Mapping):
             return content
         fields = keys_at([], cls)

@@ -101,7 +101,7 @@ def too_few_videos(dataset: str, task: str, n_videos: int, at_least: int, where:
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a dataset in the configuration, of which each layout uses some.
+    """The options of a dataset in the configuration; each layout uses some of them.
 
     `rgwot.config.configuration.DatasetSettings` explains them.
     """

@@ -87,7 +87,7 @@ class NoTaskFound(RgwotError):
 
 
 def no_task(dataset: str, layout: str, root: Path) -> NoTaskFound:
-    """Return the error that no task was found below a root, with a guess at what the folder is."""
+    """Return the error that no task was found below a root, with a guess at the kind of folder."""
     where, expected = f"datasets.{dataset}: no task found in {root}", layout_module(layout).EXPECTED
     paths = walk(root, root, {*VIDEO_SUFFIXES, *_FEATURES})
     # Beside videos or other features, a table is an annotation.

@@ -117,10 +117,10 @@ def dropout_masks(rng: np.random.Generator, clips: int, widths: Sequence[int], r
 class Encoder(nn.Module):
     """Map stacks of feature maps to unit vectors (methods 3.1).
 
-    Conv3d(features, channels, 3, padding 1), batch norm, ReLU; Conv3d(channels, channels, 3, padding 1), batch
-    norm, ReLU; maximum over time, rows and columns; twice dropout, Linear, ReLU; Linear to D; and, under
-    ``unit_norm``, division by the Euclidean norm. For vectors, Linear(c features, channels) and Linear(channels,
-    channels) stand where the convolutions and the maximum do.
+    Conv3d(features, channels, 3, padding 1), batch norm, ReLU; Conv3d(channels, channels, 3, padding 1), batch norm,
+    ReLU; maximum over time, rows and columns; twice dropout, Linear, ReLU; Linear to D; and, under ``unit_norm``,
+    division by the Euclidean norm. For vectors, Linear(c features, channels) and Linear(channels, channels) replace the
+    convolutions and the maximum.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ class Encoder(nn.Module):
 
 
 def seeded(seed: int, make: Callable[[], Network]) -> Network:
-    """Make a network whose initial weights depend on ``seed`` alone (torch's default initialisation).
+    """Make a network whose initial weights depend only on ``seed`` (torch's default initialisation).
 
     Leaves the global random state untouched.
     """

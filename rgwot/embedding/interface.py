@@ -156,7 +156,8 @@ class EmbeddedTask:
     """The videos of a task in the order of their ids; those without a frame are listed in ``empty``.
 
     ``held_out`` names the videos the clustering must not see, also those without a frame; ``notes`` are sentences about
-    the training of the embedding. ``scales`` is how far the scales of the features' channels differ, where they weigh.
+    the training of the embedding. ``scales`` tells how far the scales of the features' channels differ, if the
+    embedding depends on them.
     """
 
     videos: Mapping[str, EmbeddedVideo]

@@ -84,7 +84,7 @@ class Recipe(NamedTuple):
     cidm, encoder, train, data
         Blocks of settings.
     learned
-        From D, what the alignment loss learns beside the encoder; None for most.
+        A function from D to the module that the alignment loss learns beside the encoder; None for most losses.
     """
 
     align: Alignment

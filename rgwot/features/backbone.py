@@ -95,7 +95,7 @@ class Backbone(nn.Module):
         except Exception as error:  # noqa: BLE001 - the code of any model, which may raise anything
             raise RgwotError(
                 f"network {self.entry.name}: does not accept frames of {size} x {size} pixels "
-                f"({first_line(error)[:120]}); set features.size to what it takes, such as 224"
+                f"({first_line(error)[:120]}); set features.size to a size that it takes, such as 224"
             ) from None
         if maps_out.ndim not in (2, 4):
             raise RgwotError(

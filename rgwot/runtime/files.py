@@ -153,8 +153,8 @@ def report_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
         while cause is not None and not isinstance(error, RgwotError):
             if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise RgwotError(
-                    f"{path}: cannot be written ({cause.strerror}); make room and run the same again, it goes on from "
-                    "what is finished"
+                    f"{path}: cannot be written ({cause.strerror}); make room and run the same again; it continues "
+                    "from what is finished"
                 ) from error
             cause = cause.__cause__ or cause.__context__
         raise

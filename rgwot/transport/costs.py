@@ -34,7 +34,7 @@ def structure_product(plan: Tensor, r: float, length: int | None = None) -> Tens
     r : float
         Radius, >= 0.
     length : int, optional
-        Frames of both sequences of which r is a share, where they were cut; by default N and M.
+        Number of frames of which r is a share, if the sequences were cut; by default N and M.
 
     Returns
     -------

@@ -81,11 +81,11 @@ def solve(
 ) -> TransportResult:
     r"""Solve a batch of fused Gromov-Wasserstein problems (module docstring; methods 3.4).
 
-    Computed in float64 whatever the type of the cost, outside autocast and without gradient: the problems are
-    small, and a marginal error of 1e-6 is out of reach in float32. Up to 32,768 costs from a GPU are worked on by one
-    thread of the CPU; the result is where the cost is. An outer iteration costs O(NM) for the structure and for each
-    Sinkhorn pass, and O(N^2 M) for each Newton step, which saves thousands of passes. F is not convex: the plan found
-    is the stationary point reached from the product of the marginals.
+    It is computed in float64 whatever the type of the cost, outside autocast and without gradient: the problems are
+    small, and a marginal error of 1e-6 is out of reach in float32. Up to 32,768 costs from a GPU are processed by one
+    thread of the CPU; the result is on the device of the cost. An outer iteration costs O(NM) for the structure and for
+    each Sinkhorn pass, and O(N^2 M) for each Newton step, which saves thousands of passes. F is not convex: the plan
+    found is the stationary point reached from the product of the marginals.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ class _Problem:
 
 
 def where_state(condition: Tensor, these: AnyState, others: AnyState) -> AnyState:
-    """Per problem: its tensors of one state where the condition (B,) holds, of the other elsewhere."""
+    """Return for each problem the tensors of one state if its condition (B,) holds, otherwise those of the other."""
     pairs = zip(these, others, strict=True)
     return type(these)(*(torch.where(condition.view(-1, *[1] * (ours.ndim - 1)), ours, other) for ours, other in pairs))
 

@@ -86,7 +86,7 @@ def align_frames(
 
 
 def matched_frames(plan: Tensor, zeta: float) -> tuple[Tensor, Tensor]:
-    """Which real frames have a partner whose matching probability reaches zeta (methods 3.5).
+    """Return which real frames have a partner whose matching probability reaches zeta (methods 3.5).
 
     The probability that x_i goes with y_j is the plan divided by its row sum, and that y_j goes with x_i the
     plan divided by its column sum.

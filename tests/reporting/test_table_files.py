@@ -147,7 +147,7 @@ def test_a_file_of_the_same_name_replaces_that_of_the_package(tmp_path):
         (MINE.replace("Place(", "Plaice("), r"mine\.py: mine: NameError: name 'Plaice' is not defined"),
         (MINE.replace("paper", "papers"), r"mine\.py: mine: TypeError: .*unexpected keyword argument 'papers'"),
         (MINE.replace('"rgwot", "RGWOT"', '"random", "RGWOT"'), r"mine\.py: mine: rows: found 'random' twice"),
-        (MINE.replace("def mine", "def Mine"), r"mine\.py: Mine: found the name 'Mine', expected a-z"),
+        (MINE.replace("def mine", "def Mine"), r"mine\.py: Mine: found the name 'Mine', expected only a-z"),
         (MINE.replace("def mine", "def demo"), r"another file makes 'demo', too; rename one"),
         ("from .rows import TRIVAL\n", r"mine\.py: ImportError: cannot import name 'TRIVAL'"),
         ("def mine(:\n", r"mine\.py: SyntaxError: .*line 3"),

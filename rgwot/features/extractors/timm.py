@@ -1,7 +1,7 @@
 """Any image model of timm up to its last features: ``timm:<model>``, such as ``timm:vit_small_patch14_dinov2``.
 
-Weights are ``pretrained``, those that timm has or gets by itself. Vision transformers take frames of any size that is a
-multiple of their patch.
+timm supplies or downloads the weights ``pretrained``. Vision transformers take frames of any size that is a multiple of
+their patch.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The model is named as `torchvision.models.get_model` has it, the layer as the model's modules or the nodes of its graph
 are (``torchvision.models.feature_extraction.get_graph_node_names``), such as ``resnet18/layer3`` or
-``vit_b_16/encoder``. Tokens become a map where they are one, and their mean where not.
+``vit_b_16/encoder``. Tokens become a map if they form one, otherwise their mean.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Any image model of transformers up to its last hidden state: ``transformers:<name or folder>``.
 
-Such as ``transformers:facebook/dinov2-small``. Configuration and weights (``pretrained``) are those that the library
-has or gets by itself; code that comes with a model is not run.
+An example is ``transformers:facebook/dinov2-small``. The library supplies or downloads configuration and weights
+(``pretrained``); code that comes with a model is not run.
 """
 
 from __future__ import annotations
