@@ -156,7 +156,7 @@ def thinned(lengths: Sequence[int], most: int) -> tuple[NDArray[np.int64], tuple
 
 
 def repeated_frames(info: VideoInfo, fps: float) -> str:
-    """Return, in one line, that a video shows fewer frames than are sampled per second; empty where it does not.
+    """Return a line if a video shows fewer frames than are sampled per second, otherwise an empty text.
 
     >>> repeated_frames(VideoInfo(60.0, Fraction(1, 5)), 2)
     'states 0.2 frames per second, so each counts 10 times at features.fps 2; correct its rate, or lower features.fps'
@@ -203,7 +203,7 @@ def truth_labels(
     fps: Fraction,
     rule: LabelRule,
 ) -> NDArray[np.int64]:
-    """Return the annotated key steps of native frames, 0 without a segment; where segments overlap, the later one.
+    """Return the annotated key steps of native frames, 0 without a segment; if segments overlap, the later one counts.
 
     Segments (S,) have borders in seconds and step ids from 1; ``frames`` (T,) are native frame numbers, increasing,
     from 0; ``fps`` is the exact native rate, such as ``Fraction(60000, 1001)``, and the rule one of `frame_range`.
@@ -221,7 +221,7 @@ def truth_labels(
 
 
 def labels_at(segments: pd.DataFrame, times: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the annotated key steps at times (T,) in seconds, 0 without a segment; of overlapping ones the later.
+    """Return the annotated key steps at times (T,) in seconds, 0 without a segment; if two overlap, the later one.
 
     ``segments`` has the columns ``start_s,end_s,key_step`` and is of one video.
     """

@@ -44,7 +44,7 @@ Objective = Callable[[Tensor], tuple[Tensor, Tensor]]
 """Points (R, n), one per problem -> values (R,) and gradients (R, n)."""
 
 KEPT_MOVES = 10
-# Conditions of Wolfe: sufficient decrease, and slope.
+# Wolfe conditions: sufficient decrease, and slope.
 DECREASE, SLOPE = 1e-4, 0.9
 TRIALS = 26
 LEAST_GRADIENT, LEAST_CHANGE, LEAST_CURVATURE = 1e-7, 1e-9, 1e-10
@@ -126,7 +126,7 @@ def minimise(objective: Objective, start: Tensor, *, steps: int, iterations: int
         tried, evaluated = tried + 1, evaluated + 1
         rises = (value > here.value + DECREASE * t * here.slope) | ((value >= low.value) & (closed | (tried > 2)))
         flat = ~rises & (new.slope.abs() <= -SLOPE * here.slope)
-        # Past a minimum, as seen from the best so far, that one is the other end.
+        # If the new point lies past a minimum, as seen from the best so far, the best becomes the other end.
         beyond = ~rises & ~flat & (torch.where(closed, new.slope * (high.t - low.t), new.slope) >= 0)
         last = low
         high = where_state(rises, new, where_state(beyond, low, high))
@@ -342,7 +342,8 @@ def fit_mixtures(alpha: Tensor, components: int) -> Mixtures:
     least = (alpha * log_alpha).sum(1)
 
     def objective(numbers: Tensor) -> tuple[Tensor, Tensor]:
-        # By hand, which takes half as long as automatic differentiation: this is most of a step's extra time.
+        # The gradient is written out, which takes half as long as automatic differentiation: this is most of a step's
+        # extra time.
         (parts, weights), offsets, mean, variance = _mixtures(numbers, place)
         g = (weights[:, None] @ parts)[:, 0]
         floored = g + PROBABILITY_FLOOR
@@ -386,7 +387,7 @@ def distance(u: Tensor, v: Tensor) -> Tensor:
 
 
 def _at(u: Tensor, anchors: Tensor) -> Tensor:
-    """Rows of u (P, N, D) at the anchors (P, Q): (P, Q, D)."""
+    """Return the rows (P, Q, D) of u (P, N, D) at the anchors (P, Q)."""
     return u.gather(1, anchors[..., None].expand(-1, -1, u.shape[2]))
 
 

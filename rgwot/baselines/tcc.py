@@ -8,7 +8,7 @@ from torch import Tensor
 from rgwot.baselines.settings import TccSettings
 from rgwot.losses.interface import PairBatch, accurate
 
-# A cycle that comes back to one frame alone has no variance: the ratio below would be 0/0. Below a thousandth of the
+# A cycle that comes back to a single frame has no variance: the ratio below would be 0/0. Below a thousandth of the
 # video (0.3 s of five minutes) two answers count as the same.
 VARIANCE_FLOOR = 1e-6
 
@@ -44,8 +44,8 @@ def tcc_loss(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, settings: T
         When the frames were taken as a share of their video, t_i / L, in [0, 1].
     settings
         ``tau``, softmax temperature in units of squared distance per dimension; ``lambda_v``, weight of the logarithm
-        of the variance; ``distance``, what stands in the softmaxes, there and back: the squared distance, or what CnC's
-        released code has for it (`elementwise_distance`; N = M).
+        of the variance; ``distance``, the distance in the softmaxes, there and back: the squared distance, or what
+        CnC's released code uses instead (`elementwise_distance`; N = M).
 
     Returns
     -------
@@ -78,8 +78,8 @@ def elementwise_distance(u: Tensor, v: Tensor) -> Tensor:
 
     .. math:: d_{ij} = \max\left(0, |u_j|^2 + |v_j|^2 - 2 u_i \cdot v_j\right)
 
-    |u_j|^2 stands where |u_i|^2 should (methods 4.4): it does not cancel in the softmax over j, and d_ij is the squared
-    distance on the diagonal alone.
+    |u_j|^2 takes the place of |u_i|^2 (methods 4.4): it does not cancel in the softmax over j, and d_ij is the squared
+    distance only on the diagonal.
 
     Parameters
     ----------

@@ -146,7 +146,7 @@ def bundle_of(
     Raises
     ------
     RgwotError
-        If embedding or decoder have no rule for other videos.
+        If the embedding or the decoder has no rule for other videos.
     """
     name = split_id(run.decoder)[0]
     if key_steps.learned is None:
@@ -213,7 +213,7 @@ def _form(store: FeatureStore) -> dict[str, Any]:
     if store.imported:
         settings = store.attributes.get("settings", {})
         facts |= {f"source_{key}": settings[key] for key in FORM if settings.get(key) is not None}
-        # Replaces a table of rates, which does not cover other videos.
+        # This replaces a table of rates, which does not cover other videos.
         facts["source_native_fps"] = str(store.native_fps)
     return facts
 

@@ -77,7 +77,7 @@ def suggest(keysteps: Path, number: int) -> None:
     type=click.FloatRange(0, 1, min_open=True),
     help="Least intersection over union of two segments that count as the same.",
 )
-@click.option("--tier", help="Tier of ELAN. Default: key steps, or the only one.")
+@click.option("--tier", help="Tier of an ELAN file. Default: key steps, or the only tier.")
 @click.option("--fps", help="Frames per second for formats that count frames, such as 25 or 30000/1001.")
 def compare(first: Path, second: Path, names: Path | None, overlap: float, tier: str | None, fps: str | None) -> None:
     """Compare two results of a task: how far they agree, and which key steps were split or merged.
@@ -95,7 +95,7 @@ def compare(first: Path, second: Path, names: Path | None, overlap: float, tier:
 @click.argument("keysteps", type=Folder)
 @click.option("--videos", required=True, type=Folder, help="Table of the videos (CSV: video, group).")
 @click.option("--column", default="group", show_default=True, help="Column of that table with the groups.")
-@click.option("--task", help="Task whose rows to use, if the table has a column task.")
+@click.option("--task", help="Use only the rows of this task, if the table has a column task.")
 @_names
 @click.option("--title", default="", help="Title of the figure: dataset, task, method, decoder, seed.")
 def compare_groups(

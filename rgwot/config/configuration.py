@@ -79,7 +79,7 @@ class ImportSettings(Block):
             if self.fps is not None or self.times is not None or self.start_s:
                 raise ValueError("window: found beside fps, times or start_s; expected one of them")
             if self.native_fps is None and self.rates is None:
-                raise ValueError("native_fps: Field required beside window, the rate of the videos; or rates, a CSV")
+                raise ValueError("native_fps: Field required beside window: the rate of the videos; or rates, a CSV")
             return self
         if self.rates is not None and self.fps is None:
             raise ValueError("rates: found without window or fps; expected fps, the rate to take from every file")
@@ -244,7 +244,7 @@ class DatasetSettings(Block):
             )
         if not self.features_alone and self.imported is not None and self.imported.folder is None:
             if self._layout not in LAYOUTS:
-                # Misspelt, it may be that of features alone.
+                # It may be a misspelt layout of features without videos.
                 raise ValueError(f"layout {self.layout!r}: not known; {nearest(self.layout, LAYOUTS)}")
             raise ValueError(
                 "imported.folder: Field required, the folder with the features of the videos; features without videos "

@@ -58,7 +58,7 @@ def split_id(text: str) -> tuple[str, dict[str, str]]:
     """
     match = ID.fullmatch(text)
     if match is None:
-        raise RgwotError(f"experiment {text!r}: expected base[@key=value[,key=value]], base like rgwot or graphcut")
+        raise RgwotError(f"experiment {text!r}: expected base[@key=value[,key=value]] with a base like rgwot")
     keys: dict[str, str] = {}
     for part in match["keys"].split(",") if match["keys"] else ():
         key, equals, value = part.partition("=")
@@ -136,8 +136,8 @@ class Experiments:
         _refuse_unused_split(text, values, base_values)
         if family.trained:
             _refuse_unread(text, values, meant)
-        # Of all spellings of the same settings, the canonical one has the fewest keys, and on a tie the family listed
-        # first: rgwot@beta=0 is vaot, vaot@beta=0.03125 is rgwot.
+        # The canonical spelling of the same settings has the fewest keys and, on a tie, the family listed first:
+        # rgwot@beta=0 is vaot, vaot@beta=0.03125 is rgwot.
         spellings = []
         for candidate in FAMILIES.values():
             if candidate.embedding == family.embedding:
@@ -257,7 +257,7 @@ def _refuse_unread_with_labels(text: str, written: Mapping[str, Any], keys: Mapp
 
 
 def read_with_labels(key: str) -> bool:
-    """Return whether a dotted key of a decoder has an effect where annotated videos teach (`labelled.n`)."""
+    """Return whether a dotted key of a decoder has an effect if it learns from annotated videos (`labelled.n`)."""
     return key in ProcedureSettings.dotted() or any(key in block.dotted() for block in LABELLED.settings)
 
 

@@ -35,7 +35,7 @@ ARRAY_ERRORS = (
 """Errors that readers raise for files that are damaged or of another kind."""
 
 UNCHECKED = 2**30
-"""Every archive may unpack to so many bytes."""
+"""An archive may unpack to at most this many bytes."""
 
 DENSEST = 100
 """Largest ratio of unpacked to packed bytes of larger archives; the format allows a thousand."""
@@ -419,7 +419,7 @@ def _chosen(path: Path, key: str | None, times: str | None, names: Collection[st
     """Return the name of the array; without a key, there must be only one besides the times."""
     if times is not None and times not in names:
         raise RgwotError(
-            f"{path}: no array {times!r} for the times; {nearest(times, names) if names else 'none there'}"
+            f"{path}: no array {times!r} for the times; {nearest(times, names) if names else 'the file has no arrays'}"
         )
     arrays = [name for name in names if name != times]
     if key is None and len(arrays) == 1:

@@ -318,7 +318,7 @@ def _of_windows(path: Path, sizes: Mapping[str, int], settings: ImportSettings, 
     if abs(frames // window - rows) > settings.every:
         raise RgwotError(
             f"{path}: {rows} features of {window} frames, but {settings.rates} says {frames} frames; expected "
-            f"{frames // window}; correct the table, or `window`"
+            f"{frames // window} features; correct the table, or `window`"
         )
     halves = np.arange(sizes["T"]) * (2 * settings.every * window) + window
     times = frame_times(halves, 2 * rate)

@@ -37,13 +37,13 @@ BYTES_AT_ONCE = 2**20
 """Number of bytes that are read at once."""
 
 SILENCE_S = 60.0
-"""A download stops after so many seconds without data."""
+"""A download stops after this many seconds without data."""
 
 LARGEST_DOWNLOAD = 10**11
 """Largest download in bytes if no size is published."""
 
 LARGEST_LIST = 10**7
-"""Only so many bytes of a list of checksums are read."""
+"""At most this many bytes of a list of checksums are read."""
 
 SIZE_MARGIN = 1.2
 """Largest ratio of a download to its published size, which is rounded."""
@@ -105,7 +105,7 @@ def fetch(rows: list[DownloadFile], data: Path, mirror: str = "") -> list[Path]:
         done = target.with_name(f".{target.name}.fetched")
         zipped = target.suffix == ".zip"
         if done.exists() or (target.exists() and not zipped):
-            log.info("%s: exists already, kept", target)
+            log.info("%s: exists already, so it is not downloaded", target)
             continue
         with report_full_disk(target):
             digest = _download(row, target) if not target.exists() else ""

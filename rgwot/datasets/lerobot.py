@@ -385,7 +385,7 @@ def read_subtasks(dataset: Dataset, episode: dict[Any, Any]) -> Iterator[tuple[f
     for (start_s, text), until in zip(changes, ends, strict=True):
         if not 0 <= start_s < until <= end_s or not isinstance(text, str):
             fault = f"subtask {text!r} from {start_s:g} to {until:g} s"
-            raise RgwotError(f"{where}: {fault}; expected texts at different times from 0 to {end_s:g} s; {AGAIN}")
+            raise RgwotError(f"{where}: {fault}; expected texts with different times from 0 to {end_s:g} s; {AGAIN}")
         if text.strip().lower() not in BACKGROUND_NAMES:
             yield float(start_s), float(until), text
 

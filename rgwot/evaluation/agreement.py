@@ -43,7 +43,7 @@ class Agreement(NamedTuple):
         frames: 0 without a partner, NaN if both results consist of this key step alone.
     segments_f1, segments_f1s
         F1 of segments: of all, and by key step of the first result; NaN without segments. Segments of matched key steps
-        match from an intersection over union of `OVERLAP` on (`rgwot.evaluation.segmental.found_segments`).
+        match if their intersection over union is at least `OVERLAP` (`rgwot.evaluation.segmental.found_segments`).
     split, merged
         Key steps of the first result that are split into several of the second, and the reverse: each part covers at
         least a fifth of the key step and is inside it by more than half.
@@ -84,7 +84,7 @@ def agreement(
     first, second
         One array (T_v,) per video, of the same frames; at least one frame in all. 0 is background.
     overlap
-        Two segments match from this intersection over union on.
+        Two segments match if their intersection over union is at least this.
     same
         Whether equal numbers mean the same key step, as for two people who code by the same scheme; otherwise key steps
         are matched one to one.
@@ -156,7 +156,7 @@ def _of_overlap(
 
 
 def _kappa(observed: ArrayLike, expected: ArrayLike) -> NDArray[np.float64]:
-    """Return (observed - expected) / (1 - expected), NaN where chance alone agrees."""
+    """Return (observed - expected) / (1 - expected), or NaN if chance alone gives full agreement."""
     agreed, chance = np.asarray(observed, dtype=np.float64), np.asarray(expected, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         kappa: NDArray[np.float64] = np.where(chance < 1, (agreed - chance) / (1 - chance), np.nan)

@@ -105,8 +105,8 @@ class Classifier(NamedTuple):
 def in_context(frames: Frames, shares: Sequence[float] = CONTEXT, timed: bool | None = None) -> Array:
     """Return the input of a classifier: every sample (T, D) with its context, and the relative time minus 1/2.
 
-    (T, n D) for n ``shares`` of a video's length around a sample, or (T, n D + 1) with relative time, by default where
-    the embeddings have it. Before its first and after its last sample a video goes on as these.
+    (T, n D) for n ``shares`` of a video's length around a sample, or (T, n D + 1) with relative time, by default if the
+    embeddings have it. Before its first and after its last sample a video is continued by these.
     """
     x = frames.x[:, : frames.x.shape[1] - frames.place]
     blocks = []
@@ -128,7 +128,7 @@ class Components(NamedTuple):
 
     @classmethod
     def fit(cls, x: Array, timed: int) -> Components:
-        """Fit to samples in context (T, n D), or (T, n D + 1) where they have ``timed`` columns of time."""
+        """Fit to samples in context (T, n D), or (T, n D + 1) if they have ``timed`` columns of time."""
         whitening = fit_whitening([x[:, : x.shape[1] - timed]], CONTEXT_COMPONENTS, CONTEXT_FLOOR)
         mean = np.concatenate([whitening.mean, np.zeros(timed)])
         return cls(mean, block_diag(whitening.basis, np.eye(timed)))
@@ -268,7 +268,7 @@ def _decode(
         clearest = int(np.square(parts).sum(axis=(0, 2)).argmax())
         pool = pools[clearest]
         return {
-            # Where few directions differ, segmentations differ in their number of clusters.
+            # If few directions differ, segmentations differ in their number of clusters.
             "clusters": np.array([len(shares) for shares in pool.shares]),
             "member_centres": np.concatenate(pool.centres),
             "member_shares": np.concatenate(pool.shares),
@@ -291,7 +291,7 @@ def _decode(
     )
     if len(pools) == 1:
         return result
-    # To see whether two answers are alike a third of the starts will do.
+    # A third of the starts is enough to see whether two answers are alike.
     starts = -(-consensus.starts // 3)
     alone = [
         _best([x], K, counts, generator, chain, consensus, starts if at < 2 else MEMBER_STARTS).labels
@@ -352,7 +352,7 @@ def blocks_of(frames: Frames, blocks: int) -> list[NDArray[np.float64]]:
     Raises
     ------
     RgwotError
-        If the embedding does not have so many equal blocks.
+        If the embedding does not consist of this many equal blocks.
     """
     features, place = np.split(frames.x, [frames.x.shape[1] - frames.place], axis=1)
     if features.shape[1] % blocks:

@@ -48,7 +48,7 @@ NEAR = 0.02
 """The choice of the weight of time is doubtful if the concordance is this close to its threshold, relatively."""
 
 NAMED = 3
-"""A warning names so many videos, and counts the others."""
+"""A warning names this many videos, and counts the others."""
 
 
 def doubts(
@@ -154,9 +154,9 @@ def find_key_steps(
     K must be a number. ``chain`` are the settings of the mean field that chooses the weight of time, and ``learner``
     learns the procedure.
 
-    With labels of some videos (``given``), the ``rule`` is that of `rgwot.config.methods.LABELLED`. Key steps are then
-    those of the labels, with their numbers, and ``extra`` more. Time, surplus and K are ignored, and there is no scope
-    ``video``.
+    With labels of some videos (``given``), the ``rule`` is that of `rgwot.config.methods.LABELLED`. The key steps are
+    then those of the labels, which keep their numbers, and ``extra`` new ones. Time, surplus and K are ignored, and
+    there is no scope ``video``.
 
     Raises
     ------
@@ -261,7 +261,7 @@ def find_key_steps(
     annotated = () if labels_given is None else tuple(labels_given.labels)
     procedure = procedure_of(evidence, learner, task.held_out, annotated)
     if whole:
-        log.warning("%s/%s/seed%d: degenerate, the %s collapsed", task.method, decoder, seed, whole)
+        log.warning("%s/%s/seed%d: degenerate: the %s collapsed", task.method, decoder, seed, whole)
     for warning in warnings:
         log.warning("%s/%s/seed%d: %s", task.method, decoder, seed, warning)
     return KeySteps(segments, orders, procedure, diagnostics, learned, evidence, alternatives, annotated)
@@ -269,7 +269,7 @@ def find_key_steps(
 
 @dataclass(frozen=True)
 class Labelling:
-    """Labels (T,) of all samples x (T, D), the decoder's result for those that are not background, and the collapse.
+    """Labels (T,) of all samples x (T, D), the decoder's result for those that are not background, and any collapse.
 
     ``members`` are the labels (T,) of other labellings by the decoder.
     """
@@ -353,8 +353,8 @@ def _cluster_task(
 
     Returns labels, diagnosis, facts, the learned parameters, and other labellings of the videos.
 
-    The decoder is given nothing else until its clusters are made. ``second`` is the same decoder with another seed,
-    None where labels leave nothing to chance.
+    The decoder sees only the training part until its clusters are complete. ``second`` is the same decoder with another
+    seed, or None if given labels leave nothing to chance.
     """
     training = task.part(held_out=False)
     labelling = labelling_of(training.values(), task.features_fps, K, decoder)

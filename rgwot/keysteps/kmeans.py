@@ -64,7 +64,7 @@ def _pools() -> ThreadpoolController:
 
 
 def nearest_centre(x: NDArray[Any], centres: NDArray[Any]) -> NDArray[np.int64]:
-    """Return which of the centres (K, D) is nearest to each sample of (T, D), (T,); of equal ones the first."""
+    """Return the index (T,) of the centre (K, D) nearest to each sample (T, D); on a tie the first."""
     from scipy.spatial.distance import cdist
 
     return np.asarray(cdist(x, centres).argmin(axis=1), dtype=np.int64)

@@ -203,7 +203,7 @@ class _Task:
     def with_ends(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the labels with the ends of annotated videos as background, if they resemble no class.
 
-        With one annotated video, too little is known of the variation within a class.
+        With one annotated video, too little is known about the variation within a class.
         """
         labelled, annotated = labels != UNKNOWN, self.annotated(labels)
         ends = np.repeat(annotated, self.lengths) & ~labelled
@@ -373,8 +373,8 @@ def _classified(
 ) -> Array:
     """Return the mean of the log probabilities (T, C) of classifiers, each with a different view.
 
-    Classifiers that were fitted to annotations alone know nothing of the classes ``found`` by the mean field, whose log
-    memberships are ``clusters``.
+    Classifiers that were fitted only to annotations do not know the classes ``found`` by the mean field; for these, the
+    log memberships ``clusters`` of the mean field count.
     """
     each = [classifier.probabilities(z) for classifier, z in zip(classifiers, views, strict=True)]
     if clusters is None or found is None:

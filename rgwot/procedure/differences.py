@@ -43,8 +43,8 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[De
     whose removal leaves no need broken (`least`) is reported.
 
     Surprise is −log2 of a share with Jeffreys' prior (half a video added on either side): the share of videos without
-    the key step, with it, or with repeats of it; for order, the share of videos that violate the need, and of several
-    violated needs the largest.
+    the key step, with it, or with repeats of it; for order, the share of videos that violate the need, or the largest
+    such share if it violates several needs.
     """
     nodes = {node.key_step: node for node in procedure.nodes}
     n_videos = procedure.n_videos
@@ -201,8 +201,8 @@ def with_sureness(
     procedure
         The procedure from which they deviate; the other segmentations are compared with it, too.
     others
-        Other segmentations of the same videos into the same key steps. The deviations of a video that none of them
-        contains get no sureness.
+        Other segmentations of the same videos into the same key steps. Deviations get no sureness if none of these
+        segmentations contains their video.
 
     Notes
     -----
@@ -231,8 +231,8 @@ def with_sureness(
 def steadiness(procedure: Procedure) -> float:
     """Return the number of key steps that videos have, divided by the number of their occurrences, 0 to 1.
 
-    It is 1 if every video has each of its key steps once. Where key steps come again and again, as in a poor
-    segmentation, segmentations agree on deviations that are not true.
+    It is 1 if every video has each of its key steps once. If key steps recur often, as in a poor segmentation,
+    segmentations agree on deviations that are not true.
     """
     occurrences = sum(node.n_videos * node.repeats for node in procedure.nodes)
     return sum(node.n_videos for node in procedure.nodes) / occurrences if occurrences else 1.0
@@ -285,8 +285,8 @@ def without_slivers(
     """Return recordings without the fragments that a decoder leaves where key steps meet.
 
     A fragment lasts less than `SLIVER` of the ``usual`` seconds of its key step. Two events of the same key step that
-    only fragments separate are joined. If a video has a key step in fragments alone, the longest stays, provided that
-    all of them together last long enough. Recordings of ``annotated`` videos do not change.
+    only fragments separate are joined. If a video has a key step only in fragments, the longest one stays, provided
+    that all of them together last long enough. Recordings of ``annotated`` videos do not change.
     """
     return [
         recording if recording.video in annotated else replace(recording, events=_lasting(recording.events, usual))

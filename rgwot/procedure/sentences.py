@@ -290,7 +290,7 @@ def _optional(nodes: Sequence[Node], total: int, names: Mapping[int, str] | None
 
 
 def _repeated(nodes: Sequence[Node], names: Mapping[int, str] | None) -> list[str]:
-    """Return a sentence on repeated key steps: how often a single one repeats, or the names or number of several."""
+    """Return a sentence on repeated key steps: for one, how often it repeats; for several, their names or number."""
     repeated = [node for node in nodes if repeats(node)]
     if not repeated:
         return []

@@ -103,7 +103,7 @@ def read_task_graph(path: str | os.PathLike[str]) -> Edges:
     for row, (after, before) in enumerate(frame[["key_step", "needs"]].to_numpy(), start=2):
         ends = {"START", "END"} & {before, after}
         if not ends and not (str(before).isdecimal() and str(after).isdecimal()):
-            raise RgwotError(f"{path}: row {row}: found {after!r} needs {before!r}, expected numbers of key steps")
+            raise RgwotError(f"{path}: row {row}: found key_step {after!r} and needs {before!r}, expected numbers")
         if not ends:
             edges.add((int(before), int(after)))
     try:

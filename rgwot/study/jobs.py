@@ -102,7 +102,7 @@ def stage_settings(
     settings = study.experiments.settings(method, decoder, dataset)
     stage_keys = keys_of(stage, method, decoder)
     if stage in ("train", "embed") and family_of(method).trained:
-        # The loss of an extension may have another block.
+        # The loss of an extension may have its own block of settings.
         stage_keys += LOSSES[settings.loss.alignment].dotted()
     values = flatten(settings.model_dump(by_alias=True))
     blocks: dict[str, dict[str, Any]] = {}

@@ -9,7 +9,7 @@ with stage(snakemake, "bundle") as job:
     from rgwot.paths import Run
 
     files, w = snakemake.input, snakemake.wildcards
-    # With all their keys, so that another default of another version changes nothing.
+    # All keys are written, so that another default in another version changes nothing.
     settings = job.settings.model_dump(by_alias=True, mode="json")
     make_bundle(
         Path(snakemake.output[0]),

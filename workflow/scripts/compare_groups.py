@@ -1,4 +1,4 @@
-"""Test whether groups of videos differ, and draw how."""
+"""Test whether groups of videos differ, and draw the differences."""
 
 import sys
 from pathlib import Path

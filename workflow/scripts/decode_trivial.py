@@ -1,4 +1,4 @@
-"""Write key steps that look at no video, for comparison."""
+"""Write key steps without looking at the videos, for comparison."""
 
 from pathlib import Path
 

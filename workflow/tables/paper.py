@@ -140,7 +140,7 @@ def ablation_components() -> Table:
             Row("full", "RGWOT", "rgwot"),
             Row("same_temperature", "No structural prior, same temperature (α = 0, ε = 0.1)", tempered),
             Row("active_prior", "With an active structural prior (r = 0.1)", "rgwot@r=0.1"),
-            # Without the structural term r is not read: the same training as same_temperature, made once.
+            # r is not read without the structural term: this is the training of same_temperature, run once.
             Row("active_prior_removed", "Without it, same temperature (α = 0, ε = 0.1)", tempered),
         ],
         reported=printed(

@@ -1,4 +1,4 @@
-"""The numbers that papers print, how they were made, and what several tables say."""
+"""The numbers that papers print, with their protocols, and notes that several tables share."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,8 +18,8 @@ BETA = (
     "mean, as the alignment loss is."
 )
 
-# How the code behind reported numbers scores, where there is code, and the measured row that they belong to; all other
-# numbers are of an unknown protocol.
+# The protocol of the code behind reported numbers, if there is code, and the measured row to which they belong; the
+# protocol of all other numbers is unknown.
 AS_RGWOT = {"protocol": "micro_video", "background": "with", "label_rule": "cnc"}
 AS_HIERO = {"protocol": "hiero", "background": "with", "label_rule": "cnc"}
 MADE = {
