@@ -582,7 +582,7 @@ def times_of(times: Times | None, names: list[str]) -> Mapping[str, ArrayLike]:
         return dict(zip(names, times, strict=True))
     for name in names:
         if name not in times:
-            raise RgwotError(f"times: found none of video {name!r}, expected one array per video")
+            raise RgwotError(f"times: found no array for video {name!r}, expected one array per video")
     return times
 
 

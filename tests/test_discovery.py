@@ -210,7 +210,7 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ({"times": 5}, "times: found 5, expected an array of seconds per video"),
         ({"settings": [1]}, "settings: found [1], expected blocks such as"),
         ({"times": [np.arange(9)] * 2}, "times: found arrays of 2 videos, expected 1, one array per video"),
-        ({"features": {"a": flat(9, 4)}, "times": {"b": np.arange(9)}}, "times: found none of video 'a'"),
+        ({"features": {"a": flat(9, 4)}, "times": {"b": np.arange(9)}}, "times: found no array for video 'a'"),
         (
             {
                 "features": {"a b": flat(9, 4), "c/d": flat(9, 4)},
@@ -221,7 +221,10 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ),
         ({"times": [np.arange(9).astype("M8[s]")]}, "features['0']: times are datetime64[s]; expected seconds as numb"),
         ({"times": [np.arange(9).astype("m8[ms]")]}, "features['0']: times are timedelta64[ms]; expected seconds as"),
-        ({"times": [["noon"] * 9]}, "features['0']: times: no numbers (could not convert string to float"),
+        (
+            {"times": [["noon"] * 9]},
+            "features['0']: times: found values that are not numbers (could not convert string to float",
+        ),
         ({"times": [np.arange(8.0)]}, "features['0']: 8 times and 9 features in shape (9, 4)"),
         ({"method": "rgwot"}, "features: found 1 video, expected at least 2 for the method 'rgwot'"),
         ({"method": "whitend"}, "method 'whitend': unknown base 'whitend'; did you mean 'whitened'?"),

@@ -52,7 +52,7 @@ _INDEX = frozenset({
 })  # fmt: skip
 """Columns of a table that are not features, in lower case and without a unit."""
 
-# A letter keeps its unit: T (C) is no time.
+# A single letter keeps its unit: T (C) is a temperature, not the time t.
 _UNIT = re.compile(r"(?<=\w\w)(\s*[(\[][^)\]]*[)\]]|[_ ](s|ms|us|ns|sec))$")
 
 

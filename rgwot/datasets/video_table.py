@@ -104,8 +104,8 @@ def read_groups(path: Path, videos: Collection[str], column: str = GROUP, task: 
         examples = [f"; video {without[0]!r} has none"] * bool(without)
         examples += [f"; row {unknown[0]!r} is no video of the result"] * bool(unknown)
         raise RgwotError(
-            f"{path}: found {'only ' + repr(names[0]) if names else 'nothing'} under {column} for "
-            f"{len(of_video) or 'none'} of {len(videos)} videos, expected two groups or more{''.join(examples)}"
+            f"{path}: found {'only ' + repr(names[0]) if names else 'no group'} under {column} for "
+            f"{len(of_video) or 'any'} of {len(videos)} videos, expected two groups or more{''.join(examples)}"
         )
     if unknown and len(of_video) < len(videos):
         _LOG.warning("%s: %d rows name no video of the result, such as %r", path, len(unknown), unknown[0])

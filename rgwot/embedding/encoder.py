@@ -208,7 +208,7 @@ class Encoder(nn.Module):
         per_video = self.batch_norm == "per_video"
         groups = 2 * pairs if per_video else pairs
         tracked = range(0, groups, 2) if per_video else range(groups)
-        # Always a copy, because it is changed in place, which saves a large allocation at every step.
+        # Always a copy, because y is changed in place below; this saves a large allocation at every step.
         order = torch.contiguous_format
         y = x.permute(1, 0, 3, 4, 2).to(self.fc1.weight.dtype, copy=True, memory_format=order)
         if self.input_norm:

@@ -303,7 +303,9 @@ def seconds(where: str, times: ArrayLike) -> NDArray[np.float64]:
         # Converted to numbers, dates would become nanoseconds.
         values = values if values.dtype.kind in "mM" else values.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise RgwotError(f"{where}: times: no numbers ({first_line(error)}); expected seconds") from None
+        raise RgwotError(
+            f"{where}: times: found values that are not numbers ({first_line(error)}); expected seconds"
+        ) from None
     return check_times(Path(where), values)
 
 

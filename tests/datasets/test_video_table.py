@@ -40,7 +40,7 @@ def test_semicolons_and_tabs(tmp_path: Path, between: str) -> None:
         ("video,group\nmonday,a\nmonday.mp4,b\n", "row 3: found 'b' for video 'monday.mp4', which is 'a'"),
         (
             "video,group\nMonday,a\n",
-            "found nothing under group for none of 3 videos, .*'monday' has none; row 'Monday' is no",
+            "found no group under group for any of 3 videos, .*'monday' has none; row 'Monday' is no",
         ),
         (
             "video,group\nmonday,a\nsunday,b\n",

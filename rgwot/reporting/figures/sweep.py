@@ -249,7 +249,8 @@ class Sweep(Scored):
                 colour = line_style(list(self.metrics).index(name))["color"]
                 axis.plot([x for x, _ in points], [100 * y for _, y in points], **STAR, color=colour, zorder=5)
             axis.plot([], [], **STAR, color="#FFFFFF", label=panel.reported.mark)
-        # Then every class and every cluster has a partner, and both ratios are of all frames (methods 6.1, A).
+        # With this protocol, every class and every cluster has a partner, and both ratios are of all frames
+        # (methods 6.1, A).
         balanced = self.protocol == "micro_video"
         _axis(axis, panel, sweep, np.array(list(line)), balanced=balanced)
         if len({panel.dataset.name for panel in self.panels}) > 1:
