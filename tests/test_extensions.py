@@ -18,6 +18,8 @@ from rgwot.config.methods import CLUSTERING, EMBEDDING_KINDS, LOSSES, Decoder, l
 from rgwot.config.settings import check_entries
 from rgwot.runtime.errors import RgwotError
 
+REPOSITORY = Path(__file__).resolve().parents[1]
+
 MINE = """
 import numpy as np
 from pydantic import Field
@@ -214,6 +216,29 @@ for ask in ("pieces", "pieces@pieces.jitter=1"):
     assert moved != equal
 
 
+def test_the_decoder_of_the_documentation_runs(tmp_path: Path) -> None:
+    page = (REPOSITORY / "docs/architecture.md").read_text(encoding="utf-8").partition("### A decoder")[2]
+    (tmp_path / "angular.py").write_text(page.split("```")[1].removeprefix("python"), encoding="utf-8")
+    code = """
+import numpy as np
+import angular
+import rgwot
+rgwot.extend(angular.EXTENSION)
+steps = np.eye(3)[np.repeat([0, 1, 2], 8)] * np.linspace(1, 9, 24)[:, None]
+for decoder in ("angular", "angular@angular.restarts=9"):
+    print(rgwot.discover([steps] * 2, method="raw", decoder=decoder, K=3).labels["0"].tolist())
+try:
+    rgwot.extend("angular.py")
+except rgwot.RgwotError as error:
+    print(error)
+"""
+    done = run(code, tmp_path)
+    assert done.returncode == 0, done.stderr
+    first, second, refused = done.stdout.splitlines()
+    assert first == second == str(np.repeat([1, 2, 3], 8).tolist())
+    assert refused == "extension: found str, expected EXTENSION, a rgwot.config.extensions.Extension"
+
+
 def test_extensions_run_by_name(folder: Path) -> None:
     done = run(FOUND, folder)
     assert done.returncode == 0, done.stderr
@@ -236,7 +261,7 @@ def test_extensions_run_by_name(folder: Path) -> None:
         ),
         ('BLOCK = "clock"', 'BLOCK = ""', "expected a tuple of subclasses of Block with BLOCK"),
         ('"distance, same', 'read=1, description="distance, same', "unexpected keyword argument 'read'"),
-        ("EXTENSION =", "OTHER =", "mine.py: expected EXTENSION"),
+        ("EXTENSION =", "OTHER =", "mine.py: found NoneType, expected EXTENSION"),
         ("import numpy as np", "import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
         (None, "other.py", "no such file; expected a Python file that defines EXTENSION"),
         (None, "sub/json.py", "there is another module named json; rename the file"),

@@ -481,6 +481,7 @@ EXTENSION = Extension(
             "ASOT, Xu and Gould, CVPR 2024",
             (AsotSettings,),
             restore_asot,
+            slow=True,
         ),
         "asot-released": Decoder(
             decode_asot,
@@ -488,6 +489,7 @@ EXTENSION = Extension(
             "ASOT, Xu and Gould, CVPR 2024",
             (AsotSettings,),
             restore_asot,
+            slow=True,
             overrides=RELEASED,
         ),
     },

@@ -236,6 +236,7 @@ EXTENSION = Extension(
             "HVQ, AAAI 2025",
             (HvqSettings,),
             restore_hvq,
+            slow=True,
         )
     },
 )

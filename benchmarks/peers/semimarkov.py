@@ -187,6 +187,7 @@ EXTENSION = Extension(
             "a hidden semi-Markov model, key steps in any order",
             "ours; a textbook model",
             restore=restore_semimarkov,
+            slow=True,
         )
     }
 )

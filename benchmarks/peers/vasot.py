@@ -98,6 +98,7 @@ EXTENSION = Extension(
             "VASOT, ICCV 2025",
             (AsotSettings, VasotSettings),
             restore_asot,
+            slow=True,
             overrides=PUBLISHED,
         ),
         "vasot-released": Decoder(
@@ -106,6 +107,7 @@ EXTENSION = Extension(
             "VASOT, ICCV 2025",
             (AsotSettings, VasotSettings),
             restore_asot,
+            slow=True,
             overrides={**PUBLISHED, **RELEASED, "asot.start": "random", "vasot.column": "last"},
         ),
     },

@@ -80,9 +80,12 @@ def extend(extension: Extension, source: str = "extension") -> None:
     Raises
     ------
     RgwotError
-        For a name that the library or another extension has, or that is not allowed in an id, and for an unknown
-        setting.
+        For anything but an `Extension`, a name that the library or another extension has, or that is not allowed in an
+        id, and for an unknown setting.
     """
+    if not isinstance(extension, Extension):
+        kind = type(extension).__name__
+        raise RgwotError(f"{source}: found {kind}, expected EXTENSION, a rgwot.config.extensions.Extension")
     methods = {family.name: family for family in extension.methods}
     embedded = {family.embedding for family in methods.values()}
     for name, entry_ in extension.embeddings.items():
@@ -154,8 +157,5 @@ def load_extensions(paths: Iterable[str | Path]) -> None:
             raise RgwotError(f"extensions: {path}: {type(error).__name__}: {first_line(error)}") from error
         if Path(module.__file__ or "").resolve() != path:
             raise RgwotError(f"extensions: {path}: there is another module named {path.stem}; rename the file")
-        extension = getattr(module, "EXTENSION", None)
-        if not isinstance(extension, Extension):
-            raise RgwotError(f"extensions: {path}: expected EXTENSION, a rgwot.config.extensions.Extension")
-        extend(extension, str(path))
+        extend(getattr(module, "EXTENSION", None), str(path))
         _FILES.add(path)

@@ -129,11 +129,13 @@ class Embedding(Entry):
 class Decoder(Entry):
     """A way to make key steps from embeddings (`rgwot.keysteps.interface.Decode`), or if ``trivial`` without any.
 
-    ``restore`` labels other videos with the learned state; ``overrides`` are its changes to the defaults.
+    ``restore`` labels other videos with the learned state; ``overrides`` are its changes to the defaults. A decoder runs
+    with a second seed to test whether two seeds agree, unless it is ``slow``.
     """
 
     restore: FunctionOrPath = ""
     trivial: bool = False
+    slow: bool = False
     overrides: Mapping[str, Any] = field(default_factory=dict)
 
     def dotted(self) -> tuple[str, ...]:
@@ -393,15 +395,12 @@ FAMILIES: dict[str, Family] = {family.name: family for family in _LISTED}
 
 
 def _clustering(
-    place: str, description: str, source: str = "", settings: tuple[type[Block], ...] = (), restore: bool = True
+    place: str, description: str, source: str = "", settings: tuple[type[Block], ...] = (), **facts: Any
 ) -> Decoder:
-    """Return the entry of the decoder ``package.name``: `decode_name` of its module and, if it has one, `restore_name`.
-
-    ``restore``: whether it has, that is, whether other videos can be labelled.
-    """
+    """Return the entry of the decoder ``package.name``, with `decode_name` and `restore_name` of its module."""
     module, name = f"rgwot.{place}", place.rpartition(".")[2]
-    restore_entry = f"{module}:restore_{name}" if restore else ""
-    return Decoder(f"{module}:decode_{name}", description, source, settings, restore_entry)
+    facts.setdefault("restore", f"{module}:restore_{name}")
+    return Decoder(f"{module}:decode_{name}", description, source, settings, **facts)
 
 
 #: Decoders that read none.
@@ -422,12 +421,15 @@ CLUSTERING: dict[str, Decoder] = {
     ),
     "kmeans": _clustering("keysteps.kmeans", "k-means without smoothing"),
     "subset": _clustering("baselines.subset", "K representatives among k-means centres", settings=(SubsetSettings,)),
-    "spectral": _clustering("baselines.spectral", "spectral clustering with the affinity of HiERO", "HiERO"),
+    "spectral": _clustering(
+        "baselines.spectral", "spectral clustering with the affinity of HiERO", "HiERO", slow=True
+    ),
     "viterbi": _clustering(
         "baselines.viterbi",
         "clusters in one order for all videos, as in CTE",
         "Kukleva et al., CVPR 2019",
         (ViterbiSettings,),
+        slow=True,
     ),
     "meanfield": _clustering(
         "keysteps.meanfield",

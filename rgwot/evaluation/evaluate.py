@@ -106,7 +106,7 @@ def _label(
         for scope, rows in predicted.items():
             if rows is None:
                 raise ValueError(
-                    f"segments: got none of scope {scope!r}, expected both scopes; decode without --task-only"
+                    f"segments: got none of scope {scope!r}, expected both scopes; make the segments again"
                 )
             labels[scope] = predicted_labels(rows["start_s"], rows["end_s"], rows["key_step"], times)
     except ValueError as error:

@@ -66,11 +66,11 @@ def doubts(
     ----------
     K
         Requested number of key steps.
-    kept
+    steps_per_video
         Number of different key steps in each video, without background.
     background
         Share of all samples that are background, in [0, 1].
-    same
+    agreement
         Adjusted Rand index between the labels and those of another seed; None if unknown.
     time
         How the weight of time was chosen (`rgwot.keysteps.extended.choose_share`); None if it was set.
@@ -120,9 +120,6 @@ log = logging.getLogger(__name__)
 ByVideo = dict[str, NDArray[np.int64]]
 """Labels or key steps (T,) of the samples of every video."""
 
-TWICE = ("graphcut", "kmeans", "meanfield", "subset")
-"""Decoders that are fast enough to run with a second seed, to test whether two seeds agree."""
-
 NO_BACKGROUND = (
     "background is not detected: every frame gets a key step, unless decode.surplus adds clusters for background"
 )
@@ -140,6 +137,7 @@ def find_key_steps(
     alone: bool = True,
     labels_given: Given | None = None,
     extra: int = 0,
+    second_seed: bool = True,
 ) -> KeySteps:
     """Find the key steps of a task by a ``rule``: the ``decoder`` of this name with its settings.
 
@@ -152,11 +150,11 @@ def find_key_steps(
     is chosen once, on the training videos, for both scopes.
 
     K must be a number. ``chain`` are the settings of the mean field that chooses the weight of time, and ``learner``
-    learns the procedure.
+    learns the procedure. If ``second_seed``, the decoder runs again with another seed, to test whether two seeds agree.
 
-    With labels of some videos (``given``), the ``rule`` is that of `rgwot.config.methods.LABELLED`. The key steps are
-    then those of the labels, which keep their numbers, and ``extra`` new ones. Time, surplus and K are ignored, and
-    there is no scope ``video``.
+    With labels of some videos (``labels_given``), the ``rule`` is that of `rgwot.config.methods.LABELLED`. The key
+    steps are then those of the labels, which keep their numbers, and ``extra`` new ones. Time, surplus and K are
+    ignored, and there is no scope ``video``.
 
     Raises
     ------
@@ -184,8 +182,9 @@ def find_key_steps(
 
         # A seed that neither the task nor any video uses.
         other = np.random.default_rng([seed, 2])
+        second = (lambda frames: run(frames, K, other)) if second_seed and labels_given is None else None
         labels, joint, facts, learned_by_decoder, members = _cluster_task(
-            task, decoder, K, decoding(None), None if labels_given else lambda frames: run(frames, K, other)
+            task, decoder, K, decoding(None), second
         )
         cleaned, others = _evidence(task, labels, members, K) if labels_given is None else (labels, [])
         numbers = consensus_numbers(task, cleaned, K, learner) if labels_given is None else np.arange(K)
@@ -354,20 +353,18 @@ def _cluster_task(
     Returns labels, diagnosis, facts, the learned parameters, and other labellings of the videos.
 
     The decoder sees only the training part until its clusters are complete. ``second`` is the same decoder with another
-    seed, or None if given labels leave nothing to chance.
+    seed, or None if seeds are not compared. It is not run if the decoder returns two labellings to compare
+    (`Decoded.twice`).
     """
     training = task.part(held_out=False)
     labelling = labelling_of(training.values(), task.features_fps, K, decoder)
     labels, facts = split_by_video(training, labelling.labels), labelling.facts()
     facts["second_seed"] = None
-    if second is None:
-        pass
-    # With a single video, `consensus` has one pool and thus no second result; making one is fast.
-    elif name in TWICE or (name == "consensus" and labelling.decoded.twice is None):
+    if labelling.decoded.twice is not None:
+        facts["second_seed"] = adjusted_rand_score(*labelling.decoded.twice)
+    elif second is not None:
         again = labelling_of(training.values(), task.features_fps, K, second).labels
         facts["second_seed"] = adjusted_rand_score(labelling.labels, again)
-    elif labelling.decoded.twice is not None:
-        facts["second_seed"] = adjusted_rand_score(*labelling.decoded.twice)
     members = [
         {name: row for name, row in split_by_video(training, member).items() if (row != UNKNOWN).all()}
         for member in labelling.members

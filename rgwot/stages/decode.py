@@ -133,9 +133,9 @@ def decode_task(
     began = process_time()
     if decoder not in CLUSTERING:
         raise RgwotError(f"decoder {decoder!r}: unknown; {nearest(decoder, CLUSTERING)}")
-    rule, learner = clustering(decoder, settings).bound(settings), settings.procedure.learner
+    entry, learner = clustering(decoder, settings), settings.procedure.learner
     options = settings.decode, settings.meanfield, learner, seed, alone, given, settings.labelled.extra
-    key_steps = find_key_steps(task, decoder, rule, *options)
+    key_steps = find_key_steps(task, decoder, entry.bound(settings), *options, second_seed=not entry.slow)
     key_steps.diagnostics["decoding_cpu_s"] = round(process_time() - began, 3)
     return key_steps
 

@@ -47,6 +47,7 @@ OUR_READING = (
 )
 
 
+# egoprocel_fact and egoprocel_vjepa (features.py) are copies of this table with other datasets.
 def egoprocel() -> Table:
     """EgoProceL, six sub-datasets."""
     methods = ["Random", "Uniform", "CnC", "GPL-2D", "UG-I3D", "GPL-w BG", "GPL-w/o BG", "OPEL", "VAOT", "RGWOT"]
