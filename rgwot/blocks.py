@@ -1,8 +1,8 @@
 """The base of the blocks of settings, and the types of their values.
 
 A block is defined beside the functions that take it; `rgwot.config.settings.Settings` collects all blocks. If several
-functions share keys of a block, such as the temperature in ``loss``, these are a class that their classes extend. The
-class in the signature of a function therefore tells which keys it reads.
+functions share keys of a block, such as the temperature in ``loss``, a base class has these keys, and the class of each
+function extends it. The class in the signature of a function therefore tells which keys the function reads.
 """
 
 from __future__ import annotations
@@ -29,5 +29,5 @@ class Block(BaseModel):
     @classmethod
     @cache
     def dotted(cls) -> tuple[str, ...]:
-        """Return its dotted keys, such as ``ot.alpha``."""
+        """Return the dotted keys of the block, such as ``ot.alpha``."""
         return tuple(f"{cls.BLOCK}.{field.alias or name}" for name, field in cls.model_fields.items())

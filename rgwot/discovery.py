@@ -270,7 +270,7 @@ class Discovery:
         """Return a manifest of the videos, for which only features are known."""
         ends = self.segments.groupby("video")["end_s"].max()
         names = list(self.times)
-        # The usual number of samples per second.
+        # The rate follows from the usual time between two samples.
         steps = [
             float(np.median(np.diff(times_here))) if len(times_here) > 1 else ends[name]
             for name, times_here in self.times.items()
@@ -307,8 +307,8 @@ def discover(
 ) -> Discovery:
     """Find the key steps of a task and their order from the features of its videos.
 
-    The labels are the same as those of the workflow for the same features, ids, settings and seed. As there, features
-    are stored as float16 or float32, but in memory; nothing is written.
+    The labels are the same as those of the workflow for the same features, ids, settings and seed. As in the workflow,
+    features are converted to float16 or float32, but they stay in memory; nothing is written.
 
     Parameters
     ----------
@@ -322,7 +322,7 @@ def discover(
         Features per second of video, a number or a fraction such as ``"30000/1001"``; by default ``features.fps`` of
         the settings, 2. Feature i is at i / fps seconds, and the video lasts T / fps.
     times
-        The times (T,) of the features of every video in seconds instead of ``fps``; they increase by a usual step.
+        Instead of ``fps``, the times (T,) of the features of every video in seconds; increasing, mostly by equal steps.
     method, decoder
         Ids as in paths of the workflow, with or without keys: ``whitened``, ``raw``, ``rgwot``, ``rgwot@alpha=0.5``,
         ``rgwot-plus``, ...; ``meanfield``, ``graphcut``, ``consensus``, ``kmeans@K=5``, ... With ``data.split=holdout``
@@ -397,10 +397,10 @@ def _resolved(
 
 @dataclass(frozen=True)
 class Findings:
-    """A `Discovery` with its features, embedding and rule, which are needed to label other videos.
+    """A `Discovery` with its embedding and what was learned, which are needed to label other videos.
 
-    ``rate`` is the number of features per second of arrays, None if times were given. The other fields are None for a
-    trivial decoder.
+    ``rate`` is the number of features per second of arrays, None if times were given. ``embedded`` and ``embedder`` are
+    None for a trivial decoder, ``model`` is None without an encoder.
     """
 
     discovery: Discovery
@@ -424,7 +424,7 @@ def find(
     device: str,
     labels: Labels | None = None,
 ) -> Findings:
-    """Find the key steps of a task, see `discover`; ``given`` are its settings."""
+    """Find the key steps of a task like `discover`, whose ``settings`` are called ``given`` here."""
     if labels is not None:
         # For the record, and for the rule that labels other videos.
         given = {**(given or {}), "labelled": {**(given or {}).get("labelled", {}), "n": "all"}}
@@ -462,7 +462,7 @@ def find(
         learned_from = [video for video in videos if video.video not in held_out]
         if read is None:
             check_number(resolved_K(decoding.decode.K), decoding.decode.surplus, sum(map(len, learned_from)))
-        # An encoder sets their number.
+        # Training or running an encoder sets PyTorch's number of threads.
         with threads_kept() if family.trained else nullcontext():
             if family.trained:
                 from rgwot.stages.train import fit_encoder
@@ -555,7 +555,7 @@ def named_videos(features: Videos) -> dict[str, Any]:
             f"features: found {type(features).__name__}, expected a mapping of names to arrays, or a sequence of arrays"
         )
     else:
-        # Names of equal length, so that sorting by name, as when reading, keeps the given order.
+        # Names of equal length, so that sorting by name, as `find` does, keeps the given order.
         width = len(str(max(len(features) - 1, 0)))
         called = [
             stem_of(Path(video).name.removesuffix(STORE)) if isinstance(video, (str, os.PathLike)) else f"{n:0{width}}"

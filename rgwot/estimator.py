@@ -160,7 +160,7 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
 
 
 def _stores_of(X: Videos, times: Times | None, form: Callable[[str], ImportSettings]) -> list[FeatureStore]:
-    """Return the features of videos as stores, in the given order; ``form`` has the form of arrays by their axes."""
+    """Return the features of videos as stores, in the given order; ``form`` returns the form for given axes."""
     named, stores = named_videos(X), []
     when = times_of(times, list(named))
     for name, video in named.items():
@@ -179,7 +179,7 @@ def _bundle(findings: Findings, X: Videos, times: Times | None) -> bytes:
     """Return the bundle of a result; raise RgwotError if the decoder or the embedding has no rule for other videos."""
     result, embedded = findings.discovery, findings.embedded
     check_rule(result.run.decoder)
-    # A trivial decoder cannot label other videos.
+    # Only trivial decoders lack these, and `check_rule` refuses them.
     assert embedded is not None
     assert findings.embedder is not None
     when = {"times": "times"} if findings.rate is None else {"fps": str(findings.rate)}

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class VideoInfo:
     """Facts about the picture track of a video; its size is 0 if unknown."""
 
-    duration_s: float  #: time 0 is its first frame
+    duration_s: float  #: in seconds from the first frame, which is at time 0
     fps: Fraction  #: average frame rate, exact, such as 30000/1001
-    width: int = 0  #: pixels as a player shows it, upright
+    width: int = 0  #: in pixels, of the upright picture that a player shows
     height: int = 0
     frames: int | None = None  #: number of frames, if the container states it
 
@@ -234,7 +234,7 @@ def labels_at(segments: pd.DataFrame, times: NDArray[np.float64]) -> NDArray[np.
 def given_labels(segments: pd.DataFrame, times: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the labels of a video at times (T,) in seconds: key steps, 0 for background, -1 for unlabelled time.
 
-    ``segments`` are the annotated ones, with ``start_s,end_s,key_step``; key step 0 is background. Gaps between the
+    ``segments`` is a table of annotations, ``start_s,end_s,key_step``; key step 0 is background. Gaps between the
     first and the last segment are background, too; time before and after them is unlabelled.
     """
     labels = labels_at(segments, times)

@@ -259,7 +259,7 @@ def test_extensions_run_by_name(folder: Path) -> None:
             'settings="ot"',
             "settings: found 'ot', expected",
         ),
-        ('BLOCK = "clock"', 'BLOCK = ""', "expected a tuple of subclasses of Block with BLOCK"),
+        ('BLOCK = "clock"', 'BLOCK = ""', "expected a tuple of subclasses of Block, each with a name in BLOCK"),
         ('"distance, same', 'read=1, description="distance, same', "unexpected keyword argument 'read'"),
         ("EXTENSION =", "OTHER =", "mine.py: found NoneType, expected EXTENSION"),
         ("import numpy as np", "import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),

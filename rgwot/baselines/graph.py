@@ -58,7 +58,7 @@ def most_similar(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return, for clips (C, F), the n most similar of others (M, F) by cosine, and the mean of these cosines.
 
-    All features have norm 1. With fewer others than n, all of them.
+    All features have norm 1. If there are fewer than n others, all are returned.
     """
     n = min(n, len(others))
     nearest, score = np.empty((len(x), n), dtype=np.int64), np.empty(len(x))
@@ -97,7 +97,7 @@ def unity_graph(videos: Sequence[NDArray[np.float32]], neighbours: int) -> Unity
     row, column = np.concatenate(rows), np.concatenate(columns)
     both = (np.concatenate([row, column]), np.concatenate([column, row]))
     edges = coo_array((np.ones(len(both[0])), both), shape=(len(x), len(x))).tocsr()
-    # A pair of clips may have chosen each other; sorted columns make the graph, and so the walks, one thing.
+    # Two clips may have chosen each other. Sorted columns make the graph, and therefore the walks, reproducible.
     edges.sum_duplicates()
     edges.data[:] = 1
     return UnityGraph(edges, np.concatenate(scores))
@@ -125,8 +125,8 @@ def node_vectors(paths: NDArray[np.int64], D: int, window: int, epochs: int, see
     """Learn a vector for every node from walks (n, length) that visit all nodes 0..C-1: (C, D).
 
     Skip-gram with negative sampling by gensim, in ``epochs`` passes over the walks: nodes that walks visit together, at
-    most ``window`` nodes apart, get vectors that lie close together. In one worker thread the same seed gives the same
-    vectors. The packages that do both parts, node2vec and PecanPy, ask for a numpy below 2.
+    most ``window`` nodes apart, get vectors that lie close together. With one worker thread, the same seed gives the
+    same vectors. The packages that make both walks and vectors, node2vec and PecanPy, require NumPy below 2.
     """
     remedy = "pip install 'rgwot[graph]', or set graph.update to mean"
     words = [str(node) for node in range(int(paths.max()) + 1)]
@@ -137,7 +137,7 @@ def node_vectors(paths: NDArray[np.int64], D: int, window: int, epochs: int, see
         epochs=epochs,
         sg=1,
         negative=NEGATIVE,
-        # Every node counts, and none is so frequent that it says nothing.
+        # Keep rare nodes, and do not downsample frequent ones.
         min_count=1,
         sample=0,
         workers=1,
@@ -165,14 +165,15 @@ def node_embeddings(
 
 
 def fit_graph(stores: Sequence[VideoFeatures], seed: int, settings: GraphSettings) -> EmbedVideo:
-    """Build the graph of the videos given; all samples of a clip get the embedding of its node.
+    """Build the graph of the given videos; all samples of a clip get the embedding of its node.
 
-    A graph knows its own nodes only. A clip of another video, one that was held out, is put next to the clips it would
-    have an edge to: with Node2Vec it gets the mean of their embeddings, else the mean of their features, its own and
-    that of its neighbours in time.
+    Other videos, such as held-out ones, have no nodes. Their clips are embedded by the clips of the graph to which they
+    would have edges: with Node2Vec a clip gets the mean of the embeddings of these clips, otherwise the mean of their
+    features, its own features and those of its neighbours in time.
 
     With ``graph.background`` = b, the share b of the clips with the smallest mean cosine to the clips they chose in
-    other videos is background: what no other video shows is no key step. For other videos the same limit holds.
+    other videos is background, because what no other video shows is no key step. The resulting limit of the cosine also
+    applies to other videos.
 
     Raises
     ------
@@ -222,7 +223,7 @@ def restore_graph(learned: Learned, settings: GraphSettings) -> EmbedVideo:
 def _of_samples(
     video: Clips, embedding: NDArray[np.float32], similarity: NDArray[np.float64], limit: Any, settings: GraphSettings
 ) -> Embedded:
-    """Give every sample the embedding of its clip (C, D); below the limit of similarity (C,) it is background."""
+    """Give samples the embedding of their clip (C, D); clips with a similarity (C,) below the limit are background."""
     background = (similarity < limit)[video.of_sample] if settings.background else None
     return Embedded(np.ascontiguousarray(embedding[video.of_sample]), background)
 

@@ -1,7 +1,8 @@
 r"""Generalised temporal cycle consistency (GTCC): several neighbours per frame, and frames that may be dropped.
 
-As its released code computes it (methods 4.2), on the frames that are sampled for a training step instead of whole
-videos. Some frames of a video, the anchors, go to the other video and back, by K soft neighbours each:
+The loss is computed as in the released code (methods 4.2), but on the frames that are sampled for a training step
+instead of whole videos. Cycles lead from some frames of a video, the anchors, by K soft neighbours each to the other
+video and back:
 
 .. math::
     \alpha_j = \mathrm{softmax}_j \left(-|u_i - v_j| / \tau\right) \approx \sum_k \psi_k \mathcal N_k(j), \qquad
@@ -12,15 +13,15 @@ videos. Some frames of a video, the anchors, go to the other video and back, by 
     L = \sum_i B_i \ell_i + (1 - B_i) / \ell_i
 
 with a mixture of K Gaussians over the positions of the frames for alpha (`fit_mixtures`), a window W on one side of the
-anchor (`windows`) and the share B to which the anchor is kept (`DropFunction`).
+anchor (`windows`) and the weight B with which the anchor is kept (`DropFunction`).
 
 Mixtures are fitted by L-BFGS on many small problems at once, each with its own history and line search (`minimise`).
-`torch.optim.LBFGS` takes one problem: forty of them in turn take longer than a training step, and their sum as one
-problem ends far above what each reaches by itself, and ties the result of one to the others. Here problems are rows,
-which never mix. Directions, line search and stopping rules follow PyTorch's optimiser, so that a minimisation that
-is cut short ends where PyTorch's would: a search for the strong conditions of Wolfe after Nocedal and Wright,
-"Numerical optimization", 2006, algorithms 3.5 and 3.6, with cubic interpolation. (Newer versions of PyTorch also end a
-search in the middle when its step has no evaluations left; those of GTCC's time did not.)
+`torch.optim.LBFGS` solves a single problem: solving forty in turn takes longer than a training step, and minimising
+their sum ends far above the separate minima and makes the result of each problem depend on the others. Here problems
+are rows, which never mix. Directions, line search and stopping rules follow PyTorch's optimiser, so that a minimisation
+that is cut short ends where PyTorch's would. The line search looks for a step that satisfies the strong Wolfe
+conditions (Nocedal and Wright, "Numerical optimization", 2006, algorithms 3.5 and 3.6, with cubic interpolation).
+Newer versions of PyTorch also end a search early when the step has no evaluations left; those of GTCC's time did not.
 
 References
 ----------
@@ -60,14 +61,14 @@ class _Point(NamedTuple):
 
 
 class _History:
-    """The last moves and changes of the gradient of every problem, for the inverse Hessian; empty places count 0."""
+    """The last moves of every problem and the changes of its gradient, for the inverse Hessian; empty places are 0."""
 
     def __init__(self, x: Tensor) -> None:
         self.moves, self.changes = (x.new_zeros(KEPT_MOVES, *x.shape) for _ in range(2))
         self.inverse, self.scale = x.new_zeros(KEPT_MOVES, len(x)), x.new_ones(len(x))
 
     def add(self, move: Tensor, change: Tensor) -> None:
-        """Keep the moves (R, n) along which the slope rose; others are no information."""
+        """Keep the moves (R, n) along which the slope rose; with others, the Hessian would not be positive definite."""
         along = (move * change).sum(1)
         learned = along > LEAST_CURVATURE
         self.moves, self.changes, self.inverse = (
@@ -99,10 +100,10 @@ def minimise(objective: Objective, start: Tensor, *, steps: int, iterations: int
     objective
         Values and gradients.
     start : Tensor, shape (R, n)
-        Where each begins, best in float64.
+        Starting point of each problem, preferably in float64.
     steps, iterations : int
-        Steps of at most that many iterations. As in ``torch.optim.LBFGS``, a step also ends when it has evaluated the
-        objective ``iterations + 1`` times, once of them at its beginning.
+        Number of steps, and largest number of iterations of a step. A step also ends after ``iterations + 1``
+        evaluations of the objective, including one at its beginning; for 4 iterations ``torch.optim.LBFGS`` does so.
     rate : float
         Length first tried in every line search, as a share of the direction.
 
@@ -161,9 +162,11 @@ def minimise(objective: Objective, start: Tensor, *, steps: int, iterations: int
 
 
 def _next(low: _Point, other: _Point, closed: Tensor, near: Tensor) -> tuple[Tensor, Tensor]:
-    """Where to look next (R,): the minimum of the cubic through both ends, between them if closed, else farther on.
+    """Return the steps to try next (R,), and which of them are near an end of their interval (R,).
 
-    A second time in a row near an end, it is moved a tenth of the interval away from it; ``near`` says which were near.
+    A step is the minimum of the cubic through both ends: between them if the interval is closed, otherwise farther on.
+    A minimum at an end, or near an end as in the previous call (``near``), is moved a tenth of the interval away from
+    this end.
     """
     before = other.t < low.t
     left, right = where_state(before, other, low), where_state(before, low, other)
@@ -183,14 +186,14 @@ def _next(low: _Point, other: _Point, closed: Tensor, near: Tensor) -> tuple[Ten
     return torch.where(pushed, away, turn), beside & ~pushed
 
 
-# Frames of a video that are asked for a cycle in one step, and epochs of a training run: constants of the public code.
+# Number of anchors of a video in one step, and of epochs of a training run: constants of the public code.
 ANCHORS, EPOCHS = 20, 50
 # Units of the network that drops frames.
 WIDTHS = (256, 1024, 512, 256)
 # Steps of the fit, iterations per step, first step length; floors of variance and of probabilities in logarithms.
 STEPS, ITERATIONS, RATE = 8, 4, 0.5
 VARIANCE_FLOOR, PROBABILITY_FLOOR = 0.5, 1e-30
-# A cycle that comes back to its frame exactly would cost 1/0 where it is dropped: a tenth of a frame off, at least.
+# Smallest error in the term of dropped frames, a tenth of a frame squared: an exact cycle would cost 1/0 there.
 ERROR_FLOOR = 0.01
 
 
@@ -202,7 +205,7 @@ class Draw(NamedTuple):
 
 
 class Mixtures(NamedTuple):
-    """Mixtures of K Gaussians: each over M positions, sum 1 (..., K, M), and how much it weighs, sum 1 (..., K)."""
+    """Mixtures of K Gaussians: their values at M positions (..., K, M) and their weights (..., K), each of sum 1."""
 
     parts: Tensor
     weights: Tensor
@@ -242,7 +245,7 @@ def draw(n: int, generators: list[np.random.Generator], device: torch.device) ->
 def gtcc_loss(
     x: Tensor, y: Tensor, x_draw: Draw, y_draw: Draw, x_kept: Tensor, y_kept: Tensor, settings: GtccSettings
 ) -> Tensor:
-    """Sum over the anchors of both videos of B l + (1 - B) / l (module docstring).
+    """Return the sum of B l + (1 - B) / l over the anchors of both videos (module docstring).
 
     Parameters
     ----------
@@ -253,10 +256,10 @@ def gtcc_loss(
     x_draw, y_draw : Draw
         Anchors and sides.
     x_kept, y_kept : Tensor, shape (P, N) and (P, M)
-        Share B to which each frame is kept, in (0, 1].
+        Weight B with which each frame is kept, in (0, 1].
     settings
-        ``mixture``, Gaussians per anchor, K; ``delta``, width of the window, share of a video's frames; ``tau``,
-        softmax temperature, > 0, in units of distance.
+        ``mixture``, the number K of Gaussians per anchor; ``delta``, the width of the window as a share of a video's
+        frames; ``tau``, the softmax temperature, > 0, in units of distance.
 
     Returns
     -------
@@ -297,10 +300,10 @@ def cycle_errors(u: Tensor, v: Tensor, chosen: Draw, mixtures: Mixtures, delta: 
 
 
 def windows(n: int, chosen: Draw, delta: float) -> Tensor:
-    """Which frames the way back may end at: (P, Q, n).
+    """Return at which of the n frames the way back from each anchor may end, (P, Q, n) bool.
 
-    w = round(delta n) frames from the anchor on, itself among them, or the w before it. Nearer to an end of the video
-    than that, on either side, all w frames there belong to it as well, so that no window is empty.
+    A window has w = round(delta n) frames, from the anchor on or before it. If the anchor is among the first or last w
+    frames of the video, these also belong to its window, so that no window is empty.
     """
     width = max(1, round(delta * n))
     frame = torch.arange(n, device=chosen.anchors.device)
@@ -327,7 +330,7 @@ def fit_mixtures(alpha: Tensor, components: int) -> Mixtures:
     alpha : Tensor, shape (R, M)
         Distributions over the frames, rows of sum 1.
     components : int
-        K.
+        Number K of Gaussians.
 
     Returns
     -------
@@ -342,8 +345,8 @@ def fit_mixtures(alpha: Tensor, components: int) -> Mixtures:
     least = (alpha * log_alpha).sum(1)
 
     def objective(numbers: Tensor) -> tuple[Tensor, Tensor]:
-        # The gradient is written out, which takes half as long as automatic differentiation: this is most of a step's
-        # extra time.
+        # The gradient is written out, which takes half as long as automatic differentiation; the fits take most of
+        # a step's extra time.
         (parts, weights), offsets, mean, variance = _mixtures(numbers, place)
         g = (weights[:, None] @ parts)[:, 0]
         floored = g + PROBABILITY_FLOOR
@@ -364,7 +367,7 @@ def fit_mixtures(alpha: Tensor, components: int) -> Mixtures:
 
 
 def _mixtures(numbers: Tensor, place: Tensor) -> tuple[Mixtures, Tensor, Tensor, Tensor]:
-    """Mixtures of R rows of means, variances and logits (R, 3K); offsets (R, K, M), free means, bounded variances."""
+    """Return mixtures, offsets (R, K, M), raw means, bounded variances for rows of means, variances, logits (R, 3K)."""
     mean, variance, logits = numbers.view(len(numbers), 3, -1).unbind(1)
     bounded = variance.clamp_min(VARIANCE_FLOOR)
     offsets = place - mean.clamp(0, float(len(place) - 1))[..., None]
@@ -373,7 +376,7 @@ def _mixtures(numbers: Tensor, place: Tensor) -> tuple[Mixtures, Tensor, Tensor,
 
 
 def _fitted(alphas: list[Tensor], components: int) -> list[Mixtures]:
-    """Fit both directions, together where the videos have as many frames."""
+    """Fit both directions, together if both videos have the same number of frames."""
     if alphas[0].shape[1] != alphas[1].shape[1]:
         return [fit_mixtures(alpha, components) for alpha in alphas]
     parts, weights = fit_mixtures(torch.cat(alphas), components)
@@ -382,7 +385,7 @@ def _fitted(alphas: list[Tensor], components: int) -> list[Mixtures]:
 
 
 def distance(u: Tensor, v: Tensor) -> Tensor:
-    """Distances (P, N, M) between the rows of u and v; without slope where they coincide."""
+    """Return the distances (P, N, M) between the rows of u and v; the gradient is 0 where they coincide."""
     return torch.cdist(u, v, compute_mode="donot_use_mm_for_euclid_dist")
 
 
@@ -392,11 +395,11 @@ def _at(u: Tensor, anchors: Tensor) -> Tensor:
 
 
 class DropFunction(nn.Module):
-    """Which frames of a video to keep when it is aligned with another, learned with the encoder.
+    """Scores that tell which frames of a video to keep when it is aligned with another; learned with the encoder.
 
-    A linear classifier of the frames, made for the other video: its D + 1 numbers are the mean over that video's frames
-    of a network D-256-1024-512-256-(D + 1) with ReLU between the layers. Scores get mean 0 and deviation 1 over the
-    frames of the video.
+    Scores are given by a linear classifier of frames that depends on the other video: its D + 1 numbers are the mean,
+    over the other video's frames, of the outputs of a network D-256-1024-512-256-(D + 1) with ReLU between the layers.
+    Over the frames of the video, scores are scaled to mean 0 and standard deviation 1.
     """
 
     def __init__(self, D: int) -> None:  # noqa: N803 - the paper's symbol

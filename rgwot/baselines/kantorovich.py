@@ -127,8 +127,8 @@ def kantorovich_match(
 ) -> SoftMatching:
     r"""Match the frames of pairs of videos by Kantorovich transport with priors (module docstring).
 
-    The cost is :math:`D_{ij} = |x_i - y_j|^2`, with zeta for the virtual frame. It is solved in float64 and in the log
-    domain.
+    The cost is :math:`D_{ij} = |x_i - y_j|^2`, with zeta for the virtual frame. The problem is solved in
+    float64 and in the log domain.
 
     Parameters
     ----------
@@ -154,19 +154,19 @@ def kantorovich_match(
 def kantorovich_plan(log_kernel: Tensor, solver: SinkhornSolver, last: MarginalSide) -> Tensor:
     """Scale a kernel to uniform marginals by POT's ``ot.sinkhorn`` in the log domain, pair after pair.
 
-    A pass scales the columns, then the rows. Both public codes end 20 of them with the columns once more; VAVA's then
-    scales the rows as well, which makes 21 passes, and OPEL's does not.
+    A pass scales the columns, then the rows. Both public codes make 20 passes and scale the columns once more; VAVA's
+    then also scales the rows, which completes a 21st pass.
 
     Parameters
     ----------
     log_kernel : Tensor, float64, shape (B, N, M)
         Logarithm of the kernel, finite.
     solver : {"pot", "batched"}
-        ``pot``: the passes of the methods. ``batched`` (named after a solver of earlier versions): as many as make
-        column sums exact to 1e-6, relative.
+        ``pot``: the passes of the methods. ``batched`` (named after a solver of earlier versions): as many passes as
+        column sums with a relative error of 1e-6 require.
     last : {"rows", "columns"}
         Side that is scaled last, whose sums are exact: ``rows`` (VAVA) or ``columns`` (OPEL). The sums of the other
-        are right as far as the passes go.
+        side are only as accurate as the number of passes makes them.
 
     Returns
     -------
@@ -193,7 +193,7 @@ def _density(u: Tensor, density: Density) -> Tensor:
 
 
 def align_kantorovich(batch: PairBatch, ot: KantorovichTransportSettings, loss: KantorovichLossSettings) -> Tensor:
-    """Transport with a prior on the matches, and contrast within and between videos (VAVA, OPEL; methods 4.5), (P,)."""
+    """Return the loss of transport with a prior and contrast in and between videos (VAVA, OPEL; methods 4.5), (P,)."""
     phi = temporal_share(batch.iterations + loss.count_from, loss.phi_rate)
     matching = kantorovich_match(batch.x.detach(), batch.y.detach(), phi, ot, loss)
     return vava_loss(batch.x, batch.y, matching, ot.zeta, loss)
@@ -206,7 +206,7 @@ def vava_loss(x: Tensor, y: Tensor, matching: SoftMatching, zeta: float, setting
 
     with C of :func:`intra_video_loss`, the plan T of N' = N + 1 and M' = M + 1 frames, :math:`D_{ij} = |x_i - y_j|^2`
     with zeta for the virtual frame, and :func:`inter_video_loss` on distances averaged over the dimensions. The plan
-    is a constant: the gradient with respect to D is T, that of the minimum which the transport problem has. Both
+    is a constant, so the gradient with respect to D is T, as is that of the transport problem's minimum. Both
     divisions of the transport cost are the public code's; for N = M = 32 they leave it a weight of 9e-7.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Continuous temporal embedding (CTE): a network learns to tell when in a video a frame is (methods 4.9).
+"""Continuous temporal embedding (CTE): a network learns to predict the relative time of a frame (methods 4.9).
 
 Kukleva et al., "Unsupervised learning of action classes with continuous temporal embedding", CVPR 2019.
 """
@@ -52,7 +52,7 @@ class TimeRegressor(nn.Module):
 
 
 def standardised(x: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Give every feature of a video (T, F) mean 0 and standard deviation 1 over its frames; a constant one is 0."""
+    """Give every feature of a video (T, F) mean 0 and standard deviation 1 over its frames; constant ones become 0."""
     offsets = x - x.mean(axis=0)
     deviation = offsets.std(axis=0)
     scaled = np.divide(offsets, deviation, out=np.zeros_like(offsets), where=deviation > 1e-6)
@@ -65,7 +65,7 @@ def weights_of(network: nn.Module) -> dict[str, NDArray[Any]]:
 
 
 def with_weights(network: Network, weights: Mapping[str, NDArray[Any]]) -> Network:
-    """Give a network its weights from among arrays of other names, and leave training mode."""
+    """Load the weights of a network from arrays, which may include others, and leave training mode."""
     network.load_state_dict({name: torch.from_numpy(np.asarray(weights[name])) for name in network.state_dict()})
     return network.eval()
 
@@ -104,10 +104,10 @@ def train_regressor(x: Tensor, times: Tensor, settings: RegressionSettings, seed
 def fit_regression(
     stores: Sequence[VideoFeatures], seed: int, settings: RegressionSettings, drawn: DrawnVideosSettings
 ) -> EmbedVideo:
-    """Train on the videos given (on ``data.n_train`` of them, drawn from the seed); embed any video by itself.
+    """Train on the given videos, or on ``data.n_train`` of them drawn from the seed; each video is embedded separately.
 
-    Frames are as they are, or standardised within their video (``regression.standardise``). Runs in one thread, because
-    threads change rounding.
+    Features are used unchanged, or standardised within their video (``regression.standardise``). Training uses one
+    thread, because the number of threads changes rounding.
     """
     n_train = drawn.n_train
     if n_train is not None and n_train > len(stores):

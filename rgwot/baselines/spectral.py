@@ -29,7 +29,7 @@ def affinity(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class SpectralMap:
-    """Coordinates in which samples that random walks on the affinity join lie close together.
+    """Coordinates in which samples lie close together if random walks on the affinity connect them.
 
     ``coordinates`` (L, K) of the ``landmarks`` (L, D) are eigenvectors psi of the walk P = diag(A 1)^-1 A on them (no
     walk stays where it is), by descending ``eigenvalues`` (K,) in [-1, 1]; the first one is constant.
@@ -77,9 +77,9 @@ def spectral_map(landmarks: NDArray[Any], K: int, seed: int) -> SpectralMap:
 def decode_spectral(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
     """Cluster a graph of all samples: the decoder ``spectral``, which has no settings but K.
 
-    k-means in the K leading eigenvectors of the affinity. The matrix has T^2 entries, so above 2,000 samples as many
-    landmarks, evenly spaced over all videos, stand for the rest, which gets its coordinates by the Nystroem formula;
-    videos that were held out are placed in the same way. With no more samples than K, or all samples alike, there is
+    k-means in the K leading eigenvectors of the affinity. The matrix has T^2 entries, so of more than 2,000 samples
+    only 2,000 landmarks, evenly spaced over all videos, are clustered in this way; the Nystroem formula gives the
+    coordinates of the other samples and of held-out videos. With K + 1 samples or fewer, or all samples alike, there is
     no graph to cut, and k-means on the embeddings decides.
     """
     x = frames.x

@@ -13,7 +13,7 @@ from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.kmeans import kmeans, nearest_centre
 from rgwot.runtime.errors import RgwotError
 
-# Gain, as a share of the first sum, that is rounding: twins among the centres gain that much and no more.
+# Gains up to this share of the first sum are rounding errors, as those of equal centres are.
 ROUNDING = 1e-9
 
 

@@ -41,7 +41,7 @@ def tcc_loss(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, settings: T
     y : Tensor, shape (P, M, D)
         Embeddings of the second video of each pair.
     x_times, y_times : Tensor, shape (P, N) and (P, M)
-        When the frames were taken as a share of their video, t_i / L, in [0, 1].
+        Times of the frames as shares of their video, t_i / L, in [0, 1].
     settings
         ``tau``, softmax temperature in units of squared distance per dimension; ``lambda_v``, weight of the logarithm
         of the variance; ``distance``, the distance in the softmaxes, there and back: the squared distance, or what
@@ -64,7 +64,7 @@ def tcc_loss(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, settings: T
 def matches(u: Tensor, v: Tensor, settings: TccSettings) -> Tensor:
     """Soft neighbours a of every u_i among the v_j: (P, N, D), (P, M, D) to (P, N, M), rows of sum 1.
 
-    a is the softmax over j of -|u_i - v_j|^2 / (D tau), which does not see |u_i|^2; or with another distance.
+    a is the softmax over j of -|u_i - v_j|^2 / (D tau), in which |u_i|^2 cancels; or the same of another distance.
     """
     if settings.distance == "elementwise":
         logits = -elementwise_distance(u, v)
@@ -84,7 +84,7 @@ def elementwise_distance(u: Tensor, v: Tensor) -> Tensor:
     Parameters
     ----------
     u, v : Tensor, shape (P, N, D)
-        As many frames in both.
+        Embeddings of two videos with the same number of frames.
 
     Returns
     -------

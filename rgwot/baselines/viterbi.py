@@ -71,8 +71,8 @@ def ordered_path(log_likelihoods: NDArray[Any]) -> NDArray[np.int64]:
     """Return the path of largest likelihood that goes through all clusters in their order.
 
     argmax_l sum_t L[t, l_t] with l_1 = 0, l_T = K - 1 and every step 0 or 1: each cluster has one piece of at least
-    one sample. (Equal probabilities of staying and going on, as in the public code, add the same to every path.) A
-    video with fewer samples than clusters may begin, step and end anywhere, only not backwards.
+    one sample. (Equal probabilities of staying and going on, as in the public code, add the same to every path.) In a
+    video with fewer samples than clusters, the path may begin and end anywhere and skip clusters, but not go back.
 
     L (T, K) is finite, T and K >= 1. Ties between paths (T,) go to one that moves on early.
 
@@ -115,9 +115,9 @@ def decode_viterbi(frames: Frames, K: int, generator: np.random.Generator, setti
     out or repeated.
 
     With ``decode.background`` q, k-means and the Gaussians see samples 0, s, 2s... of every video, s =
-    ``decode.stride``. The limit of a cluster is one of the likelihoods of all T samples under it: in rising order, the
-    one at place floor(q T / 100), counted from 0. A sample below the limits of all clusters is background, and the path
-    goes through the others.
+    ``decode.stride``. The limit of a cluster is a percentile of the likelihoods of all T samples under it: the one at
+    place floor(q T / 100), counted from 0 in rising order. A sample below the limits of all clusters is background, and
+    the path goes through the others.
     """
     percentage, stride = settings.background, settings.stride
     chosen = np.ones(len(frames.x), dtype=np.bool_)

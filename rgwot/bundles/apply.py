@@ -137,8 +137,8 @@ def _extractor(bundle: Bundle, how: How) -> Make:
     entry, expected = extractor(name), attributes["weights_sha256"]
     if how.weights is None and entry.is_file(weights):
         raise RgwotError(
-            f"{bundle.path}: was made with the checkpoint {weights} of {name}, but does not contain it; "
-            "give --weights PATH"
+            f"{bundle.path}: made with the checkpoint {weights} of {name}, which is not part of the bundle; "
+            "give --weights PATH, the path of this checkpoint"
         )
     shared_keys = ("size", "fps", "precision", "fused")
     facts: dict[str, Any] = {key: value for key, value in attributes.items() if key in shared_keys}
@@ -187,7 +187,7 @@ def import_form(bundle: Bundle) -> ImportSettings:
 
 
 def _importer(bundle: Bundle) -> Make:
-    """Return a function that imports a file of features in the form of the bundle's."""
+    """Return a function that imports a file of features in the same form as those of the bundle."""
     from rgwot.features.importing import import_features
 
     settings, kept_attributes = import_form(bundle), bundle.facts.features.attributes
@@ -235,7 +235,7 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
     result = restore(bundle)
     procedure = bundle.procedure()
     facts = bundle.facts
-    # Without results beside them, these files are not ours.
+    # Without the folder results beside them, these files are not from this command.
     if not (output / "results").exists():
         for place in (*_tables(output).values(), output / "page.html"):
             if place.exists():
@@ -280,7 +280,7 @@ def label_each(
     """Label each video separately, by its embedding; videos that the result contains keep their labels.
 
     ``stores`` holds the features of videos with frames, ``videos`` their embeddings by id. Returns the key
-    steps (T,) by id, and the SHA-256 of the files of the result's videos.
+    steps (T,) by id, and the SHA-256 of the file of each video that the result contains, by id.
     """
     from threadpoolctl import threadpool_limits
 
@@ -422,7 +422,7 @@ def _write_pictures(tree: Tree, run: Run, settings: Settings) -> None:
 
 
 def _tables(output: Path) -> dict[str, Path]:
-    """Return the paths of the copies of result files."""
+    """Return the path of the copy in the output folder for each copied file, by the template of its path."""
     files = (paths.SEGMENTS, paths.ORDER, paths.DEVIATIONS, paths.DIAGNOSTICS)
     return {table: output / paths.name_of(table) for table in files}
 

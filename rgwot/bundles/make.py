@@ -58,8 +58,8 @@ def make_bundle(
     """Write the bundle of a result.
 
     The decoder is run again on the stored embeddings with the same seed, and an embedding without an encoder is fitted
-    again to the features. Both must reproduce the result, otherwise no bundle is written. ``blocks`` are the given
-    ``settings``, which are stored in the file.
+    again to the features. Both must reproduce the result, otherwise no bundle is written. ``blocks`` are the
+    blocks of ``settings`` to store in the file.
 
     Returns the share of the samples for which the rule for other videos gives the key step of the result.
 
@@ -95,8 +95,8 @@ def make_bundle(
     for video, segments_here in key_steps.segments["task"].items():
         if video not in stored or not np.array_equal(segments_here, stored[video][list(segments_here.columns)]):
             raise RgwotError(
-                f"{segments_csv}: video {video!r}: found segments that these embeddings and settings do not give with "
-                f"this version of rgwot; {remake(segments_csv)}"
+                f"{segments_csv}: video {video!r}: found other segments than this version of rgwot makes from the same "
+                f"embeddings and settings; {remake(segments_csv)}"
             )
     facts, parts = bundle_of(
         run=run,

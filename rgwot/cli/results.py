@@ -196,7 +196,7 @@ def apply(
 ) -> None:
     """Find the key steps of other VIDEOS with a BUNDLE, and their deviations; nothing is trained.
 
-    A video may also be a feature store (.zarr) or, if the result is based on imported features, a file of them.
+    Instead of a video, give a feature store (.zarr) or, if the bundle has imported features, a file of such features.
     """
     from rgwot.bundles.apply import How, apply_bundle
     from rgwot.columns import readable

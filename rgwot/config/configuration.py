@@ -62,7 +62,7 @@ class ImportSettings(Block):
     start_s: float = Field(0.0, ge=0, description="time of the first feature, seconds; `times` say it themselves")
     native_fps: Rate | None = Field(
         None,
-        description="frame rate of the videos, whose frames are scored, where there are only features; null: as fps",
+        description="features without videos: frame rate of the videos, whose frames are scored; null: same as fps",
     )
     on_mismatch: Literal["error", "trim"] = Field(
         "error",
@@ -181,7 +181,7 @@ class DatasetSettings(Block):
         None,
         description="camera, where a take was filmed by several: number, or ego, back, top",
     )
-    subset: str | None = Field(None, description="registered dataset whose files these are, if the id is another one")
+    subset: str | None = Field(None, description="registered dataset to which the files belong, if its id differs")
     strict: bool = Field(False, description="a video or annotation without its partner is an error, not a warning")
     unannotated: Literal["leave_out", "keep"] | None = Field(
         None, description="published datasets: videos without annotation are left out, or kept for training"
@@ -284,7 +284,7 @@ class PageSettings(Block):
     datasets: tuple[str, ...] = Field(
         (),
         description="the target `first` and results/report/index.html make pages of all their tasks; none: all that "
-        "are neither published ones nor `demo`, or, without any, `demo`",
+        "are neither published nor `demo`; if there are none, `demo`",
     )
     names: str = Field("names", description="folder of files with names of key steps: names/{dataset}/{task}.yaml")
 

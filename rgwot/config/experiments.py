@@ -226,16 +226,16 @@ def _keys_between(
 
 
 def _refuse_unused_split(text: str, written: Mapping[str, Any], keys: Sequence[Mapping[str, Any]]) -> None:
-    """Raise if an id has keys of the split and nothing is split: one experiment would have two paths."""
+    """Raise RgwotError if an id has keys of the split, but nothing is split: an experiment would have two paths."""
     if any(written.get(SPLIT, base[SPLIT]) != "all" for base in keys):
         return
     for key in SPLIT_KEYS[1:]:
         if key in written and any(written[key] != base[key] for base in keys):
-            raise RgwotError(f"experiment {text!r}: {key} has no effect where all videos train; add {SPLIT}=holdout")
+            raise RgwotError(f"experiment {text!r}: {key} has no effect without held-out videos; add {SPLIT}=holdout")
 
 
 def _refuse_unread(text: str, written: Mapping[str, Any], meant: Sequence[Mapping[str, Any]]) -> None:
-    """Raise if an id has a key that its alignment loss does not read: the same training would run twice."""
+    """Raise RgwotError if an id has a key that its alignment loss does not read: a training would run twice."""
     alignments = list(dict.fromkeys(settings["loss.alignment"] for settings in meant))
     for key in written:
         if all(without_effect(key, alignment) for alignment in alignments):
@@ -247,11 +247,11 @@ def _refuse_unread(text: str, written: Mapping[str, Any], meant: Sequence[Mappin
 
 
 def _refuse_unread_with_labels(text: str, written: Mapping[str, Any], keys: Mapping[str, Any]) -> None:
-    """Raise if an id has a key that labels leave without effect, or one of labels without any."""
+    """Raise RgwotError if an id has a key without effect: one not read with labels, or one about labels without any."""
     taught = written.get("labelled.n", keys["labelled.n"])
     for key in written:
         if taught and not read_with_labels(key):
-            raise RgwotError(f"experiment {text!r}: {key} has no effect where annotated videos teach; leave it out")
+            raise RgwotError(f"experiment {text!r}: {key} has no effect with labelled.n; leave it out")
         if not taught and key in LabelledSettings.dotted() and key != "labelled.n":
             raise RgwotError(f"experiment {text!r}: {key} has no effect without labelled.n; add labelled.n=all")
 

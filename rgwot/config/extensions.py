@@ -121,7 +121,9 @@ def _blocks_of(extension: Extension, source: str) -> dict[str, type[Block]]:
         if not isinstance(entry.settings, tuple) or not all(
             isinstance(part, type) and issubclass(part, Block) and part.BLOCK for part in entry.settings
         ):
-            raise RgwotError(f"{where}: found {entry.settings!r}, expected a tuple of subclasses of Block with BLOCK")
+            raise RgwotError(
+                f"{where}: found {entry.settings!r}, expected a tuple of subclasses of Block, each with a name in BLOCK"
+            )
         for part in entry.settings:
             if part.BLOCK not in BLOCKS:
                 if not issubclass(part, blocks.get(part.BLOCK, part)):

@@ -1,7 +1,7 @@
 """Losses, embeddings, decoders and methods by name, as data.
 
-An entry names its function and the blocks of settings that this takes (`rgwot.config.methods`). A method is a family
-of settings: changes to the defaults of `rgwot.config.settings`, and the embedding they belong to.
+An entry names its function and the blocks of settings that the function takes. A method is a family of settings:
+changes to the defaults of `rgwot.config.settings`, and the embedding to which they belong.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def blocks(entries: Iterable[Entry]) -> tuple[str, ...]:
 class Loss(Entry):
     """An alignment loss (`rgwot.losses.interface.Alignment`).
 
-    ``learned`` makes the module that it trains besides the encoder, if any.
+    ``learned`` makes the module that the loss trains besides the encoder, if any.
     """
 
     learned: FunctionOrPath = ""
@@ -127,10 +127,10 @@ class Embedding(Entry):
 
 @dataclass(frozen=True)
 class Decoder(Entry):
-    """A way to make key steps from embeddings (`rgwot.keysteps.interface.Decode`), or if ``trivial`` without any.
+    """A way to make key steps from embeddings (`rgwot.keysteps.interface.Decode`); without them if ``trivial``.
 
-    ``restore`` labels other videos with the learned state; ``overrides`` are its changes to the defaults. A decoder runs
-    with a second seed to test whether two seeds agree, unless it is ``slow``.
+    ``restore`` labels other videos with the learned state; ``overrides`` are the decoder's changes to the defaults. A
+    decoder runs with a second seed to test whether two seeds agree, unless it is ``slow``.
     """
 
     restore: FunctionOrPath = ""
@@ -216,20 +216,20 @@ class Family:
         return self.embedding == "encoder"
 
     def takes(self, key: str) -> bool:
-        """Return whether its embedding reads a dotted key, or any alignment loss that an encoder may be trained by."""
+        """Return whether the embedding reads a dotted key, or any alignment loss if an encoder is trained."""
         losses = LOSSES.values() if self.trained else ()
         return EMBEDDING_KINDS[self.embedding].takes(key) or any(loss.takes(key) for loss in losses)
 
 
 def without_effect(key: str, alignment: str) -> bool:
-    """Return whether a dotted key belongs to alignment losses, and this one does not read it."""
+    """Return whether other alignment losses read a dotted key, but the loss ``alignment`` does not."""
     return any(loss.takes(key) for loss in LOSSES.values()) and not LOSSES[alignment].takes(key)
 
 
 _TCC: Mapping[str, Any] = {"loss.alignment": "tcc", "encoder.unit_norm": False, "cidm.beta": 0.0}
 _CNC: Mapping[str, Any] = {
     **_TCC,
-    "cidm.beta": 0.5,  # CnC's 1: it averages C-IDM over the two videos
+    "cidm.beta": 0.5,  # 1 in CnC, which averages C-IDM over the two videos
     "cidm.distance": "euclidean",
     "cidm.unit": "native_frames",
     "cidm.sigma": 300.0,
@@ -304,7 +304,7 @@ _LISTED = (
         "soft dynamic time warping and C-IDM",
         overrides={
             "loss.alignment": "soft_dtw",
-            "cidm.beta": 0.5 / 32,  # LAV's 0.5; it divides C-IDM, too, by N
+            "cidm.beta": 0.5 / 32,  # 0.5 in LAV, which also divides C-IDM by N
             "cidm.unit": "native_frames",
             "cidm.sigma": 10.0,
         },
@@ -397,13 +397,13 @@ FAMILIES: dict[str, Family] = {family.name: family for family in _LISTED}
 def _clustering(
     place: str, description: str, source: str = "", settings: tuple[type[Block], ...] = (), **facts: Any
 ) -> Decoder:
-    """Return the entry of the decoder ``package.name``, with `decode_name` and `restore_name` of its module."""
+    """Return the entry of the decoder at ``package.name``, which names ``decode_name`` and ``restore_name`` there."""
     module, name = f"rgwot.{place}", place.rpartition(".")[2]
     facts.setdefault("restore", f"{module}:restore_{name}")
     return Decoder(f"{module}:decode_{name}", description, source, settings, **facts)
 
 
-#: Decoders that read none.
+#: Decoders that read no embeddings.
 TRIVIAL: dict[str, Decoder] = {
     "one_label": Decoder("", "one key step everywhere; with `none`", trivial=True),
     "uniform": Decoder("", "K equal segments; with `none`", trivial=True),

@@ -206,7 +206,7 @@ def keys_at(parents: list[Any], model: type[BaseModel]) -> list[str]:
     """Return the keys allowed at a location: of blocks, optional blocks, and tuples or dictionaries of blocks."""
     for part in parents:
         named = {field.alias or name: field.annotation for name, field in model.model_fields.items()}
-        # A part that is no field of the block is a name that the user gave to one, and the block stays.
+        # A part that is not a field, such as the id of a dataset, is a name that the user gave; the model stays.
         model = next(iter(_models_in(named.get(part))), model)
     return [field.alias or name for name, field in model.model_fields.items()]
 

@@ -46,7 +46,7 @@ SPOILT = 0.01
 
 
 def resolution(squares: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
-    """Return the standard deviation up to which channels are constant, by their mean squares (C,) in one video."""
+    """Return the standard deviation up to which channels count as constant, from their mean squares (C,) in a video."""
     rounding = TYPE_ROUNDING[dtype]
     return np.asarray(rounding * np.maximum(np.sqrt(squares), rounding * np.sqrt(squares.mean())))
 
@@ -98,7 +98,7 @@ class Rounding(Spread):
 
     @property
     def dtype(self) -> str:
-        """Type to store them in: float16, unless that cannot hold a value or spoils a channel that varies."""
+        """Type in which to store vectors: float16, unless it cannot hold a value or spoils a channel that varies."""
         if not self._count:
             return "float16"
         errors, (deviations, _) = np.sqrt(self._errors / self._count), self._deviations()
@@ -108,7 +108,7 @@ class Rounding(Spread):
 
 
 def usual_ratio(ratios: Iterable[float | None]) -> float | None:
-    """Return the median ratio of scales over the videos of a task, or None if no video has it."""
+    """Return the median ratio of scales over the videos of a task, or None if no video has one."""
     measured = [ratio for ratio in ratios if ratio is not None]
     return float(np.median(measured)) if measured else None
 
@@ -141,7 +141,7 @@ def checked_as(where: object, part: NDArray[Any], dtype: str, start: int = 0) ->
 
 
 def stored_type(read: Callable[[int, int, str], NDArray[Any]], count: int, maps: bool, dtype: str) -> str:
-    """Return the type to keep features of a ``dtype`` in: float16, or float32 for vectors that it would spoil.
+    """Return the type in which to store features of a ``dtype``: float16, or float32 for vectors that float16 spoils.
 
     ``read(start, end, dtype)`` returns features ``start`` to ``end`` (n, C, h, w) of the ``count`` features.
     """
@@ -187,7 +187,7 @@ def array_features(
     Parameters
     ----------
     where
-        Their name in errors.
+        Name of the features in errors.
     video
         Id of the video.
     array

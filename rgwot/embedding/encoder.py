@@ -42,7 +42,7 @@ def convolve(x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> Ten
     weight, bias
         (O, I, 3, 3, 3) and (O,), as in ``nn.Conv3d``.
     dtype
-        Arithmetic of the products; they are added up in that of ``bias``.
+        Type of the products; they are added in the type of ``bias``.
 
     Returns
     -------
@@ -51,8 +51,8 @@ def convolve(x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> Ten
 
     Notes
     -----
-    Not ``F.conv3d``: on the CPU it takes up to twice as long, and in bfloat16 PyTorch 2.15 returns garbage for the
-    gradient of the weight at c = 2.
+    ``F.conv3d`` is not used: on the CPU it takes up to twice as long, and in bfloat16 PyTorch 2.15 returns garbage for
+    the gradient of the weight at c = 2.
     """
     previous, current, following = weight.unbind(2)
     if len(x) == 2:
@@ -235,7 +235,7 @@ class Encoder(nn.Module):
         y = y.movedim(0, -2).flatten(-2)[None]
         for layer, norm in ((self.stack1, self.bn1), (self.stack2, self.bn2)):
             dtype = torch.bfloat16 if self.precision == "bfloat16" else layer.weight.dtype
-            # Products in ``dtype``, their sum with the bias in that of the bias.
+            # Products have the type ``dtype``, their sum with the bias the type of the bias.
             y = F.linear(y.to(dtype), layer.weight.to(dtype)).to(layer.bias.dtype) + layer.bias
             y = F.relu(batch_norm(y, norm, groups, tracked))
         return y[0, :, 0, 0]

@@ -22,9 +22,9 @@ class VideoFeatures(Protocol):
     """The features of a video, in memory (`ArrayFeatures`) or in a file (`rgwot.features.store.FeatureStore`).
 
     ``video`` is its id, ``time_s`` (T,) are the times of its samples, ``duration_s`` its length in seconds,
-    ``native_fps`` its frames and ``fps`` its features per second. ``shape`` is (T, C, h, w), 1 by 1 where a sample is a
-    vector (``vectors``), ``dtype`` is ``float16`` or ``float32``. ``scales`` tells how far the scales of the channels
-    differ, if it is known (`rgwot.embedding.arrays.Spread`).
+    ``native_fps`` its frames and ``fps`` its features per second. ``shape`` is (T, C, h, w), with h = w = 1 if a sample
+    is a vector (``vectors``); ``dtype`` is ``float16`` or ``float32``. ``scales`` tells how far the scales of the
+    channels differ, if it is known (`rgwot.embedding.arrays.Spread`).
     """
 
     @property
@@ -178,8 +178,8 @@ def with_both_parts(task: EmbeddedTask, where: str) -> EmbeddedTask:
     present = len(set(task.held_out).intersection(task.videos))
     if task.held_out and not 0 < present < len(task.videos):
         raise RgwotError(
-            f"{where}: {present} of {len(task.videos)} videos with a frame are held out, expected some and not "
-            "all; see the feature index for videos without frames, or set another data.split_seed"
+            f"{where}: {present} of {len(task.videos)} videos with a frame are held out, expected some of "
+            "them, but not all; see the feature index for videos without frames, or set another data.split_seed"
         )
     return task
 
@@ -200,7 +200,7 @@ def embedded_video(store: VideoFeatures, embed: EmbedVideo) -> EmbeddedVideo:
     Raises
     ------
     RgwotError
-        When it is no vector per sample, or a value is not finite.
+        If the embedding is not a vector per sample, or a value is not finite.
     """
     embedded = checked(embed(store), store)
     x = np.asarray(embedded.embedding, dtype=np.float64)
@@ -244,7 +244,7 @@ def unit_rows(x: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def fit_pooled(stores: Sequence[VideoFeatures], seed: int) -> EmbedVideo:
-    """Fit nothing: every video is its spatial means, scaled to norm 1 (D = C)."""
+    """Fit nothing: a video is embedded by its spatial means, scaled to norm 1 (D = C)."""
     return Fitted(restore_pooled({}), dict)
 
 

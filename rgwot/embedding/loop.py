@@ -22,7 +22,7 @@ from rgwot.losses.interface import Alignment, PairBatch
 from rgwot.losses.settings import CidmSettings
 from rgwot.runtime.errors import RgwotError
 
-# On an accelerator as many pairs go through the encoder together as keep its largest intermediate below this.
+# On an accelerator, as many pairs are encoded together as keep the largest intermediate result below this size.
 # On the CPU a pair already fills the cores: measured, several at once are not faster and take more memory.
 FORWARD_BYTES = 600e6
 

@@ -63,7 +63,7 @@ def draw_frames(length: int, n: int, rng: np.random.Generator) -> NDArray[np.int
 def draw_pair(lengths: NDArray[np.int64], n: int, rng: np.random.Generator) -> Pair:
     """Draw an ordered pair of different videos uniformly, and ``n`` frames of each (methods 3.2).
 
-    ``lengths`` holds the frames of every video, of at least two.
+    ``lengths`` holds the number of frames of each of at least two videos.
     """
     first, second = (int(video) for video in rng.choice(len(lengths), size=2, replace=False))
     return Pair((first, second), (draw_frames(int(lengths[first]), n, rng), draw_frames(int(lengths[second]), n, rng)))

@@ -57,9 +57,9 @@ def cell_means(store: VideoFeatures, grid: int) -> NDArray[np.float32]:
 def standardise(x: NDArray[Any], dtype: str = "float16") -> NDArray[np.float64]:
     """Scale the channels of one video (T, C) to mean 0 and standard deviation 1 over its samples.
 
-    A channel is constant, and becomes 0, where its deviation is no more than the type that it was stored in makes by
-    rounding (`rgwot.embedding.arrays.TYPE_ROUNDING`): of float16 at most 2^-11 of the channel's root mean square, or
-    2^-22 of the video's.
+    A channel counts as constant, and becomes 0, if rounding to the type ``dtype`` in which it was stored explains its
+    deviation (`rgwot.embedding.arrays.TYPE_ROUNDING`): for float16, a deviation up to 2^-11 of the channel's root mean
+    square, or up to 2^-22 of the root mean square over all channels.
     """
     values = np.asarray(x, dtype=np.float64)
     mean, squares = values.mean(axis=0), np.square(values).mean(axis=0)
@@ -72,8 +72,8 @@ def standardise(x: NDArray[Any], dtype: str = "float16") -> NDArray[np.float64]:
 def smooth(x: NDArray[Any], share: float) -> NDArray[np.float64]:
     """Average every sample of one video (T, C) with its neighbours, over a share of the video's length.
 
-    The window is centred, the odd number of samples nearest to ``share * T`` (of two the larger, at least 1); beyond
-    its ends a video goes on as its first and last sample.
+    The window is centred and has the odd number of samples nearest to ``share * T`` (in a tie, the larger number).
+    Beyond its ends a video is continued by its first and last sample.
     """
     values = np.asarray(x, dtype=np.float64)
     width = _width(share, len(values))
@@ -92,14 +92,14 @@ def speed(z: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def log_speed(ahead: NDArray[Any], behind: NDArray[Any]) -> NDArray[Any]:
-    """Return the `speed` between the samples after and before, of any shape."""
+    """Return the `speed` from the samples after (``ahead``) and before (``behind``) each sample, of any shape."""
     return np.asarray(np.log(np.abs(ahead - behind) / 2 + STILL))
 
 
 def variability(z: NDArray[Any], share: float) -> NDArray[np.float64]:
     """Return log(s + 0.02) of the standard deviations s (T, C) of standardised channels around every sample.
 
-    Over the window of `smooth`, at least three samples; beyond its ends a video goes on as its first and last sample.
+    The window is that of `smooth`, but has at least three samples. Beyond its ends a video is continued as there.
     """
     width = max(3, _width(share, len(z)))
     mean, squares = (uniform_filter1d(values, width, axis=0, mode="nearest") for values in (z, np.square(z)))
@@ -135,7 +135,7 @@ class Whitening:
     basis
         (C, D) components, each divided by the standard deviation along it.
     blocks
-        Number of equal parts that the components are divided into; each has the same length.
+        Number of equal parts of the components; in a whitened sample, all parts have the same length.
     """
 
     mean: NDArray[np.float64]
@@ -243,12 +243,12 @@ def restore_whitened(learned: Learned, settings: WhitenSettings) -> EmbedVideo:
 
 
 def _width(share: float, T: int) -> int:
-    """Return the odd number of samples nearest to a share of T, of two the larger, at least 1."""
+    """Return the odd number of samples nearest to a share of T; in a tie, the larger number."""
     return 2 * int(share * T / 2) + 1
 
 
 def _cells(side: int, grid: int) -> NDArray[np.float32]:
-    """Return the weights (cells, side) that average a side of a map over pieces as equal as whole places allow."""
+    """Return the weights (cells, side) that average a side of a map over cells, as equal as whole places allow."""
     cells = min(side, grid)
     borders = np.linspace(0, side, cells + 1).round().astype(int)
     weights = np.zeros((cells, side), dtype=np.float32)
@@ -269,10 +269,10 @@ def _leading(matrix: NDArray[np.float64], D: int) -> tuple[NDArray[np.float64], 
 
 
 CHANNELS = 64
-"""Channels of projected maps, at most: a sixteenth of conv4c's."""
+"""Largest number of channels of projected maps, a sixteenth of conv4c's."""
 
 VECTORS = WhitenSettings()
-"""The whitening of vectors: as in the method ``whitened`` by default, but onto at most 32 channels."""
+"""The whitening of vectors: as in the method ``whitened`` by default, onto at most 32 channels."""
 
 FLOOR = 1e-4
 """Components below this share of the largest variance are dropped."""

@@ -32,7 +32,7 @@ class PairBatch:
     planned
         Number of iterations of the whole training.
     chance
-        Generates random numbers for a loss, the same ones for the same iteration; None if a loss may not draw any.
+        A function from an iteration to its generator of random numbers; None if a loss may not draw any.
     """
 
     x: Tensor

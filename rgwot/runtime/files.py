@@ -37,7 +37,7 @@ _BY_THE_WAY = re.compile(
 )
 
 Stranger = Callable[[Path], Path | None]
-"""Returns a file in a folder that the writer who wants to replace the folder did not write, or None."""
+"""A function that returns a file in a folder that the writer who replaces the folder did not write, or None."""
 
 
 def contents(folder: Path) -> list[Path]:
@@ -47,7 +47,7 @@ def contents(folder: Path) -> list[Path]:
 
 
 def other_than(names: Collection[str]) -> Stranger:
-    """Return a function that finds a file in a folder with none of these names."""
+    """Return a function that finds a file in a folder whose path in the folder is not one of ``names``."""
     return lambda folder: next((path for path in contents(folder) if str(path.relative_to(folder)) not in names), None)
 
 

@@ -170,7 +170,7 @@ def sha256(path: Path) -> str:
 def stamp(paths: Iterable[str | os.PathLike[str]]) -> str:
     """Return a text that changes if the name, size or modification time of a file changes, or a file disappears.
 
-    It is a param of the jobs that read the files, because Snakemake does not notice a file that replaces a newer one.
+    It is a param of the jobs that read the files, because Snakemake does not notice a file replaced by an older one.
     """
     hasher = hashlib.sha256()
     for path in paths:

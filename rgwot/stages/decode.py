@@ -98,7 +98,7 @@ def given_of(task: EmbeddedTask, annotations: pd.DataFrame, settings: Settings, 
     n = len(annotated) if labelled.n == "all" else labelled.n
     if not 0 < n <= len(annotated):
         raise RgwotError(
-            f"labelled.n: found {n} of {len(annotated)} annotated videos, expected "
+            f"labelled.n: found {n}, but {len(annotated)} videos are annotated; expected "
             + ("an annotated video" if not annotated else f"1 to {len(annotated)}")
         )
     # With "all" the result then equals the annotations; this happens if other videos turn out to be unusable.

@@ -269,7 +269,7 @@ def write_embeddings(
 
 
 def fit_of(method: str, settings: Settings) -> Fit:
-    """Return the function that fits a method's embedding without an encoder, with its settings."""
+    """Return the function that fits the embedding of a method without an encoder, with its settings."""
     base = split_id(method)[0]
     entry = EMBEDDING_KINDS[FAMILIES[base].embedding]
     if not entry.function:

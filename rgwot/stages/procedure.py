@@ -56,7 +56,7 @@ def read_recordings(path: str | os.PathLike[str]) -> tuple[list[Recording], dict
     """Read a user's table of segments; return recordings, and the names of key steps, if any.
 
     It needs the columns ``video``, ``start_s``, ``end_s`` (seconds) and ``key_step`` (from 1, background 0). ``name``
-    and ``scope`` are optional; with ``scope``, only its rows ``task`` are read. The first name of a key step is used.
+    and ``scope`` are optional; with ``scope``, only rows with ``task`` are read. The first name of a key step is used.
 
     Raises
     ------

@@ -167,7 +167,7 @@ def train(
     device
         ``auto``, ``cpu`` or ``cuda``.
     held_out
-        Videos that nothing of this run reads.
+        Videos that this run does not read.
 
     Raises
     ------
@@ -342,7 +342,7 @@ def inactive_prior(settings: Settings) -> str | None:
 
 
 def long_window(settings: Settings, stores: Sequence[VideoFeatures]) -> str | None:
-    """Return a sentence if C-IDM attracts frames in more than 5 % of a typical video of vectors, otherwise None."""
+    """Return a sentence if features are vectors and C-IDM's window exceeds 5 % of a typical video, otherwise None."""
     cidm = settings.cidm
     if not (cidm.beta and cidm.gradient and all(store.vectors for store in stores)):
         return None

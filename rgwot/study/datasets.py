@@ -34,7 +34,7 @@ BATCH, BATCH_BYTES = 32, 10**9
 IMPORT_BATCH = 300
 
 
-# Snakemake reads these as wildcards, and as parts of a path to replace.
+# Snakemake reads braces as wildcards, and replaces names in angle brackets.
 _REPLACED = re.compile(r"[{}]|<[a-z][a-z0-9_]*>")
 
 
@@ -65,7 +65,7 @@ def written(study: Study, dataset: str) -> dict[str, list[str]] | None:
         )
     root, expected = str(study.config.root_of(dataset)), str(paths.at(paths.SYNTHETIC, dataset=dataset))
     if root != expected:
-        raise RgwotError(f"datasets.{dataset}.root: found {root!r}; expected {expected!r} beside a synth block")
+        raise RgwotError(f"datasets.{dataset}.root: found {root!r}; expected {expected!r}, because of its block synth")
     return video_names(entry.synth)
 
 
@@ -173,7 +173,7 @@ def imported_file(study: Study, dataset: str, task: str, video: str) -> str:
     try:
         return plain_path(str(feature_file(place, task, video)))
     except RgwotError:
-        # A file removed since its store was made is no reason to run again; otherwise Snakemake reports it.
+        # If its store exists, a removed file is no reason to run again; Snakemake reports it if a job needs it.
         if not paths.at(paths.FEATURES, dataset=dataset, task=task, video=video).exists():
             raise
         return plain_path(str(place / task / video))

@@ -66,9 +66,9 @@ _SIDE = 64
 _LISTED = 3
 # With fewer lengths, the usual one is unknown.
 _FEW = 4
-# Lengths differ too much from the median by more than this factor, if also twice as far as half of the files do.
+# A length is unusual if it differs from the median by more than this factor, and more than twice as far as usual.
 _FAR = 5 / 3
-# Files are parts of a recording if they are shorter than this share of the other files.
+# Files named like parts of a recording count as parts if one is shorter than this share of the usual length.
 _PART = 0.75
 _WHOLE = "a file should hold one whole performance, because methods compare beginnings, middles and ends"
 
@@ -105,7 +105,7 @@ def check_video(
 
 
 def stated_frames(info: VideoInfo) -> str:
-    """Return the fault of a container that states another number of frames than its duration, or an empty text."""
+    """Return a fault if the number of frames that a container states does not fit its duration, or an empty text."""
     from rgwot.video.probing import REMEDY
 
     expected = float(info.duration_s * info.fps)
@@ -205,7 +205,7 @@ def check_features(
 
 
 def check_task_features(task: str, files: Mapping[str, FeatureFacts]) -> Iterator[Finding]:
-    """Yield a finding if the files of features of a task differ in size, rate or order."""
+    """Yield a finding if the files of features of a task differ in size, rate or columns."""
     space = {
         path: "" if facts.height == facts.width == 1 else f" x {facts.height} x {facts.width}"
         for path, facts in files.items()
@@ -413,8 +413,8 @@ def _of_task(
     )
     if registered is None and (inner := tasks_inside(entry)):
         line = (
-            f"all videos lie in folders of its folder ({first_few(inner)}), which looks like a root one level too "
-            f"high; expected the folder of the tasks: if they are tasks, set root to its folder {task}"
+            f"all videos lie in subfolders of the task's folder ({first_few(inner)}), as if root were one level too "
+            f"high; expected videos in that folder; if the subfolders are the tasks, set root to the folder {task}"
         )
         yield Finding("warning", "task", line, task)
     if registered is not None and registered.n_videos not in (None, pairs):
@@ -499,14 +499,14 @@ def _of_groups(study: Study, dataset: str, task: str, videos: Sequence[str]) -> 
         if column not in table:
             others = ", ".join(columns_of(table)) or "none but video"
             line = f"{path}: no column {column!r}, so the page compares no groups; found {others}"
-            yield Finding("warning", "groups", f"{line}; set `group` of the dataset to one, or rename it", task)
+            yield Finding("warning", "groups", f"{line}; set `group` of the dataset to one, or rename one", task)
             return
         of_video, unknown = groups_in(table, path, videos, column, task)
     except RgwotError as error:
         yield Finding("error", "groups", str(error), task)
         return
     if unknown:
-        line = f"{path}: {len(unknown)} of {len(table)} rows are not of a video of this task, such as {unknown[0]!r}"
+        line = f"{path}: {len(unknown)} of {len(table)} rows name no video of this task, such as {unknown[0]!r}"
         yield Finding("warning", "groups", line, task)
     sizes = Counter(of_video.values())
     named = ", ".join(f"{name} {size}" for name, size in sorted(sizes.items())) or "none"

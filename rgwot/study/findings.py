@@ -143,7 +143,7 @@ class TaskReport:
 
     @cached_property
     def step_ids(self) -> set[int | str]:
-        """Ids of the key steps that occur; a name without an id is the key step of this name in other videos."""
+        """Ids of the key steps that occur; a name without an id takes the id that other videos have for this name."""
         import pandas as pd
 
         tables = [video.annotation.segments for video in self.videos if video.annotation is not None]

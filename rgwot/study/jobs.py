@@ -302,7 +302,7 @@ def graph_there(dataset: str, task: str) -> list[str]:
 
 
 def graph_stamp(study: Study, dataset: str, task: str) -> str:
-    """Return the `stamp` of that file, so that editing it while a job reads it makes the scores outdated."""
+    """Return the `stamp` of the true task graph, so that editing it while a job reads it makes the scores outdated."""
     return stamp(graph_there(dataset, task))
 
 
@@ -338,7 +338,7 @@ def weights_file(study: Study, dataset: str) -> list[str]:
 
 
 def check_task(study: Study, dataset: str, task: str, method: str) -> None:
-    """Raise RgwotError if a task has too few videos for a method, to compare them or to hold some out."""
+    """Raise RgwotError if a task has too few videos for a method that compares videos, or to hold some out."""
     videos_of_task = videos(study, dataset, task)
     if EMBEDDING_KINDS[family_of(method).embedding].several and len(videos_of_task) < MIN_VIDEOS:
         raise RgwotError(
@@ -349,7 +349,7 @@ def check_task(study: Study, dataset: str, task: str, method: str) -> None:
 
 @cache
 def check_result(study: Study, dataset: str, task: str, method: str, decoder: str | None = None) -> None:
-    """Raise RgwotError unless ids are known and spelt canonically, and the task can have a result of them."""
+    """Raise RgwotError unless ids are known and spelt canonically, and the task can have such a result."""
     experiments = study.experiments
     spelt = {"method": (method, experiments.method(method))}
     if decoder is not None:

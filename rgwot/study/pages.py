@@ -65,7 +65,7 @@ def _runs_of(
 
 
 def _taught(study: Study, dataset: str, task: str, runs: Sequence[Run]) -> list[Run]:
-    """Return the first result again, but learned from the annotated videos, if only a part is annotated."""
+    """Return the first result again, but learned from the annotated videos, if some but not all are annotated."""
     first = next((run for run in runs if not _trivial(run.decoder)), None)
     if first is None or not 0 < len(annotated_videos(study, dataset, task)) < len(videos(study, dataset, task)):
         return []
@@ -104,7 +104,7 @@ def page_files(study: Study, dataset: str, task: str) -> list[str]:
 
 
 def bars(study: Study, dataset: str, task: str, seed: int) -> list[str]:
-    """Return the key steps for the bars of a task: those on its page that look at the videos, with one seed."""
+    """Return the key steps for the bars of a task: of results on its page that look at the videos, with one seed."""
     tree, runs = Tree(RESULTS_FOLDER, dataset, task), _page_runs(study, dataset, task, (seed,))
     return [str(tree.at(paths.SEGMENTS, run)) for run in runs if not _trivial(run.decoder)]
 
@@ -121,7 +121,7 @@ def names_there(study: Study, dataset: str, task: str) -> list[str]:
 
 
 def names_stamp(study: Study, dataset: str, task: str) -> str:
-    """Return the `stamp` of that file, so that editing it while a job reads it makes the page outdated."""
+    """Return the `stamp` of the file of names, so that editing it while a job reads it makes the page outdated."""
     return stamp(names_there(study, dataset, task))
 
 

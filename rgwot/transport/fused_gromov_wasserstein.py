@@ -4,7 +4,7 @@ r"""Fused Gromov-Wasserstein transport with the banded structural prior (methods
     F(T) = (1-\alpha) \langle \tilde C, T\rangle + \alpha \langle C^x T C^y, T\rangle - \epsilon H(T), \quad
     T 1 = p, \; T^\top 1 = q, \; H(T) = -\sum_{ij} T_{ij} \log T_{ij}
 
-with uniform p and q. Two solvers. ``converged`` descends F to a stationary point by entropic mirror descent
+with uniform p and q. There are two solvers. ``converged`` descends F to a stationary point by entropic mirror descent
 (G. Peyre, M. Cuturi, J. Solomon, "Gromov-Wasserstein averaging of kernel and distance matrices", ICML 2016) with a step
 that is shortened until F falls. ``parity`` repeats the fixed loop of the public research code, whose row sums are far
 from p.
@@ -212,7 +212,7 @@ class _Problem:
         """Evaluate the plan that potential f and linear cost z lead to."""
         structure = structure_product(plan, self.r, self.length)
         objective = (plan * (self.cost + self.alpha * structure + self.epsilon * log_plan)).sum((1, 2))
-        # The cost of a remaining row error e to first order, at the price epsilon f.
+        # To first order, this corrects F for the remaining error of row sums, at the price epsilon f per unit of mass.
         objective = objective + self.epsilon * (f * (self.p - plan.sum(2))).sum(1)
         residual = self.cost + 2 * self.alpha * structure + self.epsilon * log_plan
         residual = tangent_part(residual, plan)
@@ -232,7 +232,7 @@ def where_state(condition: Tensor, these: AnyState, others: AnyState) -> AnyStat
 
 
 def _descend(problem: _Problem, max_iterations: int, tolerance: float) -> tuple[_State, Tensor]:
-    """Find a stationary point of every problem; iterations (B,) next to it.
+    """Return a stationary point of every problem, and the number of iterations (B,).
 
     A full step is the fixed-point iteration of Peyre et al., which may oscillate between plans when the structural part
     is strong; for short steps F falls because the entropy bounds the curvature of the quadratic part. The linear cost z
@@ -246,7 +246,7 @@ def _descend(problem: _Problem, max_iterations: int, tolerance: float) -> tuple[
         return problem.project(start, None, tolerance), iterations
 
     limit = tolerance**0.5
-    # Until the end, marginals need not be tighter than the plan is stationary: F is corrected for them.
+    # Before the final projection, marginals need not be more accurate than the plan is stationary: F is corrected.
     inner_tolerance = max(0.1 * limit / (1 + 4 * alpha / epsilon), _FLOOR)
     # Rise of F that the marginal error explains.
     slack = max(epsilon * inner_tolerance**2, _ROUNDING)
@@ -277,7 +277,7 @@ def _descend(problem: _Problem, max_iterations: int, tolerance: float) -> tuple[
 
 
 def _parity(problem: _Problem, outer: int, inner: int) -> tuple[_State, Tensor]:
-    """Run the loop of the public code; dividing the kernel by its maximum cancels in the log domain."""
+    """Run the loop of the public code, without dividing the kernel by its maximum, which would cancel here."""
     log_p, log_q = problem.p.log(), problem.q.log()
     plan = problem.product_plan()
     # With a linear problem every round starts from the same kernel and returns the same plan.

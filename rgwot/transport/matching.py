@@ -51,8 +51,8 @@ def align_frames(
 ) -> FrameAlignment:
     r"""Match the frames of pairs of videos by regularised fused Gromov-Wasserstein transport.
 
-    Cost :math:`\tilde C = C + \rho R`, virtual frame, transport, removal of the virtual frame, rescaling of
-    rows. Computed in float64, outside autocast and without gradient.
+    The steps are: cost :math:`\tilde C = C + \rho R`, virtual frame, transport, removal of the virtual frame, rescaling
+    of rows. They are computed in float64, outside autocast and without gradient.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def alignment_cost(
     x_positions: Tensor | None,
     y_positions: Tensor | None,
 ) -> Tensor:
-    """Cost C + rho R in float64, with the virtual frame where it has a cost."""
+    """Return the cost C + rho R in float64, with the virtual frame if ``virtual`` is ``cost``."""
     if virtual not in {"cost", "threshold", "none"}:
         raise ValueError(f"virtual: found {virtual!r}, expected 'cost', 'threshold' or 'none'")
     if (x_positions is None) != (y_positions is None):

@@ -2,7 +2,7 @@
 
 At the temperatures used here plain Sinkhorn passes can need thousands of rounds (two clusters of frames
 exchange mass only through the virtual frame), so the row potential is updated by Newton steps on the concave
-semi-dual (:mod:`rgwot.transport.sinkhorn`). A Newton step is taken only where it raises the dual at least as much as
+semi-dual (`solve_semidual`). A Newton step is taken only where it raises the dual at least as much as
 a Sinkhorn pass would, which keeps the global convergence of Sinkhorn and ends in quadratic convergence.
 """
 
@@ -61,7 +61,7 @@ def tangent_part(values: Tensor, plan: Tensor) -> Tensor:
     return values - (plan * values).sum(2, keepdim=True) / rows[:, :, None]
 
 
-# Updates of the potentials at most.
+# Largest number of updates of the potentials.
 _MAX_PASSES = 1000
 # Largest change of a potential in one update: exp() of it, times a plan entry, stays finite in float64.
 _MAX_CHANGE = 300.0
@@ -132,7 +132,7 @@ def sinkhorn(
 
 
 def _best_change(plan: Tensor, log_p: Tensor, p: Tensor, q: Tensor) -> Tensor:
-    """Change of the row potential that raises the semi-dual most: a Sinkhorn pass or a Newton step of three lengths."""
+    """Change of the row potential that raises the semi-dual most: a Sinkhorn pass or one of three Newton steps."""
     rows = plan.sum(2)
     pass_change = log_p - rows.clamp_min(torch.finfo(rows.dtype).tiny).log()
     step = solve_semidual(plan, rows, q, p - rows)

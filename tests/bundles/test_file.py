@@ -293,7 +293,7 @@ def test_a_result_that_is_not_what_comes_of_the_files_gets_no_bundle(study: Stud
         make_bundle(bundle, segments_csv=table, run=run, **common)
     diagnostics = json.loads((folder / "diagnostics.json").read_text())
     (folder / "diagnostics.json").write_text(json.dumps({**diagnostics, "sha256": {}}))
-    with pytest.raises(RgwotError, match="found segments that these embeddings"):
+    with pytest.raises(RgwotError, match="found other segments than this version"):
         make_bundle(bundle, segments_csv=table, run=run, **common)
     assert bundle.read_bytes() == before
 

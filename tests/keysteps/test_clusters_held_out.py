@@ -145,7 +145,7 @@ def test_a_decoder_that_cannot_label_new_videos_is_refused(tmp_path: Path, monke
 
 @pytest.mark.parametrize("held_out", [["x"], ["a", "b", "c", "d"]])
 def test_both_parts_need_a_video_with_frames(tmp_path: Path, held_out: list[str]) -> None:
-    with pytest.raises(RgwotError, match="of 4 videos with a frame are held out, expected some and not all"):
+    with pytest.raises(RgwotError, match="of 4 videos with a frame are held out, expected some of them, but not all"):
         run(tmp_path / "e.zarr", videos(), "kmeans", held_out)
 
 

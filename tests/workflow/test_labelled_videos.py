@@ -115,7 +115,7 @@ def test_a_page_begins_with_what_the_annotated_videos_taught(fresh: Checkout, co
         (6, f"keysteps/whitened/meanfield@labelled.n=all/{PLACE}/segments.csv", "none is left to label"),
         (2, f"scores/whitened/meanfield@labelled.n=all/{PLACE}.csv", "none is left to score"),
         (2, f"scores/none/uniform@labelled.n=1/{PLACE}.csv", "unknown key 'labelled.n'"),
-        (2, f"keysteps/whitened/meanfield@K=5,labelled.n=1/{PLACE}/segments.csv", "decode.K has no effect where"),
+        (2, f"keysteps/whitened/meanfield@K=5,labelled.n=1/{PLACE}/segments.csv", "K has no effect with labelled.n"),
         (2, f"keysteps/whitened/meanfield@labelled.extra=1/{PLACE}/segments.csv", "no effect without labelled.n"),
     ],
 )

@@ -108,8 +108,8 @@ def test_a_root_without_a_task_says_what_it_looks_like(tea: Path, features: Path
         np.save(folder / f"{task}.npy", VECTORS)
     report = examine(content(mine=alone(tmp_path / "high")), "mine", quick=True)
     (told,) = said(report, rule="task", severity="warning")
-    assert "all videos lie in folders of its folder (soup, tea)" in told
-    assert "set root to its folder all" in told
+    assert "all videos lie in subfolders of the task's folder (soup, tea)" in told
+    assert "set root to the folder all" in told
 
 
 def test_weights_that_are_not_installed_are_an_error(tea: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -184,7 +184,7 @@ def test_synthetic_trees_are_clean(tmp_path: Path, layout: str, dataset: str, ta
             "video,group\n0,a\n1,b\n9,b\n",
             "group",
             "warning",
-            "1 of 3 rows are not of a video of this task, such as '9'",
+            "1 of 3 rows name no video of this task, such as '9'",
         ),
         ("video,surgeon\n0,a\n1,b\n", "group", "warning", "no column 'group', so the page compares .* surgeon"),
         ("name,group\n0,a\n", "group", "error", "no column video; expected video,group"),
