@@ -34,8 +34,8 @@ clusterings lie far above: mean largest membership 0.40 at K = 7 is 0.30."""
 DOMINANT_LABEL = 0.95
 """Share of samples from which one label counts as the only one.
 
-Background is a class a sound decoder may keep in one cluster, and it reaches about 0.8 of a task; beyond 0.95
-the other K - 1 clusters share less than one sample in twenty."""
+A sound decoder may keep background in one cluster, which reaches about 0.8 of a task; beyond 0.95 the other K - 1
+clusters share less than one sample in twenty."""
 
 DEGENERATE_VIDEOS = 0.5
 """Share of degenerate videos from which a result made of separate videos is degenerate."""
@@ -103,8 +103,8 @@ def diagnose(x: NDArray[Any], labels: NDArray[Any], K: int, memberships: NDArray
     An embedding is constant when its relative variance is below `CONSTANT_EMBEDDING`, which one sample alone cannot
     show. This is checked first: whatever a decoder makes of a constant embedding is noise, and not the decoder's fault.
     A decoder gave every sample the same answer when memberships (T, K) before smoothing are uniform (contrast below
-    `UNIFORM_MEMBERSHIP`: the labels are then rounding noise), or one label holds at least `DOMINANT_LABEL` of the
-    labels after it. One label is no collapse if K = 1, or if there are fewer samples than labels.
+    `UNIFORM_MEMBERSHIP`: the labels are then rounding noise), or when at least the share `DOMINANT_LABEL` of the
+    labels is the same. One label is no collapse if K = 1, or if there are fewer samples than labels.
     """
     if len(x) > 1 and relative_variance(x) < CONSTANT_EMBEDDING:
         return "embedding"

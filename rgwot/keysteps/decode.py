@@ -45,7 +45,7 @@ SAME = 0.6
 """Two seeds disagree if the adjusted Rand index of their labels is below this."""
 
 NEAR = 0.02
-"""The choice of the weight of time is doubtful if the concordance is this close to its threshold, relatively."""
+"""The choice of the weight of time is doubtful if the concordance is within this share of its threshold."""
 
 NAMED = 3
 """A warning names this many videos, and counts the others."""
@@ -66,11 +66,11 @@ def doubts(
     ----------
     K
         Requested number of key steps.
-    kept
+    steps_per_video
         Number of different key steps in each video, without background.
     background
         Share of all samples that are background, in [0, 1].
-    same
+    agreement
         Adjusted Rand index between the labels and those of another seed; None if unknown.
     time
         How the weight of time was chosen (`rgwot.keysteps.extended.choose_share`); None if it was set.
@@ -154,9 +154,9 @@ def find_key_steps(
     K must be a number. ``chain`` are the settings of the mean field that chooses the weight of time, and ``learner``
     learns the procedure.
 
-    With labels of some videos (``given``), the ``rule`` is that of `rgwot.config.methods.LABELLED`. The key steps are
-    then those of the labels, which keep their numbers, and ``extra`` new ones. Time, surplus and K are ignored, and
-    there is no scope ``video``.
+    With labels of some videos (``labels_given``), the ``rule`` is that of `rgwot.config.methods.LABELLED`. The key
+    steps are then those of the labels, which keep their numbers, and ``extra`` new ones. Time, surplus and K are
+    ignored, and there is no scope ``video``.
 
     Raises
     ------
@@ -269,7 +269,7 @@ def find_key_steps(
 
 @dataclass(frozen=True)
 class Labelling:
-    """Labels (T,) of all samples x (T, D), the decoder's result for those that are not background, and any collapse.
+    """Labels (T,) of all samples x (T, D), the decoder's result without background, and the cause of a collapse.
 
     ``members`` are the labels (T,) of other labellings by the decoder.
     """
@@ -301,7 +301,7 @@ class Labelling:
 
 
 def labelling_of(videos: Collection[EmbeddedVideo], features_fps: float, K: int, decoder: Predict) -> Labelling:
-    """Label the samples that are not background by a decoder, which sees only these.
+    """Label samples by a decoder, which sees only those that are not background.
 
     Raises
     ------
