@@ -74,7 +74,7 @@ def remark(rule: str, path: Path, where: str, message: str) -> None:
 
 
 def _warn(path: Path, message: str) -> None:
-    """Record or log a warning on the encoding of a file, only once, because it is read for each of its videos."""
+    """Record or log a warning on the encoding of a file; it is logged once, although each video reads the file."""
     if _COLLECTED.get() is None:
         _log_once(f"{path}: {message}")
     remark("encoding", path, "", message)

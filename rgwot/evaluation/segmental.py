@@ -62,7 +62,7 @@ def edit_score(true: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
     steps = np.arange(len(long) + 1)
     distance = steps
     for row, label in enumerate(short):
-        # Replaced or kept, or the label of the short one deleted; insertions then run from left to right.
+        # A label is kept, replaced or, if it is of the shorter one, deleted; insertions then run from left to right.
         best = np.minimum(distance[:-1] + (long != label), distance[1:] + 1)
         distance = np.minimum.accumulate(np.append(row + 1, best) - steps) + steps
     return float(1 - distance[-1] / len(long))

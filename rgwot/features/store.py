@@ -327,8 +327,7 @@ class StoreWriter:
 
     An unfinished store at ``path`` is continued. The expected frames are at ``time_s`` (T,) in seconds. ``side`` is the
     side of square maps, (h, w) of others, or () for vectors. ``layer`` determines the name of the array, ``dtype`` its
-    type.
-    Values do not depend on ``codec``, a key of `CODECS`; a continued store keeps its codec.
+    type. Values do not depend on ``codec``, a key of `CODECS`; a continued store keeps its codec.
     """
 
     def __init__(

@@ -59,8 +59,8 @@ def mean_pairwise_cosine(x: NDArray[Any]) -> float:
 def relative_variance(x: NDArray[Any]) -> float:
     """Return mean |x_t - mean|^2 / mean |x_t|^2 of embeddings (T, D), in [0, 1].
 
-    For unit vectors this is 1 minus the mean cosine over all pairs, a sample with itself included. Zero when
-    all samples are the same, also when all are zero.
+    For unit vectors this is 1 minus the mean cosine over all pairs, a sample with itself included. It is 0 if
+    all samples are the same, or all are zero.
     """
     samples = np.asarray(x, dtype=np.float64)
     power = float(np.mean(np.sum(samples**2, axis=1)))

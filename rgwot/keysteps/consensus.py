@@ -322,7 +322,7 @@ def matched(labels: NDArray[np.int64], to: NDArray[np.int64], K: int) -> NDArray
 def restore_consensus(
     learned: Learned, K: int, chain: MeanfieldSettings, consensus: ConsensusSettings, at_once: bool = False
 ) -> Predict:
-    """Label samples of other videos by every segmentation of a pool, by that of their memberships, and by the classifier.
+    """Label samples of other videos by every segmentation of a pool, by that of their memberships, and the classifier.
 
     Many videos are labelled ``at_once``, with only two updates for each segmentation of the pool.
     """

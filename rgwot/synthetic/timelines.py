@@ -123,8 +123,8 @@ def _swapped(present: NDArray[np.bool_], distance: float, rng: np.random.Generat
     n_videos, K = present.shape
     most = 4 * K * K
     swaps: NDArray[np.int64] = rng.integers(0, K - 1, (n_videos, most))
-    # The number of swaps of a video grows with the rate while its place among the videos stays: the order
-    # variation then changes smoothly with the rate and the nearest rate can be searched for.
+    # The number of swaps of a video grows with the rate, in proportion to a fixed number: the order variation then
+    # changes smoothly with the rate, and the nearest rate can be searched for.
     spread = rng.gamma(2.0, 0.5, (n_videos,))
 
     def at(rate: float) -> list[list[int]]:
