@@ -39,11 +39,11 @@ class Reader:
     suffixes: tuple[str, ...]  #: suffixes of its files, in lower case
     description: str
     fits: Callable[[str], bool] = _has()  #: whether a file with this beginning and suffix has this format
-    many: tuple[str, ...] = ()  #: a file that may annotate many videos begins with one of these
+    many: tuple[str, ...] = ()  #: the beginning of a file that may annotate many videos has one of these
     counts: bool = False  #: whether it counts frames, so that `Hints.fps` is needed
 
 
-#: A file has the first format with its suffix that fits. Rows contain no background.
+#: A file has the first format with its suffix that fits. Rows with a label in `BACKGROUND_NAMES` are background.
 ANNOTATION_READERS: Mapping[str, Reader] = {
     "elan": Reader(formats.read_elan, (".eaf",), "a tier of ELAN", _has("ANNOTATION_DOCUMENT")),
     "boris": Reader(
@@ -99,7 +99,7 @@ def format_of(path: Path) -> str:
 
 
 def suffixes(hints: Hints) -> tuple[str, ...]:
-    """Return the suffixes of annotations that these hints suffice to read, in every format with the suffix."""
+    """Return the suffixes of annotations for which these hints suffice, whatever their format."""
     every = dict.fromkeys(suffix for reader in ANNOTATION_READERS.values() for suffix in reader.suffixes)
     counting = {suffix for reader in ANNOTATION_READERS.values() if reader.counts for suffix in reader.suffixes}
     return tuple(suffix for suffix in every if hints.fps is not None or suffix not in counting)
@@ -157,7 +157,7 @@ def read_annotation_file(
 
 
 def read_annotation(path: Path, names: Iterable[str], hints: Hints, clock: VideoInfo | None) -> Annotation:
-    """Read the annotation of a video, which may have any of ``names`` in a file of many videos.
+    """Read the annotation of a video; a file of many videos may call this video by any of ``names``.
 
     Steps have names and no numbers: ``step_id`` is 0.
     """

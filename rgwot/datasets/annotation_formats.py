@@ -76,7 +76,7 @@ def read_json(path: Path) -> Any:
 
 
 def records(path: Path, column: str = "") -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the rows of a table with a header, by column, and their places; the delimiter is a tab, ; or comma.
+    """Yield place and fields (by column) of the rows of a table with a header; the delimiter is a tab, ; or comma.
 
     The header is the first line with the ``column``, or the first line. Decimal commas in times (`TIME_COLUMNS`) become
     points.
@@ -286,7 +286,7 @@ def read_project(path: Path, hints: Hints) -> Iterator[SegmentRow]:
         video = media_stem(media[0]) if media else text_of(name)
         if (other := videos.setdefault(video, name)) != name:
             raise DataFault(
-                "media", path, where, f"of {video!r}, as {other!r} is; expected one observation per video; delete one"
+                "media", path, where, f"is of {video!r}, like {other!r}; expected one observation per video; delete one"
             )
         events = []
         for time, subject, code, modifiers, *_ in observation["events"]:
@@ -316,7 +316,7 @@ def read_tabular(path: Path, hints: Hints) -> Iterator[SegmentRow]:
 
 
 def _paired(path: Path, video: str, events: Iterable[StateEvent]) -> Iterator[SegmentRow]:
-    """Yield segments: of events with the same subject, behaviour and modifiers, odd ones start, even ones stop."""
+    """Yield segments; events with the same subject, behaviour and modifiers start and stop a segment in turn."""
     running: dict[tuple[str, str, str], StateEvent] = {}
     segments: list[SegmentRow] = []
     for event in sorted(events, key=lambda event: event.time_s):
@@ -335,7 +335,7 @@ def _paired(path: Path, video: str, events: Iterable[StateEvent]) -> Iterator[Se
 def _of_videos(path: Path) -> Iterator[tuple[str, dict[str, str], str]]:
     """Yield the rows of a BORIS table with their places and videos; columns differ between versions.
 
-    Before version 8 a tabular one begins with lines about its only observation.
+    Before version 8, a table with a start or stop per row begins with lines about its only observation.
     """
     table, videos = list(records(path, "Behavior")), dict[str, str]()
     for where, row in table:

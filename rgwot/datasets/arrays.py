@@ -35,10 +35,10 @@ ARRAY_ERRORS = (
 """Errors that readers raise for files that are damaged or of another kind."""
 
 UNCHECKED = 2**30
-"""An archive may unpack to at most this many bytes."""
+"""An array in an archive may unpack to this many bytes, whatever its packed size."""
 
 DENSEST = 100
-"""Largest ratio of unpacked to packed bytes of larger archives; the format allows a thousand."""
+"""Largest ratio of unpacked to packed bytes of larger arrays; the format allows a thousand."""
 
 TIMES = ".times"
 """End of the stem of an ``.npy`` file of times."""
@@ -429,5 +429,5 @@ def _chosen(path: Path, key: str | None, times: str | None, names: Collection[st
             f"{path}: holds {len(arrays)} arrays ({', '.join(sorted(arrays)[:16])}); name one of them as key"
         )
     if key not in arrays:
-        raise RgwotError(f"{path}: no array {key!r}; {nearest(key, arrays) if arrays else 'none there'}")
+        raise RgwotError(f"{path}: no array {key!r}; {nearest(key, arrays) if arrays else 'no features in it'}")
     return key

@@ -68,7 +68,7 @@ def read_tasks(path: Path) -> dict[str, tuple[str, ...]]:
 
     A task is a block of five lines, and a blank line stands between blocks.
 
-    Raises RgwotError if a block has not five lines, its number of steps is wrong, or a task occurs twice.
+    Raises RgwotError if a block does not have five lines, its number of steps is wrong, or a task occurs twice.
     """
     tasks: dict[str, tuple[str, ...]] = {}
     for filled, block in groupby(read_lines(path), key=lambda line: bool(line.text.strip())):

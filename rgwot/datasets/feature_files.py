@@ -107,7 +107,7 @@ def _from_hdf5(path: Path) -> tuple[Bodies, str]:
         for group in (member for member in file.values() if isinstance(member, h5py.Group)):
             # pandas stores column names as pickles, which are not read, so all points are one body.
             several = any(b"individuals" in np.asarray(value).tobytes() for value in _attributes(group))
-            note = "may be of several animals, but are read as one body; use the .csv of DeepLabCut" * several
+            note = "points may be of several animals, but are read as one body; use the .csv of DeepLabCut" * several
             if "table" in group:
                 return [_likely(np.asarray(group["table"]["values_block_0"], dtype=np.float64))], note
             if "block0_values" in group:
@@ -327,7 +327,7 @@ def _of_windows(path: Path, sizes: Mapping[str, int], settings: ImportSettings, 
 
 
 def native_frames(path: Path, settings: ImportSettings) -> tuple[Fraction, int] | None:
-    """Return rate and number of a video's native frames from the table of rates, None without a table.
+    """Return rate and number of a video's native frames from the table of rates; None without a table or windows.
 
     Raises RgwotError if the table lacks a column or the video, or has other values than numbers.
     """

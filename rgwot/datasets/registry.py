@@ -25,8 +25,8 @@ class TaskFacts:
     layout: str
     folder: str  #: folder of the annotations, if the layout has one per dataset
     code: str  #: second name in file or folder names (CMU-MMAC number, EGTEA session code, ProceL prefix)
-    #: Regular expression of a whole video stem; a group ``camera`` where a take was filmed by several, a group
-    #: ``subject`` where the name says who is seen.
+    #: Regular expression of a whole video stem; a group ``camera`` where a take was filmed by several cameras, a
+    #: group ``subject`` where the name says who is seen.
     pattern: str
     views: Mapping[str, str]  #: camera numbers by name, the default one first
     n_videos: int | None  #: annotated videos as published, None where unknown

@@ -74,7 +74,7 @@ def remark(rule: str, path: Path, where: str, message: str) -> None:
 
 
 def _warn(path: Path, message: str) -> None:
-    """Record or log a warning on the encoding of a file, only once, because it is read for each of its videos."""
+    """Record or log a warning on the encoding of a file; it is logged once, although each video reads the file."""
     if _COLLECTED.get() is None:
         _log_once(f"{path}: {message}")
     remark("encoding", path, "", message)
@@ -179,7 +179,7 @@ def decode_text(path: Path, data: bytes) -> str:
 def read_text(path: Path) -> str:
     """Read a text in UTF-8 or another encoding of `encoding_of`; line ends (LF, CRLF or CR) become LF.
 
-    Raises DataFault if the file cannot be read, is far too large, or no text.
+    Raises DataFault if the file cannot be read, is far too large, or is no text.
     """
     return decode_text(path, read_bytes(path)).replace("\r\n", "\n").replace("\r", "\n")
 

@@ -30,7 +30,7 @@ def read_video_table(path: Path) -> pd.DataFrame:
 
     Spaces around the names of columns are ignored, and so is the case of ``video``, ``task`` and ``group``.
 
-    Raises RgwotError when it cannot be read, has no column ``video`` or one of a name twice.
+    Raises RgwotError when it cannot be read, has no column ``video``, or has two columns of the same name.
     """
     import pandas as pd
 
@@ -89,7 +89,7 @@ def read_groups(path: Path, videos: Collection[str], column: str = GROUP, task: 
     ----------
     path
         CSV, also with semicolons or tabs, with the columns ``video`` (the name of a video, with its suffix or without)
-        and ``column``; where it has a column ``task`` and ``task`` is given, its other rows are left out.
+        and ``column``; if it has a column ``task`` and ``task`` is given, rows of other tasks are left out.
     videos
         Ids of the videos of a result. Those without a row, or with an empty field, are in no group.
 

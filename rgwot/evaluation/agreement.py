@@ -29,7 +29,7 @@ class Agreement(NamedTuple):
     same
         Share of the frames with matched key steps, after the best one-to-one matching, 0 to 1.
     macro_f1, strict_f1
-        F1 after the best one-to-one matching of key steps, mean over those of the first answer, and of all frames.
+        F1 after the best one-to-one matching: mean over the key steps of the first result, and of all frames.
     steps
         Key steps of both results, (m,) and (n,); 0 is background.
     overlap
@@ -164,7 +164,7 @@ def _kappa(observed: ArrayLike, expected: ArrayLike) -> NDArray[np.float64]:
 
 
 def _parts(overlap: NDArray[np.int64], whole: IntArray, part: IntArray) -> dict[int, list[int]]:
-    """Return the rows that consist of several columns."""
+    """Return the key steps of rows that consist of several key steps of columns, and for each its parts."""
     of_whole, of_part = overlap / overlap.sum(axis=1, keepdims=True), overlap / overlap.sum(axis=0, keepdims=True)
     pieces = {}
     for row, name in enumerate(whole):

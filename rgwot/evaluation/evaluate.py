@@ -1,4 +1,4 @@
-"""Scores of a result: key steps under every protocol, with and without background, by both label rules; procedures."""
+"""Scores of procedures, and of key steps under every protocol, with and without background, by both label rules."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class LabelledVideo(NamedTuple):
 #: Columns of the scores of a run.
 SCORED = (*CELL, "metric", "value")
 ScoreMore = Callable[[Sequence[LabelledVideo], pd.DataFrame, pd.DataFrame, int, int], pd.DataFrame]
-"""Scored videos, annotations, segments, K_gt, K (with background where key step 0 means it) -> rows of `SCORED`."""
+"""Scored videos, annotations, segments, K_gt, K (plus 1 if key step 0 means background) -> rows of `SCORED`."""
 
 
 def label_videos(
@@ -161,7 +161,7 @@ def score_table(
 
 
 def named_table(videos: Sequence[LabelledVideo], n_key_steps: int, says_background: bool) -> pd.DataFrame:
-    """Score videos with annotated key steps by `BY_NAME`; the rows are as in `score_table`."""
+    """Score videos labelled with the annotated key steps by the protocols `BY_NAME`; rows are as in `score_table`."""
     rows: list[tuple[str, str, str, str, float]] = []
     predictions = [video.prediction["task"] for video in videos]
     for name, background, rule in product(BY_NAME, BACKGROUNDS, RULES):
@@ -194,8 +194,8 @@ def score_task(
     Parameters
     ----------
     manifest, annotations, segments
-        Tables of `rgwot.records`; segments in both scopes. Only videos with status ``ok`` are scored, and of these only
-        the held-out ones if the diagnostics name a split; others count nowhere.
+        Tables of `rgwot.records`; segments in both scopes. Only videos with status ``ok`` are scored. If the
+        diagnostics name a split, only held-out videos are scored and counted.
     diagnostics
         Diagnostics of the decoder: ``K``, ``background`` (true: key step 0 is one more cluster), and ``degenerate`` for
         the whole and in ``task`` and ``video``; ``split`` with the videos held out (``test``). If the decoder learned
@@ -207,7 +207,7 @@ def score_task(
     stride
         Every stride-th native frame is scored.
     more
-        A protocol beyond those of `score_table`; its rows come last.
+        Function that scores a protocol beyond those of `score_table`; its rows come last.
     also
         Name of one of `rgwot.evaluation.protocols.ALSO`, or ``none``.
 
@@ -324,7 +324,7 @@ def score_procedure(
     predicted, true
         Procedures of decoded and of annotated key steps.
     deviating, annotated
-        Predicted deviations of the scored videos, and annotated recordings, with deviations from ``true``.
+        Predicted deviations of the scored videos, and their annotated recordings, which are compared with ``true``.
     step_of
         Annotated key step of every decoded one that has a partner, 0 for background
         (`rgwot.evaluation.protocols.pooled_matching`).

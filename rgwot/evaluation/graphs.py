@@ -21,7 +21,7 @@ LEVEL = 0.95
 
 
 def set_scores(true: AbstractSet[Hashable], predicted: AbstractSet[Hashable]) -> Detection:
-    """Compare two sets: edges of graphs, (video, key step) that deviate, videos that do.
+    """Compare two sets, such as edges of graphs, or pairs (video, key step) that deviate.
 
     >>> set_scores({1, 2, 3}, {2, 3, 4, 5})
     Detection(precision=0.5, recall=0.6666666666666666, f1=0.5714285714285714)
@@ -94,7 +94,7 @@ def edge_scores(
 def mean_distance(order: Sequence[int], orders: Iterable[Sequence[int]]) -> float:
     """Return the mean normalised Kendall distance of an order from others, 0 to 1; NaN without pairs.
 
-    The pairs of the others count; a pair that ``order`` lacks costs 1/2
+    The pairs of key steps in the other orders count; a pair that ``order`` lacks costs 1/2
     (`rgwot.evaluation.protocols.kendall_distance`).
 
     >>> mean_distance([1, 2, 3], [[1, 2, 3], [2, 1, 3], [4, 1]])
@@ -109,7 +109,7 @@ def mean_distance(order: Sequence[int], orders: Iterable[Sequence[int]]) -> floa
 def share_interval(count: int, of: int) -> tuple[float, float]:
     """Return Jeffreys' interval of a share at 95 %: quantiles of Beta(count + ½, of − count + ½).
 
-    It reaches 0 if ``count`` is 0, and 1 if it is ``of`` (Brown, Cai, DasGupta, "Interval estimation for a
+    It reaches 0 if ``count`` is 0, and 1 if ``count`` is ``of`` (Brown, Cai, DasGupta, "Interval estimation for a
     binomial proportion", 2001); without data it is (0, 1).
 
     >>> [round(end, 3) for end in share_interval(10, 10)], share_interval(0, 0)

@@ -33,7 +33,7 @@ class Matching(NamedTuple):
 def contingency(truth: npt.ArrayLike, prediction: npt.ArrayLike, n_classes: int, n_clusters: int) -> IntArray:
     """Count the frames of every class in every cluster.
 
-    ``truth`` (T,) is in 0..G-1 and ``prediction`` (T,) in 0..K-1, where G classes and K clusters are all there are,
+    ``truth`` (T,) is in 0..G-1 and ``prediction`` (T,) in 0..K-1; all G classes and K clusters have counts,
     whether or not they occur here. The counts (G, K) add up to T.
 
     Raises
@@ -72,12 +72,12 @@ def adjusted_rand(table: npt.ArrayLike) -> float:
         float((n * (n - 1) / 2).sum()) for n in (counts, counts.sum(axis=1), counts.sum(axis=0), counts.sum())
     )
     expected, most = rows * columns / max(every, 1.0), (rows + columns) / 2
-    # Both have all samples together, or none.
+    # Otherwise both labellings have one cluster, or one cluster per sample.
     return (together - expected) / (most - expected) if most > expected else 1.0
 
 
 def adjusted_rand_score(first: npt.ArrayLike, other: npt.ArrayLike) -> float:
-    """Return the adjusted Rand index of two labellings (T,) of T >= 1 samples, whatever their numbers.
+    """Return the adjusted Rand index of two labellings (T,) of T >= 1 samples; labels are any whole numbers.
 
     >>> adjusted_rand_score([-1, -1, 4], [7, 7, 2])
     1.0

@@ -155,7 +155,7 @@ ALSO: Mapping[str, Protocol] = {
 
 #: The protocol of `rgwot.evaluation.segmental`, which has other metrics.
 SEGMENTATION = "segmentation"
-#: The protocol of `rgwot.evaluation.evaluate`, likewise.
+#: The protocol of procedures (`rgwot.evaluation.evaluate`), which also has other metrics.
 GRAPH = "graph"
 DESCRIPTIONS: Mapping[str, str] = {
     **{protocol.name: protocol.description for protocol in (*PROTOCOLS.values(), *ALSO.values())},
@@ -175,7 +175,7 @@ class ProtocolScores(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """One scoring unit: classes of its frames from 0, their clusters from 0, and both universe sizes."""
+    """One scoring unit: classes of its frames from 0, their clusters from 0, and the numbers of possible ones."""
 
     truth: IntArray
     prediction: IntArray
@@ -237,7 +237,7 @@ def score(
         return ProtocolScores(float("nan"), float("nan"), float("nan"), float("nan"), 0)
     groups = scored
     if protocol.scope == "task":
-        # Otherwise a useless cluster would be matched with it and drop out of the mean.
+        # Otherwise a useless cluster would be matched with absent background and drop out of the mean.
         background = background if any((g == 0).any() for g, _ in scored) else "without"
         groups = [(np.concatenate([g for g, _ in scored]), np.concatenate([c for _, c in scored]))]
     values = []

@@ -17,7 +17,7 @@ from rgwot.evaluation.metrics import IntArray, f1
 from rgwot.evaluation.protocols import kept_frames, pooled_matching
 from rgwot.timing import Segments, runs
 
-#: Intersection over union from which a segment counts as found, in the names of the metrics in percent.
+#: Intersection over union from which a segment counts as found (names of metrics have it in percent).
 OVERLAPS = (0.10, 0.25, 0.50)
 #: Frames looked at in each true segment.
 SAMPLED = 15
@@ -62,7 +62,7 @@ def edit_score(true: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
     steps = np.arange(len(long) + 1)
     distance = steps
     for row, label in enumerate(short):
-        # Replaced or kept, or the label of the short one deleted; insertions then run from left to right.
+        # A label is kept, replaced or, if it is of the shorter one, deleted; insertions then run from left to right.
         best = np.minimum(distance[:-1] + (long != label), distance[1:] + 1)
         distance = np.minimum.accumulate(np.append(row + 1, best) - steps) + steps
     return float(1 - distance[-1] / len(long))
@@ -78,7 +78,7 @@ def found_segments(true: Segments, predicted: Segments, overlap: float) -> npt.N
     -------
     ndarray
         (n,) of the true segments: those found are true positives, the others false negatives, and predicted segments
-        that found none false positives.
+        that found none are false positives.
     """
     found = np.zeros(len(true.labels), dtype=np.bool_)
     for label, start, end in zip(*predicted, strict=True):
@@ -99,9 +99,9 @@ def segmental_f1(segments: Sequence[tuple[Segments, Segments]], overlap: float) 
 
 
 def sampled_hits(truth: IntArray, prediction: IntArray) -> tuple[int, int]:
-    """Return of how many true segments more than half of the frames looked at are right, and how many there are.
+    """Return the number of true segments in which more than half of the sampled frames are right, and of all.
 
-    `SAMPLED` frames of each segment, evenly spaced (ours; published: drawn at random).
+    `SAMPLED` frames of each segment are looked at, evenly spaced (ours; published: drawn at random).
     """
     _, starts, ends = key_step_runs(truth)
     spread = (np.arange(SAMPLED) + 0.5) / SAMPLED

@@ -86,7 +86,8 @@ class Backbone(nn.Module):
     def frame_shape(self, size: int) -> tuple[int, ...]:
         """Return the shape of the features of a square frame: (C, h, w) of maps, (D,) of vectors.
 
-        Raises RgwotError if the network does not accept frames of that size, or its layer gives neither.
+        Raises RgwotError if the network does not accept frames of that size, or its layer gives neither maps nor
+        vectors.
         """
         if not self.entry.member:
             return (self.entry.channels, self.entry.side(size), self.entry.side(size))
@@ -134,8 +135,8 @@ def load_backbone(weights: str, seed: int, precision: str, name: str) -> Backbon
 def weights_digest(backbone: Backbone) -> str:
     """Return the SHA-256 of the weights in use: names, shapes and float32 values, sorted by name.
 
-    Layers above the extractor's and batch norm's step counter do not affect it, so that a truncated checkpoint has the
-    same digest.
+    Batch norm's step counter and the layers above the extractor's do not affect it, so that a truncated checkpoint has
+    the same digest.
     """
     digest = hashlib.sha256()
     for name, tensor in sorted(_weights(backbone).items()):

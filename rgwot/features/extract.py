@@ -1,12 +1,13 @@
 """The stage that makes the feature store of a video, chunk by chunk: decode, map, write.
 
-A chunk is one of the store, 64 sampled frames. One child process decodes the video from front to back
+Chunks are those of the store, 64 sampled frames each. One child process decodes the video from front to back
 for all chunks, since opening a file scans the whole of it; the network works on one chunk while the next is
-decoded and the last is written. Decoding waits for the chunk two before, so memory holds three chunks for any
-length of the video.
+decoded and the last is written. Decoding waits until the chunk two before is written, so memory holds three
+chunks for any length of the video.
 
 The unfinished store is next to the output, under a name that depends on the settings and on the source, with
-a mark per finished chunk. A job that was killed continues there; the finished store is renamed into place.
+a mark per finished chunk. After a job was killed, the next one continues there; the finished store is renamed
+into place.
 """
 
 from __future__ import annotations
@@ -56,7 +57,11 @@ _WORKERS = 3
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Frames of one chunk, ``(n, size, size, 3)`` uint8, or a call for their maps, ``(n, C, h, w)`` float16."""
+    """A chunk of n frames, and facts about their decoding.
+
+    ``content`` is the pixels ``(n, size, size, 3)`` uint8 or, after the network has run, a function that returns the
+    features (`conv4c`).
+    """
 
     number: int
     content: Any
@@ -142,7 +147,7 @@ class Extraction:
             reason = f"only the first {end_s:.1f} of {self._info.duration_s:.1f} s can be decoded ({clauses})"
             if on_bad_video == "fail":
                 raise VideoError(
-                    self._video, f"{reason}; {REMEDY}, or keep the frames that can be decoded: on_bad_video: skip"
+                    self._video, f"{reason}; {REMEDY}, or set on_bad_video: skip to keep the decoded frames"
                 )
             log.warning("%s: %s", self._video, reason)
         decoders = {name: version for mark in marks for name, version in mark["decoders"].items()}
@@ -156,7 +161,7 @@ class Extraction:
             },
         )
         store = self._folder / f"store{STORE}"
-        # If another process has moved it meanwhile, the store is not complete.
+        # This raises an error if another process has moved the store meanwhile.
         open_store(store)
         move(store, self._output)
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -193,7 +198,7 @@ class Extraction:
         return self._times[number * CHUNK : (number + 1) * CHUNK]
 
     def _finished(self, number: int) -> dict[str, Any]:
-        """Return the mark of a finished chunk, or an empty text."""
+        """Return the mark of a finished chunk, or an empty dictionary."""
         mark: dict[str, Any] = json.loads(path.read_text("utf-8")) if (path := self._mark(number)).exists() else {}
         return mark
 
@@ -202,11 +207,11 @@ class Extraction:
 
 
 def conv4c(backbone: Backbone, frames: NDArray[np.uint8], batch: int) -> Callable[[], NDArray[np.float16]]:
-    """Run the network over frames ``(T, H, W, 3)`` in batches.
+    """Run the network over frames ``(T, H, W, 3)`` in batches; return a function that returns the features.
 
-    The call returned gives maps ``(T, C, h, w)`` float16, or vectors ``(T, D)``.
+    These are maps ``(T, C, h, w)`` float16, or vectors ``(T, D)``.
 
-    On a GPU this function only queues the work, from and to pinned memory, and the returned call waits for it. The next
+    On a GPU `conv4c` only queues the work, from and to pinned memory, and the returned function waits for it. The next
     frames can be queued meanwhile, so that the GPU never waits for the CPU.
     """
     device = backbone.mean.device

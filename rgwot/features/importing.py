@@ -59,9 +59,9 @@ def import_video(
 ) -> None:
     """Write the feature store of a video, using its length, rate and size; see `import_features`.
 
-    If ``video`` is the file of the features, there is no video. If the video cannot be opened, or such features cannot
-    be used, ``on_bad_video`` says whether to ``fail``, or to ``skip`` the video and write a store without frames.
-    ``frames_fps`` is the rate of stored frames if their file does not contain it.
+    If ``video`` is the file of the features, there is no video. If the video cannot be opened, or features without a
+    video cannot be used, ``on_bad_video`` says whether to ``fail``, or to ``skip`` the video and write a store without
+    frames. ``frames_fps`` is the rate of stored frames if their file does not contain it.
     """
     if Path(video).absolute() == Path(source).absolute():
         try:
@@ -135,7 +135,7 @@ def import_features(
             store = StoreWriter(
                 temporary, measured.time_s(count), side, channels=sizes["C"], layer=settings.layer, dtype=dtype
             )
-            # Not for maps: channels of a network that are rarely active have small values, which does no harm.
+            # Not measured for maps: channels of a network that are rarely active have small values, which does no harm.
             spread = None if side else Spread(dtype)
             for chunk in with_progress(log, source.name, range(-(-count // CHUNK)), "chunk"):
                 start = chunk * CHUNK
@@ -207,7 +207,7 @@ def _read(source: Path, array: ArraySource, axes: str, start: int, end: int, dty
 def read_maps(
     source: Path, array: ArraySource, axes: str, start: int, end: int, dtype: str
 ) -> NDArray[np.floating[Any]]:
-    """Return the features of some frames, ``(n, C, h, w)`` of a type; vectors have h = w = 1."""
+    """Return the features of some frames, ``(n, C, h, w)`` of type ``dtype``; vectors have h = w = 1."""
     try:
         part = array.read(tuple(slice(start, end) if axis == "T" else slice(None) for axis in axes))
     except ARRAY_ERRORS as error:
@@ -270,7 +270,7 @@ def store_of_array(
     features
         (T, C) or (T, C, h, w), of any floating-point type; kept as float16, or float32 where that spoils vectors.
     settings
-        Their form: ``axes`` are ``TC`` or ``TCHW``, and ``times`` is set exactly where ``times`` are given.
+        Their form: the key ``axes`` is ``TC`` or ``TCHW``; the key ``times`` is set if the argument ``times`` is given.
     times
         (T,) in seconds.
     columns

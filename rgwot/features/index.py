@@ -93,7 +93,7 @@ def check_stores(stores: Iterable[FeatureStore]) -> None:
 
 
 def check_alike(videos: Iterable[tuple[Path, VideoFeatures, str, bool]]) -> None:
-    """Raise RgwotError if features differ in size, columns or rate from the first that have frames.
+    """Raise RgwotError if features differ in size, columns or rate from those of the first video with frames.
 
     The arguments for each video are its name in errors, its features, the names of its columns, and whether the
     features are imported: only then the rates must be equal.
@@ -151,5 +151,5 @@ def _size(store: VideoFeatures, imported: bool) -> str:
 def _other_size(path: Path, size: str, first: str, expected: str) -> str:
     again = "delete it and extract the video again"
     if size.endswith("per second"):
-        again = "one size and rate per task: is the order of axes right? `rates` takes fewer features of a file"
+        again = "use one size and rate per task: check the order of axes, or take fewer features of a file by `rates`"
     return f"{path}: {size}, expected {expected} as in {first}; {again}"

@@ -141,7 +141,7 @@ EXTRACTORS: Mapping[str, Extractor] = {
         mean=(0.485, 0.456, 0.406),
         std=(0.229, 0.224, 0.225),
     ),
-    # Each of these models has a mean and standard deviation.
+    # Each of these models has its own mean and standard deviation.
     "timm": Extractor(
         "timm",
         "any image model of timm, where it is installed",

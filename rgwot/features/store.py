@@ -1,12 +1,12 @@
-"""The feature store of a video: Zarr version 3, written once, and refused if incomplete or different.
+"""The feature store of a video in Zarr version 3: written once, and not opened if incomplete or made otherwise.
 
 The features are an array of float16, or float32 if float16 would spoil vectors: ``conv4c`` ``(T, C, h, w)`` for the
 paper's backbone, otherwise ``features``, with ``(T, C, h, w)`` for maps and ``(T, D)`` for vectors. The attributes
 ``layer`` and ``backbone`` describe them. ``time_s`` ``(T,)`` float64 are the sampled times.
 64 frames are one chunk and one file, with a checksum (CRC-32C) that Zarr compares:
-a changed or missing chunk is an error. Frames are stored as they are, by LZ4 of shuffled bits, a sixth smaller, or by
-Zstandard at level 1, a quarter smaller and the slowest (``features.codec``). All hold the same values and may stand
-side by side.
+a changed or missing chunk is an error. As ``features.codec`` says, frames are stored without compression, by LZ4 of
+shuffled bits (a sixth smaller), or by Zstandard at level 1 (a quarter smaller, and the slowest). The values are the
+same, so stores with different codecs can be used together.
 
 Open stores in the process that reads them: Zarr's event loop does not survive ``fork``.
 """
@@ -273,7 +273,7 @@ def damaged_store(path: Path, reason: str) -> RgwotError:
 def source_facts(path: Path) -> dict[str, Any]:
     """Return attributes that identify the source file of a store: its name, size, time and SHA-256.
 
-    For a video in an archive, size and time are the archive's, and the archive's SHA-256 with the name identifies it.
+    For a video in an archive, size and time are the archive's, and the SHA-256 is made from the archive's and the name.
     """
     holder = holding_file(path)
     status = holder.stat()
@@ -327,8 +327,7 @@ class StoreWriter:
 
     An unfinished store at ``path`` is continued. The expected frames are at ``time_s`` (T,) in seconds. ``side`` is the
     side of square maps, (h, w) of others, or () for vectors. ``layer`` determines the name of the array, ``dtype`` its
-    type.
-    Values do not depend on ``codec``, a key of `CODECS`; a continued store keeps its codec.
+    type. Values do not depend on ``codec``, a key of `CODECS`; a continued store keeps its codec.
     """
 
     def __init__(

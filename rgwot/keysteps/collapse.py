@@ -34,8 +34,8 @@ clusterings lie far above: mean largest membership 0.40 at K = 7 is 0.30."""
 DOMINANT_LABEL = 0.95
 """Share of samples from which one label counts as the only one.
 
-Background is a class a sound decoder may keep in one cluster, and it reaches about 0.8 of a task; beyond 0.95
-the other K - 1 clusters share less than one sample in twenty."""
+A sound decoder may keep background in one cluster, which reaches about 0.8 of a task; beyond 0.95 the other K - 1
+clusters share less than one sample in twenty."""
 
 DEGENERATE_VIDEOS = 0.5
 """Share of degenerate videos from which a result made of separate videos is degenerate."""
@@ -59,8 +59,8 @@ def mean_pairwise_cosine(x: NDArray[Any]) -> float:
 def relative_variance(x: NDArray[Any]) -> float:
     """Return mean |x_t - mean|^2 / mean |x_t|^2 of embeddings (T, D), in [0, 1].
 
-    For unit vectors this is 1 minus the mean cosine over all pairs, a sample with itself included. Zero when
-    all samples are the same, also when all are zero.
+    For unit vectors this is 1 minus the mean cosine over all pairs, a sample with itself included. It is 0 if
+    all samples are the same, or all are zero.
     """
     samples = np.asarray(x, dtype=np.float64)
     power = float(np.mean(np.sum(samples**2, axis=1)))
@@ -103,8 +103,8 @@ def diagnose(x: NDArray[Any], labels: NDArray[Any], K: int, memberships: NDArray
     An embedding is constant when its relative variance is below `CONSTANT_EMBEDDING`, which one sample alone cannot
     show. This is checked first: whatever a decoder makes of a constant embedding is noise, and not the decoder's fault.
     A decoder gave every sample the same answer when memberships (T, K) before smoothing are uniform (contrast below
-    `UNIFORM_MEMBERSHIP`: the labels are then rounding noise), or one label holds at least `DOMINANT_LABEL` of the
-    labels after it. One label is no collapse if K = 1, or if there are fewer samples than labels.
+    `UNIFORM_MEMBERSHIP`: the labels are then rounding noise), or when at least the share `DOMINANT_LABEL` of the
+    labels is the same. One label is no collapse if K = 1, or if there are fewer samples than labels.
     """
     if len(x) > 1 and relative_variance(x) < CONSTANT_EMBEDDING:
         return "embedding"

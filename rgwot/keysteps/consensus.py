@@ -48,7 +48,7 @@ FOLDS = 10
 """Largest number of parts of the videos; each part is labelled by a classifier that is trained on the others."""
 
 SAY = 0.6
-"""Weight of the classifiers, against the segmentation. Classifiers alone lose 10 points on synthetic clips."""
+"""Weight of the classifiers; the segmentation has the rest. Classifiers alone lose 10 points on synthetic clips."""
 
 WINDOW = 0.01
 """Window over which log probabilities are averaged, as a share of a video's length."""
@@ -78,7 +78,10 @@ class Classifier(NamedTuple):
 
     @classmethod
     def fit(cls, z: Array, labels: NDArray[np.int64], K: int) -> Classifier:
-        """Fit to samples (T, D) and labels in 0..K-1; too few samples or a single class give shares of the classes."""
+        """Fit to samples (T, D) and labels in 0..K-1.
+
+        With too few samples or a single class, the probabilities are the shares of the classes.
+        """
         classes, counts = np.unique(labels, return_counts=True)
         weights, offsets = np.zeros((K, z.shape[1])), np.full(K, -np.inf)
         if len(classes) == 1 or len(labels) <= len(classes):
@@ -105,8 +108,8 @@ class Classifier(NamedTuple):
 def in_context(frames: Frames, shares: Sequence[float] = CONTEXT, timed: bool | None = None) -> Array:
     """Return the input of a classifier: every sample (T, D) with its context, and the relative time minus 1/2.
 
-    (T, n D) for n ``shares`` of a video's length around a sample, or (T, n D + 1) with relative time, by default if the
-    embeddings have it. Before its first and after its last sample a video is continued by these.
+    The input is (T, n D) for n ``shares`` of a video's length around a sample, or (T, n D + 1) with relative time,
+    which is included by default if the embeddings have it. Beyond its ends, a video repeats its first and last sample.
     """
     x = frames.x[:, : frames.x.shape[1] - frames.place]
     blocks = []
@@ -121,7 +124,7 @@ def in_context(frames: Frames, shares: Sequence[float] = CONTEXT, timed: bool | 
 
 
 class Components(NamedTuple):
-    """Principal components of samples `in_context`, at most `CONTEXT_COMPONENTS`; relative time is taken as it is."""
+    """Principal components of samples `in_context`, at most `CONTEXT_COMPONENTS`; relative time does not change."""
 
     mean: Array
     basis: Array
@@ -199,16 +202,17 @@ def refine(frames: Frames, memberships: Array, rounds: int) -> tuple[Array, Clas
 
 
 POOLS = 7
-"""Pools of segmentations: the more there are, the fewer seeds give another answer. A single video has one."""
+"""Number of pools of segmentations: with more, fewer seeds give another answer. A single video has one pool."""
 
 AT_ONCE: dict[str, Any] = {"max_iterations": 1, "inner": 2}
 """Changed settings of the segmentations that label many videos at once; they need not converge."""
 
 MEMBERSHIP_FLOOR = 0.2
-"""Components of the memberships below this share of the largest variance are dropped: what few segmentations say."""
+"""Components of the memberships below this share of the largest variance are dropped: few segmentations have them."""
 
 MEMBER_STARTS = 3
-"""Number of starts of the segmentation of a single pool, which estimates the result of other pools."""
+"""Number of starts if a pool is segmented alone, which shows how far pools differ. Two pools that stand for two seeds
+have more starts."""
 
 RARE = 1e-3
 """Clusters below this share of the samples get no additional weight for being rare."""
@@ -227,8 +231,8 @@ def decode_consensus(
     ``consensus.starts`` starts: the chance results of one pool do not occur in the others. The segmentation with the
     least F / T - ``consensus.order`` I is used, where F is its energy and I the regularity of the order of its key
     steps (`order_information`). A single video has one pool.
-    ``consensus.refinements`` times, classifiers that are trained on the other videos then have a say in the labels of
-    each (`rgwot.keysteps.consensus`).
+    Then, ``consensus.refinements`` times, the labels of each video are refined by classifiers that are trained on the
+    other videos (`refine`).
 
     If there are more than `PER_VIDEO` samples per video, every n-th is segmented, and the others have the memberships
     of the nearest segmented one until classifiers refine them. If there are more than `MOST_SAMPLES` in all, only every
@@ -303,7 +307,7 @@ def _decode(
 
 
 def matched(labels: NDArray[np.int64], to: NDArray[np.int64], K: int) -> NDArray[np.int64]:
-    """Return labels (T,) in 0..K-1 in the numbers of others, one to one, by the samples that both share.
+    """Renumber labels (T,) in 0..K-1 one to one, so that as many as possible equal the labels ``to`` (T,).
 
     >>> matched(np.array([2, 2, 0, 0, 1]), np.array([0, 0, 1, 1, 1]), 3).tolist()
     [0, 0, 1, 1, 2]
@@ -318,9 +322,9 @@ def matched(labels: NDArray[np.int64], to: NDArray[np.int64], K: int) -> NDArray
 def restore_consensus(
     learned: Learned, K: int, chain: MeanfieldSettings, consensus: ConsensusSettings, at_once: bool = False
 ) -> Predict:
-    """Label samples of other videos by every segmentation, by the last one, and by the classifier.
+    """Label samples of other videos by every segmentation of a pool, by that of their memberships, and the classifier.
 
-    Many videos are labelled ``at_once``, with two updates of every segmentation but the last.
+    Many videos are labelled ``at_once``, with only two updates for each segmentation of the pool.
     """
     borders = np.cumsum(learned["clusters"])[:-1]
     centres, shares = (np.split(learned[name], borders) for name in ("member_centres", "member_shares"))

@@ -45,7 +45,7 @@ SAME = 0.6
 """Two seeds disagree if the adjusted Rand index of their labels is below this."""
 
 NEAR = 0.02
-"""The choice of the weight of time is doubtful if the concordance is this close to its threshold, relatively."""
+"""The choice of the weight of time is doubtful if the concordance is within this share of its threshold."""
 
 NAMED = 3
 """A warning names this many videos, and counts the others."""
@@ -268,7 +268,7 @@ def find_key_steps(
 
 @dataclass(frozen=True)
 class Labelling:
-    """Labels (T,) of all samples x (T, D), the decoder's result for those that are not background, and any collapse.
+    """Labels (T,) of all samples x (T, D), the decoder's result without background, and the cause of a collapse.
 
     ``members`` are the labels (T,) of other labellings by the decoder.
     """
@@ -300,7 +300,7 @@ class Labelling:
 
 
 def labelling_of(videos: Collection[EmbeddedVideo], features_fps: float, K: int, decoder: Predict) -> Labelling:
-    """Label the samples that are not background by a decoder, which sees only these.
+    """Label samples by a decoder, which sees only those that are not background.
 
     Raises
     ------

@@ -1,7 +1,8 @@
 """Segments that are no evidence of a key step, because they look like their neighbours (methods 9.6).
 
-A decoder that knows when key steps usually come may find a key step that was left out where it was due, and two swapped
-key steps in their usual order. The appearance of key steps in the other videos, without time, reveals such errors.
+A decoder that knows when key steps usually come may find a key step at its usual time although it was left out, and two
+key steps in their usual order although they were swapped. The appearance of key steps in the other videos, without
+time, reveals such errors.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ def appearance(x: Array, labels: NDArray[np.int64], lengths: Sequence[int], K: i
     """Return log probabilities (T, K) of key steps by their appearance in the other videos.
 
     Samples x (T, D) and labels (T,), in 0..K-1 or below 0 for background, are those of concatenated videos of
-    ``lengths`` samples. For each of `FOLDS` parts a linear classifier is trained on the other parts. Key steps that
-    these lack get NaN.
+    ``lengths`` samples. The videos are divided into `FOLDS` parts or fewer, and the probabilities of each part come
+    from a linear classifier that is trained on the other parts; they are NaN for key steps that the other parts lack.
     """
     fold = np.repeat(np.arange(len(lengths)) % FOLDS, lengths)
     log_p = np.full((len(x), K), np.nan)
@@ -45,7 +46,7 @@ def appearance(x: Array, labels: NDArray[np.int64], lengths: Sequence[int], K: i
 
 
 LASTING = 0.7
-"""The only segment of a key step in a video stays, whatever it looks like, if it has this part of the usual length."""
+"""A key step that would disappear from a video keeps a segment that has at least this part of the usual length."""
 
 
 def usual_samples(labels: Iterable[NDArray[np.int64]]) -> dict[int, float]:
@@ -62,11 +63,11 @@ def usual_samples(labels: Iterable[NDArray[np.int64]]) -> dict[int, float]:
 
 
 def without_lookalikes(labels: NDArray[np.int64], log_p: Array, usual: Mapping[int, float]) -> NDArray[np.int64]:
-    """Give segments of a video that look like their neighbours to these; return the new labels (T,).
+    """Return labels (T,) in which the segments of a video that look like their neighbours are given to the neighbours.
 
-    A segment is divided between the one before and the one after at the sample where these explain it best together, if
-    they do so by more than `MARGIN` nats per sample better than its key step. A key step that would disappear keeps
-    segments of at least `LASTING` of its ``usual`` samples, because it may look different in this video.
+    A segment is divided between the segments before and after it, at the sample where both together explain it best, if
+    they explain it by more than `MARGIN` nats per sample better than its own key step. A key step that would disappear
+    keeps its first segment of at least `LASTING` of its ``usual`` samples, because it may look different in this video.
     """
     cleaned = labels.copy()
     for start, end in _runs(labels):

@@ -57,8 +57,8 @@ MOST_TRIED = 20_000
 """Most samples for the choice; longer tasks are thinned evenly."""
 
 TRIED_OF_MANY = 10_000
-"""The same if only some of the videos are learned from (`learned_from`): whole videos, which show more of the order
-than a few samples of each."""
+"""Most samples for the choice if only some of the videos are learned from (`learned_from`). These are whole videos,
+which show more of the order than a few samples of every video."""
 
 
 Array = NDArray[np.float64]
@@ -276,7 +276,7 @@ KEPT = "key_step_clusters"
 """Key of the learned parameters with surplus clusters: the clusters that are key steps; others are background."""
 
 TIME_REFERENCES = "time_references"
-"""Among what was learned with common time, its references."""
+"""Key of the learned parameters with common time: its references."""
 
 NUMBERS = "numbers"
 """Key of the learned parameters: the numbers of the clusters."""

@@ -1,4 +1,4 @@
-"""Fuzzy C-means with memberships in the log domain and its collapse detected (methods 5.1)."""
+"""Fuzzy C-means with memberships in the log domain, and detection of its collapse (methods 5.1)."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def direction_eigenvalue(x: NDArray[Any]) -> float:
 def largest_fuzzifier(lambda_1: float) -> float:
     """Return 1 / (1 - 2 lambda_1), the fuzzifier at which "all centres at the mean" becomes stable.
 
-    Moving a centre by a small delta away from the mean brings it back, after one update, at 2 m lambda_1 / (m
-    - 1) times delta. The collapsed state attracts when that factor is below 1, which is m above the value
-    returned. If lambda_1 >= 1/2, it never attracts, and the value is infinite.
+    A centre that is a small delta away from the mean is 2 m lambda_1 / (m - 1) times delta away after one update. The
+    collapsed state attracts if this factor is below 1, that is, if m is above the returned value. If lambda_1 >= 1/2,
+    it never attracts, and the value is infinite.
     """
     remainder = 1 - 2 * lambda_1
     return 1 / remainder if remainder > 0 else math.inf
@@ -117,7 +117,7 @@ class FuzzyCMeans:
     iterations, converged
         Number of updates, and whether |U - U_old| (Frobenius) fell to the tolerance.
     distinct_centres
-        Centres further apart than `SAME_CENTRE` times the spread of the samples.
+        Number of centres further apart than `SAME_CENTRE` times the spread of the samples.
     collapsed
         Whether all K > 1 centres coincide, or memberships are as good as 1/K: the partition then says
         nothing.
@@ -161,8 +161,8 @@ def fuzzy_cmeans(
     max_iterations, tolerance
         It ends after this many updates, or once |U - U_old| (Frobenius) is at most the tolerance.
     restarts
-        Number of starts; the result is the one with the smallest J. There are four, because below m = 2 the objective
-        has the local minima of k-means, and a seed should not decide the score; each start costs what one run costs.
+        Number of starts; the result is the one with the smallest J. The default is four, because below m = 2 the
+        objective has the local minima of k-means, and a seed should not decide the score; each start costs a whole run.
     start
         ``far_apart``: each start takes K samples far apart (k-means++) as centres. ``random``: random normalised
         memberships, as in the public code (methods 5.1).

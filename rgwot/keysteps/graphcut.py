@@ -27,9 +27,10 @@ def label_distance(K: int, metric: LabelMetric) -> NDArray[np.int64]:
 def unary_weight(unary: float, per: UnaryPer, features_fps: float, native_fps: float) -> float:
     """Return the weight w_u of one sample of a video.
 
-    Per second, or per two native frames (the public code cuts every second frame), the smoothing does not depend on how
-    densely a video was sampled: 3.0 per second is the published 0.2 per two frames of a video with 30 a second.
-    ``unary`` is the weight of what ``per`` names; the rates are samples and frames per second of the video, > 0.
+    With a weight per second, or per two native frames (the public code cuts every second frame), the smoothing does not
+    depend on how densely a video was sampled: 3.0 per second is the published 0.2 per two frames of a video with 30 a
+    second. ``unary`` is the weight per second, sample or pair of frames, as ``per`` says; the rates are samples and
+    frames per second of the video, > 0.
     """
     if per == "sample":
         return unary
@@ -122,11 +123,12 @@ def expand_labels(unary: NDArray[Any], weights: NDArray[Any], metric: LabelMetri
 
     Notes
     -----
-    The library works with whole numbers. Given real ones it rounds the label distances by itself, which can break the
-    triangle inequality, and then it ends the whole process. Here distances are the whole numbers d(a, b), the factor
-    stands on the edges, and the unary term is scaled to match; equal edge weights, the only ones a decoder makes, are
-    met exactly and unary costs to about 1e-5 of a switch. Costs that exceed the cheapest label of their sample by more
-    than any pair of switches could save are cut off at this limit: no minimum uses them, and no term is too large.
+    The library works with whole numbers. Given real numbers, it rounds the label distances by itself, which can break
+    the triangle inequality, and then it ends the whole process. Here distances are the whole numbers d(a, b), their
+    factor is in the edge weights, and the unary term is scaled to match. Equal edge weights, the only ones a decoder
+    makes, are kept exactly, and unary costs to about 1e-5 of a switch. Costs that exceed the cheapest label of their
+    sample by more than any pair of switches could save are cut off at this limit: no minimum uses them, and no term is
+    too large.
     """
     T, K = unary.shape
     cheapest = np.asarray(unary.argmin(axis=1), dtype=np.int64)

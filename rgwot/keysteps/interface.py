@@ -147,10 +147,10 @@ def middle_times(lengths: Sequence[int]) -> NDArray[np.float64]:
 
 
 PER_VIDEO = 150
-"""Mean number of samples per video in a task of several videos; a mean-field window then has seven samples."""
+"""Largest mean number of samples per video in a task of several videos; a mean-field window then has seven samples."""
 
 MOST_LEARNED = 20_000
-"""A task has many videos if it has more samples to learn from, with at most `PER_VIDEO` per video."""
+"""A task has many videos if it has more samples than this after thinning to `PER_VIDEO` per video."""
 
 LEARNED = 10_000
 """Number of samples to learn from in a task of many videos. With twice as many, two seeds of the consensus agree no
@@ -177,10 +177,10 @@ def in_parts(lengths: Sequence[int], videos: NDArray[np.int64]) -> list[NDArray[
 def decode_by_some(
     frames: Frames, some: NDArray[np.int64], learn: Predict, rule: Callable[[Decoded], Predict]
 ) -> Decoded:
-    """Decode the videos at ``some`` places, and label the others by the rule learned from these.
+    """Decode the videos at ``some`` places, and label the others by the rule learned from them.
 
-    ``twice``, ``members`` and the facts (with the number of ``videos`` learned from) are those of these videos. The
-    others are labelled `in_parts`.
+    ``twice``, ``members`` and the facts (with the number of ``videos`` learned from) are those of the decoded videos.
+    The others are labelled `in_parts`.
     """
     decoded, others = learn(frames.of(some)), np.setdiff1d(np.arange(len(frames.lengths)), some)
     if not len(others):

@@ -47,8 +47,8 @@ def kmeans(x: NDArray[Any], K: int, generator: np.random.Generator, restarts: in
         n_init=restarts,
         random_state=int(generator.integers(2**31 - 1)),
     )
-    # A caller's limit does not hold for threads of scikit-learn if it was not imported yet. More than one changes the
-    # rounding of sums, and on a busy machine they wait for each other, ten times as long as one takes.
+    # A caller's limit does not hold for threads of scikit-learn if scikit-learn was not imported yet. Several threads
+    # change the rounding of sums, and on a busy machine they wait for each other, ten times as long as one takes.
     with warnings.catch_warnings(), _pools().limit(limits=1):
         # Fewer distinct samples than clusters are handled: see above.
         warnings.simplefilter("ignore", ConvergenceWarning)

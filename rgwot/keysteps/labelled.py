@@ -49,7 +49,7 @@ DOUBT = 0.1
 
 
 def evenly_spaced(values: NDArray[Any], lengths: Sequence[int]) -> NDArray[Any]:
-    """Return `ALIGNED` of every video, (V, ALIGNED, ...), of values (T, ...) of videos one after the other."""
+    """Return `ALIGNED` evenly spaced values of every video, (V, ALIGNED, ...), from concatenated values (T, ...)."""
     rows = [
         start + np.rint(np.linspace(0, T - 1, ALIGNED)).astype(np.int64)
         for start, T in zip(first_samples(lengths), lengths, strict=True)
@@ -135,7 +135,7 @@ def carry_over(
         total = counts.sum(axis=1, keepdims=True)
         votes[video] += weights[video, other] * np.where(total > 0, counts / np.maximum(total, 1), 1 / C)
     votes /= votes.sum(axis=2, keepdims=True)
-    # A few labels may lie between the samples that are aligned.
+    # If there are few labels, all of them may lie between the aligned samples; then no class is known.
     votes = (1 - DOUBT) * votes + DOUBT * (known / known.sum() if known.any() else 1 / C)
     return np.concatenate(
         [
@@ -164,7 +164,8 @@ SHOWN = 16
 
 STRANGE = 0.25
 """Quantile of the similarity of labelled samples to their class. A sample before the first or after the last annotated
-segment is taken for background if its similarity to every class is below it: an annotator would rarely omit a step."""
+segment is taken for background if its similarity to every class is below this quantile: an annotator would rarely omit
+a step."""
 
 FARTHEST = 0.25
 """Share of the unlabelled samples, those least similar to annotated key steps, in which extra key steps are sought."""
@@ -240,7 +241,7 @@ class _Task:
         return CARRIED * self.smooth(carried) + CLUSTERED * clusters
 
     def cluster(self, labels: NDArray[np.int64]) -> tuple[MeanField, NDArray[np.int64]]:
-        """Minimise the energy of the mean field with the memberships of labelled samples fixed; with its classes."""
+        """Minimise the energy of the mean field, with labelled samples fixed; return the field and its classes."""
         labelled, (classes, likeness) = np.flatnonzero(labels != UNKNOWN), self.likeness(labels)
         start = classes[likeness.argmax(axis=1)]
         start[labelled] = labels[labelled]
@@ -264,12 +265,12 @@ def decode_labelled(
               + u \log p^\text{carried over} + w \log p^\text{mean field}
 
     up to a constant, averaged over `WINDOW`, with r = `REFITTED`, u = `CARRIED` and w = `CLUSTERED`. If there are
-    many videos, it learns from some, always including those with given labels (`rgwot.keysteps.interface`).
+    many videos, only some are learned from, always including those with given labels (`rgwot.keysteps.interface`).
 
     Parameters
     ----------
     frames
-        Samples of V videos, ``given`` among them: the labels of at least one sample.
+        Samples of V videos, with ``given`` labels of at least one sample.
     K
         Number of key steps; the last ``labelled.extra`` of them were not annotated.
     generator
@@ -383,7 +384,7 @@ def _classified(
 
 
 def _completed(p: Array, clusters: Array, found: NDArray[np.int64]) -> Array:
-    """Return log probabilities (T, C) in which classes that p does not know have the memberships of the mean field."""
+    """Return log p (T, C), in which the classes ``found``, unknown to p, get the memberships of the mean field."""
     if len(found):
         shares = np.exp(clusters[:, found])
         p = p * (1 - shares.sum(axis=1, keepdims=True))
@@ -397,7 +398,7 @@ def _mix(first: Array, last: Array, fixed: Array) -> Array:
 
 
 def _spread(memberships: Array, classes: NDArray[np.int64], C: int) -> Array:
-    """Return log memberships (T, C) of those (T, C') of some of the classes; at least `LEAST_PROBABILITY`."""
+    """Return log memberships (T, C) in all classes from memberships (T, C') in some, at least `LEAST_PROBABILITY`."""
     spread = np.zeros((len(memberships), C))
     spread[:, classes] = memberships
     return np.asarray(np.log(np.maximum(spread, LEAST_PROBABILITY)))

@@ -14,7 +14,7 @@ from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.settings import MeanfieldSettings
 
 LEAST_MEMBERSHIP = 1e-12
-"""Memberships to start from are at least this: an update multiplies, so a 0 would stay one."""
+"""Smallest membership to start from: updates multiply memberships, so a 0 would stay 0."""
 
 Array = NDArray[np.float64]
 
@@ -59,7 +59,7 @@ class Windows:
         return np.asarray(self._sum(p) / self._count)
 
     def transposed(self, y: Array) -> Array:
-        """Return B'y for y (K, T): i lies in the window of j where j lies in that of i."""
+        """Return B'y for y (K, T): sample i is in the window of j exactly if j is in that of i."""
         return self._sum(y / self._count)
 
     def _sum(self, p: Array) -> Array:
@@ -87,7 +87,7 @@ class _Chain:
         self.eta = 1 / (1 + pull / settings.epsilon)
 
     def evaluate(self, log_p: Array, p: Array, unary: Array) -> tuple[float, Array]:
-        """Return the energy, and the gradient of all of it but the entropy, up to a constant per sample."""
+        """Return the energy, and the gradient of the energy without entropy, up to a constant per sample."""
         block, T = self.block, p.shape[1]
         K = len(p)
         means = self.windows.mean(p)
@@ -158,11 +158,11 @@ def minimise_energy(
     Parameters
     ----------
     x
-        Samples (T, D) of videos one after the other, of any length but 0, which is a sample without a direction.
+        Concatenated samples (T, D) of all videos; only their directions count, and samples of zeros have none.
     lengths
         Samples of each video, >= 1; they add up to T.
     p
-        Memberships (T, K) to start from, rows that add up to 1; hard ones are allowed.
+        Memberships (T, K) to start from, with rows that add up to 1; they may be hard.
     settings
         Every key but ``restarts`` is read.
     held
@@ -202,7 +202,7 @@ def label_at_once(
 ) -> Array:
     """Return the memberships of `label`, for thousands of videos in little more time than for a few.
 
-    All of them end in the same round, in which the energy of all no longer falls.
+    All videos end in the same round, when their total energy no longer falls.
     """
     x, popularity = directions(x), settings.lambda_ * _log(len(shares) * shares)
     log_p = -(_unary(x, centres, settings.alpha) + popularity[:, None]) / settings.epsilon
@@ -232,7 +232,7 @@ def decode_meanfield(frames: Frames, K: int, generator: np.random.Generator, set
 
 
 def restore_meanfield(learned: Learned, K: int, settings: MeanfieldSettings) -> Predict:
-    """Label samples of other videos by centres and shares that stay (`label`)."""
+    """Label samples of other videos by centres and shares that do not change (`label`)."""
     arguments = learned["centres"], learned["shares"], settings
     return lambda others: decoded(label(others.x, others.lengths, *arguments), K)
 

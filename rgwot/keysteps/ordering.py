@@ -113,7 +113,7 @@ def order_information(labels: NDArray[np.int64], lengths: Sequence[int]) -> floa
     0.693
     """
     K = int(labels.max(initial=0)) + 1
-    # (K, K): how often each key step, by columns, follows each, by rows.
+    # (K, K): how often the key step of a column follows the key step of a row.
     counts = np.zeros((K, K))
     for video in np.split(labels, np.cumsum(lengths)[:-1]):
         borders = np.flatnonzero(np.diff(video))
@@ -126,8 +126,8 @@ def order_information(labels: NDArray[np.int64], lengths: Sequence[int]) -> floa
 def concordance(labels: NDArray[np.int64], lengths: Sequence[int]) -> float:
     r"""Return how similar the orders of videos are: Kendall's tau of the key steps' mean times.
 
-    It is the mean over pairs of videos and pairs of key steps that both have, of 1 for the same order and -1 for the
-    opposite, or 0 without such pairs. Labels are as in `order_information`.
+    It is the mean, over pairs of videos and pairs of key steps that both videos have, of 1 for the same order and -1
+    for the opposite order; 0 without such pairs. Labels are as in `order_information`.
 
     >>> round(concordance(np.array([0, 1, 2, 0, 1, 2, 0, 2, 1]), [3, 3, 3]), 3)
     0.556
@@ -164,7 +164,7 @@ class KeySteps:
     evidence
         The segments for the procedure and deviations, if they are not those of scope ``task``.
     alternatives
-        The same segments by other segmentations, of some videos or all.
+        Segments of other segmentations of some or all videos, by which deviations get their sureness.
     annotated
         Annotated videos; their key steps count even if they are short.
     """

@@ -130,9 +130,9 @@ class ConsensusSettings(Block):
         0.1, description="weight of a regular order in the choice of the best; the energy per sample has 1"
     )
     blocks: Count = Field(1, description="equal parts of the embedding that the segmentations use in turn")
-    epsilon: Positive = Field(0.1, description="weight of the entropy in each of them, instead of meanfield.epsilon")
-    rounds: Count = Field(8, description="largest number of updates of the centres, in each of them")
-    D: Count = Field(24, description="largest number of whitened components of their memberships")
+    epsilon: Positive = Field(0.1, description="weight of the entropy in the partitions, instead of meanfield.epsilon")
+    rounds: Count = Field(8, description="largest number of updates of the centres in each of the partitions")
+    D: Count = Field(24, description="largest number of whitened components of the memberships")
     refinements: Annotated[int, Field(ge=0)] = Field(
         3, description="rounds of classifiers trained on the other videos; 0: none"
     )

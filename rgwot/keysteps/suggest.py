@@ -17,11 +17,11 @@ SEGMENTATIONS = 8
 """Number of mean-field segmentations that take the place of human labels."""
 
 COMPARED_SAMPLES = 40
-"""Largest number of labelled samples per video."""
+"""Largest number of samples per video on which the accuracy is measured."""
 
 VIDEOS = 200
-"""Videos that are compared, at most: of more, or of more samples than are learned from (`learned_from`), evenly spaced
-ones."""
+"""Largest number of videos that are compared; of more videos, or if only some are learned from (`learned_from`), evenly
+spaced ones are compared."""
 
 SHRINKAGE = 0.1
 """Share of a multiple of the identity in the covariance of the samples of a key step."""

@@ -34,7 +34,7 @@ MEMBERSHIP_COMPONENTS = 24
 segmentations as much weight as that of most, and split planted steps."""
 
 ROUNDS = 8
-"""Rounds of such a segmentation, which need not converge."""
+"""Rounds of each segmentation that spans the space; it need not converge."""
 
 Merges = Sequence[tuple[int, int, float]]
 """Clusters that are merged, in this order, as in `scipy.cluster.hierarchy.linkage`: with n leaves 0..n-1, merge i makes

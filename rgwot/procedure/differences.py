@@ -1,4 +1,4 @@
-"""Deviations: what each video does differently from a procedure, in as few deviations as explain it, and how sure."""
+"""Deviations: what each video does differently from a procedure, in as few as explain it, and their sureness."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rgwot.procedure.orders import Booleans
 
 USUAL_FROM = 0.5
-"""A key step that at least this share of the videos have is missing where it is absent."""
+"""A key step that at least this share of the videos have counts as missing in a video without it."""
 UNUSUAL_BELOW = 1 / 3
 """A key step that less than this share of the videos have (or repeat) is added (or repeated) where it occurs."""
 SURE_FROM = 1 / 3
@@ -116,7 +116,7 @@ def least(broken: Sequence[tuple[int, int]], order: Sequence[int]) -> list[int]:
     antichain: list[int] = []
     while free.any():
         most = _width(relation, free)
-        # A key step is in a largest antichain if the key steps unordered to it allow one smaller by 1.
+        # A key step is in a largest antichain if the key steps unordered to it have an antichain smaller by 1.
         for candidate in np.flatnonzero(free):
             beside = free & ~against[candidate]
             beside[candidate] = False

@@ -283,7 +283,7 @@ def possible(least: ArrayLike) -> NDArray[np.bool_]:
     """Return which tests could be significant at all, by the smallest p (C,) that each can have.
 
     A test is possible if its smallest p is at most 0.05 / k, for the smallest k such that at most k tests are possible
-    (Tarone 1990). This does not depend on the labels, so leaving out the others needs no correction.
+    (Tarone 1990). This does not depend on the labels, so leaving out impossible tests needs no correction.
 
     >>> possible([0.2, 0.03, 0.001, 0.001]).tolist()
     [False, False, True, True]

@@ -221,12 +221,13 @@ class Deviation:
         ``too_early`` (before a key step that it needs) or ``too_late`` (after a key step that needs it).
     start_s, end_s
         The event. For ``missing``, the time in which the key step was due: from the end of the last key step that it
-        needs (or 0) to the start of the first that needs it (or the end of the video). If the former is later, both
-        are the start of the latter.
+        needs (or 0) to the start of the first that needs it (or the end of the video). If the former time is after
+        the latter, both are the latter.
     surprise
         −log2 of the estimated probability that a video does this, in bits.
     sureness
-        Share of other segmentations of these videos in which it occurs, 0 to 1; None without other segmentations.
+        Share of other segmentations of the video in which the deviation occurs, times the steadiness of the procedure,
+        0 to 1 (`rgwot.procedure.differences.with_sureness`); None without other segmentations.
     """
 
     video: str

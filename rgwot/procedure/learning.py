@@ -156,7 +156,7 @@ def _edges(counted: Tally, needs: Needs) -> tuple[Edge, ...]:
     """Return the edges of the reduced graph: from START first, then by key step, to END last."""
     relation = needs.relation
     having = counted.present.sum(axis=0).tolist()
-    # A key step follows START as surely as its likeliest need is not one.
+    # The confidence that a key step follows START is 1 minus the confidence of its likeliest need; END likewise.
     free = 1 - np.where(np.eye(len(relation), dtype=bool), 0.0, needs.confidence)
     first, last = free.min(axis=0, initial=1.0), free.min(axis=1, initial=1.0)
     steps = counted.steps.tolist()

@@ -204,7 +204,7 @@ TEXTURES: tuple[Callable[[Field, Field, float, float], NDArray[np.floating[Any]]
 
 
 def colour(hue: float, saturation: float, value: float) -> Field:
-    """RGB in [0, 1] of a hue that wraps around at 1."""
+    """Return the RGB in [0, 1] of a hue that wraps around at 1."""
     rgb: Field = np.array(colorsys.hsv_to_rgb(hue % 1.0, min(max(saturation, 0.0), 1.0), min(max(value, 0.0), 1.0)))
     return rgb
 
@@ -226,7 +226,7 @@ def draw_object(shape: str, texture: int, first: Field, second: Field, periods: 
 
 
 def draw_tool(kind: int, handle: Field, head: Field) -> Image8:
-    """Draw one of six tools, tip at the centre of the plane, handle pointing down; as `draw_object`."""
+    """Draw one of six tools, tip at the centre of the plane, handle down; the result is as for `draw_object`."""
     x, y = _plane()
     stick = np.maximum(np.abs(x) - 0.09, np.abs(y - 0.65) - 0.5)
     heads = (
@@ -259,7 +259,8 @@ def draw_hand(skin: Field, sleeve: Field) -> Image8:
 def draw_table(width: int, height: int, scale: float, light: Field, rng: np.random.Generator) -> Image8:
     """Draw the surroundings of one video: a table of one random material, with clutter, under uneven light.
 
-    RGB ``(height, width, 3)`` uint8, with ``scale`` pixels per unit of the work surface and the RGB gains of the light.
+    Returns RGB ``(height, width, 3)`` uint8, with ``scale`` pixels per unit of the work surface and the RGB gains of
+    the light.
     """
     x, y = np.meshgrid((np.arange(width) - width / 2.0) / scale, (np.arange(height) - height / 2.0) / scale)
     hue = rng.random()
@@ -303,7 +304,7 @@ def lit(sprite: Image8, light: Field) -> Image8:
 
 
 def _outlined(rgb: Field, distance: Field) -> Image8:
-    """RGBA of colours inside an outline, with a soft edge."""
+    """Return RGBA of colours inside an outline, with a soft edge."""
     alpha = np.clip(0.5 - distance * SPRITE / (2.0 * EXTENT) / 1.5, 0.0, 1.0)
     return _bytes(np.dstack([rgb, alpha]))
 

@@ -50,8 +50,8 @@ STEP_SIGMA = 0.9
 def parametric(K: int, settings: SynthSettings, rng: np.random.Generator) -> list[Timeline]:
     """Draw the timelines of one task with K key steps, one per video.
 
-    Steps 1..K, a random number of neighbouring swaps per video (their rate is solved so that the order
-    variation is nearest to the request), missing steps, log-normal durations, cuts, lead-in, tail and uneven
+    They have steps 1..K with a random number of neighbouring swaps per video (their rate is solved so that the
+    order variation is nearest to the request), missing steps, log-normal durations, cuts, lead-in, tail and uneven
     gaps. Every label occurs in at least two videos when there are two.
     """
     has_step = present(np.ones((settings.n_videos, K), dtype=bool), settings.missing, rng)
@@ -65,9 +65,9 @@ def parametric(K: int, settings: SynthSettings, rng: np.random.Generator) -> lis
 
 
 def discordance(first: Sequence[int], second: Sequence[int]) -> float:
-    """Share of discordant pairs among the steps that both orders contain; an order names each step at most once.
+    """Return the share of discordant pairs among the steps that both orders contain; orders name a step at most once.
 
-    0 for the same order, 1 for the reverse, NaN when fewer than two steps are shared.
+    It is 0 for the same order, 1 for the reverse, NaN when fewer than two steps are shared.
 
     >>> discordance([1, 2, 3], [1, 3, 2, 7])
     0.3333333333333333
@@ -80,7 +80,7 @@ def discordance(first: Sequence[int], second: Sequence[int]) -> float:
 
 
 def mean_discordance(orders: Sequence[Sequence[int]]) -> float:
-    """Mean of `discordance` over pairs of orders that share two steps; NaN when there is none."""
+    """Return the mean of `discordance` over pairs of orders that share two steps; NaN without such pairs."""
     distances = np.array([discordance(a, b) for a, b in combinations(orders, 2)])
     distances = distances[~np.isnan(distances)]
     return float(distances.mean()) if distances.size else float("nan")
@@ -123,8 +123,8 @@ def _swapped(present: NDArray[np.bool_], distance: float, rng: np.random.Generat
     n_videos, K = present.shape
     most = 4 * K * K
     swaps: NDArray[np.int64] = rng.integers(0, K - 1, (n_videos, most))
-    # The number of swaps of a video grows with the rate while its place among the videos stays: the order
-    # variation then changes smoothly with the rate and the nearest rate can be searched for.
+    # The number of swaps of a video grows with the rate, in proportion to a fixed number: the order variation then
+    # changes smoothly with the rate, and the nearest rate can be searched for.
     spread = rng.gamma(2.0, 0.5, (n_videos,))
 
     def at(rate: float) -> list[list[int]]:
@@ -175,7 +175,7 @@ def compose(
     pieces = sum(len(sequence) for sequence in sequences)
     total = max(pieces, round(distinct / (1.0 - settings.repeated)))
     clips_s = float(durations.sum())
-    # In clips of a few seconds visible pieces matter more than the levels: fewer cuts, then more foreground.
+    # In short clips, pieces must stay long enough to be seen: first there are fewer cuts, then more foreground.
     total = max(pieces, min(total, int(0.8 * settings.foreground * clips_s / SHORTEST_S)))
     foreground = max(settings.foreground, min(0.8, pieces * SHORTEST_S / 0.8 / clips_s))
     floor = min(settings.min_piece_s, 0.8 * foreground * clips_s / total)
@@ -191,7 +191,7 @@ def compose(
 def _foregrounds(
     sequences: list[list[Piece]], durations: NDArray[np.float64], floor: float, mean: float, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return the foreground share of each video, a Beta draw of the exact mean, at least what its pieces need."""
+    """Draw the foreground share of each video: Beta, shifted to the exact mean, and at least what its pieces need."""
     n = len(sequences)
     if mean >= 1.0:
         return np.ones(n)
@@ -243,7 +243,7 @@ def _cut(
 
 
 def _position(sequence: list[Piece], index: int, gapless: bool, rng: np.random.Generator) -> int:
-    """Return the place of the second half of a piece: behind the first after a pause, or behind another, later step."""
+    """Return the place of the second part of a piece: right after the first part, or after a later, different step."""
     step = sequence[index].key_step
     behind = [
         place
@@ -258,7 +258,7 @@ def _position(sequence: list[Piece], index: int, gapless: bool, rng: np.random.G
 def _piece_lengths(
     sequences: list[list[Piece]], step_s: NDArray[np.float64], floor: float, K: int, max_share: float
 ) -> list[NDArray[np.float64]]:
-    """Per video the seconds of its pieces: a floor and the rest by weight; the longest steps give way."""
+    """Return the seconds of each video's pieces: a minimum, and the rest by weight; too long steps are shortened."""
     ceiling = max(max_share, 1.1 / K) * 0.99
     scale = np.ones(K + 1)
     steps = [np.array([piece.key_step for piece in sequence]) for sequence in sequences]

@@ -59,7 +59,7 @@ _SEQUENTIAL = {"avi", "matroska,webm"}
 _HEADERS_BYTES = 256
 # Packets may be stored out of display order by up to this many seconds.
 _REORDERED_S = 1.0
-# A single packet may be a field, hidden, or repeat the picture before it.
+# A single packet may give no picture: it may be a field, be hidden, or repeat the picture before it.
 _WITHOUT_PICTURE = 1
 #: Readers with the distribution whose version is recorded: two for videos, and the one for stored frames.
 READERS = {"decord": "decord", "pyav": "av", "h5": "h5py"}
@@ -110,7 +110,7 @@ class Stored(NamedTuple):
 def stored(container: InputContainer, stream: VideoStream) -> Stored:
     """Read all readable packets of a file.
 
-    If bytes are missing, reading resumes after them in Matroska and AVI, in AVI with times that are too early. Missing
+    If bytes are missing, reading resumes after them in Matroska and AVI (in AVI with times that are too early). Missing
     bytes are detected by bytes outside all packets, together with a break in the times or, in AVI, an early end.
     """
     from av.error import FFmpegError
@@ -152,11 +152,11 @@ def stored(container: InputContainer, stream: VideoStream) -> Stored:
 
 
 def _whole(container: InputContainer, stream: VideoStream, stamps: list[int], breaks: list[int]) -> float:
-    """Return the first stamp in ticks that missing bytes may have damaged; ``breaks`` are the gaps."""
+    """Return the first stamp in ticks that missing bytes may have damaged; ``breaks`` are gaps in stamps."""
     if not any(breaks):
         return math.inf
     ticks = np.asarray(stamps, dtype=np.float64)
-    # Empty packets in AVI, which repeat the picture before them, are counted in both.
+    # Empty packets in AVI, which repeat the picture before them, count in `stream.frames` and advance the stamps.
     early = stream.frames > ticks.max() + 1
     in_order = np.unique(ticks)
     steps = np.diff(in_order)
@@ -184,11 +184,11 @@ def decord_frames(path: str, times: Stamps, size: int, batch: int, threads: int)
         stream = container.streams.video[0]
         packets = stored(container, stream)
         if stream.codec_context.name == "vp9":
-            raise ValueError("VP9, of which it repeats a frame where others are damaged")
+            raise ValueError("would repeat a frame of VP9 in place of damaged ones")
     if not packets.counted:
-        raise ValueError("frames that precede their key frame or are hidden, which it would miscount")
+        raise ValueError("would miscount frames, because some are hidden or precede their key frame")
     if packets.whole_s < math.inf:
-        raise ValueError("bytes are missing inside")
+        raise ValueError("bytes are missing inside the file")
     with tempfile.TemporaryFile() as complaints:
         os.dup2(complaints.fileno(), 2)
         decord.logging.set_level(decord.logging.ERROR)
@@ -242,7 +242,7 @@ def pyav_frames(path: str, times: Stamps, size: int, batch: int, threads: int) -
 
 
 def stored_frames(path: str, times: Stamps, size: int, fps: Fraction) -> Iterator[Pixels]:
-    """Yield the same from frames stored in an HDF5 file, blue first, one every ``1 / fps`` seconds."""
+    """Yield the same as `decord_frames`, from frames in an HDF5 file (blue first), one every ``1 / fps`` seconds."""
     import av
     import h5py
 
@@ -328,7 +328,7 @@ class _Checked:
             heapq.heappush(self._expected, packet.pts)
 
     def frame(self, frame: av.VideoFrame) -> av.VideoFrame:
-        """Return a frame in presentation order."""
+        """Check the next frame in presentation order, and return it."""
         self.started = True
         # Frames that refer to pictures before the beginning count as damaged.
         if self._sound and frame.is_corrupt:
@@ -379,7 +379,7 @@ def _upright(frame: av.VideoFrame, size: int, form: str = "rgb24") -> Pixels:
 
 @functools.lru_cache(maxsize=1)
 def _filter(size: int, form: str, width: int, height: int, pixels: str, time_base: Fraction | None) -> Any:
-    """Return the resizing filter of decord for frames like the last one."""
+    """Return a filter that resizes as decord does; frames like the last one use the same filter."""
     import av
     from av.filter import Graph
 

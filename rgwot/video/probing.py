@@ -84,7 +84,7 @@ def probe(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> V
 
 
 def probe_here(path: Path, frames_fps: Fraction | None = None) -> VideoInfo:
-    """Read the facts of a file in this process; `probe` survives a crash in it."""
+    """Read the facts of a file in this process, which may crash; `probe` survives that."""
     if not path.is_file():
         raise VideoError(path, "no such file")
     if path.stat().st_size == 0:
@@ -212,7 +212,7 @@ def may_hold_frames(path: Path) -> bool:
 def _stored_facts(path: Path, frames_fps: Fraction | None) -> VideoInfo:
     """Read the facts of a file of frames, and its first and last frame.
 
-    Raises VideoError if it is damaged, has no such dataset, or its rate is unknown or not ``frames_fps``.
+    Raises VideoError if it is damaged, has no dataset ``images``, or its rate is unknown or not ``frames_fps``.
     """
     try:
         with h5py.File(path, "r") as file:
@@ -231,7 +231,7 @@ def _stored_facts(path: Path, frames_fps: Fraction | None) -> VideoInfo:
 def _images(path: Path, file: h5py.File) -> h5py.Dataset:
     images = file.get(IMAGES)
     if images is None:
-        raise VideoError(path, f"holds {', '.join(map(repr, sorted(file))) or 'nothing'}; {_FRAMES}; features come in "
+        raise VideoError(path, f"holds {', '.join(map(repr, sorted(file))) or 'nothing'}; {_FRAMES}; import features "
                                "by a block `imported`")  # fmt: skip
     if not isinstance(images, h5py.Dataset) or images.ndim != 4 or images.shape[3] != 3 or images.dtype != np.uint8:
         actual = f"{images.shape} {images.dtype}" if isinstance(images, h5py.Dataset) else "a group"

@@ -137,7 +137,7 @@ def test_boris_projects_that_cannot_be_meant(tmp_path: Path) -> None:
     twice = project(*EVENTS)
     twice["observations"]["again"] = twice["observations"]["monday 1"]
     path.write_text(json.dumps(twice))
-    with pytest.raises(RgwotError, match="of 'cup of tea', as 'monday 1' is; expected one observation per video"):
+    with pytest.raises(RgwotError, match="is of 'cup of tea', like 'monday 1'; expected one observation per video"):
         rows(path)
 
 

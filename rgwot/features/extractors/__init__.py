@@ -95,7 +95,7 @@ def library(name: str, member: str) -> Any:
 
 
 def refuse_weights(name: str, member: str, weights: str, names: Sequence[str] = ("pretrained",)) -> None:
-    """Raise RgwotError for weights that are neither ``known``, ``random`` nor the path of a checkpoint."""
+    """Raise RgwotError for weights that are neither one of ``names``, ``random`` nor the path of a checkpoint."""
     if weights not in (*names, "random") and "/" not in weights and "." not in weights:
         raise RgwotError(
             f"features.weights: {name}:{member} has no weights {weights!r}; expected {', '.join(names)}, random or the "

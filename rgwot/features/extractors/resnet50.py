@@ -14,7 +14,7 @@ from torch import nn
 from rgwot.features.extractors import randomise as draw
 
 LAYER3_BLOCKS = 3
-"""Bottlenecks of ``layer3`` that belong to it."""
+"""Number of bottlenecks of ``layer3`` that belong to conv4c."""
 
 #: Weight of the last batch norm of every block when the weights are random. A small residual branch lets more
 #: of the picture through an untrained network: a linear probe rises from 0.88 to 0.96 (7 objects, 112 px).

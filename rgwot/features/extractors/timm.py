@@ -26,7 +26,7 @@ def network(member: str) -> nn.Module:
 
 
 def weights(member: str, weights: str) -> Mapping[str, Any]:
-    """Return the state of a model with the weights that timm has or gets."""
+    """Return the state of a model with the weights that timm supplies or downloads."""
     check(member, weights)
     try:
         return _model(member, pretrained=True).state_dict()  # type: ignore[no-any-return]
@@ -35,7 +35,7 @@ def weights(member: str, weights: str) -> Mapping[str, Any]:
 
 
 def check(member: str, weights: str) -> None:
-    """Raise RgwotError if timm is not there, or has no such model or weights."""
+    """Raise RgwotError if timm is not installed, or has no such model or weights."""
     timm = library("timm", member)
     if not timm.is_model(member):
         raise RgwotError(f"network timm:{member}: timm has no such model; {nearest(member, timm.list_models())}")

@@ -1,7 +1,7 @@
 """Any image model of torchvision up to any of its layers: ``torchvision:<model>/<layer>``.
 
-The model is named as `torchvision.models.get_model` has it, the layer as the model's modules or the nodes of its graph
-are (``torchvision.models.feature_extraction.get_graph_node_names``), such as ``resnet18/layer3`` or
+The model has its name in `torchvision.models.get_model`; the layer is a module of the model or a node of its graph
+(``torchvision.models.feature_extraction.get_graph_node_names``). Examples are ``resnet18/layer3`` and
 ``vit_b_16/encoder``. Tokens become a map if they form one, otherwise their mean.
 """
 

@@ -34,14 +34,14 @@ def network(member: str) -> nn.Module:
 
 
 def weights(member: str, weights: str) -> Mapping[str, Any]:
-    """Return the state of a model with the weights that the library has or gets."""
+    """Return the state of a model with the weights that the library supplies or downloads."""
     check(member, weights)
     model = library("transformers", member).AutoModel
     return model.from_pretrained(member, trust_remote_code=False).state_dict()  # type: ignore[no-any-return]
 
 
 def check(member: str, weights: str) -> None:
-    """Raise RgwotError if the library is not there, or cannot have the configuration of the model or such weights."""
+    """Raise RgwotError if the library is not installed, or finds no configuration of the model or no such weights."""
     _config(member)
     refuse_weights("transformers", member, weights)
 
