@@ -150,7 +150,10 @@ def bundle_of(
     """
     name = split_id(run.decoder)[0]
     if key_steps.learned is None:
-        raise RgwotError(f"decoder {name!r}: needs two videos or more to learn a rule for other videos")
+        raise RgwotError(
+            f"decoder {name!r}: found no rule for other videos, expected two videos or more, and a decoder that calls "
+            "`Decoded.inductive`"
+        )
     parts = {MODEL: model} if model is not None else {}
     if model is None:
         if not isinstance(embedding, Fitted):

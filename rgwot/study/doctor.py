@@ -428,6 +428,12 @@ def _of_task(
     if annotated and never and occurring <= set(expected):
         key_steps = f"{len(occurring)} of {len(expected)} key steps are annotated"
         yield Finding("note", "key_steps", f"step {id_ranges(never)} never occurs: {key_steps}", task)
+    spelt: dict[str, list[str]] = {}
+    for name in sorted(step for step in occurring if isinstance(step, str)):
+        spelt.setdefault("".join(name.casefold().split()), []).append(name)
+    for alike in (names for names in spelt.values() if len(names) > 1):
+        line = f"steps {', '.join(map(repr, alike))} count as different; if they are one step, write its name in one way"
+        yield Finding("warning", "key_steps", line, task)
     if overlaps := sum(annotation.overlaps for annotation in annotated):
         seconds = sum(annotation.overlap_s for annotation in annotated)
         line = f"{overlaps} segments overlap, for {seconds:.1f} s in total; the later row of a file is used there"
