@@ -8,17 +8,17 @@ WRITER := $(VENV)/.ready-writer
 PAGE := results/report/demo/assembly.html
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
-# Versions that are known to go together; `make env LOCK=` does without, `make lock` renews them.
+# Versions that are known to work together; `make env LOCK=` ignores them, `make lock` renews them.
 LOCK ?= envs/lock.txt
 CONSTRAINT := $(addprefix --constraint ,$(wildcard $(LOCK)))
 # TORCH=cpu takes PyTorch's build without CUDA, which only its own index has for Linux.
 TORCH ?=
 TORCH_CPU := https://download.pytorch.org/whl/cpu
-# What is compiled on installation is left out where there is no compiler.
+# Without a compiler, packages that are compiled on installation are left out.
 comma := ,
 EXTRAS := graph$(if $(shell command -v c++ g++ clang++),$(comma)gco$(comma)workflow)
 BUILDER = $(firstword $(shell command -v podman docker))
-# Where the lock does not fit, the ranges of pyproject.toml still may; one that was asked for by name has to fit.
+# If the lock does not fit, the ranges of pyproject.toml still may; a lock that was given as LOCK has to fit.
 install = $(PIP) $(CONSTRAINT) --editable '$(1)'$(if $(and $(CONSTRAINT),$(filter file,$(origin LOCK))), || { echo \
 	"environment: the lock does not fit here; the newest versions that pyproject.toml permits are taken"; $(PIP) --editable '$(1)'; })
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
@@ -40,7 +40,7 @@ help:
 	@echo "make test-long  from mock downloads of published features to one table and trainings; ten minutes"
 	@echo "make paper-small  every table and figure of the paper on synthetic clips, in a small setting"
 	@echo "make faults kills the demo at 30 random moments, fills disks"
-	@echo "make bench  the demo, its key steps, a table and a plan against the revision BEFORE"
+	@echo "make bench  the demo, its key steps, a table and a plan, compared with the revision BEFORE"
 	@echo "make bench-answers  every recipe on every development task, for benchmarks/report/answers.md; 42 minutes on 2 cores"
 	@echo "make comparison  all methods on the same videos, for benchmarks/report/comparison.md"
 	@echo "make labelled  what a few annotated videos are worth, on the folder REAL_RECORDINGS, for benchmarks/report/labelled.md"
@@ -140,7 +140,7 @@ graphs: $(READY)
 claims: $(READY)
 	python benchmarks/claims.py --cores $(CORES)
 
-# The tests skip themselves where there is no Chromium; here it is installed, and the page of the demo is looked at, too.
+# Without Chromium these tests are skipped; here it is installed, and the page of the demo is tested, too.
 test-page: $(DEVELOPER)
 	@command -v chromium chromium-browser google-chrome >/dev/null || { $(SUDO) apt-get update && $(SUDO) apt-get install -y chromium; }
 	snakemake --cores $(CORES) -- $(PAGE)

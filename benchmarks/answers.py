@@ -1,9 +1,9 @@
 """Which recipe answers best: every recipe on every development task, with intervals against what it has to beat.
 
-Runs what is missing through the real workflow, then reports. A recipe is a line of `RECIPES`; the tasks, and which of
-them choices may rest on, are `DEVELOPMENT` (benchmarks/report/answers.md). The whole of it renews
-benchmarks/results/answers.json and the tables of that page; a part (`--split choose`, `--recipes`) is printed and
-nothing else.
+Runs what is missing through the real workflow, then reports. A recipe is a line of `RECIPES`; `DEVELOPMENT` has the
+tasks, and tells on which of them choices may be based (benchmarks/report/answers.md). A complete run renews
+benchmarks/results/answers.json and the tables of that page; a partial one (`--split choose`, `--recipes`) is only
+printed.
 
     python benchmarks/answers.py [--cores 2] [--split all|choose|once] [--recipes ID ...] [--only-report]
 """
@@ -95,7 +95,7 @@ METRICS = (
     Metric("strict_background", "`strict_task` F1, with background", "strict_task", "with", "f1"),
     Metric("order", "order distance ↓", "macro_task", "without", "order_distance", lower_is_better=True),
 )
-#: What else is told of them: key step 0 as background, alone and in the scores where it may be nothing else.
+#: Further values: detection of background (key step 0), scores with key step 0 fixed as background, and collapse.
 TOLD = (
     Metric("background_precision", "precision", "macro_task", "with", "background_precision"),
     Metric("background_recall", "recall", "macro_task", "with", "background_recall"),
@@ -139,7 +139,7 @@ def run(targets: Sequence[str], cores: int) -> dict[str, float]:
     done = make(targets, cores, CONFIGS)
     wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done:
-        print("not every score was made: what went wrong stands above; what was made is kept", file=sys.stderr)
+        print("not every score was made; the errors are above, and finished files are kept", file=sys.stderr)
         sys.exit(done)
     busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return {"wall_s": round(wall), "cpu_s": round(busy), "cores": cores, "files": len(targets), "there_before": there}
@@ -163,14 +163,14 @@ def read_values(
 
 
 def best(values: Values, recipes: Iterable[Recipe], kind: str, tasks: Sequence[Task], metric: Metric) -> str | None:
-    """Return the recipe of a kind with the best mean over tasks, None where there is none of it."""
+    """Return the recipe of a kind with the best mean over tasks, or None if there is none of this kind."""
     sign = -1 if metric.lower_is_better else 1
     means = {r.id: sign * task_mean([values[r.id][task] for task in tasks]) for r in recipes if r.kind == kind}
     return max(means, key=lambda name: means[name], default=None)
 
 
 def references(values: Values, recipes: Sequence[Recipe], tasks: Sequence[Task], metric: Metric) -> dict[str, str]:
-    """Return what recipes are compared with under a metric, by name; the best is that by the mean over the tasks."""
+    """Return what recipes are compared with under a metric, by name; the best has the best mean over the tasks."""
     there = {recipe.id for recipe in recipes}
     named = {
         "rgwot": "rgwot_graphcut",
@@ -189,19 +189,19 @@ def summarise(
     Parameters
     ----------
     values
-        As from `read_values`, of `METRICS` and `TOLD`.
+        Values of `METRICS` and `TOLD`, as from `read_values`.
     recipes, tasks
-        Whose values are compared, and on which.
+        Recipes to compare, and tasks on which they are compared.
     draws
-        Of the bootstrap.
+        Number of draws of the bootstrap.
 
     Returns
     -------
     dict
-        ``tasks``; ``references``: by name and metric the recipe that is meant; ``recipes``: of every recipe ``mean`` by
-        metric (over tasks, of the mean over seeds), ``better_than_uniform`` by metric (in how many tasks), and
-        ``against`` by reference and metric: the ratio of the means, for order their difference, as ``value``,
-        ``low`` and ``high`` of its 95 % interval. None is no value.
+        ``tasks``; ``references``: the recipe by name of the reference and metric; ``recipes``: for every recipe
+        ``mean`` by metric (over tasks, of the mean over seeds), ``better_than_uniform`` by metric (in how many tasks),
+        and ``against`` by reference and metric: the ratio of the means (for order, their difference) as ``value``,
+        and its 95 % interval as ``low`` and ``high``. None stands for a missing value.
     """
     named: dict[str, dict[str, str]] = {}
     told: dict[str, dict[str, Any]] = {
@@ -228,29 +228,29 @@ def summarise(
 
 
 def wins(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]], *, lower_is_better: bool = False) -> int:
-    """In how many tasks the mean over seeds of the first method is better than that of the second; a tie is no win."""
+    """Return in how many tasks the first method has a better mean over seeds than the second; a tie is no win."""
     sign = -1 if lower_is_better else 1
     return sum(bool(sign * np.mean(a) > sign * np.mean(b)) for a, b in zip(first, second, strict=True))
 
 
 def _told_mean(values: Sequence[Sequence[float]]) -> float:
-    """Mean over the tasks that have a value: an answer that never says background has no precision of it."""
+    """Return the mean over tasks that have a value; an answer without background has no precision of background."""
     told = [[value for value in of_task if not math.isnan(value)] for of_task in values]
     return task_mean([of_task for of_task in told if of_task]) if any(told) else math.nan
 
 
 def rounded(value: float) -> float | None:
-    """Four decimals; None for what is no number, which JSON does not have."""
+    """Round to four decimals; return None for NaN and infinity, which JSON does not have."""
     return round(value, 4) if math.isfinite(value) else None
 
 
 def percent(value: float | None) -> str:
-    """A share in percent, a dash where there is none."""
+    """Write a share in percent; None is a dash."""
     return "–" if value is None else f"{100 * value:.1f}"
 
 
 def interval(found: Mapping[str, float | None], difference: bool) -> str:
-    """A ratio, or a difference in points, with its interval."""
+    """Write a ratio, or a difference in points, with its interval."""
     told = [value for name in ("value", "low", "high") if (value := found[name]) is not None]
     if len(told) < 3:
         return "–"
@@ -265,7 +265,7 @@ def render(record: Mapping[str, Any]) -> str:
     blocks = []
     for split, part in record["splits"].items():
         blocks += [f"### {SPLITS[split]}: {len(part['tasks'])} tasks", _means(part, labels), _collapsed(part, labels)]
-        # A trivial answer is shown against RGWOT alone: that RGWOT is the better one is no matter of course.
+        # Trivial answers are compared with RGWOT alone, because RGWOT is not always better than they are.
         shown = [name for name in recipes if recipes[name]["kind"] != "trivial"]
         for reference in part["references"]:
             blocks.append(_against(part, labels, reference, list(recipes) if reference == "rgwot" else shown))
@@ -327,11 +327,11 @@ def make_record(recipes: Sequence[Recipe], splits: Mapping[str, Sequence[Task]],
     Parameters
     ----------
     recipes
-        Those that have run.
+        Recipes that have run.
     splits
         Tasks by split.
     root
-        Where ``results`` lies.
+        Folder that contains ``results``.
     """
     tasks = list(dict.fromkeys(task for part in splits.values() for task in part))
     values = read_values(recipes, tasks, (*METRICS, *TOLD), root)
@@ -386,7 +386,7 @@ def main() -> None:
     record = make_record(recipes, splits)
     print(render(record))
     if whole:
-        # Not at the top: everything else of this file does without PyTorch.
+        # Imported here, because everything else in this file works without PyTorch.
         from measure import surroundings
 
         write_json({**surroundings("cpu"), "run": spent, **record}, RECORD)

@@ -2,8 +2,8 @@
 
 `scipy.stats.bootstrap` draws at one level; here tasks are drawn, and seeds within them.
 
-And what it says of a claim: it holds, it does not hold, or nobody can tell (report/claims.md). All of it is a function
-of arrays.
+`judge` says of a claim that it holds, that it does not hold, or that nobody can tell (report/claims.md). All functions
+take arrays.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HOLDS, FAILS, UNKNOWN = "holds", "does not hold", "cannot tell"
 
 #: Probability that any interval of a claim misses.
 ERROR = 0.05
-#: With fewer tasks nothing is said: drawing among two says next to nothing of a third.
+#: With fewer tasks there is no verdict: draws from two tasks say next to nothing about a third.
 LEAST_TASKS = 3
 
 Values = Sequence[ArrayLike]
@@ -65,24 +65,24 @@ def compare(
     """Compare the means over tasks of two methods, with a percentile interval of the paired hierarchical bootstrap.
 
     A draw takes as many tasks as there are, with replacement and the same for both methods; then, for every task
-    taken, as many of its seeds as there are, with replacement. Where both have as many seeds, seeds are paired, too. A
-    method with one seed contributes no spread of seeds.
+    taken, as many of its seeds as there are, with replacement. If both methods have equally many seeds, seeds are
+    paired, too. A method with one seed contributes no spread of seeds.
 
     Parameters
     ----------
     first, second
         One array per task, of one value per seed; the same tasks in the same order.
     difference
-        Mean of ``first`` minus mean of ``second`` instead of their ratio.
+        Whether to compare by the difference of the means, first minus second, instead of their ratio.
     draws
         Number of draws.
     level
-        Probability that the interval is meant to cover, in (0, 1); the same numbers give the same interval.
+        Nominal coverage of the interval, in (0, 1); the same arguments give the same interval.
 
     Returns
     -------
     Estimate
-        Ratio or difference of the observed means, and the interval; infinite or NaN where the second mean is 0.
+        Ratio or difference of the observed means, and the interval; infinite or NaN if the second mean is 0.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def compare(
 def judge(
     values: Mapping[str, Values], pairs: Sequence[tuple[str, str]], *, margin: float = 0.0, ratio: bool = False
 ) -> Judgement:
-    """Judge a claim that says of pairs of experiments that the first is above the second, of all of them together.
+    """Judge the claim that in every one of some pairs of experiments the first is above the second.
 
     An effect is the difference of the means over tasks, or their ratio minus 1, with the percentile interval of the
     paired bootstrap over tasks and seeds (`compare`) at the level 1 - 0.05 / n for n pairs.
@@ -123,7 +123,7 @@ def judge(
     Parameters
     ----------
     values
-        What is compared, by experiment: larger is better, the same tasks in the same order everywhere.
+        Values by experiment; larger is better, and all experiments have the same tasks in the same order.
     pairs
         Experiments, first above second. "Best" and "above ... above ..." are several pairs.
     margin
@@ -134,8 +134,8 @@ def judge(
     Returns
     -------
     Judgement
-        ``holds`` where every interval lies above -margin, ``does not hold`` where one lies below it, else
-        ``cannot tell``, which is also said of fewer than three tasks. The effect is the smallest one.
+        ``holds`` if every interval lies above -margin, ``does not hold`` if one lies below it, else ``cannot tell``,
+        which is also the verdict on fewer than three tasks. The effect is that of the pair with the smallest one.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """What scores say of the paper's claims, each with an interval and a verdict (benchmarks/report/claims.md).
 
 Runs what is missing on the synthetic tasks of tasks.yaml, then renews benchmarks/results/claims.csv and the table of
-the page. With ``--datasets`` the claims are judged on these, such as those of EgoProceL, and printed.
+the page. With ``--datasets``, such as those of EgoProceL, the claims are judged on these and only printed.
 
     python benchmarks/claims.py [--cores 2] [--datasets cmu_mmac egtea_gaze meccano epic_tents pc_assembly]
 """
@@ -31,7 +31,7 @@ COLUMNS = (
     "margin", "verdict",
 )  # fmt: skip
 ALL = "all"
-#: Mean Kendall distance between the annotated orders of two videos: up to 0.18, and 0.31 to 0.45.
+#: Tasks by the mean Kendall distance between the annotated orders of two videos: up to 0.18, and 0.31 to 0.45.
 GROUPS = {
     "in order": ("bench_made", "dev_dense", "dev_ramen", "dev_salad"),
     "repeating": ("bench_human", "dev_repeat", "once_bruschetta", "once_repeat"),
@@ -43,7 +43,7 @@ EVERY: tuple[Cell, ...] = tuple(
     for background in ("with", "without")
     for protocol in ("macro_task", "micro_video", "macro_video", "strict_task")
 )
-#: What claims are about, as method and decoder. What counts native frames shrinks in the synthetic clips, ten times.
+#: What claims compare, as method and decoder; settings in native frames are a tenth for synthetic clips.
 EXPERIMENTS = {
     "rgwot": ("rgwot", "graphcut"),
     "vaot": ("vaot", "graphcut"),
@@ -65,10 +65,10 @@ EXPERIMENTS = {
 
 
 class Claim(NamedTuple):
-    """A claim that of every pair of experiments the first is above the second, by more than ``-margin``.
+    """A claim that in every pair of experiments the first is above the second, by more than ``-margin``.
 
-    ``metric`` is one of the scores where larger is better; ``degenerate``, the share of collapsed runs; or ``seconds``,
-    those of an iteration of training, compared by their ratio. It is judged under every one of ``cells``.
+    ``metric`` is a score of which larger is better, ``degenerate`` (share of collapsed runs) or ``seconds`` (time of a
+    training iteration, compared by ratio). The claim is judged in every cell (protocol, background) of ``cells``.
     """
 
     id: str
@@ -116,7 +116,7 @@ CLAIMS = (
 NOTES = (
     "Effect and verdict by macro_task, with background, exact label rule, in points of F1 (collapse: of the runs; "
     "time: percent), with the interval of the paired bootstrap over tasks and seeds.",
-    "Of a claim with several comparisons the one that comes out lowest is shown. Margins, every protocol and the "
+    "For a claim with several comparisons, the lowest effect is shown. Margins, every protocol and the "
     "groups of tasks with their intervals are in the CSV.",
     "Random backbone weights, and clips about 14 times faster than life with settings shrunk to fit: these are not the "
     "paper's numbers.",
@@ -132,7 +132,7 @@ def judged(
     experiments: Mapping[str, tuple[str, str]] = EXPERIMENTS,
     groups: Mapping[str, Sequence[str]] = GROUPS,
 ) -> list[dict[str, Any]]:
-    """Return what measurements say of a claim, for every cell of it and every group of tasks.
+    """Return what measurements say of a claim, for each of its cells and every group of tasks.
 
     ``values`` are scores, or for the metric ``seconds`` what `seconds_of` returns.
 
@@ -193,7 +193,7 @@ def _of(values: pd.DataFrame, experiment: tuple[str, str], where: str) -> list[S
 
 
 def printed(frame: pd.DataFrame, claims: Sequence[Claim] = CLAIMS, groups: Mapping[str, Sequence[str]] = GROUPS) -> str:
-    """Return a Markdown table: of every claim the leading protocol, and the verdicts under the others."""
+    """Return a Markdown table: for every claim, the effect under the leading protocol and the verdicts under others."""
     lines = []
     for claim in claims:
         own = frame[frame["claim"] == claim.id]
@@ -231,7 +231,7 @@ def main() -> None:
     groups = {} if options.datasets else GROUPS
     datasets = options.datasets or [dataset for group in groups.values() for dataset in group]
     study = study_of(CONFIGS, datasets, options.cores)
-    # In real time a window of frames is as published.
+    # For real videos, the window in frames is as published.
     own = {"cnc": ("cnc", "graphcut")} if options.datasets else {}
     experiments = {
         name: (study.experiments.method(method), study.experiments.decoder(decoder, method))

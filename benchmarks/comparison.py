@@ -1,8 +1,8 @@
-"""All methods on the same videos, the paper's and those of `peers`: tables of their scores, kept and put in print.
+"""Tables of the scores of all methods, the paper's and those of `peers`, on the same videos.
 
 Runs what is missing, then renews benchmarks/results/methods.csv and methods_segments.csv, and the tables of
-benchmarks/report/comparison.md. With ``--datasets`` only tables are written, below results/comparison, of datasets of
-``--configfile``, such as those of workflow/published_features.yaml.
+benchmarks/report/comparison.md. With ``--datasets``, only tables on these datasets are written, below
+results/comparison; they are in ``--configfile``, such as those of workflow/published_features.yaml.
 
     python benchmarks/comparison.py [--cores 2] [--datasets breakfast --configfile workflow/published_features.yaml]
 """
@@ -26,8 +26,8 @@ from rgwot.runtime.files import write_text
 from rgwot.study.study import Study
 
 LABELS = {"bench_made": "Made-up timelines", "bench_human": "Human timelines"}
-#: Id, label, method, decoder, and what the implementation follows. What counts native frames shrinks like the window of
-#: our own methods in the synthetic clips, ten times.
+#: Id, label, method, decoder, and what the implementation follows. Settings in native frames are a tenth for synthetic
+#: clips, like the window of our own methods.
 ROWS = (
     ("one_label", "Constant baseline", "none", "one_label", "trivial"),
     ("uniform", "K equal segments", "none", "uniform", "trivial"),
@@ -104,7 +104,7 @@ def columns_of(dataset: str) -> list[Column]:
 
 
 def segments_of(dataset: str) -> list[Column]:
-    """Return what it shows of a dataset's segments."""
+    """Return what the page shows of the segments of a dataset."""
     heads = {
         "mof": "MoF", "miou": "mIoU", "f1_sampled": "F1 of sampled frames", "f1_10": "F1@10", "f1_25": "F1@25",
         "f1_50": "F1@50", "edit": "edit",

@@ -24,8 +24,8 @@ def lines(pattern: str, below: Path) -> tuple[int, int]:
 def doubled_names() -> dict[str, list[str]]:
     """Return public names that two modules or more define, with these modules.
 
-    Functions, classes and constants at the level of a module count, methods and imports do not. A verb of the command
-    line is named as the function that it calls, and means the same.
+    Functions, classes and constants at the level of a module count, methods and imports do not. Nor do verbs of the
+    command line: each has the name of the function that it calls, and means the same.
     """
     modules: dict[str, set[str]] = defaultdict(set)
     for path in LIBRARY.rglob("*.py"):
@@ -41,7 +41,7 @@ def doubled_names() -> dict[str, list[str]]:
     return {name: sorted(where) for name, where in sorted(modules.items()) if len(where) > 1}
 
 
-#: Uses of the command line, or of what Snakemake keeps to itself, such as `DefaultStreamHandler` or `workflow._x`.
+#: Patterns of uses of the command line and Snakemake's private names, such as `DefaultStreamHandler` or `workflow._x`.
 FORBIDDEN = {
     "uses of sys.argv": r"\bsys\.argv\b",
     "uses of Snakemake's private names": r"\b(?:snakemake|workflow|rules|dag|logger)\._\w+|DefaultStreamHandler"

@@ -70,11 +70,11 @@ def measure(
         frames = np.arange(len(store), dtype=np.int64)
         stores.append(store)
         if "source_times" in store.attributes:
-            # Times of their own need not be those of a rate.
+            # Times given by the source need not follow a rate.
             labels.append(labels_at(own, store.time_s))
             continue
         labels.append(truth_labels(own.start_s - first_s, own.end_s - first_s, own.key_step, frames, rate, "exact"))
-    # Twice through the stores, a video at a time: all maps of a task may be more than fits into memory.
+    # The stores are read twice, a video at a time, because all maps of a task may not fit into memory.
     pooled = [store.read().astype(np.float32).mean(axis=(2, 3)) for store in stores]
     maps = (store.read() for store in stores)
     try:
@@ -122,9 +122,9 @@ def supervised_probe(maps: Iterable[Array], labels: Sequence[Array]) -> float:
     """Return the accuracy of a supervised probe on key-step frames of videos that it was not fitted to.
 
     Logistic regression (L2, C = 1) on feature maps max-pooled to `GRID` x `GRID` and standardised per
-    dimension with the mean and deviation of the training videos. One video is left out at a time; of more than
-    `FOLDS`, every `FOLDS`-th, and each fit sees at most `PROBE_FRAMES` frames, evenly spaced, because its cost grows
-    with their square. Of more than `SCORED_FRAMES` key-step frames in all, evenly spaced ones are used.
+    dimension with the mean and deviation of the training videos. One video is left out at a time, or every
+    `FOLDS`-th if there are more than `FOLDS` videos. Each fit sees at most `PROBE_FRAMES` frames, evenly spaced, as its
+    cost grows with their square. Of all key-step frames, at most about `SCORED_FRAMES` are used, evenly spaced.
 
     For every video there are feature ``maps`` ``(T, C, h, w)``, taken one by one, so that a generator keeps one in
     memory, and key steps ``(T,)``: 1 to K, 0 for background, which is left out.
@@ -172,9 +172,9 @@ def supervised_probe(maps: Iterable[Array], labels: Sequence[Array]) -> float:
 
 
 def largest_step_share(labels: Sequence[Array]) -> float:
-    """Return what one label everywhere scores strictly without background.
+    """Return the strict score, without background, of one label everywhere.
 
-    ``labels`` are the key steps ``(T,)`` of each video: 1 to K, 0 for background, of which some are not.
+    ``labels`` are the key steps ``(T,)`` of each video: 1 to K, or 0 for background, but not background only.
     """
     counts = np.bincount(np.concatenate(list(labels)).astype(np.int64))[1:]
     return float(counts.max() / counts.sum())

@@ -1,8 +1,8 @@
-"""Training, transport and extraction on a GPU, beside the processor of the same machine and beside their own limits.
+"""Training, transport and extraction on a GPU, compared with the same machine's processor and with their limits.
 
 A step of training cannot be faster than the encoder's forward and backward pass alone, and extraction not faster than
-the slower of decoding and the network. Features are random, of the paper's size; weights, too. What a machine gave is
-kept in benchmarks/results/gpu.json, under the name of its GPU.
+the slower of decoding and the network. Features and weights are random, of the paper's size. The results
+of a machine are kept in benchmarks/results/gpu.json, under the name of its GPU.
 
     python benchmarks/gpu.py VIDEO
 """
@@ -37,14 +37,14 @@ from rgwot.transport import align_frames
 from rgwot.video import FrameReader, probe
 
 RECORD = Path(__file__).parent / "results/gpu.json"
-#: Frames of each of four videos, and the side of their maps: 168 pixels.
+#: Frames of each of four videos, and the side of their maps, for frames of 168 pixels.
 FRAMES, SIDE = 256, 11
 ROUNDS = 7
 STEPS = {"cuda": 5, "cpu": 1}
 
 
 def milliseconds(call: Callable[[], object], device: torch.device, repeats: int) -> float:
-    """Median over seven rounds, after one that does not count, of the time of one of some calls."""
+    """Return the median time of a call over seven rounds of ``repeats`` calls, after a round that does not count."""
     found = []
     for _ in range(1 + ROUNDS):
         began = time.perf_counter()
@@ -57,7 +57,7 @@ def milliseconds(call: Callable[[], object], device: torch.device, repeats: int)
 
 
 def transport(device: torch.device) -> dict[str, float]:
-    """Milliseconds per pair of 32 x 32 frames, of 1, 4 and 16 pairs at once; with r = 0.1 the structural prior acts."""
+    """Return milliseconds per pair of 32 x 32 frames, for 1, 4 and 16 pairs at once; the prior acts only at r = 0.1."""
     found = {}
     for pairs in (1, 4, 16):
         generator = torch.Generator().manual_seed(0)
@@ -80,7 +80,7 @@ def random_stores() -> list[FeatureStore]:
 
 
 def training(stores: list[FeatureStore], device: torch.device, settings: Settings, steps: int) -> dict[str, float]:
-    """Milliseconds per iteration, of all of it and of the encoder's forward and backward pass alone."""
+    """Return milliseconds per iteration, of the whole and of the encoder's forward and backward pass alone."""
     bank = FeatureBank(stores, settings.train.memory_gb, device)
     encoder, _ = build_encoder(settings.encoder, settings.train.precision, 0, bank, "")
     trainer = Trainer(encoder.to(device), bank, recipe_of(settings), 0)
@@ -97,7 +97,7 @@ def training(stores: list[FeatureStore], device: torch.device, settings: Setting
 
 
 def extraction(video: Path, device: torch.device) -> dict[str, float]:
-    """Sampled frames per second of a whole extraction, of decoding and of the network (ResNet-50, 168 pixels) alone."""
+    """Return frames per second of a whole extraction, of decoding alone, and of the network alone (ResNet-50)."""
     settings = build({"features.weights": "random", "features.fps": 5.0}, "gpu").features
     info = probe(video)
     times = sample_times(info.duration_s, settings.fps)

@@ -2,10 +2,9 @@
 
 Without options it needs no video: it learns from what people did (benchmarks/data) and from random procedures
 (procedures.py), scores graphs, deviations and confidences, chooses learner, settings and the limit of deviations again
-without each recipe, and renews benchmarks/results/graphs.csv and benchmarks/report/graphs.md, its tables and its
-picture. With `--pixels` the
-same recipes are rendered and decoded through the real workflow (benchmarks/graphs.yaml), three seeds, and scored too;
-`--recipes 3 --seeds 0 --pixels` is a smoke test, printed and not kept.
+without each recipe, and renews benchmarks/results/graphs.csv and the tables and picture of benchmarks/report/graphs.md.
+With `--pixels`, the same recipes are also rendered, decoded through the real workflow (benchmarks/graphs.yaml) with
+three seeds, and scored; `--recipes 3 --seeds 0 --pixels` is a smoke test, printed and not kept.
 
     python benchmarks/graphs.py [--pixels] [--cores 2] [--recipes ID ...] [--seeds N ...]
 """
@@ -47,7 +46,7 @@ RECORD, PICTURE, PAGE = RESULTS / "graphs.csv", REPORT / "graph_reliability.png"
 CONFIGS = ("config.yaml", "benchmarks/graphs.yaml")
 
 FUNCTIONS: dict[str, Callable[..., Needs]] = {**OURS, "transitions": transitions, "likelihood": likelihood}
-#: Columns of the table: how they are called, learner, its settings.
+#: Columns of the table: label, learner, settings of the learner.
 LEARNERS: tuple[tuple[str, str, dict[str, float]], ...] = (
     ("chain", "chain", {}),
     ("transitions", "transitions", {}),
@@ -65,7 +64,7 @@ CANDIDATES: tuple[tuple[str, dict[str, float]], ...] = (
     *(("robust", {"clean": clean, "penalty": penalty}) for clean in (0.4, 0.6, 0.8) for penalty in (0.5, 1.0, 2.0)),
 )
 LIMITS = (0.0, 1 / 3, 0.5, 0.6, 2 / 3, 0.75, 0.8, 0.9)
-#: Random procedures: numbers of videos, shares of them that err, and how many of each pair.
+#: Random procedures: numbers of videos, shares of videos that err, and draws of each combination.
 N_VIDEOS, ERRING, DRAWS = (5, 8, 12, 24), (0.0, 0.1, 0.25, 0.5), 15
 SWEPT = ("intersection", "precedence > 80 %", "precedence > 90 %", "robust")
 ENDS = (0.0, 0.5, 0.7, 0.85, 0.95, 0.99, 1.0)
@@ -76,7 +75,7 @@ ANSWERS = (
     ("RGWOT+", "rgwot-plus", "consensus@K=gt"),
 )
 RENDERED = 7
-#: Sureness of deviations, from and below, and kinds that are the same fact.
+#: Ranges of the sureness of deviations (from, below), and kinds of deviations, of which two count as one.
 SURENESS = {"sure": (0.8, 1.1), "unsure": (1 / 3, 0.8), "folded": (0.0, 1 / 3)}
 KINDS = {"missing": "missing", "added": "added", "repeated": "repeated", "too_early": "order", "too_late": "order"}
 
@@ -142,7 +141,7 @@ def _timelines(rows: pd.DataFrame) -> list[Recording]:
 
 
 def _listed(rows: pd.DataFrame) -> list[Recording]:
-    """Sequences without times: one key step a second."""
+    """Return sequences without times as recordings with one key step per second."""
     found = []
     for video, of_video in rows.groupby("recording_id", sort=False):
         steps = of_video.sort_values("position")["step_id"]
@@ -152,7 +151,7 @@ def _listed(rows: pd.DataFrame) -> list[Recording]:
 
 
 def _once(recordings: Iterable[Recording]) -> list[Recording]:
-    """Identical orders of first occurrences once."""
+    """Return one recording of each order of first occurrences."""
     kept: dict[tuple[int, ...], Recording] = {}
     for recording in recordings:
         kept.setdefault(tuple(dict.fromkeys(event.key_step for event in recording.events)), recording)
@@ -160,7 +159,7 @@ def _once(recordings: Iterable[Recording]) -> list[Recording]:
 
 
 def edges_of(procedure: Procedure) -> Graph:
-    """Edges of a procedure as pairs."""
+    """Return the edges of a procedure as pairs."""
     return {(edge.before, edge.after) for edge in procedure.edges}
 
 
@@ -176,7 +175,7 @@ def learner_scores(names: Sequence[int]) -> pd.DataFrame:
 
 
 def _told(needs: Needs, counted: Tally, limit: float = SURE_FROM) -> list[set[int]]:
-    """Key steps of each video on either side of a learned need that it breaks."""
+    """Return, for each video, the key steps on either side of the learned needs that it breaks."""
     relation = needs.relation & (needs.confidence >= limit)
     broken = relation & counted.earlier.transpose(0, 2, 1)
     return [set(counted.steps[of_video.any(axis=0) | of_video.any(axis=1)].tolist()) for of_video in broken]
@@ -199,9 +198,9 @@ def _f1(hits: NDArray[np.int64]) -> float:
 def left_out() -> tuple[pd.DataFrame, list[str]]:
     """Choose learner, settings and limit without each recipe: ``what,chosen,left_out,defaults``, and the choices.
 
-    Chosen is what has the largest sum of five figures on the other eleven: the mean F1 of the edges from each source,
-    and the F1 of deviations in order over steps and over recordings. ``chosen`` is the mean of what the choices have on
-    the eleven, ``left_out`` what they have on the recipe that was left out (deviations pooled over all twelve).
+    A choice has the largest sum of five figures on the other eleven recipes: the mean F1 of the edges from each source,
+    and the F1 of deviations in order over steps and over recordings. ``chosen`` has the figures of the choices on the
+    eleven (means over choices), ``left_out`` those on the recipe that was left out (deviations pooled over all twelve).
     """
     names = list(recipes())
     scores, counts, labels = [], [], []
@@ -250,7 +249,7 @@ def left_out() -> tuple[pd.DataFrame, list[str]]:
 def random_scores(
     n_videos: Sequence[int] = N_VIDEOS, erring: Sequence[float] = ERRING, draws: int = DRAWS
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Score learners on random procedures, and what the robust learner tells at each limit.
+    """Score learners on random procedures, and the deviations that the robust learner reports at each limit.
 
     Returns ``learner,n_videos,erring,edges,steps,recordings`` (mean F1 of the edges, F1 of deviations pooled) and
     ``limit,n_videos,what,right,wrong,missed``.
@@ -305,7 +304,7 @@ def deviation_scores(names: Sequence[int]) -> pd.DataFrame:
             if learner:
                 procedure = learn(videos, learner=FUNCTIONS[learner], **settings)
                 told = deviations(procedure, videos)
-                # As the true graph, and as people annotate them.
+                # In the way in which they are found with the true graph, and annotated by people.
                 order = out_of_order(procedure, videos)
                 found["missing"] |= {(one.video, one.key_step) for one in told if one.kind == "missing"}
             else:
@@ -318,7 +317,7 @@ def deviation_scores(names: Sequence[int]) -> pd.DataFrame:
 
 
 def _broken(graph: Graph, videos: Sequence[Recording]) -> set[tuple[str, int]]:
-    """Steps on either side of a broken need of the true graph."""
+    """Return the steps on either side of needs of the true graph that are broken."""
     found = set()
     for video in videos:
         first: dict[Step, float] = {}
@@ -331,7 +330,7 @@ def _broken(graph: Graph, videos: Sequence[Recording]) -> set[tuple[str, int]]:
 
 
 def confidences(names: Sequence[int], source: str) -> tuple[list[float], list[bool]]:
-    """Confidences that the robust learner gives to its needs, and whether the true graph has them."""
+    """Return the confidences that the robust learner gives to its needs, and whether the true graph has these needs."""
     given, right = [], []
     for name in names:
         recipe = recipes()[name]
@@ -375,7 +374,7 @@ def reliability(confidence: ArrayLike, right: ArrayLike, ends: Sequence[float]) 
 
 
 def draw(bins: Mapping[str, Sequence[Bin]], path: Path) -> None:
-    """Draw a panel per source: of every bin its ends, the share of needs that are real with its interval, the count."""
+    """Draw a panel per source: for every bin its ends, the share of real needs with its interval, and the count."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.6, 3.4), layout="constrained")
@@ -440,7 +439,7 @@ def render_tables(
 
 
 def render_random(swept: pd.DataFrame, limits: pd.DataFrame) -> str:
-    """Write in Markdown what learners have on random procedures, and what is told at each limit."""
+    """Write the scores of learners on random procedures in Markdown, and those of what is reported at each limit."""
     parts = []
     for column, name in (("erring", "{:.0%} of the videos err"), ("n_videos", "{} videos")):
         means = swept.groupby(["learner", column])[["edges", "steps", "recordings"]].mean()
@@ -484,7 +483,7 @@ def _bin(one: Bin) -> str:
 def pixel_scores(config: Config, names: Sequence[int], seeds: Sequence[int], answers: Sequence[Answer]) -> pd.DataFrame:
     """Score graphs, orders and deviations from pixels, a row per recipe, answer and seed.
 
-    ``f1`` is that of the edges by the robust learner, ``f1_precedence`` and ``f1_chain`` by these;
+    ``f1`` is the F1 of edges by the robust learner, ``f1_precedence`` and ``f1_chain`` by the learners of these names;
     ``consensus`` the mean distance of the consensus order from the annotated orders, ``single`` the mean distance of a
     video's own order from the annotated orders of the other videos, found key steps matched to annotated ones in both.
     ``told_…`` and ``true_…`` count deviations, and those that are true, by their sureness.
@@ -526,7 +525,7 @@ def pixel_scores(config: Config, names: Sequence[int], seeds: Sequence[int], ans
 
 
 def _matching(videos: pd.DataFrame, annotations: pd.DataFrame, segments: pd.DataFrame) -> dict[int, int]:
-    """Annotated step of every found key step that has one, by common frames over all videos (macro_task)."""
+    """Return the annotated step of every matched key step, by common frames over all videos (macro_task)."""
     from rgwot.reporting.names import match_to_steps
 
     found = match_to_steps(videos, annotations, segments[segments["scope"] == "task"])
@@ -540,7 +539,7 @@ def _scored(
     orders: Mapping[str, Sequence[int]],
     singles: Mapping[str, Sequence[int]] | None,
 ) -> dict[str, float]:
-    """Scores of one answer; ``singles`` are the orders of single videos, by default the annotated ones."""
+    """Return the scores of an answer; ``singles`` are the orders of single videos, by default the annotated ones."""
     own = orders if singles is None else singles
     found = learn(recordings)
     named: Callable[[Iterable[int]], list[int]] = lambda order: [matching[k] for k in order if k in matching]  # noqa: E731
@@ -562,7 +561,7 @@ def _scored(
 def _sure(told: Sequence[Deviation], matching: Mapping[int, int], annotated: Sequence[Recording]) -> dict[str, int]:
     """Count deviations by sureness, and those that are true: the step is not annotated in that video, or out of place.
 
-    Out of place, or repeated, is what differs from the procedure of the annotated key steps in the same way.
+    A step is out of place, or repeated, if the annotated key steps of the video deviate in the same way.
     """
     true = {(one.video, KINDS[one.kind], one.key_step) for one in deviations(learn(annotated), annotated)}
     steps = {event.key_step for recording in annotated for event in recording.events}
@@ -632,7 +631,7 @@ def main() -> None:
     parser = options_of(__doc__)
     parser.add_argument("--pixels", action="store_true", help="also from rendered recipes, which trains encoders")
     parser.add_argument("--recipes", nargs="+", type=int, default=list(recipes()), metavar="ID", help="which recipes")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], metavar="N", help="of decoding")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], metavar="N", help="seeds of decoding")
     labels = [label for label, *_ in ANSWERS]
     parser.add_argument("--answers", nargs="+", default=labels, metavar="NAME", help="which answers from pixels")
     chosen = parser.parse_args()

@@ -25,7 +25,7 @@ PLANTED = 4
 MISSING, REPEATING = 0.08, 0.3
 MEAN_S, SD_S = 10.0, 2.0
 REPORT = Path(__file__).parent / "report/groups.md"
-#: How the planted difference came to be what it is.
+#: How the planted difference was chosen.
 CHOICES = (
     "The planted difference is two measured standard deviations of the duration of one key step.",
     "Two choices were made after smaller tries that found less: a video without the key step has no duration, "
@@ -56,7 +56,7 @@ def study(rng: np.random.Generator, longer_s: float = 0.0, always: Collection[in
 
 
 def starred(videos: list[Recording], permutations: int) -> dict[tuple[int, str], bool]:
-    """Return by key step and measure whether it is starred."""
+    """Return which pairs of key step and measure are starred."""
     values, _ = measured(videos, deviations(learn(videos), videos))
     (found,) = permutation_tests(values.to_numpy(), ["a"] * EACH + ["b"] * EACH, permutations).values()
     return dict(zip(values.columns, found.star.tolist(), strict=True))

@@ -1,9 +1,9 @@
 """Synthetic videos after the timelines of real people (CaptainCook4D), rendered into folders.
 
-Which datasets there are says benchmarks/data/recipes.csv: ten clips each, of the recordings of a recipe, with seven key
-steps. ``levels`` is ``plain``, as it was done, or ``published``, with gaps and repeats as EgoProceL's tasks have.
+benchmarks/data/recipes.csv lists the datasets: ten clips each, after recordings of one recipe, with seven key steps.
+``levels`` is ``plain``, as people did it, or ``published``, with gaps and repeats as in EgoProceL's tasks.
 
-    python benchmarks/human.py DATASET ... [--jobs 2]    # into results/synthetic/DATASET, where it is missing
+    python benchmarks/human.py DATASET ... [--jobs 2]    # into results/synthetic/DATASET, if it is missing
 """
 
 from __future__ import annotations
@@ -86,13 +86,12 @@ def _rows() -> list[dict[str, str]]:
 def from_human(
     K: int, settings: SynthSettings, rng: np.random.Generator, clips: Sequence[Timeline], levels: str
 ) -> list[Timeline]:
-    """Make the timelines of one task from those of real people, of recordings chosen at random.
+    """Make the timelines of one task from randomly chosen timelines of real people.
 
-    The clips, with K key steps, are the recordings of one recipe, compressed to 40-90 s
-    (`read_recipe`), at least as many as videos. Lengths of 40 and 90 s are mapped to
-    ``min_s`` and ``max_s``; order, proportions and gaps stay. With levels ``published`` background, missing and
-    repeated steps are brought to the levels of the settings and the order stays that of the person; ``plain`` leaves
-    the clips as they are.
+    ``clips`` are the recordings of one recipe with K key steps, compressed to 40-90 s (`read_recipe`), at least as many
+    as videos. Lengths of 40 and 90 s are mapped to ``min_s`` and ``max_s``; order, proportions and gaps stay. With
+    ``published`` levels, background, missing and repeated steps are brought to the levels of the settings, and the
+    order stays that of the person; ``plain`` leaves the clips as they are.
     """
     chosen = [clips[index] for index in sorted(rng.permutation(len(clips))[: settings.n_videos])]
     spread = settings.max_s - settings.min_s
@@ -141,7 +140,7 @@ def task_of(config: Config, dataset: str) -> str:
 
 
 def render(datasets: Iterable[str], jobs: int = 1) -> None:
-    """Write those of the datasets that follow people and are not there yet."""
+    """Write the datasets that follow people, unless they exist."""
     known = rendered()
     for name in datasets:
         folder = HOUSE / "results" / "synthetic" / name

@@ -1,10 +1,10 @@
-"""What a few annotated videos are worth: F1 of the others against their number, ours and peers.
+"""What a few annotated videos are worth: F1 of the other videos by the number of annotated ones, ours and peers.
 
-On every task of the folder of recordings (recordings.py) some videos are drawn, their labels are given to a method
-between the first and the last annotated segment, and the other videos are scored by name: `macro_task` without
-background. With none annotated, clusters are matched with key steps. What is measured is added line by line to
-benchmarks/results/labelled.csv, and what is there already is not measured again. Without names of tasks or
-methods, the tables of benchmarks/report/labelled.md and the figure docs/images/labelled.svg are renewed then.
+On every task of the folder of recordings (recordings.py) some videos are drawn, their labels between the first and the
+last annotated segment are given to a method, and the other videos are scored by name: `macro_task` without background.
+If no video is annotated, clusters are matched with key steps. Results are added line by line to
+benchmarks/results/labelled.csv, and existing ones are not measured again. A run without names of tasks or methods then
+renews the tables of benchmarks/report/labelled.md and the figure docs/images/labelled.svg.
 
     pip install -e '.[peers]'
     REAL_RECORDINGS=FOLDER python benchmarks/labelled.py [--fps DATASET=NUMBER ...] [--methods METHOD ...] [TASK ...]
@@ -50,7 +50,7 @@ MACRO = PROTOCOLS["macro_task"]
 
 NUMBERS = (1, 2, 3, 5, 8)
 FEW = 3
-"""Up to so many annotated videos every task has a row; beyond, tasks of at least three times as many videos."""
+"""More annotated videos than this are measured only on tasks with at least three times as many videos."""
 
 SEEDS = 3
 """Seeds of methods without labels."""
@@ -100,11 +100,11 @@ class Seen:
         return np.split(values, np.cumsum(self.frames.lengths)[:-1])
 
     def few(self, values: NDArray[Any], n: int) -> list[NDArray[Any]]:
-        """Return n evenly spaced samples of every video, some of them twice where it is shorter."""
-        return [own[np.linspace(0, len(own) - 1, n).round().astype(int)] for own in self.split(values)]
+        """Return n evenly spaced samples of every video, some of them twice if it is shorter."""
+        return [part[np.linspace(0, len(part) - 1, n).round().astype(int)] for part in self.split(values)]
 
     def full(self, labels: Labels, video: int) -> Labels:
-        """Return for every sample of a video the label of the nearest of n evenly spaced ones."""
+        """Return a label for every sample of a video: that of the nearest of the evenly spaced samples with labels."""
         T, n = self.frames.lengths[video], len(labels)
         return labels[np.round(np.arange(T) * (n - 1) / max(T - 1, 1)).astype(int)]
 
@@ -124,10 +124,10 @@ class Seen:
 
         settings = build({}, "labelled").ot
         x = torch.from_numpy(np.stack(self.few(directions(self.frames.x), TRANSPORTED)))
-        one, other = np.triu_indices(len(x), 1)
+        first, second = np.triu_indices(len(x), 1)
         found = {}
-        for start in range(0, len(one), 64):
-            i, j = one[start : start + 64], other[start : start + 64]
+        for start in range(0, len(first), 64):
+            i, j = first[start : start + 64], second[start : start + 64]
             weights = align_frames(x[i], x[j], **{key: getattr(settings, key) for key in PROBLEM}).weights.numpy()
             for a, b, plan in zip(i.tolist(), j.tolist(), weights.astype(np.float32), strict=True):
                 found[a, b], found[b, a] = plan, plan.T
@@ -145,9 +145,9 @@ class Seen:
 
 
 def said(labels: Labels) -> Labels:
-    """Return what people say of a video of true key steps (T,) from 1, 0 background, as `Frames` has it.
+    """Return the labels that people give to a video with true key steps (T,) from 1, 0 background, as in `Frames`.
 
-    Before the first and after the last key step they say nothing, as `rgwot.timing.given_labels` has it.
+    Time before the first and after the last key step is unknown, as in `rgwot.timing.given_labels`.
     """
     inside = np.flatnonzero(labels > 0)
     given = np.full(len(labels), UNKNOWN)
@@ -159,7 +159,7 @@ def said(labels: Labels) -> Labels:
 
 def drawn(videos: int, n: int, draw: int) -> list[int]:
     """Draw n of the videos of a task."""
-    return [int(one) for one in np.random.default_rng([n, draw]).choice(videos, n, replace=False)]
+    return [int(video) for video in np.random.default_rng([n, draw]).choice(videos, n, replace=False)]
 
 
 def numbers_of(videos: int) -> list[int]:
@@ -186,48 +186,48 @@ def classified_raw(seen: Seen, given: Labels, videos: Sequence[int], draw: int) 
 
 
 def classified(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
-    """The same of embeddings in context with relative time, its log probabilities averaged over a window."""
+    """`classified_raw` of embeddings in context with relative time; log probabilities are averaged over a window."""
     known, classes = given != UNKNOWN, np.where(given == NO_CLUSTER, seen.K, given)
     learned = Classifier.fit(seen.context[known], classes[known], seen.K + 1)
     log_p = np.log(np.maximum(learned.probabilities(seen.context), LEAST_PROBABILITY))
-    return named(np.concatenate([smooth(own, WINDOW) for own in seen.split(log_p)]).argmax(axis=1), seen.K)
+    return named(np.concatenate([smooth(part, WINDOW) for part in seen.split(log_p)]).argmax(axis=1), seen.K)
 
 
 def warped(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
-    """Labels of the nearest annotated video, by dynamic time warping; what people do not say is background."""
-    labels = [np.maximum(own, NO_CLUSTER) for own in seen.few(given, ALIGNED)]
+    """Labels of the nearest annotated video, by dynamic time warping; unknown time is background."""
+    labels = [np.maximum(part, NO_CLUSTER) for part in seen.few(given, ALIGNED)]
     found = []
     for video, T in enumerate(seen.frames.lengths):
         if video in videos:
             found.append(np.full(T, NO_CLUSTER))
             continue
         nearest = min(videos, key=lambda other: seen.warped(video, other)[0])
-        own = np.empty(ALIGNED, dtype=np.int64)
+        carried = np.empty(ALIGNED, dtype=np.int64)
         for i, j in seen.warped(video, nearest)[1]:
-            own[i] = labels[nearest][j]
-        found.append(seen.full(own, video))
+            carried[i] = labels[nearest][j]
+        found.append(seen.full(carried, video))
     return np.concatenate(found)
 
 
 def transported(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
-    """Labels of all annotated videos, by the mass that comes from them; what people do not say is background."""
-    classes = [np.where(own < 0, seen.K, own) for own in seen.few(given, TRANSPORTED)]
+    """Labels of all annotated videos, by the mass that comes from them; unknown time is background."""
+    classes = [np.where(part < 0, seen.K, part) for part in seen.few(given, TRANSPORTED)]
     found = []
     for video, T in enumerate(seen.frames.lengths):
         if video in videos:
             found.append(np.full(T, NO_CLUSTER))
             continue
-        mass = np.sum([seen.plans[video, one] @ np.eye(seen.K + 1)[classes[one]] for one in videos], axis=0)
-        own = mass.argmax(axis=1)
-        found.append(seen.full(named(own, seen.K), video))
+        mass = np.sum([seen.plans[video, other] @ np.eye(seen.K + 1)[classes[other]] for other in videos], axis=0)
+        heaviest = mass.argmax(axis=1)
+        found.append(seen.full(named(heaviest, seen.K), video))
     return np.concatenate(found)
 
 
 def hmm(seen: Seen, given: Labels, videos: Sequence[int], draw: int, rounds: int = 0) -> Labels:
     """Hidden Markov model with a Gaussian per labelled class, then ``rounds`` of EM on all videos.
 
-    The classes have one covariance, shrunken (Ledoit and Wolf, 2004): better in the mean of tasks than diagonal ones,
-    and embeddings of RGWOT+ better than features or embeddings in context.
+    The classes have one covariance, shrunken (Ledoit and Wolf, 2004). On average over tasks this is better than
+    diagonal ones, and embeddings of RGWOT+ are better than features or embeddings in context.
     """
     from hmmlearn.hmm import GaussianHMM
     from sklearn.covariance import ledoit_wolf
@@ -235,13 +235,13 @@ def hmm(seen: Seen, given: Labels, videos: Sequence[int], draw: int, rounds: int
     x, classes = seen.frames.x, np.where(given == NO_CLUSTER, seen.K, given)
     known = classes != UNKNOWN
     used, places = np.unique(classes[known], return_inverse=True)
-    means = np.stack([x[classes == one].mean(axis=0) for one in used])
+    means = np.stack([x[classes == label].mean(axis=0) for label in used])
     first, moved = np.ones(seen.K + 1), np.full((seen.K + 1,) * 2, 1 / (seen.K + 1))
-    for own in seen.split(classes):
-        own = own[own != UNKNOWN]
-        if len(own):
-            first[own[0]] += 1
-            np.add.at(moved, (own[:-1], own[1:]), 1)
+    for part in seen.split(classes):
+        part = part[part != UNKNOWN]
+        if len(part):
+            first[part[0]] += 1
+            np.add.at(moved, (part[:-1], part[1:]), 1)
     model = GaussianHMM(len(used), "tied", n_iter=rounds, tol=0, init_params="")
     covariance = ledoit_wolf(x[known] - means[places], assume_centered=True)[0]
     model.means_, model.covars_ = means, covariance + 1e-6 * np.trace(covariance) / len(covariance) * np.eye(x.shape[1])
@@ -254,7 +254,7 @@ def hmm(seen: Seen, given: Labels, videos: Sequence[int], draw: int, rounds: int
 
 
 def hmm_em(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
-    """The same with three rounds of EM."""
+    """`hmm` with three rounds of EM."""
     return hmm(seen, given, videos, draw, 3)
 
 
@@ -278,13 +278,13 @@ def equal_segments(seen: Seen, seed: int) -> Labels:
 
 
 def by_peer(decoder: str, most: int | None = None) -> Callable[[Seen, int], Labels]:
-    """Return a decoder of `peers` on the same embeddings, of at most so many samples of a task."""
+    """Return a decoder of `peers` on the same embeddings, which sees at most ``most`` samples of a task."""
 
     def label(seen: Seen, seed: int) -> Labels:
         from rgwot.timing import thinned
 
-        kept, lengths, nearest = thinned(seen.frames.lengths, most or len(seen.frames.x))
-        few = replace(seen.frames, x=seen.frames.x[kept], lengths=lengths, native_fps=())
+        chosen, lengths, nearest = thinned(seen.frames.lengths, most or len(seen.frames.x))
+        few = replace(seen.frames, x=seen.frames.x[chosen], lengths=lengths, native_fps=())
         return DECODERS[decoder].bound(build({}, decoder))(few, seen.K, generator_for(seed)).labels[nearest]
 
     return label
@@ -310,8 +310,8 @@ def measure(seen: Seen, method: str, n: int, draw: int) -> dict[str, float]:
         videos = drawn(len(labels), n, draw)
         if method == SUGGESTED:
             videos = suggest(seen.frames, seen.K, n, MeanfieldSettings(), np.random.default_rng(draw))
-        nothing = [np.full(len(own), UNKNOWN) for own in labels]
-        given = np.concatenate([said(own) if v in videos else nothing[v] for v, own in enumerate(labels)])
+        unknown = [np.full(len(truth), UNKNOWN) for truth in labels]
+        given = np.concatenate([said(truth) if v in videos else unknown[v] for v, truth in enumerate(labels)])
         began = time.process_time()
         found = TAUGHT[OURS if method == SUGGESTED else method](seen, given, videos, draw)
         taken = time.process_time() - began
@@ -328,7 +328,7 @@ def measure(seen: Seen, method: str, n: int, draw: int) -> dict[str, float]:
 
 
 def cells(seen: Seen, methods: Sequence[str], draws: int) -> list[tuple[str, int, int]]:
-    """Return what is to be measured of a task: method, number of annotated videos, and draw or seed."""
+    """Return what to measure on a task: method, number of annotated videos, and draw or seed."""
     found: list[tuple[str, int, int]] = []
     for method in methods:
         if method in UNTAUGHT:
@@ -349,7 +349,7 @@ def read_record() -> pd.DataFrame:
 
 
 def add(line: dict[str, Any]) -> None:
-    """Add a line to the record, at once: what was measured is not lost."""
+    """Add a line to the record at once, so that no measurement is lost."""
     new = not RECORD.exists()
     pd.DataFrame([line]).reindex(columns=COLUMNS).round(4).to_csv(RECORD, mode="a", header=new, index=False)
 
@@ -375,10 +375,10 @@ def printed(rows: pd.DataFrame) -> str:
     spread = rows.groupby(["method", "n", "dataset", "task"])["f1"].std(ddof=1).groupby(["method", "n"]).mean()
 
     def means(values: pd.DataFrame, spreads: bool = False) -> str:
-        """Write means over rows, and of how many rows where a method has not been measured on all."""
+        """Write means over rows, with the number of rows if a method has not been measured on all."""
         all_of = {n: measured(values, n).sum() for n in numbers}
         lines = []
-        for method in (one for one in METHODS if one in values.columns.levels[0]):
+        for method in (name for name in METHODS if name in values.columns.levels[0]):
             line = [method]
             for n in numbers:
                 known = values[method, n].dropna() if (method, n) in values else pd.Series(dtype=float)
@@ -394,7 +394,7 @@ def printed(rows: pd.DataFrame) -> str:
     blocks += [
         f"Mean over {len(f1)} tasks ± mean over tasks of the standard deviation over draws or seeds; in brackets"
     ]
-    blocks[-1] += ", of how many tasks where not of all:"
+    blocks[-1] += ", the number of tasks if a method was not measured on all:"
     blocks += [means(f1, spreads=True), "Mean over data sets:", means(f1.groupby(level="dataset").mean())]
     late = late_tasks(f1)
     if len(late):
@@ -423,10 +423,10 @@ def printed(rows: pd.DataFrame) -> str:
     if OURS not in taken:
         return "\n\n".join(blocks)
     ratios = (taken[OURS].mean(axis=1) / taken[PLUS, 0]).dropna()
-    own, without = taken[OURS].mean(axis=1).mean(), taken[PLUS, 0].mean()
+    with_labels, without = taken[OURS].mean(axis=1).mean(), taken[PLUS, 0].mean()
     blocks.append(
-        f"With labels decoding takes {ratios.mean():.2f} times the processor time of without, at most "
-        f"{ratios.max():.2f} times (of a task); in the mean {own:.1f} s and {without:.1f} s."
+        f"Decoding with labels takes {ratios.mean():.2f} times the processor time of decoding without, at most "
+        f"{ratios.max():.2f} times (on one task); on average {with_labels:.1f} s and {without:.1f} s."
     )
     return "\n\n".join(blocks)
 
@@ -449,7 +449,7 @@ def draw(rows: pd.DataFrame) -> None:
                 if (method, 0) in whole:
                     axis.axhline(whole[method, 0], color="0.6", linestyle=":", linewidth=0.8)
                     axis.annotate(method, (numbers[-1], whole[method, 0]), ha="right", va="bottom", color="0.4")
-            for method in (one for one in METHODS if one not in UNTAUGHT):
+            for method in (name for name in METHODS if name not in UNTAUGHT):
                 there = [n for n in numbers if (method, n) in whole]
                 look: dict[str, Any] = {"linewidth": 2, "color": "C0"} if method in (OURS, SUGGESTED) else {}
                 look["linestyle"] = "--" if method == SUGGESTED else "-"
@@ -476,11 +476,11 @@ def main() -> None:
         if options.tasks and name not in options.tasks:
             continue
         with threadpool_limits(1), warnings.catch_warnings():
-            # Of what peers do with few labels.
+            # Peers warn if there are few labels.
             warnings.simplefilter("ignore")
             seen = Seen.read(read(), experiments)
             for cell in cells(seen, options.methods, options.draws):
-                # Read again and again: several of these commands may measure at a time.
+                # Read before every measurement, because several of these commands may run at a time.
                 if (dataset, name, *cell) not in set(read_record()[KEY].itertuples(index=False, name=None)):
                     line = dict(zip(KEY, (dataset, name, *cell), strict=True)) | measure(seen, *cell)
                     add(line)

@@ -1,6 +1,7 @@
 """Learners of task graphs that the library does not have, beside its own in graphs.py.
 
-What follows directly, and maximum likelihood by direct optimisation (Seminara, Farinella, Furnari, NeurIPS 2024).
+`transitions` learns what follows directly, `likelihood` is maximum likelihood by direct optimisation (Seminara,
+Farinella, Furnari, NeurIPS 2024).
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ SATISFIED = 0.95
 def transitions(tally: Tally) -> Needs:
     """Let l need k where k comes directly before l in a share of at least 1 / K of the videos that have l.
 
-    K is the number of key steps. Transitions are those of the videos' orders, taken from the most frequent on,
-    none that closes a circle: the graph that process mining calls directly-follows, without its circles.
+    K is the number of key steps. Transitions are those of the videos' orders, taken from the most frequent
+    one, except those that would close a circle: the graph that process mining calls directly-follows, without its
+    circles.
     """
     n = len(tally.steps)
     follows = np.zeros((n, n))
@@ -43,8 +45,8 @@ def likelihood(tally: Tally) -> Needs:
         L = Σ_sequences Σ_i [ β log Σ_{a ∉ J_i, b ∈ J_i} A_ab − log Σ_{b ∈ J_i} A_{s_i, b} ]
 
     with J_i the key steps before place i and START and END at either end of every sequence (arXiv 2406.01486;
-    identical sequences count once), starting from equal parameters. A_ab is how much a needs b; a need is taken where
-    A_ab ≥ 1 / (K + 2), from the largest on, none that closes a circle. Training ends after `PATIENCE` epochs
+    identical sequences count once), starting from equal parameters. A_ab is how much a needs b; a need is taken if
+    A_ab ≥ 1 / (K + 2), from the largest one, unless it would close a circle. Training ends after `PATIENCE` epochs
     without a larger share of satisfied needs, once that share has exceeded `SATISFIED`.
     """  # noqa: D205, D400
     n = len(tally.steps)

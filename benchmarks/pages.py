@@ -1,4 +1,4 @@
-"""What scripts share that make results through the workflow and write parts of pages from them."""
+"""What the scripts share that make results through the workflow, and from these write parts of pages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def options_of(description: str | None) -> argparse.ArgumentParser:
 def study_of(configs: Sequence[str], datasets: Iterable[str], cores: int) -> Study:
     """Return the study of files of configuration, with the clips of datasets that follow people.
 
-    These are rendered here, where they are missing, because targets are found by the files of the videos.
+    Missing clips are rendered here, because targets are found by the files of the videos.
     """
     render([name for name in rendered() if name in datasets], cores)
     return Study.read(tuple(HOUSE / config for config in configs))
@@ -39,24 +39,24 @@ def study_of(configs: Sequence[str], datasets: Iterable[str], cores: int) -> Stu
 def make(targets: Iterable[str], cores: int, configs: Sequence[str]) -> int:
     """Make files through the workflow, as many as can be; return Snakemake's exit code.
 
-    Clips that follow people are rendered first, where they are missing.
+    Missing clips that follow people are rendered first.
     """
     targets = list(targets)
     render([name for name in rendered() if any(f"/{name}/" in target for target in targets)], cores)
     command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", *configs]
-    # Relative paths alone, whatever the number of targets: a line that a shell takes.
+    # Relative paths only, so that a shell takes the line whatever the number of targets.
     command += ["--quiet", "host", "reason", "--keep-going", "--", *targets]
     return subprocess.run(command, cwd=HOUSE, check=False).returncode
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown; the first column is text, the others are numbers."""
+    """Return a table in Markdown; the first column is text, the others are numbers."""
     lines: list[Sequence[str]] = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def renew(page: Path, name: str, target: str, text: str) -> None:
-    """Put text between the marks ``name`` of a page, whose first says by which target it is made.
+    """Put text between the marks ``name`` of a page; the first mark says which target makes the text.
 
     Raises
     ------

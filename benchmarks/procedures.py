@@ -1,8 +1,8 @@
 """Random procedures, and recordings of made-up people who follow them and err: what graphs.py calibrates on.
 
 A procedure is what two or three orders have in common, chains that run together, or random needs, of 7 to 25 key
-steps. People do whatever waits for nothing, with habits of their own kind of recipe; those who err move key steps or
-runs of up to three of them to a place where that breaks a need. Key steps are left out, more by those who err.
+steps. People do any key step whose needs are met, with habits that belong to the recipe; those who err move key steps,
+or runs of up to three, to a place where that breaks a need. Key steps are left out, more by those who err.
 """
 
 from __future__ import annotations

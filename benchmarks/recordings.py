@@ -1,4 +1,4 @@
-"""Answers on both worlds that methods are developed on: recordings of people at work, and tasks that the project makes.
+"""Scores on the tasks that methods are developed on: recordings of people at work, and tasks that the project makes.
 
 REAL_RECORDINGS names a folder of `{dataset}/{task}/{recording}.npy`, features (T, D), each with a `.csv` of the same
 name, lines `start_s,end_s,number name`, numbers from 1; `{dataset}/fps` holds the samples per second, or `--fps` gives
@@ -53,7 +53,7 @@ from rgwot.timing import labels_at
 RECORD = RESULTS / "recordings.csv"
 SIGNALS = ("signal_ordered", "signal_repeating", "signal_rare")
 SEGMENTS, BEFORE = "segments", "before"
-#: Recipes by name; `before` is the first answer of the revision before methods were developed on recordings, for good.
+#: Labels of recipes; `before` stays the first answer of the revision before methods were developed on recordings.
 RECIPES = {
     SEGMENTS: "K equal segments",
     "raw/kmeans": "raw features, k-means",
@@ -75,11 +75,11 @@ COLUMNS = ("world", "dataset", "task", "K", "recipe", "seed", *SCORES, "cpu_s", 
 
 @dataclass(frozen=True)
 class Recording:
-    """Features x (T, D) of one recording, read as those of a video are: maps of one place."""
+    """Features x (T, D) of one recording, with the interface of a feature store: maps of 1 x 1."""
 
     path: Path
     x: NDArray[np.float32]
-    dtype: str = "float16"  # as which it would be stored
+    dtype: str = "float16"  # in which it would be stored
 
     def __len__(self) -> int:
         return len(self.x)
@@ -91,7 +91,7 @@ class Recording:
 
     @property
     def video(self) -> str:
-        """Name of the file, by which an embedding knows it again."""
+        """The path of the file, by which an embedding identifies the recording."""
         return str(self.path)
 
     def frames(self, indices: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -196,7 +196,7 @@ def decoded(frames: Frames, decoder: str, settings: Settings, seed: int) -> tupl
 
 
 def first_before(task: Task, seed: int) -> NDArray[np.int64]:
-    """Label by whitened features and the mean field as they were, from mini-batches where a task is long."""
+    """Label by whitened features and the mean field as they were, with mini-batches if a task is long."""
     settings = build({**PLAIN, "decode.K": task.K}, BEFORE)
     embed = EMBEDDING_KINDS["whitened"].bound(settings)(task.stores, seed)
     x = np.concatenate([embed(store).embedding for store in task.stores]).astype(np.float64)
@@ -276,12 +276,12 @@ def render(rows: pd.DataFrame) -> str:
 
 
 def main() -> None:
-    """Score every recipe on every task that is there."""
+    """Score every recipe on every task that exists."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", nargs="+", metavar="NAME", help="tasks, data sets, worlds (real, signals, video)")
     parser.add_argument("--recipes", nargs="+", default=list(RECIPES), metavar="RECIPE", help=", ".join(RECIPES))
-    parser.add_argument("--seeds", type=int, default=3, help="of the methods")
-    parser.add_argument("--worlds", type=int, default=1, help="seeds of the signal tasks: so many tasks of each kind")
+    parser.add_argument("--seeds", type=int, default=3, help="seeds of the methods")
+    parser.add_argument("--worlds", type=int, default=1, help="seeds of the signal tasks: a task of each kind per seed")
     parser.add_argument("--signals", nargs="+", default=SIGNALS, choices=list(signals.RECIPES), help="signal tasks")
     parser.add_argument("--split", choices=("choose", "once"), default="choose", help="which video tasks")
     parser.add_argument("--fps", action="append", default=[], metavar="DATASET=NUMBER", help="samples per second")

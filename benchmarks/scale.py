@@ -1,7 +1,7 @@
 """A task of thousands of videos: 3,000 files of features of 100 frames, from import to the target `first`.
 
-Prints wall and CPU time, that of Snakemake's own process and of every job apart, and the files and bytes below results
-by their stage.
+Prints wall and CPU time, the CPU time of Snakemake's own process and of every job, and the number and size of files
+below results by stage.
 
     python benchmarks/scale.py FOLDER [--videos 3000] [--cores 2]
 """

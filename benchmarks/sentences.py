@@ -97,7 +97,7 @@ def draw(revision: str, seed: int) -> None:
     ]
     generator = random.Random(seed)
     for kind, n in (("message", 50), ("docstring", 50), ("comment", 20)):
-        # A message of fewer words is a part of one.
+        # A shorter message is only a part of a message.
         there = [part for part in parts if part[2] == kind and len(part[3].split()) > 3]
         for path, line, _, text in sorted(generator.sample(there, n)):
             print(f"--- {kind}, {path}:{line}\n{text}\n")

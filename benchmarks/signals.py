@@ -2,9 +2,8 @@
 
 `signal_ordered` resembles wearable sensors on somebody who packs boxes, `signal_repeating` and `signal_rare` the
 kinematics of a surgical robot; `signal_background` is `signal_repeating` with three tenths of background, to judge
-what claims to find it. Parameters were set once, by the statistics of the recordings
-(benchmarks/report/answers.md), not by what a method makes of them.
-A task is a pure function of its name and a seed.
+methods that claim to find background. Parameters were set once, by the statistics of the recordings
+(benchmarks/report/answers.md), not by the results of any method. A task is a pure function of its name and a seed.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Recipe:
     Attributes
     ----------
     recordings, fps
-        Their number, and samples per second.
+        Number of recordings, and samples per second.
     durations
         Typical duration of every step, in seconds.
     spread
@@ -48,16 +47,16 @@ class Recipe:
     often
         Probability that a step is not passed over when its turn comes; None: all steps come once and in order.
     segments
-        Mean number of segments in a recording, where steps come again.
+        Mean number of segments in a recording, if steps come again.
     jump
-        Probability of any other step instead of the next; where steps come once, of changing places with the next.
+        Probability of any other step instead of the next; if steps come once, of changing places with the next.
     missing
-        Probability that a step is left out, where steps come once.
+        Probability that a step is left out, if steps come once.
     background
         Share of the time that is no step.
     gain, offset
-        Standard deviation between recordings of the logarithm of a channel's gain, and typical size of that of its
-        mean, in standard deviations of the channel.
+        Variation of a channel between recordings: standard deviation of the logarithm of its gain, and typical standard
+        deviation of its mean, in standard deviations of the channel.
     decades
         Orders of magnitude over which the scales of channels are spread.
     """
@@ -101,7 +100,7 @@ def make_task(name: str, seed: int, background: float | None = None) -> Task:
     name
         One of `RECIPES`.
     seed
-        Other steps, other people, other channels.
+        Number behind all random draws; another one gives other steps, other people and other channels.
     background
         Share of the time that is no step, in [0, 1), instead of the recipe's.
 
@@ -153,7 +152,7 @@ def _once(recipe: Recipe, rng: np.random.Generator) -> list[int]:
 
 
 def _again(recipe: Recipe, rng: np.random.Generator) -> list[int]:
-    """Draw a walk round the steps, from the first to the last, which both are rare in between."""
+    """Draw a walk round the steps, from the first to the last; both are rare in between."""
     K, often = len(recipe.durations), np.array(recipe.often)
     steps = [0]
     for _ in range(max(K // 2, rng.binomial(2 * (recipe.segments - 2), 0.5))):
@@ -178,7 +177,7 @@ def _segments(labels: Labels) -> Labels:
 
 
 def _levels(steps: Array, labels: Labels, rng: np.random.Generator, varies: float) -> Array:
-    """Return values (T, R) of steps (K, R), a little different in every segment; where there is no step, any values."""
+    """Return values (T, R) of steps (K, R), a little different in every segment; in background, any values."""
     segment = _segments(labels)
     first = np.flatnonzero(np.r_[True, np.diff(labels) != 0])
     own = rng.normal(size=(len(first), steps.shape[1]))

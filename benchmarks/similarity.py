@@ -1,4 +1,4 @@
-"""What the detection of background is measured by: everything background, and the best threshold on raw similarity."""
+"""Yardsticks of the detection of background: everything background, and the best threshold on raw similarity."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ COMMANDS = {
 
 
 def check_out(revision: str, folder: Path) -> Path:
-    """Unpack a revision of this repository; return a Python that has its rgwot, and the packages of this one."""
+    """Unpack a revision of this repository; return a Python with its rgwot and with the packages installed here."""
     packed = subprocess.run(["git", "archive", revision], cwd=ROOT, capture_output=True, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(folder, filter="data")
@@ -75,7 +75,7 @@ def check_out(revision: str, folder: Path) -> Path:
 
 
 def run(python: Path, folder: Path, cores: int, what: str) -> dict[str, float]:
-    """Run one command in a checkout: wall and CPU time in seconds, jobs, files below results."""
+    """Run one command in a checkout; return wall and CPU time in seconds, jobs, and files below results."""
     command = [str(python), "-m", "snakemake", "--cores", str(cores), *COMMANDS[what]]
     environment = {**os.environ, "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
     before, began = psutil.cpu_times(), time.perf_counter()
@@ -93,7 +93,7 @@ def run(python: Path, folder: Path, cores: int, what: str) -> dict[str, float]:
 
 
 def lines(folder: Path) -> set[str]:
-    """Every line of key steps and scores, after the file it is in."""
+    """Return every line of key steps and scores, each after the name of its file."""
     return {
         f"{path.relative_to(folder)}: {line}"
         for stage in ("keysteps", "scores")
@@ -103,7 +103,7 @@ def lines(folder: Path) -> set[str]:
 
 
 def spread(values: list[float]) -> dict[str, float]:
-    """Median, smallest and largest value, to four digits."""
+    """Return median, smallest and largest value, to four digits."""
     return {name: float(f"{of(values):.4g}") for name, of in (("median", median), ("min", min), ("max", max))}
 
 

@@ -1,6 +1,6 @@
 """How alike recordings and signal tasks are: the table of statistics in benchmarks/report/answers.md.
 
-Of recordings, in the folder that REAL_RECORDINGS names (`recordings.py`), it says nothing about a single one.
+Recordings are in the folder that REAL_RECORDINGS names (`recordings.py`); nothing is said about a single one.
 
     REAL_RECORDINGS=FOLDER python benchmarks/task_statistics.py [--fps DATASET=NUMBER ...] [--worlds 3]
 """
@@ -35,7 +35,7 @@ def explained(videos: Sequence[Array], labels: NDArray[np.int64]) -> Array:
 
 
 def slope(z: Array, fps: float) -> float:
-    """Return the slope of the logarithm of the spectrum of (T, D) over that of frequencies of 0.03 Hz and more."""
+    """Return the slope of log power over log frequency of signals (T, D), from 0.03 Hz on."""
     frequency = np.fft.rfftfreq(len(z), 1 / fps)
     power = np.square(np.abs(np.fft.rfft(z * np.hanning(len(z))[:, None], axis=0))).mean(axis=1)
     edges = np.geomspace(0.03, 0.475 * fps, 12)
@@ -93,7 +93,7 @@ def statistics(task: Task) -> dict[str, Sequence[float]]:
 
 
 def main() -> None:
-    """Print a table of a column per task; of signal tasks the mean over seeds."""
+    """Print a table with a column per task, for signal tasks the mean over seeds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fps", action="append", default=[], metavar="DATASET=NUMBER", help="samples per second")
     parser.add_argument("--worlds", type=int, default=3, help="seeds of the signal tasks")

@@ -1,9 +1,9 @@
 """RGWOT on recordings of people, trained with the short settings of the guide and with those of the paper.
 
 Every task of the folder of recordings (recordings.py) is trained by `rgwot.discover` and cut into as many key steps as
-are annotated. Each training is a line of benchmarks/results/trained.csv, and what is there already is not trained
-again. With the paper's settings one takes two to three minutes on a GPU that 14 share. Without names, the table of
-benchmarks/report/answers.md is renewed then.
+are annotated. Each training is a line of benchmarks/results/trained.csv, and existing ones are not repeated. With the
+paper's settings, a training takes two to three minutes on a GPU that 14 trainings share. A run without names then
+renews the table of benchmarks/report/answers.md.
 
     REAL_RECORDINGS=FOLDER python benchmarks/trained.py [--fps DATASET=NUMBER ...] [--trainings NAME ...] [--jobs 2]
 """

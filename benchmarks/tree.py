@@ -1,7 +1,7 @@
-"""How good a cut of the tree of key steps is, at K as annotated, beside the mean field (methods 5.12).
+"""How good a cut of the tree of key steps is, at K as annotated, compared with the mean field (methods 5.12).
 
-On recordings, as benchmarks/recordings.py reads them from REAL_RECORDINGS. At most 3,000
-samples of a task are looked at. Nothing is written.
+On recordings, as benchmarks/recordings.py reads them from REAL_RECORDINGS. At most 3,000 samples of a task
+are used. Nothing is written.
 
     REAL_RECORDINGS=FOLDER python benchmarks/tree.py --fps openpack=4 --fps jigsaws=5 [--seeds 5] [TASK ...]
 """
@@ -47,7 +47,7 @@ def main() -> None:
         kept, lengths, _ = thinned([len(store) for store in task.stores], MOST_SAMPLES)
         made, borders = Frames(x[kept], lengths, task.fps), np.cumsum(lengths)[:-1]
         truths = np.split(np.concatenate(task.labels)[kept], borders)
-        # As much time as the tree has, and `decode.time: auto` takes at least.
+        # Time has the same weight as in the tree.
         timed = replace(made, x=with_time(made.x, made.lengths, HINT))
         scores = []
         for seed in range(seeds):

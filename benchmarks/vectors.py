@@ -1,7 +1,7 @@
 """RGWOT on vectors: what whitening its input, the window of C-IDM and whitened features beside it do (methods 4.13).
 
 On recordings, as benchmarks/recordings.py reads them from REAL_RECORDINGS. K is as annotated, frames without a step are
-left out, and RGWOT trains as in README's shorter run. Nothing is written.
+left out, and RGWOT trains as in the shorter run of docs/guide.md. Nothing is written.
 
     REAL_RECORDINGS=FOLDER python benchmarks/vectors.py --fps openpack=4 --fps jigsaws=5 [--seeds 3] [TASK ...]
 """

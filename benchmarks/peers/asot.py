@@ -42,7 +42,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.limits import one_thread
 from rgwot.transport.costs import neighbour_sum, relative_positions
 
-#: What the released code does to videos and steps, that of VASOT too.
+#: What the released code does to videos and steps, as does that of VASOT.
 RELEASED: Mapping[str, Any] = {"asot.pad": True, "asot.by_root": True, "asot.capped": False}
 
 
@@ -83,26 +83,26 @@ BATCH = 2
 """Videos per step; published."""
 
 TEMPERATURE = 0.1
-"""Of the softmax over centres that plans are compared with; published."""
+"""Temperature of the softmax over centres that plans are compared with; published."""
 
 SAME = 1e-10
-"""Spread of embeddings of length 1 up to which they are one and the same in float32, as the mean squared distance from
-their mean: k-means would cluster rounding."""
+"""Mean squared distance of embeddings of length 1 from their mean up to which they are equal in float32: k-means would
+cluster their rounding."""
 
 # Length of the first change of log T at its largest entry; the released code's.
 _FIRST_CHANGE = 4.0
 
 SMALLEST_GRADIENT = 1e-3
-"""A gradient without larger entries would give steps without end, or backwards (ours)."""
+"""Least value of the largest entry of a gradient: smaller ones would give infinite or backward steps (ours)."""
 
 
 PairLoss = Callable[[Tensor, Tensor], Tensor]
-"""From the embeddings (N, D) drawn of the two videos of a step to the loss that they have in common, a scalar."""
+"""Maps the drawn embeddings (N, D) of the two videos of a step to the loss that they have in common, a scalar."""
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Of the terms of F: alpha in [0, 1], epsilon > 0, lambda >= 0; r > 0 is a share of ``length``, or else of N."""
+    """Weights of F: alpha in [0, 1], epsilon > 0, lambda >= 0; r > 0 is a share of ``length``, by default of N."""
 
     alpha: float
     r: float
@@ -120,7 +120,7 @@ class Segmenter:
     settings: AsotSettings
 
     def plan(self, x: NDArray[np.float32]) -> tuple[Tensor, float]:
-        """Return log (N T), (N, K'), of a video's features (N, F), and how far from rest it is."""
+        """Return log (N T), (N, K'), of a video's features (N, F), and its residual (`segmentation_residual`)."""
         block = self.settings
         cost = segmentation_cost(embed(self.network, x)[None], self.centres, block.rho)
         weights = Weights(block.alpha_test, radius(len(x), block.r), block.epsilon_test, block.lambda_test)
@@ -128,7 +128,7 @@ class Segmenter:
         return torch.log_softmax(log_plan[0], 1), float(segmentation_residual(log_plan, cost, weights))
 
     def memberships(self, frames: Frames) -> tuple[NDArray[np.float64], float]:
-        """Return N T of every video, (frames, K'), each from a plan of its own, and the largest residual."""
+        """Return N T, (frames, K'), from a separate plan for every video, and the largest residual."""
         with one_thread(), torch.inference_mode():
             plans = [self.plan(video) for video in videos_of(frames, self.settings.by_root)]
         memberships = torch.cat([log_plan.exp() for log_plan, _ in plans]).numpy()
@@ -164,7 +164,7 @@ def directions_of(z: Tensor, name: str) -> Tensor:
     Raises
     ------
     RgwotError
-        When one is not finite.
+        If a vector is not finite.
     """
     if not bool(z.isfinite().all()):
         raise RgwotError(f"{name}: found embeddings that are not finite, expected numbers; take a smaller {name}.lr")
@@ -174,7 +174,7 @@ def directions_of(z: Tensor, name: str) -> Tensor:
 def first_centres(f: Tensor, K: int, generator: np.random.Generator) -> Tensor:
     """Return the directions of the k-means centres of vectors (N, D) of length 1, (K', D).
 
-    K' is K where so many vectors differ by more than rounding, else their number.
+    K' is K, or the number of vectors that differ by more than rounding if that is smaller.
     """
     f = f.detach()
     if float((f - f.mean(0)).square().sum(1).mean()) <= SAME:
@@ -185,16 +185,16 @@ def first_centres(f: Tensor, K: int, generator: np.random.Generator) -> Tensor:
 
 
 def radius(N: int, r: float) -> float:
-    """Return r, or 1/N where that is more: a frame has a neighbour on either side.
+    """Return r, but at least 1/N, so that a frame has a neighbour on either side.
 
-    Without any, a plan has the temperature epsilon / (1 - alpha), above that of the softmax which it teaches, and
-    training takes the centres together.
+    Without neighbours, a plan has the temperature epsilon / (1 - alpha), above that of the softmax that it teaches, and
+    training draws the centres together.
     """
     return max(r, 1 / N)
 
 
 def draw_frames(length: int, N: int, generator: np.random.Generator, last: bool = True) -> NDArray[np.int64]:
-    """Draw a frame from each of N parts of a video that are as equal as can be; all of a video of at most N.
+    """Draw a frame from each of N nearly equal parts of a video; return all frames if there are at most N.
 
     Without ``last`` the parts of a longer video end before its last frame, as in the released code.
     """
@@ -210,9 +210,9 @@ def counted_frames(n: int, block: AsotSettings) -> int:
 
 
 def padded(x: NDArray[np.float32], block: AsotSettings, generator: np.random.Generator) -> NDArray[np.float32]:
-    """Draw frames of a video (T, F) as the released code does: N rows, of a short one the last again and again.
+    """Draw N frames of a video (T, F) as the released code does; a short video is padded with copies of its last frame.
 
-    They are `scaled` after that, so the copies have a say in mean and deviation.
+    The frames are `scaled` after that, so the copies influence mean and deviation.
     """
     rows = draw_frames(len(x), block.N, generator, last=False)
     return scaled(x[np.pad(rows, (0, block.N - len(rows)), mode="edge")], block.by_root)
@@ -221,7 +221,7 @@ def padded(x: NDArray[np.float32], block: AsotSettings, generator: np.random.Gen
 def steps(videos: int, pairs: bool, generator: np.random.Generator) -> list[list[int]]:
     """Return the videos of the steps of an epoch: each once, two at a time; or, for ``pairs``, each with another one.
 
-    Of an odd number of videos the last one is alone, and a single video always is.
+    Without ``pairs``, the last one of an odd number of videos is alone; a single video always is.
     """
     order = [int(video) for video in generator.permutation(videos)]
     if not pairs or videos == 1:
@@ -232,11 +232,11 @@ def steps(videos: int, pairs: bool, generator: np.random.Generator) -> list[list
 def segmentation_losses(
     videos: Sequence[Tensor], centres: Tensor, block: AsotSettings, shared: bool = False
 ) -> list[Tensor]:
-    r"""Cross-entropies of plans with the softmax over centres, for groups of videos (B, N, D); returns a (B,) of each.
+    r"""Cross-entropies of plans with the softmax over centres, for groups of videos (B, N, D); returns (B,) for each.
 
     .. math:: L = -\sum_{ik} T_{ik} \log \mathrm{softmax}_k (f_i \cdot A_k / 0.1)
 
-    T, whose entries add up to 1, is a constant. Of a video that counts as P > N frames, the prior has i/P, the band Pr
+    T, whose entries add up to 1, is a constant. If a video counts as P > N frames, the prior has i/P, the band Pr
     frames, and L the factor N/P, as a mean over P frames. With ``shared`` all videos take steps of the least length.
     """
     problems = []
@@ -265,12 +265,12 @@ def learn(
 ) -> tuple[Segmenter, list[float]]:
     """Train a network and centres on videos, two at a time; returns them and the mean loss of every epoch.
 
-    A step minimises the sum of both videos' segmentation losses and, where there is one, of ``pair_loss``. See `steps`.
+    A step minimises the sum of both videos' segmentation losses and of ``pair_loss``, if there is one. See `steps`.
 
     Raises
     ------
     RgwotError
-        When training diverges.
+        If training diverges.
     """
     videos = split_videos(frames) if block.pad else videos_of(frames, block.by_root)
     width = frames.x.shape[1]
@@ -294,7 +294,7 @@ def learn(
                 else:
                     x = video[draw_frames(len(video), block.N, generator)]
                 drawn.append(embed(network, x))
-            # The released code takes one step for a batch; a pair is two batches.
+            # The released code has one length of steps per batch; a pair is two batches.
             shared = not block.capped and pair_loss is None
             loss = torch.cat(segmentation_losses(_stacked(drawn), centres, block, shared)).sum()
             if pair_loss is not None and len(drawn) == BATCH:
@@ -346,7 +346,7 @@ def network_of(width: int, block: AsotSettings) -> nn.Module:
 
 
 def _stacked(drawn: Sequence[Tensor]) -> list[Tensor]:
-    """Return the videos of a step (B, N, D) at once where they have the same number of frames, else one by one."""
+    """Return the videos of a step (B, N, D) at once if they have the same number of frames, else one by one."""
     if len({len(f) for f in drawn}) == 1:
         return [torch.stack(list(drawn))]
     return [f[None] for f in drawn]
@@ -385,8 +385,8 @@ def segmentation_gradient(log_plan: Tensor, cost: Tensor, weights: Weights) -> T
     .. math:: \nabla F = (1-\alpha) C + \alpha\, C^v T C^a + \epsilon \log T + \lambda (\log(K m) + 1), \qquad
               (C^v T C^a)_{ik} = \frac1r \sum_{0 < |j-i| \le Nr} \Big(\sum_l T_{jl} - T_{jk}\Big)
 
-    The constant is that of the entropy, epsilon, which rows of fixed mass do not feel. log T, finite, and C are
-    (B, N, K), float64.
+    The constant is that of the entropy, epsilon, which does not matter because rows have a fixed mass. log T, finite,
+    and C are (B, N, K), float64.
     """
     K = cost.shape[2]
     linear = _linear(log_plan.exp(), cost, weights)
@@ -398,8 +398,8 @@ def step_size(cost: Tensor, weights: Weights, capped: bool = True) -> Tensor:
 
     .. math:: \eta = \min\Big(\frac{4}{\max |\nabla F|}, \frac{1}{\epsilon + \lambda}\Big)
 
-    Beyond the second a step overshoots even where entropy and shares are all there is: few frames, few steps. Without
-    the cap, as in the released code, it is 4 / max of the gradient, whose sign counts.
+    Longer steps than the second value overshoot even if there are only entropy and shares. Without this cap, as in the
+    released code, eta is 4 over the largest entry of the gradient, not of its absolute value.
     """
     gradient = segmentation_gradient(_start(cost), cost, weights)
     if capped:
@@ -413,7 +413,7 @@ def solve_segmentation(cost: Tensor, weights: Weights, iterations: int, eta: Ten
 
     .. math:: T \leftarrow T \exp(-\eta \nabla F(T)), \quad \text{rows rescaled to } 1/N
 
-    Where the steps come to rest, p = NT is a mean field: see :func:`segmentation_residual`.
+    If the steps come to rest, p = NT is a mean field: see :func:`segmentation_residual`.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ def decode_hmm(frames: Frames, K: int, generator: np.random.Generator) -> Decode
     try:
         from hmmlearn.hmm import GaussianHMM
     except ModuleNotFoundError:
-        raise RgwotError("hmm: found no hmmlearn, which this decoder is; pip install hmmlearn") from None
+        raise RgwotError("hmm: found no hmmlearn, expected it for this decoder; pip install hmmlearn") from None
     x, random = frames.x.astype(np.float64), int(generator.integers(2**31 - 1))
     model = GaussianHMM(K, "tied", n_iter=ROUNDS, random_state=random).fit(x, frames.lengths)
     return Decoded(model.predict(x, frames.lengths).astype(np.int64), facts={"hmm": {"rounds": model.monitor_.iter}})

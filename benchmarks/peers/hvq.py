@@ -93,11 +93,11 @@ class Codebook:
         self.replaced = 0
 
     def assign(self, z: Tensor) -> Tensor:
-        """Return the code of largest cosine with each vector (N, D) of length 1, (N,); of equal ones the first."""
+        """Return the code of largest cosine with each vector (N, D) of length 1, (N,); the first of equals."""
         return (z.detach() @ F.normalize(self.codes, dim=1).T).argmax(1)
 
     def quantise(self, z: Tensor, labels: Tensor) -> Tensor:
-        """Return the codes ``labels`` (N,) of vectors (N, D); to the gradient a code is its vector."""
+        """Return the codes ``labels`` (N,) of vectors (N, D); the gradient passes through a code to its vector."""
         return z + (self.codes[labels] - z).detach()
 
     @torch.no_grad()
@@ -155,7 +155,7 @@ def learn(frames: Frames, K: int, block: HvqSettings, generator: np.random.Gener
     Raises
     ------
     RgwotError
-        When training diverges.
+        If training diverges.
     """
     videos = videos_of(frames)
     shape, width = (block.hidden, block.layers, block.stages), frames.x.shape[1]
@@ -214,13 +214,13 @@ def restore_hvq(learned: Learned, K: int, block: HvqSettings) -> Predict:
     made = seeded(0, lambda: Convolutions(width, block.hidden, block.layers, block.stages))
     encoder = with_weights(made, learned)
     levels = (torch.from_numpy(learned[level]) for level in ("fine", "coarse"))
-    # Codes that learn no more: what counts are for is over.
+    # These codes learn no more, so their counts do not matter.
     quantiser = Quantiser(encoder, *(Codebook(codes, torch.ones(len(codes)), 1.0, 0.0) for codes in levels))
     return lambda others: Decoded(quantiser.label(others))
 
 
 def _started(z: Tensor, n: int, videos: int, decay: float, dead: float, generator: np.random.Generator) -> Codebook:
-    """Return at most n codes from k-means of vectors (N, D); a step, one video, will see N / videos of them."""
+    """Return at most n codes by k-means of vectors (N, D); a step sees one video, on average N / ``videos`` vectors."""
     codes = first_centres(z, n, generator)
     counts = torch.bincount((z @ codes.T).argmax(1), minlength=len(codes)).to(z) / videos
     # With fewer frames than codes need, all but a few would be dead at every step.

@@ -118,10 +118,10 @@ def solve_partial(cost: Tensor, ot: PairPlanSettings, partial: PartialSettings) 
     cost : Tensor, shape (B, N, M)
         Cost, the virtual row and column included.
     ot
-        Settings ``alpha`` and ``epsilon``, weights in units of the cost; ``virtual``, where ``cost`` says that the
-        first row and column stand for the virtual frame; at most ``max_iterations`` steps. A problem has converged when
-        its stationarity, of which F depends in second order, is at most the square root of ``tolerance``, that of F
-        relative to epsilon.
+        Settings ``alpha`` and ``epsilon``, weights in units of the cost; ``virtual``, by which the first row and column
+        stand for the virtual frame (``cost``) or not; at most ``max_iterations`` steps. A problem has converged if its
+        stationarity is at most the square root of ``tolerance``: F depends on stationarity in second order, and
+        ``tolerance`` is that of F relative to epsilon.
     partial
         Settings ``tau_m`` and ``lambda_s``, weights in units of the cost, and ``b``.
     """
@@ -142,7 +142,7 @@ def solve_partial(cost: Tensor, ot: PairPlanSettings, partial: PartialSettings) 
 
 
 class _PartialState(NamedTuple):
-    """A plan by its logarithm, F there, the gradient G of all but the divergences, and the marginals' log ratios."""
+    """The logarithm of a plan, F, the gradient G without the divergences, log ratios of columns, and stationarity."""
 
     log_plan: Tensor
     objective: Tensor
@@ -300,7 +300,7 @@ EXTENSION = Extension(
     methods=(
         Family(
             "remap",
-            "fused partial transport; our reconstruction, its second version was not at hand",
+            "fused partial transport; our reconstruction, without the paper's second version",
             overrides={"loss.alignment": "partial"},
         ),
     ),

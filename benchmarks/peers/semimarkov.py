@@ -38,7 +38,7 @@ class SemiMarkov:
     centres
         (K, D) means of the emissions, which are normal with the same variance in every direction.
     variance
-        Of every dimension, > 0.
+        Variance of every dimension, > 0.
     durations
         (K,) mean duration in samples, >= 1; a duration less one is Poisson distributed.
     first
@@ -76,7 +76,7 @@ def best_segmentation(emissions: Array, durations: Array, first: Array, transiti
     emissions
         (T, K) log likelihoods, finite, T >= 1.
     durations
-        (L, K) log p_k(d), d = 1..L, L >= 1; of one key step alone, L >= T.
+        (L, K) log p_k(d), d = 1..L, L >= 1; with a single key step, L >= T.
     first, transitions
         (K,) and (K, K) log probabilities; the diagonal of the second is -inf, no key step follows itself.
 
@@ -113,7 +113,7 @@ def best_segmentation(emissions: Array, durations: Array, first: Array, transiti
 def estimate(x: Array, videos: Sequence[NDArray[np.int64]], centres: Array) -> SemiMarkov:
     """Estimate a model from samples x (T, D) of all videos and the labels 0..K-1 of each.
 
-    A key step without samples keeps its centre, of those (K, D) before, and takes the mean duration.
+    A key step without samples keeps its previous centre, from ``centres`` (K, D), and takes the mean duration.
     """
     labels, K = np.concatenate(videos), len(centres)
     counts = np.bincount(labels, minlength=K)
@@ -152,7 +152,7 @@ def decode_semimarkov(frames: Frames, K: int, generator: np.random.Generator) ->
     """Fit a hidden semi-Markov model and label every video by its most likely segmentation: the decoder ``semimarkov``.
 
     From the k-means clusters of the directions x / |x|, segmentation of all videos and estimation of the model take
-    turns (Viterbi training) until the labels stand still. Any key step may follow any other, as often as it likes:
+    turns (Viterbi training) until the labels no longer change. Any key step may follow any other, as often as it likes:
     what the model knows of order is how often one step was followed by another.
     """
     x = directions(frames.x)

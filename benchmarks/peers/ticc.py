@@ -30,13 +30,13 @@ ROUNDS = 30
 def decode_ticc(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
     """Cluster windows by their sparse inverse covariances: the decoder ``ticc``.
 
-    Embeddings are reduced to `COMPONENTS`, the first of a standard deviation of 1. Borders between videos
-    cost nothing. The last samples of a video, which have no window of their own, have the label before them.
+    Embeddings are reduced to `COMPONENTS`, scaled so that the first has a standard deviation of 1. Borders between
+    videos cost nothing. The last samples of a video, which have no window of their own, have the label before them.
     """
     try:
         from fast_ticc import ticc_joint_labels
     except ModuleNotFoundError:
-        raise RgwotError("ticc: found no fast-ticc, which this decoder is; pip install fast-ticc") from None
+        raise RgwotError("ticc: found no fast-ticc, expected it for this decoder; pip install fast-ticc") from None
     from sklearn.decomposition import PCA
 
     x = PCA(min(COMPONENTS, frames.x.shape[1]), random_state=0).fit_transform(frames.x.astype(np.float64))
@@ -57,7 +57,7 @@ def decode_ticc(frames: Frames, K: int, generator: np.random.Generator) -> Decod
 
 
 def _filled(labels: NDArray[np.int64], T: int) -> NDArray[np.int64]:
-    """Return (T,) labels in which -1 and what is missing at the ends have the nearest label."""
+    """Return labels (T,) in which -1, and samples missing at the end, have the nearest label."""
     known = np.flatnonzero(labels >= 0)
     places = np.arange(T)
     if not len(known):

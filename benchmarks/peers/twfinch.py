@@ -114,8 +114,8 @@ def decode_twfinch(frames: Frames, K: int, generator: np.random.Generator) -> De
     """Segment every video by itself, then cluster the segments' means over all videos: the decoder ``twfinch``.
 
     The method labels single videos, and labels of two videos have nothing to do with each other. For several, the means
-    of the segments of all videos are clustered by k-means into K, which is our addition: what protocols that pool
-    videos say of it is not said of the published method.
+    of the segments of all videos are clustered by k-means into K, which is our addition: scores by protocols that
+    pool videos say nothing about the published method.
     """
     single = len(frames.lengths) == 1
     labels, means = _segments(frames, K)

@@ -21,7 +21,7 @@ from rgwot.runtime.limits import one_thread
 from rgwot.transport.costs import cosine_cost, temporal_prior
 from rgwot.transport.fused_gromov_wasserstein import solve
 
-#: Training and labels have the same constants.
+#: Published constants, the same for training and labels.
 PUBLISHED: Mapping[str, Any] = {
     "asot.alpha": 0.5,
     "asot.alpha_test": 0.5,
@@ -50,8 +50,8 @@ def align(x: Tensor, y: Tensor, block: AsotSettings, column: str) -> Tensor:
     """Return the alignment loss of the frames (N, D) and (M, D) drawn of two videos, a scalar.
 
     A plan by the 25 x 1 solver (methods 3.4) with the constants of the segmentation, a virtual row in front, and the
-    virtual column ``first`` or ``last``; the first row and the first column are dropped. With ``pad``, what follows the
-    last of fewer frames is a copy of it, and that takes the place of a column that comes last.
+    virtual column ``first`` or ``last``; the first row and the first column are dropped. With ``pad``, fewer frames
+    are followed by a copy of the last one, which takes the place of a virtual column that comes last.
     """
     counted, frames = [counted_frames(len(one), block) for one in (x, y)], y.detach()
     if column == "last" and len(y) < counted[1]:
@@ -103,7 +103,7 @@ EXTENSION = Extension(
         ),
         "vasot-released": Decoder(
             decode_vasot,
-            "VASOT with a slip of its code, the wrong column dropped, and what that does to videos",
+            "VASOT with a slip of its code, which drops the wrong column, and with what the code does to videos",
             "VASOT, ICCV 2025",
             (AsotSettings, VasotSettings),
             restore_asot,

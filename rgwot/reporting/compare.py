@@ -66,7 +66,10 @@ def read_answer(folder: Path) -> Answer:
 
 
 def answer_of(segments: pd.DataFrame, where: Path | str = "segments") -> Answer:
-    """Turn a table of segments into an answer; raise RgwotError, which begins with ``where``, if it has gaps."""
+    """Turn a table of segments into an answer.
+
+    Raises RgwotError, with a message that begins with ``where``, if the segments of a video have gaps or overlap.
+    """
     answer = {}
     for video, rows in segments[segments["scope"] == "task"].groupby("video", sort=False):
         times = sample_times(rows["end_s"].max(), RATE)
@@ -129,7 +132,10 @@ def compare(first: Answer, second: Answer, overlap: float = OVERLAP, *, same: bo
 
 
 def compare_pairs(answers: Sequence[Answer]) -> dict[tuple[int, int], Comparison]:
-    """Compare every pair of results, by their places, or the first with each other if they exceed `MOST_RESULTS`."""
+    """Compare every pair of results, or only the first with every other one if there are more than `MOST_RESULTS`.
+
+    The keys are the places of both results; pairs without a common video are left out.
+    """
     places = range(len(answers))
     pairs = combinations(places, 2) if len(answers) <= MOST_RESULTS else ((0, place) for place in places[1:])
     comparisons = {(a, b): compare(answers[a], answers[b]) for a, b in pairs}
@@ -166,9 +172,9 @@ def compare_results(
 ) -> list[str]:
     """Return lines for a terminal on how far two results, two people, or a result and a person agree.
 
-    Each argument is a folder of key steps, or annotations (`rgwot.datasets.annotation_files`) in a file or a folder of
-    files, in which time outside all segments is background. Key steps are matched one to one, except those of two
-    people, which are matched by name.
+    ``first`` and ``second`` are folders of key steps, or annotations (`rgwot.datasets.annotation_files`) in a file or
+    a folder of files, in which time outside all segments is background. Key steps are matched one to one, except those
+    of two people, which are matched by name.
 
     Raises
     ------
@@ -310,12 +316,12 @@ def about(table: pd.DataFrame) -> str:
 
 
 def impossible(table: pd.DataFrame) -> str:
-    """Return a sentence on how many tests of all groups no grouping could make significant, or an empty text."""
+    """Return a sentence on the tests that no grouping of so few videos could make significant, or an empty text."""
     whole = table[table["group_a"] == ""]
     counted = join_words([str(size) for size in sizes(table).values()])
     return (
-        f"With {counted} videos, {none} of {len(whole)} comparisons could not have been "
-        "significant whatever the groups; an empty adjusted p means this"
+        f"With {counted} videos, {none} of {len(whole)} comparisons cannot be "
+        "significant, however the videos are grouped; their adjusted p is empty"
         if (none := int(whole["p_adjusted"].isna().sum()))
         else ""
     )

@@ -1,8 +1,8 @@
 """Tables and figures as targets of the workflow, made by the functions in ``workflow/tables``.
 
 Every function without parameters in a file of that folder makes one table or figure. The name of the function is the
-id, the first line of its docstring the title. The folder ``tables`` of a study can have more files; a file with the
-name of one of the package replaces it.
+id, the first line of its docstring the title. The folder ``tables`` of a study can have more files; a file in
+it replaces the file of the package with the same name.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def test_the_page_cuts_as_the_library_does_by_slider_key_and_click(
     assert window.get("document.documentElement.scrollWidth <= window.innerWidth")
     assert window.errors == []
     # A result without a view says what to ask for; a trivial one that there is nothing to ask for.
-    for run, words in ((1, "The tree is shown of the first seed"), (len(made.runs) - 1, "A trivial baseline")):
+    for run, words in ((1, "The tree is shown for the first seed"), (len(made.runs) - 1, "A trivial baseline")):
         window.run(f"byId('run').value = '{run}'; byId('run').dispatchEvent(new Event('change'))")
         assert window.get("byId('no-tree').textContent").startswith(words)
         assert window.get("byId('tree-controls').hidden")

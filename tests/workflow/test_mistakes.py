@@ -125,7 +125,7 @@ def test_a_locked_folder_is_told_in_one_line(planned: Checkout) -> None:
     finally:
         lock.unlink()
     assert told.mistake == (
-        f"rgwot: {planned.path}: another run is at work on these results, or one was killed; wait for it, or where "
-        "none is, rgwot run --unlock"
+        f"rgwot: {planned.path}: another run is at work on these results, or one was killed; wait for it, or if "
+        "none runs, rgwot run --unlock"
     )
     assert "LockException" not in told.text

@@ -1,4 +1,4 @@
-# Named targets: what to ask for when no single file is meant.
+# Named targets, each for several files.
 
 
 # The pages of all tasks of page.datasets.
@@ -14,7 +14,7 @@ rule demo:
         "results/tables/demo.csv",
         "results/figures/segments/demo/assembly/seed0.pdf",
         "results/report/demo/assembly.html",
-        # `make demo` prints it, and no job needs it where the page is finished.
+        # `make demo` prints it; if the page is finished, no job would make it.
         "results/keysteps/rgwot-plus/consensus/demo/assembly/seed0/procedures.csv",
 
 

@@ -33,7 +33,7 @@ def one_line_errors(function):
 began_with = one_line_errors(configuration_of_the_run)(config, not workflow.is_main_process)
 config.clear()
 config.update(began_with)
-# Before Snakemake fails at it.
+# Check this before Snakemake fails because of it.
 one_line_errors(check_writable)(Path.cwd())
 STUDY = one_line_errors(Study.of)(config)
 
@@ -42,28 +42,28 @@ envvars:
     CONFIGURATIONS,
 
 
-# Tables and figures are checked whatever is asked for.
+# All tables and figures are checked, whatever the target.
 one_line_errors(targets.targets)(STUDY)
 
 GPUS = jobs.gpus(STUDY)
-# Which methods train an encoder, read no features at all, or embed in some other way.
-# A name that is none of them goes to the first, where `known` refuses it.
+# Patterns of methods that read no features, that embed without an encoder, that train one, and that read features.
+# An unknown name matches the third pattern, whose rules refuse it by `known`.
 FEATURELESS, OTHERWISE_EMBEDDED = method_pattern("none"), method_pattern(*EMBEDDING_KINDS.keys() - {"encoder", "none"})
 ENCODED, FEATURED = f"(?!(?:{FEATURELESS}|{OTHERWISE_EMBEDDED})/)[^/]+", f"(?!{FEATURELESS}/)[^/]+"
-# Where a report of Snakemake lists results, by the captions of workflow/report.
+# Categories of results in a report of Snakemake, by the captions of workflow/report.
 CATEGORIES = {
     "segments": "Key steps over time", "page": "Pages", "index": "Pages", "table": "Tables", "figure": "Figures",
     "groups": "Groups",
 }  # fmt: skip
-LOCKED = "another run is at work on these results, or one was killed; wait for it, or where none is, rgwot run --unlock"
-# Models and pages of this run, noted when Snakemake asks for the input of their rules: method and dataset of a model.
+LOCKED = "another run is at work on these results, or one was killed; wait for it, or if none runs, rgwot run --unlock"
+# Models (method and dataset of each) and pages of this run, noted when Snakemake asks for the input of their rules.
 MODELS, PAGES = {}, {}
-# Datasets that bring their features; where there is none, a pattern of no name at all.
+# Pattern of the datasets with imported features; if there are none, it matches no name.
 IMPORTED = "|".join(sorted(name for name, entry in STUDY.config.datasets.items() if entry.imported)) or "(?!)"
 
 
 def known(template):
-    """An input function: refuse, before any job runs, ids that are unknown or not spelt in their one way."""
+    """An input function that refuses, before any job runs, ids that are unknown or not in canonical form."""
 
     @one_line_errors
     def files(wildcards):
@@ -75,13 +75,13 @@ def known(template):
 
 
 def of_result(function):
-    """The same for a method and decoder on a task."""
+    """An input function: what a function of `rgwot.study` returns for a method and decoder on a task."""
     return one_line_errors(lambda w: function(STUDY, w.dataset, w.task, w.method, w.decoder))
 
 
 @one_line_errors
 def unedited(wildcards, template):
-    """A file behind key steps; refused where these were edited, unless they are asked to be made again."""
+    """A file behind key steps; edited key steps are refused, unless they are to be made again."""
     forced = (getattr(workflow.dag_settings, name, None) for name in ("forceall", "forcetargets", "forcerun"))
     if not any(forced):
         jobs.check_unedited(Path(paths.SEGMENTS.format(**wildcards)).parent)
@@ -89,14 +89,14 @@ def unedited(wildcards, template):
 
 
 def decoded_from(wildcards):
-    """The files behind the key steps of a method: embeddings, and annotations where these teach."""
+    """The files behind the key steps of a method: embeddings, and annotations if these teach."""
     embeddings = unedited(wildcards, paths.EMBEDDINGS)
     return {"embeddings": embeddings, "annotations": of_result(jobs.teaching)(wildcards)}
 
 
 @one_line_errors
 def training_files(wildcards):
-    """The same for a training, which is noted; methods without an encoder are refused."""
+    """The index behind a training, whose model is noted; methods without an encoder are refused."""
     w, index = wildcards, known(paths.INDEX)(wildcards)
     jobs.check_trained(w.method)
     MODELS[paths.MODEL.format(**w)] = w.method, w.dataset
@@ -105,7 +105,7 @@ def training_files(wildcards):
 
 @one_line_errors
 def bundled_files(wildcards):
-    """What goes into a bundle where it is there: a model, names. Decoders without a rule for videos are refused."""
+    """The model and names of a bundle, if there are any; decoders without a rule for other videos are refused."""
     w = wildcards
     jobs.check_rule(w.decoder)
     model = paths.MODEL.format(**w) if family_of(w.method).trained else []
@@ -164,13 +164,13 @@ def result(*names):
 
 
 def compared_files(wildcards):
-    """The files behind a comparison of groups: key steps, names of theirs if there are any, and the table of groups."""
+    """The files behind a comparison of groups: key steps, their names if there are any, and the table of groups."""
     files = {name: path.format(**wildcards) for name, path in result("segments", "deviations").items()}
     return {**files, "names": of_task(pages.names_there)(wildcards), "videos": groups_file(wildcards)}
 
 
 def compared_stamp(wildcards):
-    """The `stamp` of those of them that people edit."""
+    """The `stamp` of those of the `compared_files` that people edit: names and the table of groups."""
     files = compared_files(wildcards)
     return stamp([*files["names"], files["videos"]])
 
@@ -212,7 +212,7 @@ def page_labels(what):
 
 
 def settings_of(stage):
-    """A params function: the settings by which a stage and those before it go; a change makes its results outdated.
+    """A params function: the settings of a stage and of those before it; a change makes its results outdated.
 
     The job itself resolves them in the same way, from the configuration of the run.
     """
@@ -226,7 +226,7 @@ def settings_of(stage):
 
 
 def untracked(value):
-    """A params function for what changes no result: its changes make none outdated.
+    """A params function for a value that affects no result, so that a change makes none outdated.
 
     Snakemake takes a param that asks for `resources` as derived and keeps no record of it.
     """
@@ -234,7 +234,7 @@ def untracked(value):
 
 
 def doubled(gpu=None, **first):
-    """Resources (megabytes, minutes) that double with every attempt, and GPUs, where a rule may use one."""
+    """Resources (megabytes, minutes) that double with every attempt, and GPUs, if a rule may use one."""
     more = {name: lambda wildcards, attempt, one=one: one * 2 ** (attempt - 1) for name, one in first.items()}
     return more if gpu is None else {**more, "gpu": gpu}
 
@@ -245,7 +245,7 @@ def pages_made():
 
 
 def in_our_words(record):
-    """A filter of Snakemake's messages: where nothing has to be done pages are named, and a lock is told in one line."""
+    """A filter of Snakemake's messages: it names the pages if nothing is to be done, and tells a lock in one line."""
     if PAGES and str(record.msg).startswith("Nothing to be done"):
         record.msg = f"{record.msg}\n{pages_made()}"
     if str(record.msg).startswith("LockException"):
@@ -254,7 +254,7 @@ def in_our_words(record):
 
 
 def announce():
-    """Say before the first job what may surprise: settings that methods replace, hours of training."""
+    """Warn, before the first job, of settings that methods replace and of hours of training."""
     trainings = [training for model, training in MODELS.items() if not Path(model).exists()]
     lines = [*jobs.replaced(STUDY, [Path("config.yaml")]), jobs.long_trainings(STUDY, trainings)]
     for line in filter(None, lines):

@@ -22,8 +22,8 @@ rule manifest:
         "../scripts/manifest.py"
 
 
-# A job makes the features of a batch of videos, and declares only its part of the index: stores that are there, of the
-# same source and settings, are kept, and a batch that was killed goes on at its first unfinished video.
+# A job makes the features of a batch of videos, and declares only its part of the index as output: finished stores of
+# the same source and settings are kept, and a batch that was killed resumes at its first unfinished video.
 rule extract:
     input:
         batch(jobs.extraction_files),
@@ -46,7 +46,7 @@ rule extract:
         "../scripts/extract.py"
 
 
-# The same for one video, asked for by the path of its store.
+# The same for one video, requested by the path of its store.
 use rule extract as extract_video with:
     input:
         lone(jobs.extraction_files),
@@ -107,7 +107,7 @@ rule index:
     resources:
         **doubled(mem_mb=1000, runtime=30),
     params:
-        # Those of the batches: a part that is missing because its job failed does not make Snakemake run that again.
+        # The params of the batches: Snakemake does not repeat a job only because a part is missing after a failure.
         videos=one_line_errors(lambda w: [*datasets.videos(STUDY, w.dataset, w.task)]),
         made=of_task(jobs.feature_settings),
     message:

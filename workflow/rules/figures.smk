@@ -45,7 +45,7 @@ rule compare_groups:
         "../scripts/compare_groups.py"
 
 
-# A change of its content makes a figure outdated, one of its caption does not.
+# A change of its content makes a figure outdated; a change of its caption does not.
 rule figure:
     input:
         one_line_errors(lambda w: targets.figure_files(STUDY, w.figure)),

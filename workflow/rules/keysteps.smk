@@ -1,7 +1,7 @@
 # From embeddings to key steps, per-video orders and ranked procedures; and the trivial baselines.
 
 
-# `alone`: where nothing is scored, nobody looks at the key steps of a video by itself; annotations ask for them.
+# `alone`: videos are also clustered one by one if the task is annotated, because only scores use these key steps.
 rule decode:
     input:
         unpack(decoded_from),

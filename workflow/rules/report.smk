@@ -4,7 +4,7 @@ LIST = labels(dataset="all", task="all", what="list of pages")
 
 rule strips:
     input:
-        # Not `ancient`: behind a manifest that is made again, Snakemake would not notice that a video has changed.
+        # Not `ancient`: if the manifest is made again, Snakemake would not notice that a video has changed.
         manifest=paths.MANIFEST,
         videos=of_task(datasets.footage_of),
     output:
@@ -41,7 +41,7 @@ rule view:
         sources=of_task(datasets.footage_stamp),
         settings=settings_of("view"),
     message:
-        "view: typical frames, tree and, where an encoder was trained, plane and alignments of {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
+        "view: typical frames, tree and, if an encoder was trained, plane and alignments of {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:
         "../scripts/view.py"
 

@@ -1,4 +1,4 @@
-"""The tables of the demo, which `make demo` makes of synthetic clips."""
+"""The tables of the demo, on synthetic clips; `make demo` makes the first one."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from .datasets import DEMO
 from .rows import TRIVIAL, UNTRAINED
 
 RGWOT = Row("rgwot", "RGWOT", "rgwot")
-# VAOT has a table of its own, demo_contrast: three more trainings would double the time of the demo.
+# VAOT is in a separate table, demo_contrast, because three more trainings would double the time of the demo.
 ROWS = [*TRIVIAL, *UNTRAINED, RGWOT, Row("rgwot-plus", "RGWOT+", "rgwot-plus", "consensus")]
 WORTH = (
     "Recordings of people score far lower on average: RGWOT+ stays ahead of K equal segments there, RGWOT falls below "

@@ -1,6 +1,6 @@
-"""Tables of features that others publish (workflow/published_features.yaml), without any video.
+"""Tables on features that others published (workflow/published_features.yaml), for which no video is needed.
 
-Action segmentation by its own protocol stands here, too; `segments` is of the paper's videos.
+The tables of action segmentation, by its own protocol, are here, too; of these, `segments` is on the paper's videos.
 """
 
 from dataclasses import replace
@@ -24,7 +24,7 @@ from .paper import egoprocel, third_person
 from .printed import FROZEN, printed
 from .rows import BASELINES, CTE, OURS, RGWOT, RGWOT_PLUS, SPECTRAL, TRIVIAL, UNTRAINED
 
-AS_PUBLISHED = "Features are frozen and of other networks than those of the reported rows."
+AS_PUBLISHED = "Features are frozen and come from other networks than those of the reported rows."
 SEGMENTED = [BREAKFAST, FIFTY_SALADS, GTEA, YOUTUBE_INSTRUCTIONS, DESKTOP_ASSEMBLY]
 
 

@@ -1,4 +1,4 @@
-"""The tables of the paper and of its supplement, and one that it lacks: every method under every protocol.
+"""The tables of the paper and of its supplement, and one more: every method under every protocol.
 
 A function makes a table: its name is that of the file, results/tables/NAME.csv, its docstring the title.
 """
@@ -43,7 +43,7 @@ RGWOT_ALONE = Row("rgwot", "RGWOT", "rgwot")
 OPEL_ALONE = Row("opel", "OPEL", "opel")
 OUR_READING = (
     "GPL and UnityGraph are our reading of an abstract, on features of single pictures, as GPL-2D; the other reported "
-    "rows of these two have I3D."
+    "rows of these two methods use I3D."
 )
 
 
@@ -113,13 +113,13 @@ def action_segmentation() -> Table:
         reported=printed("action_segmentation", *methods),
         notes=[
             FROZEN,
-            "Of the reported methods several learn from narration or weak labels; they are not part of this project.",
+            "Several of the reported methods learn from narration or weak labels; they are not part of this project.",
         ],
     )
 
 
 # At r = 0.02 and 32 frames the structural prior is empty, so that alpha = 0 only lowers the temperature
-# epsilon / (1 - alpha) from 0.1 to 0.07. Three rows keep the temperature, and give the prior a radius that acts.
+# epsilon / (1 - alpha) from 0.1 to 0.07. Three more rows keep the temperature, or give the prior a radius that acts.
 def ablation_components() -> Table:
     """RGWOT without one of its parts."""
     parts = {
@@ -141,7 +141,7 @@ def ablation_components() -> Table:
             Row("full", "RGWOT", "rgwot"),
             Row("same_temperature", "No structural prior, same temperature (α = 0, ε = 0.1)", tempered),
             Row("active_prior", "With an active structural prior (r = 0.1)", "rgwot@r=0.1"),
-            # r is not read without the structural term: this is the training of same_temperature, run once.
+            # Without the structural term r has no effect, so this row shares the training of same_temperature.
             Row("active_prior_removed", "Without it, same temperature (α = 0, ε = 0.1)", tempered),
         ],
         reported=printed(
@@ -177,9 +177,9 @@ def ablation_clustering() -> Table:
         ),
         notes=[
             FROZEN,
-            "Reported Random differs from that of the main table: it is reproduced by micro_video, the other one by "
-            "macro_task. That OT + SS is of micro_video is inferred from its IoU; the public code fills no average per "
-            "video there.",
+            "Reported Random differs from Random in the main table: micro_video reproduces the one here, macro_task "
+            "the one there. That OT + SS is of micro_video is inferred from its IoU; the public code fills no average per "
+            "video for it.",
         ],
     )
 
@@ -203,8 +203,8 @@ def ablation_k() -> Table:
         reported=printed_sweep("ablation_k", "K", KEY_STEPS),
         notes=[
             FROZEN,
-            "Under micro_video precision equals recall at K = K_gt + 1, and with fewer key steps than that the steps "
-            "left over count nowhere: part of the advantage of K = 7 is this.",
+            "Under micro_video precision equals recall at K = K_gt + 1; with fewer key steps, unmatched steps count "
+            "nowhere, which is part of the advantage of K = 7.",
         ],
     )
 
@@ -250,7 +250,7 @@ def sensitivity_alpha() -> Table:
 
 def sensitivity_radius() -> Table:
     """Radius r of the structural prior."""
-    note = "Below r = 0.0303 the radius is less than one of 33 frames, the prior is empty and rows differ by nothing."
+    note = "Below r = 0.0303 the radius is less than one of 33 frames, so the prior is empty and all rows are equal."
     return Table(datasets=[PC_ASSEMBLY], metrics=ALL_FOUR, rows=[*RADII.values()], notes=[note])
 
 
@@ -327,8 +327,8 @@ def runtime() -> Runtime:
             source="RGWOT paper, run-time table (supplement)",
         ),
         notes=[
-            "Ours train on features of a frozen backbone, extracted once; the papers train the backbone along, which "
-            "is most of their time.",
+            "Our trainings use features of a frozen backbone, extracted once; the papers also train the backbone, "
+            "which takes most of their time.",
         ],
     )
 

@@ -49,7 +49,7 @@ FORMATS: Mapping[str, Format] = {
     "elan": Format("texts", "annotations of ELAN, VIDEO.eaf, with the video linked if there is one", links=True),
     "webvtt": Format("texts", "subtitles, VIDEO.vtt, which browsers show"),
     "boris": Format("texts", "a project of BORIS, project.boris, an observation per video", links=True),
-    "lerobot": Format("lerobot", "subtasks of the dataset of LeRobot that the episodes were cut from, to copy over it"),
+    "lerobot": Format("lerobot", "subtasks of the LeRobot dataset that the episodes were cut from, to copy over it"),
     "clips": Format("clips", "a clip per segment, and a sheet of pictures per key step; needs the videos"),
     "dot": Format("texts", "the procedure for Graphviz, procedure.dot", graph=True),
     "eventlog": Format("texts", "an event log for process mining, eventlog.csv"),
@@ -129,7 +129,7 @@ def read_videos(keysteps: Path, names: Path | None = None, root: Path | None = N
     ----------
     keysteps
         The folder. The manifest of the task is read from the same results. Without a manifest, for example for a copy
-        of the folder, nothing but the segments is known of the videos.
+        of the folder, only the segments of the videos are known.
     names
         File of key step names, as downloaded from a page; by default the names of the study.
     root

@@ -114,7 +114,7 @@ def save(figure: Drawn, path: str | os.PathLike[str]) -> None:
 
 
 def sheet(rows: int = 1, columns: int = 1, *, height: float, width: float = PAGE, **options: Any) -> tuple[Drawn, Any]:
-    """Return a figure of the width of a page (inches) and its axes (rows, columns)."""
+    """Return a figure of some height and width (inches, by default a page's) and its axes (rows, columns)."""
     look = {"figsize": (width, height), "squeeze": False, "layout": "constrained"}
     drawn: tuple[Drawn, Any] = _pyplot().subplots(rows, columns, **look, **options)
     return drawn

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Array = NDArray[np.float64]
-#: Said wherever measured and reported numbers are drawn together.
+#: Added to captions of figures with measured and reported numbers.
 FINE_TUNED = "; reported numbers: of a fine-tuned backbone, ours is frozen"
 #: Ticks nearer than this share of the axis would run into each other.
 APART = 0.11
@@ -130,7 +130,7 @@ def planned_sweep(
 ) -> PlannedSweep:
     """Return the runs behind rows that are drawn over a parameter."""
     behind, seeds = tasks_behind(study, [place]), study.config.seeds
-    # K_gt + 1 where it is known and the same for all tasks.
+    # K_gt, if it is known and the same for all tasks.
     numbers = {known_K(study, *task) for task in behind}
     steps = numbers.pop() if len(numbers) == 1 else None
     words = {"all": float(max(len(videos(study, *task)) for task in behind))}
@@ -170,10 +170,10 @@ def read_runs(runs: Iterable[PlannedRun], how: Mapping[str, str]) -> pd.DataFram
 
 
 def curve(scores: Mapping[float, pd.DataFrame], metric: str, protocol: str) -> pd.DataFrame:
-    """Put one line together from the scores at every value, as the tables average (methods 6.1).
+    """Return the points of one line from the scores at every value, averaged as in the tables (methods 6.1).
 
-    A row per point: the parameter ``x``, in [0, 1] ``mean``, ``low`` and ``high`` over seeds, and whether a run behind
-    it is ``degenerate``.
+    A row is a point: the parameter ``x``; ``mean``, ``low`` and ``high`` over seeds, in [0, 1]; and whether a run
+    behind it is ``degenerate``.
     """
     import pandas as pd
 
@@ -270,8 +270,8 @@ def _legend(drawn: Drawn, axes: NDArray[Any]) -> None:
 def above(panel: SweepPanel, sweep: PlannedSweep, x: Array) -> list[str]:
     """Return the annotation of the axis at every value of the parameter.
 
-    It is the active radius, or the temperature epsilon / (1 - alpha) to which alpha amounts where the structural prior
-    is off (methods 3.4).
+    It is the active radius, or the temperature epsilon / (1 - alpha), which is all that alpha changes if the structural
+    prior is off (methods 3.4).
     """
     if panel.above == "radius":
         return [str(structure_radius(sweep.frames, float(value))) for value in x]
@@ -359,7 +359,7 @@ class Growth(Scored):
         return self.sweeps(study, [planned_sweep(study, self.dataset, self.lines, levels)], [self.reported])
 
     def draw(self, plan: Sweeps) -> Drawn:
-        """Draw lines of measured scores, levels of answers without training, and what papers report at their size."""
+        """Draw measured scores, levels of answers without training, and reported scores at their number of videos."""
         (sweep,), reported = plan.shown, self.reported
         drawn, axes = sheet(height=4.3)
         axis = axes[0, 0]

@@ -62,7 +62,7 @@ def two_dimensions(x: Array) -> Array:
 
 
 def steps_of_order(order: str, names: dict[int, int]) -> list[int]:
-    """Return the steps of an order such as ``3>1>2``, each cluster by its step; -1 for one without, no background.
+    """Return the steps that the clusters of an order match, -1 for unmatched clusters; background is left out.
 
     >>> steps_of_order("3>1>2", {3: 1, 1: 0})
     [1, -1]

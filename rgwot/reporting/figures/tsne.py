@@ -111,7 +111,7 @@ class Tsne(Figure):
         return drawn
 
     def _panel(self, axis: Axes, store: FeatureStore, colours: Colormap) -> float:
-        """Draw one video; return the perplexity, the wanted one if there are too few frames."""
+        """Draw one video and return its perplexity; a video with too few frames to draw returns the wanted one."""
         from rgwot.keysteps.collapse import mean_pairwise_cosine
 
         axis.set(xticks=[], yticks=[])

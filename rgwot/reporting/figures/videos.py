@@ -60,8 +60,8 @@ Tasks = Plan[tuple[PlannedTask, ...]]
 class OfTasks(Figure):
     """A figure of single videos and one or several runs.
 
-    The figure draws the ``tasks`` and ``videos`` that are configured; if one is not, it draws the first ones that are.
-    A class names the files of its tasks and of their runs that it reads.
+    The figure draws the named ``tasks`` and ``videos``; if one of them does not exist, another one takes its place, in
+    the order of the configuration. Each class lists the files that it reads of a task and of a run.
     """
 
     OF_TASK: ClassVar[tuple[str, ...]] = (paths.MANIFEST, paths.ANNOTATIONS)
@@ -119,7 +119,10 @@ class OfTasks(Figure):
 
 @dataclass(frozen=True)
 class TaskLabels:
-    """Annotations of a task, called ``where`` in errors; K_gt is the registered number or the largest annotated."""
+    """Annotations of a task, which errors call ``where``.
+
+    ``n_key_steps`` is the registered number of key steps, or the largest annotated one if that is larger.
+    """
 
     where: str
     manifest: pd.DataFrame
@@ -141,9 +144,9 @@ class TaskLabels:
         return f"{short(str(row['name']), LONGEST_VIDEO_NAME)} ({row['duration_s']:.0f} s)"
 
     def choose(self, first: Sequence[str], count: int, among: Collection[str], least: int = 1) -> list[str]:
-        """Return the annotated videos to draw ``among`` some: those wanted first, then in the order of the manifest.
+        """Return ``count`` annotated videos ``among`` some: those in ``first``, then others in the manifest's order.
 
-        Fewer than ``least`` are an `RgwotError`.
+        Raises RgwotError if there are fewer than ``least``.
         """
         annotated = self.manifest.loc[self.manifest["status"] == "ok", "video"]
         scored = [video for video in annotated if video in among]

@@ -118,14 +118,14 @@ def merge_arrows(
     edges: Sequence[tuple[NodeId, NodeId]], units: Iterable[NodeGroup]
 ) -> list[tuple[NodeGroup, NodeGroup]]:
     """Return the arrows between units: a single one if all pairs of two units are edges, otherwise one per edge."""
-    unit = {node: own for own in units for node in own}
+    unit_of = {node: unit for unit in units for node in unit}
     between: dict[tuple[NodeGroup, NodeGroup], list[tuple[NodeId, NodeId]]] = {}
     for before, after in edges:
-        between.setdefault((unit.get(before, (before,)), unit.get(after, (after,))), []).append((before, after))
+        between.setdefault((unit_of.get(before, (before,)), unit_of.get(after, (after,))), []).append((before, after))
     arrows: list[tuple[NodeGroup, NodeGroup]] = []
-    for (one, other), own in between.items():
-        whole = len(own) == len(one) * len(other)
-        arrows += [(one, other)] if whole else [((before,), (after,)) for before, after in own]
+    for (first, second), pairs in between.items():
+        whole = len(pairs) == len(first) * len(second)
+        arrows += [(first, second)] if whole else [((before,), (after,)) for before, after in pairs]
     return arrows
 
 
@@ -155,7 +155,7 @@ def arrange_layers(
         free = [at for at in range(first, final + 1) if at == level[unit] or held[at] + sizes[unit] <= most]
 
         def away(at: int, unit: NodeGroup = unit) -> float:
-            others = [place[other] for other, own in level.items() if own == at and other != unit]
+            others = [place[other] for other, at_other in level.items() if at_other == at and other != unit]
             return abs(sum(others) / len(others) - place[unit]) if others else 0.0
 
         held[level[unit]] -= sizes[unit]
@@ -192,7 +192,7 @@ def crossings(rows: Sequence[Sequence[NodeGroup]], needs: Iterable[tuple[NodeGro
         if level[after] == level[before] + 1:
             between.setdefault(level[before], []).append((at[before], at[after]))
     return sum(
-        (a - c) * (b - d) < 0 for own in between.values() for n, (a, b) in enumerate(own) for c, d in own[n + 1 :]
+        (a - c) * (b - d) < 0 for ends in between.values() for n, (a, b) in enumerate(ends) for c, d in ends[n + 1 :]
     )
 
 
@@ -259,9 +259,11 @@ class _Sheet:
     ) -> tuple[list[tuple[NodeGroup, NodeGroup]], list[list[NodeGroup]]]:
         """Return the arrows, and the units in layers; a group that does not fit is split."""
         fits = self.most * int((self.inner + GAP) // (NARROWEST + GAP)) if self.flow == "right" else len(order)
-        own = {step: tuple(sorted(group, key=order.index)) for group in groups if len(group) <= fits for step in group}
+        group_of = {
+            step: tuple(sorted(group, key=order.index)) for group in groups if len(group) <= fits for step in group
+        }
         inside = [(a, b) for a, b in edges if isinstance(a, int) and isinstance(b, int)]
-        units: list[NodeGroup] = list(dict.fromkeys(own.get(step, (step,)) for step in order))
+        units: list[NodeGroup] = list(dict.fromkeys(group_of.get(step, (step,)) for step in order))
         pairs = merge_arrows(inside, units)
         reached, left = {b[0] for _, b in pairs if len(b) == 1}, {a[0] for a, _ in pairs if len(a) == 1}
         # Lines of a unit's cards: first the cards that single arrows reach, and last the cards that single arrows
@@ -300,17 +302,17 @@ class _Sheet:
             return bands
 
         bands = packed(self.inner)
-        # Among divisions into as many bands, minimise the longest band, so that no band has a single card.
-        longest = max(length(own, NARROWEST) for own in bands)
+        # Keep the number of bands, but shorten the longest as far as possible, so that no band has a single card.
+        longest = max(length(band, NARROWEST) for band in bands)
         while len(shorter := packed(longest - 1)) == len(bands):
-            if (longest_here := max(length(own, NARROWEST) for own in shorter)) >= longest:
+            if (longest_here := max(length(band, NARROWEST) for band in shorter)) >= longest:
                 break
             bands, longest = shorter, longest_here
-        spare = min((self.inner - length(own, 0.0)) / sum(columns[at] for at in own) for own in bands)
+        spare = min((self.inner - length(band, 0.0)) / sum(columns[at] for at in band) for band in bands)
         return bands, min(float(WIDEST), spare)
 
     def _size(self, n: int) -> tuple[float, float]:
-        """Return the sizes of the cards in a line of n, along and across the flow."""
+        """Return the size of each card in a line of n cards, along and across the flow."""
         right = self.flow == "right"
         # A repeated key step has one more line of text.
         lines = 16 if self.repeated else 0
@@ -334,7 +336,7 @@ class _Sheet:
         def lane(side: tuple[int, int], span_here: float, other: float) -> tuple[tuple[int, int], int]:
             low, high = sorted((span_here, other))
             tracks = taken.setdefault(side, [])
-            free = (n for n, own in enumerate(tracks) if all(high < left or right < low for left, right in own))
+            free = (n for n, spans in enumerate(tracks) if all(high < left or right < low for left, right in spans))
             if (track := next(free, len(tracks))) == len(tracks):
                 tracks.append([])
             tracks[track].append((low, high))
@@ -365,10 +367,10 @@ class _Sheet:
         if self.flow == "down" and tracks:
             self.apart = min(self.apart, (OUTER_MARGIN["down"] - 14) / max(tracks.values()))
         v = PAD + 8.0
-        for band, own in enumerate(self.bands):
+        for band, layers in enumerate(self.bands):
             # All lines of a layer are as wide as its first, so that the gaps between their cards align.
-            sizes = [self._size(len(self.lines[layer][0])) for layer in own]
-            rows = [(self.lines[layer], *size) for layer, size in zip(own, sizes, strict=True)]
+            sizes = [self._size(len(self.lines[layer][0])) for layer in layers]
+            rows = [(self.lines[layer], *size) for layer, size in zip(layers, sizes, strict=True)]
             across = max((len(lines[0]) * (breadth + GAP) - GAP for lines, _, breadth in rows), default=MARK)
             along = sum(sum(length + GAP for _ in lines) - GAP + SPACE for lines, length, _ in rows) - SPACE
             above, below = (tracks.get((band, side), 0) for side in (-1, 1))
@@ -402,7 +404,7 @@ class _Sheet:
     def arrows(self) -> list[Arrow]:
         """Return the arrows."""
         arrows_here = []
-        far = [pair for pair, own in self.lanes.items() if len(own) > 1]
+        far = [pair for pair, lanes in self.lanes.items() if len(lanes) > 1]
         for pair in self.pairs:
             start, end = self._way(pair[0], out=True), self._way(pair[1], out=False)
             (end_u, end_v), (u, v), (to_u, to_v) = end[-1], start[-1], end[0]
@@ -429,7 +431,7 @@ class _Sheet:
         return arrows_here
 
     def _way(self, unit: NodeGroup, out: bool) -> list[tuple[float, float]]:
-        """Return the points of an arrow from its start out of a card or frame, or into it: along and across."""
+        """Return the points, along and across the flow, by which an arrow leaves a card or frame or enters it."""
         u, v, length, breadth = self._sides(self.boxes[unit[0]] if len(unit) == 1 else self.frames[unit])
         port = (u + (length if out else 0), v + breadth / 2)
         lines = self.lines[self.bands[self.band[unit[0]]][self.layer[unit[0]]]] if isinstance(unit[0], int) else []
@@ -437,7 +439,7 @@ class _Sheet:
         if len(unit) > 1 or not border or unit[0] in border:
             return [port]
         # Arrows pass through the gaps between cards, and those of a group keep a little apart.
-        line = next(own for own in lines if unit[0] in own)
+        line = next(line for line in lines if unit[0] in line)
         at = line.index(unit[0])
         aside = 4 * (sum(lines, []).index(unit[0]) % 4 - 1.5)
         gap = (v + breadth + GAP / 2 if at < len(lines[0]) - 1 else v - GAP / 2) + aside

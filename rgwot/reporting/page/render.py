@@ -46,7 +46,7 @@ SCRIPTS = (
     "tree.js", "alignment.js", "embedding.js", "scores.js", "compare.js", "groups.js",
     "editing.js", "start.js",
 )  # fmt: skip
-#: Font size of text in charts.
+#: Colour of text in charts.
 _INK = "#222222"
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 #: The list of pages shows this score (which tables lead with) of each page's first method, as the mean over its seeds.

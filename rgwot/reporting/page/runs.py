@@ -172,7 +172,10 @@ def _view(path: Path, result: str) -> str:
 def _body(
     segments: pd.DataFrame, orders: pd.DataFrame, procedures: pd.DataFrame, videos: pd.DataFrame
 ) -> dict[str, Any]:
-    """Return the segments per video (place in the manifest): borders in milliseconds and key steps, or their number."""
+    """Return the segments, orders and procedures of a run; videos are known by their place in the manifest.
+
+    Segments are given by their ``ends`` in milliseconds and key ``steps``, or only by their number if there are many.
+    """
     place = {video: str(at) for at, video in enumerate(videos["video"])}
     by_video: dict[str, Any] = {}
     for video, rows in segments[segments["video"].isin(place)].groupby("video", sort=False):

@@ -179,7 +179,7 @@ def _with_pictures(
 
 def _points(videos: Mapping[str, Samples], seed: int) -> dict[str, Any]:
     chosen = spread([len(samples.time_s) for samples in videos.values()])
-    parts = [Samples(*(part[places] for part in own)) for own, places in zip(videos.values(), chosen, strict=True)]
+    parts = [Samples(*(part[places] for part in video)) for video, places in zip(videos.values(), chosen, strict=True)]
     laid = tsne(np.concatenate([part.embedding for part in parts]), seed)
     if isinstance(laid, str):
         return {"why": laid}

@@ -90,7 +90,7 @@ class Hyperparameters(AnyTable):
 
 
 def _resolved(study: Study, method: str, keys: Any) -> list[str]:
-    """Return the resolved settings of a method as texts; empty without a key."""
+    """Return the resolved settings of a method as texts, one per key; an empty key gives an empty text."""
     settings = flatten(study.experiments.settings(method, None, "").model_dump(by_alias=True, mode="json"))
     values = {"": "", "seeds": list(study.config.seeds), **settings}
     for key in keys:

@@ -72,7 +72,7 @@ def floating(name: str, caption: Iterable[str], parts: Sequence[str]) -> str:
 
 
 def write_flat(table: AnyTable, csv: Path, heads: Sequence[str], lines: Lines, notes: Sequence[str]) -> None:
-    """Write both forms of a table of texts next to its CSV: below it or in the caption ``notes``, then its own."""
+    """Write a table of texts as Markdown and LaTeX next to its CSV, with ``notes`` and then the table's own notes."""
     notes = [*notes, *table.notes]
     head, *body = [[cell.replace("|", r"\|") for cell in line] for line in (heads, *lines)]
     markdown = "\n\n".join([f"# {table.title}", pipe(head, body), "\n".join(f"- {note}" for note in notes)]) + "\n"
@@ -268,7 +268,7 @@ def grids(table: Table, frame: pd.DataFrame) -> Iterator[tuple[str, Grid]]:
     others = [(name, how) for name in DESCRIPTIONS for how in BACKGROUNDS]
     blocks = [*table.blocks, *(block for block in others if block not in table.blocks)]
     blocks_made = [(block_title(block), make_grid(table, frame, block)) for block in blocks]
-    # A grid is under a block; this one is not named.
+    # `make_grid` selects rows by their block, so rows of an unknown protocol are moved to the first block.
     protocol, background = table.blocks[0]
     placed = frame[frame["protocol"] == UNKNOWN].assign(protocol=protocol, background=background)
     blocks_made.append((f"Reported, protocol {UNKNOWN}", make_grid(table, placed, table.blocks[0])))
@@ -406,7 +406,7 @@ def row_notes(table: Table, frame: pd.DataFrame) -> list[str]:
         counts.append(f"{labels[str(row)]}: {', '.join(where)}")
     if counts:
         lines.append(
-            "X: degenerate, as the papers mark it: runs of single tasks that collapsed (at most, under any protocol): "
+            "X: degenerate, as the papers mark it. Collapsed runs of single tasks (largest number of any protocol): "
             f"{'; '.join(counts)}. Their values are part of the mean; the CSV also has them alone."
         )
     remarks = measured.drop_duplicates(["method", "note"]).groupby("note", sort=False)["method"].agg(list)

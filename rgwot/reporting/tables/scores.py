@@ -125,10 +125,9 @@ def _cells(name: str, metrics: Iterable[str], places: Sequence[pd.DataFrame], pr
 def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the lines of a measured row, for every protocol, background and label rule that was scored.
 
-    A metric of a dataset is the unweighted mean over its tasks within a seed (methods 6.1), then mean and
-    sample standard deviation over the ``n_runs`` seeds: one run of a row is all its tasks with one seed. A task's
-    run that collapsed is part of the mean all the same; ``degenerate`` counts those among tasks x seeds, and
-    columns behind the values count them per dataset.
+    A metric of a dataset is the unweighted mean over its tasks within a seed (methods 6.1); then mean and sample
+    standard deviation are taken over the ``n_runs`` seeds. Collapsed runs are part of the mean: ``degenerate`` counts
+    them over all tasks and seeds, and the columns after the values count them per dataset.
     """
     where = f"table {table.id!r}, row {row.id!r}"
     chosen = scores[(scores["method"] == row.method) & (scores["decoder"] == row.decoder)]

@@ -1,6 +1,6 @@
 // The transport plan between two videos as a heat map, with both strips and the mass that goes to the virtual frame.
 
-/** What is inside a trained result: how its videos align, and its embedding in the plane. */
+/** Draw how the videos of a trained result align, and its embedding in the plane. */
 function drawInside() {
   const trained = factsOf(state.run).kind === "trained";
   byId("no-inside").hidden = trained;
@@ -19,7 +19,7 @@ function drawAlignment() {
   const usable = view && view.alignments;
   for (const picker of pickers) picker.disabled = !usable;
   if (!usable) {
-    const why = view ? "An alignment needs two videos." : "Alignments are shown of the first seed of a method.";
+    const why = view ? "An alignment needs two videos." : "Alignments are shown for the first seed of a method.";
     space.replaceChildren(make("p", { textContent: why }));
     plan.shown = null;
     return;
@@ -51,7 +51,7 @@ function drawAlignment() {
 
 const planResized = new ResizeObserver(() => drawPlan());
 
-/** Read the chosen pair; plans are kept once per pair, the other way round is the transpose. */
+/** Read the chosen pair; a pair has one plan, which is transposed if the videos are chosen the other way round. */
 function choosePair() {
   const found = viewOf(state.run) && viewOf(state.run).alignments;
   if (!found) return;
@@ -76,7 +76,7 @@ function choosePair() {
   plan.shown = { places, at, largest: pair.unit * 255, virtual, full: Math.max(0.1, ...virtual[0], ...virtual[1]) };
   const names = places.map((video) => DATA.videos[video].name);
   const kinds = {
-    cost: `${percent(pair.virtual_mass)} of the mass goes to the virtual frame (orange at the right and at the bottom: of each frame its share, a full bar is ${percent(plan.shown.full)}).`,
+    cost: `${percent(pair.virtual_mass)} of the mass goes to the virtual frame (orange bars at the right and at the bottom show the share of each frame; a full bar is ${percent(plan.shown.full)}).`,
     threshold: `${percent(pair.virtual_mass)} of the frames have no partner above the threshold and are left out (orange).`,
     none: "This method has no virtual frame: every frame must have a partner.",
   };
@@ -138,7 +138,7 @@ function drawSide(pen, video, { x, y, length, depth, down }) {
   });
 }
 
-/** White to dark blue, told apart by lightness alone. */
+/** A colour from white to dark blue; lightness alone shows the share. */
 function shade(share) {
   const part = Math.sqrt(Math.min(1, Math.max(0, share)));
   const mix = (light, dark) => Math.round(light + (dark - light) * part);

@@ -11,7 +11,7 @@ function startComparison() {
   }
 }
 
-/** The first result of another method or decoder: two seeds of one are the lesser question. */
+/** The first result of another method or decoder, which is more interesting than another seed of the same. */
 function differentFrom(run) {
   const { method, decoder } = DATA.runs[run];
   const other = DATA.runs.findIndex((facts) => facts.method !== method || facts.decoder !== decoder);
@@ -28,7 +28,7 @@ function drawComparison() {
   const found = block("comparisons").find(({ pair }) => pair.includes(a) && pair.includes(b));
   if (a === b || !found) {
     const command = [a, b].map((run) => DATA.keysteps[run]).join(" ");
-    space.replaceChildren(make("p", { textContent: a === b ? "Choose two different results." : `Not compared here: ${block("comparisons").length ? "of so many results, the first is compared with every other" : "they have no video in common"}. On a terminal: rgwot compare ${command}` }));
+    space.replaceChildren(make("p", { textContent: a === b ? "Choose two different results." : `Not compared here: ${block("comparisons").length ? "there are so many results that only the first is compared with every other" : "they have no video in common"}. On a terminal: rgwot compare ${command}` }));
     return;
   }
   const side = found.sides[found.pair[0] === a ? 0 : 1];
@@ -44,9 +44,9 @@ function drawComparison() {
     make("td", { textContent: kappa === null ? "" : kappa.toFixed(2) }),
     make("td", { textContent: segments === null ? "" : shown(segments) })));
   space.replaceChildren(
-    make("p", { id: "compare-words", textContent: `${plural(found.videos, "video")}, ${clock(found.seconds, 0)}${alone}. Adjusted Rand index ${found.rand.toFixed(2)} (1: the same key steps, about 0: unrelated ones). F1 after matching key steps one to one: ${shown(side.macro)} (mean over matched key steps of A), ${shown(found.strict)} (of all time). Cohen's kappa ${found.kappa === null ? "none" : found.kappa.toFixed(2)}. F1 of segments ${found.segments === null ? "none" : shown(found.segments)}: those of one key step whose intersection is half of their union or more.` }),
+    make("p", { id: "compare-words", textContent: `${plural(found.videos, "video")}, ${clock(found.seconds, 0)}${alone}. Adjusted Rand index ${found.rand.toFixed(2)} (1: the same key steps, about 0: unrelated ones). F1 after matching key steps one to one: ${shown(side.macro)} (mean over matched key steps of A), ${shown(found.strict)} (of all time). Cohen's kappa ${found.kappa === null ? "none" : found.kappa.toFixed(2)}. F1 of segments ${found.segments === null ? "none" : shown(found.segments)}: segments of a key step match if their intersection is at least half of their union.` }),
     make("h2", { textContent: "Split or merged" }),
-    changes.length ? make("ul", { className: "changes" }, ...changes) : make("p", { textContent: "No key step is clearly split or merged: each part would be a fifth of it or more, and lie mostly inside it." }),
+    changes.length ? make("ul", { className: "changes" }, ...changes) : make("p", { textContent: "No key step is clearly split or merged: each part would have to be at least a fifth of it, and lie mostly inside it." }),
     make("h2", { textContent: "What each key step of A is in B" }),
     table("Key steps of A in B", ["Key step of A", "Time", "In B", "Kappa", "Segments"], rows),
   );
@@ -55,7 +55,7 @@ function drawComparison() {
 /** A key step by its name, else its number; 0 is what a method itself calls background. */
 const stepTitle = (run, step) => nameOf(run, step) || (step ? `key step ${step}` : "background");
 
-/** Key steps of a run as a list of labels, with what is to stand in each. */
+/** A list of labels of a run's key steps, from pairs [key step, text]. */
 const titled = (run, steps) => make("ul", { className: "chips" }, ...steps.map(([step, text]) => chip(run, step, text, "li")));
 
 /** A line such as: Split: key step 2 of A is key step 7 and key step 8 of B. */

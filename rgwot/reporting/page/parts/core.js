@@ -19,13 +19,13 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
-/** What was kept in this browser over a file that was as in `base`; once the file has changed it is the newer of the two. */
+/** What this browser stores under a key; null if the file that it is based on is no longer as in `base`. */
 function recall(key, base) {
   try {
     const kept = JSON.parse(localStorage.getItem(key) || "null");
     return kept && JSON.stringify(kept.base) === JSON.stringify(base) ? kept : null;
   } catch {
-    // No storage, as in some private windows: what is changed then lasts as long as the page.
+    // Without storage, as in some private windows, changes last as long as the page.
     return null;
   }
 }
@@ -76,7 +76,7 @@ function clock(seconds, digits = 1) {
   return `${minutes}:${rest.toFixed(digits).padStart(digits ? 3 + digits : 2, "0")}`;
 }
 
-/** What was typed as a name: one line. */
+/** A typed name in one line. */
 const oneLine = (text) => text.replace(/\p{Cc}+/gu, " ").trim();
 const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
 const plural = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
@@ -95,7 +95,7 @@ const matchOf = (run, step) => factsOf(run).match[step];
 /** Whether a result learned from annotated videos: its key steps are annotated ones, by number and by name. */
 const isTaught = (run) => run >= 0 && factsOf(run).given.length > 0;
 
-/** Classes that colour a step: where there are annotations, one colour means one annotated step everywhere. */
+/** Classes that colour a step: if there are annotations, a colour means the same annotated step everywhere. */
 function lookOf(run, step) {
   const own = sameStep(run, step);
   // What a method itself calls background is no key step.
@@ -123,7 +123,7 @@ const inOrder = (run) => [...stepsOf(run)].sort((a, b) => placeOf(run, a) - plac
 const placeOf = (run, step) => factsOf(run).colour[step];
 const hasBackground = (run) => DATA.videos.some((_, at) => segmentsOf(at, run).some(([, , step]) => step === 0));
 
-/** A small coloured label; an item where it is one of a list. */
+/** A small coloured label; in a list, its tag is li. */
 function label(look, text, tag = "span") {
   const made = make(tag, { className: "chip" }, make("span", { textContent: text }));
   dye(made, look);
@@ -135,7 +135,7 @@ const chip = (run, step, text = labelOf(run, step), tag = "span") => label(lookO
 /** An order of steps as a list of labels. */
 const chips = (run, order) => make("ol", { className: "chips" }, ...order.map((step) => chip(run, step, labelOf(run, step), "li")));
 
-/** Put an element where a time is on an axis. */
+/** Place an element on the axis of a video from a start to an end. */
 function spread(element, start, end, duration) {
   element.style.left = `${(100 * start) / duration}%`;
   element.style.width = `${(100 * (end - start)) / duration}%`;

@@ -1,5 +1,5 @@
-// Editing the segments of one video in the view of videos. What was found is where a person starts, what they make of it
-// is the annotation of that video: a file to download. An edit changes nothing else on the page.
+// Editing the segments of a video in the view of videos: a person corrects what was found, and downloads the result as
+// the annotation of the video. An edit changes nothing else on the page.
 
 const NUDGE_MS = 100;
 const fix = { chosen: null };
@@ -25,7 +25,7 @@ function editedOf(video, run) {
 
 const rowsOf = (video) => editsOf(state.run)[DATA.videos[video].id] || segmentsOf(video, state.run).map(([start, end, step]) => [ms(start), ms(end), step]);
 
-/** Keep other rows of a video, or none: as it was found. */
+/** Store the edited rows of a video, or with null restore what was found; return the rows stored before. */
 function setRows(video, rows) {
   const { [DATA.videos[video].id]: before, ...others } = editsOf(state.run);
   const videos = rows ? { ...others, [DATA.videos[video].id]: rows } : others;
@@ -34,7 +34,7 @@ function setRows(video, rows) {
   return before;
 }
 
-/** Make an edit that can be taken back, and choose what is at a time then; `kind` tells edits that go on from others. */
+/** Make an edit that can be undone, and choose the segment at a time; successive edits of one `kind` count as one. */
 function edit(video, rows, at, kind = null) {
   const before = setRows(video, rows);
   const last = undoable[undoable.length - 1];
@@ -69,13 +69,13 @@ function choose(video, at) {
 
 const chosenRow = () => rowsOf(fix.chosen.video)[fix.chosen.index];
 
-/** What is on in the player, as long as it plays: the video, and the time in milliseconds. */
+/** The video that is playing, and its time in milliseconds; null if none is playing. */
 function onNow() {
   if (!playing || !playing.element.isConnected || playing.element.paused) return null;
   return { video: playing.video, at: ms(playing.element.currentTime - playing.origin) };
 }
 
-/** Choose what is on in the player; of a paused one where it was put, if its video is the chosen one. */
+/** Choose the segment that the player shows; a paused player counts only if it shows the chosen video. */
 function follow() {
   if (!playing || !fixing()) return;
   const before = fix.chosen;
@@ -86,28 +86,28 @@ function follow() {
   if (!chosen || !before || chosen.video !== before.video || chosen.index !== before.index) showChosen();
 }
 
-/** Put the player where a segment is chosen, so that it shows what is cut. */
+/** Pause the player; if it shows the video of the chosen segment, go to the chosen time, where a cut is made. */
 function halt({ video, at }) {
   if (!playing) return;
   playing.element.pause();
   if (playing.video === video) playing.element.currentTime = playing.origin + at / 1000;
 }
 
-/** Do something with the chosen segment: while a video plays, with the one that is on. */
+/** Act on the chosen segment, or while a video plays on the segment that is playing. */
 function act(action) {
   const now = onNow();
   if (now) choose(now.video, now.at);
   if (fix.chosen) ACTIONS[action]();
 }
 
-/** Move the nearer border of the chosen segment to where it was clicked, or to what is on. */
+/** Move the nearer border of the chosen segment to the time that was clicked or is playing. */
 function borderHere() {
   const { at } = fix.chosen;
   const [start, end] = chosenRow();
   if (at > start) moveBorder(at - start < end - at ? "start" : "end", at, at);
 }
 
-/** Move a border of the chosen segment: what is beyond it gets or gives the time. Moved again at once, it is one edit. */
+/** Move a border of the chosen segment; its neighbours grow or shrink. Successive moves of a border are one edit. */
 function moveBorder(side, to, at = null) {
   const { video, index } = fix.chosen;
   const rows = rowsOf(video);
@@ -134,10 +134,10 @@ function giveTo(step) {
   edit(video, rowsOf(video).map(([start, end, own], n) => [start, end, n === index ? step : own]), at);
 }
 
-/** The key steps of a result, and those that a person found besides. */
+/** The key steps of a result, and those that a person added. */
 const knownSteps = (run) => [...new Set([...stepsOf(run), ...Object.values(editsOf(run)).flat().map(([, , step]) => step)])].filter(Boolean);
 
-/** The key step of a name, a new one where none has it. */
+/** The key step with a name; a new one if no key step has it. */
 function stepNamed(name) {
   const run = state.run;
   if (name === "-") return 0;
@@ -205,7 +205,7 @@ function drawEditing() {
   byId("edit-undo").disabled = !undoable.some((one) => one.run === run);
 }
 
-/** The key steps that the chosen segment can be given to; a list that stays the same stays open. */
+/** List the key steps that the chosen segment can be given to; an unchanged list is kept, so that it stays open. */
 function drawOthers(others) {
   const list = byId("edit-other");
   const told = JSON.stringify(others);
@@ -217,8 +217,8 @@ function drawOthers(others) {
 }
 
 /**
- * The annotation of a video as a person has it: the table that the layout `folder` reads beside the video. What is no
- * key step is background there, so that nothing of the video is left open.
+ * The annotation of an edited video: the table that the layout `folder` reads beside the video. Time without a key step
+ * is annotated as background, so that no time is unknown.
  */
 function annotationOf(video) {
   const run = state.run;
@@ -233,7 +233,7 @@ function annotationOf(video) {
   return ["start_s,end_s,label", ...lines, ""].join("\n");
 }
 
-/** Beneath the bars of a video: its annotation to download, and the way back. */
+/** Buttons below the bars of a video: download its annotation, undo all edits. */
 function editRow(at) {
   const own = editedOf(at, state.run) !== null;
   if (!own && !fixing()) return null;
@@ -318,12 +318,12 @@ function startEditing() {
   });
   for (const id of Object.keys(ACTIONS)) byId(id).addEventListener("click", () => act(id));
   byId("edit-undo").addEventListener("click", takeBack);
-  // What is chosen must not pass while a key step is looked for.
+  // Pause, so that the chosen segment stays the same while a key step is selected.
   for (const id of ["edit-other", "edit-new"]) {
     for (const kind of ["pointerdown", "keydown"]) byId(id).addEventListener(kind, () => { if (onNow()) playing.element.pause(); });
   }
   byId("edit-new").addEventListener("keydown", ({ key }) => { if (key === "Enter") act("edit-give"); });
-  // Before a click plays the video.
+  // These listeners come first, so that a click does not play the video.
   cards.addEventListener("click", (event) => {
     const target = editedTarget(event);
     if (!target) return;
@@ -347,7 +347,7 @@ function editByKey(event) {
   }
   const { chosen } = fix;
   const row = chosen && target && chosen.video === target.at ? chosenRow() : null;
-  // What is chosen already keeps the time of the pointer; what plays is chosen by that.
+  // A segment that is already chosen keeps the clicked time; while a video plays, `act` chooses the segment.
   if (target && !onNow() && (!row || row[0] !== ms(target.segment[0]))) chooseTarget(target, false);
   if (!byId(KEYS[event.key]).disabled) act(KEYS[event.key]);
 }

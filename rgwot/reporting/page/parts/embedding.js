@@ -1,7 +1,7 @@
 // Embeddings in the plane, three times: coloured by time, by video, by key step.
 
 const VIRIDIS = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [170, 220, 50]];
-// Each a regular polygon of so many corners, the first of them turned by that part of a turn from straight up; 0 a disc.
+// Regular polygons: number of corners (0: a disc), and by which part of a turn the first one is away from straight up.
 const SHAPES = [[0, 0], [4, 1 / 8], [3, 0], [4, 0], [3, 1 / 2], [6, 0]];
 const MANY_MARKS = 8 * SHAPES.length;
 const clouds = { canvases: [], here: null };
@@ -12,7 +12,7 @@ function drawClouds() {
   clouds.here = null;
   clouds.canvases = [];
   if (!view || view.points.why) {
-    const why = view ? `No picture: ${view.points.why}.` : "The layout is shown of the first seed of a method.";
+    const why = view ? `No picture: ${view.points.why}.` : "The layout is shown for the first seed of a method.";
     space.replaceChildren(make("p", { textContent: why }));
     return;
   }
@@ -107,7 +107,7 @@ function point(pen, { colour, shape, open = false }, x, y, radius) {
   if (!corners) pen.arc(x, y, radius, 0, 7);
   for (let corner = 0; corner < corners; corner++) {
     const angle = 2 * Math.PI * (corner / corners + turned);
-    // Polygons as large as a disc looks.
+    // Polygons are drawn a little larger, so that they look as large as discs.
     pen.lineTo(x + 1.25 * radius * Math.sin(angle), y - 1.25 * radius * Math.cos(angle));
   }
   pen.closePath();

@@ -1,12 +1,13 @@
-// Names of key steps. A page without a server cannot write files: what is typed stays in this browser, and a small file
-// can be downloaded that the workflow reads. Names hold for one result, because every training numbers its clusters anew.
+// Names of key steps. A page without a server cannot write files: typed names stay in this browser, and can be
+// downloaded as a small file that the workflow reads. Names belong to one result, because every training numbers its
+// clusters anew.
 
 const typed = new Map();
 const LONGEST_NAME = 80;
 
 const keyOf = (run) => `rgwot names ${DATA.dataset}/${DATA.task}/${factsOf(run).id}/${factsOf(run).result}`;
 
-/** Names of a run by step: those of the file, and over them what was typed since in this browser. */
+/** Names of a run by step: those of the file, or as they were changed in this browser since. */
 function namesOf(run) {
   if (!typed.has(run)) {
     const inFile = factsOf(run).names;
@@ -16,13 +17,13 @@ function namesOf(run) {
   return typed.get(run);
 }
 
-/** Names that annotated videos gave to key steps: what is typed goes before them. */
+/** Names that annotated videos gave to key steps; typed names take precedence. */
 const labelsOf = (run) => factsOf(run).labels || {};
 /** Names of a run's key steps that people typed. */
 const typedOf = (run) => Object.fromEntries(Object.entries(namesOf(run)).filter(([step, name]) => stepsOf(run).includes(Number(step)) && name !== labelsOf(run)[step]));
 
 const nameOf = (run, step) => (run < 0 ? DATA.steps[step] : namesOf(run)[step]) || "";
-/** The key step that one is by its name: those of one name are the first of them, one called "-" is background. */
+/** The key step that a key step is merged into: the first one with its name, or background if its name is "-". */
 function sameStep(run, step) {
   const name = run < 0 ? "" : nameOf(run, step);
   if (!name) return step;
@@ -32,7 +33,7 @@ function sameStep(run, step) {
 /** A name, or else the number. */
 const labelOf = (run, step) => nameOf(run, step) || (step ? String(step) : "-");
 /** The number and the name. */
-const fullLabel = (run, step) => step === 0 ? "background, says this method" : `${run < 0 ? "annotated step" : "key step"} ${step}${nameOf(run, step) ? `: ${nameOf(run, step)}` : ""}`;
+const fullLabel = (run, step) => step === 0 ? "background" : `${run < 0 ? "annotated step" : "key step"} ${step}${nameOf(run, step) ? `: ${nameOf(run, step)}` : ""}`;
 
 function rename(run, step, text) {
   const names = { ...namesOf(run) };
@@ -63,7 +64,7 @@ function quoted(text) {
   return `"${letters.join("")}"`;
 }
 
-/** The file of names: what the old one held for other results stays in it. */
+/** The file of names; it keeps the names of other results. */
 function namesFile() {
   const entries = new Map(Object.entries(DATA.typed).map(([run, entry]) => [run, entry]));
   DATA.runs.forEach((facts, run) => {
@@ -82,5 +83,5 @@ function namesFile() {
 function downloadNames() {
   download(namesFile(), "application/yaml", `${DATA.task}.yaml`);
   const cut = DATA.names_path.lastIndexOf("/") + 1;
-  byId("names-status").textContent = `Downloaded. Move it into the folder ${DATA.names_path.slice(0, cut) || "."} (create it if it is missing) as ${DATA.names_path.slice(cut)}; then give the command again that made this page, such as \`rgwot run first\`. Tables and figures then use the names, too.`;
+  byId("names-status").textContent = `Downloaded. Move it into the folder ${DATA.names_path.slice(0, cut) || "."} (create it if it is missing) as ${DATA.names_path.slice(cut)}; then repeat the command that made this page, such as \`rgwot run first\`. Tables and figures then use the names, too.`;
 }

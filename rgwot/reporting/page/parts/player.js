@@ -1,4 +1,4 @@
-// Plays a video from a time on, when it is at hand: the page knows only where the file was relative to itself.
+// Plays a video from a given time, if its file is still where it was relative to the page.
 
 const player = byId("player");
 let playing = null;

@@ -1,5 +1,5 @@
-// The procedure of the chosen result: what Python laid out gets colours, names, frames, bars, and answers to pointer and
-// keyboard.
+// The procedure of the chosen result, as laid out by Python: it gets colours, names, frames and bars, and reacts to
+// pointer and keyboard.
 
 const procedures = byId("procedure");
 const SHOTS = 3;
@@ -27,7 +27,7 @@ function drawProcedure() {
   for (const edge of own.querySelectorAll(".edge:not(.loop)")) edge.setAttribute("aria-label", arrowLines(edge).filter(Boolean).join(", "));
 }
 
-/** What does not change while the page is open. */
+/** Add what does not change while the page is open. */
 function prepare(own, run) {
   own.dataset.drawn = "yes";
   for (const node of own.querySelectorAll(".node")) {
@@ -43,10 +43,10 @@ function prepare(own, run) {
   for (const segment of own.querySelectorAll(".line .seg")) segment.firstElementChild.textContent = segment.dataset.step === "0" ? "" : segment.dataset.step;
 }
 
-/** The typical frames of a key step, where there is a view. */
+/** The typical frames of a key step; none without a view. */
 const typicalOf = (run, step) => ((viewOf(run) || { typical: [] }).typical.find((one) => one.key_step === step) || { frames: [] }).frames;
 
-/** Up to three moments that show a key step, as [video, seconds, picture]: the typical frames, else of the strips. */
+/** Up to three moments that show a key step, as [video, seconds, picture]: typical frames, or else of the strips. */
 function shotsOf(run, step) {
   const view = viewOf(run);
   const typical = typicalOf(run, step);
@@ -72,7 +72,7 @@ function shot(video, seconds, picture) {
   return canvas;
 }
 
-/** Bring out a card with its arrows, or an arrow with its cards; nothing, all is as before. */
+/** Highlight a card with its arrows, or an arrow with its cards; null ends the highlighting. */
 function bringOut(own, chosen) {
   const sheet = own.querySelector(".sheet");
   sheet.classList.toggle("chosen", chosen !== null);
@@ -90,7 +90,7 @@ function bringOut(own, chosen) {
 /** The key steps (or START, END) at both ends of an arrow. */
 const endsOf = ({ dataset }) => [dataset.before.split(" "), dataset.after.split(" ")];
 
-/** An arrow in words, with names for numbers where there are any. */
+/** An arrow in words, with names instead of numbers if there are any. */
 function arrowLines(edge) {
   const [before, after] = endsOf(edge).map((ends) => ends.map((end) => (Number(end) ? labelOf(state.run, Number(end)) : end)));
   const listed = (parts) => [parts.slice(0, -1).join(", "), parts[parts.length - 1]].filter(Boolean).join(" and ");

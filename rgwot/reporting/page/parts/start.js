@@ -12,7 +12,7 @@ const stale = new Set(Object.keys(VIEWS));
 const tabs = [...document.querySelectorAll('[role="tab"]')];
 const row = document.querySelector('[role="tablist"]');
 
-/** Mark the edges of the row of tabs beyond which it goes on. */
+/** Mark the edges beyond which there are more tabs. */
 function markEdges() {
   row.classList.toggle("more-left", row.scrollLeft > 1);
   row.classList.toggle("more-right", row.scrollWidth - row.clientWidth - row.scrollLeft > 1);

@@ -86,7 +86,7 @@ function typicalFrame(frame) {
   return frameButton(at, name, frame.time_s, picture);
 }
 
-/** A picture that plays its video, where the page has that. */
+/** A picture that plays its video, if the page has the video. */
 function frameButton(at, name, seconds, picture) {
   const text = `${name}, ${clock(seconds)}`;
   const button = make("button", { type: "button", title: text, aria: { label: `Play ${text}` }, disabled: at === undefined }, picture, make("span", { textContent: text }));
@@ -121,10 +121,10 @@ function procedureTable(title, run, procedures) {
   return make("div", {},
     make("h3", { textContent: `${title}: ${plural(procedures.length, "order")} in ${plural(total, "video")}` }),
     table(title, ["Rank", "Procedure", "Videos"], rows),
-    rest > 0 ? make("p", { className: "hint", textContent: `and ${plural(rest, "more order")}, each in no more videos than the last` }) : null);
+    rest > 0 ? make("p", { className: "hint", textContent: `and ${plural(rest, "more order")}, each in at most as many videos as the last one` }) : null);
 }
 
-/** A table that scrolls sideways by itself where the window is narrow. */
+/** A table that scrolls sideways by itself if the window is narrow. */
 function table(title, heads, rows) {
   const first = make("tr", {}, ...heads.map((text) => make("th", { scope: "col", className: "text", textContent: text })));
   return make("div", { className: "scroll", tabIndex: 0, role: "region", aria: { label: title } },

@@ -1,4 +1,4 @@
-// A tree of key steps that is cut where one likes: parts of all videos with a typical frame each, and how they merge.
+// A tree of key steps, which the reader cuts: parts of all videos with a typical frame each, and how they merge.
 
 const LEAF_ROW = 44;
 const tree = { run: -1, K: 0 };
@@ -17,7 +17,7 @@ function cutTree({ merges, leaves }, K) {
   return steps;
 }
 
-/** Segments of a video after a cut, [start, end, step] in seconds; neighbours of one step are one. */
+/** Segments of a video after a cut, [start, end, step] in seconds; adjoining segments of a key step are joined. */
 function cutSegments({ ends, leaves }, steps) {
   const found = [];
   leaves.forEach((leaf, at) => {
@@ -39,7 +39,7 @@ function drawTree() {
   if (!own) {
     byId("no-tree").textContent = factsOf(state.run).kind === "trivial"
       ? "A trivial baseline has no embedding to make a tree of."
-      : "The tree is shown of the first seed of a method.";
+      : "The tree is shown for the first seed of a method.";
     return;
   }
   const n = own.leaves.length;
@@ -86,7 +86,7 @@ function drawn(tag, properties) {
   return element;
 }
 
-/** The merges, leaves at the right: with c clusters left a merge stands c - 1 parts of n - 1 from the left. */
+/** Draw the merges, with the leaves at the right; one that leaves c clusters is at (c - 1) / (n - 1) of the width. */
 function drawMerges({ merges, leaves }) {
   const n = leaves.length;
   const across = (clusters) => (n > 1 ? (1000 * (clusters - 1)) / (n - 1) : 1000);
@@ -116,7 +116,7 @@ function showCut() {
   const [n, K] = [leaves.length, tree.K];
   const steps = cutTree(own, K);
   byId("cut-at").textContent = String(K);
-  // Half-way between the merge that leaves K and the next one; at the very ends beside the drawing's edge.
+  // Half-way between the merge that leaves K clusters and the next merge; for the extreme K, near the edge of the drawing.
   const x = n > 1 ? Math.max(4, Math.min(996, (1000 * (K - 1.5)) / (n - 1))) : 500;
   for (const side of ["x1", "x2"]) byId("cut-line").setAttribute(side, x);
   [...byId("leaves").children].forEach((row, leaf) => row.firstElementChild.replaceWith(label(lookOfCut(steps[leaf]), String(steps[leaf]))));
@@ -144,7 +144,7 @@ function showCut() {
   }
   byId("cut-words").textContent = sentences.join(" ");
   byId("cut-next").hidden = K === factsOf(state.run).K;
-  byId("cut-next").textContent = `For names, orders and scores ask for a result of its own: decode.K: ${K}, or the decoder as ${factsOf(state.run).decoder.split("@")[0]}@K=${K}.`;
+  byId("cut-next").textContent = `For names, orders and scores, make a result with this number: set decode.K: ${K}, or use the decoder ${factsOf(state.run).decoder.split("@")[0]}@K=${K}.`;
 }
 
 function downloadCut() {

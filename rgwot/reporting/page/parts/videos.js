@@ -47,7 +47,7 @@ function heading(at) {
   return make("h3", {}, name, ...(given ? [" ", make("span", { className: "badge", textContent: "annotated" })] : []));
 }
 
-/** Decode the strips one by one while nothing else happens: printing waits for no picture. */
+/** Decode the strips one by one while nothing else happens, because printing does not wait for pictures. */
 function decodeAhead(at) {
   if (at < DATA.videos.length) requestIdleCallback(() => stripOf(at).then(() => decodeAhead(at + 1)));
 }
@@ -57,7 +57,7 @@ function refreshCards() {
   drawLegend();
   drawEditing();
   near.disconnect();
-  // Read once: asking between two cards would lay out the page anew for each.
+  // Read once: reading it for every card would lay out the page again each time.
   axisWidth = cards.clientWidth;
   for (const card of cards.children) {
     clear(card, null);
@@ -105,7 +105,7 @@ function fill(card) {
   if (fix.chosen && fix.chosen.video === at) showChosen();
 }
 
-/** The key steps of a video as they come, one that comes twice twice; of very many each once, by its mean place. */
+/** The key steps of a video in the order of its segments; if these are too many, each once, by its mean time. */
 function comingSteps(at, segments) {
   const coming = segments.map(([, , step]) => sameStep(state.run, step)).filter(Boolean).filter((step, i, all) => step !== all[i - 1]);
   return coming.length && coming.length <= MOST_COMING ? coming : bodyOf(state.run).orders[at] || [];
@@ -138,7 +138,7 @@ function drawStrip(canvas, at) {
   });
 }
 
-/** The segments of a result, or what a person made of them. */
+/** The segments of a result as a bar, or as a person edited them. */
 function bar(at, run, edited = null) {
   const video = DATA.videos[at];
   const segments = edited || segmentsOf(at, run);
@@ -248,7 +248,7 @@ function watchBars(part) {
     const byPointer = event.detail > 0;
     const target = targetOf(event.target, byPointer ? event.clientX : null);
     if (!target) return;
-    // A segment plays from its start; the strip and the ground between segments from where they were clicked.
+    // A segment plays from its start; the strip and the time between segments play from the clicked time.
     playFrom(target.at, target.segment ? target.segment[0] : target.seconds, event.target.closest("button"));
   });
   part.addEventListener("keydown", moveAlong);
@@ -277,7 +277,7 @@ function moveAlong(event) {
   to.focus();
 }
 
-/** The segment of the bar above or below that is on at the same time, else the nearest one. */
+/** The segment at the same time in the bar above or below, or else the nearest one. */
 function across(own, from, step) {
   const bars = [...(own.closest(".lines") || own.closest(".axis")).querySelectorAll(".bar")];
   const other = bars[bars.indexOf(own) + step];
