@@ -29,6 +29,7 @@ from rgwot.config.configuration import Config, load_config, read_files
 from rgwot.evaluation.protocols import Detection
 from rgwot.records import read_scores
 from rgwot.runtime.files import write_json
+from rgwot.runtime.provenance import surroundings
 
 RECORD, PAGE = RESULTS / "answers.json", REPORT / "answers.md"
 #: Datasets on which every choice is made, and datasets that are scored once, when everything is decided.
@@ -386,10 +387,7 @@ def main() -> None:
     record = make_record(recipes, splits)
     print(render(record))
     if whole:
-        # Imported here, because everything else in this file works without PyTorch.
-        from measure import surroundings
-
-        write_json({**surroundings("cpu"), "run": spent, **record}, RECORD)
+        write_json({**surroundings(), "run": spent, **record}, RECORD)
         renew(PAGE, "answers", "bench-answers", render(record))
         print(f"\nwritten: {RECORD.relative_to(HOUSE)}, {PAGE.relative_to(HOUSE)}")
     if spent is not None:
