@@ -235,7 +235,7 @@ except rgwot.RgwotError as error:
     done = run(code, tmp_path)
     assert done.returncode == 0, done.stderr
     first, second, refused = done.stdout.splitlines()
-    assert first == second == str(np.repeat([1, 2, 3], 8).tolist())
+    assert first == second == str([1] * 8 + [2] * 8 + [3] * 8)
     assert refused == "extension: found str, expected EXTENSION, a rgwot.config.extensions.Extension"
 
 

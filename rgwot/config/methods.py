@@ -421,9 +421,7 @@ CLUSTERING: dict[str, Decoder] = {
     ),
     "kmeans": _clustering("keysteps.kmeans", "k-means without smoothing"),
     "subset": _clustering("baselines.subset", "K representatives among k-means centres", settings=(SubsetSettings,)),
-    "spectral": _clustering(
-        "baselines.spectral", "spectral clustering with the affinity of HiERO", "HiERO", slow=True
-    ),
+    "spectral": _clustering("baselines.spectral", "spectral clustering with the affinity of HiERO", "HiERO", slow=True),
     "viterbi": _clustering(
         "baselines.viterbi",
         "clusters in one order for all videos, as in CTE",

@@ -183,9 +183,7 @@ def find_key_steps(
         # A seed that neither the task nor any video uses.
         other = np.random.default_rng([seed, 2])
         second = (lambda frames: run(frames, K, other)) if second_seed and labels_given is None else None
-        labels, joint, facts, learned_by_decoder, members = _cluster_task(
-            task, decoder, K, decoding(None), second
-        )
+        labels, joint, facts, learned_by_decoder, members = _cluster_task(task, decoder, K, decoding(None), second)
         cleaned, others = _evidence(task, labels, members, K) if labels_given is None else (labels, [])
         numbers = consensus_numbers(task, cleaned, K, learner) if labels_given is None else np.arange(K)
         labels, cleaned, *others = (

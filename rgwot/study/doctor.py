@@ -432,7 +432,9 @@ def _of_task(
     for name in sorted(step for step in occurring if isinstance(step, str)):
         spelt.setdefault("".join(name.casefold().split()), []).append(name)
     for alike in (names for names in spelt.values() if len(names) > 1):
-        line = f"steps {', '.join(map(repr, alike))} count as different; if they are one step, write its name in one way"
+        line = (
+            f"steps {', '.join(map(repr, alike))} count as different; if they are one step, write its name in one way"
+        )
         yield Finding("warning", "key_steps", line, task)
     if overlaps := sum(annotation.overlaps for annotation in annotated):
         seconds = sum(annotation.overlap_s for annotation in annotated)

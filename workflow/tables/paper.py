@@ -178,8 +178,8 @@ def ablation_clustering() -> Table:
         notes=[
             FROZEN,
             "Reported Random differs from Random in the main table: micro_video reproduces the one here, macro_task "
-            "the one there. That OT + SS is of micro_video is inferred from its IoU; the public code fills no average per "
-            "video for it.",
+            "the one there. That OT + SS is of micro_video is inferred from its IoU; the public code fills no average "
+            "per video for it.",
         ],
     )
 
