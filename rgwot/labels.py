@@ -114,8 +114,8 @@ def _of_table(where: str, of_video: pd.DataFrame, video: VideoFeatures, numbers:
     last = float(table[end].max()) if len(table) else 0.0
     if last > video.duration_s + TOLERATED_S:
         raise RgwotError(
-            f"{where}: a segment ends at {last:g} s, and the video at {video.duration_s:g} s; expected both to "
-            "end together; wrong video, rate or unit?"
+            f"{where}: a segment ends at {last:g} s, and the video at {video.duration_s:g} s; expected no "
+            "segment to end later; wrong video, rate or unit?"
         )
     steps = []
     for row in table.to_dict("records"):

@@ -345,8 +345,7 @@ def fit_mixtures(alpha: Tensor, components: int) -> Mixtures:
     least = (alpha * log_alpha).sum(1)
 
     def objective(numbers: Tensor) -> tuple[Tensor, Tensor]:
-        # The gradient is written out, which takes half as long as automatic differentiation; the fits take most of
-        # a step's extra time.
+        # The gradient is written out, which takes half as long as automatic differentiation.
         (parts, weights), offsets, mean, variance = _mixtures(numbers, place)
         g = (weights[:, None] @ parts)[:, 0]
         floored = g + PROBABILITY_FLOOR

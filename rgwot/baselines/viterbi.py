@@ -136,7 +136,7 @@ def decode_viterbi(frames: Frames, K: int, generator: np.random.Generator, setti
 
 
 def restore_viterbi(learned: Learned, K: int, settings: ViterbiSettings) -> Predict:
-    """Force other videos through the same clusters in the same order."""
+    """Return the function that labels other videos with the learned clusters, in the learned order."""
     gaussians = Gaussians(learned["means"], learned["factors"], learned["times"])
     return lambda others: Decoded(_follow(gaussians.log_likelihoods(others.x), others.lengths, learned["limits"]))
 

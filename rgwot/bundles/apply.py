@@ -385,7 +385,7 @@ def _write(
     for warning in diagnostics["warnings"]:
         log.warning("%s: %s", bundle.path.name, warning)
     if facts.names:
-        # The names are in the form that a page offers for download, for these segments.
+        # As in the file that a page offers for download, with the result that the names belong to.
         write_text(names_text(str(facts.run), key_steps.segment_table, facts.names), tree.at(paths.NAMES, facts.run))
     deviations = key_steps.deviations
     return [

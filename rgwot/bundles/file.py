@@ -231,8 +231,8 @@ def _check_version(path: Path, archive: zipfile.ZipFile) -> None:
     content = content if isinstance(content, dict) else {}
     if (version := content.get("format_version")) != FORMAT:
         raise RgwotError(
-            f"{path}: a bundle of format {version!r}, written by rgwot {content.get('rgwot_version')!r}; expected "
-            f"format {FORMAT}, which rgwot {__version__} reads; make the bundle again, or use that version of rgwot"
+            f"{path}: found a bundle of format {version!r}, expected format {FORMAT}, which rgwot {__version__} reads; "
+            f"make the bundle again, or use rgwot {content.get('rgwot_version', 'that wrote it')}"
         )
 
 

@@ -77,7 +77,7 @@ class ImportSettings(Block):
     def _when(self) -> Self:
         if self.window is not None:
             if self.fps is not None or self.times is not None or self.start_s:
-                raise ValueError("window: found beside fps, times or start_s; expected one of them")
+                raise ValueError("window: found beside fps, times or start_s; remove these, or window")
             if self.native_fps is None and self.rates is None:
                 raise ValueError("native_fps: Field required beside window: the rate of the videos; or rates, a CSV")
             return self

@@ -131,8 +131,8 @@ def check_entries(entries: Iterable[Entry]) -> None:
     for part in (part for entry in entries for part in entry.settings):
         if part.BLOCK not in BLOCKS:
             raise RgwotError(
-                f"{part.__name__}: found no block {part.BLOCK!r} in Settings, expected those of all entries; add "
-                f"`{part.BLOCK}: {part.__name__} = {part.__name__}()` to it (rgwot/config/settings.py)"
+                f"{part.__name__}: found no block {part.BLOCK!r} in Settings, expected one, because an entry takes it; "
+                f"add `{part.BLOCK}: {part.__name__} = {part.__name__}()` there (rgwot/config/settings.py)"
             )
         whole: Any = Settings.model_fields[part.BLOCK].annotation
         for key in part.dotted():

@@ -202,7 +202,7 @@ def _rows(path: Path, hints: Hints) -> list[SegmentRow]:
 
 
 def _head(path: Path) -> str:
-    # Marks of formats are ASCII in all encodings that are read.
+    # Marks that tell formats apart are ASCII characters, so other characters may be replaced.
     head = read_bytes(path)[:_HEAD]
     marked = head.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
     return head.decode("utf-16" if marked else "utf-8-sig", errors="replace")

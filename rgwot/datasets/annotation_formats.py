@@ -162,8 +162,9 @@ def media_stem(path: str) -> str:
 
 PYMPI = "pip install pympi-ling"
 
-#: Columns of a table in lower case; the first that exists is used. Names in other columns say more than ``key_step``.
+#: Columns of a table in lower case; the first that exists is used.
 STARTS, ENDS = ("start_s", "start"), ("end_s", "end", "stop")
+#: ``key_step`` is last, because it is only a number; the others have names.
 LABELS = ("label", "name", "step", "key_step")
 #: All columns of times, including those of BORIS.
 TIME_COLUMNS = frozenset({*STARTS, *ENDS, "start (s)", "stop (s)", "time", "time offset (s)"})
@@ -217,7 +218,7 @@ def is_table(head: str) -> bool:
 
 
 def read_table_rows(path: Path, hints: Hints) -> Iterator[SegmentRow]:
-    """Read a table with a header; label 0 is background, rows without a label are left out, and scope is ``task``."""
+    """Read a table with a header; label 0 is background. In a column ``scope``, only rows of ``task`` count."""
     for where, row in records(path):
         low = {name.lower(): value for name, value in row.items()}
         start, end, label = (

@@ -111,5 +111,5 @@ def _release(root: Path, dataset: str) -> Path:
             return folder
     raise RgwotError(
         f"dataset {dataset!r}: no {root / 'crosstask_release' / _TASKS}; expected {EXPECTED}; "
-        "unpack crosstask_release.zip there or set `roots`"
+        f"unpack crosstask_release.zip in {root}, or correct `roots`"
     )

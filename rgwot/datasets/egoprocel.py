@@ -120,7 +120,7 @@ def place(paths: Iterable[str], dataset: str, options: Options, where: str) -> t
     """
     rows = tasks_of(options.subset or dataset)
     patterns = {row.pattern: row.task for row in rows} or {options.pattern or ".+": dataset}
-    # Files of other datasets of the release are beside them, and are not leftovers.
+    # A release also has files of its other datasets, which are not leftovers of this one.
     others = [row.pattern for row in rows[:1] for name in datasets(row.layout) for row in tasks_of(name)]
     view = camera(options.subset or dataset, options.view) if rows else options.view
     filmed: Counter[str] = Counter()

@@ -117,7 +117,9 @@ class Dataset:
         except (LookupError, ValueError):
             name = PurePosixPath(tail)
         if name.is_absolute() or ".." in name.parts:
-            raise RgwotError(f"{self.root / INFO}: {template} is {self.info[template]!r}; expected a path inside it")
+            raise RgwotError(
+                f"{self.root / INFO}: {template}: found {self.info[template]!r}, expected a path inside the dataset"
+            )
         if (self.root / name).is_file():
             return self.root / name
         parts = tuple(PurePosixPath(camera, f"{tail}{suffix}").parts)

@@ -96,7 +96,7 @@ def _probed(
         place = root / entry.path
         info = probe(place, frames_fps) if form is None else in_place_of_video(place, measure_file(place, form))
     except RgwotError as error:
-        # For a video, other errors do not come from the file.
+        # For a video, only a VideoError is the fault of the file; other errors are raised.
         if on_bad_video == "fail" or (form is None and not isinstance(error, VideoError)):
             raise
         _LOG.warning("%s; left out", error)

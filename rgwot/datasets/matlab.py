@@ -104,7 +104,7 @@ def _from_hdf5(file: Any, dataset: Any, depth: int) -> Cell:
         raise ValueError("nested too deeply")
     # A damaged size could request any amount of memory.
     if dataset.size > LARGEST_MATLAB // 8:
-        raise ValueError(f"{dataset.name} holds {dataset.size} values")
+        raise ValueError(f"{dataset.name} states {dataset.size} values, more than {LARGEST_MATLAB // 8}")
     kind = dataset.attrs.get("MATLAB_class", b"double")
     if dataset.attrs.get("MATLAB_empty", 0):
         # Of an empty array, only the shape is stored.

@@ -56,7 +56,7 @@ def collecting() -> Iterator[list[Complaint]]:
 
 @contextmanager
 def judged() -> Iterator[None]:
-    """Guard a place of a file: a fault ends the reading, or is collected and the place is skipped."""
+    """Read a place of a file: its `DataFault` is raised or, inside `collecting`, recorded, and the place skipped."""
     try:
         yield
     except DataFault as fault:
@@ -95,7 +95,7 @@ class TextLine(NamedTuple):
 
 @dataclass(frozen=True)
 class CsvRow:
-    """A row of a comma-separated file: its first line, and its fields without surrounding blanks."""
+    """A row of a comma-separated file: the line on which it begins, and its fields without surrounding blanks."""
 
     path: Path
     line: TextLine

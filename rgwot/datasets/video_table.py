@@ -78,7 +78,10 @@ def groups_in(
             groups.unknown.append(name)
         elif group and groups.of_video.setdefault(video, group) != group:
             other = groups.of_video[video]
-            raise RgwotError(f"{path}: row {row + 2}: found {group!r} for video {name!r}, which is {other!r}")
+            raise RgwotError(
+                f"{path}: row {row + 2}: found group {group!r} for video {name!r}, which an earlier row puts into "
+                f"{other!r}; expected one group per video"
+            )
     return groups
 
 

@@ -27,9 +27,9 @@ class Agreement(NamedTuple):
     adjusted_rand
         Adjusted Rand index of the frames: 1 for equal partitions, about 0 for unrelated ones.
     same
-        Share of the frames with matched key steps, after the best one-to-one matching, 0 to 1.
+        Share of the frames with matched key steps, by ``pairs``, 0 to 1.
     macro_f1, strict_f1
-        F1 after the best one-to-one matching: mean over the key steps of the first result, and of all frames.
+        F1 by ``pairs``: mean over the key steps of the first result, and of all frames.
     steps
         Key steps of both results, (m,) and (n,); 0 is background.
     overlap
@@ -37,10 +37,10 @@ class Agreement(NamedTuple):
     matched
         Key step of the second result for each matched key step of the first.
     pairs
-        The matching, by places in ``steps``.
+        The matching (the best one-to-one, or equal numbers), by places in ``steps``.
     kappa, kappas
-        Cohen's kappa of the frames with matched key steps, and for every key step of the first result against all other
-        frames: 0 without a partner, NaN if both results consist of this key step alone.
+        Cohen's kappa over all frames, where matched key steps agree; and for each key step of the first result, kappa
+        of the frames that have it: 0 without a partner, NaN if both results consist of this key step alone.
     segments_f1, segments_f1s
         F1 of segments: of all, and by key step of the first result; NaN without segments. Segments of matched key steps
         match if their intersection over union is at least `OVERLAP` (`rgwot.evaluation.segmental.found_segments`).

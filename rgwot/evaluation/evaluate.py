@@ -161,7 +161,7 @@ def score_table(
 
 
 def named_table(videos: Sequence[LabelledVideo], n_key_steps: int, says_background: bool) -> pd.DataFrame:
-    """Score videos labelled with the annotated key steps by the protocols `BY_NAME`; rows are as in `score_table`."""
+    """Score labels that are numbers of annotated key steps, by the protocols `BY_NAME`; rows as in `score_table`."""
     rows: list[tuple[str, str, str, str, float]] = []
     predictions = [video.prediction["task"] for video in videos]
     for name, background, rule in product(BY_NAME, BACKGROUNDS, RULES):

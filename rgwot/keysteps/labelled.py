@@ -104,7 +104,7 @@ def carry_over(
     """Return probabilities (T, C) of the classes of samples, by the labels of annotated videos.
 
     Each video is aligned with every annotated one. A sample gets the labels of its matches; annotated videos with a
-    smaller cost have more weight. Without a label among the matches, all classes are equally likely.
+    smaller cost have more weight. A video whose matches have no label counts for all classes alike.
 
     Parameters
     ----------

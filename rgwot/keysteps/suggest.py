@@ -38,9 +38,9 @@ def suggest(
 ) -> list[int]:
     """Return the ``n`` videos from which, together with labelled ones, the others would learn most.
 
-    Segmentations take the place of unknown human labels: a linear classifier (with the covariance of all samples)
-    learns from their labels of the chosen videos, and its accuracy on the other videos is averaged over segmentations.
-    The best videos are added one by one, and then exchanged as long as this improves the accuracy.
+    Segmentations take the place of unknown human labels: a linear classifier (with one covariance for all clusters)
+    learns from their labels of the labelled and chosen videos, and its accuracy on the other videos is averaged over
+    segmentations. The best videos are added one by one, and then exchanged as long as this improves the accuracy.
 
     Parameters
     ----------

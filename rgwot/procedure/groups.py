@@ -301,7 +301,7 @@ def few_videos(sizes: Mapping[str, int]) -> str:
 
 
 def _sizes(values: Floats, axis: int) -> Floats:
-    """Count the values that are not NaN; avoid 0, so that a group without values adds 0 / size = 0 to a statistic."""
+    """Count the values that are not NaN; 0 becomes 1e-9, so that a group without values adds 0, not NaN, to a sum."""
     return np.asarray(np.maximum((~np.isnan(values)).sum(axis=axis), 1e-9))
 
 

@@ -236,7 +236,7 @@ def _order(procedure: Procedure, names: Mapping[int, str] | None) -> list[str]:
 def _stages(
     layers: Sequence[Sequence[int]], free: Sequence[int], later: set[int], names: Mapping[int, str] | None
 ) -> str:
-    """Name the stages (first, then, last) and the key steps at any time; of many stages only those at both ends."""
+    """Put stages (first, then, last; of many only both ends) and key steps that may come at any time into words."""
     parts = [_in_any_order(layer, names, later) for layer in layers]
     texts = [f"{'last' if at == len(parts) - 1 > 1 else 'then' if at else 'first'} {p}" for at, p in enumerate(parts)]
     # Nine are named, because "then one more" would not be shorter.

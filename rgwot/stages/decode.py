@@ -101,7 +101,7 @@ def given_of(task: EmbeddedTask, annotations: pd.DataFrame, settings: Settings, 
             f"labelled.n: found {n}, but {len(annotated)} videos are annotated; expected "
             + ("an annotated video" if not annotated else f"1 to {len(annotated)}")
         )
-    # With "all" the result then equals the annotations; this happens if other videos turn out to be unusable.
+    # "all" is accepted if every usable video is annotated: the videos to label may have turned out to be unusable.
     if labelled.n != "all" and n == len(task.videos):
         raise RgwotError(f"labelled.n: all {n} videos of the task are annotated, so none is left to label")
     chosen = annotated

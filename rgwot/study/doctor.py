@@ -282,8 +282,8 @@ def examine(
     options = read_options(dataset, entry.layout, entry.options())
     if entry.synth is not None and not root.is_dir():
         raise RgwotError(
-            f"dataset {dataset!r}: no folder {root}; it is synthetic, so the workflow writes it when it is needed, "
-            f"or by rgwot run {root}"
+            f"dataset {dataset!r}: no folder {root}; the dataset is synthetic, and the workflow makes the folder when "
+            f"needed; to make it now: rgwot run {root}"
         )
     files = DatasetFiles(dataset, str(root), {})
     try:

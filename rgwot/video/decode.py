@@ -122,7 +122,7 @@ def stored(container: InputContainer, stream: VideoStream) -> Stored:
     end: int | None = None
     key: int | None = None
     container.seek(0)
-    # The file is damaged from here on; the functions that decode handle this.
+    # FFmpegError means that the file is damaged from some packet on; the functions that decode handle this.
     with contextlib.suppress(FFmpegError):
         for packet in container.demux():
             if not packet.size:

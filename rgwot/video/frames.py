@@ -147,7 +147,7 @@ class FrameReader:
             assert process.stdin is not None
             assert process.stdout is not None
             try:
-                # The exit code tells whether the child has died.
+                # If the child has died, this fails, and so does the read below, which reports the exit code.
                 with contextlib.suppress(OSError):
                     process.stdin.write(json.dumps(request).encode() + b"\n")
                     process.stdin.flush()

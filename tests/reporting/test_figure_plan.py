@@ -121,8 +121,8 @@ def mine():
 @pytest.mark.parametrize(
     ("figure", "said"),
     [
-        ("Losses(dataset=PROCEL, runs=[UNTRAINED[0]])", "run 'Raw features .*expected a method with a training"),
-        ("Plans(dataset=PROCEL, runs=[RANDOM])", "run 'Random labels': none .*expected a method with an embedding"),
+        ("Losses(dataset=PROCEL, runs=[UNTRAINED[0]])", "run 'Raw features .*: found method 'raw', expected"),
+        ("Plans(dataset=PROCEL, runs=[RANDOM])", "run 'Random labels': found method 'none', expected one that has an"),
         ("Losses(dataset=CROSSTASK, runs=[RGWOT])", "dataset 'crosstask': not in `datasets`"),
         ("Losses(dataset=PROCEL, runs=[])", "mine: runs: found none, expected at least one"),
         ("Bars(dataset=PROCEL, runs=[RGWOT], beside='score')", "unknown beside 'score'; did you mean 'scores'"),

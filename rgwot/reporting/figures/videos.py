@@ -100,8 +100,8 @@ class OfTasks(Figure):
             family, trained = family_of(run.method), paths.HISTORY in self.OF_RUN
             if (trained and not family.trained) or (paths.EMBEDDINGS in self.OF_RUN and family.embedding == "none"):
                 raise RgwotError(
-                    f"figure {self.id!r}: run {run.label!r}: {family.name} {family.description}: expected a method "
-                    f"with {'a training' if trained else 'an embedding'}"
+                    f"figure {self.id!r}: run {run.label!r}: found method {family.name!r}, expected one that "
+                    f"{'trains an encoder' if trained else 'has an embedding'}"
                 )
             check_task(study, dataset, task, run.method)
         settings = flatten(

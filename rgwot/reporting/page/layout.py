@@ -27,7 +27,7 @@ PathPiece = tuple[str, list[tuple[float, float]]]
 
 #: Layers are columns in windows of at least this width.
 WIDE = 600
-#: Numbers of cards side by side in a layer to try, and the largest number allowed.
+#: Largest numbers of cards side by side in a layer: each is tried, and the lowest drawing is used.
 TRIED = {"right": (2, 3, 4), "down": (2,)}
 #: Space between the cards of a layer, and between layers, in CSS pixels.
 GAP, SPACE = 22, 38

@@ -502,7 +502,7 @@ def time_budget(body: Mapping[str, Any], order: Sequence[int], groups: Mapping[s
 def seeds_agree(run: Run, runs: Sequence[Run], agreed: Callable[[int, int], float | None]) -> tuple[float, str] | None:
     """Return the share of frames on which the seeds of a run's method and decoder agree, and a sentence on it.
 
-    Returns None for a single seed.
+    Returns None if no two seeds have a video in common.
 
     ``agreed`` takes the places of two runs, the earlier one first, and returns the share of frames on which they agree,
     or None without a common video.

@@ -143,7 +143,9 @@ class AnyTable:
     def alone(self, row: str | None) -> AnyTable:
         """Return the table with one of its rows, or all if ``row`` is None."""
         if row is not None:
-            raise RgwotError(f"table {self.id!r}: has no files for single rows; request {paths.TABLE}")
+            raise RgwotError(
+                f"table {self.id!r}: has no files for single rows; request {paths.TABLE.format(table=self.id)}"
+            )
         return self
 
     def files(self, study: Study, row: str | None = None) -> list[str]:
