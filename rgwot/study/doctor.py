@@ -430,7 +430,7 @@ def _of_task(
         yield Finding("note", "key_steps", f"step {id_ranges(never)} never occurs: {key_steps}", task)
     spelt: dict[str, list[str]] = {}
     for name in sorted(step for step in occurring if isinstance(step, str)):
-        spelt.setdefault("".join(name.casefold().split()), []).append(name)
+        spelt.setdefault(name.casefold(), []).append(name)
     for alike in (names for names in spelt.values() if len(names) > 1):
         line = (
             f"steps {', '.join(map(repr, alike))} count as different; if they are one step, write its name in one way"

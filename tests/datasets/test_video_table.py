@@ -37,7 +37,10 @@ def test_semicolons_and_tabs(tmp_path: Path, between: str) -> None:
         ("name,group\nmonday,a\n", "no column video; expected video"),
         ("video,Group,group\nmonday,a,b\n", "two columns 'group'; expected every column once"),
         ("video,groups\nmonday,a\n", "no column 'group'; did you mean 'groups'"),
-        ("video,group\nmonday,a\nmonday.mp4,b\n", "found group 'b' for video 'monday.mp4', which an earlier row puts into 'a'"),
+        (
+            "video,group\nmonday,a\nmonday.mp4,b\n",
+            "group 'b' for video 'monday.mp4', which an earlier row puts into 'a'",
+        ),
         (
             "video,group\nMonday,a\n",
             "found no group under group for any of 3 videos, .*'monday' has none; row 'Monday' is no",
