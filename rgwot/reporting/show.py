@@ -144,7 +144,7 @@ def suggestion(keysteps: Path, number: int = 3) -> list[str]:
 def export_command(keysteps: str, names: Sequence[str]) -> str:
     """Return the command that exports videos for ELAN, with the key steps of a folder."""
     chosen = [word for name in names for word in ("--videos", name)]
-    return shlex.join(["rgwot", "export", "elan", keysteps, "to_annotate", *chosen])
+    return shlex.join(["rgwot", "export", "elan", keysteps, f"to_annotate_{names[0]}", *chosen])
 
 
 def suggested(

@@ -71,7 +71,7 @@ def check_replaceable(target: Path, stranger: Stranger) -> None:
         return
     if lost is not None:
         raise RgwotError(
-            f"{target}: found {lost.relative_to(target)}, which rgwot did not write and would delete; "
+            f"{target}: found {lost.relative_to(target)}, which rgwot did not write, or which was changed since; "
             "expected an empty folder; name a new folder"
         )
 

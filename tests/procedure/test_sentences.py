@@ -41,8 +41,8 @@ ISSUE = procedure(
 
 def test_the_sentence_of_the_issue() -> None:
     assert sentence(ISSUE) == (
-        "With seven key steps, the order of those found in most videos is: first 1; then 2; last 4, 3 and 5, in any "
-        "order; at any time 7. Found in some videos only: 6, in six of ten videos."
+        "With seven key steps, the order of those found in at least 80 % of the videos is: first 1; then 2; "
+        "last 4, 3 and 5, in any order; at any time 7. Found in some videos only: 6, in six of ten videos."
     )
 
 
@@ -149,7 +149,7 @@ def test_a_chain_passes_by_optional_steps() -> None:
     found = procedure([node(1), node(2, 4), node(3)], [edge(1, 2, 4, 4), edge(2, 3, 4, 4), edge(1, 3)], (1, 2, 3))
     assert longest_chain(found) == [1, 3]
     assert sentence(found) == (
-        "With three key steps, the order of those found in most videos is 1, 3. "
+        "With three key steps, the order of those found in at least 80 % of the videos is 1, 3. "
         "Found in some videos only: 2, in four of ten videos."
     )
 

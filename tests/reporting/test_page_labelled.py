@@ -56,7 +56,7 @@ def test_videos_annotated_since_are_not_suggested(made: Task, tmp_path: Path) ->
     try:
         table.loc[table["video"] != "fifth", "status"] = "ok"
         table.to_csv(manifest, index=False)
-        assert embedded_data(made.page())["next"][1].endswith("to_annotate --videos fifth")
+        assert embedded_data(made.page())["next"][1].endswith("to_annotate_fifth --videos fifth")
         table["status"] = "ok"
         table.to_csv(manifest, index=False)
         assert "next" not in embedded_data(made.page())

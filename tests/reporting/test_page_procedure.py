@@ -15,8 +15,9 @@ from procedure_tree import CASES, EACH_S, FOUND, RUN, given_page, make_page, mak
 
 from rgwot import paths
 from rgwot.paths import Run
+from rgwot.procedure.interface import Deviation
 from rgwot.reporting.page.render import write_page
-from rgwot.reporting.page.runs import MOST_DEVIATIONS, MOST_LINES, PAGE_WIDTHS, seeds_agree
+from rgwot.reporting.page.runs import MOST_DEVIATIONS, MOST_LINES, PAGE_WIDTHS, missing_in_words, seeds_agree
 
 VOID = {"meta", "link", "input", "img", "br", "source", "circle", "rect", "path", "line", "polyline"}
 
@@ -154,6 +155,26 @@ def test_lines_are_the_videos_with_the_deviations_of_the_file(given: Element) ->
     assert [moment.text for moment in moments[:2]] == ["2 left out or unclear, about 0:04", "1 too late 0:08"]
     assert "2" in lines[0].one("more").text
     assert all(not line.all("deviation") for line in lines[1:])
+
+
+@pytest.mark.parametrize(
+    ("start_s", "end_s", "sureness", "on_bar", "annotated", "words"),
+    [
+        (4.0, 6.0, 0.9, False, False, "left out, due about"),
+        (4.0, 6.0, 0.9, True, False, "left out or unclear, about"),
+        # Nothing was found before it, or after it: the recording may have begun late or ended early.
+        (0.0, 6.0, 0.9, False, False, "left out or not recorded, due about"),
+        (4.0, 9.0, 0.9, False, False, "left out or not recorded, due about"),
+        (4.0, 6.0, None, False, False, "left out or not recognised, due about"),
+        # A person has looked.
+        (4.0, 6.0, None, False, True, "left out, due about"),
+    ],
+)
+def test_a_missing_step_is_told_no_more_surely_than_it_is_known(
+    start_s: float, end_s: float, sureness: float | None, on_bar: bool, annotated: bool, words: str
+) -> None:
+    deviation = Deviation("v", "missing", 2, start_s, end_s, 3.0, sureness)
+    assert missing_in_words(deviation, 9.0, on_bar, annotated) == words
 
 
 @pytest.mark.parametrize(

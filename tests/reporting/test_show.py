@@ -20,7 +20,8 @@ def test_the_procedure_is_drawn_in_layers_with_what_deviates():
     videos = recordings((1, 2, 3, 4), (1, 3, 2, 4), (1, 2, 3, 4), (1, 3, 2, 4, 5), (1, 3, 4))
     procedure = learn(videos, "intersection")
     assert drawn(procedure, deviations(procedure, videos), {1: "open the box", 5: "wipe"}) == [
-        "The procedure: With five key steps, the order of those found in most videos is: first open the box; "
+        "The procedure: With five key steps, the order of those found in at least 80 % of the videos is: "
+        "first open the box; "
         "then step 3 and step 2, in either order; "
         "last step 4. "
         "Found in some videos only: wipe, in one of five videos.",

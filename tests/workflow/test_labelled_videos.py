@@ -100,10 +100,10 @@ def test_a_page_begins_with_what_the_annotated_videos_taught(fresh: Checkout, co
     assert [facts["given"] for facts in data["runs"]] == [["r0", "r1"], []]
     command = data["next"][1].split()
     folder = f"results/keysteps/whitened/meanfield@labelled.n=all/{PLACE}"
-    assert command[:5] == ["rgwot", "export", "elan", folder, "to_annotate"]
+    assert command[:5] == ["rgwot", "export", "elan", folder, f"to_annotate_{command[6]}"]
     exported = rgwot(fresh, *command[1:])
     assert exported.returncode == 0, exported.text
-    assert {file.stem for file in (fresh.path / "to_annotate").glob("*.eaf")} == set(command[6::2])
+    assert {file.stem for file in (fresh.path / command[4]).glob("*.eaf")} == set(command[6::2])
     assert not {"r0", "r1"} & set(command)
 
 

@@ -7,10 +7,11 @@ import json
 import math
 import mimetypes
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from networkx import DiGraph
 
@@ -100,14 +101,14 @@ def export_elan(videos: Sequence[ExportedVideo], folder: Path) -> None:
     The names of all key steps are the tier's controlled vocabulary, so that ELAN offers them for corrections.
     """
     pympi = optional("pympi", "format elan", "pip install pympi-ling")
-    names = sorted(set(key_steps_of(videos).values()))
+    entries = {name: f"cveid{number}" for number, name in enumerate(dict.fromkeys(key_steps_of(videos).values()))}
     for video in videos:
         document = pympi.Eaf(author="rgwot")
         document.remove_tier("default")
         document.add_language("und", "http://cdb.iso.org/lg/CDB-00130975-001", "undetermined (und)")
         document.add_controlled_vocabulary(TIER)
-        for number, name in enumerate(names):
-            document.add_cv_entry(TIER, f"cveid{number}", [(name, "und", None)])
+        for name, entry in entries.items():
+            document.add_cv_entry(TIER, entry, [(name, "und", None)])
         document.add_linguistic_type(TIER)
         document.linguistic_types[TIER]["CONTROLLED_VOCABULARY_REF"] = TIER
         document.add_tier(TIER, ling=TIER)
@@ -119,7 +120,21 @@ def export_elan(videos: Sequence[ExportedVideo], folder: Path) -> None:
             start, end = video.milliseconds(start_s), video.milliseconds(end_s)
             if end > start:
                 document.add_annotation(TIER, start, end, label)
-        document.to_file(folder / f"{video.stem}.eaf")
+        path = folder / f"{video.stem}.eaf"
+        document.to_file(path)
+        _refer(path, entries)
+
+
+def _refer(path: Path, entries: Mapping[str, str]) -> None:
+    """Let the annotations of an ELAN file refer to entries of its vocabulary, which pympi cannot write.
+
+    If such an entry is renamed in ELAN, so are its annotations.
+    """
+    ElementTree.register_namespace("xsi", "http://www.w3.org/2001/XMLSchema-instance")
+    tree = ElementTree.parse(path)
+    for annotation in tree.iter("ALIGNABLE_ANNOTATION"):
+        annotation.set("CVE_REF", entries[annotation.findtext("ANNOTATION_VALUE", "")])
+    tree.write(path, encoding="UTF-8", xml_declaration=True)
 
 
 def _addresses(path: Path, folder: Path) -> tuple[str, str]:

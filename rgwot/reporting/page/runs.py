@@ -418,7 +418,7 @@ def _lines(
     taught: Collection[str],
     steps: Mapping[int, Collection[int]],
 ) -> list[dict[str, Any]]:
-    lines, words = [], DEVIATION_WORDS | {"missing": "left out, due about"}
+    lines = []
     for place, video in enumerate(videos):
         if video["status"] == "skipped":
             continue
@@ -432,10 +432,11 @@ def _lines(
             [
                 (
                     deviation,
-                    # The segment is too short to count, but the bar shows it.
-                    "left out or unclear, about"
-                    if deviation.kind == "missing" and deviation.key_step in steps.get(place, ())
-                    else words[deviation.kind],
+                    missing_in_words(
+                        deviation, video["duration"], deviation.key_step in steps.get(place, ()), video["id"] in taught
+                    )
+                    if deviation.kind == "missing"
+                    else DEVIATION_WORDS[deviation.kind],
                     moment(deviation.start_s),
                     "" if doubt_of(deviation) == "" else "perhaps",
                 )
@@ -447,6 +448,20 @@ def _lines(
         marks = {"typical": video["id"] == procedure.most_typical, "given": video["id"] in taught}
         lines.append({"place": place, "name": video["name"], **marks, "moments": moments, "others": others})
     return lines
+
+
+def missing_in_words(deviation: Deviation, duration_s: float, on_bar: bool, annotated: bool) -> str:
+    """Return the words between a missing key step and the time at which it is due, no surer than what is known.
+
+    ``on_bar``: the bar of the video shows a segment of it; ``annotated``: a person has annotated the video.
+    """
+    # The segment is too short to count, but the bar shows it.
+    if on_bar:
+        return "left out or unclear, about"
+    if deviation.start_s == 0 or deviation.end_s >= duration_s:
+        return "left out or not recorded, due about"
+    known = annotated or deviation.sureness is not None
+    return "left out, due about" if known else "left out or not recognised, due about"
 
 
 class TimeOfStep(NamedTuple):
