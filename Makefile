@@ -92,7 +92,7 @@ docs: $(WRITER)
 demo: $(READY)
 	@echo "demo: synthetic clips, features, training, key steps, scores, table; three to four minutes on 2 cores"
 	snakemake --cores $(CORES) -- demo
-	@rgwot show results/tables/demo.csv --procedures results/keysteps/rgwot-plus/consensus/demo/assembly/seed0/procedures.csv
+	@rgwot show results/tables/demo.csv --procedures results/keysteps/rgwot-plus/consensus/demo/assembly/seed0
 	@echo "To look at it, open results/report/demo/assembly.html in a browser."
 
 test: $(DEVELOPER)

@@ -238,4 +238,4 @@ def show(table: Path, procedures: Path | None, names: Path | None) -> None:
     name = table.parent.name if table.parent.name in tables else table.stem
     click.echo(in_terminal(find("table", name, tables), table))
     if procedures:
-        click.echo("\n".join(["", *procedure_lines(procedures.parent, names)]))
+        click.echo("\n".join(["", *procedure_lines(procedures, names)]))
