@@ -6,7 +6,7 @@ from rgwot.runtime.errors import RgwotError
 
 
 def main() -> None:
-    """Run the command line; a mistake in the file of extensions, which is read on import, ends in one line."""
+    """Run the command line; a mistake in the file of extensions, which is read on import, is reported in one line."""
     try:
         from rgwot.cli import main
     except RgwotError as error:

@@ -520,7 +520,7 @@ def video_features(features: Videos, times: Times | None, fps: float | str | Fra
 
 
 def store_at(what: str, path: str | os.PathLike[str], ident: str) -> FeatureStore:
-    """Open the feature store of the video with the id ``ident``; raise RgwotError for another path."""
+    """Open the feature store at ``path`` for the video with the id ``ident``; raise RgwotError if there is none."""
     store_path = Path(path).absolute()
     if store_path.suffix != STORE or not store_path.is_dir():
         raise RgwotError(f"{what}: found {str(path)!r}, expected an array, or a feature store ({STORE})")

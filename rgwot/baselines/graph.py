@@ -27,7 +27,7 @@ NEGATIVE = 5
 
 
 def means_of(values: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the mean of the values (n, ...) of every label 0..m-1, (m, ...)."""
+    """Return, for each label 0..m-1, the mean (m, ...) of the values (n, ...) with this label."""
     sums = np.zeros((labels.max() + 1, *values.shape[1:]))
     np.add.at(sums, labels, values)
     counts = np.bincount(labels)
@@ -126,7 +126,7 @@ def node_vectors(paths: NDArray[np.int64], D: int, window: int, epochs: int, see
 
     Skip-gram with negative sampling by gensim, in ``epochs`` passes over the walks: nodes that walks visit together, at
     most ``window`` nodes apart, get vectors that lie close together. With one worker thread, the same seed gives the
-    same vectors. The packages that make both walks and vectors, node2vec and PecanPy, require NumPy below 2.
+    same vectors. node2vec and PecanPy, which make both walks and vectors, are not used: they require NumPy below 2.
     """
     remedy = "pip install 'rgwot[graph]', or set graph.update to mean"
     words = [str(node) for node in range(int(paths.max()) + 1)]
@@ -154,7 +154,7 @@ def node_embeddings(
 ) -> NDArray[np.float32]:
     """Embed the nodes of a graph with features x (C, F): by Node2Vec, or by the mean of a node and its neighbours.
 
-    Both are scaled to norm 1.
+    The embeddings (C, D) have norm 1 in both cases.
     """
     if settings.update == "mean":
         return unit_rows((x + graph.edges @ x).astype(np.float32))
@@ -165,7 +165,7 @@ def node_embeddings(
 
 
 def fit_graph(stores: Sequence[VideoFeatures], seed: int, settings: GraphSettings) -> EmbedVideo:
-    """Build the graph of the given videos; all samples of a clip get the embedding of its node.
+    """Build the graph of the videos and return the function that embeds them; samples get the embedding of their clip.
 
     Other videos, such as held-out ones, have no nodes. Their clips are embedded by the clips of the graph to which they
     would have edges: with Node2Vec a clip gets the mean of the embeddings of these clips, otherwise the mean of their
@@ -208,7 +208,7 @@ def fit_graph(stores: Sequence[VideoFeatures], seed: int, settings: GraphSetting
 
 
 def restore_graph(learned: Learned, settings: GraphSettings) -> EmbedVideo:
-    """Embed the clips of other videos by the nearest clips of the graph."""
+    """Return the function that embeds the clips of other videos by the nearest clips of the graph."""
     from threadpoolctl import threadpool_limits
 
     def embed(store: VideoFeatures) -> Embedded:
@@ -235,7 +235,7 @@ def _clips(store: VideoFeatures, clip_s: float) -> Clips:
 def _beside(
     x: NDArray[np.float32], clips: NDArray[np.float32], nodes: NDArray[np.float32], settings: GraphSettings
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Return embeddings of the clips x (C, F) of a new video, and their mean cosine to the clips next to them."""
+    """Return embeddings of the clips x (C, F) of a new video, and their mean cosine to the nearest ``clips``."""
     nearest, similarity = most_similar(x, clips, settings.neighbours)
     if settings.update == "node2vec":
         return unit_rows(nodes[nearest].mean(axis=1)), similarity

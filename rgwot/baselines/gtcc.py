@@ -61,14 +61,14 @@ class _Point(NamedTuple):
 
 
 class _History:
-    """The last moves of every problem and the changes of its gradient, for the inverse Hessian; empty places are 0."""
+    """The last moves of every problem and changes of its gradient, for the inverse Hessian; unused entries are 0."""
 
     def __init__(self, x: Tensor) -> None:
         self.moves, self.changes = (x.new_zeros(KEPT_MOVES, *x.shape) for _ in range(2))
         self.inverse, self.scale = x.new_zeros(KEPT_MOVES, len(x)), x.new_ones(len(x))
 
     def add(self, move: Tensor, change: Tensor) -> None:
-        """Keep the moves (R, n) along which the slope rose; with others, the Hessian would not be positive definite."""
+        """Keep moves (R, n) along which the slope rose; with the others, the Hessian would not be positive definite."""
         along = (move * change).sum(1)
         learned = along > LEAST_CURVATURE
         self.moves, self.changes, self.inverse = (
@@ -254,7 +254,7 @@ def gtcc_loss(
     y : Tensor, shape (P, M, D)
         Embeddings of the second video of each pair.
     x_draw, y_draw : Draw
-        Anchors and sides.
+        Anchors of both videos, and the sides of their windows.
     x_kept, y_kept : Tensor, shape (P, N) and (P, M)
         Weight B with which each frame is kept, in (0, 1].
     settings
@@ -375,7 +375,7 @@ def _mixtures(numbers: Tensor, place: Tensor) -> tuple[Mixtures, Tensor, Tensor,
 
 
 def _fitted(alphas: list[Tensor], components: int) -> list[Mixtures]:
-    """Fit both directions, together if both videos have the same number of frames."""
+    """Fit the mixtures of both directions, together if both videos have the same number of frames."""
     if alphas[0].shape[1] != alphas[1].shape[1]:
         return [fit_mixtures(alpha, components) for alpha in alphas]
     parts, weights = fit_mixtures(torch.cat(alphas), components)

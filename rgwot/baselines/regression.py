@@ -65,7 +65,7 @@ def weights_of(network: nn.Module) -> dict[str, NDArray[Any]]:
 
 
 def with_weights(network: Network, weights: Mapping[str, NDArray[Any]]) -> Network:
-    """Load the weights of a network from arrays, which may include others, and leave training mode."""
+    """Load the weights of a network from arrays by name (others are ignored), and leave training mode."""
     network.load_state_dict({name: torch.from_numpy(np.asarray(weights[name])) for name in network.state_dict()})
     return network.eval()
 
@@ -104,7 +104,7 @@ def train_regressor(x: Tensor, times: Tensor, settings: RegressionSettings, seed
 def fit_regression(
     stores: Sequence[VideoFeatures], seed: int, settings: RegressionSettings, drawn: DrawnVideosSettings
 ) -> EmbedVideo:
-    """Train on the given videos, or on ``data.n_train`` of them drawn from the seed; each video is embedded separately.
+    """Train on the videos, or on ``data.n_train`` of them drawn from the seed; return the function that embeds videos.
 
     Features are used unchanged, or standardised within their video (``regression.standardise``). Training uses one
     thread, because the number of threads changes rounding.
@@ -122,7 +122,7 @@ def fit_regression(
 
 
 def restore_regression(learned: Learned, settings: RegressionSettings, drawn: DrawnVideosSettings) -> EmbedVideo:
-    """Embed videos by the network of the task."""
+    """Return the function that embeds videos by the learned network."""
     model = seeded(0, lambda: TimeRegressor(learned["first.weight"].shape[1], settings.E, seed=0))
     return _embedded_by(with_weights(model, learned), settings)
 

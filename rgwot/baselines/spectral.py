@@ -98,7 +98,7 @@ def decode_spectral(frames: Frames, K: int, generator: np.random.Generator) -> D
 
 
 def restore_spectral(learned: Learned, K: int) -> Predict:
-    """Place samples of other videos among the landmarks, and label them by the nearest mean there."""
+    """Return the function that places other samples among the landmarks and labels them by the nearest mean."""
     if "landmarks" not in learned:
         return restore_kmeans(learned, K)
     embedding = SpectralMap(learned["landmarks"], learned["coordinates"], learned["eigenvalues"])

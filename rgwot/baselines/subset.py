@@ -50,8 +50,8 @@ def decode_subset(frames: Frames, K: int, generator: np.random.Generator, settin
     """Label every sample by the best of K representatives chosen among M centres: the decoder ``subset``.
 
     k-means with M = ``decode.centres`` clusters gives the centres; the similarity of centre and sample is minus their
-    distance. With M = K all centres are chosen, and the labels are the same as with the decoder ``kmeans``. This
-    happens in RGWOT's configuration, which requests 15 representatives of 7 centres. The original has
+    distance. With M = K all centres are chosen, and the labels are the same as with the decoder ``kmeans``. RGWOT's
+    configuration, which requests 15 representatives of 7 centres, also chooses all. The original has
     ``decode.centres=30``, ``decode.restarts=50`` and K = 15.
 
     Raises
@@ -78,5 +78,5 @@ def decode_subset(frames: Frames, K: int, generator: np.random.Generator, settin
 
 
 def restore_subset(learned: Learned, K: int, settings: SubsetSettings) -> Predict:
-    """Label samples of other videos by the nearest representative."""
+    """Return the function that labels samples of other videos by the nearest representative."""
     return lambda others: Decoded(nearest_centre(others.x, learned["representatives"]))

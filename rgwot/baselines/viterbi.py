@@ -74,7 +74,7 @@ def ordered_path(log_likelihoods: NDArray[Any]) -> NDArray[np.int64]:
     one sample. (Equal probabilities of staying and going on, as in the public code, add the same to every path.) In a
     video with fewer samples than clusters, the path may begin and end anywhere and skip clusters, but not go back.
 
-    L (T, K) is finite, T and K >= 1. Ties between paths (T,) go to one that moves on early.
+    L (T, K) is finite, T and K >= 1. Of equally likely paths (T,), one that moves on early is returned.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def decode_viterbi(frames: Frames, K: int, generator: np.random.Generator, setti
 
     With ``decode.background`` q, k-means and the Gaussians see samples 0, s, 2s... of every video, s =
     ``decode.stride``. The limit of a cluster is a percentile of the likelihoods of all T samples under it: the one at
-    place floor(q T / 100), counted from 0 in rising order. A sample below the limits of all clusters is background, and
+    index floor(q T / 100), from 0, in ascending order. A sample below the limits of all clusters is background, and
     the path goes through the others.
     """
     percentage, stride = settings.background, settings.stride
@@ -144,7 +144,7 @@ def restore_viterbi(learned: Learned, K: int, settings: ViterbiSettings) -> Pred
 def _follow(
     log_likelihoods: NDArray[np.float64], lengths: Sequence[int], limits: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """Return the best paths of videos with log likelihoods (T, K); samples below the limits (K,) are background."""
+    """Return the best paths of videos with log likelihoods (T, K); samples below all limits (K,) are background."""
     labels = np.full(len(log_likelihoods), NO_CLUSTER, dtype=np.int64)
     likely = np.asarray((log_likelihoods >= limits).any(axis=1), dtype=np.bool_)
     start = 0

@@ -128,7 +128,7 @@ def check_kind(bundle: Bundle, store: FeatureStore) -> None:
 
 
 def _extractor(bundle: Bundle, how: How) -> Make:
-    """Return a function that extracts features by the network of the bundle, after comparing its weights."""
+    """Return a function that extracts features by the network of the bundle; raise RgwotError for other weights."""
     from rgwot.features.backbone import load_backbone, weights_digest
     from rgwot.features.extract import extract
 
@@ -205,9 +205,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Applied:
-    """The key steps of a video: their order as text, the number of segments, and whether the study has the video.
+    """The key steps of a video: their order as text, and the number of segments.
 
-    ``deviations`` describes its deviations from the procedure of the result.
+    ``from_study`` tells whether the result in the bundle contains the video; ``deviations`` describes how the video
+    deviates from the procedure of the result.
     """
 
     video: str
@@ -223,8 +224,8 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
     Writes ``segments.csv``, ``order.csv``, ``deviations.csv`` and ``page.html`` into a folder.
 
     Nothing is learned, so the key steps of a video do not depend on the other videos. A video of the study, recognised
-    by the SHA-256 of its file, keeps its key steps. Features stay in the subfolder ``features``, so that repeating this
-    is fast; ``results`` is an ordinary tree of results, with the names of the study.
+    by the SHA-256 of its file, keeps its key steps. Features stay in the subfolder ``features``, so that a repetition
+    is fast; the subfolder ``results`` is an ordinary tree of results, with the names of the study.
 
     Raises
     ------
@@ -422,7 +423,7 @@ def _write_pictures(tree: Tree, run: Run, settings: Settings) -> None:
 
 
 def _tables(output: Path) -> dict[str, Path]:
-    """Return the path of the copy in the output folder for each copied file, by the template of its path."""
+    """Return the path of each table's copy in the output folder, by the template of the table's path."""
     files = (paths.SEGMENTS, paths.ORDER, paths.DEVIATIONS, paths.DIAGNOSTICS)
     return {table: output / paths.name_of(table) for table in files}
 

@@ -110,7 +110,7 @@ class About(Block):
 
     @property
     def run(self) -> Run:
-        """The result from which it was made, within its task."""
+        """Method, decoder and seed of the result from which the bundle was made."""
         return Run(self.method, self.decoder, self.seed)
 
 

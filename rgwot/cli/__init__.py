@@ -35,7 +35,7 @@ VERBS: dict[str, tuple[click.Command, str]] = {
 
 
 def main() -> None:
-    """Run the command line; a user's mistake ends in one line and exit code 1."""
+    """Run the command line; after a user's mistake, print a message of one line and exit with code 1."""
     try:
         cli(prog_name="rgwot", standalone_mode=False)
     except click.exceptions.Abort:

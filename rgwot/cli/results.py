@@ -220,9 +220,9 @@ def apply(
 @click.option("--procedures", type=Folder, help="Also print the procedure of this folder of key steps.")
 @_names
 def show(table: Path, procedures: Path | None, names: Path | None) -> None:
-    """Print a TABLE or one of its rows (CSV), and optionally a procedure.
+    """Print TABLE, the CSV file of a table or of a row, and optionally a procedure.
 
-    Given a folder of key steps instead of a table, print its procedure.
+    If TABLE is a folder of key steps, print its procedure.
     """
     from rgwot.paths import PROCEDURE, name_of
     from rgwot.reporting.show import procedure_lines

@@ -21,7 +21,7 @@ Folder = click.Path(path_type=Path)
     "--videos", type=Folder, help="Folder of your videos, with one folder per task in it. Default: FOLDER/videos."
 )
 def init(folder: Path, videos: Path | None) -> None:
-    """Start a study in FOLDER (by default here): write config.yaml, a Snakefile and .gitignore.
+    """Start a study in FOLDER (default: the current folder): write config.yaml, a Snakefile and .gitignore.
 
     If one of these files exists already, nothing is written.
     """
@@ -38,7 +38,7 @@ def init(folder: Path, videos: Path | None) -> None:
 
 
 class Verbatim(click.Command):
-    """A command that passes its arguments on unchanged, including ``--``; only a lone ``--help`` is its own."""
+    """A command that passes its arguments on unchanged, including ``--``; it handles only a lone ``--help`` itself."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Keep the arguments unchanged."""

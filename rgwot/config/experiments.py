@@ -76,7 +76,7 @@ def join_id(base: str, keys: Mapping[str, str]) -> str:
 
 
 def replaced_settings(method: str, decoder: str, written: Mapping[str, Any]) -> list[str]:
-    """Say which written settings, by dotted key, a method or decoder replaces by its own, and the id that keeps them.
+    """Return a line for each written setting (by dotted key) that the method or decoder replaces, with the id to use.
 
     >>> replaced_settings("rgwot-plus", "consensus", {"decode.time": 0.0, "decode.K": 5})
     ['decode.time: found 0, but rgwot-plus sets it to auto; expected it in the id, as in consensus@decode.time=0']
@@ -179,7 +179,7 @@ class Experiments:
         return build(values, f"{method}/{decoder}" if decoder else method)
 
     def _base_values_of(self, family: str) -> list[dict[str, Any]]:
-        """Return the settings of a family on top of each of the changes that datasets make."""
+        """Return the settings of a family, once for each of the different changes that datasets make."""
         common, overrides = {**defaults(), **self.changed}, FAMILIES[family].overrides
         return [{**common, **changes, **overrides} for changes in self._changes]
 

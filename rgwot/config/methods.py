@@ -216,7 +216,7 @@ class Family:
         return self.embedding == "encoder"
 
     def takes(self, key: str) -> bool:
-        """Return whether the embedding reads a dotted key, or any alignment loss if an encoder is trained."""
+        """Return whether the embedding or, if an encoder is trained, any alignment loss reads a dotted key."""
         losses = LOSSES.values() if self.trained else ()
         return EMBEDDING_KINDS[self.embedding].takes(key) or any(loss.takes(key) for loss in losses)
 
@@ -397,7 +397,7 @@ FAMILIES: dict[str, Family] = {family.name: family for family in _LISTED}
 def _clustering(
     place: str, description: str, source: str = "", settings: tuple[type[Block], ...] = (), **facts: Any
 ) -> Decoder:
-    """Return the entry of the decoder at ``package.name``, which names ``decode_name`` and ``restore_name`` there."""
+    """Return the entry of the decoder in a module ``package.x``, with its functions ``decode_x`` and ``restore_x``."""
     module, name = f"rgwot.{place}", place.rpartition(".")[2]
     facts.setdefault("restore", f"{module}:restore_{name}")
     return Decoder(f"{module}:decode_{name}", description, source, settings, **facts)

@@ -30,7 +30,7 @@ TIER = "key steps"
 
 
 class SegmentRow(NamedTuple):
-    """A segment of a file: ``video`` is the stem of the video's file, ``where`` the place, such as ``line 3``."""
+    """A segment of a file: ``video`` is the stem of the video's file, ``where`` a position, such as ``line 3``."""
 
     video: str
     start_s: float
@@ -76,10 +76,10 @@ def read_json(path: Path) -> Any:
 
 
 def records(path: Path, column: str = "") -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield place and fields (by column) of the rows of a table with a header; the delimiter is a tab, ; or comma.
+    """Yield the position, such as ``line 3``, and the fields (by column) of each row of a table with a header.
 
-    The header is the first line with the ``column``, or the first line. Decimal commas in times (`TIME_COLUMNS`) become
-    points.
+    The delimiter is a tab, semicolon or comma. The header is the first line that has the ``column`` or, if none has it,
+    the first line of the file. Decimal commas in times (`TIME_COLUMNS`) become points.
     """
     lines = read_lines(path)
     at = next((at for at, line in enumerate(lines) if not column or column.lower() in header_columns(line.text)), 0)

@@ -76,7 +76,7 @@ class ArraySource:
 
 
 def holding_file(path: Path) -> Path:
-    """Return the file of a path: itself, or the archive that contains the path."""
+    """Return the file on disk behind a path: the archive that contains the path, or else the path itself."""
     return next((upper for upper in path.parents if upper.suffix == ".pt" and upper.is_file()), path)
 
 
@@ -349,7 +349,7 @@ def check_no_clock(path: Path, names: Iterable[Any]) -> None:
 
 
 def check_columns(path: Path, columns: str, first: Path, expected: str) -> None:
-    """Raise RgwotError if known columns (`column_names`) differ from the expected ones of ``first``, or in order."""
+    """Raise RgwotError if known columns (`column_names`) or their order differ from the expected ones, of ``first``."""
     if columns and expected and (other := other_columns(columns, expected)):
         raise RgwotError(f"{path}: {other}; expected the columns of {first} in their order; correct its table")
 

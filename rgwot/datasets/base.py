@@ -35,7 +35,7 @@ class TaskFiles:
     """The videos of a task, the files that could not be paired, and the problem of an unusable task (or None).
 
     ``unusable`` has the path and reason of every file whose name is unusable or repeated, and ``left_out`` the files of
-    DeepLabCut that `rgwot.datasets.names.points_chosen` excludes; neither are listed elsewhere.
+    DeepLabCut that `rgwot.datasets.names.points_chosen` excludes; these files are not in the other fields.
     """
 
     videos: tuple[VideoEntry, ...] = ()

@@ -70,7 +70,7 @@ def annotated_stem(path: str) -> str:
 def _placed(paths: list[str], rows: tuple[TaskFacts, ...], mixed: bool) -> dict[str, TaskAndCamera]:
     """Assign the dataset's files to tasks; in a ``mixed`` tree the dataset's files are in a folder further down.
 
-    Without such a folder, files that fit the names of no dataset get no task: they may belong to this one.
+    Without such a folder, files that fit no dataset's names get no task: they may belong to this dataset.
     """
     mine = folded(rows[0].folder)
     inside = [path for path in paths if not mixed or mine in map(folded, parents(path))]
@@ -116,7 +116,7 @@ def place(paths: Iterable[str], dataset: str, options: Options, where: str) -> t
 
     A name follows the pattern of a task of the registered dataset, or the pattern of the entry, in which the group
     ``task`` is the task. Without a pattern, all files belong to one task, named like the dataset. If several cameras
-    filmed a take, the file of the chosen camera is used, and ``where`` names the view and the existing cameras.
+    filmed a take, the file of the chosen camera is used, and the view and the existing cameras are added to ``where``.
     """
     rows = tasks_of(options.subset or dataset)
     patterns = {row.pattern: row.task for row in rows} or {options.pattern or ".+": dataset}

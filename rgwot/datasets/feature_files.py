@@ -189,7 +189,7 @@ class FileFacts:
     times
         (T,) times in seconds, if the file has them.
     fps
-        Features per second, as set or from the times without breaks.
+        Features per second: as set, or otherwise the rate of the times, in which breaks are ignored.
     start_s
         Time of the first feature, if there are no times.
     footage

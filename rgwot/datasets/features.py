@@ -1,6 +1,6 @@
 """Features without videos: ``root/<task>/*.npy`` and similar, with optional annotations, as in the layout `folder`.
 
-The file of features takes the place of the video: the video has its name, and a length by its number of features.
+The file of features takes the place of the video, which is named like the file and as long as its features.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Downloads of published features, from ``sources.csv`` or a mirror, into ``data/NAME``.
 
-A download is written to a hidden file beside its place, so that it can be resumed, and existing files are never
-overwritten. `pooch` cannot resume a download (one has 14 GB), and supports neither ``file://`` nor a limit of size.
+A download is written to a hidden file beside its target, so that it can be resumed, and existing files are never
+overwritten. `pooch` is not used: it cannot resume a download (one has 14 GB), and lacks ``file://`` and size limits.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _opened(address: str, start: int = 0, version: str = "") -> Iterator[tuple[B
 
 
 def _download(row: DownloadFile, target: Path) -> str:
-    """Download one file to its place, and return its SHA-256."""
+    """Download one file to ``target``, and return its SHA-256."""
     part, note = (target.with_name(f".{target.name}.{end}") for end in ("part", "version"))
     target.parent.mkdir(parents=True, exist_ok=True)
     expected, most = _published(row), _limit(row.size)

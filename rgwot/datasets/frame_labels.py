@@ -1,4 +1,4 @@
-"""Published features for action segmentation: ``features/``, and ``groundTruth/`` with a name per line and frame.
+"""Published features for action segmentation: ``features/``, and ``groundTruth/`` with a step name per frame.
 
 FACT and MS-TCN have ``groundTruth/VIDEO.txt`` and ``mapping.txt``, ASOT ``groundTruth/VIDEO``, ``mapping/mapping.txt``
 and ``features/ACTIVITY/VIDEO.txt`` or ``.npy`` (the text is preferred). A line is a frame at ``imported.native_fps``.
@@ -121,9 +121,10 @@ def mapping_file(folder: Path, options: Options) -> Path:
 
 
 def read_label_numbers(folder: Path, options: Options) -> dict[str, int | None]:
-    """Return the step of every name, from 1, or None for background (names in the entry, and number -1).
+    """Return the step of every name, from 1, or None for background (``options.background``, and number -1).
 
-    Several names may share a number. Raises RgwotError if a line has another form, or a name of the entry is missing.
+    Several names may share a number. Raises RgwotError if a line has another form, or a name of
+    ``options.background`` is missing.
     """
     path = mapping_file(folder, options)
     steps: dict[str, int | None] = {}

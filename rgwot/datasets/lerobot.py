@@ -339,7 +339,7 @@ def _unreadable(video: Path, number: int, error: Exception) -> RgwotError:
 
 
 def _stated_frames(video: Path, episode: dict[Any, Any]) -> int:
-    """Return the number of frames that a video states, or 0."""
+    """Return the number of frames that the header of a video states, or 0."""
     import av
 
     try:

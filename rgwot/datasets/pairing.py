@@ -79,9 +79,9 @@ def walk(root: Path, folder: Path, suffixes: Collection[str]) -> list[str]:
 def walk_videos(root: Path, folder: Path, options: Options, also: Collection[str] = ()) -> list[str]:
     """Return the videos below ``folder``, and files with one of the suffixes ``also`` (see `walk`).
 
-    If the options say that videos are stored frames, these are the HDF5 files with frames, including unreadable ones,
-    so that probing them reports the reason. If the options say that there are only features, these are the files of
-    features, except ``.csv``.
+    If the options say that videos are stored frames, the videos are the HDF5 files with frames, including unreadable
+    ones, so that probing them reports the reason. If the options say that there are only features, the files of
+    features, except ``.csv``, take the place of videos.
     """
     if options.features_alone:
         from rgwot.datasets.arrays import OPENERS, TIMES

@@ -1,4 +1,4 @@
-"""Text files of people and programs: encodings, line ends, quotes, and faults in data files."""
+"""Text files written by people and programs: encodings, line ends, quotes, and faults in data files."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def collecting() -> Iterator[list[Complaint]]:
 
 @contextmanager
 def judged() -> Iterator[None]:
-    """Read a place of a file: its `DataFault` is raised or, inside `collecting`, recorded, and the place skipped."""
+    """Context for reading a part of a file: a `DataFault` is raised or, inside `collecting`, only recorded."""
     try:
         yield
     except DataFault as fault:

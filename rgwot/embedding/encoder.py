@@ -135,13 +135,13 @@ class Encoder(nn.Module):
         the first updates the running averages, which is what data parallelism over two devices computes
         (methods 3.1).
     input_norm
-        Whether features are standardised per channel with the buffers ``input_mean`` and ``input_std`` first.
+        Whether features are first standardised per channel, with the buffers ``input_mean`` and ``input_std``.
     features
         Channels of the input.
     precision
         Arithmetic of the two convolutions, or of the layers in their place; everything after them is float32.
     vectors
-        Whether the input has one place per frame and the stack goes through fully connected layers.
+        Whether a frame is a vector (h = w = 1), so that stacks go through fully connected layers.
     """
 
     input_mean: Tensor

@@ -121,7 +121,7 @@ Restore = Callable[..., EmbedVideo]
 
 @dataclass(frozen=True)
 class Fitted:
-    """An `EmbedVideo` that also returns its learned parameters."""
+    """An `EmbedVideo`, with a function that returns its learned parameters."""
 
     embed: EmbedVideo
     learned: Callable[[], Learned]

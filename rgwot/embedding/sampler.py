@@ -109,7 +109,7 @@ Tier = Literal["gpu", "memory", "disk"]
 
 
 def choose_tier(size: int, memory_gb: float, gpu_gb: float) -> Tier:
-    """Return the fastest place with room for ``size`` bytes; ``gpu_gb`` is 0 without a GPU."""
+    """Return the fastest storage with room for ``size`` bytes; ``gpu_gb`` is 0 without a GPU."""
     if size <= gpu_gb * GIGABYTE:
         return "gpu"
     return "memory" if size <= memory_gb * GIGABYTE else "disk"

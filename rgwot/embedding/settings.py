@@ -1,4 +1,4 @@
-"""Settings of the encoder, its training, and the videos that it learns from; of whitened features."""
+"""Settings of the encoder, its training, the videos that it learns from, and whitened features."""
 
 from __future__ import annotations
 

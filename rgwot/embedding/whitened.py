@@ -41,8 +41,8 @@ SMALL = 1500
 def cell_means(store: VideoFeatures, grid: int) -> NDArray[np.float32]:
     """Average the maps of every frame over the cells of a grid, (T, cells * C); read in blocks.
 
-    Height and width are divided into ``grid`` cells, or into a cell per place if a side has fewer places. The cells
-    follow each other row by row, each with all its channels.
+    Height and width are each divided into ``grid`` cells, or into one cell per row or column if there are fewer. The
+    cells follow each other row by row, each with all its channels.
     """
     height, width = store.shape[2:]
     weights = np.einsum("ay,bx->yxab", _cells(height, grid), _cells(width, grid)).reshape(height * width, -1)
@@ -215,7 +215,7 @@ def fit_blocks(videos: Sequence[NDArray[Any]], settings: WhitenSettings) -> Whit
 
 
 def fit_whitened(stores: Sequence[VideoFeatures], seed: int, settings: WhitenSettings) -> EmbedVideo:
-    """Fit the whitening to the training videos: the embedding of the method ``whitened``. There is no randomness."""
+    """Fit the whitening to the training videos; return the embedding ``whitened``. The seed has no effect."""
     # Sums over threads depend on their number; one thread gives the same files everywhere.
     with threadpool_limits(limits=1):
         videos = conditioned(stores, settings)
@@ -232,7 +232,7 @@ def fit_whitened(stores: Sequence[VideoFeatures], seed: int, settings: WhitenSet
 
 
 def restore_whitened(learned: Learned, settings: WhitenSettings) -> EmbedVideo:
-    """Embed videos, with maps of the same size, by the whitening of the task."""
+    """Return the function that embeds videos, with maps of the same size, by the whitening of the task."""
     whitening = Whitening(learned["mean"], learned["basis"], 2 if settings.variability == "apart" else 1)
 
     def embed(store: VideoFeatures) -> Embedded:
@@ -248,7 +248,7 @@ def _width(share: float, T: int) -> int:
 
 
 def _cells(side: int, grid: int) -> NDArray[np.float32]:
-    """Return the weights (cells, side) that average a side of a map over cells, as equal as whole places allow."""
+    """Return the weights (cells, side) that average a side of a map over cells; their sizes differ by at most one."""
     cells = min(side, grid)
     borders = np.linspace(0, side, cells + 1).round().astype(int)
     weights = np.zeros((cells, side), dtype=np.float32)
@@ -286,7 +286,7 @@ CONSTANT = 1e-4
 
 @dataclass(frozen=True)
 class Projection:
-    """Whitening of single places of maps, standardised per video and channel, or of vectors, which are also smoothed.
+    """Whitening of each position of maps, standardised per video and channel, or of vectors, which are also smoothed.
 
     ``mean`` (C,) and ``basis`` (C, D) are as in `Whitening`, for the standardised channels, or these and their speeds.
     """
@@ -330,7 +330,7 @@ def _values(store: VideoFeatures, frames: NDArray[np.int64]) -> NDArray[np.float
 def _speeds(
     store: VideoFeatures, mean: NDArray[np.float32], scale: NDArray[np.float32], frames: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """Return the `speed` at every place, from the frame before and the one after."""
+    """Return the `speed` at every position of maps, from the frame before and the one after."""
     around = np.clip(frames[:, None] + np.arange(-1, 2), 0, len(store) - 1)
     needed, rows = np.unique(around, return_inverse=True)
     z = ((_values(store, needed) - mean) * scale)[rows.reshape(around.shape)]
@@ -347,7 +347,7 @@ def _blocks(T: int) -> Iterator[NDArray[np.int64]]:
 
 
 def moments(look: Look, T: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return mean and reciprocal standard deviation (C,) of every channel over T frames and their places."""
+    """Return mean and reciprocal standard deviation (C,) of every channel over T frames and all positions."""
     total, squares, count = np.zeros(1), np.zeros(1), 0
     for block in _blocks(T):
         maps = look(block).astype(np.float64)
@@ -364,7 +364,7 @@ def moments(look: Look, T: int) -> tuple[NDArray[np.float32], NDArray[np.float32
 def fit_projection(stores: Sequence[VideoFeatures], speed: bool) -> Projection:
     """Fit the projection to training videos with frames; all have maps, or all have vectors.
 
-    With ``speed`` every channel is accompanied by its `rgwot.embedding.whitened.speed`, in maps at every place.
+    With ``speed`` every channel is accompanied by its `rgwot.embedding.whitened.speed`, in maps at every position.
     """
     if stores[0].vectors:
         whitening = fit_whitening(conditioned(stores, _vectors(speed)), VECTORS.D, VECTORS.floor)
@@ -374,7 +374,7 @@ def fit_projection(stores: Sequence[VideoFeatures], speed: bool) -> Projection:
 
 
 def _places(store: VideoFeatures, speed: bool) -> NDArray[np.float32]:
-    """Return standardised places (n, C), with speed (n, 2 C), of evenly spaced frames of a video with maps."""
+    """Return the standardised positions (n, C), with speed (n, 2 C), of evenly spaced frames of a video with maps."""
     chosen = np.unique(np.linspace(0, len(store) - 1, min(len(store), FRAMES)).astype(np.int64))
     values = partial(_values, store)
     mean, scale = moments(values, len(store))

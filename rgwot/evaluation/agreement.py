@@ -27,7 +27,7 @@ class Agreement(NamedTuple):
     adjusted_rand
         Adjusted Rand index of the frames: 1 for equal partitions, about 0 for unrelated ones.
     same
-        Share of the frames with matched key steps, by ``pairs``, 0 to 1.
+        Share of the frames whose two key steps are matched with each other by ``pairs``, 0 to 1.
     macro_f1, strict_f1
         F1 by ``pairs``: mean over the key steps of the first result, and of all frames.
     steps
@@ -37,13 +37,14 @@ class Agreement(NamedTuple):
     matched
         Key step of the second result for each matched key step of the first.
     pairs
-        The matching (the best one-to-one, or equal numbers), by places in ``steps``.
+        The matching (the best one-to-one, or equal numbers), by indices into ``steps``.
     kappa, kappas
         Cohen's kappa over all frames, where matched key steps agree; and for each key step of the first result, kappa
         of the frames that have it: 0 without a partner, NaN if both results consist of this key step alone.
     segments_f1, segments_f1s
         F1 of segments: of all, and by key step of the first result; NaN without segments. Segments of matched key steps
-        match if their intersection over union is at least `OVERLAP` (`rgwot.evaluation.segmental.found_segments`).
+        match if their intersection over union reaches the argument ``overlap`` of `agreement`
+        (`rgwot.evaluation.segmental.found_segments`).
     split, merged
         Key steps of the first result that are split into several of the second, and the reverse: each part covers at
         least a fifth of the key step and is inside it by more than half.

@@ -388,7 +388,7 @@ def edges_of(procedure: Procedure) -> set[tuple[Step, Step]]:
 
 
 def with_graph(procedure: Procedure, graph: Edges) -> Procedure:
-    """Return a procedure with the needs of a graph, without the graph's other key steps."""
+    """Return a procedure with the edges and needs of a graph, restricted to the procedure's key steps."""
     kept_edges = restricted(graph, {node.key_step for node in procedure.nodes})
     edges, needs = (
         tuple(Edge(before, after, 1.0, 0, 0, (0.0, 1.0)) for before, after in sorted(pairs, key=str))  # type: ignore[arg-type]

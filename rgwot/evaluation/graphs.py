@@ -79,8 +79,8 @@ def edge_scores(
         Learned edges.
     matching
         Annotated key step for each decoded one, each at most once. The learned graph is restricted to matched key
-        steps, which are renamed; missing key steps count as missed edges. By default, key steps of equal
-    number match.
+        steps, which are renamed; the edges of missing key steps count as missed. By default, key steps of equal
+        number match.
     """
     learned = set(predicted)
     if matching is not None:

@@ -61,8 +61,8 @@ def contingency(truth: npt.ArrayLike, prediction: npt.ArrayLike, n_classes: int,
 def adjusted_rand(table: npt.ArrayLike) -> float:
     """Return the adjusted Rand index of two labellings (Hubert and Arabie, 1985), from their `contingency`.
 
-    It is 1 for the same partition, about 0 for unrelated ones. The function of scikit-learn takes 0.8 s to import, and
-    needs the labels themselves.
+    It is 1 for the same partition, about 0 for unrelated ones. scikit-learn's function is not used: it takes 0.8 s to
+    import, and needs the labels themselves.
 
     >>> round(adjusted_rand([[3, 0], [1, 2]]), 3)
     0.324
@@ -89,10 +89,10 @@ def adjusted_rand_score(first: npt.ArrayLike, other: npt.ArrayLike) -> float:
 def match(overlap: npt.ArrayLike) -> Matching:
     """Match classes to clusters one to one so that the total overlap is largest (methods 6.1, step 1).
 
-    There are always min(G, K) pairs, even with an overlap of zero. Several matchings may have the same largest overlap;
-    the choice among them does not depend on how the clusters are numbered. With more classes than clusters the classes
-    of lowest index are matched; with more clusters than classes the largest clusters are; the counts themselves decide
-    the remaining ties.
+    There are always min(G, K) pairs, even with an overlap of zero. The choice among several matchings of the same
+    largest overlap does not depend on how the clusters are numbered: it takes the classes of lowest index if there are
+    more classes than clusters, and the largest clusters if there are more clusters than classes; the counts themselves
+    decide the remaining ties.
 
     ``overlap`` (G, K) counts frames, as from `contingency`. Returns the pairs in order of class.
 

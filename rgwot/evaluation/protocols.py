@@ -187,8 +187,8 @@ def unit(truth: IntArray, prediction: IntArray, n_key_steps: int, n_clusters: in
     """Prepare the frames of one scoring unit.
 
     With background, class 0 is a class like any other and G = K_gt + 1. Without, G = K_gt, and no frame has the true
-    label 0 (`kept_frames`). Classes that do not occur stay in the universe. Predicted labels may be any whole numbers;
-    at most ``n_clusters`` different ones.
+    label 0 (`kept_frames`). Classes that do not occur count, too. Predicted labels may be any whole numbers, at most
+    ``n_clusters`` different ones.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ def segmental_f1(segments: Sequence[tuple[Segments, Segments]], overlap: float) 
 
 
 def sampled_hits(truth: IntArray, prediction: IntArray) -> tuple[int, int]:
-    """Return the number of true segments in which more than half of the sampled frames are right, and of all.
+    """Return the numbers of true segments with more than half of the sampled frames right, and of all true segments.
 
     `SAMPLED` frames of each segment are looked at, evenly spaced (ours; published: drawn at random).
     """

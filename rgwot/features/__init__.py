@@ -34,6 +34,6 @@ def read_index(index_csv: str | Path) -> list[dict[str, Any]]:
 def left_out(status: str, imported: bool) -> bool:
     """Return whether a store of this status lacks frames because it was made with bad videos skipped.
 
-    Imported features are also ``partial`` if ``on_mismatch: trim`` accepted too few.
+    An imported store is ``partial`` for another reason: ``on_mismatch: trim`` accepted too few features.
     """
     return status == "skipped" or (status == "partial" and not imported)

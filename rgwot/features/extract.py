@@ -2,12 +2,12 @@
 
 Chunks are those of the store, 64 sampled frames each. One child process decodes the video from front to back
 for all chunks, since opening a file scans the whole of it; the network works on one chunk while the next is
-decoded and the last is written. Decoding waits until the chunk two before is written, so memory holds three
+decoded and the previous one is written. Decoding waits until the chunk two before is written, so memory holds three
 chunks for any length of the video.
 
 The unfinished store is next to the output, under a name that depends on the settings and on the source, with
-a mark per finished chunk. After a job was killed, the next one continues there; the finished store is renamed
-into place.
+a file that marks each finished chunk. After a job was killed, the next one continues there; the finished store
+is renamed into place.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ class Extraction:
         return self._times[number * CHUNK : (number + 1) * CHUNK]
 
     def _finished(self, number: int) -> dict[str, Any]:
-        """Return the mark of a finished chunk, or an empty dictionary."""
+        """Return what was recorded about a finished chunk, or an empty dictionary."""
         mark: dict[str, Any] = json.loads(path.read_text("utf-8")) if (path := self._mark(number)).exists() else {}
         return mark
 

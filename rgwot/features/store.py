@@ -1,4 +1,4 @@
-"""The feature store of a video in Zarr version 3: written once, and not opened if incomplete or made otherwise.
+"""The feature store of a video in Zarr version 3: written once, not opened if incomplete or made with other settings.
 
 The features are an array of float16, or float32 if float16 would spoil vectors: ``conv4c`` ``(T, C, h, w)`` for the
 paper's backbone, otherwise ``features``, with ``(T, C, h, w)`` for maps and ``(T, D)`` for vectors. The attributes

@@ -322,9 +322,11 @@ def matched(labels: NDArray[np.int64], to: NDArray[np.int64], K: int) -> NDArray
 def restore_consensus(
     learned: Learned, K: int, chain: MeanfieldSettings, consensus: ConsensusSettings, at_once: bool = False
 ) -> Predict:
-    """Label samples of other videos by every segmentation of a pool, by that of their memberships, and the classifier.
+    """Return the function that labels other videos by the learned segmentations and the classifier.
 
-    Many videos are labelled ``at_once``, with only two updates for each segmentation of the pool.
+    The samples get memberships in every segmentation of a pool and, from these, in the segmentation of the pool, which
+    are combined with the classifier. Many videos are labelled ``at_once``, with only two updates for each segmentation
+    of the pool.
     """
     borders = np.cumsum(learned["clusters"])[:-1]
     centres, shares = (np.split(learned[name], borders) for name in ("member_centres", "member_shares"))

@@ -408,7 +408,7 @@ def _segments(task: EmbeddedTask, key_steps: ByVideo) -> dict[str, pd.DataFrame]
 
 
 def _equal_segments(task: EmbeddedTask, labels: Mapping[str, NDArray[np.int64]], K: int) -> float:
-    """Return the J of K equal segments relative to the J of the labels, or 0 if the latter is not positive."""
+    """Return `explained_share` of K equal segments divided by that of the labels, 0 if the latter is not positive."""
     training = task.part(held_out=False)
     lengths = [len(video.time_s) for video in training.values()]
     x = directions(np.concatenate([video.embedding for video in training.values()]))
@@ -455,7 +455,7 @@ def no_background(background: bool, surplus: int) -> list[str]:
 def consensus_numbers(
     task: EmbeddedTask, labels: Mapping[str, NDArray[np.int64]], K: int, learner: str
 ) -> NDArray[np.int64]:
-    """Return the place (K,) of every cluster in the consensus order, from 0; absent clusters come last.
+    """Return the position (K,) of every cluster in the consensus order, from 0; absent clusters come last.
 
     ``labels`` (T,) are given for every video, -1 for background; held-out videos are not used.
     """

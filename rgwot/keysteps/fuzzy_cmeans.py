@@ -206,7 +206,7 @@ def memberships(x: NDArray[Any], centres: NDArray[Any], m: float, floor: float =
 
 
 def frame_of(samples: NDArray[Any]) -> tuple[NDArray[Any], float]:
-    """Return the mean (D,) of samples (T', D), the origin for distances, and the least squared distance."""
+    """Return the mean (D,) of samples (T', D), the origin for distances, and the floor of squared distances."""
     offsets, mean = centred(samples)
     return mean, rounding(offsets)
 

@@ -181,7 +181,7 @@ def decode_graphcut(
 
 
 def restore_graphcut(learned: Learned, K: int, fuzzy: FuzzySettings, cut: GraphcutSettings) -> Predict:
-    """Give samples of other videos their memberships of the centres, then cut."""
+    """Return the function that labels other videos: by memberships in the learned clusters, then a cut."""
     mean, floor, m = learned["mean"], float(learned["floor"]), float(learned["m"])
 
     def predict(others: Frames) -> Decoded:

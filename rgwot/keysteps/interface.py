@@ -40,7 +40,7 @@ class Frames:
             object.__setattr__(self, "native_fps", (self.features_fps,) * len(self.lengths))
 
     def of(self, videos: Sequence[int] | NDArray[np.int64]) -> Frames:
-        """Return the samples of the videos at these places."""
+        """Return the samples of the videos with these indices."""
         rows = rows_of(self.lengths, videos)
         return replace(
             self,
@@ -125,7 +125,7 @@ def first_samples(lengths: Sequence[int]) -> NDArray[np.int64]:
 
 
 def rows_of(lengths: Sequence[int], videos: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the indices of the samples of the videos at these places, one video after the other.
+    """Return the indices of the samples of the videos with these indices, one video after the other.
 
     >>> rows_of([2, 1, 3], [2, 0]).tolist()
     [3, 4, 5, 0, 1]
@@ -158,7 +158,7 @@ better, and it takes twice the time."""
 
 
 def learned_from(lengths: Sequence[int], most: int | None = None) -> NDArray[np.int64]:
-    """Return the places of the videos to learn from, ascending: all videos, or evenly spaced ones.
+    """Return the indices of the videos to learn from, ascending: all videos, or evenly spaced ones.
 
     All videos are used if their ``lengths``, thinned to `PER_VIDEO` samples per video, add up to at most
     `MOST_LEARNED`; otherwise as many videos as have about ``most`` samples, by default `LEARNED`.
@@ -177,7 +177,7 @@ def in_parts(lengths: Sequence[int], videos: NDArray[np.int64]) -> list[NDArray[
 def decode_by_some(
     frames: Frames, some: NDArray[np.int64], learn: Predict, rule: Callable[[Decoded], Predict]
 ) -> Decoded:
-    """Decode the videos at ``some`` places, and label the others by the rule learned from them.
+    """Decode the videos with the indices ``some``, and label the others by the rule learned from these.
 
     ``twice``, ``members`` and the facts (with the number of ``videos`` learned from) are those of the decoded videos.
     The others are labelled `in_parts`.

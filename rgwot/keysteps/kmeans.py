@@ -80,7 +80,7 @@ def decode_kmeans(frames: Frames, K: int, generator: np.random.Generator) -> Dec
 
 
 def restore_kmeans(learned: Learned, K: int) -> Predict:
-    """Label samples of other videos by the nearest of the means."""
+    """Return the function that labels samples of other videos by the nearest of the means."""
     centres, mean = learned["centres"], learned["mean"]
     # Sums of squares cancel when all embeddings point almost the same way, so distances are taken from the mean.
     return lambda others: Decoded(squared_distances(others.x - mean, centres - mean).argmin(axis=1).astype(np.int64))

@@ -202,9 +202,9 @@ class _Task:
         return np.concatenate([smooth(video, WINDOW) for video in np.split(log_p, np.cumsum(self.lengths)[:-1])])
 
     def with_ends(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the labels with the ends of annotated videos as background, if they resemble no class.
+        """Return labels in which unlabelled samples of annotated videos that resemble no class are background.
 
-        With one annotated video, too little is known about the variation within a class.
+        With one annotated video, labels do not change: too little is known about the variation within a class.
         """
         labelled, annotated = labels != UNKNOWN, self.annotated(labels)
         ends = np.repeat(annotated, self.lengths) & ~labelled
@@ -345,7 +345,7 @@ def _decode(
 def restore_labelled(
     learned: Learned, K: int, chain: MeanfieldSettings, labelled: LabelledSettings, at_once: bool = False
 ) -> Predict:
-    """Label samples of other videos by the same classifiers and centres; many videos ``at_once``."""
+    """Return the function that labels other videos, many ``at_once``, by the learned classifiers and centres."""
     label_by = label_at_once if at_once else label
     first, last = (
         [Classifier(learned[f"{name}_{number}_weights"], learned[f"{name}_{number}_offsets"]) for number in range(3)]

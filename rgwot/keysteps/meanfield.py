@@ -232,7 +232,7 @@ def decode_meanfield(frames: Frames, K: int, generator: np.random.Generator, set
 
 
 def restore_meanfield(learned: Learned, K: int, settings: MeanfieldSettings) -> Predict:
-    """Label samples of other videos by centres and shares that do not change (`label`)."""
+    """Return the function that labels other videos by centres and shares that do not change (`label`)."""
     arguments = learned["centres"], learned["shares"], settings
     return lambda others: decoded(label(others.x, others.lengths, *arguments), K)
 

@@ -210,7 +210,7 @@ def procedure_of(
 ) -> Procedure:
     """Learn the procedure from the segments of scope ``task``, without held-out videos.
 
-    Slivers are removed (`without_slivers`), except in ``annotated`` videos.
+    Slivers, very short segments, are removed (`without_slivers`), except in ``annotated`` videos.
     """
     training = {video: frame for video, frame in segments.items() if video not in held_out}
     recordings = _recordings(training)

@@ -53,13 +53,13 @@ def suggest(
     chain, generator
         Settings and randomness of the segmentations.
     labelled
-        Places of videos that have labels already.
+        Indices of videos that have labels already.
     among
-        Places of videos that may be chosen; by default all.
+        Indices of videos that may be chosen; by default all.
 
     Returns
     -------
-    Places of videos, in the order in which they were chosen.
+    Indices of videos, in the order in which they were chosen.
     """
     V = len(frames.lengths)
     eligible = range(V) if among is None else among
@@ -87,7 +87,7 @@ def suggest(
 def _taught(
     frames: Frames, K: int, chain: MeanfieldSettings, generator: np.random.Generator
 ) -> Callable[[Sequence[int]], float]:
-    """Return a function from places of videos to the accuracy in [0, 1] of a classifier that learns from them."""
+    """Return a function from indices of videos to the accuracy in [0, 1] of a classifier that learns from them."""
     context = in_context(frames, timed=True)
     z = Components.fit(context, 1).apply(context)
     V, starts = len(frames.lengths), first_samples(frames.lengths)

@@ -27,7 +27,7 @@ EPS = 1e-3
 
 @fx.wrap  # type: ignore[untyped-decorator]
 def padded(x: Tensor, kernel: int, stride: int) -> Tensor:
-    """Pad maps (B, C, H, W) for a convolution that leaves ceil(H / stride) by ceil(W / stride) places."""
+    """Pad maps (B, C, H, W) for a convolution whose output has ceil(H / stride) by ceil(W / stride) positions."""
     height, width = (max((-(-side // stride) - 1) * stride + kernel - side, 0) for side in x.shape[2:])
     return F.pad(x, (width // 2, width - width // 2, height // 2, height - height // 2))
 
