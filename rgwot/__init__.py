@@ -18,7 +18,8 @@ __version__ = "0.2.0"
 
 __all__ = ["Discovery", "Extension", "ProcedureLearner", "RgwotError", "__version__", "discover", "extend"]
 
-# Every job of the workflow imports this package, so the modules of these names are imported only when needed.
+# Every job of the workflow imports this package; to keep that fast, the module of a name is imported only when the name
+# is used.
 _HOMES = {
     "Discovery": "discovery",
     "discover": "discovery",

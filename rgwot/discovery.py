@@ -270,7 +270,7 @@ class Discovery:
         """Return a manifest of the videos, for which only features are known."""
         ends = self.segments.groupby("video")["end_s"].max()
         names = list(self.times)
-        # The rate follows from the usual time between two samples.
+        # The rate of a video follows from the median time between two samples.
         steps = [
             float(np.median(np.diff(times_here))) if len(times_here) > 1 else ends[name]
             for name, times_here in self.times.items()
@@ -426,7 +426,7 @@ def find(
 ) -> Findings:
     """Find the key steps of a task like `discover`, whose ``settings`` are called ``given`` here."""
     if labels is not None:
-        # For the record, and for the rule that labels other videos.
+        # Set for the record, and to choose the rule that labels other videos.
         given = {**(given or {}), "labelled": {**(given or {}).get("labelled", {}), "n": "all"}}
     run, settings, decoding = _resolved(method, decoder, K, given, seed)
     if labels is None and decoding.labelled.n:
@@ -438,7 +438,7 @@ def find(
     every = video_features(features, times, rate)
     if EMBEDDING_KINDS[family.embedding].several and len(every) < 2:
         raise RgwotError(f"features: found {len(every)} video, expected at least 2 for the method {run.method!r}")
-    # In the order of their ids, as in the workflow, because the drawn pairs of videos depend on it.
+    # Videos are sorted by id, as in the workflow, because the drawn pairs of videos depend on their order.
     with_frames = [video for video in every if len(video)]
     videos = sorted(with_frames, key=lambda video: video.video)
     if not videos:
@@ -462,7 +462,7 @@ def find(
         learned_from = [video for video in videos if video.video not in held_out]
         if read is None:
             check_number(resolved_K(decoding.decode.K), decoding.decode.surplus, sum(map(len, learned_from)))
-        # Training or running an encoder sets PyTorch's number of threads.
+        # Training or running an encoder sets PyTorch's number of threads, which is restored for the caller.
         with threads_kept() if family.trained else nullcontext():
             if family.trained:
                 from rgwot.stages.train import fit_encoder
@@ -531,7 +531,7 @@ def array_of(what: str, video: Any) -> NDArray[Any]:
     """Return the features of a video as an array (T, C) or (T, C, h, w); raise RgwotError for anything else."""
     try:
         array = np.asarray(video)
-    # np.asarray raises these for ragged lists and for tensors that require grad or are bfloat16.
+    # np.asarray raises these errors for ragged lists and for tensors that require grad or are bfloat16.
     except (RuntimeError, TypeError, ValueError) as error:
         raise RgwotError(f"{what}: found no array of numbers ({first_line(error)})") from None
     # np.asarray drops the mask and would expose the masked values.
@@ -555,7 +555,7 @@ def named_videos(features: Videos) -> dict[str, Any]:
             f"features: found {type(features).__name__}, expected a mapping of names to arrays, or a sequence of arrays"
         )
     else:
-        # Names of equal length, so that sorting by name, as `find` does, keeps the given order.
+        # Numbers of equal length as names, so that sorting by name, as `find` does, keeps the given order.
         width = len(str(max(len(features) - 1, 0)))
         called = [
             stem_of(Path(video).name.removesuffix(STORE)) if isinstance(video, (str, os.PathLike)) else f"{n:0{width}}"

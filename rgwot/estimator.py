@@ -179,7 +179,7 @@ def _bundle(findings: Findings, X: Videos, times: Times | None) -> bytes:
     """Return the bundle of a result; raise RgwotError if the decoder or the embedding has no rule for other videos."""
     result, embedded = findings.discovery, findings.embedded
     check_rule(result.run.decoder)
-    # Only trivial decoders lack these, and `check_rule` refuses them.
+    # Only the results of trivial decoders lack what is asserted here, and `check_rule` refuses these decoders.
     assert embedded is not None
     assert findings.embedder is not None
     when = {"times": "times"} if findings.rate is None else {"fps": str(findings.rate)}

@@ -40,7 +40,7 @@ TABLE = f"{RESULTS}/tables/{{table}}.csv"
 ROW = f"{RESULTS}/tables/{{table}}/{{row}}.csv"
 FIGURE = f"{RESULTS}/figures/{{figure}}.pdf"
 SEGMENT_BARS = f"{RESULTS}/figures/segments/{_TASK}/seed{{seed}}.pdf"
-#: The comparison of groups in a column of the table of videos; a figure is beside it.
+#: The comparison of groups in a column of the table of videos; a figure of the same name is beside it.
 GROUPS = f"{RESULTS}/groups/{{column}}/{_RUN}.csv"
 STRIPS = f"{RESULTS}/strips/{_TASK}"
 VIEW = f"{RESULTS}/views/{_RUN}.json"

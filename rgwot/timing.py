@@ -72,7 +72,8 @@ def rate_of_times(where: object, times: NDArray[np.float64], stated: Fraction | 
         return stated
     gaps = np.diff(times)
     gaps = gaps[gaps < 2 * np.median(gaps)]
-    # Distances between sampled frames alternate, so the rate is taken over several frames, the same way for all videos.
+    # Distances between sampled frames alternate, so the rate is measured over several frames: up to 64, the same number
+    # in all longer videos.
     n = len(gaps) if len(gaps) < 8 else 1 << min(6, (len(gaps) // 4).bit_length() - 1)
     sums = np.cumsum([0, *gaps])
     rate = n / float(np.median(sums[n:] - sums[:-n]))
@@ -180,7 +181,7 @@ def scoring_frames(duration_s: float, fps: Fraction, stride: int) -> NDArray[np.
     >>> scoring_frames(0.2, Fraction(30), 2)
     array([0, 2, 4])
     """
-    # One more than needed; the comparison of times decides, in the same way everywhere.
+    # More frames than needed; the comparison of times decides which count, in the same way everywhere.
     upper = int(Fraction(duration_s) * fps) + 2
     frames = np.arange(0, upper, stride, dtype=np.int64)
     return frames[frame_times(frames, fps) < duration_s]

@@ -47,7 +47,7 @@ def clips_of(times: NDArray[np.float64], means: NDArray[np.float32], clip_s: flo
 
     Where ``clip_s`` is shorter than the distance of samples, each sample is a clip.
     """
-    # The small term keeps a sample on a border from falling to either side by rounding.
+    # Without the small term, rounding could put a sample on the border of two clips into the earlier one.
     number = np.floor(times / clip_s + 1e-9).astype(np.int64)
     of_sample = np.unique(number, return_inverse=True)[1].astype(np.int64)
     return Clips(unit_rows(means_of(means, of_sample).astype(np.float32)), of_sample)
@@ -97,7 +97,8 @@ def unity_graph(videos: Sequence[NDArray[np.float32]], neighbours: int) -> Unity
     row, column = np.concatenate(rows), np.concatenate(columns)
     both = (np.concatenate([row, column]), np.concatenate([column, row]))
     edges = coo_array((np.ones(len(both[0])), both), shape=(len(x), len(x))).tocsr()
-    # Two clips may have chosen each other. Sorted columns make the graph, and therefore the walks, reproducible.
+    # Merges the two edges of clips that chose each other, and sorts columns, which makes the graph, and therefore the
+    # walks, reproducible.
     edges.sum_duplicates()
     edges.data[:] = 1
     return UnityGraph(edges, np.concatenate(scores))

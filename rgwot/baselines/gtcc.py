@@ -45,7 +45,7 @@ Objective = Callable[[Tensor], tuple[Tensor, Tensor]]
 """Points (R, n), one per problem -> values (R,) and gradients (R, n)."""
 
 KEPT_MOVES = 10
-# Wolfe conditions: sufficient decrease, and slope.
+# Constants of the strong Wolfe conditions: for the decrease, and for the slope.
 DECREASE, SLOPE = 1e-4, 0.9
 TRIALS = 26
 LEAST_GRADIENT, LEAST_CHANGE, LEAST_CURVATURE = 1e-7, 1e-9, 1e-10
@@ -127,7 +127,8 @@ def minimise(objective: Objective, start: Tensor, *, steps: int, iterations: int
         tried, evaluated = tried + 1, evaluated + 1
         rises = (value > here.value + DECREASE * t * here.slope) | ((value >= low.value) & (closed | (tried > 2)))
         flat = ~rises & (new.slope.abs() <= -SLOPE * here.slope)
-        # If the new point lies past a minimum, as seen from the best so far, the best becomes the other end.
+        # ``beyond``: a minimum lies between low, the best point so far, and the new point; low then becomes the other
+        # end.
         beyond = ~rises & ~flat & (torch.where(closed, new.slope * (high.t - low.t), new.slope) >= 0)
         last = low
         high = where_state(rises, new, where_state(beyond, low, high))
@@ -175,7 +176,7 @@ def _next(low: _Point, other: _Point, closed: Tensor, near: Tensor) -> tuple[Ten
     square = bend * bend - left.slope * right.slope
     root = square.clamp_min(0).sqrt()
     turn = right.t - width * (right.slope + root - bend) / (right.slope - left.slope + 2 * root)
-    # Before the interval is closed, low is the farther end.
+    # As long as the interval is open, low is its farther end, and the step goes on from there.
     first = torch.where(closed, left.t, low.t + 0.01 * width)
     last = torch.where(closed, right.t, 10 * low.t)
     turn = torch.where((square >= 0) & turn.isfinite(), turn, (first + last) / 2).clamp(first, last)
@@ -188,12 +189,13 @@ def _next(low: _Point, other: _Point, closed: Tensor, near: Tensor) -> tuple[Ten
 
 # Number of anchors of a video in one step, and of epochs of a training run: constants of the public code.
 ANCHORS, EPOCHS = 20, 50
-# Units of the network that drops frames.
+# Units of the hidden layers of the network that drops frames.
 WIDTHS = (256, 1024, 512, 256)
-# Steps of the fit, iterations per step, first step length; floors of variance and of probabilities in logarithms.
+# Steps of the fit, iterations per step, first step length; smallest variance, and the addend of probabilities in
+# logarithms.
 STEPS, ITERATIONS, RATE = 8, 4, 0.5
 VARIANCE_FLOOR, PROBABILITY_FLOOR = 0.5, 1e-30
-# Smallest error in the term of dropped frames, a tenth of a frame squared: an exact cycle would cost 1/0 there.
+# Smallest squared error in the term of dropped frames, that of a tenth of a frame: an exact cycle would cost 1/0.
 ERROR_FLOOR = 0.01
 
 
@@ -216,7 +218,7 @@ def align_gtcc(batch: PairBatch, settings: GtccSettings) -> Tensor:
     score = batch.learned
     if score is None or batch.chance is None:
         raise ValueError("learned, chance: found None, expected the drop function and random numbers of training")
-    # One generator per pair, which both its videos draw from in turn.
+    # One generator per pair: the first video draws from it, then the second.
     generators = [batch.chance(iteration) for iteration in batch.iterations.tolist()]
     x_draw, y_draw = (draw(video.shape[1], generators, video.device) for video in (batch.x, batch.y))
     epoch = EPOCHS * batch.iterations // batch.planned

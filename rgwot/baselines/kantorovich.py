@@ -30,7 +30,7 @@ from rgwot.baselines.settings import KantorovichLossSettings, KantorovichTranspo
 from rgwot.losses.interface import PairBatch, accurate
 from rgwot.transport.costs import add_virtual_frame, squared_distance
 
-# Margin and temperature of both methods; the margin is in units of the distance averaged over dimensions.
+# Margin and temperature of VAVA and OPEL; the margin is in units of the distance averaged over dimensions.
 MARGIN, TEMPERATURE = 2.0, 0.5
 Density = Literal["gaussian", "laplace"]
 SinkhornSolver = Literal["pot", "batched"]
@@ -40,11 +40,12 @@ MarginalSide = Literal["rows", "columns"]
 PHI_RANGE = (0.001, 0.999)
 PHI_DECAY = 0.999
 KERNEL_RANGE = (1e-15, 1e20)
-# Offset of the virtual frame from everything: 1.5 times a virtual distance of 5 frames, relative to the mean length.
+# Divided by the sum of both lengths, this is the offset of the virtual frame from every frame: 1.5 times a virtual
+# distance of 5 frames, relative to the mean length.
 VIRTUAL_OFFSET = 1.5 * 2 * 5
 SINKHORN_PASSES = 20
 MOST_PASSES = 100_000
-# Width of the prior in both methods, in units of mu.
+# Width of the prior in VAVA and OPEL, in units of mu.
 PRIOR_SCALE = 2.0
 
 

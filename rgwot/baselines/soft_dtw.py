@@ -97,7 +97,8 @@ class _SoftDTW(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         """Return the gradient of the cost: the expected path, scaled."""
         diagonal, accumulated = ctx.saved_tensors
-        # The soft minimum over a cell's predecessors, without its own cost. No path enters a cell outside the matrix.
+        # ``entered``: the soft minimum over a cell's predecessors, which is the accumulated cost without the cell's own
+        # cost; minus infinity outside the matrix, because no path enters there.
         entered = torch.where(diagonal.isinf(), -torch.inf, accumulated - diagonal)
         entered = F.pad(entered, (0, 1, 0, 2), value=-torch.inf)
         right, below, across = (

@@ -48,8 +48,8 @@ class SpectralMap:
         parts = []
         for start in range(0, len(x), SAMPLES_AT_ONCE):
             walk = affinity(x[start : start + SAMPLES_AT_ONCE], self.landmarks)
-            # A sample with the direction of a landmark takes its place: like the landmark's walks, its own do not stay
-            # there.
+            # The walks of a landmark do not stay at it. A sample with the direction of a landmark is treated alike: its
+            # walks do not go to this landmark.
             rows, nearest = np.arange(len(walk)), walk.argmax(axis=1)
             coincident = walk[rows, nearest] > SAME_POINT
             walk[rows[coincident], nearest[coincident]] = 0

@@ -13,7 +13,7 @@ from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.kmeans import kmeans, nearest_centre
 from rgwot.runtime.errors import RgwotError
 
-# Gains up to this share of the first sum are rounding errors, as those of equal centres are.
+# Gains up to this share of the first sum count as rounding errors; a centre equal to a chosen one has such a gain.
 ROUNDING = 1e-9
 
 
@@ -63,7 +63,7 @@ def decode_subset(frames: Frames, K: int, generator: np.random.Generator, settin
     if M < K:
         raise RgwotError(f"decode.centres: found {M}, expected at least K = {K}, from which K are selected")
     centres = kmeans(frames.x, M, generator, restarts=settings.restarts).centres
-    # In the order of k-means's clusters, so that choosing all centres changes no label.
+    # Sorted into the order of k-means's clusters, so that choosing all centres changes no label.
     chosen = sorted(select(-cdist(centres, frames.x), K))
     representatives = centres[chosen]
     distances = cdist(frames.x, representatives)

@@ -8,8 +8,8 @@ from torch import Tensor
 from rgwot.baselines.settings import TccSettings
 from rgwot.losses.interface import PairBatch, accurate
 
-# A cycle that comes back to a single frame has no variance: the ratio below would be 0/0. Below a thousandth of the
-# video (0.3 s of five minutes) two answers count as the same.
+# A cycle that comes back to a single frame has no variance, and its error would be divided by 0. The floor is the
+# square of a thousandth of the video (0.3 s of five minutes).
 VARIANCE_FLOOR = 1e-6
 
 

@@ -101,7 +101,7 @@ def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How)
         make = _importer(bundle) if imported else _extractor(bundle, how)
         for video, source in missing.items():
             path = folder / f"{video}{STORE}"
-            # An earlier store of this file is kept.
+            # An earlier store that was made from the same file is kept.
             make(source, path)
             stores[video] = open_store(path)
             check_kind(bundle, stores[video])
@@ -111,11 +111,11 @@ def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How)
 def check_kind(bundle: Bundle, store: FeatureStore) -> None:
     """Raise RgwotError if features differ in kind from those of the bundle."""
     kind = bundle.facts.features
-    # Features that could not be imported have no attributes.
+    # A file that could not be imported has an empty store without attributes, so there is nothing to compare.
     if not len(store) and store.imported:
         return
     for key, value in common_attributes(store).items():
-        # The file of a checkpoint may have another name, but not another digest.
+        # The file of a checkpoint (``weights``) may have another name, but not another digest (``weights_sha256``).
         if key != "weights" and value != kind.attributes.get(key, value):
             raise RgwotError(
                 f"{store.path}: features with {key} {value!r}, expected {kind.attributes[key]!r} as in {bundle.path}; "
@@ -167,7 +167,7 @@ def import_form(bundle: Bundle) -> ImportSettings:
             f"{bundle.path}: was made from features of the network {kept_attributes.get('backbone')}, not from arrays; "
             f"expected feature stores ({STORE}) with features of this network"
         )
-    # Bundles of earlier versions have the rate of the used features, but not which features were used.
+    # Bundles of earlier versions do not say which features were used (``every``), but have the rate of the used ones.
     when: dict[str, Any] = {
         "every": kept_attributes.get("source_every") or 1,
         "keypoints": kept_attributes.get("source_keypoints"),
@@ -175,7 +175,7 @@ def import_form(bundle: Bundle) -> ImportSettings:
     if kept_attributes.get("source_window"):
         when |= {"window": kept_attributes["source_window"], "native_fps": kept_attributes["source_native_fps"]}
     elif kept_attributes.get("source_times"):
-        # Without a stated rate, the times imply one.
+        # If no rate is stated (None), the times imply one.
         when |= {"times": kept_attributes["source_times"], "fps": kept_attributes.get("source_fps")}
     else:
         rate = kept_attributes.get("source_fps") or kept_attributes.get("fps_exact") or str(kept_attributes["fps"])
@@ -236,7 +236,7 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
     result = restore(bundle)
     procedure = bundle.procedure()
     facts = bundle.facts
-    # Without the folder results beside them, these files are not from this command.
+    # Files without a folder results beside them are not from this command, so they are not replaced.
     if not (output / "results").exists():
         for place in (*_tables(output).values(), output / "page.html"):
             if place.exists():
@@ -386,7 +386,7 @@ def _write(
     for warning in diagnostics["warnings"]:
         log.warning("%s: %s", bundle.path.name, warning)
     if facts.names:
-        # As in the file that a page offers for download, with the result that the names belong to.
+        # The same text as in the file that a page offers for download; it states the result that the names belong to.
         write_text(names_text(str(facts.run), key_steps.segment_table, facts.names), tree.at(paths.NAMES, facts.run))
     deviations = key_steps.deviations
     return [

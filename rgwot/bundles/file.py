@@ -34,14 +34,16 @@ FORMAT = 1
 
 SUFFIX = ".rgwot"
 MANIFEST_FILE = "manifest.json"
-#: Parts: the trained encoder, or what another embedding learned; what the decoder learned; labels of known videos.
+#: Parts of a bundle: the trained encoder, or what another embedding learned; what the decoder learned; labels of known
+#: videos.
 MODEL, EMBEDDING, DECODER, ANSWERS = "model.pt", "embedding.npz", "decoder.npz", "answers.npz"
 #: The procedure of the result, with which new videos are compared.
 PROCEDURE_FILE = name_of(paths.PROCEDURE)
 _SEAL = hashlib.sha256().digest_size * 2
-# These become names of folders in `rgwot apply`.
+# `rgwot apply` makes folders of these names, so they have no slash, control character or leading dot.
 _Part = Annotated[str, Field(pattern=r"^[^/\\.\x00-\x1f][^/\\\x00-\x1f]*$", max_length=200)]
-# The same form as in `rgwot.reporting.names`; they are printed, too.
+# Names of key steps, in the same form as in `rgwot.reporting.names`; without control characters, because they are
+# printed.
 _Name = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]+$", max_length=LONGEST)]
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -165,7 +167,7 @@ def bundle_bytes(facts: Mapping[str, Any], parts: Mapping[str, bytes]) -> bytes:
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_STORED) as archive:
         for name, part in {MANIFEST_FILE: manifest, **parts}.items():
-            # No times, so that equal bundles have equal bytes.
+            # ZipInfo has a fixed time, so that equal bundles have equal bytes.
             archive.writestr(zipfile.ZipInfo(name), part)
         archive.comment = b"0" * _SEAL
     content = written.getvalue()[:-_SEAL]
@@ -204,7 +206,7 @@ def parse_bundle(content: bytes, path: Path) -> Bundle:
             facts = About.model_validate_json(archive.read(MANIFEST_FILE))
             parts = {name: archive.read(name) for name in facts.parts}
         for name in parts:
-            # Arrays and models are archives, too.
+            # Arrays and models are archives, too, so the sizes of their contents are checked as well.
             if zipfile.is_zipfile(io.BytesIO(parts[name])):
                 with zipfile.ZipFile(io.BytesIO(parts[name])) as archive:
                     _check_size(f"{path}: {name}", archive, len(parts[name]))

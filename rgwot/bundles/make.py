@@ -32,7 +32,8 @@ from rgwot.timing import predicted_labels
 
 log = logging.getLogger(__name__)
 
-#: Attributes of feature stores that are needed to make features, besides those that a task's stores share.
+#: Attributes of a feature store that are needed to make such features, besides the attributes that all stores of a task
+#: share.
 HOW = ("seed", "fused", "decoder", "fps_exact", "start_s", "source_key", "source_axes", "source_times", "columns")
 #: Settings for importing features in the same way; a bundle has them as ``source_every`` and so on.
 FORM = ("fps", "every", "window", "keypoints")
@@ -216,7 +217,7 @@ def _form(store: FeatureStore) -> dict[str, Any]:
     if store.imported:
         settings = store.attributes.get("settings", {})
         facts |= {f"source_{key}": settings[key] for key in FORM if settings.get(key) is not None}
-        # This replaces a table of rates, which does not cover other videos.
+        # The rate of this store instead of the settings' table of rates, which does not cover other videos.
         facts["source_native_fps"] = str(store.native_fps)
     return facts
 

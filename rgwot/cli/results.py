@@ -234,7 +234,7 @@ def show(table: Path, procedures: Path | None, names: Path | None) -> None:
     if (table.parent / name_of(PROCEDURE)).is_file():
         raise RgwotError(f"{table}: found a file of key steps, expected their folder; run `rgwot show {table.parent}`")
     tables = load_targets().tables
-    # The file of a row is in a folder named like its table.
+    # The file of a single row is in a folder named like its table.
     name = table.parent.name if table.parent.name in tables else table.stem
     click.echo(in_terminal(find("table", name, tables), table))
     if procedures:

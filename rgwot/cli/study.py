@@ -119,7 +119,7 @@ def doctor(
         click.echo(f"rgwot: {error}", err=True)
         sys.exit(2)
     text = json.dumps(as_written, indent=2) if json_to == "-" else "\n\n".join(map(as_text, reports))
-    # A terminal may not be able to show some characters of file names.
+    # Characters of file names that the terminal cannot show are escaped.
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     click.echo(text.encode(encoding, "backslashreplace").decode(encoding))
     sys.exit(max((report.exit_code(strict) for report in reports), default=0))

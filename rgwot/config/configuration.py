@@ -244,7 +244,8 @@ class DatasetSettings(Block):
             )
         if not self.features_alone and self.imported is not None and self.imported.folder is None:
             if self._layout not in LAYOUTS:
-                # It may be a misspelt layout of features without videos.
+                # It may be a misspelt layout of features without videos, which needs no folder, so the layout is
+                # refused first.
                 raise ValueError(f"layout {self.layout!r}: not known; {nearest(self.layout, LAYOUTS)}")
             raise ValueError(
                 "imported.folder: Field required, the folder with the features of the videos; features without videos "

@@ -115,7 +115,8 @@ class Experiments:
         #: Settings of the configuration that differ from the defaults, by dotted key.
         self.changed = {key: value for key, value in mine.items() if value != shipped[key]}
         self._per_dataset = {name: entry.changed for name, entry in config.datasets.items()}
-        # The distinct changes that datasets make: two ids are one experiment if they agree on top of each of them.
+        # The distinct changes that datasets make: two ids are one experiment if their settings agree after each of
+        # these changes.
         different = {json.dumps(values, sort_keys=True): values for values in self._per_dataset.values()}
         self._changes = tuple(different.values()) or ({},)
         self._base_values = cache(self._base_values_of)
@@ -136,8 +137,8 @@ class Experiments:
         _refuse_unused_split(text, values, base_values)
         if family.trained:
             _refuse_unread(text, values, meant)
-        # The canonical spelling of the same settings has the fewest keys and, on a tie, the family listed first:
-        # rgwot@beta=0 is vaot, vaot@beta=0.03125 is rgwot.
+        # Of all spellings of the same settings, the canonical one has the fewest keys and, on a tie, the family listed
+        # first: rgwot@beta=0 is vaot, vaot@beta=0.03125 is rgwot.
         spellings = []
         for candidate in FAMILIES.values():
             if candidate.embedding == family.embedding:
@@ -194,7 +195,7 @@ class Experiments:
                 raise RgwotError(f"experiment {text!r}: {key!r} and {SHORT[dotted]!r} are the same key")
             values[dotted] = _parse(value)
         whole = {**defaults(), **self.changed, **family.overrides, **values}
-        # YAML reads 1e-3 as a text, the settings as a number.
+        # YAML reads 1e-3 as a text; the validated settings have the number.
         checked = flatten(build(whole, f"experiment {text!r}").model_dump(by_alias=True))
         return {key: checked[key] for key in values}
 
@@ -218,7 +219,7 @@ def _keys_between(
             for base, settings in zip(base_settings, meant, strict=True)
         ):
             value = meant[0][key]
-            # An id has one value for all datasets, and cannot express what only some of them change.
+            # An id has one value for all datasets, so it cannot express what only some datasets change.
             if key not in allowed or any(settings[key] != value for settings in meant):
                 return None
             keys[key] = value

@@ -63,7 +63,7 @@ class Extension:
     methods: Iterable[Family] = ()
 
 
-# The entries of the library itself, and the extension that brought each of the others.
+# The names that the library itself defines, and the extension that brought each other name.
 _LIBRARY: Mapping[str, frozenset[str]] = {
     "losses": frozenset(LOSSES),
     "methods": frozenset({**FAMILIES, **EMBEDDING_KINDS}),
@@ -104,10 +104,10 @@ def extend(extension: Extension, source: str = "extension") -> None:
             if not NAME_PATTERN.fullmatch(str(name)):
                 raise RgwotError(f"{where}: expected a name of a-z 0-9 _ - that begins with a letter; rename it")
             owner = "the library" if name in _LIBRARY[kind] else _BROUGHT.get((kind, name), source)
-            # Two files may share a block of settings.
+            # Two files may bring the same object, such as a block of settings that they share.
             if owner != source and registry.get(name) is not entries[name]:
                 raise RgwotError(f"{where}: the name is used by {owner} already; rename it")
-    # Everything was checked: a refused extension adds nothing.
+    # All entries are checked before any is added, so that a refused extension adds nothing.
     for kind, entries, registry in added:
         registry |= entries
         _BROUGHT.update({(kind, name): source for name in entries})
@@ -150,7 +150,7 @@ def load_extensions(paths: Iterable[str | Path]) -> None:
             raise RgwotError(f"extensions: {path}: no such file; expected a Python file that defines EXTENSION")
         if path.suffix != ".py" or not path.stem.isidentifier():
             raise RgwotError(f"extensions: {path}: expected the name of an importable Python file, such as mine.py")
-        # Extensions import each other by their names.
+        # The folder is on the path, so that extensions can import each other by name.
         if str(path.parent) not in sys.path:
             sys.path.append(str(path.parent))
         try:

@@ -39,7 +39,7 @@ from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.timing import rate_text
 
 Model = TypeVar("Model", bound=BaseModel)
-# A number or a text, kept in its exact form.
+# A rate, given as a number or a text, and kept as a text in exact form.
 Rate = Annotated[float | str, AfterValidator(rate_text)]
 
 
@@ -179,7 +179,8 @@ def validated(model: type[Model], content: Any, where: str, context: Mapping[str
 def describe(error: ValidationError, model: type[BaseModel]) -> str:
     """Return a validation error of a model in one line: key, found value, expected value."""
     first = error.errors()[0]
-    # Union members add their own names to the location; only keys help the reader.
+    # Pydantic adds the names of a union's members to the location; they are left out, because only keys help the
+    # reader.
     parts = [str(part) for part in first["loc"]]
     key = ".".join(part for part in parts if not part.startswith(("constrained", "literal[", "function-")))
     if first["type"] == "extra_forbidden":
@@ -192,7 +193,7 @@ def describe(error: ValidationError, model: type[BaseModel]) -> str:
         return f"{key}: empty; give it keys or values, or leave it out"
     if first["type"] == "tuple_type":
         return f"{key}: found {first['input']!r}, expected a list, such as [{first['input']}]"
-    # A fault of a whole block names its key by itself.
+    # The message about a whole block names the faulty key itself, so the content of the block is not quoted.
     whole = first["type"] == "value_error" and isinstance(first["input"], Mapping)
     ending = "" if whole or first["type"] in ("missing", "unknown") else f", found {first['input']!r}"
     # Without quotes, YAML reads some names as numbers, booleans or null.

@@ -36,14 +36,15 @@ class Reader:
     """A reader of one annotation format."""
 
     read: Callable[[Path, Hints], Iterable[SegmentRow]]  #: whatever it raises on a damaged file becomes a `DataFault`
-    suffixes: tuple[str, ...]  #: suffixes of its files, in lower case
+    suffixes: tuple[str, ...]  #: suffixes of the format's files, in lower case
     description: str
-    fits: Callable[[str], bool] = _has()  #: whether a file with this beginning and suffix has this format
-    many: tuple[str, ...] = ()  #: the beginning of a file that may annotate many videos has one of these
-    counts: bool = False  #: whether it counts frames, so that `Hints.fps` is needed
+    fits: Callable[[str], bool] = _has()  #: whether a file with these suffixes has this format, by its beginning
+    many: tuple[str, ...] = ()  #: texts, one of which is near the beginning of any file that may annotate many videos
+    counts: bool = False  #: whether the format counts frames, so that `Hints.fps` is needed
 
 
-#: A file has the first format with its suffix that fits. Rows with a label in `BACKGROUND_NAMES` are background.
+#: The format of a file is the first that has its suffix and fits its beginning. Rows with a label in `BACKGROUND_NAMES`
+#: are background.
 ANNOTATION_READERS: Mapping[str, Reader] = {
     "elan": Reader(formats.read_elan, (".eaf",), "a tier of ELAN", _has("ANNOTATION_DOCUMENT")),
     "boris": Reader(
@@ -163,7 +164,8 @@ def read_annotation(path: Path, names: Iterable[str], hints: Hints, clock: Video
     """
     notes, keys = Notes(path), {pairing_key(name) for name in names}
     rows = _rows(path, hints)
-    # If a file is named like the video and has one video, it is that video, whatever its name in the file.
+    # If the file is named like the video and annotates one video, all rows are of this video, whatever its name in the
+    # file.
     if len({row.video for row in rows}) > 1 or pairing_key(path.stem) not in keys:
         rows = [row for row in rows if pairing_key(row.video) in keys]
     for row in rows:

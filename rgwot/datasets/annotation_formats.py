@@ -164,7 +164,7 @@ PYMPI = "pip install pympi-ling"
 
 #: Columns of a table in lower case; the first that exists is used.
 STARTS, ENDS = ("start_s", "start"), ("end_s", "end", "stop")
-#: ``key_step`` is last, because it is only a number; the others have names.
+#: The column ``key_step`` is the last choice, because it has only numbers; the other columns have names.
 LABELS = ("label", "name", "step", "key_step")
 #: All columns of times, including those of BORIS.
 TIME_COLUMNS = frozenset({*STARTS, *ENDS, "start (s)", "stop (s)", "time", "time offset (s)"})
@@ -179,14 +179,14 @@ def read_elan(path: Path, hints: Hints) -> Iterator[SegmentRow]:
     """
     pympi = optional("pympi", path, PYMPI)
     with warnings.catch_warnings():
-        # The library warns of all versions except three, but reads them.
+        # pympi warns of all versions of the format except three, but reads them.
         warnings.simplefilter("ignore")
         document = pympi.Eaf(str(path))
     linked = document.get_linked_files()
     media = [media_stem(medium["MEDIA_URL"]) for medium in linked]
     if linked:
         _check_offset(path, "its first medium", linked[0].get("TIME_ORIGIN"), "ms")
-    # Tiers that refer to annotations of another tier have no times.
+    # Only tiers with times, if there are any: those that refer to annotations of another tier have none.
     tier = hints.chosen(path, [name for name, (aligned, *_) in document.tiers.items() if aligned] or document.tiers)
     for start, end, value in document.get_annotation_data_for_tier(tier):
         if start is None or end is None:
@@ -239,7 +239,7 @@ def read_without_header(path: Path, hints: Hints) -> Iterator[SegmentRow]:
 START, STOP = "Start (s)", "Stop (s)"
 #: A column in the header of a table of many observations.
 MANY = "Observation id"
-# Before version 8 a table begins with lines about its only observation.
+# Before version 8 a table begins with lines about its only observation; the header is expected within so many lines.
 _HEADER_LINES = 40
 
 
@@ -292,7 +292,7 @@ def read_project(path: Path, hints: Hints) -> Iterator[SegmentRow]:
         events = []
         for time, subject, code, modifiers, *_ in observation["events"]:
             event = StateEvent(f"{where} at {time} s", float(time), subject, text_of(code), modifiers)
-            # A point event has no length.
+            # A point event begins and ends at the same time.
             events += [event, event] if code in points else [event]
         yield from _paired(path, video, events)
 

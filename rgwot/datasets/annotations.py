@@ -46,7 +46,7 @@ class Annotation:
     #: Columns ``start_s,end_s`` (seconds), ``step_id`` (as in the file; 0 where steps have names only), ``name``; in
     #: file order, because a later row wins where segments overlap. A video without rows cannot be scored.
     segments: pd.DataFrame
-    warnings: tuple[str, ...] = ()  #: one line each, with the file and, if known, the line
+    warnings: tuple[str, ...] = ()  #: one line each, with the file and, if known, its line number
     overlaps: int = 0  #: number of segments that start before an earlier one has ended
     overlap_s: float = 0.0  #: seconds covered more than once
     labelled_s: float | None = (

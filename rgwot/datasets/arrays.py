@@ -280,13 +280,14 @@ def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> A
 
     with path.open("rb") as file:
         begin = file.read(2**20)
-    # Whole lines, so that no character is cut; names are the only words before the numbers.
+    # Only whole lines, so that no character is cut. This part is enough to tell the encoding, because the only words of
+    # the file are the names of columns, in its first line.
     encoding = encoding_of(path, begin[: begin.rfind(b"\n") + 1] or begin)
     first = next(iter(begin.decode(encoding, errors="ignore").splitlines()), "")
     separator = next((sign for sign in ",;\t" if sign in first), r"\s+")
     cells = first.split() if separator == r"\s+" else next(csv.reader([first], delimiter=separator), [])
     names = [cell.strip() for cell in cells]
-    # pandas numbers columns without a name.
+    # pandas writes the numbers 0, 1, ... as the names of columns that have none.
     counted = len(names) > 1 and names == [str(number) for number in range(len(names))]
     named = counted or any(not _is_number(name) for name in names)
     if named and [_is_number(name) for name in names] == [True, True, False]:
@@ -300,7 +301,7 @@ def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> A
     if named:
         check_no_clock(path, (name for name in names if name != times))
     with warnings.catch_warnings():
-        # pandas only warns of a row that is longer than the header, and drops the end of the row.
+        # pandas only warns of a row that is longer than the header, and drops the end of the row; here it is an error.
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
             table = pd.read_csv(

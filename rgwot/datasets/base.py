@@ -134,7 +134,7 @@ class Options:
 class Layout(Protocol):
     """The module of a layout of `rgwot.config.configuration.LAYOUTS`."""
 
-    OPTIONS: frozenset[str]  #: names of the `Options` it uses
+    OPTIONS: frozenset[str]  #: names of the `Options` that the layout uses
     EXPECTED: str  #: the tree expected below the root, in a few words for messages
 
     def find(self, root: Path, dataset: str, options: Options) -> DatasetFiles:

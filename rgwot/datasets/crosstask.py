@@ -38,7 +38,8 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
     videos: dict[str, list[str]] = defaultdict(list)
     unassigned: list[str] = []
     for path in filmed:
-        # A folder named by digits is a task, possibly a related one; only videos outside such folders are looked up.
+        # A folder named by digits is a task, possibly a related one; only for videos outside such folders, the task is
+        # looked up in the annotations.
         folders = [part for part in parents(path) if part.isdecimal()]
         placed = folders[-1:] or [_annotated_pair(table)[0] for table in of_video[video_of(path)]]
         if not placed:

@@ -42,7 +42,7 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
 
     def sorted_out(kind: str, listed: Callable[[Path], list[str]]) -> dict[str, list[str]]:
         """Return the files of the dataset by task; those without a task have the empty text as key."""
-        # Downloaded features are in folders with other names.
+        # Downloaded features are in folders with other names, so no folder ``videos`` is expected.
         alone = kind == "videos" and options.features_alone
         top = root if alone else required_subfolder(root, kind, dataset, EXPECTED)
         view_folder = subfolder(top, rows[0].folder)
@@ -120,7 +120,7 @@ def place(paths: Iterable[str], dataset: str, options: Options, where: str) -> t
     """
     rows = tasks_of(options.subset or dataset)
     patterns = {row.pattern: row.task for row in rows} or {options.pattern or ".+": dataset}
-    # A release also has files of its other datasets, which are not leftovers of this one.
+    # The folder of a release also has files of the other datasets; they are not reported as files without a task.
     others = [row.pattern for row in rows[:1] for name in datasets(row.layout) for row in tasks_of(name)]
     view = camera(options.subset or dataset, options.view) if rows else options.view
     filmed: Counter[str] = Counter()

@@ -102,10 +102,10 @@ def _from_hdf5(path: Path) -> tuple[Bodies, str]:
 
     with h5py.File(path, "r") as file:
         if "tracks" in file:
-            # SLEAP: (track, axis, point, frame).
+            # SLEAP stores the axes (track, axis, point, frame).
             return list(np.asarray(file["tracks"], dtype=np.float64).transpose(0, 3, 2, 1)), ""
         for group in (member for member in file.values() if isinstance(member, h5py.Group)):
-            # pandas stores column names as pickles, which are not read, so all points are one body.
+            # pandas stores column names as pickles, which are not read, so all points are read as one body.
             several = any(b"individuals" in np.asarray(value).tobytes() for value in _attributes(group))
             note = "points may be of several animals, but are read as one body; use the .csv of DeepLabCut" * several
             if "table" in group:
@@ -150,7 +150,7 @@ def _from_csv(path: Path) -> tuple[Bodies, list[str]]:
         if match is not None:
             points.setdefault(match["point"], {})[match["what"].lower()] = at
     axes = [axis for axis in "xyz" if any(axis in point for point in points.values())]
-    # SLEAP also writes scores of whole animals, which have no coordinates.
+    # SLEAP also writes scores of whole animals; these have no coordinates and are no points.
     points = {name: point for name, point in points.items() if set(axes) & point.keys()}
     if not axes:
         return [], []
@@ -312,7 +312,7 @@ def doubted_times(measured: FileFacts, settings: ImportSettings) -> str:
 def _of_windows(path: Path, sizes: Mapping[str, int], settings: ImportSettings, window: int) -> FileFacts:
     """Measure features of a fixed number of native frames each; the rest of a video has no feature."""
     rows = sizes["T"] * settings.every
-    # The rest of a video, which fills no window, may be annotated, but its length is unknown.
+    # The rest of a video, which fills no window, may be annotated, but its length is unknown: the longest is assumed.
     longest = rows * window + window - 1
     rate, frames = native_frames(path, settings) or (Fraction(settings.native_fps or 0), longest)
     if abs(frames // window - rows) > settings.every:

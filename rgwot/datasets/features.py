@@ -43,7 +43,7 @@ def sorted_out(paths: list[str], others: Collection[str] = ()) -> tuple[list[str
 
     ``others`` are the suffixes of annotations, among which ``.csv`` can have features, too.
     """
-    # If any of these exist, a ``.csv`` is an annotation.
+    # ``plain``: there are features in another format, so every ``.csv`` is an annotation.
     plain = any(PurePosixPath(path).suffix.lower() in LOOKED_AT - {".csv"} or tracked_name(path) for path in paths)
     features: list[str] = []
     annotations: list[str] = []

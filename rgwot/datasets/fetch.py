@@ -66,13 +66,13 @@ class DownloadFile:
     """A file of a download: a row of ``sources.csv``."""
 
     name: str
-    folder: str  #: its folder below data
-    file: str  #: its path in the folder, empty if everything is done by hand
+    folder: str  #: the folder of the download below data
+    file: str  #: path of the file in the folder, empty if everything is done by hand
     address: str
-    size: str  #: as published, for display
+    size: str  #: as published, for display and as a limit of the download
     sha256: str  #: the digest, or the address of a list in the form of ``sha256sum``; empty if none is published
     terms: str
-    by_hand: str  #: steps to do by hand, because there is no address
+    by_hand: str  #: steps to do by hand, if there is no address
 
 
 def sources(name: str | None = None) -> list[DownloadFile]:
@@ -128,7 +128,7 @@ def _mirrored(rows: list[DownloadFile], mirror: str) -> Iterator[DownloadFile]:
         sums = f"{base}/{folder}/SHA256SUMS" if "SHA256SUMS" in files else ""
     for file in files:
         digest = published.get(file, "")
-        # If checksums are a list of the site, the mirror's list is used instead.
+        # If the original site has a list of checksums (an address), the mirror's own list is used instead.
         digest = sums if digest.startswith("http") else digest
         yield DownloadFile(name, folder, file, f"{base}/{quote(folder)}/{quote(file)}", "", digest, "", "")
 
@@ -144,11 +144,11 @@ def _opened(address: str, start: int = 0, version: str = "") -> Iterator[tuple[B
     if start and version:
         headers |= {"Range": f"bytes={start}-", "If-Range": version}
     with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=SILENCE_S) as answer:
-        # Local files have no status, and are read as a whole.
+        # Only an answer with status 206 begins at ``start``; local files have no status, and are read as a whole.
         start = start if answer.status == 206 else 0
         length = answer.headers.get("Content-Length")
         tag = answer.headers.get("ETag") or ""
-        # A weak ETag does not guarantee the same bytes.
+        # A weak ETag does not guarantee the same bytes, so the time of the last change is used instead.
         tag = answer.headers.get("Last-Modified") or "" if not tag or tag.startswith("W/") else tag
         yield answer, start, None if length is None else start + int(length), tag
 
@@ -222,7 +222,7 @@ def _published(row: DownloadFile) -> str:
             lines = stream.read(LARGEST_LIST).decode("utf-8", "replace").splitlines()
     except (OSError, HTTPException) as error:
         raise RgwotError(f"{row.sha256}: cannot be read ({error}); {_AGAIN}") from None
-    # sha256sum writes two blanks, or a blank and an asterisk.
+    # Between digest and name, sha256sum writes two blanks, or a blank and an asterisk.
     listed = {name.strip().lstrip("*./"): digest for digest, _, name in (line.partition(" ") for line in lines)}
     last = PurePosixPath(row.file).name
     checksum = listed.get(row.file) or next(
@@ -254,7 +254,7 @@ def _unpack(archive: Path) -> None:
                         f"{archive}: {member.filename!r} exists already with another size, so nothing was unpacked; "
                         "move it away"
                     )
-            # zipfile makes paths to other folders harmless, and links become plain files.
+            # Safe for any archive: zipfile makes paths to other folders harmless, and links become plain files.
             for member in content.infolist():
                 content.extract(member, aside)
     except (*_UNSOUND, OSError) as error:
@@ -265,7 +265,7 @@ def _unpack(archive: Path) -> None:
     else:
         for path in sorted(aside.rglob("*")):
             place = folder / path.relative_to(aside)
-            # Some files are in place if an earlier unpacking was killed.
+            # Some files are in place already if an earlier unpacking was killed.
             if path.is_file() and not place.exists():
                 place.parent.mkdir(parents=True, exist_ok=True)
                 path.rename(place)

@@ -19,7 +19,7 @@ from rgwot.timing import parse_rate
 
 _FEATURES = frozenset(OPENERS) - {".csv"}
 _SHOWN = 3
-#: For layouts of published videos, the name of the features and of the table that need no videos.
+#: By layout of published videos: the name of the published features that need no videos, and of their table.
 _WITHOUT_VIDEOS = {"egoprocel": "egoprocel_fact", "crosstask": "crosstask_features"}
 
 
@@ -90,7 +90,7 @@ def no_task(dataset: str, layout: str, root: Path) -> NoTaskFound:
     """Return the error that no task was found below a root, with a guess at the kind of folder."""
     where, expected = f"datasets.{dataset}: no task found in {root}", layout_module(layout).EXPECTED
     paths = walk(root, root, {*VIDEO_SUFFIXES, *_FEATURES})
-    # Beside videos or other features, a table is an annotation.
+    # A table next to videos or other features is an annotation, so tables are examined only if there are none.
     tables = [] if paths else walk(root, root, {".csv"})
     if any(_holds_features(root / path) for path in tables[:_SHOWN]):
         paths = tables

@@ -33,7 +33,7 @@ _DIFFERS = 0.05
 def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
     """Find the features, and the files with the same names in ``groundTruth``."""
     paths = walk(root, root, {""})
-    # Hidden files are leftovers of downloads.
+    # Hidden files are leftovers of downloads, so they are left out.
     truths = [path for path in paths if parents(path)[-1:] == (_TRUTH,) and not stem(path).startswith(".")]
     features = _features(paths)
     if not truths or not features:
@@ -104,7 +104,7 @@ def read_annotation(
                     "step", path, where, f"{excerpt(name)} is not a name in {options.mapping}; {nearest(name, steps)}"
                 )
             start, end, step = float(first[0] / rate), float((last[0] + 1) / rate), steps[name]
-            # Background always has the number 0.
+            # Background always has the number 0, whatever its number in the mapping.
             called = (0, "background") if step is None else (step, name.replace("_", " "))
             segments.append(AnnotatedSegment(where, start, end, *called))
     return replace(build_annotation(path, segments, notes, clock, overlap_is_normal=False), labelled_s=labelled_s)
@@ -134,7 +134,7 @@ def read_label_numbers(folder: Path, options: Options) -> dict[str, int | None]:
             raise RgwotError(
                 f"{path}: line {line.number}: {excerpt(line.text)}; expected a whole number, a blank and a new name"
             )
-        # Steps are numbered from 1, because 0 means background in annotations, but is a step in some mappings.
+        # 1 is added, because 0 means background in annotations, but is a step in some mappings.
         steps[match[2]] = None if match[1] == "-1" else int(match[1]) + 1
     for name in options.background:
         if name not in steps:

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-#: Columns of a frame: the list of language annotations, equal for all frames of an episode, and before LeRobot 0.6 the
-#: row number in ``meta/subtasks.parquet``.
+#: Columns of the table of frames: the list of language annotations, equal for all frames of an episode, and before
+#: LeRobot 0.6 the row number in ``meta/subtasks.parquet``.
 PERSISTENT, SUBTASK_INDEX = "language_persistent", "subtask_index"
 AGAIN = "correct the dataset, or download it again"
 INFO, SUBTASKS, EPISODES = "meta/info.json", "meta/subtasks.parquet", "meta/episodes.jsonl"
 #: File in a folder of episodes that names the dataset from which they were cut.
 ORIGIN = "lerobot.json"
-#: Constant rate factor of x264; the second encoding should not affect the analysis.
+#: Constant rate factor of x264, so low that the second encoding should not affect the analysis.
 PICTURE_QUALITY = 12
 #: Codecs that browsers play, by PyAV's names for their decoders.
 PLAYED = ("h264", "vp9", "libvpx-vp9", "av1", "libdav1d", "libaom-av1")
@@ -157,7 +157,7 @@ def read_parquet(path: Path) -> pd.DataFrame:
         raise RgwotError(f"{path}: cannot be read ({first_line(error)[:100]}); expected parquet of LeRobot") from None
 
 
-# A file has many consecutive episodes.
+# The last file is kept in memory, because a file has many consecutive episodes.
 _frames = lru_cache(maxsize=1)(read_parquet)
 
 
@@ -293,7 +293,7 @@ def _places(tasks: Sequence[str]) -> list[str]:
     names: dict[str, str] = {}
     for task in tasks:
         plain = re.sub(r"[^A-Za-z0-9._]+", "_", task).strip("._")[:80] or "task"
-        # Some file systems ignore case.
+        # Names that differ only in case would be one folder on some file systems.
         others = {name.lower() for other, name in names.items() if other != task}
         names[task] = next(
             folder for folder in chain([plain], (f"{plain}_{n}" for n in count(2))) if folder.lower() not in others
@@ -355,7 +355,7 @@ def _frames_to_copy(video: Path, fps: Fraction) -> int:
 
     with av.open(str(video)) as container:
         stream = container.streams.video[0]
-        # At another rate, the times of subtasks would be wrong.
+        # A video at another rate than the dataset's is not copied, because the times of subtasks would be wrong.
         late = abs(stream.frames * (1 - fps / (stream.average_rate or 1)))
         return int(stream.frames) if stream.codec_context.name in PLAYED and late < 0.5 else 0
 

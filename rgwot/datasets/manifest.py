@@ -67,7 +67,7 @@ def write_manifest(
         for warning in annotation.warnings:
             _LOG.warning("%s", warning)
         if annotation.labelled_s is not None:
-            # Otherwise unlabelled time would be scored as background.
+            # The video ends with its labels here; otherwise unlabelled time would be scored as background.
             row["duration_s"] = annotation.labelled_s
         if annotation.segments.empty:
             _LOG.warning("%s: no rows, so %s is not scored", folder / entry.annotation, entry.name)
@@ -75,7 +75,7 @@ def write_manifest(
         else:
             annotations[entry.video] = annotation
     write_csv(segment_table(annotations), annotations_csv)
-    # Integers, although skipped videos have no value.
+    # Int64 keeps integers, although skipped videos have no value.
     sizes: Mapping[str, Literal["Int64"]] = {"width": "Int64", "height": "Int64"}
     write_csv(pd.DataFrame(rows, columns=list(MANIFEST_COLUMNS)).astype(sizes), output_csv)
 

@@ -40,7 +40,7 @@ class Tracked(NamedTuple):
     video: str
     network: str
     filtered: bool
-    derived: bool  #: whether it is a video with drawn points, or a table of bone lengths, instead of points
+    derived: bool  #: whether the file is a video with drawn points or a table of bone lengths, not a table of points
 
 
 def tracked_name(path: str) -> Tracked | None:

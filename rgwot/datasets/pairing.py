@@ -179,7 +179,7 @@ def own_tasks(
     for task, paths in by_folder.items():
         for table in [path for path in paths if path.removeprefix(f"{task}/").lower() == VIDEO_TABLE]:
             if not any(path != table and stem(path) == stem(table) for path in paths):
-                # Otherwise it belongs to a video of this name.
+                # Only if no other file has its name: otherwise the table is an annotation of that video, and stays.
                 paths = [path for path in paths if path != table]
         paths, left_out = points_chosen(paths)
         videos, annotations = sorted_out(paths)

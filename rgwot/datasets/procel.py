@@ -71,7 +71,8 @@ def _task_of(path: str, folders: Mapping[str, str], dataset: str) -> str:
 def _paired(root: Path, data: str, videos: Sequence[str], options: Options) -> TaskFiles:
     names = read_video_names(root / data, options.drop_rows)
     position = {name: row for row, name in enumerate(names)}
-    # Each name in the list stands for one annotation, so that `pair` finds names without a video, and the reverse.
+    # Each name in the list stands for one annotation, so that `pair` finds names without a video, and videos without a
+    # name.
     rows = [f"{data}#{name}" for name in names]
     pairs = pair(videos, rows, options, annotation_key=lambda row: row.partition("#")[2])
     entries = (

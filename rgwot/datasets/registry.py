@@ -19,17 +19,17 @@ class TaskFacts:
     dataset: str
     task: str
     name: str  #: id of the task in the dataset
-    paper_label: str  #: its name in the tables of the papers
+    paper_label: str  #: name of the task in the tables of the papers
     K: int  #: number of key steps as reported; the number that occurs in the annotations can be smaller
     step_ids: tuple[int, ...]  #: ids that annotations may use, ascending; can have gaps (CMU-MMAC Eggs: 1 to 7 and 9)
     layout: str
     folder: str  #: folder of the annotations, if the layout has one per dataset
-    code: str  #: second name in file or folder names (CMU-MMAC number, EGTEA session code, ProceL prefix)
-    #: Regular expression of a whole video stem; a group ``camera`` where a take was filmed by several cameras, a
-    #: group ``subject`` where the name says who is seen.
+    code: str  #: second name of the task, in file or folder names (CMU-MMAC number, EGTEA session code, ProceL prefix)
+    #: Regular expression that the stem of a video matches as a whole, with a group ``camera`` where several cameras
+    #: filmed a take, and a group ``subject`` where the name says who is seen.
     pattern: str
     views: Mapping[str, str]  #: camera numbers by name, the default one first
-    n_videos: int | None  #: annotated videos as published, None where unknown
+    n_videos: int | None  #: number of annotated videos as published, None where unknown
     source: str  #: source of the numbers
 
 

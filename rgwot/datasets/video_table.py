@@ -21,7 +21,7 @@ _LOG = logging.getLogger(__name__)
 class Groups(NamedTuple):
     """The groups of videos in a table."""
 
-    of_video: dict[str, str]  #: the group of each video that has one, by id
+    of_video: dict[str, str]  #: the group of each video that has one, by id of the video
     unknown: list[str]  #: names in the table that are not videos
 
 
@@ -37,7 +37,7 @@ def read_video_table(path: Path) -> pd.DataFrame:
     text = read_text(path)
     between = max(",;\t", key=text.partition("\n")[0].count)
     try:
-        # A video may be called 'NA' or '0003': nothing is guessed.
+        # A video may be called 'NA' or '0003', so every cell is read as text.
         table = pd.read_csv(StringIO(text), sep=between, dtype=str, keep_default_na=False)
     except ValueError as error:
         raise RgwotError(f"{path}: cannot be read ({' '.join(str(error).split())}); expected video,{GROUP}") from None

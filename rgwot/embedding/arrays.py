@@ -145,8 +145,8 @@ def stored_type(read: Callable[[int, int, str], NDArray[Any]], count: int, maps:
 
     ``read(start, end, dtype)`` returns features ``start`` to ``end`` (n, C, h, w) of the ``count`` features.
     """
-    # Maps are float16 without the test of `Rounding`: a network may have channels that fail it, because they are small
-    # or large in a single place.
+    # Maps are stored as float16 without the test of `Rounding`: a network may have channels that fail it, because their
+    # values are small, or large in a single place.
     if maps or dtype == "float16":
         return "float16"
     rounding = Rounding()

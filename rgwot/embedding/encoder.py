@@ -160,7 +160,7 @@ class Encoder(nn.Module):
         unit_norm: bool,
         features: int,
         precision: Literal["float32", "bfloat16"],
-        vectors: bool = False,  # Models saved for feature maps do not store this field.
+        vectors: bool = False,  # models saved for feature maps do not store this field, hence the default
     ) -> None:
         super().__init__()
         self.c = c
@@ -170,7 +170,7 @@ class Encoder(nn.Module):
         self.unit_norm = unit_norm
         self.precision = precision
         self.vectors = vectors
-        # The order of these layers determines the initial weights.
+        # The initial weights depend on the order in which these layers are made.
         if vectors:
             self.stack1 = nn.Linear(c * features, channels)
         else:
@@ -208,7 +208,7 @@ class Encoder(nn.Module):
         per_video = self.batch_norm == "per_video"
         groups = 2 * pairs if per_video else pairs
         tracked = range(0, groups, 2) if per_video else range(groups)
-        # Always a copy, because y is changed in place below; this saves a large allocation at every step.
+        # Always a copy, because y is changed in place below, which saves a large allocation at every step.
         order = torch.contiguous_format
         y = x.permute(1, 0, 3, 4, 2).to(self.fc1.weight.dtype, copy=True, memory_format=order)
         if self.input_norm:

@@ -133,7 +133,7 @@ class Trainer:
             self.learned = seeded(start, lambda: make(self.recipe.encoder.D))
         self.parameters = list(self.encoder.parameters())
         if self.learned is not None:
-            # They are put on the encoder's device, in its precision.
+            # The learned parts of the loss are put on the encoder's device, in its precision.
             self.parameters += self.learned.to(self.parameters[0]).parameters()
         self.optimiser = torch.optim.Adam(self.parameters, lr=train.lr, weight_decay=train.weight_decay, fused=True)
         self.pairs_at_once = 1

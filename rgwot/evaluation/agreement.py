@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from rgwot.evaluation.metrics import IntArray, Matching, adjusted_rand, contingency, f1, macro, match, strict
 from rgwot.evaluation.segmental import found_segments, key_step_runs
 
-#: A key step is a part of another if it covers this share of the other, and this share of it is inside the other.
+#: A key step is a part of another if it covers at least `PART` of the other, and more than `INSIDE` of it is inside the
+#: other.
 PART, INSIDE = 0.2, 0.5
 #: Smallest intersection over union of two segments that match.
 OVERLAP = 0.5
@@ -103,7 +104,8 @@ def agreement(
     names_b, columns = np.unique(b, return_inverse=True)
     table = contingency(rows, columns, len(names_a), len(names_b))
     pairs = Matching(*np.intersect1d(names_a, names_b, return_indices=True)[1:]) if same else match(table)
-    # Background has no segments; a key step without a partner has a number that the other result lacks.
+    # Background is not matched, because it has no segments. A key step k without a partner becomes -k, which the other
+    # result lacks.
     matched = {int(names_b[k]): int(names_a[g]) for g, k in zip(*pairs, strict=True) if names_a[g] and names_b[k]}
     renamed = np.array([matched.get(step, -step) for step in names_b.tolist()], dtype=np.int64)[columns]
     borders = np.cumsum([len(labels_a) for labels_a in first])[:-1]

@@ -72,7 +72,7 @@ def adjusted_rand(table: npt.ArrayLike) -> float:
         float((n * (n - 1) / 2).sum()) for n in (counts, counts.sum(axis=1), counts.sum(axis=0), counts.sum())
     )
     expected, most = rows * columns / max(every, 1.0), (rows + columns) / 2
-    # Otherwise both labellings have one cluster, or one cluster per sample.
+    # If ``most`` equals ``expected``, both labellings have one cluster, or one cluster per sample.
     return (together - expected) / (most - expected) if most > expected else 1.0
 
 
@@ -109,8 +109,8 @@ def match(overlap: npt.ArrayLike) -> Matching:
     # result a function of the partition alone: two clusters that still tie have equal columns and are
     # interchangeable.
     canonical = np.lexsort(np.vstack([-counts[::-1], -counts.sum(axis=0)]))
-    # Whole numbers, so that the second criterion can never outweigh one frame and no rounding decides a tie.
-    # Only one of the two bonuses can differ between matchings: the smaller side is always matched completely.
+    # Whole numbers, so that the bonuses, the second criterion, can never outweigh one frame, and no rounding decides a
+    # tie. Only one of the two bonuses can differ between matchings: the smaller side is always matched completely.
     bonus = (n_classes - 1 - np.arange(n_classes))[:, None] + (n_clusters - 1 - np.arange(n_clusters))[None, :]
     frame = min(n_classes, n_clusters) * (n_classes + n_clusters) + 1
     rows, columns = linear_sum_assignment(counts[:, canonical] * frame + bonus, maximize=True)

@@ -153,9 +153,9 @@ ALSO: Mapping[str, Protocol] = {
     )
 }
 
-#: The protocol of `rgwot.evaluation.segmental`, which has other metrics.
+#: The protocol of `rgwot.evaluation.segmental`, which has metrics of its own.
 SEGMENTATION = "segmentation"
-#: The protocol of procedures (`rgwot.evaluation.evaluate`), which also has other metrics.
+#: The protocol of procedures (`rgwot.evaluation.evaluate`), which also has metrics of its own.
 GRAPH = "graph"
 DESCRIPTIONS: Mapping[str, str] = {
     **{protocol.name: protocol.description for protocol in (*PROTOCOLS.values(), *ALSO.values())},
@@ -237,7 +237,8 @@ def score(
         return ProtocolScores(float("nan"), float("nan"), float("nan"), float("nan"), 0)
     groups = scored
     if protocol.scope == "task":
-        # Otherwise a useless cluster would be matched with absent background and drop out of the mean.
+        # Background that is not annotated is not scored: a useless cluster would be matched with it, and drop out of
+        # the mean.
         background = background if any((g == 0).any() for g, _ in scored) else "without"
         groups = [(np.concatenate([g for g, _ in scored]), np.concatenate([c for _, c in scored]))]
     values = []

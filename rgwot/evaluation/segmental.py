@@ -19,7 +19,7 @@ from rgwot.timing import Segments, runs
 
 #: Intersection over union from which a segment counts as found (names of metrics have it in percent).
 OVERLAPS = (0.10, 0.25, 0.50)
-#: Frames looked at in each true segment.
+#: Number of frames sampled in each true segment.
 SAMPLED = 15
 
 
@@ -62,7 +62,7 @@ def edit_score(true: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
     steps = np.arange(len(long) + 1)
     distance = steps
     for row, label in enumerate(short):
-        # A label is kept, replaced or, if it is of the shorter one, deleted; insertions then run from left to right.
+        # A label of the shorter sequence is kept, replaced or deleted; insertions then run from left to right.
         best = np.minimum(distance[:-1] + (long != label), distance[1:] + 1)
         distance = np.minimum.accumulate(np.append(row + 1, best) - steps) + steps
     return float(1 - distance[-1] / len(long))
@@ -84,7 +84,7 @@ def found_segments(true: Segments, predicted: Segments, overlap: float) -> npt.N
     for label, start, end in zip(*predicted, strict=True):
         common = np.minimum(end, true.ends) - np.maximum(start, true.starts)
         union = np.maximum(end, true.ends) - np.minimum(start, true.starts)
-        # If they do not meet, the intersection is negative.
+        # Segments that do not meet have a negative intersection, so they do not match.
         ratio = np.where(true.labels == label, common / union, -1.0)
         best = int(ratio.argmax()) if len(ratio) else -1
         if best >= 0 and ratio[best] >= overlap and not found[best]:
@@ -141,7 +141,7 @@ def score_segmentation(
         return SegmentalScores(nan, nan, nan, nan, nan, nan, nan, nan, nan, 0)
     step_of = pooled_matching(pairs, n_key_steps, n_clusters, background)
     names = np.unique(np.concatenate([c for _, c, _ in pairs]))
-    # A cluster without a partner keeps a label of its own, which is right nowhere.
+    # A cluster without a partner gets a number that no key step has, and is right nowhere.
     steps = np.array([step_of.get(int(name), n_key_steps + 1 + at) for at, name in enumerate(names)])
     labelled = [(g, steps[np.searchsorted(names, c)]) for g, c, _ in pairs if len(g)]
 

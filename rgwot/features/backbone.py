@@ -59,7 +59,7 @@ class Backbone(nn.Module):
         from torch.fx.experimental.optimization import fuse
 
         copied = copy.deepcopy(self)
-        # The copy of a traced model is in training mode.
+        # A traced model that was copied is in training mode, so it is set to evaluation again.
         try:
             copied.network = fuse(copied.network.eval(), inplace=True)
         except Exception as error:  # noqa: BLE001 - tracing runs the model's own code, which may raise anything

@@ -90,7 +90,7 @@ class Extraction:
         self._backbone = backbone
         self._times = sample_times(info.duration_s, settings.fps)
         self._chunks = range(-(-len(self._times) // CHUNK))
-        # A source that was only copied or touched is still the same.
+        # Without the time of the last change: a source that was only copied or touched is still the same.
         key = {name: value for name, value in self._attributes.items() if name != "source_mtime_ns"}
         self._folder = _side_folder(output, key)
         shape = backbone.frame_shape(settings.size)
@@ -115,7 +115,7 @@ class Extraction:
             frames_fps=self._info.fps,
         )
         with (
-            # The outermost context, so that closing the reader ends a task that waits for frames.
+            # The outermost context, so that the reader is closed first, which ends a task that waits for frames.
             ThreadPoolExecutor(_WORKERS) as pool,
             frames as reader,
             Progress(
@@ -170,9 +170,10 @@ class Extraction:
         """Return a chain decode, map, write per chunk, with dependencies between chunks where order matters."""
         graph: dict[tuple[str, int], Any] = {}
         for place, number in enumerate(chunks):
-            # The frames come in order; waiting for the write of the chunk two before bounds the memory.
+            # Frames come in order, so a chunk waits for the one before; waiting for the write of the chunk two before
+            # bounds the memory.
             graph["decode", place] = (self._decode, number, ("decode", place - 1), ("write", place - 2))
-            # Two chunks in the network at once would compete for its threads.
+            # Chunks pass the network one after the other, because two at once would compete for its threads.
             graph["map", place] = (self._to_maps, ("decode", place), ("map", place - 1))
             graph["write", place] = (self._write, ("map", place))
         return graph
@@ -301,10 +302,10 @@ def extract(
     digest, network_used = _prepared(backbone, settings.fused)
     attributes = {
         **identity(settings, digest),
-        # The digest identifies a checkpoint; its path is only valid on one machine.
+        # Only the name, because the path is valid on one machine only; the digest identifies the checkpoint.
         "weights": Path(settings.weights).name,
         "seed": settings.seed if settings.weights == "random" else None,
-        # Not a part of the identity: stores of both kinds may be used together, but must not be mixed in one store.
+        # Not a part of the identity: fused and other stores may be used together, but one store must not mix both.
         "fused": settings.fused,
         "settings": settings.model_dump(mode="json", exclude=_EXECUTION),
     }

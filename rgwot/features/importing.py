@@ -135,7 +135,8 @@ def import_features(
             store = StoreWriter(
                 temporary, measured.time_s(count), side, channels=sizes["C"], layer=settings.layer, dtype=dtype
             )
-            # Not measured for maps: channels of a network that are rarely active have small values, which does no harm.
+            # The spread of maps is not measured: channels of a network that are rarely active have small values, which
+            # does no harm.
             spread = None if side else Spread(dtype)
             for chunk in with_progress(log, source.name, range(-(-count // CHUNK)), "chunk"):
                 start = chunk * CHUNK
@@ -164,7 +165,8 @@ def count_kept(source: Path, measured: FileFacts, settings: ImportSettings, foot
     """
     n_features, fps = measured.count, measured.fps
     if measured.times is not None:
-        # A feature that begins before the end of the video belongs to it; the last gap may be as long as any other.
+        # A feature that begins before the end of the video belongs to it; the gap after the last feature may be as long
+        # as any other.
         expected = int((measured.times < footage.duration_s).sum())
         longest = float(np.diff(measured.times).max(initial=float(1 / fps)))
         surplus, lacking = n_features > expected, measured.times[-1] + 2 * longest <= footage.duration_s
@@ -225,7 +227,7 @@ def described(
     ``source`` are the attributes of their file (`rgwot.features.store.source_facts`).
     """
     timed = {} if settings.times is None else {"source_times": settings.times}
-    # Columns of the axes CT are times.
+    # With the axes CT, the columns of a table are points in time, so they do not name features.
     named = {"columns": array.columns} if array.columns and settings.axes == "TC" else {}
     return {
         **_origin(settings, source),

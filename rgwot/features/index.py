@@ -25,7 +25,7 @@ _SHARED = ("backbone", "layer", "weights", "weights_sha256", "transform", "size"
 #: ``digest`` identifies the source of a store. Snakemake compares the content of an index; without digests it would not
 #: notice another video with as many frames.
 INDEX_COLUMNS = ("video", "status", "reason", "frames", "digest")
-#: A column in the parts of an index: the `_size` of a store.
+#: The column that only parts of an index have: the `_size` of a store.
 SIZE = "size"
 
 
@@ -71,7 +71,7 @@ def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathL
         if row[SIZE] != (first := with_frames[0])[SIZE]:
             place = Path(output).with_name(f"{row['video']}{STORE}")
             raise RgwotError(_other_size(place, row[SIZE], f"{first['video']}{STORE}", first[SIZE]))
-    # Parts of an earlier version have no digest.
+    # Parts that an earlier version wrote have no digest, so it may be empty.
     write_rows(INDEX_COLUMNS, [[row.get(column, "") for column in INDEX_COLUMNS] for row in rows], output)
 
 

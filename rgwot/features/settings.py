@@ -141,7 +141,7 @@ EXTRACTORS: Mapping[str, Extractor] = {
         mean=(0.485, 0.456, 0.406),
         std=(0.229, 0.224, 0.225),
     ),
-    # Each of these models has its own mean and standard deviation.
+    # The networks below have no mean and standard deviation here, because each of their models has its own.
     "timm": Extractor(
         "timm",
         "any image model of timm, where it is installed",

@@ -100,7 +100,7 @@ Codec = Literal["none", "lz4", "zstd"]
 CHUNK = 64
 #: Channels of the default network.
 DEFAULT_CHANNELS = 1024
-#: The attribute ``decoder`` of imported features.
+#: The value of the attribute ``decoder`` for imported features.
 IMPORTER = "import"
 #: The compression of frames, by ``features.codec``.
 CODECS: Mapping[Codec, Any] = {
@@ -252,7 +252,7 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
     array, times = group.get(name), group.get(_TIMES)
     if not isinstance(array, zarr.Array) or not isinstance(times, zarr.Array):
         raise RgwotError(f"{path}: arrays {sorted(group)}, expected {' or '.join(ARRAYS)} and {_TIMES}")
-    # A chunk has a fixed number of complete frames, so that a changed shape is noticed.
+    # A chunk has complete frames, so a shape that does not fit the chunks was changed.
     if array.ndim not in (2, 4) or times.shape != array.shape[:1] or array.chunks[1:] != array.shape[1:]:
         raise RgwotError(
             f"{path}: {name} {array.shape} and {_TIMES} {times.shape}, expected (T, C, h, w) and (T,) with one T"

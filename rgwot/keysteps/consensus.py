@@ -91,7 +91,7 @@ class Classifier(NamedTuple):
         from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
         with warnings.catch_warnings():
-            # A class of a single sample has no spread of its own, which is right.
+            # A class of a single sample gives a warning, but is right to have no spread of its own.
             warnings.filterwarnings("ignore", message="Only one sample available")
             analysis = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(z, labels)
         weights[classes] = np.linalg.lstsq(analysis.covariance_, analysis.means_.T, rcond=None)[0].T
@@ -256,7 +256,7 @@ def _decode(
     """Decode videos and learn from all of them."""
     sampled, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES)
     frames = replace(frames, x=frames.x[sampled], lengths=lengths)
-    # A single video has fewer segmentations, and no classifier refines it.
+    # A single video has one pool, of more samples, and so fewer segmentations; no classifier refines it.
     number, most = (POOLS, PER_VIDEO * len(lengths)) if len(lengths) > 1 else (1, MOST_SAMPLES)
     few, counts, following = thinned(lengths, most)
     coarse = replace(frames, x=frames.x[few], lengths=counts)
@@ -272,7 +272,7 @@ def _decode(
         clearest = int(np.square(parts).sum(axis=(0, 2)).argmax())
         pool = pools[clearest]
         return {
-            # If few directions differ, segmentations differ in their number of clusters.
+            # If few directions differ, segmentations have fewer clusters, so the number of each is stored.
             "clusters": np.array([len(shares) for shares in pool.shares]),
             "member_centres": np.concatenate(pool.centres),
             "member_shares": np.concatenate(pool.shares),
@@ -382,7 +382,7 @@ def _pool(
     frames: Frames, K: int, generator: np.random.Generator, chain: MeanfieldSettings, consensus: ConsensusSettings
 ) -> _Pool:
     """Segment the samples from many starts, the blocks of the embedding in turn."""
-    # A single segmentation need not be good, nor finished.
+    # One start and few rounds are enough, because a single one of many segmentations need not be good, nor finished.
     changes = {"restarts": 1, "max_iterations": consensus.rounds, "epsilon": consensus.epsilon}
     quick = chain.model_copy(update=changes)
     views = blocks_of(frames, consensus.blocks)

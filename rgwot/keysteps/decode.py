@@ -80,7 +80,7 @@ def doubts(
         Number of samples of each video.
     """
     warnings = [fine] if (fine := too_fine(K, samples)) else []
-    # With one or two key steps, a video with a single one is nothing unusual.
+    # The limit is below 1 for one or two key steps, because a video with a single one is then nothing unusual.
     few = {video: number for video, number in steps_per_video.items() if number <= FEW * K}
     if few:
         named = ", ".join(f"{readable(video)} {number}" for video, number in list(few.items())[:NAMED])

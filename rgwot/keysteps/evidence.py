@@ -76,7 +76,8 @@ def without_lookalikes(labels: NDArray[np.int64], log_p: Array, usual: Mapping[i
             continue
         before = int(labels[start - 1]) if start else -1
         after = int(labels[end]) if end < len(labels) else -1
-        # How well the neighbours explain the samples before, and from, each possible border.
+        # For each possible border: how well the key step before explains the samples up to it, and the one after those
+        # from it.
         by_before, by_after = (_explained(log_p[start:end], step) for step in (before, after))
         total = np.concatenate([[0.0], by_before.cumsum()]) + np.concatenate([by_after[::-1].cumsum()[::-1], [0.0]])
         part = int(total.argmax())

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from rgwot.keysteps.collapse import UNIFORM_MEMBERSHIP, membership_contrast
 
 PAPER_FUZZIFIER = 2.0
-# Only all-identical embeddings have no direction at all and reach this bound; 1 itself would divide by zero.
+# Only embeddings that are all identical have no direction at all and reach this bound; a fuzzifier of 1 would divide by
+# zero.
 SMALLEST_FUZZIFIER = 1.001
-# Sequences longer than the first are processed in pieces of the second, which stay in the cache.
+# Sequences longer than `WHOLE` samples are processed in pieces of `PIECE`, which stay in the cache.
 WHOLE, PIECE = 8192, 1024
 
 

@@ -102,7 +102,7 @@ def minimise_chain(unary: NDArray[Any], weights: NDArray[Any], metric: LabelMetr
     return labels
 
 
-# The library aborts the process above 1e7 in any single term; a tenth leaves room for its sums in 32 bits.
+# The library aborts the process if any single term exceeds 1e7; a tenth leaves room for its sums in 32 bits.
 LARGEST_TERM = 1_000_000
 #: The warning if the library is missing and another solver takes its place (``instead_of`` in the facts).
 INSTEAD = (
@@ -144,7 +144,7 @@ def expand_labels(unary: NDArray[Any], weights: NDArray[Any], metric: LabelMetri
     graph = _gco().GCO()
     graph.create_general_graph(T, K)
     try:
-        # The library reads the buffer row by row whatever its strides say.
+        # The library reads the buffer row by row, whatever its strides say.
         graph.set_data_cost(np.ascontiguousarray(relative, dtype=np.intc))
         graph.set_all_neighbors(present, present + 1, np.rint(weights[present] * scale).astype(np.intc))
         graph.set_smooth_cost(distance.astype(np.intc))

@@ -50,7 +50,7 @@ def kmeans(x: NDArray[Any], K: int, generator: np.random.Generator, restarts: in
     # A caller's limit does not hold for threads of scikit-learn if scikit-learn was not imported yet. Several threads
     # change the rounding of sums, and on a busy machine they wait for each other, ten times as long as one takes.
     with warnings.catch_warnings(), _pools().limit(limits=1):
-        # Fewer distinct samples than clusters are handled: see above.
+        # Fewer distinct samples than clusters are allowed (see the docstring), so the warning of them is ignored.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(offsets)
     labels, centres = model.labels_.astype(np.int64), model.cluster_centers_ + mean

@@ -135,7 +135,8 @@ def carry_over(
         total = counts.sum(axis=1, keepdims=True)
         votes[video] += weights[video, other] * np.where(total > 0, counts / np.maximum(total, 1), 1 / C)
     votes /= votes.sum(axis=2, keepdims=True)
-    # If there are few labels, all of them may lie between the aligned samples; then no class is known.
+    # If there are few labels, all of them may lie between the aligned samples: no class is known, and all are equally
+    # likely.
     votes = (1 - DOUBT) * votes + DOUBT * (known / known.sum() if known.any() else 1 / C)
     return np.concatenate(
         [

@@ -95,7 +95,7 @@ def _pairwise_distance(x: Tensor, distance: str) -> Tensor:
     other = ~torch.eye(x.shape[1], dtype=torch.bool, device=x.device)
     if distance == "squared":
         return squared * other
-    # The root has an infinite slope at 0: coinciding frames take a constant on both sides of the where.
+    # The root has an infinite slope at 0, so coinciding frames get constants: 1 under the root, and 0 as the result.
     apart = (squared > torch.finfo(x.dtype).eps * (norm[:, :, None] + norm[:, None, :])) & other
     return torch.where(apart, torch.where(apart, squared, 1.0).sqrt(), 0.0)
 

@@ -22,7 +22,7 @@ ALPHA = 0.05
 PERMUTATIONS = 10_000
 BATCH = 1000
 """Number of permutations held in memory at once."""
-#: Number of bootstrap samples for the interval of a mean, and its coverage, as in keypoint-moseq's plots.
+#: Number of bootstrap samples for the interval of a mean, and coverage of this interval, as in keypoint-moseq's plots.
 DRAWS, LEVEL = 1000, 0.68
 #: A group with fewer videos gets the warning that a test can hardly find anything.
 FEWEST_VIDEOS = 5
@@ -177,7 +177,7 @@ def compare_groups(
 
 def _checked(groups: Mapping[str, Any], videos: Collection[str]) -> dict[str, str]:
     """Return the group of every video that has one; raise RgwotError unless ``groups`` maps videos to groups."""
-    # A pandas column works as well.
+    # A pandas column is also accepted.
     if not isinstance(groups, (Mapping, pd.Series)):
         raise RgwotError(
             f"groups: found {type(groups).__name__}, expected the group of every video, such as {{'monday': 'expert'}}"
@@ -245,7 +245,7 @@ def permutation_tests(
     n = (~np.isnan(values)).sum(axis=0)
     centred = ranks - (n + 1) / 2
     with np.errstate(invalid="ignore", divide="ignore"):
-        # The variance in both statistics, corrected for ties.
+        # The variance in both statistics (Kruskal-Wallis and Dunn), corrected for ties.
         variance = np.nansum(centred**2, axis=0) / (n - 1)
     variance[~(variance > 0)] = np.nan
     names, codes = np.unique(labels, return_inverse=True)
@@ -338,7 +338,7 @@ def _means(values: Floats, rng: np.random.Generator) -> dict[str, Floats]:
         means = (drawn @ numbers) / (drawn @ present)
         mean = numbers.sum(axis=0) / present.sum(axis=0)
     tails = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-    # A bootstrap sample may lack the few videos that have a value.
+    # A bootstrap sample may lack the few videos that have a value; its mean is NaN, and ignored.
     some = ~np.isnan(mean)
     low, high = np.full((2, values.shape[1]), np.nan)
     low[some], high[some] = np.nanquantile(means[:, some], tails, axis=0)

@@ -18,7 +18,7 @@ VERSION = 1
 Terminal = Literal["START", "END"]
 START: Literal["START"] = "START"
 END: Literal["END"] = "END"
-#: A float; in JSON, None stands for values that are not finite.
+#: A float; in JSON, null stands for values that are not finite.
 Number = Annotated[
     float,
     BeforeValidator(lambda value: math.nan if value is None else value),

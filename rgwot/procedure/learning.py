@@ -81,7 +81,7 @@ def learn(recordings: Sequence[Recording], learner: str | Callable[..., Needs] =
         notes=(*_notes(recordings, counted, needs, weight, exact), *needs.notes),
     )
     scores = score_videos(procedure, recordings)
-    # Ties go to the video nearest to the consensus, then to the first name.
+    # Ties go to the video nearest to the consensus, then to the first by name.
     near = zip(with_steps, np.nan_to_num(distances, nan=1.0).tolist(), strict=True)
     ranked = [(scores[recording.video], distance, recording.video) for recording, distance in near]
     typical = min(ranked)[2] if ranked else ""
@@ -102,7 +102,7 @@ def recordings_from_segments(segments: pd.DataFrame, durations: Mapping[str, flo
     """
     if "scope" in segments:
         segments = segments[segments["scope"] == "task"]
-    # A table per video would dominate the time for thousands of videos.
+    # Lists of values, because a table per video would dominate the time for thousands of videos.
     columns = (segments[name].tolist() for name in ("video", "key_step", "start_s", "end_s"))
     events: dict[str, list[Event]] = {}
     for video, step, start, end in zip(*columns, strict=True):

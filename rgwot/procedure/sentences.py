@@ -26,7 +26,7 @@ DEVIATION_WORDS = {
 }  # fmt: skip
 
 
-#: A deviation is stated as a fact from the first sureness, and with "perhaps" from the second.
+#: A deviation is stated as a fact if its sureness is at least `SURE`, and with "perhaps" if it is at least `PERHAPS`.
 SURE, PERHAPS = 0.7, 0.25
 #: The texts for a video without deviations, and for one whose deviations are all too doubtful to report.
 NOTHING, DOUBTFUL = "nothing unusual found", "only doubtful deviations"
@@ -140,7 +140,7 @@ def sentence(procedure: Procedure, names: Mapping[int, str] | None = None, doubt
     """
     if not procedure.nodes:
         return "No key step was found: everything is background."
-    # Readers expect the consensus order.
+    # Key steps are named in the consensus order, which readers expect.
     place = {step: at for at, step in enumerate(procedure.order)}
     nodes = sorted(procedure.nodes, key=lambda node: place[node.key_step])
     order, *agreement = _order(procedure, names)
@@ -239,7 +239,7 @@ def _stages(
     """Put stages (first, then, last; of many only both ends) and key steps that may come at any time into words."""
     parts = [_in_any_order(layer, names, later) for layer in layers]
     texts = [f"{'last' if at == len(parts) - 1 > 1 else 'then' if at else 'first'} {p}" for at, p in enumerate(parts)]
-    # Nine are named, because "then one more" would not be shorter.
+    # Nine layers are all named, because "then one more" would not be shorter.
     if len(texts) > CHAIN + 1:
         between = sum(map(len, layers[CHAIN // 2 : -CHAIN // 2]))
         texts = [*texts[: CHAIN // 2], f"then {in_words(between)} more", *texts[-CHAIN // 2 :]]
@@ -276,7 +276,7 @@ def _agreement(counts: Sequence[tuple[int, int]], total: int) -> list[str]:
     agree, both = min(counts, key=lambda count: (count[0] / count[1] if count[1] else 0.0, count[1]))
     if agree == both:
         return []
-    # Fewer videos may agree with all needs at once than with the weakest one.
+    # Fewer videos may agree with all needs at once than with the weakest one, so the sentence is about any two steps.
     start, least = ("For any two steps this order holds", "at least ") if len(counts) > 1 else ("This order holds", "")
     if all(count[1] == total for count in counts):
         return [f"{start} in {least}{of_videos(agree, total)}"]

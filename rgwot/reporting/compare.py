@@ -103,7 +103,7 @@ def read_coding(
     files = (
         [path] if path.is_file() else sorted(file for file in path.iterdir() if file.is_file() and file.name[0] != ".")
     )
-    # Annotations lie beside the videos.
+    # Videos and their table may be in the same folder as annotations.
     files = [file for file in files if file.suffix.lower() not in VIDEO_SUFFIXES and file.name != VIDEO_TABLE]
     if not files:
         raise RgwotError(f"{path}: found no file, expected annotations or a folder of key steps")

@@ -189,7 +189,7 @@ def partners(truth: IntArray, prediction: IntArray, n_classes: int, n_clusters: 
     """Return the matched class of each cluster, from the labels (T,) of common frames (methods 6.1, step 1)."""
     overlap = contingency(truth, prediction, n_classes, n_clusters)
     classes, clusters = match(overlap)
-    # A matched pair without a common frame is only a tie broken by index.
+    # A pair without a common frame is no match: it only fills the matching.
     shared = overlap[classes, clusters] > 0
     return dict(zip(clusters[shared].tolist(), classes[shared].tolist(), strict=True))
 

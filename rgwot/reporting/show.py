@@ -36,7 +36,7 @@ MOST_VIDEOS = 20
 
 def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> list[str]:
     """Return the procedure in a folder of key steps and its deviations as lines, with the names of key steps."""
-    # If a user edited the segments, the other files would not match them.
+    # Raises an error if a user edited the segments, because the other files would not match them.
     unedited(folder / name_of(SEGMENTS))
     procedure = read_procedure(folder / name_of(PROCEDURE))
     deviations = read_deviation_list(folder / name_of(DEVIATIONS))

@@ -71,7 +71,8 @@ def _made(where: str, name: str, function: Callable[[], Any], folders: Sequence[
         target = function()
     except Exception as error:
         reason = str(error) if isinstance(error, RgwotError) else f"{type(error).__name__}: {first_line(error)}"
-        # The mistake may be in a function that this one calls.
+        # The innermost function in these folders is named, because the mistake may be in one that the called function
+        # uses.
         for code in (frame.f_code for frame, _ in walk_tb(error.__traceback__)):
             path = Path(code.co_filename)
             if path.parent in [folder.absolute() for folder in folders] and code.co_name.isidentifier():

@@ -66,7 +66,7 @@ def check_replaceable(target: Path, stranger: Stranger) -> None:
     try:
         lost = stranger(target)
     except FileNotFoundError:
-        # Another writer has replaced it meanwhile.
+        # Another writer has replaced the target meanwhile, so the new one is checked.
         check_replaceable(target, stranger)
         return
     if lost is not None:
@@ -123,9 +123,10 @@ def move(source: Path, target: Path, stranger: Stranger = _no_store) -> None:
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
-            # Other files may have been added meanwhile.
+            # Other files may have been added since the first check.
             check_replaceable(target, stranger)
-            # No system replaces a directory that is not empty. Another process may have replaced it first.
+            # No system replaces a directory that is not empty, so it is moved away; another process may have done this
+            # first.
             older = _hidden(target)
             with contextlib.suppress(FileNotFoundError):
                 os.replace(target, older)
@@ -168,7 +169,7 @@ def _to_disk(path: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        # Some network file systems do not support it.
+        # Some network file systems do not support fsync of a folder.
         if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
             raise
     finally:

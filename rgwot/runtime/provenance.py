@@ -248,7 +248,7 @@ def differences(results: Path) -> tuple[int, list[str]]:
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             lines.append(f"{record}: cannot be read ({error!r}); expected the record of a job; make its output again")
             continue
-        # The whole tree of results may have been moved.
+        # The output is looked for beside the record, because the whole tree of results may have been moved.
         place = record.parent if record.name == RECORD else record.with_name(output.name)
         for path, digest in written.items():
             checked += 1
@@ -257,7 +257,7 @@ def differences(results: Path) -> tuple[int, list[str]]:
             except OSError as error:
                 actual = str(error.strerror).lower()
             if actual != digest:
-                # Each store of a batch can be made again separately.
+                # If the file is in a store, only this store has to be made again, not its whole batch.
                 holder = next((folder for folder in path.parents if folder.suffix == STORE), place)
                 lines.append(f"{path}: {actual[:26]}, expected SHA-256 {digest[:12]}; {remake(holder)}")
     return checked, lines

@@ -378,7 +378,7 @@ def resolve_precision(name: str, device: torch.device) -> str:
     if device.type == "cuda":
         fast = torch.cuda.is_bf16_supported(including_emulation=False)
     else:
-        # Elsewhere bfloat16 is emulated, many times slower than float32.
+        # On CPUs without AVX-512 BF16, bfloat16 is emulated, many times slower than float32.
         fast = torch.cpu._is_avx512_bf16_supported()  # noqa: SLF001
     return "bfloat16" if fast else "float32"
 

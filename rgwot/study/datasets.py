@@ -173,7 +173,8 @@ def imported_file(study: Study, dataset: str, task: str, video: str) -> str:
     try:
         return plain_path(str(feature_file(place, task, video)))
     except RgwotError:
-        # If its store exists, a removed file is no reason to run again; Snakemake reports it if a job needs it.
+        # If the store exists, a removed feature file is no reason to make it again; Snakemake reports the missing file
+        # if a job needs it.
         if not paths.at(paths.FEATURES, dataset=dataset, task=task, video=video).exists():
             raise
         return plain_path(str(place / task / video))
@@ -189,7 +190,7 @@ def manifest_entry(study: Study, dataset: str) -> dict[str, Any]:
         "on_bad_video": study.config.on_bad_video,
     }
     if entry.features_alone:
-        # Without a video, the rate is needed for the length of the features.
+        # Without a video, its length follows from the features and their rate, which is among these settings.
         dataset_files["imported"] = imported(study, dataset).model_dump(exclude_defaults=True, exclude={"folder"})
     return dataset_files
 

@@ -56,17 +56,18 @@ if TYPE_CHECKING:
     from rgwot.config.configuration import ImportSettings
     from rgwot.features.settings import FeatureSettings
 
-#: Number of frames decoded per video, from the first to as near the end as the tolerance allows.
+#: Number of frames decoded per video, from the first to the last before the loss that is tolerated at the end.
 SAMPLES = 5
-#: Timeout in seconds for all samples of a video by one reader, and for each sample by PyAV.
+#: Timeout in seconds: with PyAV for each sample, with other readers for all samples of a video together.
 SAMPLING_TIMEOUT_S = 30.0
 #: Number of features read at once.
 FRAMES_PER_READ = 64
 _SIDE = 64
 _LISTED = 3
-# With fewer lengths, the usual one is unknown.
+# With fewer lengths than this, the usual length is unknown.
 _FEW = 4
-# A length is unusual if it differs from the median by more than this factor, and more than twice as far as usual.
+# A length is unusual if it differs from the median by more than this factor, and by more than twice the usual
+# deviation.
 _FAR = 5 / 3
 # Files named like parts of a recording count as parts if one is shorter than this share of the usual length.
 _PART = 0.75
@@ -126,11 +127,11 @@ def _sampled(
     from rgwot.video import FrameReader, VideoError, readers_of
     from rgwot.video.probing import REMEDY
 
-    # Up to the end within the tolerance, or to the middle of very short videos.
+    # The last sample is before the tolerated loss at the end; in very short videos it is in the middle.
     times = np.linspace(0.0, info.duration_s - min(allowed_loss(info.duration_s), info.duration_s / 2), SAMPLES)
     missing, used, failures = list(range(SAMPLES)), dict[str, None](), dict[str, None]()
     for reader in readers_of(path, settings.reader):
-        # PyAV decodes everything between two times, so they are requested one at a time.
+        # PyAV decodes everything between two times, so times are requested one by one.
         for requested in [[i] for i in missing] if reader == "pyav" else [list(missing)] * bool(missing):
             with FrameReader(
                 path,
@@ -424,7 +425,7 @@ def _of_task(
     occurring = set[int | str]().union(*(video.step_ids for video in videos))
     expected = registered.step_ids if registered is not None else tuple(range(1, (K or 0) + 1))
     never = [step for step in expected if step not in occurring]
-    # Other releases number the steps of a registered task differently.
+    # Only if no other step occurs, because other releases number the steps of a registered task differently.
     if annotated and never and occurring <= set(expected):
         key_steps = f"{len(occurring)} of {len(expected)} key steps are annotated"
         yield Finding("note", "key_steps", f"step {id_ranges(never)} never occurs: {key_steps}", task)

@@ -242,7 +242,7 @@ def check_unedited(folder: Path) -> None:
     """Raise RgwotError for a folder of key steps with an edited file, which a new decoding would overwrite."""
     written = folder / name_of(DIAGNOSTICS)
     for path in (folder / name_of(file) for file in KEYSTEPS):
-        # Diagnostics are the last file that is written.
+        # Diagnostics are written last, so a file that is newer was changed later.
         if path.is_file() and written.is_file() and path.stat().st_mtime_ns > written.stat().st_mtime_ns:
             # Imported here, because planning should not wait for pandas.
             from rgwot.records import unedited
@@ -328,7 +328,7 @@ def weights_file(study: Study, dataset: str) -> list[str]:
     """
     features = study.experiments.settings("none", None, dataset).features
     backbone = extractor(features.backbone)
-    # A missing package would fail every video, too.
+    # Raises an error if the package of the weights is missing, which would fail every video.
     backbone.packaged(features.weights)
     if not backbone.is_file(features.weights):
         return []

@@ -95,7 +95,7 @@ def stage(snakemake: Any, name: str) -> Iterator[Stage]:
     atexit.register(_leave)
     with open(snakemake.log[0], "w", encoding="utf-8", buffering=1) as log, redirect_stderr(log):
         stderr = os.dup(2)
-        # C libraries write there, too.
+        # C libraries write to file descriptor 2 itself, so it also has to lead to the log.
         os.dup2(log.fileno(), 2)
         try:
             with messages(log):
@@ -126,7 +126,7 @@ def messages(stream: TextIO, level: int = logging.INFO) -> Iterator[None]:
     root.setLevel(level)
     for name in ("matplotlib", "fontTools", "PIL", "asyncio", "gensim", "smart_open"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    # Snakemake and the records add files to a store.
+    # Zarr warns of the files that Snakemake and the records add to a store.
     warnings.filterwarnings("ignore", r"Object at \.\S+ is not recognized", category=UserWarning)
     try:
         yield

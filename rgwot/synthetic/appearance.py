@@ -122,7 +122,8 @@ class Motion:
     squash: float = 1.0
 
 
-#: The displacement of a motion by sine and cosine of its phase and the phase itself, in radians; period 2 pi.
+#: The displacement of a motion as a function of the sine and cosine of its phase and the phase itself, in radians;
+#: period 2 pi.
 MOTIONS: dict[str, Callable[[float, float, float], Motion]] = {
     "stir": lambda s, c, phase: Motion(0.5 * c, 0.5 * s, 0.25 * c),
     "cut": lambda s, c, phase: Motion(0.3 * s, 0.6 * abs(c) - 0.5, -0.3),

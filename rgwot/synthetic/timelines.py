@@ -306,7 +306,7 @@ def _place(sequence: list[Piece], piece_s: NDArray[np.float64], duration: float,
     edges = np.empty(2 * len(sequence))
     edges[0::2] = lead + np.concatenate([[0.0], np.cumsum(piece_s[:-1] + gaps)])
     edges[1::2] = edges[0::2] + piece_s
-    # Milliseconds: the annotation files then say the same in a few digits.
+    # Rounded to milliseconds, so that annotation files have the same times in a few digits.
     edges = np.minimum(np.round(edges, 3), floor_ms(duration))
     spans = zip(edges[0::2].tolist(), edges[1::2].tolist(), sequence, strict=True)
     return Timeline(duration, tuple(TimelineSegment(start, end, piece.key_step) for start, end, piece in spans))

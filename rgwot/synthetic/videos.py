@@ -271,7 +271,7 @@ def write_video(path: str | os.PathLike[str], scene: Scene) -> None:
     """Write a scene as an ``.mp4``, H.264 in yuv420p; frame ``i`` is the scene at ``i / FPS`` seconds."""
     with (
         replacing(path) as temporary,
-        # Otherwise a container may hold something that differs from run to run.
+        # Without bitexact, a container may hold something that differs from run to run.
         av.open(str(temporary), "w", format="mp4", container_options={"fflags": "+bitexact"}) as container,
     ):
         stream = container.add_stream("libx264", rate=FPS, options=_X264)

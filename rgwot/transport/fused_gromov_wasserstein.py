@@ -246,7 +246,8 @@ def _descend(problem: _Problem, max_iterations: int, tolerance: float) -> tuple[
         return problem.project(start, None, tolerance), iterations
 
     limit = tolerance**0.5
-    # Before the final projection, marginals need not be more accurate than the plan is stationary: F is corrected.
+    # Before the final projection, marginals need not be more accurate than the plan is stationary, because F is
+    # corrected for their error.
     inner_tolerance = max(0.1 * limit / (1 + 4 * alpha / epsilon), _FLOOR)
     # Rise of F that the marginal error explains.
     slack = max(epsilon * inner_tolerance**2, _ROUNDING)

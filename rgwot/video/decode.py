@@ -45,21 +45,21 @@ IMAGES = "images"
 _ROUNDING_S = 0.00083
 _SINGLE = 1.2e-7
 _ARITHMETIC_S = 1e-6
-# Seeking pays only when it skips more than the few key frames it may have to fall back to.
+# Seeking to an earlier time does not pay: it may go back a few key frames, and would skip no more than these.
 _SEEK_FROM_S = 10.0
 # Chunks of compressed frames are unpacked as a whole; with a smaller cache, this would be repeated for each frame.
 _HDF5_CACHE_BYTES = 64 * 2**20
-# Ten years: no video is longer, but a stream may count from an arbitrary origin.
+# Stamps beyond ten years are damaged: no video is so long, although a stream may count from an arbitrary origin.
 _LONGEST_S = 3.2e8
-# Frames that wait for the network: 25 minutes at 2 per second and 168 pixels.
+# Bytes of frames that may wait for the network: 25 minutes at 2 per second and 168 pixels.
 _AHEAD_BYTES = 256_000_000
 # Containers that are read sequentially, so that reading resumes after missing bytes.
 _SEQUENTIAL = {"avi", "matroska,webm"}
-# Headers between two packets take fewer bytes.
+# Headers between two packets take at most so many bytes; if there are more, bytes are missing.
 _HEADERS_BYTES = 256
 # Packets may be stored out of display order by up to this many seconds.
 _REORDERED_S = 1.0
-# A single packet may give no picture: it may be a field, be hidden, or repeat the picture before it.
+# So many packets in a row may give no picture: a packet may be a field, be hidden, or repeat the picture before it.
 _WITHOUT_PICTURE = 1
 #: Readers with the distribution whose version is recorded: two for videos, and the one for stored frames.
 READERS = {"decord": "decord", "pyav": "av", "h5": "h5py"}
@@ -156,7 +156,8 @@ def _whole(container: InputContainer, stream: VideoStream, stamps: list[int], br
     if not any(breaks):
         return math.inf
     ticks = np.asarray(stamps, dtype=np.float64)
-    # Empty packets in AVI, which repeat the picture before them, count in `stream.frames` and advance the stamps.
+    # Empty packets in AVI, which repeat the picture before them, count in `stream.frames` and advance the stamps, so
+    # stamps that end early mean missing packets.
     early = stream.frames > ticks.max() + 1
     in_order = np.unique(ticks)
     steps = np.diff(in_order)
@@ -166,7 +167,7 @@ def _whole(container: InputContainer, stream: VideoStream, stamps: list[int], br
         edges = ticks[:place].max(), ticks[place:].min()
         lost = (in_order[:-1] <= max(edges) + near) & (in_order[1:] >= min(edges) - near) & wide
         if early if container.format.name == "avi" else lost.any():
-            # The packet before the gap may be cut.
+            # The packet before the gap may be cut, so it counts as damaged, too.
             return float(ticks[place - 1 :].min())
     return math.inf
 
@@ -234,7 +235,7 @@ def pyav_frames(path: str, times: Stamps, size: int, batch: int, threads: int) -
         frames = _timed(_decode(container, threads, seek_s), origin, interval, stamp, until)
         first = next(frames)
         if seek_s is not None and first[0] > times[0]:
-            # Some containers seek to a later key frame than requested.
+            # Some containers seek to a later key frame than requested; then everything is read from the beginning.
             container.seek(0)
             frames = _timed(_decode(container, threads), origin, interval, stamp, until)
             first = next(frames)
@@ -296,7 +297,7 @@ def _decode(container: InputContainer, threads: int, seek_s: float | None = None
         stream.codec_context.thread_count = threads
     if seek_s is not None and stream.time_base:
         container.seek(int(seek_s / stream.time_base), stream=stream)
-    # Packets in AVI have no presentation times.
+    # Packets in AVI have no presentation times, so missing pictures cannot be noticed by them.
     checked = _Checked(waits=_stamp_of(container) == "pts")
     for packet in container.demux(stream):
         checked.expect(packet)
@@ -330,7 +331,8 @@ class _Checked:
     def frame(self, frame: av.VideoFrame) -> av.VideoFrame:
         """Check the next frame in presentation order, and return it."""
         self.started = True
-        # Frames that refer to pictures before the beginning count as damaged.
+        # At the beginning, frames that refer to pictures before it are marked as corrupt; after a sound frame, the
+        # mark means damage.
         if self._sound and frame.is_corrupt:
             raise ValueError("damaged pictures")
         self._sound |= not frame.is_corrupt

@@ -125,7 +125,7 @@ class FrameReader:
 
     def _read(self) -> Generator[tuple[NDArray[np.int64], NDArray[np.uint8]], None, None]:
         for name in self._order:
-            # decord would return frames that PyAV finds damaged.
+            # decord is not tried after another reader: it would return frames that PyAV finds damaged.
             if self.served == len(self._times) or self._closed or (name == "decord" and self.readers):
                 break
             reason = yield from self._read_with(name)

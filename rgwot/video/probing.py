@@ -36,7 +36,7 @@ LONGEST_S = 172_800
 _MICROSECONDS = 1_000_000
 # Decoding stamps should only grow; smaller steps back than this are merely imprecise.
 _STEP_BACK_S = 0.5
-#: Timeout in seconds for opening a file; a file without a rate or length is read to its end.
+#: Timeout in seconds for opening a file; long, because a file without a rate or length is read to its end.
 PROBE_TIMEOUT_S = 600.0
 #: Largest address space of the child in bytes; libraries reserve more than they use.
 MEMORY = 8 * 2**30
@@ -159,7 +159,7 @@ def _packets(container: InputContainer, stream: VideoStream) -> decode.Stored:
     """Return the facts from the packets of a track if its container does not state the number of pictures."""
     packets = decode.stored(container, stream)
     seconds = np.asarray(packets.decoded) * float(stream.time_base or 0)
-    # Two recordings in one file; sorted by time stamps, they would be mixed.
+    # Stamps that go back mean two recordings in one file; sorted by time stamps, these would be mixed.
     for place in np.flatnonzero(np.diff(seconds) < -_STEP_BACK_S)[:1]:
         raise VideoError(
             container.name,

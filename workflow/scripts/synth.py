@@ -2,7 +2,7 @@
 
 from rgwot.study.script import stage
 
-# The processes that write the videos import this file.
+# The processes that write the videos import this file, and must not run the job.
 if __name__ == "__main__":
     with stage(snakemake, "synth"):
         from rgwot.config.configuration import SynthSettings

@@ -64,7 +64,7 @@ def randomise(network: nn.Module, generator: torch.Generator) -> None:
     """Draw He's initialisation for weights of layers, and small numbers for other parameters."""
     for module in network.modules():
         if isinstance(module, nn.Conv2d | nn.Linear):
-            # Drawn in contiguous order, regardless of the network's memory format.
+            # Drawn in contiguous order, so that the values do not depend on the network's memory format.
             values = torch.empty(module.weight.shape)
             nn.init.kaiming_normal_(values, mode="fan_out", nonlinearity="relu", generator=generator)
             module.weight.copy_(values)

@@ -47,7 +47,7 @@ def _model(member: str, pretrained: bool) -> Any:
     try:
         return timm.create_model(member, pretrained=pretrained, num_classes=0, dynamic_img_size=True).eval()
     except TypeError:
-        # Only vision transformers take the size of the image.
+        # Only some networks, mostly vision transformers, have the argument ``dynamic_img_size``.
         return timm.create_model(member, pretrained=pretrained, num_classes=0).eval()
 
 

@@ -58,7 +58,7 @@ def _config(member: str) -> Any:
 
 
 def _features(model: Any, frames: Tensor) -> Tensor:
-    # Positions are stretched to frames of another size, where the model can do that.
+    # Position embeddings are stretched to frames of another size, where the model can do that.
     sized = "interpolate_pos_encoding" in inspect.signature(model.forward).parameters
     output: Tensor = model(
         pixel_values=frames, **({"interpolate_pos_encoding": True} if sized else {})

@@ -98,7 +98,7 @@ class ExportedVideo:
 
     def milliseconds(self, time_s: float) -> int:
         """Return a time in whole milliseconds, rounded, but not after the end of the video."""
-        # As a float, a length such as 1.001 s is slightly smaller.
+        # 1e-6 is added, because 1000 times a length such as 1.001 s is slightly too small as a float.
         return min(round(1000 * time_s), math.floor(1000 * self.duration_s + 1e-6))
 
     def within(self) -> ExportedVideo:

@@ -173,7 +173,7 @@ def _write_frames(dataset: Dataset, episodes: Any, folder: Path, column: Any) ->
             if int(row["episode_index"]) in episodes:
                 dataset.frames(row)
         except MissingFile:
-            # Episodes that the import left out have no frames here.
+            # Episodes that the import left out may lack their file of frames here.
             if int(row["episode_index"]) in episodes:
                 raise
     for source in sources:

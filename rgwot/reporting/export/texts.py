@@ -227,7 +227,7 @@ def _events(video: ExportedVideo) -> list[list[Any]]:
     for ms, _, label in moments:
         frame: Any = "NA"
         if not math.isnan(video.fps):
-            # Frames are numbered from 0.
+            # Frames are numbered from 0, so the last number is one less than the number of frames.
             frame = min(round(ms / 1000 * video.fps), max(0, round(video.duration_s * video.fps) - 1))
         events.append([ms / 1000, "", label, "", "", frame])
     return events

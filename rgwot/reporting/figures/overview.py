@@ -153,7 +153,7 @@ def _picture(axis: Axes, values: Array, place: tuple[float, float, float, float]
     frame: dict[str, Any] = {"facecolor": "none", "edgecolor": GREY, "linewidth": 0.5, "zorder": 2}
     axis.broken_barh([(left, width)], (bottom, height), **frame)
     axis.text(left + width / 2, bottom + height + 0.7, name, ha="center", fontsize=7)
-    # A picture would set the limits of the drawing board to its own.
+    # A picture sets the limits of the axes to its own, so those of the drawing board are set again.
     axis.set_xlim(0, WIDE)
     axis.set_ylim(0, HIGH)
 

@@ -46,7 +46,7 @@ class Plans(OfTasks):
         pair = read_pair(task, TaskLabels.of(task), N)
         solved = {(solver, r): transport(*pair, settings, solver=solver, r=r) for r in self.radii for solver in SOLVERS}
         drawn, axes = sheet(2, 3, height=5.4)
-        # The cost is the same for all.
+        # The cost is the same for all solvers and radii, so the first is drawn.
         picture = _matrix(axes[0, 0], next(iter(solved.values())).cost[1:, 1:], *pair, cmap="Greys_r")
         axes[0, 0].set_title(f"cost C + ρ R\nvirtual frame: ζ = {settings['ot.zeta']:g}")
         drawn.colorbar(picture, ax=axes[0, 0], location="right", aspect=25)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rgwot.runtime.files import replacing
 
-#: Okabe and Ito's colours, distinct to readers with any colour vision, then eight more; further steps repeat them,
-#: patterned.
+#: Okabe and Ito's colours, distinct to readers with any colour vision, then eight more; further steps have the same
+#: colours, patterned.
 STEP_COLOURS = (
     "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#000000",
     "#882255", "#B2DF8A", "#A6761D", "#332288", "#FB9A99", "#CAB2D6", "#556B2F", "#7FE5D0",
@@ -30,7 +30,7 @@ def ink_on(colour: str) -> str:
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     luminance = sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-    # The limit is the luminance at which both have the same contrast (WCAG 2).
+    # The limit is the luminance at which white and black have the same contrast to it (WCAG 2).
     return "#FFFFFF" if (luminance + 0.05) ** 2 < 1.05 * 0.05 else "#000000"
 
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Axes: TypeAlias = matplotlib.axes.Axes
     Drawn: TypeAlias = matplotlib.figure.Figure
 else:
-    # For annotations only: planning reads every kind of figure, but does not import matplotlib.
+    # Needed in type annotations only: planning reads every kind of figure, but does not import matplotlib.
     Axes = Drawn = Any
 
 GREY = "#6E6E6E"
@@ -79,7 +79,7 @@ _RC = {
     # Fonts are embedded as outlines that can be searched and edited (TrueType), never as Type 3.
     "pdf.fonttype": 42,
     "ps.fonttype": 42,
-    # A figure has the same bytes every time it is drawn.
+    # A fixed salt, so that a figure has the same bytes every time it is drawn.
     "svg.hashsalt": "rgwot",
 }
 
@@ -89,7 +89,7 @@ def _pyplot() -> Any:
     import matplotlib
 
     if "matplotlib.pyplot" not in sys.modules:
-        # A notebook that draws already keeps showing its figures.
+        # If pyplot is loaded already, its backend stays, so that a notebook that draws keeps showing its figures.
         matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
@@ -106,7 +106,7 @@ def styled() -> Iterator[None]:
 def save(figure: Drawn, path: str | os.PathLike[str]) -> None:
     """Write a figure as PDF and as PNG next to it (``path`` may carry either suffix), in its own size."""
     target = Path(path)
-    # Without a date, a figure has the same bytes every time.
+    # Without a date and the name of the software, a figure has the same bytes every time.
     for suffix, metadata in ((".pdf", {"CreationDate": None}), (".png", {"Software": None})):
         with replacing(target.with_suffix(suffix)) as temporary, styled():
             figure.savefig(temporary, dpi=200, metadata=metadata)

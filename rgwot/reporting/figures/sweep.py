@@ -33,7 +33,7 @@ APART = 0.11
 STAR: dict[str, Any] = {
     "marker": "*", "markersize": 9, "markeredgecolor": "#000000", "markeredgewidth": 0.5, "linestyle": "none",
 }  # fmt: skip
-#: Annotations of an axis.
+#: Labels of a second axis above a panel.
 ABOVE = {"radius": "active radius a, frames", "temperature": "temperature ε/(1−α)"}
 Sweepable = Mapping[float | str, Row]
 """Rows by the value of a parameter; ``gt`` and ``gt+1`` are numbers of key steps, ``all`` is the number of videos."""
@@ -249,8 +249,8 @@ class Sweep(Scored):
                 colour = line_style(list(self.metrics).index(name))["color"]
                 axis.plot([x for x, _ in points], [100 * y for _, y in points], **STAR, color=colour, zorder=5)
             axis.plot([], [], **STAR, color="#FFFFFF", label=panel.reported.mark)
-        # With this protocol, every class and every cluster has a partner, and both ratios are of all frames
-        # (methods 6.1, A).
+        # With this protocol, if K = K_gt + 1, every class and every cluster has a partner, so that P and R are shares
+        # of the same frames (methods 6.1, A).
         balanced = self.protocol == "micro_video"
         _axis(axis, panel, sweep, np.array(list(line)), balanced=balanced)
         if len({panel.dataset.name for panel in self.panels}) > 1:

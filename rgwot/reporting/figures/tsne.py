@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
     from rgwot.features.store import FeatureStore
 
-#: From light to dark, so that it also reads in grey.
+#: Colours of time, from light to dark, so that the order is also seen in grey.
 TIME = ("#C7E9C0", "#74C476", "#238B45", "#00341A")
 #: Fewer frames than this have no neighbourhoods to draw.
 LEAST = 5
-#: Characters of a name above a panel at most.
+#: Largest number of characters of a name above a panel.
 LONGEST_TITLE = 26
 BLOCK = 256
 
@@ -171,7 +171,7 @@ def embed_2d(
 
     perplexity = min(perplexity, (len(x) - 1) / 3)
     reduced = PCA(min(components, *x.shape), svd_solver="full").fit_transform(x)
-    # PCA is the start of t-SNE, too; features that do not vary have no directions to start from.
+    # t-SNE starts from PCA, too; features that do not vary have no directions, and a random start.
     start = "pca" if np.ptp(reduced, axis=0).max() > 0 else "random"
     method = TSNE(2, perplexity=perplexity, init=start, max_iter=iterations, random_state=seed, n_jobs=1)
     return method.fit_transform(reduced), perplexity

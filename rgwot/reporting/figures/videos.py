@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rgwot.evaluation.evaluate import LabelledVideo
 
 Array = NDArray[np.float64]
-#: Characters of the name of a video at most.
+#: Largest number of characters of the name of a video.
 LONGEST_VIDEO_NAME = 40
 
 
@@ -67,7 +67,7 @@ class OfTasks(Figure):
     OF_TASK: ClassVar[tuple[str, ...]] = (paths.MANIFEST, paths.ANNOTATIONS)
     OF_RUN: ClassVar[tuple[str, ...]]
     EVERY_SEED: ClassVar[bool] = False
-    #: How clusters were matched with steps, if they are shown.
+    #: How clusters were matched with steps, if the figure shows steps.
     SCORING: ClassVar[str] = ""
     #: Protocols that a report can filter by.
     PROTOCOLS: ClassVar[str] = "–"

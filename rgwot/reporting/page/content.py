@@ -69,7 +69,7 @@ from rgwot.timing import RULES, allowed_loss
 #: The names of trivial baselines in sentences.
 _CALLED = {"one_label": "one label", "uniform": "equal segments", "random": "random labels"}
 
-#: A smaller difference of order distances may come from which annotated steps were matched.
+#: Two results whose order distances differ by less than this may differ only in which annotated steps were matched.
 ORDER_MARGIN = 0.02
 
 _ORDER = f"macro_task without {PRINTED_RULE} order_distance"
@@ -219,7 +219,7 @@ def gather(
     # Segments without length do not count in an order.
     lasting = annotations[annotations["end_s"] > annotations["start_s"]]
     orders = {str(video): order_of_segments(segments) for video, segments in lasting.groupby("video")}
-    # If the task is no longer annotated, its scores are outdated.
+    # If the task is no longer annotated, its scores are outdated, and not read.
     scores = read_task_scores(tree, runs) if len(annotations) else None
 
     def agreed(first: int, second: int) -> float | None:
@@ -238,7 +238,7 @@ def gather(
             shown_run.run, scores, len(annotations) > 0, taught=bool(shown_run.facts["given"])
         )
         seeds_here = seeds_agree(shown_run.run, runs, agreed) if shown_run.procedure is not None else None
-        # The first view warns of seeds that hardly agree.
+        # If the seeds hardly agree, the first view warns of it; otherwise their agreement is a sentence of the ranking.
         warned = [seeds_here[1]] if seeds_here and seeds_here[0] < SAME else []
         doubt = _second_method(place, shown_runs, agreements) if shown_run.procedure is not None else ""
         sentences = [

@@ -25,9 +25,9 @@ Flow = Literal["right", "down"]
 #: An SVG path command, and its points along and across the flow.
 PathPiece = tuple[str, list[tuple[float, float]]]
 
-#: Layers are columns in windows of at least this width.
+#: In windows of at least this width, layers are columns.
 WIDE = 600
-#: Largest numbers of cards side by side in a layer: each is tried, and the lowest drawing is used.
+#: Largest numbers of cards side by side in a layer: each is tried, and the drawing with the least height is used.
 TRIED = {"right": (2, 3, 4), "down": (2,)}
 #: Space between the cards of a layer, and between layers, in CSS pixels.
 GAP, SPACE = 22, 38
@@ -35,7 +35,7 @@ GAP, SPACE = 22, 38
 CLEAR, LANE = 20, 9
 #: Room outside the cards for start and end, and for lanes.
 OUTER_MARGIN = {"right": 60, "down": 34}
-#: Width of a card if layers are columns: smallest, for two lines of text, and largest.
+#: Width of a card if layers are columns: smallest, enough for two lines of text, and largest.
 NARROWEST, ROOMY, WIDEST = 116, 150, 196
 #: Diameter of the start and end marks.
 MARK = 18
@@ -314,7 +314,7 @@ class _Sheet:
     def _size(self, n: int) -> tuple[float, float]:
         """Return the size of each card in a line of n cards, along and across the flow."""
         right = self.flow == "right"
-        # A repeated key step has one more line of text.
+        # If a key step is repeated, cards have room for one more line of text.
         lines = 16 if self.repeated else 0
         width = self.card_width if right else (self.inner + GAP) / n - GAP
         if n == 1 and not right:
@@ -438,7 +438,7 @@ class _Sheet:
         border = lines[-1 if out else 0] if lines else []
         if len(unit) > 1 or not border or unit[0] in border:
             return [port]
-        # Arrows pass through the gaps between cards, and those of a group keep a little apart.
+        # Arrows pass through the gaps between cards; those of different cards keep a little apart.
         line = next(line for line in lines if unit[0] in line)
         at = line.index(unit[0])
         aside = 4 * (sum(lines, []).index(unit[0]) % 4 - 1.5)

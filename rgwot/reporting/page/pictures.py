@@ -28,7 +28,8 @@ STRIP_HEIGHT = 72
 STRIP_QUALITY = 60
 FRAME_HEIGHT = 120
 FRAME_QUALITY = 75
-# With a panorama a strip of 32 pictures would be too wide for a JPEG, with a portrait format too narrow to see.
+# Limits of width / height: with a panorama, a strip of 32 pictures would be too wide for a JPEG, with a portrait format
+# too narrow to see.
 _ASPECTS = (0.5, 2.4)
 
 
@@ -56,7 +57,7 @@ def read_pictures(row: Mapping[Any, Any], root: Path, times: Sequence[float], he
     from rgwot.video import FrameReader
 
     width = max(1, round(shown_aspect(row["width"], row["height"]) * height))
-    # Readers resize frames to a square; with the longer side as its size no detail is lost.
+    # Readers resize frames to a square; if its side is the longer side of the picture, no detail is lost.
     side, video = max(width, height), root / str(row["path"])
     with FrameReader(video, np.asarray(times), side, threads=1, frames_fps=row["fps"]) as reader:
         frames = [Image.fromarray(frame) for _, batch in reader for frame in batch]

@@ -151,7 +151,7 @@ def embedded(content: Any) -> str:
 
 
 def _escaped(json_text: str) -> str:
-    # JSON has these characters only inside texts.
+    # JSON has these characters only inside texts, where an escape means the same.
     return json_text.translate(_ESCAPES)
 
 
@@ -221,7 +221,7 @@ def curve_picture(curves: Sequence[Mapping[str, Any]]) -> str:
             colour = LINE_COLOURS[methods.index(curve["method"]) % len(LINE_COLOURS)]
             dashes, label = DASHES[seeds.index(curve["seed"]) % len(DASHES)], f"{curve['method']}, seed {curve['seed']}"
             axis.plot(curve["step"], curve[term], linewidth=1.4, color=colour, linestyle=dashes, label=label)
-        # The logarithm of a term that reaches zero does not exist.
+        # The logarithm of a term that reaches zero does not exist, so the axis is then linear.
         if all(min(curve[term]) > 0 for curve in curves):
             axis.set_yscale("log")
         axis.set_title(title, fontsize=11, loc="left", color=_INK)

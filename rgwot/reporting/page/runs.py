@@ -66,7 +66,8 @@ class ShownRun(NamedTuple):
     time: str
 
 
-#: A result may follow from time alone if equal segments explain this share of the variance that it explains.
+#: A result may follow from time alone if equal segments explain at least this share of the variance that the result
+#: explains.
 ORDER_ALONE = 2 / 3
 
 
@@ -115,13 +116,13 @@ def read_run(
         "steps": sorted({int(step) for step in segments_here["key_step"]} - {0}),
         "result": result,
         "names": _keyed(names_here),
-        # Tell the person who typed them that names of an earlier result are ignored.
+        # Names typed for an earlier result are ignored; the page tells the person who typed them.
         "stale": sorted(typed.names.values()) if typed is not None and typed.result != result else [],
         "given": taught,
         **({"taught": _taught(taught), "labels": _keyed(label_names(diagnostics))} if taught else {}),
         "match": {str(step): to for step, to in matched.items()},
         "degenerate": bool(diagnostics.get("degenerate", False)),
-        # Warnings about settings are shown with the settings.
+        # Warnings about settings are a part of the verdict, so they are left out below.
         "words": [
             *(["The annotations themselves."] if kind == ANNOTATED else soundness(diagnostics, kind == "trivial")),
             *(as_sentence(warning) for warning in warnings if warning.startswith("decode.")),
@@ -455,7 +456,7 @@ def missing_in_words(deviation: Deviation, duration_s: float, on_bar: bool, anno
 
     ``on_bar``: the bar of the video shows a segment of it; ``annotated``: a person has annotated the video.
     """
-    # The segment is too short to count, but the bar shows it.
+    # A segment of the key step is too short to count, but the bar shows it, so "left out" alone would look wrong.
     if on_bar:
         return "left out or unclear, about"
     if deviation.start_s == 0 or deviation.end_s >= duration_s:

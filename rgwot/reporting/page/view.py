@@ -104,7 +104,7 @@ def write_view(
         videos[name] = Samples(video.embedding, video.time_s, labels)
 
     manifest = read_manifest(Path(manifest_csv))
-    # Another process decodes the frames meanwhile.
+    # Another process decodes the typical frames while the rest is computed.
     with ThreadPoolExecutor(1) as reading:
         typical = reading.submit(_with_pictures, typical_frames(videos), manifest, Path(root))
         content: dict[str, Any] = {
@@ -166,7 +166,7 @@ def _with_pictures(
         except RgwotError as error:
             log.warning("%s; its typical frames are shown without pictures", error)
             continue
-        # If the end of a video is damaged, the last times have no picture.
+        # If the end of a video is damaged, there are fewer pictures than times: the last times have none.
         for time_s, picture in zip(sorted(frame_times), read, strict=False):
             pictures[video, time_s] = base64.b64encode(as_jpeg(picture, FRAME_QUALITY)).decode()
 

@@ -83,9 +83,9 @@ def write_flat(table: AnyTable, csv: Path, heads: Sequence[str], lines: Lines, n
 
 
 PRINTED_RULE = "exact"
-#: Label rules of protocols for which all published numbers use another rule than the default.
+#: Label rules by protocol, where all published numbers of the protocol use another rule than `PRINTED_RULE`.
 OWN_RULES = {"hiero": "cnc"}
-#: Largest number of columns in a grid; with more, all metrics of a dataset share a column.
+#: Largest number of columns in a grid, by default and in a terminal; with more, all metrics of a dataset share one.
 MAX_COLUMNS, TERMINAL_COLUMNS = 12, 6
 #: A cell is marked with an X, as in the paper, if at least this share of runs collapsed.
 DEGENERATE_SHARE = 0.5
@@ -197,7 +197,7 @@ def make_grid(table: Table, frame: pd.DataFrame, block: ColumnGroup, max_columns
     """
     protocol, background = block
     rows_here = frame[(frame["protocol"] == protocol) & (frame["background"] == background)]
-    # Reported rows use the label rule of their code; measured rows are shown by one of the two rules.
+    # Reported rows have the label rule of their code; measured rows exist with both rules, and one of these is shown.
     rule = OWN_RULES.get(protocol, PRINTED_RULE)
     rows_here = rows_here[(rows_here["kind"] == "reported") | (rows_here["label_rule"] == rule)]
     row_of = {(row["kind"], row["method"]): row for row in rows_here.to_dict("records")}
@@ -227,7 +227,7 @@ def make_grid(table: Table, frame: pd.DataFrame, block: ColumnGroup, max_columns
 def _lines(table: Table) -> dict[tuple[str, str], Line]:
     """Return all rows of a table by kind and id, the reported ones first."""
     labels = {row.id: row.label for row in table.rows}
-    # Several reported rows of a method differ only in their condition.
+    # Rows have their ids as keys, because several reported rows of a method may differ only in their condition.
     reported = {
         ("reported", entry.id): Line(f"{labels.get(entry.id, entry.method)} (reported)", "reported")
         for entry in (table.reported.rows if table.reported else ())

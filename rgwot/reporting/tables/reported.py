@@ -62,7 +62,7 @@ METRICS: Mapping[str, MetricLabel] = {
     "order_f1": MetricLabel("F1 of order errors", GRAPH),
     "missing_f1": MetricLabel("F1 of steps left out", GRAPH),
 }
-#: Protocols with special metrics.
+#: Protocols that have metrics of their own.
 OWN = frozenset(metric.protocol for metric in METRICS.values() if metric.protocol)
 
 
@@ -205,7 +205,7 @@ def _cells(
             if len(matching) > 1:
                 where = f"{place.reported} {METRICS[metric].reported}"
                 raise RgwotError(f"{path}: found {len(matching)} values of {method!r} for {where}, expected one")
-            # Divide as decimal numbers are divided: 54.4 becomes 0.544, not 0.5439999999999999.
+            # Rounded like a quotient of decimal numbers: 54.4 becomes 0.544, not 0.5439999999999999.
             cells[f"{name}_{metric}"] = round(float(matching[0]["value"]) / 100, 6) if matching else math.nan
             if any(line["note"].startswith(COLLAPSED) for line in matching):
                 # The paper prints an X instead of a number.

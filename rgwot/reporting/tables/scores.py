@@ -152,7 +152,7 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
         # A task in several columns counts once.
         runs = wide[(wide[list(CELL)] == list(cell)).all(axis=1)]
         places = {name: _at(runs, place) for name, place in table.places.items() if not place.mean}
-        # Other protocols of the table may have more metrics.
+        # Only metrics of this protocol, because other protocols of the table may have more.
         scored = set(chosen.loc[chosen["protocol"] == cell[0], "metric"])
         notes = [note for name, covered in places.items() for note in _notes(table, name, covered, scored)]
         line = {

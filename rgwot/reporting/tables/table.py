@@ -212,7 +212,7 @@ class Table(AnyTable):
             for place in self.datasets:
                 if place.reported is None:
                     raise RgwotError(f"dataset {place.dataset!r} has no name in the reported numbers; set `reported`")
-            # Faults of the file are reported when tables are read, before anything is made.
+            # Read here, so that faults of the file are reported before anything is made.
             reported_rows(self.reported, self.places, self.metrics)
 
     @property
