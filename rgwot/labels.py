@@ -37,7 +37,7 @@ def read_labels(labels: Labels, names: Sequence[str], videos: Sequence[VideoFeat
         both. Names without numbers are numbered in the order of their first occurrence. Time without a segment between
         the first and the last segment of a video is background.
     names
-        Names of all videos, in the given order.
+        Names of all videos, in the order of ``labels`` if that is a sequence.
     videos
         The videos that have features.
 
@@ -71,13 +71,13 @@ def read_labels(labels: Labels, names: Sequence[str], videos: Sequence[VideoFeat
 
 
 class _Numbers:
-    """Key steps by name, and their names by number."""
+    """The names of key steps by number; a name without a number gets the number after the largest named one."""
 
     def __init__(self) -> None:
         self.names: dict[int, str] = {}
 
     def of(self, where: str, number: int | None, name: str) -> int:
-        """Return the number of a key step; raise RgwotError if it has another name already."""
+        """Return the number of a key step by number or name; raise RgwotError if a number gets a second name."""
         if number is None:
             number = next((step for step, other in self.names.items() if other == name), max(self.names, default=0) + 1)
         if name and self.names.setdefault(number, name) != name:

@@ -1,7 +1,7 @@
 """Readers of the tables and records between stages.
 
-Each stage writes its files itself; all others read them by these functions. All times are seconds. Every reader raises
-`RgwotError` if a file is missing or invalid.
+Each stage writes its files itself; other stages read them by these functions. All times are seconds. Every reader
+raises `RgwotError` if a file is missing or invalid.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def read_deviations(path: str | os.PathLike[str]) -> pd.DataFrame:
 
 
 def read_diagnostics(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read ``diagnostics.json`` of a decoding, with ``K`` and ``degenerate``."""
+    """Read ``diagnostics.json`` of a decoding, an object whose keys include ``K`` and ``degenerate``."""
     content = read_yaml(path)
     if not isinstance(content, dict):
         raise RgwotError(f"{path}: found {type(content).__name__}, expected an object with K")

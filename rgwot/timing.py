@@ -60,9 +60,9 @@ _DIGITS = 3
 
 
 def rate_of_times(where: object, times: NDArray[np.float64], stated: Fraction | None) -> Fraction:
-    """Return the rate of features with times: the stated rate, or that of the times without breaks, to three digits.
+    """Return the stated rate of features or, without one, the rate of their times (breaks left out) to three digits.
 
-    Raises RgwotError if both differ, or if there is only one time.
+    Raises RgwotError if both rates exist and differ, or if there is only one time and no stated rate.
     """
     if len(times) < 2:
         if stated is None:
@@ -139,8 +139,8 @@ def sample_times(duration_s: float, fps: float | Fraction) -> NDArray[np.float64
 def thinned(lengths: Sequence[int], most: int) -> tuple[NDArray[np.int64], tuple[int, ...], NDArray[np.int64]]:
     """Choose every n-th sample of each video, with the smallest n that leaves about ``most`` samples in all.
 
-    Returns the indices of the chosen samples, their number in each video, and for every sample the place of the nearest
-    chosen one of its video.
+    Returns the indices of the chosen samples, their number in each video, and for every sample the index (among the
+    chosen samples) of the nearest one of its video.
 
     >>> chosen, counts, nearest = thinned([5, 2], 4)
     >>> chosen.tolist(), counts, nearest.tolist()
@@ -157,7 +157,7 @@ def thinned(lengths: Sequence[int], most: int) -> tuple[NDArray[np.int64], tuple
 
 
 def repeated_frames(info: VideoInfo, fps: float) -> str:
-    """Return a line if a video shows fewer frames than are sampled per second, otherwise an empty text.
+    """Return a line if a video has fewer frames per second than are sampled, otherwise an empty text.
 
     >>> repeated_frames(VideoInfo(60.0, Fraction(1, 5)), 2)
     'states 0.2 frames per second, so each counts 10 times at features.fps 2; correct its rate, or lower features.fps'
@@ -171,7 +171,7 @@ def repeated_frames(info: VideoInfo, fps: float) -> str:
 
 
 def allowed_loss(duration_s: float) -> float:
-    """Return how many seconds at the end of a video may be undecodable without a remark: 1 s or 1 %."""
+    """Return how many seconds at the end of a video may be undecodable without a remark: 1 s, or 1 % if longer."""
     return max(1.0, 0.01 * duration_s)
 
 

@@ -72,7 +72,7 @@ def trivial_key_steps(
     learner: str = LEARNER,
     skipped: Sequence[str] = (),
 ) -> KeySteps:
-    """Return the segments of a trivial decoder as key steps; both scopes hold the same."""
+    """Return the segments of a trivial decoder as key steps, the same for the scopes ``task`` and ``video``."""
     orders = {video: order_of_segments(frame[frame["key_step"] > 0]) for video, frame in segments.items()}
     per_video = {video: frame.key_step.nunique() for video, frame in segments.items()}
     every = np.concatenate([frame.key_step.to_numpy() for frame in segments.values()])
@@ -105,7 +105,7 @@ def trivial_key_steps(
 def annotated_segments(
     videos: pd.DataFrame, annotations: pd.DataFrame, stride: int
 ) -> tuple[dict[str, pd.DataFrame], int]:
-    """Return the annotated segments of videos, with background in the gaps, and the largest key step.
+    """Return the annotated segments of videos, with background in the gaps, and the largest number of a key step.
 
     They are rasterised at every ``stride``-th native frame by the rule ``exact``. Raises RgwotError if no video is
     annotated.

@@ -26,7 +26,7 @@ def cidm_loss(
                     + [|t_i - t_j| \le \sigma]\, d_{ij}, \qquad
         \omega_{ij} = \left(\frac{t_i - t_j}{L}\right)^2 + 1
 
-    Published versions of this loss are choices of parameters (methods 3.6 describes that of the default settings):
+    Published versions of this loss are choices of parameters (methods 3.6 describes the choice that is the default):
 
     ============  ===========  ==============================  =============  ==========
     reading       distance     times, sigma, duration          weight         positives

@@ -23,7 +23,7 @@ def alignment_loss(x: Tensor, y: Tensor, plan: Tensor, tau: float, symmetric: bo
         P_{ij} = \mathrm{softmax}_j (x_i \cdot y_j / \tau)
 
     With ``symmetric``, L is the mean of this sum and of the same sum with P normalised over i instead of j. The
-    logarithm is taken as log(exp(log P) + 1e-11) without forming P, and at least in float32 under autocast.
+    logarithm is taken as log(exp(log P) + 1e-11) without forming P, in float32 or better even under autocast.
 
     Parameters
     ----------
@@ -32,11 +32,11 @@ def alignment_loss(x: Tensor, y: Tensor, plan: Tensor, tau: float, symmetric: bo
     y : Tensor, shape (B, M, D)
         Unit-length embeddings of the second video of each pair.
     plan : Tensor, shape (B, N, M)
-        T*, rows rescaled to about 1 (``FrameAlignment.weights``); no gradient flows into it.
+        T*, rescaled so that rows sum to about 1 (``FrameAlignment.weights``); no gradient flows into it.
     tau : float
         Softmax temperature, > 0, in units of the dot product.
     symmetric : bool
-        Also ask each y_j for its partner in x.
+        Whether each y_j is also matched with the frames of x, not only each x_i with those of y.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """The interface of alignment losses.
 
 A loss is an entry of `rgwot.config.methods.LOSSES`: a function of pairs and the blocks of settings that the entry
-names. If the loss has parameters, the entry also has a function of D that returns a module, which is initialised from
-the seed, trained and resumed with the encoder, but is not a part of the model.
+names. If the loss has parameters, the entry also has a function from the embedding dimension D to a module, which is
+initialised from the seed, trained and resumed with the encoder, but is not a part of the model.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class PairBatch:
         return self.x_times / self.x_lengths[:, None], self.y_times / self.y_lengths[:, None]
 
     def prior_positions(self, prior_time: str) -> tuple[Tensor, Tensor] | tuple[None, None]:
-        """Return the positions of the frames for the temporal prior by ``ot.prior_time``, or None for sampled ones."""
+        """Return `shares` if the temporal prior uses times (``ot.prior_time``), and None twice if it uses positions."""
         return self.shares if prior_time == "times" else (None, None)
 
 

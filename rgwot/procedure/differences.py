@@ -1,4 +1,4 @@
-"""Deviations: what each video does differently from a procedure, in as few as explain it, and their sureness."""
+"""Deviations: what each video does differently from a procedure, in the fewest differences, and their sureness."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[De
 
 
 def out_of_order(procedure: Procedure, recordings: Sequence[Recording]) -> set[tuple[str, int]]:
-    """Return (video, key step) for both key steps of every broken need, as people annotate errors of order.
+    """Return (video, key step) for both key steps of every broken need, because annotations of wrong order mark both.
 
     The first event that is long enough gives a key step its place (`rgwot.procedure.orders.placed`).
     """

@@ -71,9 +71,9 @@ class Node:
     repeats
         Mean number of occurrences in the videos that have it.
     repeat_share
-        Share of the videos that have it in which it occurs more than once.
+        Share of the videos in which it occurs more than once, among those that have it.
     place
-        Median relative time in the video, 0 to 1: the middle of the occurrence that gives the key step its place.
+        Median relative time in the video, 0 to 1, of the middle of the `rgwot.procedure.orders.placed` occurrence.
     duration_s
         Its total time in seconds, the median over the videos that have it.
     """
@@ -100,7 +100,7 @@ class Edge:
         Estimated probability that the need is real, 0 to 1.
     agree, both
         ``both`` is the number of videos that have both key steps, ``agree`` the number of those in which ``before``
-        begins earlier. At START and END both are the number of videos that have the key step.
+        begins earlier. At START and END, each is the number of videos that have the key step.
     interval
         95 % interval of the share agree / both (Jeffreys).
     """
@@ -168,7 +168,7 @@ class Procedure:
 
     @property
     def most_typical(self) -> str:
-        """The typical video, or an empty text if others deviate as little."""
+        """The typical video, or an empty text if it is the only one or another one deviates as little."""
         scores = [fit.score for fit in self.videos if not math.isnan(fit.score)]
         return self.typical_video if len(scores) > 1 and scores.count(min(scores)) == 1 else ""
 

@@ -82,7 +82,7 @@ def precedence(tally: Tally, above: float = COUNTED_SHARE) -> Needs:
 
 
 def surest(tally: Tally, strength: Floats, wanted: Booleans) -> Needs:
-    """Return the wanted needs (K, K) without cycles (`surest_first`); their confidence is the share of videos."""
+    """Return the wanted needs (K, K) without cycles (`surest_first`), with `shares_before` as their confidence."""
     return Needs(
         surest_first(strength, wanted), shares_before(tally), np.ones(len(tally.present)), circles(tally, wanted)
     )
@@ -113,8 +113,8 @@ def robust(tally: Tally, clean: float = CLEAN, penalty: float = PENALTY) -> Need
         P(x next) = u(x) / Σ_y u(y),   u(x) = 1 where no need of x is unmet, else θ_v / (number of unmet needs).
 
     Orders are read from the start and from the end, half and half, so that a key step done too late costs as much as
-    one done too early. θ_v is one of `RATES`, the smallest with probability ``clean``. The weight of a video is the
-    posterior probability of the lower half of `RATES`.
+    one done too early. θ_v is one of `RATES`; the smallest has the prior probability ``clean``. The weight of a video
+    is the posterior probability of the lower half of `RATES`.
 
     The search starts from graphs of different strictness (`STARTS`), adds or removes single needs, the best first, and
     returns the best result. The confidence of a need in the reduced graph follows from the likelihood that its removal
@@ -194,7 +194,7 @@ def _changed(relation: Booleans, pairs: Sequence[tuple[int, int]]) -> Booleans:
 
 
 def _single_changes(relation: Booleans) -> tuple[int, Booleans, Integers]:
-    """Return the number of edges in the reduced graph, which pairs can be changed alone, and how many edges this adds.
+    """Return the number of edges in the reduced graph, which pairs can be changed alone, and how many edges each adds.
 
     The relation must stay transitive. A need k before l can be removed if no key step lies between, and added if
     everything before k comes before l and everything after l comes after k.
@@ -267,7 +267,7 @@ class _Orders:
 
 
 def _one_way(orders: Sequence[Integers], n: int) -> tuple[Floats, Booleans]:
-    """Return (V, K, K) which key steps [x] of a video remain before its choice [i], and which one it chooses."""
+    """Return whether key step x of video v remains before choice i, and whether it is chosen: two arrays [v, i, x]."""
     remaining, chosen = np.zeros((len(orders), n, n)), np.zeros((len(orders), n, n), dtype=bool)
     for video, order in enumerate(orders):
         for at, step in enumerate(order):

@@ -32,7 +32,7 @@ def learn(recordings: Sequence[Recording], learner: str | Callable[..., Needs] =
     recordings
         One per video, with different names. Recordings without a key step are listed, and left out of the learning.
     learner
-        The name of one of `LEARNERS`, or such a function.
+        The name of one of `LEARNERS`, or a function like those.
     settings
         Keyword arguments of the learner's function.
 
@@ -183,7 +183,7 @@ def _distances(counted: Tally, order: Sequence[int]) -> Floats:
 def _notes(
     recordings: Sequence[Recording], counted: Tally, needs: Needs, weights: Mapping[str, float], exact: bool
 ) -> list[str]:
-    """Return a line for each thing that the recordings do not support."""
+    """Return notes on too few or contradictory recordings, and on an order that may not be the nearest."""
     n_videos, n_steps = counted.present.shape
     if not recordings:
         return ["no video: nothing to learn from"]

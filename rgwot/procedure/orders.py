@@ -154,9 +154,9 @@ def reduction(relation: Booleans) -> Booleans:
 
 
 def surest_first(strength: Floats, wanted: Booleans) -> Booleans:
-    """Add the wanted relations in order of strength, unless they close a cycle; return the transitive closure.
+    """Add the wanted pairs to a relation by strength, except those that close a cycle; return its transitive closure.
 
-    Relations of equal ``strength`` (K, K) are ordered by the total strength of their row and column.
+    Pairs of equal ``strength`` (K, K) are ordered by the total strength of the wanted pairs in their row and column.
     """
     n = len(strength)
     before, after = np.nonzero(wanted & ~np.eye(n, dtype=bool))

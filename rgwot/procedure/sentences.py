@@ -33,7 +33,7 @@ NOTHING, DOUBTFUL = "nothing unusual found", "only doubtful deviations"
 
 
 def in_words(count: int) -> str:
-    """Write a count as a word up to twelve.
+    """Write a count up to twelve as a word, a larger one in digits.
 
     >>> in_words(7), in_words(40)
     ('seven', '40')
@@ -201,7 +201,7 @@ def doubt_of(deviation: Deviation) -> str | None:
 
 
 def deviation_in_words(deviation: Deviation, names: Mapping[int, str] | None = None) -> str:
-    """Return a deviation as text, with its time unless it is missing, such as "perhaps 3 too early (0:12)"."""
+    """Return a deviation as text, with its time unless a step is missing, such as "perhaps 3 too early (0:12)"."""
     perhaps = "" if doubt_of(deviation) == "" else "perhaps "
     when = "" if deviation.kind == "missing" else f" ({moment(deviation.start_s)})"
     return f"{perhaps}{call(deviation.key_step, names)} {DEVIATION_WORDS[deviation.kind]}{when}"
@@ -236,7 +236,7 @@ def _order(procedure: Procedure, names: Mapping[int, str] | None) -> list[str]:
 def _stages(
     layers: Sequence[Sequence[int]], free: Sequence[int], later: set[int], names: Mapping[int, str] | None
 ) -> str:
-    """Put stages (first, then, last; of many only both ends) and key steps that may come at any time into words."""
+    """Put stages into words (if there are many, only those at both ends), and key steps that may come at any time."""
     parts = [_in_any_order(layer, names, later) for layer in layers]
     texts = [f"{'last' if at == len(parts) - 1 > 1 else 'then' if at else 'first'} {p}" for at, p in enumerate(parts)]
     # Nine layers are all named, because "then one more" would not be shorter.

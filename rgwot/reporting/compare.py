@@ -98,7 +98,7 @@ def read_coding(
     """Read annotations from a file or a folder of files (`annotation_files`), with videos by their ids.
 
     Files name a video by its file name or, as tables of rgwot do, by its id. A name is an id if it is among
-    ``known_ids`` or, without any, if it has the form of an id.
+    ``known_ids`` or, if these are empty, if it has the form of an id.
     """
     files = (
         [path] if path.is_file() else sorted(file for file in path.iterdir() if file.is_file() and file.name[0] != ".")
@@ -120,7 +120,7 @@ def coded_answer(coded: pd.DataFrame, numbers: Mapping[str, int], seconds: Mappi
 
 
 def compare(first: Answer, second: Answer, overlap: float = OVERLAP, *, same: bool = False) -> Comparison | None:
-    """Compare two answers in their common videos, as far as both reach; return None without a common video."""
+    """Compare two answers in their common videos, up to the earlier end of both; return None without a common video."""
     common = tuple(video for video in first if video in second)
     unshared = tuple(video for one in (first, second) for video in one if video not in common)
     if not common:
@@ -134,7 +134,7 @@ def compare(first: Answer, second: Answer, overlap: float = OVERLAP, *, same: bo
 def compare_pairs(answers: Sequence[Answer]) -> dict[tuple[int, int], Comparison]:
     """Compare every pair of results, or only the first with every other one if there are more than `MOST_RESULTS`.
 
-    The keys are the places of both results; pairs without a common video are left out.
+    The keys are pairs of indices into ``answers``; pairs without a common video are left out.
     """
     places = range(len(answers))
     pairs = combinations(places, 2) if len(answers) <= MOST_RESULTS else ((0, place) for place in places[1:])
@@ -230,7 +230,7 @@ class StepComparison(NamedTuple):
 
 
 def parts(agreed: Agreement) -> list[StepComparison]:
-    """Return how the second answer labels each key step of the first, the largest share first."""
+    """Return how the second answer labels each key step of the first; its ``shares`` begin with the largest."""
     pieces = []
     for step, overlap in zip(agreed.steps[0], agreed.overlap, strict=True):
         shares = overlap / overlap.sum()

@@ -46,7 +46,7 @@ def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = No
 
 
 def drawn(procedure: Procedure, deviations: Sequence[Deviation], names: Mapping[int, str] | None = None) -> list[str]:
-    """Return the procedure as lines: a sentence, a line per key step, notes, and the deviations of every video.
+    """Return the procedure as lines: a sentence, notes, a line per key step, and a line with the deviations per video.
 
     Key steps of the same layer share a number: each needs a key step of the layer above, and none of its own layer.
     """
@@ -121,7 +121,7 @@ def _videos(procedure: Procedure, deviations: Sequence[Deviation], names: Mappin
 def suggestion(keysteps: Path, number: int = 3) -> list[str]:
     """Return lines that suggest videos to annotate next, with the command that exports them to ELAN.
 
-    Raises RgwotError if the folder has no result of embeddings, or if every video is annotated.
+    Raises RgwotError if the folder has no key steps, their embeddings are missing, or every video is annotated.
     """
     folder = keysteps.absolute()
     run, tree = Run.of_folder(folder), Tree.of_folder(folder)

@@ -89,7 +89,7 @@ def _made(where: str, name: str, function: Callable[[], Any], folders: Sequence[
 
 
 def _functions(folders: Sequence[Path]) -> Iterator[tuple[str, str, Callable[[], Any]]]:
-    """Yield the functions that make tables and figures: the place of each, its name, and the function."""
+    """Yield for each function that makes a table or figure: its file and name for messages, its name, and itself."""
     for stem in sorted({path.stem for folder in folders for path in folder.glob("*.py")}):
         path = next(path for folder in folders if (path := folder / f"{stem}.py").exists())
         try:

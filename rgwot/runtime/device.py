@@ -32,7 +32,7 @@ def resolve_device(device: str) -> torch.device:
 
 
 def used_device() -> torch.device:
-    """Return the last device of `resolve_device` since the previous call, or the CPU."""
+    """Return what `resolve_device` returned last since the previous call of this function, by default the CPU."""
     place = _given[-1] if _given else torch.device("cpu")
     _given.clear()
     return place

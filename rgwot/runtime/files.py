@@ -84,7 +84,7 @@ def replacing(path: str | os.PathLike[str], stranger: Stranger = _no_store) -> I
     in it). If two processes write the same path, the later one wins, and the path is never a mixture. Leftovers of
     killed processes next to ``path`` are removed first.
 
-    Raises RgwotError if the disk is full, or a directory is in the way.
+    Raises RgwotError if the disk is full, or the path cannot be written or must not be replaced.
     """
     target = Path(path)
     check_replaceable(target, stranger)

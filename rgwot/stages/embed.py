@@ -133,7 +133,7 @@ def embed(
     threads: int | None = None,
     held_out: Sequence[str] = (),
 ) -> None:
-    """Embed every frame of every video of a task that has frames.
+    """Embed every frame of a task; videos without frames are left out.
 
     Writes what `write_embedded` describes, with the attributes ``method``, ``seed`` and ``features_fps``.
     ``held_out`` names the held-out videos, including those without frames. ``notes`` are sentences about the training

@@ -260,12 +260,12 @@ def footage_of(study: Study, dataset: str, task: str, chosen: Iterable[str] | No
 
 
 def without_broken_links(files: Iterable[str]) -> list[str]:
-    """Return files without broken links, which a job reports or skips, whereas Snakemake would stop."""
+    """Return all files except broken links: Snakemake would stop for those, but a job reports or skips them."""
     return [file for file in files if os.path.exists(file) or not os.path.islink(file)]
 
 
 def features_of(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> list[str]:
-    """Return the files with the imported features of videos."""
+    """Return the files with the imported features of videos, and the table of rates, if any."""
     files = (holding_file(Path(imported_file(study, dataset, task, video))) for video in chosen)
     return list(dict.fromkeys([*map(str, files), *_rates(study, dataset)]))
 

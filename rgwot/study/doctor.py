@@ -163,8 +163,8 @@ def check_features(
 ) -> tuple[FeatureFacts | None, VideoFacts | None, list[Finding]]:
     """Examine every value of a file of features by the code that imports it; only its directory entry if ``quick``.
 
-    ``video`` has the facts of its video, None without a video. Returns the facts of the features, the facts in place of
-    a video (both None if the file cannot be used), and the faults.
+    ``video`` has the facts of its video, None without a video. Returns the facts of the features, facts that can stand
+    in for those of a video (both None if the file cannot be used), and the faults.
     """
     # Imported here, because the examination of videos should not wait for Zarr.
     from rgwot.features.importing import count_kept, read_maps
@@ -271,9 +271,9 @@ def examine(
 ) -> Report:
     """Examine a dataset with the workflow's own code for finding and reading it, ``jobs`` videos at once.
 
-    The dataset's name in the configuration ``content`` (called ``where`` in messages) is matched without case and
-    punctuation. Without ``tasks``, all tasks that the workflow would use are examined. If ``quick``, no video is
-    opened, and rules that need its length are left out.
+    The ``dataset`` is found in the configuration ``content`` (called ``where`` in messages) whatever the case and the
+    punctuation of its name. Without ``tasks``, all tasks that the workflow would use are examined. If ``quick``, no
+    video is opened, and rules that need its length are left out.
 
     Raises RgwotError if the configuration, dataset or task is unknown, or the folder does not exist.
     """
@@ -459,7 +459,7 @@ def _of_numbers(study: Study, dataset: str, task: str, videos: Sequence[VideoRep
 
 
 def _of_lengths(task: str, videos: Sequence[VideoReport]) -> Iterator[Finding]:
-    """Yield findings on videos that seem to be parts of a recording by their names, or have unusual lengths."""
+    """Yield findings on videos whose names look like parts of a recording, or whose lengths are unusual."""
     lengths = {video.entry.name: video.facts.duration_s for video in videos if video.usable}
     cut = parts_among(lengths)
     whole = set(lengths).difference(*cut)

@@ -97,7 +97,7 @@ def stage_settings(
 ) -> dict[str, dict[str, Any]]:
     """Return the blocks of settings that a stage reads, resolved for an experiment on a task.
 
-    ``K: gt`` is replaced by a number. Raises RgwotError if the task is not annotated.
+    ``K`` becomes a number if it is ``gt`` or ``gt+1``; raises RgwotError if it is, but the task is not annotated.
     """
     settings = study.experiments.settings(method, decoder, dataset)
     stage_keys = keys_of(stage, method, decoder)
@@ -122,7 +122,8 @@ def stage_settings(
 def replaced(study: Study, files: Iterable[Path]) -> list[str]:
     """Return a line for each setting of the study that a method on its pages replaces.
 
-    ``files`` are the configuration files; for the package's own file and datasets, only changes count.
+    ``files`` are the configuration files. A copy of the package's own file does not count, and neither do settings of
+    datasets that are unchanged from it.
     """
     user_files = [file for file in files if file.is_file() and file.read_bytes() != DEFAULTS.read_bytes()]
     content = read_files(user_files)
@@ -322,7 +323,7 @@ def extraction_stamp(study: Study, dataset: str, task: str, chosen: Sequence[str
 
 
 def weights_file(study: Study, dataset: str) -> list[str]:
-    """Return the checkpoint file of the backbone, if the configuration names one; another file gives other features.
+    """Return the checkpoint file of the backbone, from which features are made, if the configuration names one.
 
     Raises RgwotError if the file does not exist, once instead of for every video.
     """

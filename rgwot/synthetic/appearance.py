@@ -110,7 +110,7 @@ def varied(activity: Activity, rng: np.random.Generator) -> Activity:
 
 @dataclass(frozen=True)
 class Motion:
-    """Displacements at one phase, in radii of the object; angles in radians."""
+    """Displacements at one phase of a motion, in radii of the object; angles in radians."""
 
     tool_x: float
     tool_y: float

@@ -52,7 +52,7 @@ def parametric(K: int, settings: SynthSettings, rng: np.random.Generator) -> lis
 
     They have steps 1..K with a random number of neighbouring swaps per video (their rate is solved so that the
     order variation is nearest to the request), missing steps, log-normal durations, cuts, lead-in, tail and uneven
-    gaps. Every label occurs in at least two videos when there are two.
+    gaps. Every label occurs in at least two videos, if the task has two.
     """
     has_step = present(np.ones((settings.n_videos, K), dtype=bool), settings.missing, rng)
     orders = _orders(has_step, settings.order_distance, rng)
@@ -89,7 +89,7 @@ def mean_discordance(orders: Sequence[Sequence[int]]) -> float:
 def present(done: NDArray[np.bool_], missing: float, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Drop steps at random until the share of missing ones is met.
 
-    Every label keeps at least two videos, and every video two steps.
+    Every label keeps at least two videos, and every video two steps, if there are so many.
     """
     has = done.copy()
     n_videos, K = has.shape

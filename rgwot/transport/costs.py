@@ -25,7 +25,7 @@ def structure_product(plan: Tensor, r: float, length: int | None = None) -> Tens
 
     .. math:: C^x T C^y = \tfrac{1}{r} B_x (T 1 1^T - T B_y)
 
-    where B sums the a neighbours on each side; both are differences of cumulative sums.
+    where B sums the a neighbours on each side; both products are differences of cumulative sums.
 
     Parameters
     ----------

@@ -81,11 +81,11 @@ def solve(
 ) -> TransportResult:
     r"""Solve a batch of fused Gromov-Wasserstein problems (module docstring; methods 3.4).
 
-    It is computed in float64 whatever the type of the cost, outside autocast and without gradient: the problems are
-    small, and a marginal error of 1e-6 is out of reach in float32. Up to 32,768 costs from a GPU are processed by one
-    thread of the CPU; the result is on the device of the cost. An outer iteration costs O(NM) for the structure and for
-    each Sinkhorn pass, and O(N^2 M) for each Newton step, which saves thousands of passes. F is not convex: the plan
-    found is the stationary point reached from the product of the marginals.
+    The plan is computed in float64 whatever the type of the cost, outside autocast and without gradient: the problems
+    are small, and a marginal error of 1e-6 is out of reach in float32. Up to 32,768 costs from a GPU are processed by
+    one thread of the CPU; the result is on the device of the cost. An outer iteration costs O(NM) for the structure and
+    for each Sinkhorn pass, and O(N^2 M) for each Newton step, which saves thousands of passes. F is not convex: the
+    plan found is the stationary point reached from the product of the marginals.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def solve(
     epsilon : float
         Entropy weight, > 0, in units of the cost.
     r : float
-        Radius of the structural prior as a fraction of the sequence, >= 0. Below 1/min(n, m) the problem is linear and
+        Radius of the structural prior as a fraction of the sequence, >= 0. Below 1/min(N, M) the problem is linear and
         is solved at once.
     solver : {"converged", "parity"}
         ``converged``: gradient (1-alpha) C + 2 alpha C^x T C^y, stationary point of F, exact marginals.

@@ -59,7 +59,7 @@ def align_frames(
     x, y : Tensor, shape (B, N, D) and (B, M, D)
         Embeddings of the two videos of each pair, in temporal order.
     alpha, epsilon, r, solver, max_iterations, tolerance
-        As of :func:`~rgwot.transport.fused_gromov_wasserstein.solve`: weights of the structural part and of the
+        As in :func:`~rgwot.transport.fused_gromov_wasserstein.solve`: weights of the structural part and of the
         entropy, radius of the structural prior, and how the problem is solved.
     rho : float
         Weight of the temporal prior.

@@ -22,7 +22,7 @@ def solve_semidual(plan: Tensor, rows: Tensor, columns: Tensor, right: Tensor) -
     plan : Tensor, shape (B, N, M), float64
         T, entries >= 0.
     rows, columns : Tensor, shape (B, N) and (B, M)
-        Its sums a and b, positive.
+        Row sums a and column sums b of T, positive.
     right : Tensor, shape (B, N)
         c, of sum 0.
 

@@ -5,7 +5,8 @@ parent can kill. This file is started by its path and imports nothing of the pac
 are a kind (one byte) and a length (four bytes, big endian), followed by
 
 - ``F``: the pixels of that many frames (uint8 RGB), for the next requested times;
-- ``E`` or ``D``: that many bytes of text: why decoding stopped early, or an empty text at the regular end.
+- ``E``: that many bytes of text: why decoding stopped early;
+- ``D``: nothing (the length is 0): the regular end.
 """
 
 from __future__ import annotations
@@ -359,7 +360,7 @@ def _timed(
 
 
 def _stamp_of(container: InputContainer) -> str:
-    """Return the trustworthy stamp of a frame.
+    """Return which stamp of frames can be trusted: ``dts`` (decoding time) in AVI, otherwise ``pts`` (presentation).
 
     AVI has no presentation times, and invented ones jump back and forth if frames are stored out of order. Frames leave
     the decoder in presentation order, at the pace of the decoding times.
@@ -381,7 +382,7 @@ def _upright(frame: av.VideoFrame, size: int, form: str = "rgb24") -> Pixels:
 
 @functools.lru_cache(maxsize=1)
 def _filter(size: int, form: str, width: int, height: int, pixels: str, time_base: Fraction | None) -> Any:
-    """Return a filter that resizes as decord does; frames like the last one use the same filter."""
+    """Return a filter that resizes as decord does; it is used again while frames have the same size and format."""
     import av
     from av.filter import Graph
 

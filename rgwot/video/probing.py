@@ -170,9 +170,10 @@ def _packets(container: InputContainer, stream: VideoStream) -> decode.Stored:
 
 
 def _duration(container: InputContainer, stream: VideoStream, presented: Sequence[int]) -> Fraction:
-    """Return the length of the picture track; the container's may include longer sound.
+    """Return the length of the picture track, because the length of the container may include longer sound.
 
-    The duration in Matroska may be the end on the file's clock, later than all stamps; time 0 is the first frame.
+    What Matroska states may be the end on the file's clock. If that is later than all stamps, the first stamp is
+    subtracted, because time 0 is the first frame.
     """
     if stream.duration and stream.time_base:
         return stream.duration * Fraction(stream.time_base)

@@ -74,8 +74,8 @@ class ExportedVideo:
     name
         The id of the video in the results.
     path
-        The video file: absolute if the folder of the dataset was given, otherwise as in the manifest. Without a video
-        the file of features, or the name.
+        The video file: absolute if the folder of the dataset was given, otherwise as in the manifest. Without a
+        video it is the file of features, without a manifest the name of the video.
     duration_s, fps, size
         Length in seconds, frames per second, width and height in pixels (NaN if unknown).
     vocabulary
@@ -92,7 +92,7 @@ class ExportedVideo:
 
     @property
     def stem(self) -> str:
-        """The video's real name, used for exported files, or the id if the name would lead into another folder."""
+        """The file name behind the id (`stem_of`), for exported files, or the id if the name contains a slash."""
         stem = stem_of(self.name)
         return self.name if "/" in stem else stem
 

@@ -35,8 +35,8 @@ def export_lerobot(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write ``data`` and ``meta`` with key steps as subtasks, to be copied over the dataset.
 
     Every frame gets the column ``language_persistent`` with the list of the episode's subtasks and their start times,
-    which are times of frames. Existing subtasks of any form are replaced; other styles stay. Every episode gets the
-    columns that LeRobot's SARM reads (``sparse_subtask_names`` with times and frames), without background.
+    which are times of frames. Existing subtasks of any form are replaced; rows of other styles stay. Every episode gets
+    the columns that LeRobot's SARM reads (``sparse_subtask_names`` with times and frames), without background.
     """
     dataset, episodes = _episodes(videos)
 
@@ -67,7 +67,7 @@ def export_lerobot(videos: Sequence[ExportedVideo], folder: Path) -> None:
 
 
 def _sparse(segments: Sequence[LabelledSegment], fps: Fraction, length: int) -> dict[str, list[Any]]:
-    """Return the subtasks of an episode of ``length`` frames in SARM's columns; an end is the frame after its last."""
+    """Return the subtasks of an episode of ``length`` frames in SARM's columns; end frames are exclusive."""
     frames = [(_frame(start_s, fps), min(_frame(end_s, fps), length), label) for start_s, end_s, _, label in segments]
     frames = [span for span in frames if span[1] > span[0]]
     return {

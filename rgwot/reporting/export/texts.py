@@ -215,7 +215,7 @@ def _observation(video: ExportedVideo) -> dict[str, Any]:
 def _events(video: ExportedVideo) -> list[list[Any]]:
     """Return starts and stops in order of time: time, subject, behaviour, modifiers, comment and frame.
 
-    At the same time, a stop comes before a start.
+    If a stop and a start have the same time, the stop comes first.
     """
     moments = sorted(
         (video.milliseconds(time_s), starts, cell(segment.label))

@@ -33,7 +33,7 @@ class Bar(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Bars(OfTasks):
-    """Key steps over time: ground truth and one bar per run, ``beside`` them ``collapse`` diagnostics or ``scores``."""
+    """Key steps over time: ground truth and one bar per run; ``collapse`` diagnostics or ``scores`` at the side."""
 
     CAPTION: ClassVar = (
         "Key steps over the share of each video: ground truth on top, then one bar per method; a cluster has the "

@@ -85,7 +85,7 @@ _RC = {
 
 
 def _pyplot() -> Any:
-    """Import the part of matplotlib that takes long, which planning does without."""
+    """Return pyplot, which is imported only here, because this takes long and planning does not need it."""
     import matplotlib
 
     if "matplotlib.pyplot" not in sys.modules:
@@ -160,7 +160,7 @@ def number_step(axis: Axes, x: float, y: float, step: int) -> None:
 def step_legend(
     figure: Drawn, steps: Sequence[int], *, unmatched: bool, columns: int = 8, names: Mapping[int, str] | None = None
 ) -> None:
-    """Say below a figure which colour is which step, and what people called it."""
+    """Say below a figure which colour is which step, with the names of steps that have one."""
     from matplotlib.patches import Patch
 
     called = {step: f"step {step}: {name}" for step, name in (names or {}).items()}

@@ -160,7 +160,7 @@ def planned_sweep(
 
 
 def read_runs(runs: Iterable[PlannedRun], how: Mapping[str, str]) -> pd.DataFrame:
-    """Read the scores of some runs that were made in one way: a row per run, a column per metric."""
+    """Read the scores of runs that match ``how`` (column to value): a row per run, a column per metric."""
     from rgwot.columns import IDENTITY
     from rgwot.records import read_scores
 

@@ -111,7 +111,7 @@ class Tsne(Figure):
         return drawn
 
     def _panel(self, axis: Axes, store: FeatureStore, colours: Colormap) -> float:
-        """Draw one video and return its perplexity; a video with too few frames to draw returns the wanted one."""
+        """Draw one video and return the perplexity used, or the requested one if there are too few frames to draw."""
         from rgwot.keysteps.collapse import mean_pairwise_cosine
 
         axis.set(xticks=[], yticks=[])
@@ -148,7 +148,7 @@ def effective_rank(x: NDArray[Any]) -> float:
 
 
 def pooled_features(store: FeatureStore, max_frames: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Average the maps of a video over space, of at most ``max_frames`` frames spread evenly over it.
+    """Average the maps of at most ``max_frames`` frames over space; the frames are spread evenly over the video.
 
     Returns features (n, C) as they enter the model, and times (n,) in seconds.
     """
@@ -163,7 +163,7 @@ def embed_2d(
 ) -> tuple[NDArray[Any], float]:
     """Reduce x (n, D) by PCA to some components, then by t-SNE to (n, 2); also return the perplexity that n allows.
 
-    The perplexity is the wanted one, or (n - 1) / 3 if that is less: with fewer frames every frame would be the
+    The perplexity is the requested one, or (n - 1) / 3 if that is less: with fewer frames every frame would be the
     neighbour of every other.
     """
     from sklearn.decomposition import PCA

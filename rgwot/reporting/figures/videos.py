@@ -60,8 +60,9 @@ Tasks = Plan[tuple[PlannedTask, ...]]
 class OfTasks(Figure):
     """A figure of single videos and one or several runs.
 
-    The figure draws the named ``tasks`` and ``videos``; if one of them does not exist, another one takes its place, in
-    the order of the configuration. Each class lists the files that it reads of a task and of a run.
+    The figure draws ``n_tasks`` tasks: the named ``tasks`` that exist, then others in the order of the configuration.
+    Videos are chosen likewise among the annotated ones: the named ``videos``, then others in the order of the manifest.
+    Each class lists the files that it reads of a task and of a run.
     """
 
     OF_TASK: ClassVar[tuple[str, ...]] = (paths.MANIFEST, paths.ANNOTATIONS)
@@ -119,7 +120,7 @@ class OfTasks(Figure):
 
 @dataclass(frozen=True)
 class TaskLabels:
-    """Annotations of a task, which errors call ``where``.
+    """Annotations of a task; messages of errors begin with its name, ``where``.
 
     ``n_key_steps`` is the registered number of key steps, or the largest annotated one if that is larger.
     """
@@ -144,9 +145,9 @@ class TaskLabels:
         return f"{short(str(row['name']), LONGEST_VIDEO_NAME)} ({row['duration_s']:.0f} s)"
 
     def choose(self, first: Sequence[str], count: int, among: Collection[str], least: int = 1) -> list[str]:
-        """Return ``count`` annotated videos ``among`` some: those in ``first``, then others in the manifest's order.
+        """Return up to ``count`` annotated videos of ``among``: those in ``first``, then others as in the manifest.
 
-        Raises RgwotError if there are fewer than ``least``.
+        Raises RgwotError if fewer than ``least`` of ``among`` are annotated.
         """
         annotated = self.manifest.loc[self.manifest["status"] == "ok", "video"]
         scored = [video for video in annotated if video in among]
@@ -178,8 +179,8 @@ class TaskLabels:
 def matched_steps(truth: IntArray, prediction: IntArray, n_key_steps: int, n_clusters: int) -> IntArray:
     """Return the annotated step (T,) that matches each frame's cluster (Hungarian, background a class; methods 6.1).
 
-    ``truth`` (T,) are steps, 0 background, ``prediction`` (T,) any whole numbers; K_gt and K are the numbers of steps
-    and clusters. The result is -1 if the cluster has no partner, or shares no frame with it.
+    ``truth`` (T,) are steps, 0 background, ``prediction`` (T,) any whole numbers; ``n_key_steps`` is K_gt,
+    ``n_clusters`` K. The result is -1 if the cluster has no partner, or shares no frame with it.
 
     >>> matched_steps(np.array([0, 0, 2, 2]), np.array([7, 7, 7, 1]), 2, 3).tolist()
     [0, 0, 0, 2]
@@ -211,8 +212,8 @@ def evenly(length: int, count: int) -> IntArray:
 class Side(NamedTuple):
     """One video of a pair: N frames spread evenly over it.
 
-    ``x`` are their embeddings (N, D), ``time_s`` their times (N,) of the ``duration_s`` seconds, ``steps`` their true
-    steps (N,), 0 background; ``name`` is the name of the video with its duration.
+    ``x`` are their embeddings (N, D), ``time_s`` their times (N,) in seconds, ``steps`` their true steps (N,), 0
+    background; ``duration_s`` is the length of the video, ``name`` its name with the length.
     """
 
     video: str

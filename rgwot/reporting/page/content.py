@@ -134,7 +134,7 @@ def ranking(run: Run, scores: Mapping[str, Any] | None, annotated: bool, taught:
 
 
 def _order(values: Mapping[str, float], trivial: Sequence[Mapping[str, Any]]) -> str:
-    """Return whether the key steps' order in the videos is nearer to the annotated one than the baselines' order."""
+    """Return a clause on whether the order of key steps is nearer to the annotated one than the best baseline's."""
     value = values.get(_ORDER)
     others = [row["mean"][_ORDER] for row in trivial if _ORDER in row["mean"]]
     if value is None or not others:
@@ -300,7 +300,7 @@ def gather(
 
 
 def _worth_annotating(tree: Tree, shown: Sequence[ShownRun], manifest: pd.DataFrame) -> list[str]:
-    """Return a sentence on the videos to annotate next, from the first result that suggests any, and the command."""
+    """Return a sentence on the videos to annotate next, by the first result with suggestions, and an export command."""
     annotated = set(manifest.loc[manifest["status"] == "ok", "video"])
     for run in shown:
         videos = [video for video in json.loads(run.view or "{}").get("next", []) if video not in annotated]
@@ -381,7 +381,7 @@ def _made_up(tree: Tree, root: Path) -> list[str]:
 def _seeds_compared(
     shown: Sequence[ShownRun], answers: Sequence[Answer], agreements: Mapping[tuple[int, int], Comparison]
 ) -> dict[tuple[int, int], Comparison]:
-    """Compare every two seeds of methods that look at the videos; ``agreements`` lacks most pairs of many results."""
+    """Compare every two seeds of each method that looks at the videos, or take the comparison from ``agreements``."""
     comparisons = {}
     for first_place, other in combinations(range(len(shown)), 2):
         first, second = shown[first_place].run, shown[other].run
@@ -393,9 +393,9 @@ def _seeds_compared(
 
 
 def _second_method(place: int, shown: Sequence[ShownRun], agreements: Mapping[tuple[int, int], Comparison]) -> str:
-    """Return a sentence on how far the first other method that looks at the videos agrees, or an empty text.
+    """Return a sentence on how far the first other method that looks at the videos agrees with a run, or "".
 
-    Results with another number of key steps, or learned from labels, are skipped: they differ for that reason alone.
+    Results with another number of key steps, or learned from labels, are skipped: that alone makes them differ.
     """
     run, facts = shown[place].run, shown[place].facts
     for other, result in enumerate(shown):
@@ -416,7 +416,7 @@ def _second_method(place: int, shown: Sequence[ShownRun], agreements: Mapping[tu
 def sure_by_seeds(
     place: int, tree: Tree, shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int], Comparison]
 ) -> list[Deviation]:
-    """Return the deviations of a run; if the decoder gives no sureness, take it from the other seeds.
+    """Return the deviations of a run, with the sureness from the other seeds if the decoder gives none.
 
     The key steps of the other seeds are matched one to one with those of the run.
     """
@@ -437,7 +437,7 @@ def sure_by_seeds(
 
 
 def _seeds_that_differ(shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int], Comparison]) -> list[list[str]]:
-    """Return warnings for every run about differences between its seeds."""
+    """Return for every run warnings about other seeds of its method and decoder that disagree with it."""
     sentences: list[list[str]] = [[] for _ in shown]
     for pair, comparison in seeds.items():
         if comparison.agreement.adjusted_rand < SAME:
@@ -451,7 +451,7 @@ def _seeds_that_differ(shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int]
 def compared(agreements: Mapping[tuple[int, int], Comparison]) -> list[dict[str, Any]]:
     """Return how far pairs of runs agree, as in `rgwot compare`.
 
-    ``pair`` holds the places of both runs. ``sides`` has the values that depend on which run comes first, in both
+    ``pair`` holds the indices of both runs. ``sides`` has the values that depend on which run comes first, in both
     orders: mean F1, ``parts`` (key step, seconds, shares of others), ``split`` and ``merged``.
     """
     comparisons = []
@@ -509,7 +509,7 @@ def link(path: Path, page_folder: Path) -> str:
 
 
 def _truth(manifest: pd.DataFrame, annotations: pd.DataFrame) -> list[list[list[float]]]:
-    """Return the annotated segments (start, end, key step) of every video, in the order of the file."""
+    """Return the annotated segments (start, end, key step) of every video, in the order of the manifest."""
     of_video: dict[str, list[list[float]]] = {video: [] for video in manifest["video"]}
     for row in annotations.to_dict("records"):
         of_video[row["video"]].append([round(row["start_s"], 3), round(row["end_s"], 3), row["key_step"]])
@@ -557,9 +557,9 @@ def _finite(values: Mapping[Any, float] | pd.Series) -> dict[Any, float]:
 def shown_groups(tree: Tree, runs: Sequence[Run], column: str | None) -> dict[str, Any] | None:
     """Return the groups of a column as the page shows them; None if no run was compared by groups.
 
-    ``runs`` contains, for each place, a description of the test (``about``), a warning (``few``), the groups, and the
-    ``rows``: key step, measure, successor, groups of the pair, p, adjusted p, star, and n, mean and interval of every
-    group.
+    ``runs`` contains, by the index of each run, a description of the test (``about``), a warning (``few``), the groups,
+    and the ``rows``: key step, measure, successor, groups of the pair, p, adjusted p, star, and n, mean and interval of
+    every group.
     """
     by_run = {}
     for place, run in enumerate(runs if column is not None else ()):

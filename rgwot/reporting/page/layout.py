@@ -257,7 +257,7 @@ class _Sheet:
     def _layers(
         self, order: Sequence[int], edges: Sequence[tuple[NodeId, NodeId]], groups: Iterable[Sequence[int]]
     ) -> tuple[list[tuple[NodeGroup, NodeGroup]], list[list[NodeGroup]]]:
-        """Return the arrows, and the units in layers; a group that does not fit is split."""
+        """Return the arrows, and the units in layers; a group too large for the window becomes single cards."""
         fits = self.most * int((self.inner + GAP) // (NARROWEST + GAP)) if self.flow == "right" else len(order)
         group_of = {
             step: tuple(sorted(group, key=order.index)) for group in groups if len(group) <= fits for step in group
@@ -285,7 +285,7 @@ class _Sheet:
         return pairs + ends, rows
 
     def _bands(self) -> tuple[list[list[int]], float]:
-        """Return the layers of every band, and the width of a card in columns."""
+        """Return the layers of every band, and the width of a card if layers are columns (0 if they are rows)."""
         columns = [len(lines) for lines in self.lines]
         if self.flow == "down" or not columns:
             return [list(range(len(columns)))], 0.0
@@ -449,7 +449,7 @@ class _Sheet:
         return way if out else way[::-1]
 
     def _sides(self, box: Box) -> tuple[float, float, float, float]:
-        """Return a rectangle along and across the flow."""
+        """Return the start and the size of a rectangle, each along and across the flow: (u, v, length, breadth)."""
         x, y, width, height = box
         return (x, y, width, height) if self.flow == "right" else (y, x, height, width)
 

@@ -2,7 +2,7 @@
 
 Names of files, tasks and key steps are data, never markup: the template escapes all texts, and other data is JSON
 without any ``<``. A Content Security Policy allows only the page's script and style sheet, by their digests, the
-pictures inside the page, and the videos beside it.
+pictures inside the page, and videos that are local files or on the same server.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def list_pages(results: Path) -> Path:
 
 
 def _pages(results: Path, folder: Path) -> list[Path]:
-    """Return the complete pages with their rows of the list."""
+    """Return the complete pages: those that have a table of procedures beside them and a manifest."""
     pages = sorted(page for page in folder.glob("*/*.html") if page.with_suffix(".csv").is_file())
     return [page for page in pages if Tree(results, page.parent.name, page.stem).at(paths.MANIFEST).is_file()]
 

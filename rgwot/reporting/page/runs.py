@@ -520,8 +520,8 @@ def seeds_agree(run: Run, runs: Sequence[Run], agreed: Callable[[int, int], floa
 
     Returns None if no two seeds have a video in common.
 
-    ``agreed`` takes the places of two runs, the earlier one first, and returns the share of frames on which they agree,
-    or None without a common video.
+    ``agreed`` takes the indices of two of the ``runs``, the smaller one first, and returns the share of frames on which
+    these runs agree, or None without a common video.
     """
     seeds = [at for at, other in enumerate(runs) if (other.method, other.decoder) == (run.method, run.decoder)]
     shares = [share for pair in combinations(seeds, 2) if (share := agreed(*pair)) is not None]

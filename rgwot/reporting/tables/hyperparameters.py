@@ -32,8 +32,8 @@ class Hyperparameters(AnyTable):
         The methods, one column each.
     parameters
         A CSV with a line per parameter, in order. ``parameter, label, symbol`` are its names, ``key`` is the key of its
-        setting (or ``seeds``), the column of a method holds a value that cannot be set, ``reported`` is its name in the
-        file of reported numbers, and ``note`` is a remark.
+        setting (or ``seeds``), the column of a method has a text to show instead of the setting, if any, ``reported``
+        is its name in the file of reported numbers, and ``note`` is a remark.
     """
 
     methods: Sequence[str]
@@ -42,7 +42,7 @@ class Hyperparameters(AnyTable):
 
     @cached_property
     def columns(self) -> list[str]:
-        """The columns: the parameter, its value for every method, the reported one and its source."""
+        """The columns: the parameter, its value for every method, the reported value with its source, and a note."""
         return ["parameter", "label", "symbol", "key", *self.methods, "reported", "source", "note"]
 
     def files(self, study: Study, row: str | None = None) -> list[str]:

@@ -264,7 +264,7 @@ def _values(
 
 
 def grids(table: Table, frame: pd.DataFrame) -> Iterator[tuple[str, Grid]]:
-    """Yield the grids with values and their titles: leading blocks first, then the others, the unknown one last."""
+    """Yield grids with values and their titles: leading blocks, other blocks, and rows of unknown protocol last."""
     others = [(name, how) for name in DESCRIPTIONS for how in BACKGROUNDS]
     blocks = [*table.blocks, *(block for block in others if block not in table.blocks)]
     blocks_made = [(block_title(block), make_grid(table, frame, block)) for block in blocks]

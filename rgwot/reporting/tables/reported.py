@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class MetricLabel:
     """The display of a metric, in percent: its label, and whether lower is better.
 
-    ``protocol`` is the only protocol with this metric. None: protocols without special metrics have it (the distance of
-    orders only those that match clusters once for all videos).
+    ``protocol`` is the only protocol with this metric. If it is None, all protocols without special metrics have the
+    metric; but the distance of orders exists only where clusters are matched once for all videos.
     ``reported`` is its name in the files of reported numbers.
     """
 
