@@ -51,7 +51,8 @@ def read_labels(labels: Labels, names: Sequence[str], videos: Sequence[VideoFeat
             raise RgwotError(f"labels: found {len(labels)}, expected {len(names)}, one per video (None without labels)")
         labels = dict(zip(names, labels, strict=True))
     by_id, numbers, labels_of = {video.video: video for video in videos}, _Numbers(), {}
-    for name, of_video in labels.items():
+    # Numbers first: the names that have none get other numbers.
+    for name, of_video in sorted(labels.items(), key=lambda item: _without_numbers(item[1])):
         where = f"labels[{name!r}]"
         if name not in names:
             raise RgwotError(f"{where}: no video of this name; {nearest(str(name), names)}")
@@ -63,23 +64,27 @@ def read_labels(labels: Labels, names: Sequence[str], videos: Sequence[VideoFeat
             if hasattr(of_video, "columns")
             else _of_array(where, of_video, len(video))
         )
+        numbers.largest = max(numbers.largest, int(labels_here.max(initial=0)))
         if (labels_here > 0).any():
             labels_of[video.video] = labels_here
     if not labels_of:
         raise RgwotError("labels: found no key step in any video, expected at least one")
+    labels_of = {video.video: labels_of[video.video] for video in videos if video.video in labels_of}
     return Given(labels_of, numbers.names, max(int(labels_here.max()) for labels_here in labels_of.values()))
 
 
 class _Numbers:
-    """The names of key steps by number; a name without a number gets the number after the largest named one."""
+    """The names of key steps by number; a new name without a number gets the one after the ``largest`` so far."""
 
     def __init__(self) -> None:
         self.names: dict[int, str] = {}
+        self.largest = 0
 
     def of(self, where: str, number: int | None, name: str) -> int:
         """Return the number of a key step by number or name; raise RgwotError if a number gets a second name."""
         if number is None:
-            number = next((step for step, other in self.names.items() if other == name), max(self.names, default=0) + 1)
+            number = next((step for step, other in self.names.items() if other == name), self.largest + 1)
+        self.largest = max(self.largest, number)
         if name and self.names.setdefault(number, name) != name:
             raise RgwotError(
                 f"{where}: key step {number} is called {name!r}, and {self.names[number]!r} elsewhere; expected one "
@@ -110,6 +115,12 @@ def _of_table(where: str, of_video: pd.DataFrame, video: VideoFeatures, numbers:
         raise RgwotError(
             f"{where}: found columns {list(of_video.columns)}, expected start_s, end_s and key_step or label"
         )
+    try:
+        timed = bool(np.isfinite(of_video[[start, end]].to_numpy(dtype=np.float64)).all())
+    except (TypeError, ValueError):
+        timed = False
+    if not timed:
+        raise RgwotError(f"{where}: found a row without times, expected {start} and {end} in seconds in every row")
     table = of_video.sort_values(start, kind="stable")
     last = float(table[end].max()) if len(table) else 0.0
     if last > video.duration_s + TOLERATED_S:
@@ -119,11 +130,33 @@ def _of_table(where: str, of_video: pd.DataFrame, video: VideoFeatures, numbers:
         )
     steps = []
     for row in table.to_dict("records"):
-        text = "" if name is None or row[name] is None else " ".join(str(row[name]).split())
-        number = int(row["key_step"]) if numbered else None
+        text = "" if name is None or _empty(row[name]) else " ".join(str(row[name]).split())
+        number = _whole(where, row["key_step"]) if numbered else None
         if number == 0 or (number is None and (text.lower() in BACKGROUND_NAMES or text in ("", "0"))):
             steps.append(0)
         else:
             steps.append(numbers.of(where, number, text))
     segments = table[[start, end]].set_axis(["start_s", "end_s"], axis=1).assign(key_step=steps)
     return given_labels(segments, video.time_s)
+
+
+def _without_numbers(of_video: Any) -> bool:
+    """Return whether the labels of a video are a table of names alone."""
+    return hasattr(of_video, "columns") and "key_step" not in of_video
+
+
+def _empty(value: Any) -> bool:
+    """Return whether a cell is empty: None, or NaN as pandas reads it from a CSV."""
+    return value is None or value != value
+
+
+def _whole(where: str, value: Any) -> int:
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        number = -1
+    if number < 0 or number != float(value):
+        raise RgwotError(
+            f"{where}: key_step: found {value!r}, expected whole numbers: key steps from 1, 0 for background"
+        )
+    return number

@@ -142,6 +142,11 @@ def test_time_between_segments_is_background_and_beyond_them_nothing_is_known() 
     assert said.tolist() == [0, 0, 2, 0, 0, 1, 1, 0, 0, 0]
 
 
+def segments(**columns: Any) -> pd.DataFrame:
+    """Return a table of one segment of 9 s."""
+    return pd.DataFrame({"start_s": [0.0], "end_s": [9.0]} | columns)
+
+
 @pytest.fixture(scope="module")
 def arrays() -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.int64]]]:
     x, looks = task()
@@ -163,6 +168,22 @@ def test_from_python_by_labels_or_by_segments(arrays: Any) -> None:
         assert (by_number.labels[name] == labels[name]).mean() > 0.97
         assert [by_name.names[k] for k in by_name.labels[name]] == [f"step {k}" for k in by_number.labels[name]]
     assert by_name.key_steps.diagnostics["labelled"]["videos"] == ["take%200", "take%201"]
+
+
+def test_names_without_numbers_get_numbers_that_nobody_has(arrays: Any) -> None:
+    videos, numbers = arrays[0], np.repeat([1, 3], T // 2)
+    given = {
+        "take 0": segments(label=["stir"]),
+        "take 1": numbers,
+        # pandas reads an empty cell as NaN.
+        "take 2": segments(key_step=[2], label=[np.nan]),
+        "take 3": segments(key_step=[1], label=["pour"]),
+        "take 4": segments(label=["pour"]),
+    }
+    made = rgwot.discover(videos, fps=2, labels=given)
+    assert made.names == {1: "pour", 4: "stir"}
+    firsts = {name: int(made.labels[name][0]) for name in given}
+    assert firsts == {"take 0": 4, "take 1": 1, "take 2": 2, "take 3": 1, "take 4": 1}
 
 
 def test_all_videos_labelled_give_the_labels(arrays: Any) -> None:
@@ -195,6 +216,11 @@ def test_the_estimator_learns_from_a_few_labels(arrays: Any) -> None:
             },
             "key step 1 is called 'b', and 'a' elsewhere",
         ),
+        ({"take 1": segments(key_step=[-3])}, "key_step: found -3, expected whole numbers"),
+        ({"take 1": segments(key_step=[1.5])}, "key_step: found 1.5, expected whole numbers"),
+        ({"take 1": segments(key_step=[np.nan])}, "key_step: found nan, expected whole numbers"),
+        ({"take 1": segments(key_step=[1], end_s=[np.nan])}, "found a row without times, expected start_s and end_s"),
+        ({"take 1": segments(label=["a"], start_s=["now"])}, "found a row without times"),
     ],
 )
 def test_labels_that_cannot_be_meant_are_refused_in_one_line(arrays: Any, labels: Any, said: str) -> None:
