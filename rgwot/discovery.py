@@ -430,10 +430,10 @@ def find(
         given = {**(given or {}), "labelled": {**(given or {}).get("labelled", {}), "n": "all"}}
     run, settings, decoding = _resolved(method, decoder, K, given, seed)
     if labels is None and decoding.labelled.n:
-        raise RgwotError(f"labelled.n: found {decoding.labelled.n}; expected the labels themselves, as `labels`")
+        raise RgwotError(f"labelled.n: found {decoding.labelled.n}, but no labels; give them as the argument `labels`")
     family, rule = family_of(run.method), split_id(run.decoder)[0]
     if fps is not None and times is not None:
-        raise RgwotError("fps and times are both given; expected one of them")
+        raise RgwotError("fps and times are both given; expected at most one of the two")
     rate = settings.features.fps if fps is None and times is None else fps
     every = video_features(features, times, rate)
     if EMBEDDING_KINDS[family.embedding].several and len(every) < 2:
@@ -509,7 +509,7 @@ def video_features(features: Videos, times: Times | None, fps: float | str | Fra
         if not columns:
             first = first or (what, array)
             if array.shape[1:] != first[1].shape[1:]:
-                expected = f"(T, {', '.join(map(str, first[1].shape[1:]))}) as of {first[0]}"
+                expected = f"(T, {', '.join(map(str, first[1].shape[1:]))}) as in {first[0]}"
                 raise RgwotError(
                     f"{what}: shape {array.shape}, expected {expected}: time first, the same channels in all"
                 )

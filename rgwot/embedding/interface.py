@@ -219,7 +219,7 @@ def checked(embedded: Embedded, store: VideoFeatures) -> Embedded:
         )
     if arrays["background"] is not None and background != (len(store),):
         raise RgwotError(
-            f"background of {store.video}: found shape {background}, expected ({len(store)},): one per sample; "
+            f"background of {store.video}: found shape {background}, expected ({len(store)},): a value per sample; "
             "correct the function that made it"
         )
     return embedded
