@@ -430,14 +430,14 @@ def find(
         given = {**(given or {}), "labelled": {**(given or {}).get("labelled", {}), "n": "all"}}
     run, settings, decoding = _resolved(method, decoder, K, given, seed)
     if labels is None and decoding.labelled.n:
-        raise RgwotError(f"labelled.n: found {decoding.labelled.n}; expected the labels themselves, as `labels`")
+        raise RgwotError(f"labelled.n: found {decoding.labelled.n}, but no labels; give them as the argument `labels`")
     family, rule = family_of(run.method), split_id(run.decoder)[0]
     if fps is not None and times is not None:
-        raise RgwotError("fps and times are both given; expected one of them")
+        raise RgwotError("fps and times are both given; expected at most one of the two")
     rate = settings.features.fps if fps is None and times is None else fps
     every = video_features(features, times, rate)
     if EMBEDDING_KINDS[family.embedding].several and len(every) < 2:
-        raise RgwotError(f"features: found {len(every)} video, expected at least 2 for the method {run.method!r}")
+        raise RgwotError(f"features: videos: found {len(every)}, expected at least 2 for the method {run.method!r}")
     # Videos are sorted by id, as in the workflow, because the drawn pairs of videos depend on their order.
     with_frames = [video for video in every if len(video)]
     videos = sorted(with_frames, key=lambda video: video.video)
@@ -509,7 +509,7 @@ def video_features(features: Videos, times: Times | None, fps: float | str | Fra
         if not columns:
             first = first or (what, array)
             if array.shape[1:] != first[1].shape[1:]:
-                expected = f"(T, {', '.join(map(str, first[1].shape[1:]))}) as of {first[0]}"
+                expected = f"(T, {', '.join(map(str, first[1].shape[1:]))}) as in {first[0]}"
                 raise RgwotError(
                     f"{what}: shape {array.shape}, expected {expected}: time first, the same channels in all"
                 )

@@ -48,7 +48,7 @@ def read_labels(labels: Labels, names: Sequence[str], videos: Sequence[VideoFeat
     """
     if not isinstance(labels, Mapping):
         if len(labels) != len(names):
-            raise RgwotError(f"labels: found {len(labels)}, expected {len(names)}, one per video (None without labels)")
+            raise RgwotError(f"labels: found {len(labels)}, expected {len(names)}, one per video (None for no labels)")
         labels = dict(zip(names, labels, strict=True))
     by_id, numbers, labels_of = {video.video: video for video in videos}, _Numbers(), {}
     # Numbers first: the names that have none get other numbers.
@@ -126,7 +126,7 @@ def _of_table(where: str, of_video: pd.DataFrame, video: VideoFeatures, numbers:
     if last > video.duration_s + TOLERATED_S:
         raise RgwotError(
             f"{where}: a segment ends at {last:g} s, and the video at {video.duration_s:g} s; expected no "
-            "segment to end later; wrong video, rate or unit?"
+            "segment to end after the video; check video, rate and unit"
         )
     steps = []
     for row in table.to_dict("records"):

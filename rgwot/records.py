@@ -110,7 +110,7 @@ def read_diagnostics(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read ``diagnostics.json`` of a decoding, an object whose keys include ``K`` and ``degenerate``."""
     content = read_yaml(path)
     if not isinstance(content, dict):
-        raise RgwotError(f"{path}: found {type(content).__name__}, expected an object with K")
+        raise RgwotError(f"{path}: found {type(content).__name__}, expected an object with the key K")
     return content
 
 

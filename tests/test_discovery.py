@@ -162,7 +162,7 @@ def test_a_clock_that_began_long_before_the_recording_is_refused(first: float) -
     videos = {"a": flat(60, 4), "b": flat(60, 4)}
     times = {"a": np.arange(60) * 5.0, "b": first + np.arange(60) * 5.0}
     with pytest.raises(
-        RgwotError, match=r"^features\['b'\]: times: found .* s without a video, .*; subtract the first"
+        RgwotError, match=r"^features\['b'\]: times: found .* s for features without a video, .*; subtract the first"
     ):
         rgwot.discover(videos, times=times, K=3)
     # Late by a tenth is a recording whose beginning has no features.
@@ -192,7 +192,7 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ({"features": {"a": np.ones((4, 2), int)}}, "features['a']: array of int64, expected floating-point numbers"),
         (
             {"features": {"a": flat(9, 4), "b": flat(9, 5)}},
-            "features['b']: shape (9, 5), expected (T, 4) as of features['a']: time first",
+            "features['b']: shape (9, 5), expected (T, 4) as in features['a']: time first",
         ),
         (
             {"features": {"a": np.ma.masked_greater(np.array([[1.0, 2.0], [3.0, 4.0]]), 2.5)}},
@@ -206,7 +206,7 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ({"features": {"a" * 300: flat(9, 4)}}, "300 characters, expected at most 200"),
         ({"features": ["x/a.zarr", "y/a.zarr"]}, "features: two videos are called 'a'; expected different names"),
         ({"fps": 0}, "fps: expected a positive rate like 30 or 30000/1001, found '0'"),
-        ({"fps": 2, "times": [np.arange(9)]}, "fps and times are both given; expected one of them"),
+        ({"fps": 2, "times": [np.arange(9)]}, "fps and times are both given; expected at most one of the two"),
         ({"times": 5}, "times: found 5, expected an array of seconds per video"),
         ({"settings": [1]}, "settings: found [1], expected blocks such as"),
         ({"times": [np.arange(9)] * 2}, "times: found arrays of 2 videos, expected 1, one array per video"),
@@ -233,7 +233,7 @@ def flat(*shape: int) -> NDArray[np.float32]:
             {"method": "none", "decoder": "annotated", "K": 2},
             "decoder 'annotated': found no annotations to copy; expected",
         ),
-        ({"K": "gt"}, "K=gt is the number of annotated steps, and no video of the task is annotated"),
+        ({"K": "gt"}, "K=gt depends on the number of annotated steps, but no video of the task is annotated"),
         ({"seed": -1}, "seed: found -1, expected a whole number, 0 or more"),
         ({"settings": {"datasets": {}}}, "settings: unknown block 'datasets'"),
         ({"settings": {"decode": 3}}, "settings: decode: found 3, expected keys and values"),
@@ -253,7 +253,7 @@ def test_a_mistake_is_told_in_one_line(asked: dict[str, Any], message: str) -> N
 
 def test_too_many_key_steps_are_refused_before_the_training(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rgwot.stages.train.fit_encoder", None)
-    with pytest.raises(RgwotError, match="decode.K: found 500, expected 2 to 18: .* there are 18 samples to cluster"):
+    with pytest.raises(RgwotError, match="decode.K: found 500, expected 2 to 18: .* needs one of 18 samples"):
         rgwot.discover([flat(9, 4), flat(9, 4)], method="rgwot", decoder="kmeans", K=500)
 
 
@@ -337,7 +337,7 @@ def test_columns_of_a_table_keep_their_order() -> None:
     with pytest.raises(RgwotError, match=r"^features\['take 2'\]: no column 'r'; expected the columns of features"):
         rgwot.discover({**tables, "take 2": tables["take 2"].drop(columns="r")}, fps=FPS)
     clocked = {name: table.rename(columns={"p": "Time (s)"}) for name, table in tables.items()}
-    with pytest.raises(RgwotError, match=r"^features\['take 0'\]: column 'Time \(s\)' is not a feature"):
+    with pytest.raises(RgwotError, match=r"^features\['take 0'\]: column 'Time \(s\)' seems to hold times"):
         rgwot.discover(clocked, fps=FPS)
     learner.fit(tables)
     with pytest.raises(

@@ -135,7 +135,7 @@ def test_planning_knows_extensions(folder: Path) -> None:
     for error, part in zip(
         errors,
         (
-            "expected keys it reads (loss.gamma, ot.zeta)",
+            "expected keys that this loss reads (loss.gamma, ot.zeta)",
             "unknown key 'meanfield.alpha'",
             "clock.unit_s has no effect with loss.alignment gromov_wasserstein",
             "it takes only the keys",

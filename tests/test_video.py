@@ -244,7 +244,7 @@ def test_what_gives_the_same_features_comes_first(
     assert readers_of(Path("a.ts"), "auto") == ["pyav"]
     assert readers_of(Path("a.h5"), "decord") == ["h5"]
     if not package:
-        with pytest.raises(RgwotError, match="decord is not installed here; set it to auto or pyav"):
+        with pytest.raises(RgwotError, match="decord is not installed here; set features.reader to auto or pyav"):
             FrameReader("a.mp4", np.array([0.0]), SIZE, "decord")
 
 

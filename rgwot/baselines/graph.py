@@ -182,7 +182,7 @@ def fit_graph(stores: Sequence[VideoFeatures], seed: int, settings: GraphSetting
         With fewer than two videos, between which there are no edges.
     """
     if len(stores) < 2:
-        raise RgwotError(f"graph: found {len(stores)} video with features to build it from, expected at least 2")
+        raise RgwotError(f"graph: videos with features: found {len(stores)}, expected at least 2 to build it from")
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1):

@@ -217,8 +217,10 @@ def align_gtcc(batch: PairBatch, settings: GtccSettings) -> Tensor:
     """Return the loss of cycle consistency with several neighbours and dropped frames (GTCC; methods 4.2), (P,)."""
     score = batch.learned
     if score is None or batch.chance is None:
-        raise ValueError("learned, chance: found None, expected the drop function and random numbers of training")
-    # One generator per pair: the first video draws from it, then the second.
+        raise ValueError(
+            "learned, chance: found None for one or both, expected the drop function and training's random numbers"
+        )
+    # One generator per pair, which both its videos draw from in turn.
     generators = [batch.chance(iteration) for iteration in batch.iterations.tolist()]
     x_draw, y_draw = (draw(video.shape[1], generators, video.device) for video in (batch.x, batch.y))
     epoch = EPOCHS * batch.iterations // batch.planned

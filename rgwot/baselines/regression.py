@@ -96,7 +96,9 @@ def train_regressor(x: Tensor, times: Tensor, settings: RegressionSettings, seed
                 optimiser.step()
                 total += loss.item()
             if not np.isfinite(total):
-                raise RgwotError(f"regression: found the error {total}, expected a number; set a smaller regression.lr")
+                raise RgwotError(
+                    f"regression: found the loss {total}, expected a finite number; set a smaller regression.lr"
+                )
             progress.advance(1, f"mean squared error {total / len(x):.4g}")
     return model.eval()
 

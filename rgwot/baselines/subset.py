@@ -61,7 +61,9 @@ def decode_subset(frames: Frames, K: int, generator: np.random.Generator, settin
     """
     M = settings.centres or K
     if M < K:
-        raise RgwotError(f"decode.centres: found {M}, expected at least K = {K}, from which K are selected")
+        raise RgwotError(
+            f"decode.centres: found {M}, expected at least K = {K}, because K of these centres are selected"
+        )
     centres = kmeans(frames.x, M, generator, restarts=settings.restarts).centres
     # Sorted into the order of k-means's clusters, so that choosing all centres changes no label.
     chosen = sorted(select(-cdist(centres, frames.x), K))

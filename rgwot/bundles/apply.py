@@ -306,7 +306,10 @@ def restore(bundle: Bundle) -> Restored:
     facts = bundle.facts
     for name, entries in ((facts.method, FAMILIES), (facts.decoder, DECODERS)):
         if split_id(name)[0] not in entries:
-            raise RgwotError(f"{bundle.path}: was made with {name!r}, which is unknown here; {nearest(name, entries)}")
+            raise RgwotError(
+                f"{bundle.path}: was made with {name!r}, a method or decoder that is unknown here; load its extension; "
+                f"{nearest(name, entries)}"
+            )
     settings = validated(Settings, facts.settings, f"{bundle.path}: settings")
     try:
         if MODEL in bundle.parts:

@@ -186,7 +186,7 @@ def read_bundle(path: Path) -> Bundle:
         content = path.read_bytes()
     except FileNotFoundError:
         raise RgwotError(
-            f"{path}: no such file; expected a bundle, {SUFFIX}, which the workflow makes below results/bundles"
+            f"{path}: no such file; expected a bundle ({SUFFIX}), as the workflow makes it below results/bundles"
         ) from None
     return parse_bundle(content, path)
 
@@ -234,7 +234,7 @@ def _check_version(path: Path, archive: zipfile.ZipFile) -> None:
     if (version := content.get("format_version")) != FORMAT:
         raise RgwotError(
             f"{path}: found a bundle of format {version!r}, expected format {FORMAT}, which rgwot {__version__} reads; "
-            f"make the bundle again, or use rgwot {content.get('rgwot_version', 'that wrote it')}"
+            f"make the bundle again, or use the rgwot version {content.get('rgwot_version', 'that wrote it')}"
         )
 
 

@@ -14,7 +14,7 @@ Folder = click.Path(path_type=Path)
 _names = click.option(
     "--names",
     type=Folder,
-    help="Names of key steps, as downloaded from a page. Default: the names of the study, if any.",
+    help="File with the names of key steps, as downloaded from a page. Default: the names of the study, if any.",
 )
 
 
@@ -75,9 +75,9 @@ def suggest(keysteps: Path, number: int) -> None:
     default=0.5,
     show_default=True,
     type=click.FloatRange(0, 1, min_open=True),
-    help="Least intersection over union of two segments that count as the same.",
+    help="Least intersection over union at which two segments count as the same.",
 )
-@click.option("--tier", help="Tier of an ELAN file. Default: key steps, or the only tier.")
+@click.option("--tier", help="Tier of an ELAN file. Default: the tier `key steps`, or the only one.")
 @click.option("--fps", help="Frames per second for formats that count frames, such as 25 or 30000/1001.")
 def compare(first: Path, second: Path, names: Path | None, overlap: float, tier: str | None, fps: str | None) -> None:
     """Compare two results of a task: how far they agree, and which key steps were split or merged.
@@ -94,10 +94,10 @@ def compare(first: Path, second: Path, names: Path | None, overlap: float, tier:
 @click.argument("output", type=Folder)
 @click.argument("keysteps", type=Folder)
 @click.option("--videos", required=True, type=Folder, help="Table of the videos (CSV: video, group).")
-@click.option("--column", default="group", show_default=True, help="Column of that table with the groups.")
-@click.option("--task", help="Use only the rows of this task, if the table has a column task.")
+@click.option("--column", default="group", show_default=True, help="Column with the groups in the table of --videos.")
+@click.option("--task", help="Use only this task's rows of the table, if it has a column task.")
 @_names
-@click.option("--title", default="", help="Title of the figure: dataset, task, method, decoder, seed.")
+@click.option("--title", default="", help="Title of the figure, such as its dataset, task, method, decoder and seed.")
 def compare_groups(
     output: Path, keysteps: Path, videos: Path, column: str, task: str | None, names: Path | None, title: str
 ) -> None:
@@ -158,12 +158,16 @@ def procedure(segments: Path, folder: Path, learner: str) -> None:
     "--weights", metavar="PATH", help="Checkpoint of the backbone, if the bundle was made with a user's checkpoint."
 )
 @click.option(
-    "--extension", "extensions", multiple=True, type=Folder, help="Python file that defines the method (an extension)."
+    "--extension",
+    "extensions",
+    multiple=True,
+    type=Folder,
+    help="Extension: the Python file that defines the method or decoder of the bundle; may be repeated.",
 )
 @click.option(
     "--frames-fps",
     metavar="RATE",
-    help="Frames per second of stored frames (.h5) without a rate in the file, such as 30000/1001.",
+    help="Frames per second, such as 30000/1001, of stored frames (.h5) whose file has no rate.",
 )
 @click.option(
     "--on-bad-video",

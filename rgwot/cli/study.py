@@ -34,7 +34,7 @@ def init(folder: Path, videos: Path | None) -> None:
     if not tasks:
         click.echo(f"Put your videos into {(videos or folder / 'videos') / 'TASK'}, two or more per task.")
     change_folder = "" if folder.resolve() == Path.cwd() else f"cd {folder} && "
-    click.echo(f"Then check them with {change_folder}rgwot doctor, and get a first result with rgwot run first")
+    click.echo(f"Then check the videos with {change_folder}rgwot doctor, and get a first result with rgwot run first")
 
 
 class Verbatim(click.Command):
@@ -59,7 +59,7 @@ class Verbatim(click.Command):
   rgwot run --cores 4 --configfile more.yaml -- first
 
 Without a target, the key steps of page.methods in config.yaml are made, without a page. The folder needs a config.yaml
-(see init). If it has a Snakefile, that is used.
+(see rgwot init). A Snakefile in the folder is used instead of the workflow of the package.
 """,
 )
 @click.argument("arguments", nargs=-1, metavar="[TARGET]... [OPTION OF SNAKEMAKE]...")

@@ -79,17 +79,25 @@ class ImportSettings(Block):
             if self.fps is not None or self.times is not None or self.start_s:
                 raise ValueError("window: found beside fps, times or start_s; remove these, or window")
             if self.native_fps is None and self.rates is None:
-                raise ValueError("native_fps: Field required beside window: the rate of the videos; or rates, a CSV")
+                raise ValueError(
+                    "native_fps: Field required beside window, the rate of the videos; or set rates, a CSV of the rates"
+                )
             return self
         if self.rates is not None and self.fps is None:
-            raise ValueError("rates: found without window or fps; expected fps, the rate to take from every file")
+            raise ValueError(
+                "rates: found without window and without fps; set window, or fps, the rate to take from every file"
+            )
         if self.fps is None and self.times is None:
-            raise ValueError("fps: Field required, features per second; or times, the array that holds them")
+            raise ValueError(
+                "fps: Field required, features per second; or set times, the array with the time of every feature"
+            )
         if self.keypoints is not None and (self.axes != "TC" or self.key is not None or self.times is not None):
-            raise ValueError("keypoints: expected axes TC and fps beside it, and neither key nor times")
+            raise ValueError(
+                "keypoints: found other axes than TC, a key or times; expected axes: TC and fps, without key and times"
+            )
         if self.times is not None and self.start_s:
             raise ValueError(
-                "start_s and times are both set; expected one of them, since times already say where features begin"
+                "start_s and times are both set; remove start_s, because times already say when the features begin"
             )
         return self
 
@@ -138,7 +146,7 @@ class SynthSettings(Block):
         if self.max_s < self.min_s:
             raise ValueError(f"max_s = {self.max_s:g} is below min_s = {self.min_s:g}")
         if len(set(self.tasks)) != len(self.tasks):
-            raise ValueError(f"tasks are named twice: {', '.join(self.tasks)}")
+            raise ValueError(f"tasks: found {', '.join(self.tasks)}; expected every task once")
         return self
 
 
@@ -234,13 +242,13 @@ class DatasetSettings(Block):
     def _features_described(self) -> Self:
         if self.features_alone and self.imported is None:
             raise ValueError(
-                f"imported: Field required in the layout {self._layout}; describe its files, for example by "
+                f"imported: Field required in the layout {self._layout}; describe the feature files, for example by "
                 "{axes: TC, fps: 2}"
             )
         if self.features_alone and self.imported is not None and self.imported.folder not in (None, self.root):
             raise ValueError(
                 f"imported.folder: found {self.imported.folder!r}, but in the layout {self._layout} `root` is the "
-                "folder of the features; leave it out"
+                "folder of the features; remove imported.folder"
             )
         if not self.features_alone and self.imported is not None and self.imported.folder is None:
             if self._layout not in LAYOUTS:
@@ -248,8 +256,8 @@ class DatasetSettings(Block):
                 # refused first.
                 raise ValueError(f"layout {self.layout!r}: not known; {nearest(self.layout, LAYOUTS)}")
             raise ValueError(
-                "imported.folder: Field required, the folder with the features of the videos; features without videos "
-                "are the layout features"
+                "imported.folder: Field required, the folder with the features of the videos; for features without "
+                "videos, set layout: features"
             )
         return self
 
@@ -366,10 +374,13 @@ def load_config(content: Mapping[str, Any], where: str = "config.yaml") -> Confi
     """
     files = content.get("extensions", ())
     if files is None:
-        raise RgwotError(f"{where}: extensions: empty; give it keys or values, or leave it out")
+        raise RgwotError(
+            f"{where}: extensions: empty; expected a list of files, such as [mine.py]; fill it or leave it out"
+        )
     if not isinstance(files, list | tuple) or not all(isinstance(file, str) for file in files):
         raise RgwotError(
-            f"{where}: extensions: found {files!r}, expected a list of files, such as [mine.py]; put it in quotes"
+            f"{where}: extensions: found {files!r}, expected a list of files, such as [mine.py]; "
+            "if a name is not a text, put it in quotes"
         )
     # Extensions are loaded before the rest is validated, because they bring methods and settings.
     try:

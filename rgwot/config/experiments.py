@@ -243,7 +243,7 @@ def _refuse_unread(text: str, written: Mapping[str, Any], meant: Sequence[Mappin
             read = dict.fromkeys(key for alignment in alignments for key in LOSSES[alignment].dotted())
             raise RgwotError(
                 f"experiment {text!r}: {key} has no effect with loss.alignment {' or '.join(alignments)}; expected "
-                f"keys it reads ({', '.join(read) or 'none of ot and loss'}); leave it out"
+                f"keys that this loss reads ({', '.join(read) or 'none of ot and loss'}); leave this key out"
             )
 
 
@@ -252,7 +252,7 @@ def _refuse_unread_with_labels(text: str, written: Mapping[str, Any], keys: Mapp
     taught = written.get("labelled.n", keys["labelled.n"])
     for key in written:
         if taught and not read_with_labels(key):
-            raise RgwotError(f"experiment {text!r}: {key} has no effect with labelled.n; leave it out")
+            raise RgwotError(f"experiment {text!r}: {key} has no effect with labelled.n; leave this key out")
         if not taught and key in LabelledSettings.dotted() and key != "labelled.n":
             raise RgwotError(f"experiment {text!r}: {key} has no effect without labelled.n; add labelled.n=all")
 

@@ -92,7 +92,7 @@ class Settings(Block):
     def _something_trains(self) -> Self:
         if self.loss.alignment == "none" and not self.cidm.gradient:
             raise ValueError(
-                "loss.alignment none and cidm.gradient false leave nothing to train; expected another alignment or true"
+                "loss.alignment none and cidm.gradient false leave nothing to train; change one of the two"
             )
         return self
 
@@ -138,8 +138,8 @@ def check_entries(entries: Iterable[Entry]) -> None:
         for key in part.dotted():
             if key not in whole.dotted():
                 raise RgwotError(
-                    f"{part.__name__}: found no {key!r} in {whole.__name__}, expected the keys of all its parts; let "
-                    f"it extend {part.__name__}"
+                    f"{part.__name__}: found no {key!r} in {whole.__name__}, expected the keys of all its parts; "
+                    f"let that class extend {part.__name__}"
                 )
 
 

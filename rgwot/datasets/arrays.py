@@ -162,7 +162,7 @@ def _npz(path: Path, key: str | None, times: str | None, stack: ExitStack) -> Ar
         if packed.file_size > max(UNCHECKED, DENSEST * packed.compress_size):
             raise RgwotError(
                 f"{path}: {packed.compress_size} bytes that unpack to {packed.file_size}; expected features, "
-                "which shrink to a third at most; make it again"
+                "which never shrink as much; make the file again"
             )
     name = _chosen(path, key, times, archive.files)
     return _plain(name, np.asarray(archive[name]), None if times is None else archive[times])
@@ -217,7 +217,9 @@ def _torch(path: Path, key: str | None, times: str | None, _stack: ExitStack) ->
         content = tensors[name]
         when = None if times is None else tensors[times].detach().to_dense().numpy()
     elif key is not None or times is not None:
-        raise RgwotError(f"{path}: has no dictionary; remove {f'the key {key!r}' if key else 'times'}")
+        raise RgwotError(
+            f"{path}: holds no dictionary, and therefore no names; remove {f'the key {key!r}' if key else 'times'}"
+        )
     if not isinstance(content, torch.Tensor) or content.layout is not torch.strided:
         kind = getattr(content, "layout", type(content).__name__)
         raise RgwotError(f"{path}: holds a {kind}; expected a dense tensor, or a dictionary of them")
@@ -245,15 +247,15 @@ def packed_rows(path: Path, content: Any, key: str | None, times: str | None) ->
     dense = [part for part in parts if isinstance(part, torch.Tensor) and part.ndim and part.layout is torch.strided]
     if len(dense) < len(parts) or not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
         raise RgwotError(
-            f"{path}: holds {', '.join(sorted(map(str, entries))) or type(content).__name__}; expected paths, and "
-            f"dense offsets, {key} and {times} of all videos"
+            f"{path}: holds {', '.join(sorted(map(str, entries))) or type(content).__name__}; expected the list "
+            f"paths, and the dense tensors offsets, {key} and {times}, for all videos"
         )
     tokens, when, offsets = dense
     borders = offsets.tolist() if offsets.ndim == 1 and not offsets.is_floating_point() else []
     ends = [*borders[:1], *borders[-1:]]
     if len(borders) != len(names) + 1 or borders != sorted(borders) or ends != [0, len(tokens)]:
         raise RgwotError(
-            f"{path}: {len(names)} paths, offsets {tuple(offsets.shape)} from {ends}; expected "
+            f"{path}: {len(names)} paths, and offsets of shape {tuple(offsets.shape)} with the ends {ends}; expected "
             f"{len(names) + 1} whole numbers that rise from 0 to the {len(tokens)} rows of {key}; download it again"
         )
     if when.shape != tokens.shape[:1]:
@@ -344,15 +346,15 @@ def check_no_clock(path: Path, names: Iterable[Any]) -> None:
     odd = next((name for name in map(str, names) if _UNIT.sub("", name.strip().lower()) in _INDEX), None)
     if odd is not None:
         raise RgwotError(
-            f"{path}: column {odd!r} is not a feature; set `times` to its name if it has seconds, or write the "
-            "table without it; rename it if it is a feature"
+            f"{path}: column {odd!r} seems to hold times or row numbers; set `times` to its name if it has seconds, "
+            "rename it if it is a feature, or else remove it from the table"
         )
 
 
 def check_columns(path: Path, columns: str, first: Path, expected: str) -> None:
     """Raise RgwotError if known columns (`column_names`) or their order differ from the expected ones, of ``first``."""
     if columns and expected and (other := other_columns(columns, expected)):
-        raise RgwotError(f"{path}: {other}; expected the columns of {first} in their order; correct its table")
+        raise RgwotError(f"{path}: {other}; expected the columns of {first} in the same order; correct the table")
 
 
 def other_columns(columns: str, expected: str) -> str:

@@ -79,7 +79,7 @@ def read_tasks(path: Path) -> dict[str, tuple[str, ...]]:
         first = lines[0].number
         if len(lines) != 5:
             raise RgwotError(
-                f"{path}: line {first}: {len(lines)} lines together from {excerpt(lines[0].text.strip())}; "
+                f"{path}: line {first}: {len(lines)} lines in the block that begins {excerpt(lines[0].text.strip())}; "
                 "expected id, name, URL, number of steps, comma-separated step names, then a blank line; "
                 "restore the blank line or the missing line"
             )

@@ -34,8 +34,8 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
     subset = options.subset or dataset
     if folded(subset) not in map(folded, subsets):
         raise RgwotError(
-            f"dataset {subset!r}: layout egoprocel holds {', '.join(subsets)} only; for your own videos use "
-            "`layout: folder` (root/<task>/*.mp4), or name one of these as `subset`"
+            f"dataset {subset!r}: layout egoprocel holds only {', '.join(subsets)}; set `subset` to the one "
+            "that you have; for your own videos, use `layout: folder` (root/<task>/*.mp4)"
         )
     rows = tasks_of(subset)
     view = camera(subset, options.view)

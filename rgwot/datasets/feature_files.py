@@ -156,11 +156,13 @@ def _from_csv(path: Path) -> tuple[Bodies, list[str]]:
         return [], []
     lacking = next((name for name, point in points.items() if not set(axes) <= point.keys()), None)
     if lacking is not None:
-        raise ValueError(f"point {lacking!r} has no column for each of {', '.join(axes)}")
+        raise ValueError(f"point {lacking!r} does not have all columns {', '.join(axes)}")
     for at in (at for at, name in enumerate(rows[0]) if name.strip().lower() in _FRAMES):
         steps = np.diff(_numbers([[row[at]] for row in rows[1:]]), axis=0)
         if not (steps > 0).all() or len(np.unique(steps)) > 1:
-            raise ValueError(f"{rows[0][at]} does not rise evenly, so a row is not a frame with all animals")
+            raise ValueError(
+                f"column {rows[0][at]} does not rise evenly, as it would with one row per frame for all animals"
+            )
     used = {at for point in points.values() for at in point.values()}
     values = _numbers([[cell if at in used else "" for at, cell in enumerate(row)] for row in rows[1:]])
     body = np.stack([values[:, [point[axis] for axis in axes]] for point in points.values()], axis=1)
@@ -345,12 +347,14 @@ def _row_of_rates(path: Path, rates: str, read: Callable[[Mapping[str, str]], _T
     """Return the values in the row of a file in a table of rates."""
     table = Path(rates)
     if not table.is_file():
-        raise RgwotError(f"{table}: no such file; expected rates, a CSV with the columns video, fps and frames")
+        raise RgwotError(
+            f"{table}: no such file; expected the table `rates`, a CSV with the columns video, fps and frames"
+        )
     name = path.name.removesuffix(path.suffix)
     rows = {row.get("video"): row for _, row in records(table, "video")}
     row = rows.get(name) or rows.get(name.removesuffix(".egoprocel.ann"))
     if row is None:
-        raise RgwotError(f"{table}: no row of video {name!r} with columns video, fps and frames; add it")
+        raise RgwotError(f"{table}: no row for video {name!r}; add one, with video, fps and frames")
     try:
         return read(row)
     except (KeyError, ValueError, OverflowError):

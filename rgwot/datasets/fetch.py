@@ -247,12 +247,12 @@ def _unpack(archive: Path) -> None:
                 file = next((path for path in target.parents if folder in path.parents and path.is_file()), None)
                 if file:
                     raise RgwotError(
-                        f"{archive}: {file} is a file, expected a folder; nothing was unpacked; move it away"
+                        f"{archive}: {file} is a file, expected a folder; nothing was unpacked; move the file away"
                     )
                 if not member.is_dir() and target.exists() and target.stat().st_size != member.file_size:
                     raise RgwotError(
                         f"{archive}: {member.filename!r} exists already with another size, so nothing was unpacked; "
-                        "move it away"
+                        "move the existing file away"
                     )
             # Safe for any archive: zipfile makes paths to other folders harmless, and links become plain files.
             for member in content.infolist():

@@ -57,7 +57,9 @@ def registered_facts(dataset: str, task: str, options: Options) -> TaskFacts | N
     Raises RgwotError if ``subset`` is not a registered dataset, or a registered dataset has no such task.
     """
     if options.subset and not tasks_of(options.subset):
-        raise RgwotError(f"dataset {dataset!r}: subset {options.subset!r}; expected a registered dataset; correct it")
+        raise RgwotError(
+            f"dataset {dataset!r}: found subset {options.subset!r}, expected a registered dataset; correct `subset`"
+        )
     return facts(options.subset or dataset, task)
 
 

@@ -41,7 +41,9 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
         raise RgwotError(f"dataset {dataset!r}: no files in a folder {lacking} below {root}; expected {EXPECTED}")
     if len(places := sorted({parents(path) for path in truths})) > 1:
         two_sets = " and ".join("/".join(parts) for parts in places[:2])
-        raise RgwotError(f"dataset {dataset!r}: found {two_sets} in {root}; expected one set; set `root` to its folder")
+        raise RgwotError(
+            f"dataset {dataset!r}: found {two_sets} in {root}; expected one dataset; set `root` to the folder of one"
+        )
     names = set(features)
     if options.split is not None:
         listed = _listed(root / options.split)
@@ -55,8 +57,8 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
     unassigned = placed.pop("", [])
     if options.pattern is not None and unassigned and not placed:
         raise RgwotError(
-            f"dataset {dataset!r}: pattern {options.pattern!r} fits none of {len(names)} videos; expected a pattern of "
-            f"whole names, such as {min(names)}"
+            f"dataset {dataset!r}: pattern {options.pattern!r} fits none of {len(names)} videos; expected a pattern "
+            f"that fits whole names, such as {min(names)}"
         )
     truth = {_annotated(path): path for path in truths}
     # Labels without features are listed under the task in their name.
@@ -116,7 +118,7 @@ def mapping_file(folder: Path, options: Options) -> Path:
         if path.is_file():
             return path
     raise RgwotError(
-        f"{folder / options.mapping}: no such file here or in the folder mapping; expected a file of numbers and names"
+        f"{folder / options.mapping}: no such file, nor in the folder mapping; expected numbers and names of steps"
     )
 
 

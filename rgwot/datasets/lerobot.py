@@ -173,7 +173,7 @@ def open_dataset(root: Path) -> Dataset:
     except (ValueError, LookupError, TypeError, RgwotError) as error:
         raise RgwotError(f"{path}: cannot be read ({first_line(error)[:100]}); expected a dataset of LeRobot") from None
     if not version.startswith(("v2", "v3")):
-        raise RgwotError(f"{path}: version {version}; expected v2.1 or v3.0; convert it with LeRobot's script for that")
+        raise RgwotError(f"{path}: version {version}; expected v2.1 or v3.0; convert the dataset with LeRobot's script")
     if version.startswith("v2"):
         place, episodes = root / EPISODES, pd.DataFrame(read_episode_lines(root))
     else:
@@ -191,7 +191,9 @@ def open_dataset(root: Path) -> Dataset:
     for number in episodes["episode_index"][episodes["episode_index"].duplicated()]:
         raise RgwotError(f"{place}: found episode {number} twice; expected every episode once; {AGAIN}")
     if (total := info.get("total_episodes", len(episodes))) != len(episodes):
-        _LOG.warning("%s: total_episodes is %s, and %d episodes are listed", path, total, len(episodes))
+        _LOG.warning(
+            "%s: total_episodes is %s, but %d episodes are listed; the listed ones are used", path, total, len(episodes)
+        )
     return Dataset(root, info, episodes.sort_values("episode_index"))
 
 
@@ -262,7 +264,8 @@ def import_episodes(root: Path, output: Path, camera: str | None = None, on_bad_
     camera = camera or (cameras[0] if len(cameras) == 1 else "")
     if camera not in cameras:
         raise RgwotError(
-            f"{root}: found camera {camera!r}, expected one of the dataset's (--camera); {nearest(camera, cameras)}"
+            f"{root}: found camera {camera!r}, expected one of the dataset's cameras (--camera); "
+            f"{nearest(camera, cameras)}"
         )
     if dataset.shared:
         check_ranges(dataset, camera)
@@ -277,10 +280,10 @@ def import_episodes(root: Path, output: Path, camera: str | None = None, on_bad_
                     raise
                 missing.append(str(error))
         if len(missing) == len(episodes):
-            raise RgwotError(f"{root}: found no file of any episode, expected files such as {missing[0]}")
+            raise RgwotError(f"{root}: found no file of any episode; first: {missing[0]}")
         write_json({"root": str(root.absolute()), "camera": camera}, folder / ORIGIN)
     if missing:
-        _LOG.warning("%s: %d of %d episodes are left out, such as %s", root, len(missing), len(episodes), missing[0])
+        _LOG.warning("%s: %d of %d episodes are left out; first: %s", root, len(missing), len(episodes), missing[0])
     return len(episodes) - len(missing)
 
 
@@ -380,7 +383,7 @@ def read_subtasks(dataset: Dataset, episode: dict[Any, Any]) -> Iterator[tuple[f
         names = _subtask_names(dataset.root / SUBTASKS)
         for index, run in groupby(frames[["timestamp", column]].itertuples(index=False), key=lambda frame: frame[1]):
             if index not in names:
-                expected = f"expected -1 to {len(names) - 2}, as {SUBTASKS} has"
+                expected = f"expected -1 (none) to {len(names) - 2}, the last row of {SUBTASKS}"
                 raise RgwotError(f"{where}: subtask_index {index}; {expected}; {AGAIN}")
             changes.append((next(run)[0], names[index]))
     ends = [*(time for time, _ in changes), end_s][1:]
@@ -399,5 +402,5 @@ def _subtask_names(path: Path) -> dict[int, str]:
     if SUBTASK_INDEX in table and table[SUBTASK_INDEX].tolist() != list(range(len(names))):
         raise RgwotError(f"{path}: {SUBTASK_INDEX} does not count the rows; expected numbers from 0; {AGAIN}")
     if odd := [name for name in names if not isinstance(name, str)]:
-        raise RgwotError(f"{path}: found {odd[0]!r} for a name; expected the names of subtasks as index; {AGAIN}")
+        raise RgwotError(f"{path}: found the name {odd[0]!r}; expected texts, the names of subtasks, as index; {AGAIN}")
     return {-1: "background", **dict(enumerate(names))}

@@ -42,7 +42,7 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
     splits = {video: rows[0][1][_SPLIT] for video, rows in read_rows(root / table).items()}
     if options.split not in (None, *splits.values()):
         hint = nearest(str(options.split), sorted(set(splits.values())))
-        raise RgwotError(f"dataset {dataset!r}: split {options.split!r}; not in {table}; {hint}")
+        raise RgwotError(f"dataset {dataset!r}: split {options.split!r} is not in {table}; {hint}")
     videos = [f"{archive}/{video}" for video, split in splits.items() if options.split in (None, split)]
     placed, where = place(videos, dataset, options, str(root / archive))
     unassigned = placed.pop("", [])
@@ -102,6 +102,7 @@ def _files(root: Path, dataset: str) -> tuple[str, str]:
     if (len(archives), len(tables)) != (1, 1):
         existing = ", ".join((*archives, *tables)) or "neither"
         raise RgwotError(
-            f"dataset {dataset!r}: found {existing} in {root}; expected {EXPECTED}; one download per folder"
+            f"dataset {dataset!r}: found {existing} in {root}; expected {EXPECTED}; "
+            "put every download into a folder of its own"
         )
     return archives[0], tables[0]

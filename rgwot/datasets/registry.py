@@ -108,7 +108,8 @@ def camera(dataset: str, view: str | None) -> str | None:
     if not views:
         if view is not None:
             raise RgwotError(
-                f"dataset {dataset!r}: view {view!r}; expected none, because its takes have one camera; remove it"
+                f"dataset {dataset!r}: found view {view!r}, expected none, because every take has only one camera; "
+                "remove `view`"
             )
         return None
     if view is None:

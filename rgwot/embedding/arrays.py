@@ -164,8 +164,8 @@ def check_beginning(where: object, times: NDArray[np.float64], fps: Fraction) ->
     first, span = float(times[0]), float(times[-1] - times[0])
     if first - float(1 / fps) > max(LATE_SHARE * span, LATE_S):
         raise RgwotError(
-            f"{where}: times: found {first:.12g} to {times[-1]:.12g} s without a video, expected seconds "
-            "from the beginning of the recording; subtract the first time, from its annotations too"
+            f"{where}: times: found {first:.12g} to {times[-1]:.12g} s for features without a video, expected "
+            "seconds from the beginning of the recording; subtract the first time from all times, also of annotations"
         )
 
 

@@ -204,7 +204,7 @@ def embedded_video(store: VideoFeatures, embed: EmbedVideo) -> EmbeddedVideo:
     """
     embedded = checked(embed(store), store)
     x = np.asarray(embedded.embedding, dtype=np.float64)
-    check_finite(x, f"features {store.video!r}")
+    check_finite(x, f"embedding of {store.video!r}")
     return EmbeddedVideo(x, store.time_s, store.duration_s, float(store.native_fps), embedded.background)
 
 
@@ -219,7 +219,7 @@ def checked(embedded: Embedded, store: VideoFeatures) -> Embedded:
         )
     if arrays["background"] is not None and background != (len(store),):
         raise RgwotError(
-            f"background of {store.video}: found shape {background}, expected ({len(store)},): one per sample; "
+            f"background of {store.video}: found shape {background}, expected ({len(store)},): a value per sample; "
             "correct the function that made it"
         )
     return embedded

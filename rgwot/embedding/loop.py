@@ -259,4 +259,4 @@ def per_second(store: VideoFeatures, unit: str) -> float:
 
 
 def _not_finite(iteration: int, value: str) -> RgwotError:
-    return RgwotError(f"iteration {iteration}: {value}, expected numbers; lower train.lr, or check the features")
+    return RgwotError(f"iteration {iteration}: {value}, expected finite numbers; lower train.lr, or check the features")

@@ -145,7 +145,7 @@ class FeatureBank:
             self._maps = self._loaded()
         else:
             log.info(
-                "features take %.1f GB, more than train.memory_gb = %g, so they are read at every step",
+                "features take %.1f GB, more than train.memory_gb = %g, so they are read from disk at every iteration",
                 size / GIGABYTE,
                 memory_gb,
             )

@@ -248,9 +248,9 @@ def score_task(
     if not videos:
         raise RgwotError(
             f"{where}: found no video to score among {len(manifest)} "
-            f"{'held out ' if 'split' in diagnostics else ''}"
-            f"({len(skipped)} skipped, {len(unscored)} without annotation); "
-            "expected one with annotation and decoded key steps"
+            f"{'held-out ' if 'split' in diagnostics else ''}"
+            f"videos ({len(skipped)} skipped, {len(unscored)} without annotation); "
+            "expected at least one with an annotation and decoded key steps"
         )
     for scope in scopes:
         units = [video.prediction[scope] for video in videos]

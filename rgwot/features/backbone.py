@@ -65,7 +65,7 @@ class Backbone(nn.Module):
         except Exception as error:  # noqa: BLE001 - tracing runs the model's own code, which may raise anything
             raise RgwotError(
                 f"features.fused: network {self.entry.name} cannot be traced ({first_line(error)[:120]}); "
-                "set it to false"
+                "set features.fused to false"
             ) from None
         return copied.requires_grad_(False).to(memory_format=torch.channels_last)
 

@@ -333,9 +333,7 @@ def extract(
 def _prepared(backbone: Backbone, fused: bool) -> tuple[str, Backbone]:
     """Return the digest of a frozen network and the variant that runs, once for all videos of a process."""
     if decord_package() != "decord":
-        log.info(
-            "videos are read by %s, because decord is not installed", " and ".join(readers_of(Path("a.mp4"), "auto"))
-        )
+        log.info("found no decord, so videos are read by %s", decord_package() or "pyav")
     return weights_digest(backbone), backbone.fused() if fused else backbone
 
 

@@ -189,7 +189,7 @@ def count_kept(source: Path, measured: FileFacts, settings: ImportSettings, foot
         return n_features, ""
     if settings.on_mismatch == "error" or not expected:
         raise RgwotError(
-            f"{source}: {clause}; {remedy} (use on_mismatch: trim only for files that begin with their video)"
+            f"{source}: {clause}; {remedy} (use on_mismatch: trim only if the features begin when the video begins)"
         )
     if surplus:
         log.warning("%s: %s; the last %d are dropped", source, clause, n_features - expected)

@@ -255,7 +255,8 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
     # A chunk has complete frames, so a shape that does not fit the chunks was changed.
     if array.ndim not in (2, 4) or times.shape != array.shape[:1] or array.chunks[1:] != array.shape[1:]:
         raise RgwotError(
-            f"{path}: {name} {array.shape} and {_TIMES} {times.shape}, expected (T, C, h, w) and (T,) with one T"
+            f"{path}: {name} {array.shape} and {_TIMES} {times.shape}, expected (T, C) or (T, C, h, w), "
+            "and (T,) with the same T"
         )
     check_complete(array, path / name)
     check_complete(times, path / _TIMES)

@@ -470,8 +470,8 @@ def check_number(K: int, surplus: int, samples: int) -> None:
     most = samples - surplus
     if not 2 <= K <= most:
         raise RgwotError(
-            f"decode.K: found {K}, expected 2 to {most}: a single key step is the whole video, and there are "
-            f"{samples} samples to cluster"
+            f"decode.K: found {K}, expected 2 to {most}: a single key step would be the whole video, and "
+            f"every cluster, also of decode.surplus, needs one of {samples} samples"
         )
 
 

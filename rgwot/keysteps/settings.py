@@ -158,7 +158,7 @@ def resolved_K(K: int | str, annotated: int | None = None) -> int:
         return K
     if annotated is None:
         raise RgwotError(
-            f"K={K} is the number of annotated steps, and no video of the task is annotated; give K as a number"
+            f"K={K} depends on the number of annotated steps, but no video of the task is annotated; give K as a number"
         )
     return annotated + (K == "gt+1")
 

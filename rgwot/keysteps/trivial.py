@@ -53,7 +53,7 @@ def trivial_segments(
     """
     if decoder not in TRIVIAL_LABELS:
         raise RgwotError(
-            f"decoder {decoder!r}: found no annotations to copy; expected one of {', '.join(TRIVIAL_LABELS)}"
+            f"decoder {decoder!r}: found no annotations to copy; expected another decoder: {', '.join(TRIVIAL_LABELS)}"
         )
     if not isinstance(K, int) or K < 1:
         raise RgwotError(f"decoder {decoder!r}: found K = {K!r}, expected a whole number, 1 or above")

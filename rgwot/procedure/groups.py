@@ -142,7 +142,7 @@ def compare_groups(
     if alone := next((video for video, name in of_video.items() if labels.count(name) == 1), None):
         raise RgwotError(
             f"groups: {of_video[alone]!r} has one video, {readable(alone)!r}; expected two or more in every group; "
-            "leave its group empty, or put it into another"
+            "leave the group of this video empty, or put the video into another group"
         )
     if without:
         _LOG.warning("videos without a group are left out: %s", ", ".join(map(readable, without)))

@@ -53,7 +53,7 @@ class Recording:
             if not (math.isfinite(event.start_s) and math.isfinite(event.end_s) and event.start_s <= event.end_s):
                 raise RgwotError(
                     f"video {self.video!r}: found key step {event.key_step} from {event.start_s} to {event.end_s} s, "
-                    "expected a start that is not after the end"
+                    "expected finite times, and no start after its end"
                 )
         object.__setattr__(self, "events", events)
 

@@ -80,7 +80,8 @@ def _made(where: str, name: str, function: Callable[[], Any], folders: Sequence[
         raise RgwotError(f"{where}: {reason}") from error
     if not isinstance(target, (AnyTable, Figure)):
         raise RgwotError(
-            f"{where}: found {type(target).__name__}, expected a table or a figure; begin the name of a helper with _"
+            f"{where}: found {type(target).__name__}, expected a table or a figure; "
+            "begin the names of other functions with _"
         )
     if not _ID.fullmatch(name):
         raise RgwotError(f"{where}: found the name {name!r}, expected only a-z, 0-9 and _")

@@ -235,7 +235,7 @@ def differences(results: Path) -> tuple[int, list[str]]:
     """
     if not results.is_dir():
         raise RgwotError(
-            f"{results}: no such folder, expected results of rgwot; name their folder, or run this beside it"
+            f"{results}: no such folder, expected results of rgwot; name their folder, or run the command in the study"
         )
     checked, lines = 0, []
     for record in sorted(results.rglob(f"*{RECORD}")):

@@ -48,7 +48,7 @@ def load_model(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise RgwotError(f"{path}: no such model; expected one that the workflow trained") from None
     except RgwotError as error:
-        raise RgwotError(f"{path}: {error}; train again; {remake(path)}") from None
+        raise RgwotError(f"{path}: {error}; {remake(path)}") from None
 
 
 def parse_model(content: bytes) -> dict[str, Any]:

@@ -160,7 +160,7 @@ def imported(study: Study, dataset: str) -> ImportedFeatures:
     """Return the settings for importing the features of a dataset."""
     settings = study.config.dataset(dataset).imported
     if settings is None:
-        raise RgwotError(f"datasets.{dataset}: has no block `imported`, so its features are extracted")
+        raise RgwotError(f"datasets.{dataset}: has no block `imported`, so its features are extracted, not imported")
     return settings
 
 

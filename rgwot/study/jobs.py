@@ -231,7 +231,7 @@ def check_rule(decoder: str) -> None:
     entry = DECODERS.get(name)
     if entry is None or not entry.restore:
         why = "does not look at videos" if entry and entry.trivial else "cannot label other videos"
-        raise RgwotError(f"decoder {name!r}: {why}; expected a decoder that can, such as graphcut or meanfield")
+        raise RgwotError(f"decoder {name!r}: {why}; expected a decoder that can label other videos, such as graphcut")
 
 
 def reads_annotations(decoder: str) -> bool:
@@ -290,7 +290,7 @@ def scoring(study: Study, dataset: str, task: str, method: str, decoder: str) ->
     annotations = annotations_of(study, dataset, task)
     if not scored(study, dataset, task, method, decoder):
         raise RgwotError(
-            f"{dataset}/{task}: {method}/{decoder}: it learns from all annotated videos, so none is left to score; "
+            f"{dataset}/{task}: {method}/{decoder} learns from all annotated videos, so none is left to score; "
             f"expected labelled.n below {len(annotated_videos(study, dataset, task))}"
         )
     return annotations

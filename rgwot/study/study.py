@@ -74,5 +74,7 @@ def configuration_of_the_run(content: Mapping[str, Any], in_job: bool) -> dict[s
         raise RgwotError(f"{CONFIGURATIONS}: not set; use an executor that passes environment variables on to jobs")
     began_with: list[Any] = json.loads(zlib.decompress(base64.b64decode(os.environ[CONFIGURATIONS])))
     if len(began_with) > 1 and plain not in began_with:
-        raise RgwotError("configuration: edited during the run, expected no change before its end; run it again")
+        raise RgwotError(
+            "configuration: edited during the run, expected no change before the run ends; start the run again"
+        )
     return dict(plain if plain in began_with else began_with[0])

@@ -81,7 +81,7 @@ class FrameReader:
         self._times = np.asarray(times, dtype=np.float64)
         self._size = size
         if reader == "decord" and not decord_package():
-            raise RgwotError("features.reader: decord is not installed here; set it to auto or pyav")
+            raise RgwotError("features.reader: decord is not installed here; set features.reader to auto or pyav")
         self._order = readers_of(self._path, reader)
         self._frames_fps = frames_fps
         self._timeout_s = timeout_s

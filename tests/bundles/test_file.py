@@ -205,7 +205,7 @@ def test_pickled_objects_are_never_loaded(study: Study, bundle: Path, tmp_path: 
         ({"K": "many"}, "K"),
         ({"anything": 1}, "anything"),
         ({"names": {"1": "\x1b[2J"}}, "names"),
-        ({"method": "rgwott"}, "unknown here; did you mean 'rgwot'"),
+        ({"method": "rgwott"}, "unknown here; load its extension; did you mean 'rgwot'"),
         ({"decoder": "uniform"}, "lacks a part that rgwot/uniform/seed0 needs"),
         ({"decoder": "viterbi"}, "lacks a part that rgwot/viterbi/seed0 needs"),
         ({"settings": {"graphcut": {"metric": "none"}}}, "graphcut.metric"),

@@ -93,7 +93,7 @@ def test_unknown_layout_and_option(tmp_path: Path) -> None:
         find("mine", "egoprocl", tmp_path)
     with pytest.raises(RgwotError, match=r"option 'strickt'.*did you mean 'strict'"):
         find("mine", "folder", tmp_path, {"strickt": True})
-    with pytest.raises(RgwotError, match="view 'ego'; expected none"):
+    with pytest.raises(RgwotError, match="found view 'ego', expected none"):
         find("meccano", "egoprocel", tmp_path, {"view": "ego"})
 
 

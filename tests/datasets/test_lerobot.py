@@ -485,7 +485,7 @@ START = f"videos/{CAMERA}/from_timestamp"
         ("episodes", START, 2, 14 / FPS + 1, "episode 2 starts at 1.467 s of .*; expected 0.467"),
         ("episodes", "episode_index", 2, 1, "found episode 1 twice; expected every episode once"),
         ("episodes", "length", 2, 5, "has 21 frames; expected the 19 of its episodes"),
-        ("frames", "subtask_index", 3, 5, "subtask_index 5; expected -1 to 1, as meta/subtasks.parquet has"),
+        ("frames", "subtask_index", 3, 5, "subtask_index 5; expected -1 .none. to 1, the last row of meta/subtasks"),
         ("frames", "episode_index", 13, 2, "episode 1 has 5 rows; expected frame_index 0 to 5 in order"),
         ("frames", "timestamp", 9, 1.7e9, r"episode 1: timestamp 1700000000.0 of frame 1; expected 0.0333333"),
     ],

@@ -276,13 +276,13 @@ def pickled(folder: Path) -> None:
         ({"paths": ["0003.pt", "0003.mp4"]}, "1 paths occur twice; expected every video once"),
         (
             {"offsets": torch.tensor([0, 6, 5])},
-            "2 paths, offsets (3,) from [0, 5]; expected 3 whole numbers that rise from 0 to the 10 rows",
+            "2 paths, and offsets of shape (3,) with the ends [0, 5]; expected 3 whole numbers that rise from 0",
         ),
-        ({"offsets": torch.tensor([0.0, 5, 10])}, "offsets (3,) from []; expected 3 whole numbers"),
+        ({"offsets": torch.tensor([0.0, 5, 10])}, "offsets of shape (3,) with the ends []; expected 3 whole numbers"),
         ({"times": torch.arange(10.0)[:, None]}, "times (10, 1) and 10 rows of tokens; expected one time per row"),
         (
             {"times": None},
-            "holds offsets, paths, tokens; expected paths, and dense offsets, tokens and times",
+            "holds offsets, paths, tokens; expected the list paths, and the dense tensors offsets, tokens and times",
         ),
         ({"paths": ["0004.pt", "0005.pt"]}, "no video '0003.pt' in it"),
     ],
@@ -356,8 +356,8 @@ def test_times_alone_say_the_rate_where_none_is_stated(rate: float, native: floa
 @pytest.mark.parametrize(
     ("rates", "said"),
     [
-        (None, "no such file; expected rates, a CSV with the columns video, fps and frames"),
-        ("video,fps,frames\nHead_6,25,100\n", "no row of video 'Head_5'"),
+        (None, "no such file; expected the table `rates`, a CSV with the columns video, fps and frames"),
+        ("video,fps,frames\nHead_6,25,100\n", "no row for video 'Head_5'"),
         ("video,fps,frames\nHead_5,fast,100\n", "expected fps and frames, or duration_s, as numbers"),
         ("video,fps,frames\nHead_5,25,999\n", "6 features of 16 frames, but"),
     ],
@@ -450,12 +450,14 @@ def test_a_pattern_that_fits_no_video_is_refused(tmp_path: Path) -> None:
 def test_two_downloads_in_one_folder_are_told_apart(tmp_path: Path) -> None:
     archive(tmp_path)
     shutil.copy(tmp_path / "a.pt", tmp_path / "b.pt")
-    with pytest.raises(RgwotError, match=r"found a.pt, b.pt, a_segments.csv in .*one download per folder"):
+    with pytest.raises(
+        RgwotError, match=r"found a.pt, b.pt, a_segments.csv in .*put every download into a folder of its own"
+    ):
         find("mine", "packed", tmp_path)
     for name in ("one", "two"):
         asot(tmp_path / name, "YTI", 4, False, "bg")
     with pytest.raises(
-        RgwotError, match=r"found one/YTI/groundTruth and two/YTI/groundTruth .*set `root` to its folder"
+        RgwotError, match=r"found one/YTI/groundTruth and two/YTI/groundTruth .*set `root` to the folder of one"
     ):
         find("mine", "frame_labels", tmp_path)
 

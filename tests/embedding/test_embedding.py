@@ -147,7 +147,7 @@ def test_nothing_is_learnt_from_a_video_held_out(task: Path, tmp_path: Path) -> 
     assert one.held_out == ("c",)
     assert not np.array_equal(one.videos["a%20b"].embedding, both.videos["a%20b"].embedding)
     assert one.videos["c"].embedding.shape == both.videos["c"].embedding.shape
-    with pytest.raises(RgwotError, match="graph: found 1 video with features to build it from"):
+    with pytest.raises(RgwotError, match="graph: videos with features: found 1, expected at least 2"):
         embed(task, task.parent, None, tmp_path / "g.zarr", method="gpl", held_out=("c",))
     assert not (tmp_path / "g.zarr").exists()
 

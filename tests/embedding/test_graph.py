@@ -181,5 +181,5 @@ def test_the_share_of_background_is_the_one_asked_for(write_stores: Callable[...
 
 
 def test_one_video_is_no_graph(write_stores: Callable[..., list[FeatureStore]]) -> None:
-    with pytest.raises(RgwotError, match="graph: found 1 video with features to build it from, expected at least 2"):
+    with pytest.raises(RgwotError, match="graph: videos with features: found 1, expected at least 2"):
         fit_by("graph", write_stores({"a": np.ones((4, 2))}), Settings(), seed=0)

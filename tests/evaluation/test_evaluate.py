@@ -223,7 +223,7 @@ def at(row, **values):
         (
             "manifest",
             lambda table: table.assign(status=["skipped", "unscored", "unscored", "skipped"]),
-            r"demo/assembly: found no video to score among 4 \(2 skipped, 2 without annotation\)",
+            r"demo/assembly: found no video to score among 4 videos \(2 skipped, 2 without annotation\)",
         ),
         ("annotations", at(1, key_step=3), "video '0003': found key step 3, expected 1 to 2"),
         ("diagnostics", lambda _: {"K": 2}, "found 3 different key steps in scope 'task', expected at most K=2"),

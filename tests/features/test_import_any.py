@@ -130,7 +130,7 @@ def test_columns_of_another_order_are_refused_by_name(tmp_path: Path, header: st
     open_stores(tmp_path / "index.csv", tmp_path)
     with pytest.raises(RgwotError) as caught:
         check_stores(map(open_store, stores))
-    expected = f"expected the columns of {tmp_path / 'b.zarr'} in their order; correct its table"
+    expected = f"expected the columns of {tmp_path / 'b.zarr'} in the same order; correct the table"
     assert str(caught.value) == f"{tmp_path / 'd.zarr'}: {said}; {expected}"
     # An index refuses another number of columns by the number alone.
     if header.count(",") == 2:
@@ -142,7 +142,10 @@ def test_columns_of_another_order_are_refused_by_name(tmp_path: Path, header: st
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("frame,f0\n0,1.5\n1,2.5\n", "column 'frame' is not a feature; set `times` to its name if it has seconds"),
+        (
+            "frame,f0\n0,1.5\n1,2.5\n",
+            "column 'frame' seems to hold times or row numbers; set `times` to its name if it has seconds",
+        ),
         ("0.0,3.0,1 cut\n3.0,9.0,2 stir\n", "looks like an annotation (start,end,number name), expected features"),
         ("f0,f1\n1.5,\n2.5,3\n", "nan at sample 0, channel 1; expected finite numbers"),
         ("1.5,2\n2.5,cat\n", "could not convert string to float: 'cat'"),
@@ -202,7 +205,7 @@ def test_clocks_and_counters_are_no_features(tmp_path: Path, name: str) -> None:
     write_csv(tmp_path / "a.csv", f"{name},x", feats=VECTORS[:, :2])
     with pytest.raises(RgwotError) as caught:
         run(tmp_path / "a.csv", "TC", duration_s=T / 2)
-    assert f"a.csv: column {name!r} is not a feature; set `times` to its name if it has seconds" in str(caught.value)
+    assert f"a.csv: column {name!r} seems to hold times or row numbers; set `times` to its name" in str(caught.value)
     # As such they are taken, under the name in the file.
     write_csv(tmp_path / "a.csv", f"{name},x", feats=VECTORS[:, 1:2], when=TIMES)
     assert open_store(run(tmp_path / "a.csv", "TC", None, duration_s=3.3, times=name)[0]).columns == "x"
@@ -262,7 +265,7 @@ def test_a_clock_of_its_own_is_refused_without_a_video(tmp_path: Path) -> None:
     assert open_store(output).time_s[0] == 1000.25
     form = ImportSettings.model_validate({"axes": "TC", "key": "feats", "times": "when"})
     with pytest.raises(
-        RgwotError, match=r"times: found 1000.25 to 1003 s without a video, .*; subtract the first time"
+        RgwotError, match=r"times: found 1000.25 to 1003 s for features without a video, .*; subtract the first time"
     ):
         import_features(tmp_path / "a.npz", tmp_path / "b.zarr", form)
     assert not (tmp_path / "b.zarr").exists()

@@ -162,7 +162,7 @@ def test_too_many_key_steps_are_refused_before_time_is_chosen(tmp_path: Path, mo
     source = store(tmp_path / "e.zarr", three_videos())
     monkeypatch.setattr("rgwot.keysteps.decode.choose_share", None)
     for changes, most in (({}, 108), ({"decode.surplus": 5}, 103)):
-        with pytest.raises(RgwotError, match=f"decode.K: found 109, expected 2 to {most}: .* there are 108 samples"):
+        with pytest.raises(RgwotError, match=f"decode.K: found 109, expected 2 to {most}: .* needs one of 108 samples"):
             decode(source, tmp_path / "out", "kmeans", settings(109, {"decode.time": "auto", **changes}), 0)
 
 
@@ -203,7 +203,7 @@ def test_mistakes_are_one_line_and_leave_nothing(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with pytest.raises(RgwotError, match="did you mean 'graphcut'"):
         decode(source, out, "graph_cut", settings(3), 0)
-    with pytest.raises(RgwotError, match="K=gt is the number of annotated steps"):
+    with pytest.raises(RgwotError, match="K=gt depends on the number of annotated steps"):
         decode(source, out, "kmeans", Settings(decode=DecodeSettings(K="gt")), 0)
     with pytest.raises(RgwotError, match="no such store"):
         decode(tmp_path / "none.zarr", out, "kmeans", settings(3), 0)

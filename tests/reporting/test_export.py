@@ -258,7 +258,7 @@ def test_clips_are_those_frames_and_every_step_has_a_sheet(tmp_path: Path) -> No
     assert max(error) < 3 < other
     with Image.open(tmp_path / "out/key_step_02.jpg") as sheet:
         assert sheet.height == 120
-    with pytest.raises(RgwotError, match=r"found no video, .*--root"):
+    with pytest.raises(RgwotError, match=r"no such video; .*--root"):
         export("clips", VIDEOS, tmp_path / "more")
     assert not (tmp_path / "more").exists()
     stored = tmp_path / "frames.h5"

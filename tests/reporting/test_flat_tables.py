@@ -50,7 +50,7 @@ def test_rows_stand_below_each_other_and_hardware_is_named(times, tmp_path, monk
 @pytest.mark.parametrize(
     ("seeds", "missing", "message"),
     [
-        ([(0, 11), (1, 10)], None, "row 'slow': found training runs of 10 and 11 iterations, expected one number"),
+        ([(0, 11), (1, 10)], None, "row 'slow': found training runs of 10 and 11 iterations, expected the same"),
         ([(0, 10)], "machine.json", "seed 0: the training time cannot be read"),
     ],
 )

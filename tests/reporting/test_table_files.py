@@ -172,11 +172,11 @@ def test_a_mistake_is_told_of_the_function_where_it_is_and_not_of_one_that_calls
     ("right", "wrong", "said"),
     [
         ('"OPEL", "VAOT", "RGWOT"', '"OPEL", "VAOT", "RGWTO"',
-         r"paper\.py: egoprocel: .*egoprocel\.csv: found no method 'RGWTO', expected it for a reported row"),
+         r"paper\.py: egoprocel: .*egoprocel\.csv: found no line of 'RGWTO', expected one for a reported row"),
         ('where={part: "no"}', 'where={part: "non"}',
-         r"paper\.py: ablation_components: .*found no method 'RGWOT', virtual_frame non, expected it"),
+         r"paper\.py: ablation_components: .*found no line of 'RGWOT', virtual_frame non, expected one"),
         ('row.label, row.id) for row in (OPEL', 'row.id, row.id) for row in (OPEL',
-         r"paper\.py: runtime: .*runtime\.csv: found no method 'opel', expected it"),
+         r"paper\.py: runtime: .*runtime\.csv: found no line of 'opel', expected one"),
     ],
 )  # fmt: skip
 def test_reported_rows_are_looked_up_when_tables_are_read(tmp_path, right, wrong, said):

@@ -238,10 +238,12 @@ def test_reported_numbers_are_checked(table, tmp_path):
     with pytest.raises(RgwotError, match="found 2 values of 'RGWOT' for ONE F1, expected one"):
         rows_of(table)
     path.write_text(good.replace("GPL,ONE", "GPL,OEN").replace("GPL,TWO", "GPL,TOW"))
-    with pytest.raises(RgwotError, match="found no number of 'GPL' for a column, expected one of dataset ONE, TWO and"):
+    with pytest.raises(
+        RgwotError, match="found no number of 'GPL' for any column, expected one of dataset ONE, TWO and"
+    ):
         rows_of(table)
     path.write_text(good.replace("GPL", "GPS"))
-    with pytest.raises(RgwotError, match="found no method 'GPL'"):
+    with pytest.raises(RgwotError, match="found no line of 'GPL'"):
         rows_of(table)
 
 

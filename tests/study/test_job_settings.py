@@ -90,7 +90,7 @@ def test_annotated_steps_of_a_task_nobody_registered_are_counted(tmp_path: Path)
     assert number("tea", "graphcut@K=gt") == 3
     assert number("tea", "graphcut@K=gt+1") == 4
     with pytest.raises(
-        RgwotError, match=r"mine/other: K=gt is the number .* no video of the task is annotated; give K"
+        RgwotError, match=r"mine/other: K=gt depends on the number .* no video of the task is annotated; give K"
     ):
         number("other", "graphcut@K=gt")
     assert known_K(study, "mine", "tea") is None

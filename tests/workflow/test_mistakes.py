@@ -98,7 +98,7 @@ def test_a_profile_whose_plugin_is_not_installed_names_the_package(fresh: Checko
     [
         (
             "keysteps/rgwot/graphcut@K=gt/mine/tea/seed0/segments.csv",
-            "K=gt is the number of annotated steps, and no video of the task is annotated; give K as a number",
+            "K=gt depends on the number of annotated steps, but no video of the task is annotated; give K as a number",
         ),
         ("scores/rgwot/graphcut/mine/tea/seed0.csv", "no video of the task is annotated, so nothing can be scored"),
     ],

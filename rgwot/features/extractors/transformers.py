@@ -53,7 +53,7 @@ def _config(member: str) -> Any:
     except (OSError, ValueError) as error:
         raise RgwotError(
             f"network transformers:{member}: its configuration cannot be loaded ({first_line(error)[:120]}); expected "
-            "the name of a model on its hub, or the folder of one"
+            "the name of a model on the Hugging Face hub, or the folder of a model"
         ) from None
 
 

@@ -36,7 +36,7 @@ def export_clips(videos: Sequence[ExportedVideo], folder: Growing) -> None:
     """
     for path, filmed in ((video.path, video.filmed) for video in videos):
         if filmed and not path.is_file():
-            raise RgwotError(f"{path}: found no video, expected one there; give the folder of the dataset with --root")
+            raise RgwotError(f"{path}: no such video; give the folder of the dataset's videos with --root")
         if not filmed or is_stored(path):
             what = "frames stored one by one" if filmed else "features without a video"
             raise RgwotError(f"{path}: found {what}, expected videos to cut clips from")

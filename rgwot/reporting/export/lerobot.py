@@ -129,7 +129,7 @@ def _episodes(videos: Sequence[ExportedVideo]) -> tuple[Dataset, dict[int, tuple
     """Return the dataset from which the videos were cut, and the segments by episode."""
     origin = videos[0].path.parent.parent / ORIGIN
     if not origin.is_file():
-        raise RgwotError(f"{origin}: no such file; give the folder that rgwot import-lerobot wrote with --root")
+        raise RgwotError(f"{origin}: no such file; set --root to the folder that rgwot import-lerobot wrote")
     episodes = {}
     for video in videos:
         match = re.fullmatch(r"episode_(\d+)", video.stem)

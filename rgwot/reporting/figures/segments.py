@@ -32,7 +32,9 @@ def segment_bars(
     annotated = bool((manifest.status == "ok").any())
     videos = manifest[manifest.status == ("ok" if annotated else "unscored")].reset_index(drop=True)
     if videos.empty:
-        raise RgwotError(f"{title}: no usable video among {len(manifest)}; expected one at least; see their manifest")
+        raise RgwotError(
+            f"{title}: no usable video among {len(manifest)}; expected at least one; see the manifest of the task"
+        )
     rows, called = {"ground truth": annotations} if annotated else {}, dict[int, str]()
     for label, table in predictions.items():
         segments = table[table["scope"] == "task"]

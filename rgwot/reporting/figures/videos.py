@@ -158,7 +158,7 @@ class TaskLabels:
         if len(chosen) < least:
             raise RgwotError(
                 f"{self.where}: found {len(chosen)} annotated videos with features, expected at least {least} to draw; "
-                f"see its manifest"
+                f"see the manifest of the task"
             )
         return chosen[:count]
 

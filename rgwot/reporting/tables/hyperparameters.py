@@ -80,7 +80,9 @@ class Hyperparameters(AnyTable):
         printed = read_csv(self.reported.file, PRINTED_COLUMNS, {})
         for name in frame["reported"]:
             if name and (count := (printed["name"] == name).sum()) != 1:
-                raise RgwotError(f"{self.reported.file}: found {count} rows {name!r}, expected one for {self.id!r}")
+                raise RgwotError(
+                    f"{self.reported.file}: found {count} rows {name!r}, expected one for table {self.id!r}"
+                )
         beside = frame[["reported"]].merge(printed, how="left", left_on="reported", right_on="name").fillna("")
         sources = "reported: " + beside["note"].where(beside["note"] != "")
         notes = [filter(None, pair) for pair in zip(frame["note"], sources.fillna(""), strict=True)]

@@ -141,7 +141,7 @@ def reported_values(reported: Reported, entry: ReportedRow) -> list[dict[str, An
     ]
     if not lines:
         condition = "".join(f", {column} {value}" for column, value in entry.where.items())
-        raise RgwotError(f"{path}: found no method {entry.method!r}{condition}, expected it for a reported row")
+        raise RgwotError(f"{path}: found no line of {entry.method!r}{condition}, expected one for a reported row")
     return lines
 
 
@@ -215,7 +215,7 @@ def _cells(
         datasets = ", ".join(str(place.reported) for place in places.values())
         names = ", ".join(filter(None, (METRICS[metric].reported for metric in metrics)))
         raise RgwotError(
-            f"{path}: found no number of {method!r} for a column, expected one of dataset {datasets} and metric "
+            f"{path}: found no number of {method!r} for any column, expected one of dataset {datasets} and metric "
             f"{names or 'that papers report'}"
         )
     return cells

@@ -86,7 +86,7 @@ class Runtime(AnyTable):
         if others:
             counts = " and ".join(map(str, sorted([iterations, *others])))
             raise RgwotError(
-                f"{where}: found training runs of {counts} iterations, expected one number; train them again"
+                f"{where}: found training runs of {counts} iterations, expected the same in all; train them again"
             )
         minutes, deviation = summarise(runs["minutes"])
         return {
@@ -171,4 +171,4 @@ def _run(seed: int, benchmark: Path, history: Path, machine: Path) -> dict[str, 
         }
     except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
         why = " ".join(str(error).split())
-        raise RgwotError(f"seed {seed}: the training time cannot be read ({why}); train it again") from None
+        raise RgwotError(f"seed {seed}: the training time cannot be read ({why}); train this seed again") from None

@@ -62,7 +62,7 @@ def test_clocks_that_are_not_seconds_from_the_beginning_are_told(features: Path)
         (features / f"tea/{name}.csv").unlink()
     report = examine(content(mine=alone(features, fps=None, times="when")), "mine")
     assert not said(report, file="tea/a.npy", severity="warning")
-    assert "found 1700000000 to 1700000009.5 s without a video" in said(report, file="tea/b.npy")[0]
+    assert "found 1700000000 to 1700000009.5 s for features without a video" in said(report, file="tea/b.npy")[0]
     assert "are these milliseconds?" in said(report, file="tea/c.npy", severity="warning")[0]
 
 
