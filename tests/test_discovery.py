@@ -226,7 +226,7 @@ def flat(*shape: int) -> NDArray[np.float32]:
             "features['0']: times: found values that are not numbers (could not convert string to float",
         ),
         ({"times": [np.arange(8.0)]}, "features['0']: 8 times and 9 features in shape (9, 4)"),
-        ({"method": "rgwot"}, "features: found 1 video, expected at least 2 for the method 'rgwot'"),
+        ({"method": "rgwot"}, "features: videos: found 1, expected at least 2 for the method 'rgwot'"),
         ({"method": "whitend"}, "method 'whitend': unknown base 'whitend'; did you mean 'whitened'?"),
         ({"decoder": "uniform"}, "decoder 'uniform': does not fit method 'rgwot-plus'"),
         (

@@ -43,7 +43,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import move, report_full_disk, write_json
 from rgwot.runtime.progress import Progress
 from rgwot.timing import allowed_loss, repeated_frames, sample_times
-from rgwot.video import FrameReader, VideoError, VideoInfo, decord_package, probe, readers_of
+from rgwot.video import FrameReader, VideoError, VideoInfo, decord_package, probe
 from rgwot.video.probing import REMEDY
 
 if TYPE_CHECKING:
