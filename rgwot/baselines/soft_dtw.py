@@ -71,7 +71,7 @@ def soft_dtw(cost: Tensor, gamma: float) -> Tensor:
 
 
 class _SoftDTW(torch.autograd.Function):
-    """The recursion on a skewed matrix: row d holds the cells with i + j = d, column i their row in the matrix."""
+    """The recursion on a skewed matrix: cell (i, j) of the cost is in row i + j and column i."""
 
     @staticmethod
     def forward(ctx: Any, cost: Tensor, gamma: float) -> Tensor:

@@ -40,7 +40,7 @@ class ImportSettings(Block):
     keypoints: Literal["image", "body"] | None = Field(
         None,
         description="the files hold tracked points (DeepLabCut, SLEAP, tables): positions in the image, or relative to "
-        "the body, whose points get mean 0 and mean square 1 in every frame; axes are TC",
+        "the body, whose points get mean 0 and mean squared distance 1 in every frame; axes are TC",
     )
     key: str | None = Field(None, description="array inside the file, where it holds several")
     channels: Annotated[int, Field(ge=1)] | None = Field(
@@ -80,7 +80,7 @@ class ImportSettings(Block):
                 raise ValueError("window: found beside fps, times or start_s; remove these, or window")
             if self.native_fps is None and self.rates is None:
                 raise ValueError(
-                    "native_fps: Field required beside window, the rate of the videos; or set rates, a CSV of the rates"
+                    "native_fps: Field required with window: the frame rate of the videos; or rates, a CSV of rates"
                 )
             return self
         if self.rates is not None and self.fps is None:

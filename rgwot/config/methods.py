@@ -408,7 +408,7 @@ TRIVIAL: dict[str, Decoder] = {
     "one_label": Decoder("", "one key step everywhere; with `none`", trivial=True),
     "uniform": Decoder("", "K equal segments; with `none`", trivial=True),
     "random": Decoder("", "an independent uniform label per scored frame; with `none`", trivial=True),
-    # No prediction: the annotations in the files of a prediction, to compare predictions with.
+    # Not a prediction: it writes the annotations to the files of a prediction, so that predictions can be compared.
     ANNOTATED: Decoder("", "the annotations as an answer; with `none`", trivial=True),
 }
 #: Decoders that read embeddings.

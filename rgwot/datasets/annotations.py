@@ -90,7 +90,7 @@ class Notes:
         self._places: dict[str, list[str]] = {}
 
     def add(self, rule: str, where: str, message: str) -> None:
-        """Note that ``message``, about a rule, holds at ``where``."""
+        """Collect a complaint: ``message``, on the ``rule``, about the place ``where`` of the file."""
         remark(rule, self._path, where, message)
         self._places.setdefault(message, []).append(where)
 
@@ -167,8 +167,8 @@ def _clipped(segment: AnnotatedSegment, path: Path, clock: VideoInfo, notes: Not
         fault = f"segment {segment.start_s:g}-{segment.end_s:g} s of a video of {clock.duration_s:g} s"
         expected = "expected it to end by then; wrong video, rate or unit?"
         raise DataFault("past_end", path, segment.where, f"{fault}; {expected}")
-    # Annotators round times, and containers round durations. Less than a frame is no sign of a wrong pair, and changes
-    # no label, because no frame begins there.
+    # Annotators round times, and containers round durations. A segment that ends less than a frame after the video is
+    # no sign of another video's annotation; clipping it changes no label, because no frame begins after the end.
     if beyond * clock.fps >= 1:
         notes.add("past_end", segment.where, f"ends after the video ({clock.duration_s:g} s); clipped")
     return min(segment.end_s, clock.duration_s)

@@ -86,7 +86,7 @@ def interpolated(path: Path, body: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def relative(body: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return positions (T, P, D) relative to the body: in every frame with mean 0 and mean square 1.
+    """Return positions (T, P, D) relative to the body: in every frame with mean 0 and mean squared distance 1 from it.
 
     This removes the body's position and size, but keeps its orientation. If all points coincide, they become 0.
     """
@@ -175,7 +175,7 @@ def _from_csv(path: Path) -> tuple[Bodies, list[str]]:
 def _numbers(rows: list[list[str]]) -> NDArray[np.float64]:
     uneven = next((row for row in rows if len(row) != len(rows[0])), None)
     if uneven is not None:
-        raise ValueError(f"a row of {len(uneven)} cells among rows of {len(rows[0])}")
+        raise ValueError(f"a row of {len(uneven)} cells, but {len(rows[0])} in the first row")
     values: Any = [[float(cell) if cell.strip() else np.nan for cell in row] for row in rows]
     return np.array(values, dtype=np.float64)
 
@@ -195,7 +195,8 @@ class FileFacts:
     start_s
         Time of the first feature, if there are no times.
     footage
-        Facts in place of a video if there is none: its length is that of the features, or from the table of rates.
+        Facts that stand in for those of a video if there is none. The length is from the table of rates or, without
+        one, the end of the features, at most.
     """
 
     sizes: Mapping[str, int]

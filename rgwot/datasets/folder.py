@@ -29,7 +29,10 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
 def read_annotation(
     root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
 ) -> Annotation:
-    """Read the annotation of a video, from its own file or a file of many; EgoProceL's columns have step ids."""
+    """Read the annotation of a video, from its own file or a file of several videos.
+
+    EgoProceL's three columns have step ids, which `rgwot.datasets.annotations` reads.
+    """
     path = root / str(entry.annotation)
     if annotation_files.format_of(path) == "three_columns":
         return read_entry(root, entry, facts, clock, options)

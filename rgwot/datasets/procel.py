@@ -33,7 +33,7 @@ _REMEDY = "use the file of the release"
 
 
 def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
-    """Find the tasks by their ``data.mat`` and the videos below the root by the names in ``readme.txt``."""
+    """Find the tasks by their ``data.mat``, and pair the videos below the root with the names in ``readme.txt``."""
     files = walk_videos(root, root, options, {".mat"})
     lists = {parents(path)[-1]: path for path in files if path.endswith("/data.mat")}
     release = options.subset or dataset

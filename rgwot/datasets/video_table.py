@@ -40,10 +40,12 @@ def read_video_table(path: Path) -> pd.DataFrame:
         # A video may be called 'NA' or '0003', so every cell is read as text.
         table = pd.read_csv(StringIO(text), sep=between, dtype=str, keep_default_na=False)
     except ValueError as error:
-        raise RgwotError(f"{path}: cannot be read ({' '.join(str(error).split())}); expected video,{GROUP}") from None
+        raise RgwotError(
+            f"{path}: cannot be read ({' '.join(str(error).split())}); expected a table with a column video"
+        ) from None
     table.columns = [_column(str(name)) for name in table.columns]
     if "video" not in table:
-        raise RgwotError(f"{path}: no column video; expected video,{GROUP}")
+        raise RgwotError(f"{path}: no column video; expected it and others, such as {GROUP}")
     if (twice := table.columns[table.columns.duplicated()]).size:
         raise RgwotError(f"{path}: two columns {twice[0]!r}; expected every column once")
     return table
@@ -107,7 +109,7 @@ def read_groups(path: Path, videos: Collection[str], column: str = GROUP, task: 
         examples = [f"; video {without[0]!r} has none"] * bool(without)
         examples += [f"; row {unknown[0]!r} is no video of the result"] * bool(unknown)
         raise RgwotError(
-            f"{path}: found {'only ' + repr(names[0]) if names else 'no group'} under {column} for "
+            f"{path}: column {column!r}: found {'only ' + repr(names[0]) if names else 'no group'} for "
             f"{len(of_video) or 'any'} of {len(videos)} videos, expected two groups or more{''.join(examples)}"
         )
     if unknown and len(of_video) < len(videos):

@@ -30,7 +30,8 @@ class Agreement(NamedTuple):
     same
         Share of the frames whose two key steps are matched with each other by ``pairs``, 0 to 1.
     macro_f1, strict_f1
-        F1 by ``pairs``: mean over the key steps of the first result, and of all frames.
+        F1 by ``pairs``: of mean precision and mean recall over the matched key steps of the first result, background
+        included; and over all frames, which equals ``same``.
     steps
         Key steps of both results, (m,) and (n,); 0 is background.
     overlap

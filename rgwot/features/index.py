@@ -30,11 +30,11 @@ SIZE = "size"
 
 
 def write_part(makers: Mapping[str, Callable[[Path], None]], output: Path) -> list[Path]:
-    """Make the stores of a batch of videos in the folder of ``output``, and list them in this part of an index.
+    """Make the stores of a batch of videos in the folder of ``output``, and list them in ``output``, part of an index.
 
     ``makers`` maps the id of a video to a function that makes its store at a path, or keeps a current one. If a video
-    fails, the others continue. The part has the columns of an index and the column `SIZE`, which must be the same for
-    all videos. Returns the stores.
+    fails, the others continue. The part has the columns of an index and the column `SIZE`, which `write_index`
+    requires to be the same for all videos. Returns the stores.
 
     Raises RgwotError at the end if any video failed.
     """

@@ -471,7 +471,7 @@ def check_number(K: int, surplus: int, samples: int) -> None:
     if not 2 <= K <= most:
         raise RgwotError(
             f"decode.K: found {K}, expected 2 to {most}: a single key step would be the whole video, and "
-            f"every cluster, also of decode.surplus, needs one of {samples} samples"
+            f"each of the K + {surplus} clusters (decode.surplus: {surplus}) needs one of {samples} samples"
         )
 
 

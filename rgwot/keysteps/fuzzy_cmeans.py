@@ -198,10 +198,10 @@ def rounding(offsets: NDArray[Any]) -> float:
 def memberships(x: NDArray[Any], centres: NDArray[Any], m: float, floor: float = 0.0) -> NDArray[Any]:
     """Return u (T, K) = softmax_k(-log |x_t - c_k|^2 / (m - 1)).
 
-    Samples are (T, D) and centres (K, D); it is most precise with the overall mean subtracted from both. Rows do not
-    depend on each other, so any number of samples can be done in pieces. The power |x - c|^(-2/(m - 1)) itself
+    Samples are (T, D) and centres (K, D); the result is most precise with the overall mean subtracted from both. Rows
+    do not depend on each other, so any number of samples can be done in pieces. The power |x - c|^(-2/(m - 1)) itself
     overflows for m near 1, its logarithm does not. Squared distances below ``floor`` count as ``floor``: a sample on a
-    centre gets membership 1 there, or equal shares if several centres coincide.
+    centre gets a membership of almost 1 there, or equal shares if several centres coincide.
     """
     return _softmax(squared_distances(x, centres, floor), m)
 

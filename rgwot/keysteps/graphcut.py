@@ -27,10 +27,10 @@ def label_distance(K: int, metric: LabelMetric) -> NDArray[np.int64]:
 def unary_weight(unary: float, per: UnaryPer, features_fps: float, native_fps: float) -> float:
     """Return the weight w_u of one sample of a video.
 
-    With a weight per second, or per two native frames (the public code cuts every second frame), the smoothing does not
-    depend on how densely a video was sampled: 3.0 per second is the published 0.2 per two frames of a video with 30 a
-    second. ``unary`` is the weight per second, sample or pair of frames, as ``per`` says; the rates are samples and
-    frames per second of the video, > 0.
+    With a weight per second, or per two native frames (the public code applies the graph cut to every second frame),
+    the smoothing does not depend on how densely a video was sampled. At 30 frames per second, the published 0.2 per two
+    frames is 3.0 per second. ``unary`` is the weight per second, sample or pair of frames, as ``per`` says; the rates
+    are samples and frames per second of the video, > 0.
     """
     if per == "sample":
         return unary

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MeanField:
-    """A minimum of the energy that neither memberships nor centres alone improve.
+    """Memberships and centres whose energy cannot be lowered, up to the tolerance, by changing only one of the two.
 
     Memberships p (T, K) are positive and their rows add up to 1, centres A (K, D) have length 1, shares m (K,) are the
     mean membership of all samples. ``energies``, at the start and after every update, never rise.

@@ -1,4 +1,4 @@
-"""The procedure of a task: what must come before what, from recordings of people who do it, and who deviates."""
+"""The procedure of a task, learned from recordings of it: what must come before what, and where a video deviates."""
 
 from __future__ import annotations
 

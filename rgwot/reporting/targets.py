@@ -107,7 +107,10 @@ def _functions(folders: Sequence[Path]) -> Iterator[tuple[str, str, Callable[[],
 
 @contextmanager
 def _importable(folders: Sequence[Path]) -> Iterator[None]:
-    """Import all folders as one package, so that files can import from each other (``from .rows import ...``)."""
+    """Make one package of all folders in this context, so that files can import from each other.
+
+    Such an import is ``from .rows import ...``.
+    """
     package, before = ModuleType(_PACKAGE), sys.dont_write_bytecode
     package.__path__ = [str(folder.absolute()) for folder in folders]
     sys.modules[_PACKAGE] = package

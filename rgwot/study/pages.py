@@ -33,7 +33,7 @@ def page_runs(study: Study, dataset: str, task: str) -> tuple[Run, ...]:
     if not runs:
         raise RgwotError(
             f"{dataset}/{task}: the page has nothing to show, because no video is annotated; add a method that "
-            "looks at the videos, such as whitened/meanfield, to page.methods"
+            "looks at the videos, such as whitened/meanfield, to page.methods (or the dataset's page_methods)"
         )
     return runs
 

@@ -56,7 +56,7 @@ _LONGEST_S = 3.2e8
 _AHEAD_BYTES = 256_000_000
 # Containers that are read sequentially, so that reading resumes after missing bytes.
 _SEQUENTIAL = {"avi", "matroska,webm"}
-# Headers between two packets take at most so many bytes; if there are more, bytes are missing.
+# Headers between two packets take at most this many bytes; a larger gap may be a part that could not be read.
 _HEADERS_BYTES = 256
 # Packets may be stored out of display order by up to this many seconds.
 _REORDERED_S = 1.0

@@ -178,7 +178,7 @@ def test_points_are_imported_and_what_was_missing_is_said(tmp_path: Path, caplog
     [
         ("a.csv", "", "found no points"),
         ("a.csv", "a_x,a_y,b_x\n1,2,3\n", "point 'b' does not have all columns x, y"),
-        ("a.csv", "a_x,a_y\n1,2,3\n4,5\n", "a row of 2 cells among rows of 3"),
+        ("a.csv", "a_x,a_y\n1,2,3\n4,5\n", "a row of 2 cells, but 3 in the first row"),
         ("a.csv", "a_x,a_y\n,\n,\n", "point 1 of 1 is never found"),
         ("a.csv", "scorer,s,s\nbodyparts,a,a\ncoords,x,y\n0,1,2\n", "values of shape .1, 2.; not x, y and likelihood"),
         ("a.h5", "no file of HDF5", "cannot be read"),

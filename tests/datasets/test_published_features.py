@@ -466,7 +466,7 @@ def test_two_downloads_in_one_folder_are_told_apart(tmp_path: Path) -> None:
     ("entry", "said"),
     [
         ({"layout": "packed"}, "imported: Field required in the layout packed"),
-        ({"layout": "egoprocel", "imported": {"axes": "TC", "window": 16}}, "native_fps: Field required beside window"),
+        ({"layout": "egoprocel", "imported": {"axes": "TC", "window": 16}}, "native_fps: Field required with window"),
         ({"layout": "folder", "imported": {"axes": "TC", "fps": 2}}, "imported.folder: Field required"),
         (
             {"layout": "featurs", "imported": {"axes": "TC", "fps": 2}},

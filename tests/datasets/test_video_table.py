@@ -43,11 +43,11 @@ def test_semicolons_and_tabs(tmp_path: Path, between: str) -> None:
         ),
         (
             "video,group\nMonday,a\n",
-            "found no group under group for any of 3 videos, .*'monday' has none; row 'Monday' is no",
+            "column 'group': found no group for any of 3 videos, .*'monday' has none; row 'Monday' is no",
         ),
         (
             "video,group\nmonday,a\nsunday,b\n",
-            "found only 'a' under group for 1 of 3 .*'tues day' has none; row 'sunday'",
+            "column 'group': found only 'a' for 1 of 3 .*'tues day' has none; row 'sunday'",
         ),
     ],
 )

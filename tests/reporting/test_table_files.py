@@ -79,7 +79,7 @@ def test_single_tasks_and_all_tasks_of_a_dataset_are_places():
     [
         ({"datasets": [ONE, ONE]}, "datasets: found 'one' twice"),
         ({"datasets": []}, "datasets: found none"),
-        ({"datasets": [ONE, Place("three", "Three")]}, "dataset 'three' has no name in the reported numbers"),
+        ({"datasets": [ONE, Place("three", "Three")]}, "dataset 'three': its Place has no `reported`"),
         ({"rows": [*ROWS, ROWS[0]]}, "rows: found 'flat' twice"),
         ({"rows": []}, "rows: found none, expected at least one"),
         ({"metrics": ["f2"]}, "unknown metric 'f2'"),

@@ -69,7 +69,7 @@ from rgwot.timing import RULES, allowed_loss
 #: The names of trivial baselines in sentences.
 _CALLED = {"one_label": "one label", "uniform": "equal segments", "random": "random labels"}
 
-#: Two results whose order distances differ by less than this may differ only in which annotated steps were matched.
+#: A smaller difference of two order distances may come only from which annotated steps were matched.
 ORDER_MARGIN = 0.02
 
 _ORDER = f"macro_task without {PRINTED_RULE} order_distance"

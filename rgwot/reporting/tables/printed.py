@@ -197,7 +197,7 @@ def make_grid(table: Table, frame: pd.DataFrame, block: ColumnGroup, max_columns
     """
     protocol, background = block
     rows_here = frame[(frame["protocol"] == protocol) & (frame["background"] == background)]
-    # Reported rows have the label rule of their code; measured rows exist with both rules, and one of these is shown.
+    # Reported rows have the label rule of their code, if known; measured rows exist with both, of which one is shown.
     rule = OWN_RULES.get(protocol, PRINTED_RULE)
     rows_here = rows_here[(rows_here["kind"] == "reported") | (rows_here["label_rule"] == rule)]
     row_of = {(row["kind"], row["method"]): row for row in rows_here.to_dict("records")}

@@ -211,7 +211,9 @@ class Table(AnyTable):
             )
             for place in self.datasets:
                 if place.reported is None:
-                    raise RgwotError(f"dataset {place.dataset!r} has no name in the reported numbers; set `reported`")
+                    raise RgwotError(
+                        f"dataset {place.dataset!r}: its Place has no `reported`, the name in reported numbers; add it"
+                    )
             # Read here, so that faults of the file are reported before anything is made.
             reported_rows(self.reported, self.places, self.metrics)
 
@@ -277,7 +279,7 @@ class Table(AnyTable):
 
 
 def tasks_behind(study: Study, places: Iterable[Place]) -> list[tuple[str, str]]:
-    """Return the configured (dataset, task) pairs of some places, at least one."""
+    """Return the (dataset, task) pairs of some places that are configured; raise RgwotError if there are none."""
     single = [place for place in places if not place.mean]
     pairs = [
         (place.dataset, task) for place in single for task in tasks(study, place.dataset) if place.task in (None, task)

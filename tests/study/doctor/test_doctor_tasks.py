@@ -197,7 +197,7 @@ def test_synthetic_trees_are_clean(tmp_path: Path, layout: str, dataset: str, ta
             "1 of 3 rows name no video of this task, such as '9'",
         ),
         ("video,surgeon\n0,a\n1,b\n", "group", "warning", "no column 'group', so the page compares .* surgeon"),
-        ("name,group\n0,a\n", "group", "error", "no column video; expected video,group"),
+        ("name,group\n0,a\n", "group", "error", "no column video; expected it and others"),
     ],
 )
 def test_the_groups_of_the_videos(tea: Path, text: str, column: str, severity: str, expected: str) -> None:
