@@ -155,7 +155,8 @@ def verify(results: Path) -> None:
 def import_lerobot(dataset: Path, output: Path, camera: str | None, on_bad_video: str) -> None:
     """Cut the episodes of a LeRobot DATASET (v2.1 or v3) into videos in OUTPUT, a folder per task (`layout: folder`).
 
-    Subtasks become annotations. `rgwot export lerobot` with --root OUTPUT writes results as files to copy over the dataset.
+    Subtasks become annotations. `rgwot export lerobot` with --root OUTPUT writes results as files to copy over the
+    dataset.
     """
     from rgwot.datasets.lerobot import import_episodes
 
