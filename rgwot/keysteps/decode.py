@@ -120,9 +120,7 @@ log = logging.getLogger(__name__)
 ByVideo = dict[str, NDArray[np.int64]]
 """Labels or key steps (T,) of the samples of every video."""
 
-NO_BACKGROUND = (
-    "background is not detected: every frame gets a key step, unless decode.surplus adds clusters for background"
-)
+NO_BACKGROUND = "background was not looked for: every frame has a key step; decode.surplus adds clusters for background"
 """Note on a result of a method that cannot detect background."""
 
 
@@ -448,7 +446,7 @@ def _time(
 
 
 def no_background(background: bool, surplus: int) -> list[str]:
-    """Return the note that background is not detected, unless there is background, or clusters beyond K."""
+    """Return the note that background was not looked for, unless there is background, or clusters beyond K."""
     return [] if background or surplus else [NO_BACKGROUND]
 
 

@@ -76,7 +76,7 @@ def test_background_is_no_key_step() -> None:
     task = {"distinct_labels": 8, "dominant_label_share": 0.46, "background_share": 0.46}
     words = soundness({"K": 7, "task": task})
     assert "7 of 7 key steps occur." in words
-    assert "46% of the frames are background." in words
+    assert "46 % of the frames have no key step." in words
     assert not any("largest" in word for word in words)
     words = soundness({"K": 7, "task": {**task, "distinct_labels": 7, "background_share": 0.0}})
     assert "7 of 7 key steps occur; the largest covers 46% of the frames." in words

@@ -121,7 +121,6 @@ def test_arrows_are_the_edges_of_the_file_at_every_width(given: Element) -> None
         (group,) = (one for one in drawing.all("edge") if one["data-after"] == "2 3")
         assert group["data-before"] == "1"
         assert "80 %" in group["data-share"]
-        assert "70 %" in group["data-share"]
         assert "weak" in group["class"].split()
         assert len(drawing.all("frame")) == 1
 

@@ -226,14 +226,15 @@ def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str
         cause = str(diagnostics.get("degenerate_cause"))
         sentences = [_COLLAPSED.get(cause, "Collapsed: there is only one key step.")]
     else:
-        sentences = ["No collapse: the embeddings differ, and no key step covers nearly all frames."]
+        sentences = ["No collapse: frames differ, and no key step covers nearly all of them."]
     labels, background = task.get("distinct_labels"), task.get("background_share") or 0.0
     if labels is not None and K is not None:
         share = task.get("dominant_label_share")
         most = f"; the largest covers {share:.0%} of the frames" if share not in (None, background) else ""
         sentences.append(f"{labels - (background > 0)} of {K} key steps occur{most}.")
         if background:
-            sentences.append(f"{background:.0%} of the frames are background.")
+            share = "Less than 1 %" if background < 0.01 else f"{100 * background:.0f} %"
+            sentences.append(f"{share} of the frames have no key step.")
     elif K is not None:
         sentences.append(f"{K} key steps were asked for.")
     variance = task.get("relative_variance")
@@ -385,8 +386,8 @@ def _card(node: Node, procedure: Procedure) -> dict[str, Any]:
 def length_in_words(seconds: float) -> str:
     """Write how long something takes, in seconds or, from 100 s, in minutes and seconds."""
     if seconds < 9.95:
-        return f"{seconds:.1f} s" if seconds < 1.95 else f"{seconds:.0f} s"
-    return f"{seconds:.0f} s" if seconds < 99.5 else f"{moment(seconds + 0.5)} min"
+        return f"{seconds:.1f} s" if seconds < 1.95 else f"{math.floor(seconds + 0.5)} s"
+    return f"{math.floor(seconds + 0.5)} s" if seconds < 99.5 else f"{moment(seconds + 0.5)} min"
 
 
 def _all_alike(procedure: Procedure, deviations: Sequence[Deviation]) -> list[str]:
@@ -403,11 +404,10 @@ def arrow_facts(edges: Sequence[Edge]) -> dict[str, str]:
         return {"share": "", "weight": "end"}
     sure, videos = min(edge.confidence for edge in edges), "videos where both were found"
     if len(edges) == 1:
-        share = f"in {first.agree} of {first.both} {videos}; confidence {math.floor(100 * sure)} %"
+        share = f"in {first.agree} of {first.both} {videos}"
     else:
         least = min(edge.agree / edge.both if edge.both else 0.0 for edge in edges)
         share = f"each in {'all' if least == 1 else f'at least {100 * least:.0f} % of the'} {videos}"
-        share += f"; confidence at least {math.floor(100 * sure)} %"
     weight = "sure" if sure >= SURE else "likely" if sure >= LIKELY else "weak"
     return {"share": share, "weight": weight}
 

@@ -113,7 +113,7 @@ function pointedAt(event, x, y) {
     const at = Number(moment.closest(".line").dataset.video);
     const [start, end] = [Number(moment.dataset.start), Number(moment.dataset.end)];
     light(moment);
-    showPopup([moment.textContent.trim(), `${clock(start)} to ${clock(end)}`], x, y, [[at, (start + end) / 2]]);
+    showPopup([moment.textContent.trim(), end > start ? `${clock(start)} to ${clock(end)}` : `at ${clock(start)}`], x, y, [[at, (start + end) / 2]]);
   } else hidePopup();
 }
 
