@@ -67,7 +67,7 @@ def rate_of_times(where: object, times: NDArray[np.float64], stated: Fraction | 
     if len(times) < 2:
         if stated is None:
             raise RgwotError(
-                f"{where}: found a single feature, which gives no rate; expected two or more, or fps as well as times"
+                f"{where}: found one time only, which gives no rate; expected two or more, or fps as well as times"
             )
         return stated
     gaps = np.diff(times)

@@ -176,7 +176,7 @@ def _next(low: _Point, other: _Point, closed: Tensor, near: Tensor) -> tuple[Ten
     square = bend * bend - left.slope * right.slope
     root = square.clamp_min(0).sqrt()
     turn = right.t - width * (right.slope + root - bend) / (right.slope - left.slope + 2 * root)
-    # As long as the interval is open, low is its farther end, and the step goes on from there.
+    # While the interval is open, low is the last point tried, and the next one lies beyond it, up to ten times as far.
     first = torch.where(closed, left.t, low.t + 0.01 * width)
     last = torch.where(closed, right.t, 10 * low.t)
     turn = torch.where((square >= 0) & turn.isfinite(), turn, (first + last) / 2).clamp(first, last)

@@ -138,8 +138,8 @@ def kantorovich_match(
     phi : Tensor, shape (B,)
         Share of the temporal prior; see `temporal_share`.
     ot, loss
-        Settings ``zeta``, in units of D, ``sinkhorn`` and ``last``; ``prior``, ``lambda1``, in units of N + M, and
-        ``lambda2``, in units of N M / 4.
+        ``ot`` has ``zeta``, in units of the cost, ``sinkhorn`` and ``last``; ``loss`` has ``prior``, ``lambda1``, which
+        is multiplied by N + M, and ``lambda2``, which is multiplied by N M / 4.
     """
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
         real = squared_distance(x.double(), y.double())

@@ -95,7 +95,7 @@ class _SoftDTW(torch.autograd.Function):
     @staticmethod
     @once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        """Return the gradient of the cost: the expected path, scaled."""
+        """Return the gradient with respect to the cost (P, N, M): the expected path times the incoming gradient."""
         diagonal, accumulated = ctx.saved_tensors
         # ``entered``: the soft minimum over a cell's predecessors, which is the accumulated cost without the cell's own
         # cost; minus infinity outside the matrix, because no path enters there.

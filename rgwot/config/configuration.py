@@ -80,12 +80,12 @@ class ImportSettings(Block):
                 raise ValueError("window: found beside fps, times or start_s; remove these, or window")
             if self.native_fps is None and self.rates is None:
                 raise ValueError(
-                    "native_fps: Field required with window: the frame rate of the videos; or rates, a CSV of rates"
+                    "native_fps: Field required with window, the frame rate of the videos; or set rates, a CSV"
                 )
             return self
         if self.rates is not None and self.fps is None:
             raise ValueError(
-                "rates: found without window and without fps; set window, or fps, the rate to take from every file"
+                "rates: found without window or fps; set fps, the features per second to take from every file"
             )
         if self.fps is None and self.times is None:
             raise ValueError(
@@ -316,7 +316,7 @@ class Config(Settings):
     @classmethod
     def _distinct(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
         if len(set(seeds)) != len(seeds):
-            raise ValueError("a seed occurs twice; every run needs a different seed")
+            raise ValueError("a seed occurs twice; expected every seed once")
         return seeds
 
     @field_validator("datasets")

@@ -87,7 +87,7 @@ class Entry:
 
 
 def load(place: FunctionOrPath) -> Any:
-    """Import ``module:name``; return a function as it is.
+    """Return the object that ``module:name`` names; anything but a text is returned unchanged.
 
     >>> load("math:gcd")(12, 18)
     6

@@ -401,8 +401,9 @@ def check_times(path: Path, times: NDArray[Any]) -> NDArray[np.float64]:
     seconds = array.astype(np.float64).ravel()
     if not np.isfinite(seconds).all() or (seconds < 0).any() or (np.diff(seconds) <= 0).any():
         late = np.flatnonzero(~(np.diff(seconds) > 0))
-        where = f"{seconds[late[0]]:g} is followed by {seconds[late[0] + 1]:g}" if late.size else f"{seconds.min():g}"
-        raise RgwotError(f"{path}: times: found {where}; expected increasing seconds, 0 or above")
+        where = f"{seconds[late[0]]:g} before {seconds[late[0] + 1]:g}" if late.size else f"{seconds.min():g}"
+        where = where if np.isfinite(seconds).all() else f"{seconds[~np.isfinite(seconds)][0]:g}"
+        raise RgwotError(f"{path}: times: found {where}; expected increasing, finite seconds, 0 or above")
     return seconds
 
 

@@ -61,7 +61,7 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
             f"that fits whole names, such as {min(names)}"
         )
     truth = {_annotated(path): path for path in truths}
-    # Labels without features are listed under the task in their name.
+    # Label files are assigned to tasks by their names, so that a task can report those without features.
     named, _ = place((f"{name}.txt" for name in truth), dataset, options, "")
     tasks = {
         task: pair(videos, [truth[stem(path)] for path in named.get(task, ())], options, _annotated)

@@ -100,7 +100,7 @@ def _files(root: Path, dataset: str) -> tuple[str, str]:
     archives = [path for path in paths if path.endswith(".pt")]
     tables = [path for path in paths if path.endswith("segments.csv")]
     if (len(archives), len(tables)) != (1, 1):
-        existing = ", ".join((*archives, *tables)) or "neither"
+        existing = ", ".join((*archives, *tables)) or "no such file"
         raise RgwotError(
             f"dataset {dataset!r}: found {existing} in {root}; expected {EXPECTED}; "
             "put every download into a folder of its own"

@@ -331,7 +331,10 @@ def extract(
 
 @functools.lru_cache(maxsize=1)
 def _prepared(backbone: Backbone, fused: bool) -> tuple[str, Backbone]:
-    """Return the digest of a frozen network and the variant that runs, once for all videos of a process."""
+    """Return the digest of a frozen network, and the network to run: its fused form if ``fused``.
+
+    The result is cached, because all videos of a process have the same network.
+    """
     if decord_package() != "decord":
         log.info("found no decord, so videos are read by %s", decord_package() or "pyav")
     return weights_digest(backbone), backbone.fused() if fused else backbone

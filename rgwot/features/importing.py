@@ -59,9 +59,9 @@ def import_video(
 ) -> None:
     """Write the feature store of a video, using its length, rate and size; see `import_features`.
 
-    If ``video`` is the file of the features, there is no video. If the video cannot be opened, or features without a
-    video cannot be used, ``on_bad_video`` says whether to ``fail``, or to ``skip`` the video and write a store without
-    frames. ``frames_fps`` is the rate of stored frames if their file does not contain it.
+    For features without a video, ``video`` is the same path as ``source``. If the video cannot be opened or, without a
+    video, the features cannot be used, ``on_bad_video`` says whether to ``fail``, or to ``skip`` the recording and
+    write a store without frames. ``frames_fps`` is the rate of stored frames if their file does not contain it.
     """
     if Path(video).absolute() == Path(source).absolute():
         try:
@@ -198,7 +198,7 @@ def count_kept(source: Path, measured: FileFacts, settings: ImportSettings, foot
 
 
 def _numbers_of(spread: Spread, dtype: str) -> dict[str, Any]:
-    """Return a store's attributes on the type of its numbers, which enter the digest in an index."""
+    """Return a store's attributes on its numbers: how far the scales of channels differ, and any type but float16."""
     return {"scales": spread.ratio, **({} if dtype == "float16" else {"stored": dtype})}
 
 

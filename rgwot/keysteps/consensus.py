@@ -131,7 +131,7 @@ class Components(NamedTuple):
 
     @classmethod
     def fit(cls, x: Array, timed: int) -> Components:
-        """Fit to samples in context (T, n D), or (T, n D + 1) if they have ``timed`` columns of time."""
+        """Fit to samples in context (T, n D + timed), whose last ``timed`` columns (0 or 1) are relative time."""
         whitening = fit_whitening([x[:, : x.shape[1] - timed]], CONTEXT_COMPONENTS, CONTEXT_FLOOR)
         mean = np.concatenate([whitening.mean, np.zeros(timed)])
         return cls(mean, block_diag(whitening.basis, np.eye(timed)))
@@ -272,7 +272,7 @@ def _decode(
         clearest = int(np.square(parts).sum(axis=(0, 2)).argmax())
         pool = pools[clearest]
         return {
-            # If few directions differ, segmentations have fewer clusters, so the number of each is stored.
+            # Stored, because a segmentation has fewer than K clusters if fewer than K directions are distinct.
             "clusters": np.array([len(shares) for shares in pool.shares]),
             "member_centres": np.concatenate(pool.centres),
             "member_shares": np.concatenate(pool.shares),

@@ -27,8 +27,8 @@ def direction_eigenvalue(x: NDArray[Any]) -> float:
     than 0.5.
 
     It is in [1/min(D, T), 1] for embeddings (T, D), T >= 1, and 0 when no sample differs from the mean beyond rounding.
-    Samples that lie on the mean have no direction and do not count. If it is small, fuzzy C-means may collapse whatever
-    the embedding (methods 5.1).
+    Samples that lie on the mean have no direction and do not count. If lambda_1 is small, all centres of fuzzy C-means
+    may fall to the mean, even if the embedding separates the key steps well (methods 5.1).
     """
     offsets, _ = centred(x)
     wide = offsets.shape[1] > len(offsets)
@@ -207,7 +207,7 @@ def memberships(x: NDArray[Any], centres: NDArray[Any], m: float, floor: float =
 
 
 def frame_of(samples: NDArray[Any]) -> tuple[NDArray[Any], float]:
-    """Return the mean (D,) of samples (T', D), the origin for distances, and the floor of squared distances."""
+    """Return the mean (D,) of samples (T', D), which is the origin for distances, and the floor of their squares."""
     offsets, mean = centred(samples)
     return mean, rounding(offsets)
 

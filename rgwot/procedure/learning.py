@@ -183,7 +183,7 @@ def _distances(counted: Tally, order: Sequence[int]) -> Floats:
 def _notes(
     recordings: Sequence[Recording], counted: Tally, needs: Needs, weights: Mapping[str, float], exact: bool
 ) -> list[str]:
-    """Return notes on too few or contradictory recordings, and on an order that may not be the nearest."""
+    """Return notes on too few or contradictory recordings, and on a consensus order that is not ``exact``."""
     n_videos, n_steps = counted.present.shape
     if not recordings:
         return ["no video: nothing to learn from"]
@@ -207,7 +207,9 @@ def _notes(
     if n_videos > 1 and n_steps > 1 and not needs.relation.any():
         notes.append("the videos contradict each other: no key step comes before another in enough of them")
     if not exact:
-        notes.append(f"{n_steps} key steps: the consensus order was searched for and may not be the nearest of all")
+        notes.append(
+            f"{n_steps} key steps: the consensus order was searched for; another order may be nearer to the videos"
+        )
     return notes
 
 

@@ -65,7 +65,7 @@ def read_recordings(path: str | os.PathLike[str]) -> tuple[list[Recording], dict
     """
     columns = ("video", "start_s", "end_s", "key_step")
     if not (rows := [row for _, row in records(Path(path))]):
-        raise RgwotError(f"{path}: found no row, expected columns {','.join(columns)}")
+        raise RgwotError(f"{path}: found no row, expected at least one, with the columns {','.join(columns)}")
     frame = typed(pd.DataFrame(rows), path, columns, {"start_s": "float64", "end_s": "float64", "key_step": "int64"})
     if "scope" in frame:
         frame = frame[frame["scope"] == "task"]
@@ -103,7 +103,7 @@ def read_task_graph(path: str | os.PathLike[str]) -> Edges:
     for row, (after, before) in enumerate(frame[["key_step", "needs"]].to_numpy(), start=2):
         ends = {"START", "END"} & {before, after}
         if not ends and not (str(before).isdecimal() and str(after).isdecimal()):
-            raise RgwotError(f"{path}: row {row}: found key_step {after!r} and needs {before!r}, expected numbers")
+            raise RgwotError(f"{path}: row {row}: found {after!r}, {before!r}, expected numbers, START or END")
         if not ends:
             edges.add((int(before), int(after)))
     try:

@@ -266,7 +266,7 @@ def pickled(folder: Path) -> None:
         ({"tokens": torch.zeros(10, 4)}, "4 channels in shape (5, 4) read as TC; expected 3"),
         (
             {"times": torch.tensor([0, 0.2, 0.5, 0.4, 1.0] * 2)},
-            "times: found 0.5 is followed by 0.4; expected increasing",
+            "times: found 0.5 before 0.4; expected increasing",
         ),
         ({"times": torch.arange(10.0) * 3}, "times of 0.333333 features per second, but fps is 4"),
         ({"times": torch.arange(10).bfloat16()}, "cannot be read (Got unsupported ScalarType BFloat16)"),

@@ -85,7 +85,7 @@ def test_of_a_result_the_rows_of_scope_task_are_read(tmp_path: Path) -> None:
         (",0,1,2\n", "video,start_s,end_s,key_step", r"row 2: found no video$"),
         ("a,0,nan,2\n", "video,start_s,end_s,key_step", r"row 2: found end_s 'nan', expected a number$"),
         ("a,0,1,0\nb,0,1,0\n", "video,start_s,end_s,key_step", r"found no key step in 2 rows"),
-        ("", "video,start_s,end_s,key_step", r"found no row, expected columns video"),
+        ("", "video,start_s,end_s,key_step", r"found no row, expected at least one, with the columns video"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path: Path, rows: str, header: str, words: str) -> None:

@@ -117,7 +117,7 @@ def test_a_true_graph_is_restricted_to_the_annotated_steps(tmp_path: Path) -> No
     ("text", "words"),
     [
         ("step,needs\n", "no column key_step"),
-        ("key_step,needs\nboil,1\n", "row 2: found key_step 'boil' and needs '1', expected numbers"),
+        ("key_step,needs\nboil,1\n", "row 2: found 'boil', '1', expected numbers"),
         ("key_step,needs\n2,1\n3,2\n1,3\n", "graph.csv: edges: found the cycle"),
     ],
 )

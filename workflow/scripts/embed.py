@@ -1,4 +1,4 @@
-"""Embed every video of a task, with an encoder or without; a model records which videos were held out."""
+"""Embed every video of a task, with an encoder or without; the model or the settings say which are held out."""
 
 from pathlib import Path
 

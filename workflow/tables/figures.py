@@ -64,7 +64,7 @@ def training_videos() -> Growth:
 def sensitivity() -> Sweep:
     """Sensitivity to α, r, ρ and λ."""
 
-    # The reported peaks are one point of four sweeps: the setting of the main table.
+    # The paper reports one point of each of the four sweeps, its own setting, which the table of K has at K = 7.
     def peak(x: float) -> ReportedCurve:
         return ReportedCurve(file=FOLDER / "ablation_k.csv", where={"K": "7"}, x=x, mark="reported peak")
 

@@ -140,8 +140,8 @@ def _refer(path: Path, entries: Mapping[str, str]) -> None:
 def _addresses(path: Path, folder: Path) -> tuple[str, str]:
     """Return the absolute address of a video in an ELAN file, and its address relative to that file.
 
-    ELAN does not percent-encode addresses. If the folder of the videos is unknown, the ELAN file is expected beside
-    the video.
+    ELAN does not percent-encode addresses. If the folder of the videos is unknown, ``path`` is relative and the first
+    address; the second one expects the ELAN file beside the video.
     """
     if not path.is_absolute():
         return path.as_posix(), f"./{path.name}"

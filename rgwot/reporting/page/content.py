@@ -451,8 +451,9 @@ def _seeds_that_differ(shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int]
 def compared(agreements: Mapping[tuple[int, int], Comparison]) -> list[dict[str, Any]]:
     """Return how far pairs of runs agree, as in `rgwot compare`.
 
-    ``pair`` holds the indices of both runs. ``sides`` has the values that depend on which run comes first, in both
-    orders: mean F1, ``parts`` (key step, seconds, shares of others), ``split`` and ``merged``.
+    In each dict, ``pair`` holds the indices of both runs, and ``sides`` the values that depend on which run comes
+    first, in both orders: ``macro`` (F1), ``split``, ``merged`` and, for each key step of the first run, ``parts``:
+    its number, seconds, shares of the second run's key steps in it, kappa and F1 of segments.
     """
     comparisons = []
     for pair, (common, alone, both, _) in agreements.items():

@@ -64,7 +64,7 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def _total(runs: pd.DataFrame, metric: str) -> int:
-    """Return a count summed over tasks; if seeds differ, the largest."""
+    """Return a count summed over tasks; for a task whose seeds differ, its largest count is taken."""
     return int(runs.groupby(["dataset", "task"])[metric].max().sum()) if metric in runs else 0
 
 

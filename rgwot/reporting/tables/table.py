@@ -200,7 +200,7 @@ class Table(AnyTable):
             check_known("background", [background], BACKGROUNDS)
             possible = metrics_of(protocol)
             if not set(self.metrics) <= set(possible):
-                raise RgwotError(f"protocol {protocol} has only the metrics {', '.join(possible)}; correct metrics")
+                raise RgwotError(f"protocol {protocol} has only the metrics {', '.join(possible)}; leave out others")
         if self.reported is not None:
             once("reported rows", [entry.id for entry in self.reported.rows])
             measured = [row.id for row in self.rows]
