@@ -159,5 +159,6 @@ def load_extensions(paths: Iterable[str | Path]) -> None:
             raise RgwotError(f"extensions: {path}: {type(error).__name__}: {first_line(error)}") from error
         if Path(module.__file__ or "").resolve() != path:
             raise RgwotError(f"extensions: {path}: there is another module named {path.stem}; rename the file")
-        extend(getattr(module, "EXTENSION", None), str(path))
+        extension: Any = getattr(module, "EXTENSION", None)
+        extend(extension, str(path))
         _FILES.add(path)
