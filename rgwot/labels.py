@@ -34,8 +34,8 @@ def read_labels(labels: Labels, names: Sequence[str], videos: Sequence[VideoFeat
     labels
         For each video whole numbers (T,): key steps from 1, 0 for background, -1 for unlabelled features; or a table of
         segments with ``start_s``, ``end_s`` in seconds, and ``key_step``, a name (``label``, ``name`` or ``step``), or
-        both. Names without numbers are numbered in the order of their first occurrence. Time without a segment between
-        the first and the last segment of a video is background.
+        both. Names without numbers are numbered in the order of their first occurrence, after the largest number. Time
+        without a segment between the first and the last segment of a video is background.
     names
         Names of all videos, in the order of ``labels`` if that is a sequence.
     videos
@@ -51,7 +51,7 @@ def read_labels(labels: Labels, names: Sequence[str], videos: Sequence[VideoFeat
             raise RgwotError(f"labels: found {len(labels)}, expected {len(names)}, one per video (None for no labels)")
         labels = dict(zip(names, labels, strict=True))
     by_id, numbers, labels_of = {video.video: video for video in videos}, _Numbers(), {}
-    # Numbers first: the names that have none get other numbers.
+    # Tables of names alone come last, so that their names get numbers that no other labels have.
     for name, of_video in sorted(labels.items(), key=lambda item: _without_numbers(item[1])):
         where = f"labels[{name!r}]"
         if name not in names:
@@ -153,7 +153,7 @@ def _empty(value: Any) -> bool:
 def _whole(where: str, value: Any) -> int:
     try:
         number = int(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = -1
     if number < 0 or number != float(value):
         raise RgwotError(

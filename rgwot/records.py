@@ -67,7 +67,7 @@ def read_annotations(path: Path, background: bool = False) -> pd.DataFrame:
 
 
 def unedited(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a file of key steps; raise RgwotError if its SHA-256 is not that in ``diagnostics.json``."""
+    """Return the path of a file of key steps; raise RgwotError if ``diagnostics.json`` has another SHA-256."""
     file, beside = Path(path), Path(path).with_name(name_of(DIAGNOSTICS))
     written = read_diagnostics(beside).get("sha256", {}).get(file.name) if beside.is_file() and file.is_file() else None
     if written is not None and written != sha256(file):

@@ -44,7 +44,7 @@ def mean_positions(labels: npt.ArrayLike, positions: npt.ArrayLike) -> dict[int,
 
 
 def _compare(first: tuple[int, int] | None, second: tuple[int, int] | None) -> int:
-    """Compare two means, each a sum and a number: -1 if the first is smaller, 1 if larger, 0 if equal or missing."""
+    """Compare two means, each a sum and a count: -1 if the first is smaller, 1 if larger, 0 if equal or missing."""
     if first is None or second is None:
         return 0
     difference = first[0] * second[1] - second[0] * first[1]

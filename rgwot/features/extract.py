@@ -336,7 +336,8 @@ def _prepared(backbone: Backbone, fused: bool) -> tuple[str, Backbone]:
     The result is cached, because all videos of a process have the same network.
     """
     if decord_package() != "decord":
-        log.info("found no decord, so videos are read by %s", decord_package() or "pyav")
+        second = ", and decord2 if it fails" if decord_package() else ""
+        log.info("decord is not installed, so PyAV reads the videos%s", second)
     return weights_digest(backbone), backbone.fused() if fused else backbone
 
 

@@ -272,7 +272,7 @@ def store_of_array(
     features
         (T, C) or (T, C, h, w), of any floating-point type; kept as float16, or float32 where that spoils vectors.
     settings
-        Their form: the key ``axes`` is ``TC`` or ``TCHW``; the key ``times`` is set if the argument ``times`` is given.
+        Their form: the key ``axes`` is ``TC`` or ``TCHW``; the key ``times`` is set exactly if ``times`` is given.
     times
         (T,) in seconds.
     columns

@@ -148,7 +148,7 @@ def find_key_steps(
     is chosen once, on the training videos, for both scopes.
 
     K must be a number. ``chain`` are the settings of the mean field that chooses the weight of time, and ``learner``
-    learns the procedure. If ``second_seed``, the decoder runs again with another seed, to test whether two seeds agree.
+    learns the procedure. If ``second_seed``, the decoder also runs with another seed, to test whether they agree.
 
     With labels of some videos (``labels_given``), the ``rule`` is that of `rgwot.config.methods.LABELLED`. The key
     steps are then those of the labels, which keep their numbers, and ``extra`` new ones. Time, surplus and K are

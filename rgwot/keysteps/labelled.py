@@ -104,7 +104,8 @@ def carry_over(
     """Return probabilities (T, C) of the classes of samples, by the labels of annotated videos.
 
     Each video is aligned with every annotated one. A sample gets the labels of its matches; annotated videos with a
-    smaller cost have more weight. A video whose matches have no label counts for all classes alike.
+    smaller cost have more weight. An annotated video in which no match of a sample has
+    a label counts for all classes alike.
 
     Parameters
     ----------

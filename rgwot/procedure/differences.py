@@ -1,4 +1,4 @@
-"""Deviations: what each video does differently from a procedure, in the fewest differences, and their sureness."""
+"""Deviations: the fewest that explain how each video differs from a procedure, and their sureness."""
 
 from __future__ import annotations
 

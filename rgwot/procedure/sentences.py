@@ -219,6 +219,7 @@ def _order(procedure: Procedure, names: Mapping[int, str] | None) -> list[str]:
         steps = {step for layer in layers for step in layer}
         row = [called(layer[0], names) for layer in layers]
         all_named = len(steps) + len(free) == len(procedure.nodes)
+        # 80 %: `rgwot.procedure.learning.OPTIONAL_BELOW`.
         order = "the order found" if all_named else "the order of those found in at least 80 % of the videos"
         if len(steps) == len(row) <= CHAIN and not free:
             sentences = [f"{count}, {order} is {', '.join(row)}"]

@@ -120,7 +120,7 @@ def coded_answer(coded: pd.DataFrame, numbers: Mapping[str, int], seconds: Mappi
 
 
 def compare(first: Answer, second: Answer, overlap: float = OVERLAP, *, same: bool = False) -> Comparison | None:
-    """Compare two answers in their common videos, up to the earlier end of both; return None without a common video."""
+    """Compare two answers in their common videos, up to the earlier end; return None without a common video."""
     common = tuple(video for video in first if video in second)
     unshared = tuple(video for one in (first, second) for video in one if video not in common)
     if not common:
@@ -316,7 +316,7 @@ def about(table: pd.DataFrame) -> str:
 
 
 def impossible(table: pd.DataFrame) -> str:
-    """Return a sentence on the tests that no grouping of so few videos could make significant, or an empty text."""
+    """Return a sentence on the tests of all groups that no grouping could make significant, or an empty text."""
     whole = table[table["group_a"] == ""]
     counted = join_words([str(size) for size in sizes(table).values()])
     return (

@@ -92,7 +92,7 @@ class ExportedVideo:
 
     @property
     def stem(self) -> str:
-        """The file name behind the id (`stem_of`), for exported files, or the id if the name contains a slash."""
+        """The file name behind the id (`stem_of`), or the id if that name would lead into another folder."""
         stem = stem_of(self.name)
         return self.name if "/" in stem else stem
 

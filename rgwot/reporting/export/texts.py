@@ -126,7 +126,7 @@ def export_elan(videos: Sequence[ExportedVideo], folder: Path) -> None:
 
 
 def _refer(path: Path, entries: Mapping[str, str]) -> None:
-    """Let the annotations of an ELAN file refer to entries of its vocabulary, which pympi cannot write.
+    """Make the annotations of an ELAN file refer to entries of its vocabulary; pympi cannot write such references.
 
     If such an entry is renamed in ELAN, so are its annotations.
     """

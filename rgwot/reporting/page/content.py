@@ -381,7 +381,10 @@ def _made_up(tree: Tree, root: Path) -> list[str]:
 def _seeds_compared(
     shown: Sequence[ShownRun], answers: Sequence[Answer], agreements: Mapping[tuple[int, int], Comparison]
 ) -> dict[tuple[int, int], Comparison]:
-    """Compare every two seeds of each method that looks at the videos, or take the comparison from ``agreements``."""
+    """Compare every two seeds of each method that looks at the videos.
+
+    Comparisons are taken from ``agreements``, which with many results lacks most pairs.
+    """
     comparisons = {}
     for first_place, other in combinations(range(len(shown)), 2):
         first, second = shown[first_place].run, shown[other].run
