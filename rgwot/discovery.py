@@ -576,9 +576,7 @@ def times_of(times: Times | None, names: list[str]) -> Mapping[str, ArrayLike]:
         return {}
     if not isinstance(times, Mapping):
         if np.isscalar(times):
-            raise RgwotError(
-                f"times: found {times!r}, expected the times of each video's features in s; for a rate, use fps"
-            )
+            raise RgwotError(f"times: found {times!r}, expected an array of seconds per video; for a rate, use fps")
         if len(times) != len(names):
             raise RgwotError(f"times: found arrays of {len(times)} videos, expected {len(names)}, one array per video")
         return dict(zip(names, times, strict=True))

@@ -236,7 +236,7 @@ except rgwot.RgwotError as error:
     assert done.returncode == 0, done.stderr
     first, second, refused = done.stdout.splitlines()
     assert first == second == str([1] * 8 + [2] * 8 + [3] * 8)
-    assert refused == "extension: found str, expected EXTENSION, a rgwot.config.extensions.Extension"
+    assert refused == "extension: found str, expected a rgwot.config.extensions.Extension"
 
 
 def test_extensions_run_by_name(folder: Path) -> None:
@@ -261,7 +261,7 @@ def test_extensions_run_by_name(folder: Path) -> None:
         ),
         ('BLOCK = "clock"', 'BLOCK = ""', "expected a tuple of subclasses of Block, each with a name in BLOCK"),
         ('"distance, same', 'read=1, description="distance, same', "unexpected keyword argument 'read'"),
-        ("EXTENSION =", "OTHER =", "mine.py: found NoneType, expected EXTENSION"),
+        ("EXTENSION =", "OTHER =", "mine.py: found no EXTENSION, expected"),
         ("import numpy as np", "import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
         (None, "other.py", "no such file; expected a Python file that defines EXTENSION"),
         (None, "sub/json.py", "there is another module named json; rename the file"),

@@ -108,8 +108,8 @@ def fit_regression(
 ) -> EmbedVideo:
     """Train on the videos, or on ``data.n_train`` of them drawn from the seed; return the function that embeds videos.
 
-    Features are used unchanged, or standardised within their video (``regression.standardise``). Training uses one
-    thread, because the number of threads changes rounding.
+    Features are used unchanged, or standardised within their video (``regression.standardise``). Training and
+    embedding use one thread, because the number of threads changes rounding.
     """
     n_train = drawn.n_train
     if n_train is not None and n_train > len(stores):

@@ -111,7 +111,7 @@ def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How)
 def check_kind(bundle: Bundle, store: FeatureStore) -> None:
     """Raise RgwotError if features differ in kind from those of the bundle."""
     kind = bundle.facts.features
-    # A file that could not be imported has an empty store without attributes, so there is nothing to compare.
+    # A file that could not be imported has an empty store, whose attributes describe no features.
     if not len(store) and store.imported:
         return
     for key, value in common_attributes(store).items():

@@ -200,7 +200,8 @@ def apply(
 ) -> None:
     """Find the key steps of other VIDEOS with a BUNDLE, and their deviations; nothing is trained.
 
-    Instead of a video, give a feature store (.zarr) or, if the bundle has imported features, a file of such features.
+    Instead of a video, you can give a feature store (.zarr) or, if the bundle was made from imported features, a file
+    of such features.
     """
     from rgwot.bundles.apply import How, apply_bundle
     from rgwot.columns import readable

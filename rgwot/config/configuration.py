@@ -62,7 +62,8 @@ class ImportSettings(Block):
     start_s: float = Field(0.0, ge=0, description="time of the first feature, seconds; `times` say it themselves")
     native_fps: Rate | None = Field(
         None,
-        description="features without videos: frame rate of the videos, whose frames are scored; null: same as fps",
+        description="frame rate of the videos, whose frames are scored, for features without videos, and for `window` "
+        "without `rates`; null: same as fps",
     )
     on_mismatch: Literal["error", "trim"] = Field(
         "error",
@@ -189,7 +190,9 @@ class DatasetSettings(Block):
         None,
         description="camera, where a take was filmed by several: number, or ego, back, top",
     )
-    subset: str | None = Field(None, description="registered dataset to which the files belong, if its id differs")
+    subset: str | None = Field(
+        None, description="registered dataset to which the files belong, if this one has another id"
+    )
     strict: bool = Field(False, description="a video or annotation without its partner is an error, not a warning")
     unannotated: Literal["leave_out", "keep"] | None = Field(
         None, description="published datasets: videos without annotation are left out, or kept for training"

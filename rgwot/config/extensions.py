@@ -84,8 +84,7 @@ def extend(extension: Extension, source: str = "extension") -> None:
         id, and for an unknown setting.
     """
     if not isinstance(extension, Extension):
-        kind = type(extension).__name__
-        raise RgwotError(f"{source}: found {kind}, expected EXTENSION, a rgwot.config.extensions.Extension")
+        raise RgwotError(f"{source}: found {type(extension).__name__}, expected a rgwot.config.extensions.Extension")
     methods = {family.name: family for family in extension.methods}
     embedded = {family.embedding for family in methods.values()}
     for name, entry_ in extension.embeddings.items():
@@ -159,6 +158,7 @@ def load_extensions(paths: Iterable[str | Path]) -> None:
             raise RgwotError(f"extensions: {path}: {type(error).__name__}: {first_line(error)}") from error
         if Path(module.__file__ or "").resolve() != path:
             raise RgwotError(f"extensions: {path}: there is another module named {path.stem}; rename the file")
-        extension: Any = getattr(module, "EXTENSION", None)
-        extend(extension, str(path))
+        if not hasattr(module, "EXTENSION"):
+            raise RgwotError(f"extensions: {path}: found no EXTENSION, expected a rgwot.config.extensions.Extension")
+        extend(module.EXTENSION, str(path))
         _FILES.add(path)

@@ -130,7 +130,7 @@ class Decoder(Entry):
     """A way to make key steps from embeddings (`rgwot.keysteps.interface.Decode`); without them if ``trivial``.
 
     ``restore`` labels other videos with the learned state; ``overrides`` are the decoder's changes to the defaults. A
-    decoder runs with a second seed to test whether two seeds agree, unless it is ``slow``.
+    decoder runs with a second seed to test whether two seeds agree, unless it is ``slow`` or returns two labellings.
     """
 
     restore: FunctionOrPath = ""
@@ -397,7 +397,10 @@ FAMILIES: dict[str, Family] = {family.name: family for family in _LISTED}
 def _clustering(
     place: str, description: str, source: str = "", settings: tuple[type[Block], ...] = (), **facts: Any
 ) -> Decoder:
-    """Return the entry of the decoder in a module ``package.x``, with its functions ``decode_x`` and ``restore_x``."""
+    """Return the entry of the decoder in a module ``package.x``, with its functions ``decode_x`` and ``restore_x``.
+
+    ``facts`` are further fields of `Decoder`; ``restore`` is an empty text if the decoder cannot label other videos.
+    """
     module, name = f"rgwot.{place}", place.rpartition(".")[2]
     facts.setdefault("restore", f"{module}:restore_{name}")
     return Decoder(f"{module}:decode_{name}", description, source, settings, **facts)
@@ -408,7 +411,7 @@ TRIVIAL: dict[str, Decoder] = {
     "one_label": Decoder("", "one key step everywhere; with `none`", trivial=True),
     "uniform": Decoder("", "K equal segments; with `none`", trivial=True),
     "random": Decoder("", "an independent uniform label per scored frame; with `none`", trivial=True),
-    # Not a prediction: it writes the annotations to the files of a prediction, so that predictions can be compared.
+    # Not a prediction: it writes the annotations to the files of a prediction, so that they can be compared.
     ANNOTATED: Decoder("", "the annotations as an answer; with `none`", trivial=True),
 }
 #: Decoders that read embeddings.

@@ -218,7 +218,7 @@ def is_table(head: str) -> bool:
 
 
 def read_table_rows(path: Path, hints: Hints) -> Iterator[SegmentRow]:
-    """Read a table with a header; label 0 is background. In a column ``scope``, only rows of ``task`` count."""
+    """Read a table with a header; label 0 is background. Rows with another ``scope`` than ``task`` are left out."""
     for where, row in records(path):
         low = {name.lower(): value for name, value in row.items()}
         start, end, label = (

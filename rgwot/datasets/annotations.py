@@ -165,7 +165,7 @@ def _clipped(segment: AnnotatedSegment, path: Path, clock: VideoInfo, notes: Not
     beyond = segment.end_s - clock.duration_s
     if beyond > TOLERATED_S or segment.start_s > clock.duration_s:
         fault = f"segment {segment.start_s:g}-{segment.end_s:g} s of a video of {clock.duration_s:g} s"
-        expected = "expected it to end by then; wrong video, rate or unit?"
+        expected = "expected it to end within the video; wrong video, rate or unit?"
         raise DataFault("past_end", path, segment.where, f"{fault}; {expected}")
     # Annotators round times, and containers round durations. A segment that ends less than a frame after the video is
     # no sign of another video's annotation; clipping it changes no label, because no frame begins after the end.

@@ -162,7 +162,7 @@ def _npz(path: Path, key: str | None, times: str | None, stack: ExitStack) -> Ar
         if packed.file_size > max(UNCHECKED, DENSEST * packed.compress_size):
             raise RgwotError(
                 f"{path}: {packed.compress_size} bytes that unpack to {packed.file_size}; expected features, "
-                "which never shrink as much; make the file again"
+                "which never shrink that much; make the file again"
             )
     name = _chosen(path, key, times, archive.files)
     return _plain(name, np.asarray(archive[name]), None if times is None else archive[times])

@@ -195,8 +195,8 @@ class FileFacts:
     start_s
         Time of the first feature, if there are no times.
     footage
-        Facts that stand in for those of a video if there is none. The length is from the table of rates or, without
-        one, the end of the features, at most.
+        Facts that stand in for those of a video if there is none. The length is the end of the features; with
+        ``window``, that in the table of rates or, without a table, the longest one that adds no further window.
     """
 
     sizes: Mapping[str, int]

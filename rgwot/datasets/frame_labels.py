@@ -118,7 +118,7 @@ def mapping_file(folder: Path, options: Options) -> Path:
         if path.is_file():
             return path
     raise RgwotError(
-        f"{folder / options.mapping}: no such file, nor in the folder mapping; expected numbers and names of steps"
+        f"{folder / options.mapping}: no such file here or in mapping; expected a file of numbers and names"
     )
 
 

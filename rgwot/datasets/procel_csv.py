@@ -16,7 +16,7 @@ read_annotation = read_entry
 
 
 def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
-    """Find the tasks by the folders of ``annotations/``, and the task of a video by its folder, else annotation."""
+    """Find the tasks by the folders of ``annotations/``, and a video's task by its folder or else its annotation."""
     registered = options.subset or dataset
     annotated, filmed = (required_subfolder(root, kind, dataset, EXPECTED) for kind in ("annotations", "videos"))
     annotations = by_task(walk(root, annotated, {".csv"}), lambda path: canonical(parents(path)[-1], registered))

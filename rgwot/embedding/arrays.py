@@ -124,7 +124,7 @@ def scales_differ(ratio: float) -> str:
 
 
 def checked_as(where: object, part: NDArray[Any], dtype: str, start: int = 0) -> NDArray[np.floating[Any]]:
-    """Convert maps (n, C, h, w) of samples from number ``start`` to a type; raise RgwotError for unsuitable values."""
+    """Convert maps (n, C, h, w), of which the first is sample ``start``; raise RgwotError for unsuitable values."""
     with np.errstate(over="ignore"):
         maps = part.astype(dtype)
     # The comparison is written so that NaN fails, too.

@@ -375,7 +375,7 @@ def fit_projection(stores: Sequence[VideoFeatures], speed: bool) -> Projection:
 
 
 def _places(store: VideoFeatures, speed: bool) -> NDArray[np.float32]:
-    """Return the standardised positions (n, C), with speed (n, 2 C), of evenly spaced frames of a video with maps."""
+    """Return the standardised values (n, C), with speed (n, 2 C), at all positions of evenly spaced frames."""
     chosen = np.unique(np.linspace(0, len(store) - 1, min(len(store), FRAMES)).astype(np.int64))
     values = partial(_values, store)
     mean, scale = moments(values, len(store))

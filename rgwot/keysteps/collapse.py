@@ -104,7 +104,8 @@ def diagnose(x: NDArray[Any], labels: NDArray[Any], K: int, memberships: NDArray
     checked first: whatever a decoder makes of a constant embedding is noise, and not the decoder's fault.
     A decoder gave every sample the same answer when memberships (T, K) before smoothing are uniform (contrast below
     `UNIFORM_MEMBERSHIP`: the labels are then rounding noise), or when, after smoothing, at least the share
-    `DOMINANT_LABEL` of the labels is the same. One label is no collapse if K = 1, or if there are fewer samples than labels.
+    `DOMINANT_LABEL` of the labels is the same. One label is no collapse if K = 1, or if there are fewer samples than
+    labels.
     """
     if len(x) > 1 and relative_variance(x) < CONSTANT_EMBEDDING:
         return "embedding"

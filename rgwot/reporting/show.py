@@ -46,7 +46,7 @@ def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = No
 
 
 def drawn(procedure: Procedure, deviations: Sequence[Deviation], names: Mapping[int, str] | None = None) -> list[str]:
-    """Return the procedure as lines: a sentence, notes, a line per key step, and a line with the deviations per video.
+    """Return the procedure as lines: a sentence, notes, a line per key step, and a line per video with its deviations.
 
     Key steps of the same layer share a number: each needs a key step of the layer above, and none of its own layer.
     """

@@ -37,7 +37,7 @@ _BY_THE_WAY = re.compile(
 )
 
 Stranger = Callable[[Path], Path | None]
-"""A function that returns a file in a folder that the writer who replaces the folder did not write, or None."""
+"""A function that returns a file in a folder that the writer did not write, or that was changed since, or None."""
 
 
 def contents(folder: Path) -> list[Path]:
@@ -71,7 +71,7 @@ def check_replaceable(target: Path, stranger: Stranger) -> None:
         return
     if lost is not None:
         raise RgwotError(
-            f"{target}: found {lost.relative_to(target)}, which rgwot did not write, or which was changed since; "
+            f"{target}: found {lost.relative_to(target)}, which rgwot did not write, or was changed since, and would delete; "
             "expected an empty folder; name a new folder"
         )
 

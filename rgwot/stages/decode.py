@@ -98,7 +98,7 @@ def given_of(task: EmbeddedTask, annotations: pd.DataFrame, settings: Settings, 
     n = len(annotated) if labelled.n == "all" else labelled.n
     if not 0 < n <= len(annotated):
         raise RgwotError(
-            f"labelled.n: found {n}, but {len(annotated)} videos are annotated; expected "
+            f"labelled.n: found {labelled.n}, but {len(annotated)} videos are annotated; expected "
             + ("an annotated video" if not annotated else f"1 to {len(annotated)}")
         )
     # "all" is accepted if every usable video is annotated: the videos to label may have turned out to be unusable.

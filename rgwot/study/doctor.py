@@ -508,7 +508,9 @@ def _of_groups(study: Study, dataset: str, task: str, videos: Sequence[str]) -> 
         if column not in table:
             others = ", ".join(columns_of(table)) or "none but video"
             line = f"{path}: no column {column!r}, so the page compares no groups; found {others}"
-            yield Finding("warning", "groups", f"{line}; set `group` of the dataset to one, or rename one", task)
+            yield Finding(
+                "warning", "groups", f"{line}; set `group` of the dataset to one of these, or rename one of these", task
+            )
             return
         of_video, unknown = groups_in(table, path, videos, column, task)
     except RgwotError as error:

@@ -258,7 +258,7 @@ def _position(sequence: list[Piece], index: int, gapless: bool, rng: np.random.G
 def _piece_lengths(
     sequences: list[list[Piece]], step_s: NDArray[np.float64], floor: float, K: int, max_share: float
 ) -> list[NDArray[np.float64]]:
-    """Return the seconds of each video's pieces: a minimum, and the rest by weight; too long steps are shortened."""
+    """Return the seconds of each video's pieces: a minimum, and the rest by weight; long steps are shortened."""
     ceiling = max(max_share, 1.1 / K) * 0.99
     scale = np.ones(K + 1)
     steps = [np.array([piece.key_step for piece in sequence]) for sequence in sequences]

@@ -278,7 +278,7 @@ def _descend(problem: _Problem, max_iterations: int, tolerance: float) -> tuple[
 
 
 def _parity(problem: _Problem, outer: int, inner: int) -> tuple[_State, Tensor]:
-    """Run the loop of the public code, without dividing the kernel by its maximum, which would cancel here."""
+    """Run the loop of the public code, without dividing the kernel by its maximum, which cancels in the log domain."""
     log_p, log_q = problem.p.log(), problem.q.log()
     plan = problem.product_plan()
     # With a linear problem every round starts from the same kernel and returns the same plan.

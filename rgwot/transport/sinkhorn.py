@@ -132,7 +132,7 @@ def sinkhorn(
 
 
 def _best_change(plan: Tensor, log_p: Tensor, p: Tensor, q: Tensor) -> Tensor:
-    """Change of the row potential that raises the semi-dual most: a Sinkhorn pass or one of three Newton steps."""
+    """Return the change of the row potential that raises the semi-dual most: a Sinkhorn pass, or Newton at a length."""
     rows = plan.sum(2)
     pass_change = log_p - rows.clamp_min(torch.finfo(rows.dtype).tiny).log()
     step = solve_semidual(plan, rows, q, p - rows)

@@ -153,7 +153,7 @@ def stored(container: InputContainer, stream: VideoStream) -> Stored:
 
 
 def _whole(container: InputContainer, stream: VideoStream, stamps: list[int], breaks: list[int]) -> float:
-    """Return the first stamp in ticks that missing bytes may have damaged; ``breaks`` are gaps in stamps."""
+    """Return the first stamp in ticks that missing bytes may have damaged; bytes are missing before ``breaks``."""
     if not any(breaks):
         return math.inf
     ticks = np.asarray(stamps, dtype=np.float64)

@@ -170,7 +170,7 @@ def _packets(container: InputContainer, stream: VideoStream) -> decode.Stored:
 
 
 def _duration(container: InputContainer, stream: VideoStream, presented: Sequence[int]) -> Fraction:
-    """Return the length of the picture track, because the length of the container may include longer sound.
+    """Return the length of the picture track, not that of the container, which may include longer sound.
 
     What Matroska states may be the end on the file's clock. If that is later than all stamps, the first stamp is
     subtracted, because time 0 is the first frame.
@@ -232,8 +232,8 @@ def _stored_facts(path: Path, frames_fps: Fraction | None) -> VideoInfo:
 def _images(path: Path, file: h5py.File) -> h5py.Dataset:
     images = file.get(IMAGES)
     if images is None:
-        raise VideoError(path, f"holds {', '.join(map(repr, sorted(file))) or 'nothing'}; {_FRAMES}; import features "
-                               "by a block `imported`")  # fmt: skip
+        names = ", ".join(map(repr, sorted(file))) or "nothing"
+        raise VideoError(path, f"holds {names}; {_FRAMES}; if these are features, import them by a block `imported`")
     if not isinstance(images, h5py.Dataset) or images.ndim != 4 or images.shape[3] != 3 or images.dtype != np.uint8:
         actual = f"{images.shape} {images.dtype}" if isinstance(images, h5py.Dataset) else "a group"
         raise VideoError(path, f"{IMAGES!r} is {actual}; {_FRAMES}")

@@ -261,7 +261,7 @@ def test_videos_that_cannot_be_taken_are_named_before_anything_is_made(
 
 
 def test_a_decoder_that_is_registered_without_a_rule_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = methods._clustering("keysteps.kmeans", "k-means", restore=False)
+    entry = methods._clustering("keysteps.kmeans", "k-means", restore="")
     assert entry.load() is methods.CLUSTERING["kmeans"].load()
     monkeypatch.setitem(methods.CLUSTERING, "kmeans", entry)
     with pytest.raises(RgwotError, match="decoder 'kmeans': cannot label other videos; expected a decoder that can"):

@@ -423,7 +423,7 @@ def test_what_is_not_an_export_as_it_was_written_stays(tmp_path: Path, name: str
     before = sorted(folder.rglob("*"))
     for form in ("elan", "csv"):
         with pytest.raises(
-            RgwotError, match=rf"^{folder}: found {name}, which rgwot did not write, or .*; name a new folder$"
+            RgwotError, match=rf"^{folder}: found {name}, which rgwot did not write, .*; name a new folder$"
         ):
             export(form, VIDEOS, folder)
     assert sorted(folder.rglob("*")) == before

@@ -107,7 +107,8 @@ rule index:
     resources:
         **doubled(mem_mb=1000, runtime=30),
     params:
-        # The params of the batches: Snakemake does not repeat a job only because a part is missing after a failure.
+        # The params of the batches: after a failed batch, Snakemake does not run it only because its part is missing, so
+        # that a change of these must make the index outdated.
         videos=one_line_errors(lambda w: [*datasets.videos(STUDY, w.dataset, w.task)]),
         made=of_task(jobs.feature_settings),
     message:

@@ -250,7 +250,7 @@ def sensitivity_alpha() -> Table:
 
 def sensitivity_radius() -> Table:
     """Radius r of the structural prior."""
-    note = "Below r = 0.0303 the radius is less than one of 33 frames, so the prior is empty and all rows are equal."
+    note = "Below r = 0.0303 the radius is less than one of 33 frames, so the prior is empty and such rows are equal."
     return Table(datasets=[PC_ASSEMBLY], metrics=ALL_FOUR, rows=[*RADII.values()], notes=[note])
 
 

@@ -256,6 +256,7 @@ def gather(
             )
             sure = sure_by_seeds(place, tree, shown_runs, seeds)
             steps = {int(at): set(bars.get("steps", ())) for at, bars in shown_run.body["segments"].items()}
+            all_annotated = shown_run.run.decoder == ANNOTATED
             pictures.append(
                 picture(
                     place,
@@ -264,7 +265,7 @@ def gather(
                     videos,
                     warned,
                     any(strips),
-                    shown_run.facts["given"],
+                    [video["id"] for video in videos] if all_annotated else shown_run.facts["given"],
                     doubt,
                     budget,
                     steps,

@@ -35,7 +35,7 @@ GAP, SPACE = 22, 38
 CLEAR, LANE = 20, 9
 #: Room outside the cards for start and end, and for lanes.
 OUTER_MARGIN = {"right": 60, "down": 34}
-#: Width of a card if layers are columns: smallest, enough for two lines of text, and largest.
+#: Width of a card if layers are columns: smallest, wide enough for two lines of text, and largest.
 NARROWEST, ROOMY, WIDEST = 116, 150, 196
 #: Diameter of the start and end marks.
 MARK = 18

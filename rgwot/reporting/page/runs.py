@@ -364,7 +364,7 @@ def picture(
         },
         _lines(procedure, deviations, videos, taught, steps or {}),
         budget,
-        any(deviation.sureness is None for deviation in deviations),
+        any(deviation.sureness is None and deviation.video not in taught for deviation in deviations),
     )
 
 

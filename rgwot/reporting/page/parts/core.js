@@ -19,7 +19,7 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
-/** What this browser stores under a key; null if the file that it is based on is no longer as in `base`. */
+/** What this browser stores under a key; null if there is nothing, or if it was based on another state of the file. */
 function recall(key, base) {
   try {
     const kept = JSON.parse(localStorage.getItem(key) || "null");

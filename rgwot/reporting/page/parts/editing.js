@@ -93,7 +93,7 @@ function halt({ video, at }) {
   if (playing.video === video) playing.element.currentTime = playing.origin + at / 1000;
 }
 
-/** Act on the chosen segment, or while a video plays on the segment that is playing. */
+/** Act on the chosen segment or, while a video plays, on the segment that is playing. */
 function act(action) {
   const now = onNow();
   if (now) choose(now.video, now.at);

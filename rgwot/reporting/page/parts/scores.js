@@ -52,7 +52,7 @@ function drawScores() {
     scores.rows.some((row) => row.method === method && row.decoder === decoder && row.seeds.some((one) => one.seed === seed)) ? [] : [`${id}: snakemake ${DATA.views[run].replace("/views/", "/scores/").replace(/json$/, "csv")}`]));
   space.replaceChildren(
     unscored.length ? make("p", { className: "notice", textContent: `Not scored; ask for the scores, then for this page: ${unscored.join("; ")}` }) : "",
-    make("p", { className: "hint", textContent: `In percent${scores.rows.some((row) => row.n > 1) ? ", mean ± standard deviation over seeds" : ""}; the best of a column is underlined; bg is background. Trivial baselines never looked at a video: under a protocol, a result that does not beat them shows nothing.` }),
+    make("p", { className: "hint", textContent: `In percent${scores.rows.some((row) => row.n > 1) ? ", mean ± standard deviation over seeds" : ""}; the best of a column is underlined; bg is background. Trivial baselines never looked at a video: a result that does not beat them under a protocol shows nothing under it.` }),
     make("div", { className: "scroll", tabIndex: 0, role: "region", aria: { label: "Scores" } }, make("table", { className: "scores" }, make("thead", {}, ...head), make("tbody", {}, ...rows))),
   );
 }

@@ -138,7 +138,7 @@ function drawStrip(canvas, at) {
   });
 }
 
-/** The segments of a result as a bar, or as a person edited them. */
+/** A bar of the segments of a result, or of those that a person edited. */
 function bar(at, run, edited = null) {
   const video = DATA.videos[at];
   const segments = edited || segmentsOf(at, run);
