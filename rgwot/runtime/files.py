@@ -71,8 +71,8 @@ def check_replaceable(target: Path, stranger: Stranger) -> None:
         return
     if lost is not None:
         raise RgwotError(
-            f"{target}: found {lost.relative_to(target)}, which rgwot did not write, or was changed since, and would delete; "
-            "expected an empty folder; name a new folder"
+            f"{target}: found {lost.relative_to(target)}, which rgwot did not write, or was changed since, and would "
+            "delete; expected an empty folder; name a new folder"
         )
 
 
