@@ -351,7 +351,7 @@ def test_what_cannot_be_meant_ends_in_one_line(root: Path, tmp_path: Path) -> No
     info = json.loads(path.read_text())
     for change, clue in (
         ({"codebase_version": "v1.6"}, "version v1.6; expected v2.1 or v3.0"),
-        ({"video_path": "../{video_key}.mp4"}, "video_path is .*; expected a path inside it"),
+        ({"video_path": "../{video_key}.mp4"}, "video_path: found .*, expected a path inside the dataset"),
     ):
         path.write_text(json.dumps(info | change))
         refused(clue)

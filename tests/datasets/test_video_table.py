@@ -34,7 +34,7 @@ def test_semicolons_and_tabs(tmp_path: Path, between: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("name,group\nmonday,a\n", "no column video; expected video"),
+        ("name,group\nmonday,a\n", "no column video; expected it and others"),
         ("video,Group,group\nmonday,a,b\n", "two columns 'group'; expected every column once"),
         ("video,groups\nmonday,a\n", "no column 'group'; did you mean 'groups'"),
         (

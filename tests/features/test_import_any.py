@@ -246,7 +246,7 @@ def test_times_of_their_own(tmp_path: Path, suffix: str) -> None:
     [
         (TIMES[:-1], {}, "11 times and 12 features"),
         (TIMES[::-1], {}, "times: found 3 before 2.75; expected increasing, finite seconds, 0 or above"),
-        (TIMES - 1, {}, "times: found -0.75; expected increasing seconds"),
+        (TIMES - 1, {}, "times: found -0.75; expected increasing, finite seconds"),
         (TIMES, {"fps": 30}, "times of 4 features per second, but fps is 30"),
         (TIMES / 2, {}, "features with times up to 1.50 s, but the video lasts 3.30 s"),
     ],

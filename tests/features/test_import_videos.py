@@ -76,7 +76,7 @@ def test_the_workflow_finds_the_file_of_each_video(tmp_path: Path) -> None:
     ("imported", "said"),
     [
         ({"folder": "f", "fps": 2}, r"imported.axes: Field required"),
-        ({"folder": "f", "axes": "TC"}, r"imported: fps: Field required, features per second; or times"),
+        ({"folder": "f", "axes": "TC"}, r"imported: fps: Field required, features per second; or set times"),
         ({"folder": "f", "axes": "TC", "fps": 2, "on_mismach": "trim"}, r"did you mean 'on_mismatch'"),
     ],
 )

@@ -136,7 +136,7 @@ def test_a_decoder_that_cannot_label_new_videos_is_refused(tmp_path: Path, monke
         shown.append(frames.lengths)
         return Decoded(np.arange(len(frames.x)) % K)
 
-    monkeypatch.setitem(CLUSTERING, "blind", SimpleNamespace(bound=lambda settings: blind))
+    monkeypatch.setitem(CLUSTERING, "blind", SimpleNamespace(bound=lambda settings: blind, slow=True))
     with pytest.raises(RgwotError, match="'blind': cannot label held-out videos"):
         run(tmp_path / "e.zarr", videos(), "blind", ["d"])
     assert shown == [(24, 24, 24)]
