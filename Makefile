@@ -41,7 +41,7 @@ help:
 	@echo "make paper-small  every table and figure of the paper on synthetic clips, in a small setting"
 	@echo "make faults kills the demo at 30 random moments, fills disks"
 	@echo "make bench  the demo, its key steps, a table and a plan, compared with the revision BEFORE"
-	@echo "make bench-answers  every recipe on every development task, for benchmarks/report/answers.md; an hour on 2 cores"
+	@echo "make bench-answers  every recipe on every development task, for benchmarks/report/answers.md; two hours on 2 cores"
 	@echo "make comparison  all methods on the same videos, for benchmarks/report/comparison.md"
 	@echo "make labelled  what a few annotated videos are worth, on the folder REAL_RECORDINGS, for benchmarks/report/labelled.md"
 	@echo "make trained  RGWOT with short and with the paper's settings, on the folder REAL_RECORDINGS, for benchmarks/report/answers.md"
