@@ -163,7 +163,7 @@ def minimise(objective: Objective, start: Tensor, *, steps: int, iterations: int
 
 
 def _next(low: _Point, other: _Point, closed: Tensor, near: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the steps to try next (R,), and which of them are near an end of their interval (R,).
+    """Return the steps to try next (R,), and whether each of them is near an end of its interval (R,).
 
     A step is the minimum of the cubic through both ends: between them if the interval is closed, otherwise farther on.
     A minimum at an end, or near an end as in the previous call (``near``), is moved a tenth of the interval away from
@@ -191,9 +191,9 @@ def _next(low: _Point, other: _Point, closed: Tensor, near: Tensor) -> tuple[Ten
 ANCHORS, EPOCHS = 20, 50
 # Units of the hidden layers of the network that drops frames.
 WIDTHS = (256, 1024, 512, 256)
-# Steps of the fit, iterations per step, first step length; smallest variance, and the addend of probabilities in
-# logarithms.
+# Number of steps of the fit, iterations in each step, and length of the first step.
 STEPS, ITERATIONS, RATE = 8, 4, 0.5
+# Smallest variance, and the number added to a probability before its logarithm is taken.
 VARIANCE_FLOOR, PROBABILITY_FLOOR = 0.5, 1e-30
 # Smallest squared error in the term of dropped frames, that of a tenth of a frame: an exact cycle would cost 1/0.
 ERROR_FLOOR = 0.01

@@ -63,7 +63,7 @@ class Extension:
     methods: Iterable[Family] = ()
 
 
-# The names that the library itself defines, and the extension that brought each other name.
+# The names that the library itself defines; for every other name, the extension that defines it.
 _LIBRARY: Mapping[str, frozenset[str]] = {
     "losses": frozenset(LOSSES),
     "methods": frozenset({**FAMILIES, **EMBEDDING_KINDS}),

@@ -38,7 +38,7 @@ UNCHECKED = 2**30
 """An array in an archive may unpack to this many bytes, whatever its packed size."""
 
 DENSEST = 100
-"""Largest ratio of unpacked to packed bytes of larger arrays; the format allows a thousand."""
+"""Largest allowed ratio of unpacked to packed bytes, for arrays above `UNCHECKED`; the format allows a thousand."""
 
 TIMES = ".times"
 """End of the stem of an ``.npy`` file of times."""

@@ -452,9 +452,10 @@ def _lines(
 
 
 def missing_in_words(deviation: Deviation, duration_s: float, on_bar: bool, annotated: bool) -> str:
-    """Return the words between a missing key step and the time at which it is due, no surer than what is known.
+    """Return how the page says that a key step is missing, between its number and the time at which it is due.
 
-    ``on_bar``: the bar of the video shows a segment of it; ``annotated``: a person has annotated the video.
+    The words claim no more than is known. ``on_bar``: the bar of the video shows a segment of the key step;
+    ``annotated``: a person has annotated the video.
     """
     # A segment of the key step is too short to count, but the bar shows it, so "left out" alone would look wrong.
     if on_bar:
