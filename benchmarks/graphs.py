@@ -29,12 +29,12 @@ from pages import HOUSE, REPORT, RESULTS, make, options_of, renew, table
 from procedures import draw_procedure
 
 from rgwot.config.configuration import Config, load_config, read_files
-from rgwot.evaluation.graphs import edge_scores, mean_distance, needs_of, restricted, set_scores, share_interval
 from rgwot.evaluation.protocols import Detection
 from rgwot.keysteps.ordering import order_of_segments
 from rgwot.procedure import LEARNERS as OURS
 from rgwot.procedure import Deviation, Event, Procedure, Recording, deviations, learn, recordings_from_segments
 from rgwot.procedure.differences import SURE_FROM, out_of_order
+from rgwot.procedure.graphs import edge_scores, mean_distance, needs_of, restricted, set_scores, share_interval
 from rgwot.procedure.learners import CLEAN, PENALTY, Needs
 from rgwot.procedure.orders import Tally, tally
 from rgwot.records import read_annotations, read_manifest, read_orders, read_segments

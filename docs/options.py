@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from rgwot.blocks import Block
-from rgwot.config.configuration import Config, DatasetSettings, ImportedFeatures, PageSettings, SynthSettings
+from rgwot.config.configuration import Config, DatasetSettings, PageSettings, SynthSettings
 from rgwot.config.experiments import SHORT
 from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.config.settings import BLOCKS, Settings
+from rgwot.datasets.settings import ImportedFeatures
 
 INTRODUCTION = """# Options
 

@@ -10,12 +10,16 @@ from __future__ import annotations
 from functools import cache
 from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from rgwot.timing import rate_text
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Fraction01 = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
+# A rate, given as a number or a text, and kept as a text in exact form.
+Rate = Annotated[float | str, AfterValidator(rate_text)]
 
 
 class Block(BaseModel):

@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from rgwot.bundles.apply import check_kind, import_form, label_each, restore
 from rgwot.bundles.file import MODEL, bundle_bytes, parse_bundle
 from rgwot.bundles.make import bundle_of
-from rgwot.config.configuration import ImportSettings
 from rgwot.config.settings import validated
 from rgwot.datasets.arrays import column_names
 from rgwot.datasets.names import id_of
+from rgwot.datasets.settings import ImportSettings
 from rgwot.discovery import Findings, Times, Videos, array_of, find, named_videos, store_at, times_of
 from rgwot.embedding.interface import embedded_video
 from rgwot.features.importing import store_of_array

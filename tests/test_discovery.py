@@ -22,9 +22,9 @@ from sklearn.exceptions import NotFittedError
 
 import rgwot
 from rgwot.cli import cli
-from rgwot.config.configuration import ImportSettings
 from rgwot.config.methods import EMBEDDING_KINDS, FAMILIES
 from rgwot.datasets.names import video_id
+from rgwot.datasets.settings import ImportSettings
 from rgwot.features.importing import import_features
 from rgwot.features.index import write_index
 from rgwot.paths import HISTORY, KEYSTEPS, MACHINE, MODEL, name_of

@@ -12,9 +12,10 @@ import pytest
 from PIL import Image
 from videos import number, picture
 
-from rgwot.config.configuration import LAYOUTS, load_config
+from rgwot.config.configuration import load_config
 from rgwot.datasets.finding import find, layout_module
 from rgwot.datasets.manifest import write_manifest
+from rgwot.datasets.settings import LAYOUTS
 from rgwot.features.extract import extract
 from rgwot.features.settings import FeatureSettings
 from rgwot.features.store import open_store

@@ -37,10 +37,9 @@ from rgwot.embedding.encoder import seeded
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.meanfield import decoded
-from rgwot.losses.settings import structure_radius
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.limits import one_thread
-from rgwot.transport.costs import neighbour_sum, relative_positions
+from rgwot.transport.costs import neighbour_sum, relative_positions, structure_radius
 
 #: What the released code does to videos and steps, as does that of VASOT.
 RELEASED: Mapping[str, Any] = {"asot.pad": True, "asot.by_root": True, "asot.capped": False}

@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from rgwot import __version__, paths
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, Bundle, read_bundle
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
-from rgwot.config.configuration import ImportSettings
 from rgwot.config.experiments import family_of, split_id
 from rgwot.config.methods import DECODERS, EMBEDDING_KINDS, FAMILIES, clustering
 from rgwot.config.settings import Settings, validated
 from rgwot.datasets.arrays import OPENERS, check_columns
 from rgwot.datasets.names import stem_of, video_id
 from rgwot.datasets.pairing import stem
+from rgwot.datasets.settings import ImportSettings
 from rgwot.embedding.interface import EmbeddedVideo, EmbedVideo
 from rgwot.features.index import common_attributes
 from rgwot.features.settings import FeatureSettings, extractor

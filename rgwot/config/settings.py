@@ -8,9 +8,9 @@ our reading where the paper is silent (methods 7).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Self, TypeVar, get_args, get_origin
+from typing import Any, Self, TypeVar, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from rgwot.baselines.settings import GraphSettings, RegressionSettings
@@ -26,6 +26,7 @@ from rgwot.config.methods import (
 )
 from rgwot.embedding.settings import DataSettings, EncoderSettings, TrainSettings, WhitenSettings
 from rgwot.evaluation import EvaluationSettings
+from rgwot.features.settings import EXECUTION as FEATURES_EXECUTION
 from rgwot.features.settings import FeatureSettings
 from rgwot.keysteps.settings import (
     ConsensusSettings,
@@ -36,12 +37,8 @@ from rgwot.keysteps.settings import (
 )
 from rgwot.losses.settings import CidmSettings
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.timing import rate_text
 
 Model = TypeVar("Model", bound=BaseModel)
-# A rate, given as a number or a text, and kept as a text in exact form.
-Rate = Annotated[float | str, AfterValidator(rate_text)]
-
 
 #: Blocks that extensions bring (`rgwot.config.extensions`), by name.
 ADDED_BLOCKS: dict[str, type[Block]] = {}
@@ -108,8 +105,7 @@ def known_blocks() -> tuple[str, ...]:
 
 #: Keys that affect how a job runs, but no result.
 EXECUTION: tuple[str, ...] = (
-    "features.timeout_s",
-    "features.codec",
+    *(f"features.{key}" for key in FEATURES_EXECUTION),
     "train.memory_gb",
     "train.gpu_memory_gb",
     "train.save_every_s",

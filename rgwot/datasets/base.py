@@ -132,7 +132,7 @@ class Options:
 
 
 class Layout(Protocol):
-    """The module of a layout of `rgwot.config.configuration.LAYOUTS`."""
+    """The module of a layout of `rgwot.datasets.settings.LAYOUTS`."""
 
     OPTIONS: frozenset[str]  #: names of the `Options` that the layout uses
     EXPECTED: str  #: the tree expected below the root, in a few words for messages

@@ -18,9 +18,9 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.config.configuration import ImportSettings
 from rgwot.datasets.annotation_formats import records
 from rgwot.datasets.arrays import ARRAY_ERRORS, ArraySource, Slices, open_array
+from rgwot.datasets.settings import ImportSettings
 from rgwot.datasets.text import read_lines
 from rgwot.embedding.arrays import check_beginning, unlikely_times
 from rgwot.runtime.errors import RgwotError, first_line

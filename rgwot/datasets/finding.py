@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
-from rgwot.config.configuration import LAYOUTS
 from rgwot.datasets.arrays import OPENERS, open_array
 from rgwot.datasets.base import DatasetFiles, Layout, Options, TaskFiles
 from rgwot.datasets.names import VIDEO_SUFFIXES
 from rgwot.datasets.pairing import parents, walk
 from rgwot.datasets.registry import TaskFacts, facts, match_name, tasks_of
+from rgwot.datasets.settings import LAYOUTS
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.timing import parse_rate
 

@@ -14,11 +14,11 @@ from typing import Any, Literal
 import pandas as pd
 
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
-from rgwot.config.configuration import ImportSettings
 from rgwot.datasets.annotations import Annotation, steps_of
 from rgwot.datasets.base import TaskFiles, VideoEntry
 from rgwot.datasets.feature_files import in_place_of_video, measure_file
 from rgwot.datasets.finding import find, layout_module, read_options, registered_facts
+from rgwot.datasets.settings import ImportSettings
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_csv
 from rgwot.runtime.progress import with_progress

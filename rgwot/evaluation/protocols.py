@@ -155,7 +155,7 @@ ALSO: Mapping[str, Protocol] = {
 
 #: The protocol of `rgwot.evaluation.segmental`, which has metrics of its own.
 SEGMENTATION = "segmentation"
-#: The protocol of procedures (`rgwot.evaluation.evaluate`), which also has metrics of its own.
+#: The protocol of procedures (`rgwot.procedure.scores`), which also has metrics of its own.
 GRAPH = "graph"
 DESCRIPTIONS: Mapping[str, str] = {
     **{protocol.name: protocol.description for protocol in (*PROTOCOLS.values(), *ALSO.values())},

@@ -33,9 +33,8 @@ from dask.threaded import get
 from numpy.typing import NDArray
 
 from rgwot import __version__
-from rgwot.config.settings import EXECUTION
 from rgwot.features.backbone import Backbone, load_backbone, weights_digest
-from rgwot.features.settings import extractor
+from rgwot.features.settings import EXECUTION, extractor
 from rgwot.features.store import CHUNK, StoreWriter, is_current, open_store, source_facts, video_facts, write_skipped
 from rgwot.paths import STORE
 from rgwot.runtime.device import resolve_device
@@ -253,9 +252,6 @@ def _side_folder(output: Path, key: Mapping[str, Any]) -> Path:
     return folder
 
 
-_EXECUTION = {key.removeprefix("features.") for key in EXECUTION}
-
-
 def identity(settings: FeatureSettings, weights_sha256: str) -> dict[str, Any]:
     """Return the attributes that two stores must share if their features are to be comparable."""
     entry = extractor(settings.backbone)
@@ -307,7 +303,7 @@ def extract(
         "seed": settings.seed if settings.weights == "random" else None,
         # Not a part of the identity: fused and other stores may be used together, but one store must not mix both.
         "fused": settings.fused,
-        "settings": settings.model_dump(mode="json", exclude=_EXECUTION),
+        "settings": settings.model_dump(mode="json", exclude=set(EXECUTION)),
     }
     with report_full_disk(output):
         if video.is_file() and is_current(output, video, attributes, on_bad_video):

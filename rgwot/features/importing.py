@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rgwot import __version__
-from rgwot.config.configuration import IMPORTED, ImportSettings
 from rgwot.datasets.arrays import ARRAY_ERRORS, ArraySource, check_times, holding_file
 from rgwot.datasets.feature_files import (
     FileFacts,
@@ -29,6 +28,7 @@ from rgwot.datasets.feature_files import (
     step_of,
 )
 from rgwot.datasets.names import id_of
+from rgwot.datasets.settings import IMPORTED, ImportSettings
 from rgwot.embedding.arrays import Spread, array_features, checked_as, stored_type
 from rgwot.features.store import (
     CHUNK,

@@ -187,6 +187,10 @@ def missing_checkpoint(where: str, entry: Extractor, weights: str) -> str:
     )
 
 
+#: Keys of the block `features` that affect how a job runs, but no result.
+EXECUTION = ("timeout_s", "codec")
+
+
 class FeatureSettings(Block):
     """Frames and the frozen backbone (methods 2, 3.1)."""
 

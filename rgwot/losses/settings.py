@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from rgwot.blocks import Block, Count, NonNegative, Positive
-
-# N r is formed in floating point: 100 * 0.29 is 28.999999999999996 and must count as 29 frames.
-_ROUNDING = 1e-9
 
 
 class VirtualFrameSettings(Block):
@@ -95,27 +91,3 @@ class CidmSettings(Block):
     )
     over_n: bool = Field(False, description="divide the total loss by N where C-IDM is part of it; public code")
     gradient: bool = Field(True, description="whether C-IDM trains the encoder (false in CnC's released code)")
-
-
-def structure_radius(n: int, r: float) -> int:
-    """Return a = floor(n r), the number of neighbours on each side that the prior looks at (methods 3.3).
-
-    Parameters
-    ----------
-    n : int
-        Frames of the transport problem, the virtual frame included.
-    r : float
-        Radius as a fraction of the sequence, >= 0.
-
-    Returns
-    -------
-    int
-        If it is 0 for either video of a pair, r is below 1/n and the structural prior has no effect: C^x is zero or C^y
-        constant, so that <C^x T C^y, T> is the same for every plan with the given marginals.
-
-    Examples
-    --------
-    >>> structure_radius(33, 0.02), structure_radius(33, 0.04), structure_radius(100, 0.29)
-    (0, 1, 29)
-    """
-    return math.floor(n * r + _ROUNDING)

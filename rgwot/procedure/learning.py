@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rgwot.evaluation.graphs import share_interval
 from rgwot.procedure.differences import score_videos
+from rgwot.procedure.graphs import share_interval
 from rgwot.procedure.interface import END, START, Edge, Event, Node, Procedure, Recording, VideoFit
 from rgwot.procedure.learners import LEARNERS, Needs
 from rgwot.procedure.orders import Floats, Tally, consensus, either_order, reduction, tally

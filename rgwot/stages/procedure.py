@@ -10,8 +10,8 @@ import pandas as pd
 
 from rgwot.columns import DEVIATION_COLUMNS
 from rgwot.datasets.annotation_formats import records
-from rgwot.evaluation.graphs import Edges, Step, restricted
 from rgwot.paths import DEVIATIONS, PROCEDURE, name_of
+from rgwot.procedure.graphs import Edges, Step, restricted
 from rgwot.procedure.interface import Deviation, Procedure, Recording
 from rgwot.procedure.learning import recordings_from_segments
 from rgwot.records import read_deviations, unedited

@@ -26,13 +26,13 @@ from rgwot.embedding.loop import Recipe, Record, Trainer, per_second
 from rgwot.embedding.sampler import FeatureBank, Stream, draw_videos, generator
 from rgwot.embedding.settings import EncoderSettings
 from rgwot.features.index import common_attributes, open_stores
-from rgwot.losses.settings import structure_radius
 from rgwot.paths import HISTORY, MACHINE, MODEL, name_of
 from rgwot.runtime.device import hardware, resolve_device
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import remake, write_json, write_rows, write_tensors
 from rgwot.runtime.progress import Progress
 from rgwot.runtime.tensors import UnreadableTensors, load_tensors
+from rgwot.transport import structure_radius
 
 
 def load_model(path: Path) -> dict[str, Any]:

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from rgwot import paths
-from rgwot.config.configuration import ImportedFeatures, SynthSettings
+from rgwot.config.configuration import SynthSettings
 from rgwot.datasets import frame_labels, registry
 from rgwot.datasets.annotations import occurring
 from rgwot.datasets.arrays import feature_file, holding_file
 from rgwot.datasets.base import DatasetFiles, VideoEntry
 from rgwot.datasets.finding import find, layout_module, no_task, read_options
 from rgwot.datasets.names import VIDEO_TABLE, video_id
+from rgwot.datasets.settings import ImportedFeatures
 from rgwot.datasets.video_table import columns_of, read_video_table
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.provenance import stamp

@@ -53,7 +53,7 @@ from rgwot.study.study import Study
 from rgwot.timing import VideoInfo, allowed_loss, repeated_frames
 
 if TYPE_CHECKING:
-    from rgwot.config.configuration import ImportSettings
+    from rgwot.datasets.settings import ImportSettings
     from rgwot.features.settings import FeatureSettings
 
 #: Number of frames decoded per video, from the first to the last before the loss that is tolerated at the end.

@@ -14,6 +14,7 @@ from rgwot.transport.costs import (
     structure_matrix_x,
     structure_matrix_y,
     structure_product,
+    structure_radius,
     temporal_prior,
 )
 from rgwot.transport.fused_gromov_wasserstein import TransportResult, solve
@@ -34,5 +35,6 @@ __all__ = [
     "structure_matrix_x",
     "structure_matrix_y",
     "structure_product",
+    "structure_radius",
     "temporal_prior",
 ]

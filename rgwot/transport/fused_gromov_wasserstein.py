@@ -19,9 +19,8 @@ from typing import Literal, NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
-from rgwot.losses.settings import structure_radius
 from rgwot.runtime.limits import one_thread
-from rgwot.transport.costs import structure_product
+from rgwot.transport.costs import structure_product, structure_radius
 from rgwot.transport.sinkhorn import sinkhorn, tangent_part
 
 Solver = Literal["converged", "parity"]

@@ -11,8 +11,8 @@ import pytest
 from graphs import ENDS, PAGE, RECORD, SOURCES, reliability
 from procedures import draw_procedure
 
-from rgwot.evaluation.graphs import needs_of, set_scores
 from rgwot.procedure import Event, Recording
+from rgwot.procedure.graphs import needs_of, set_scores
 from rgwot.procedure.orders import closure, tally
 
 NAMES = list(graphs.recipes())

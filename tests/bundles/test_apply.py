@@ -16,7 +16,7 @@ from videos import write_video
 from rgwot.bundles import apply as module
 from rgwot.bundles.apply import How, apply_bundle
 from rgwot.bundles.file import read_bundle
-from rgwot.config.configuration import ImportSettings
+from rgwot.datasets.settings import ImportSettings
 from rgwot.features.importing import import_features
 from rgwot.features.index import write_index
 from rgwot.features.store import open_store

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rgwot.config.configuration import LAYOUTS
 from rgwot.datasets.names import folded, pairing_key, stem_of, video_id
 from rgwot.datasets.registry import camera, datasets, facts, match_name, reported_K, tasks_of
+from rgwot.datasets.settings import LAYOUTS
 from rgwot.runtime.errors import RgwotError
 
 

@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 from videos import write_video
 
-from rgwot.config.configuration import ImportSettings, load_config
+from rgwot.config.configuration import load_config
 from rgwot.datasets.arrays import feature_file
 from rgwot.datasets.feature_files import interpolated, open_points, relative
 from rgwot.datasets.finding import find
 from rgwot.datasets.manifest import write_manifest
 from rgwot.datasets.names import points_chosen, tracked_name
+from rgwot.datasets.settings import ImportSettings
 from rgwot.features.importing import import_features
 from rgwot.features.index import check_stores
 from rgwot.features.store import open_store

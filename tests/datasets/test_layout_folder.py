@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from layout_helpers import pairs, touch
 
-from rgwot.config.configuration import LAYOUTS
 from rgwot.datasets.finding import find, layout_module, no_task
+from rgwot.datasets.settings import LAYOUTS
 from rgwot.runtime.errors import RgwotError
 
 

@@ -31,11 +31,12 @@ from mock_downloads import (
     write,
 )
 
-from rgwot.config.configuration import ImportSettings, load_config, read_files
+from rgwot.config.configuration import load_config, read_files
 from rgwot.datasets.feature_files import measure_file
 from rgwot.datasets.fetch import fetch, sources
 from rgwot.datasets.finding import find
 from rgwot.datasets.manifest import write_manifest
+from rgwot.datasets.settings import ImportSettings
 from rgwot.features.importing import import_features, import_video
 from rgwot.features.store import open_store
 from rgwot.records import read_annotations

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS, SCORE_COLUMNS
-from rgwot.evaluation.evaluate import graph_table
 from rgwot.evaluation.protocols import PROTOCOLS, score
 from rgwot.procedure import deviations, learn, recordings_from_segments
+from rgwot.procedure.scores import graph_table
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.decode import decode_trivial
 from rgwot.stages.evaluate import evaluate

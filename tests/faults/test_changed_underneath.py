@@ -17,7 +17,7 @@ from videos import write_video
 
 from rgwot import paths
 from rgwot.cli import cli
-from rgwot.config.configuration import ImportSettings
+from rgwot.datasets.settings import ImportSettings
 from rgwot.features.importing import import_video
 from rgwot.paths import Run, Tree, name_of
 from rgwot.reporting.page.render import write_page

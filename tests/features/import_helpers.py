@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 import torch
 
-from rgwot.config.configuration import ImportSettings
+from rgwot.datasets.settings import ImportSettings
 from rgwot.features.importing import import_features
 from rgwot.features.store import open_store
 from rgwot.timing import VideoInfo

@@ -12,7 +12,7 @@ import torch
 import zarr
 from import_helpers import npy, run
 
-from rgwot.config.configuration import ImportSettings
+from rgwot.datasets.settings import ImportSettings
 from rgwot.features.importing import import_features
 from rgwot.features.index import check_stores, open_stores, write_index
 from rgwot.features.store import CONV4C, open_store

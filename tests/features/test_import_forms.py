@@ -17,7 +17,7 @@ import pytest
 import torch
 from import_helpers import ARRAYS, FRAMES, NTSC, TCHW, WRITERS, npy, run
 
-from rgwot.config.configuration import ImportSettings
+from rgwot.datasets.settings import ImportSettings
 from rgwot.features.importing import store_of_array
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError

@@ -10,7 +10,8 @@ import pytest
 from import_helpers import TCHW, npy
 from videos import write_video
 
-from rgwot.config.configuration import ImportSettings, load_config
+from rgwot.config.configuration import load_config
+from rgwot.datasets.settings import ImportSettings
 from rgwot.features.importing import import_video
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError

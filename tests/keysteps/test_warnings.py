@@ -11,8 +11,8 @@ import pytest
 from embedded import write_store
 
 from rgwot import discover
-from rgwot.config.configuration import ImportSettings
 from rgwot.config.settings import build
+from rgwot.datasets.settings import ImportSettings
 from rgwot.embedding.arrays import Spread, scales_differ
 from rgwot.features.importing import import_features
 from rgwot.features.store import open_store

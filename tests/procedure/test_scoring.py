@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from planted import recordings
 
-from rgwot.evaluation.evaluate import GraphScores, edges_of, score_procedure, with_graph
-from rgwot.evaluation.graphs import needs_of
 from rgwot.procedure import Procedure, Recording, deviations, learn
+from rgwot.procedure.graphs import needs_of
+from rgwot.procedure.scores import GraphScores, edges_of, score_procedure, with_graph
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.procedure import read_task_graph
 

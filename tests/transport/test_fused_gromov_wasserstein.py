@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from with_defaults import solve
 
-from rgwot.losses.settings import structure_radius
-from rgwot.transport import structure_matrix_x, structure_matrix_y
+from rgwot.transport import structure_matrix_x, structure_matrix_y, structure_radius
 
 PAPER = {"alpha": 0.3, "epsilon": 0.07}
 

@@ -5,8 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rgwot.losses.settings import structure_radius
-from rgwot.transport import structure_matrix_x, structure_matrix_y, structure_product
+from rgwot.transport import structure_matrix_x, structure_matrix_y, structure_product, structure_radius
 
 
 @pytest.mark.parametrize(

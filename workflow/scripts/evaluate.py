@@ -5,7 +5,7 @@ from rgwot.study.script import stage
 with stage(snakemake, "evaluate") as job:
     from functools import partial
 
-    from rgwot.evaluation.evaluate import graph_table
+    from rgwot.procedure.scores import graph_table
     from rgwot.stages.evaluate import evaluate
     from rgwot.stages.procedure import read_deviation_list, read_procedure, read_task_graph
 

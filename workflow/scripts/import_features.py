@@ -6,7 +6,7 @@ from pathlib import Path
 from rgwot.study.script import stage
 
 with stage(snakemake, "import-features") as job:
-    from rgwot.config.configuration import ImportSettings
+    from rgwot.datasets.settings import ImportSettings
     from rgwot.features.importing import import_video
     from rgwot.features.index import write_part
     from rgwot.timing import parse_rate

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rgwot import paths
-from rgwot.losses.settings import structure_radius
 from rgwot.reporting.figures.style import GREY, Axes, Drawn, sheet, step_legend, step_style, tell
 from rgwot.reporting.figures.videos import (
     Array,
@@ -98,6 +97,8 @@ def _inputs(axis: Axes, pair: tuple[Side, Side]) -> None:
 
 def _transport(axis: Axes, values: Mapping[str, Array], settings: Mapping[str, Any]) -> None:
     """Draw the matrices of the transport problem, the solver and the plan."""
+    from rgwot.transport import structure_radius
+
     a = structure_radius(len(values["Cx"]), float(settings["ot.r"]))
     _picture(axis, values["C"], (48, 33, 8, 8), "cost C")
     _picture(axis, values["R"], (60, 33, 8, 8), "prior R")

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rgwot import paths
-from rgwot.losses.settings import structure_radius
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, Axes, Drawn, sheet, step_legend, step_style, tell
 from rgwot.reporting.figures.videos import (
     Array,
@@ -40,6 +39,8 @@ class Plans(OfTasks):
 
     def draw(self, plan: Tasks) -> Drawn:
         """Draw the cost, four plans and the mass on the virtual frame."""
+        from rgwot.transport import structure_radius
+
         task = plan.shown[0]
         settings = task.settings
         N = int(settings["train.N"])

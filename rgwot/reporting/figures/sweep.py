@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from rgwot import paths
 from rgwot.evaluation.protocols import PROTOCOLS
-from rgwot.losses.settings import structure_radius
 from rgwot.reporting.figures.figure import Figure, Plan, PlannedRun, planned_runs
 from rgwot.reporting.figures.style import DASHES, GREY, Axes, Drawn, line_style, sheet, tell
 from rgwot.reporting.tables.reported import METRICS, read_reported
@@ -274,6 +273,8 @@ def above(panel: SweepPanel, sweep: PlannedSweep, x: Array) -> list[str]:
     prior is off (methods 3.4).
     """
     if panel.above == "radius":
+        from rgwot.transport import structure_radius
+
         return [str(structure_radius(sweep.frames, float(value))) for value in x]
     return [f"{sweep.epsilon / (1 - float(value)):.2g}".removeprefix("0") for value in x]
 

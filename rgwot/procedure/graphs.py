@@ -13,8 +13,8 @@ import numpy as np
 from scipy.special import betaincinv
 
 from rgwot.evaluation.protocols import Detection, counted, kendall_distance
+from rgwot.procedure.interface import END, START
 
-START, END = "START", "END"
 Step = int | str
 Edges = AbstractSet[tuple[Step, Step]]
 LEVEL = 0.95

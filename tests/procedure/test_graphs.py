@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from rgwot.evaluation.graphs import (
+from rgwot.procedure.graphs import (
     edge_scores,
     mean_distance,
     needs_of,
