@@ -52,7 +52,8 @@ def page() -> Iterator[str]:
         yield ""
     for title, model in KEYS.items():
         yield f"## {title}\n\n| key | default | description |\n| --- | --- | --- |"
-        for name, field in model.model_fields.items():
+        # Keys without a default come first.
+        for name, field in sorted(model.model_fields.items(), key=lambda item: not item[1].is_required()):
             if name not in BLOCKS:
                 yield f"| `{field.alias or name}` | {default(field)} | {plain(field.description)} |"
         yield ""

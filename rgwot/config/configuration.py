@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PlainSerializer, field_validator, model_validator
 
-from rgwot.blocks import Block, Rate
+from rgwot.blocks import Block
 from rgwot.config.extensions import load_extensions
 from rgwot.config.settings import Settings, flatten, validated
 from rgwot.datasets import registry
-from rgwot.datasets.settings import EITHER, FEATURES_ALONE, LAYOUTS, ImportedFeatures
+from rgwot.datasets.settings import EITHER, FEATURES_ALONE, LAYOUTS, ImportedFeatures, LayoutOptions
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import read_yaml
 
@@ -56,57 +56,15 @@ class SynthSettings(Block):
         return self
 
 
-LAYOUT_OPTIONS = {
-    "view", "subset", "strict", "unannotated", "drop_rows", "frames_fps", "tier", "labels_fps", "pattern", "background",
-    "mapping", "split",
-}  # fmt: skip
-"""Keys of a dataset's entry that are options of its layout."""
-
-
 def _given(settings: Settings) -> dict[str, Any]:
     return settings.model_dump(by_alias=True, exclude_unset=True, mode="json")
 
 
-class DatasetSettings(Block):
-    """The location of a dataset, and the settings that apply only to it."""
+class DatasetSettings(LayoutOptions):
+    """The location of a dataset, the options of its layout, and the settings that apply only to it."""
 
     layout: str = Field(description="arrangement of the files: egoprocel, folder, ...")
     root: str = Field(description="a key of `roots`, or a path")
-    view: str | None = Field(
-        None,
-        description="camera, where a take was filmed by several: number, or ego, back, top",
-    )
-    subset: str | None = Field(
-        None, description="registered dataset to which the files belong, if this one has another id"
-    )
-    strict: bool = Field(False, description="a video or annotation without its partner is an error, not a warning")
-    unannotated: Literal["leave_out", "keep"] | None = Field(
-        None, description="published datasets: videos without annotation are left out, or kept for training"
-    )
-    drop_rows: tuple[str, ...] = Field((), description="ProceL: names whose rows of readme.txt are deleted first")
-    frames_fps: Rate | Literal["file"] | None = Field(
-        None,
-        description="the videos are frames stored in .h5 files (dataset images, uint8, blue first): their rate, like "
-        "30000/1001, or file: each has it as attribute fps",
-    )
-    pattern: str | None = Field(
-        None,
-        description="layouts of published features: regular expression of a whole name, whose group `task` is the "
-        "task; default: of the registered dataset, or a single task",
-    )
-    background: tuple[str, ...] = Field((), description="frame_labels: names that are not key steps, such as SIL")
-    mapping: str = Field("mapping.txt", description="layout frame_labels: file with number and name of every step")
-    split: str | None = Field(
-        None,
-        description="only these videos; layout packed: those of this official_split, train or test; layout "
-        "frame_labels: those that a list names, such as splits/test.split1.bundle",
-    )
-    tier: str | None = Field(None, description="ELAN: the tier with the steps, if there are several")
-    labels_fps: Rate | None = Field(
-        None,
-        description="annotations that count frames, those of MS-TCN: frames per second; without it, .txt files are "
-        "no annotations",
-    )
     imported: ImportedFeatures | None = Field(None, description="features made elsewhere, used instead of extraction")
     videos: str | None = Field(
         None,
@@ -121,11 +79,6 @@ class DatasetSettings(Block):
     settings: Annotated[Settings, PlainSerializer(_given)] = Field(
         Settings(), description="blocks of this file that differ for this dataset"
     )
-
-    @field_validator("view", mode="before")
-    @classmethod
-    def _numbered(cls, view: Any) -> Any:
-        return str(view) if type(view) is int else view
 
     @model_validator(mode="after")
     def _features_described(self) -> Self:
@@ -167,7 +120,7 @@ class DatasetSettings(Block):
 
     def options(self) -> dict[str, Any]:
         """Return the options of the layout as plain values."""
-        options_ = self.model_dump(include=LAYOUT_OPTIONS, exclude_defaults=True, mode="json")
+        options_ = self.model_dump(include=set(LayoutOptions.model_fields), exclude_defaults=True, mode="json")
         return options_ | ({"features_alone": True} if self.features_alone and self._layout in EITHER else {})
 
 

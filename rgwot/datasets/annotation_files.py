@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rgwot.datasets import annotation_formats as formats
-from rgwot.datasets.annotation_formats import Hints, SegmentRow
+from rgwot.datasets.annotation_formats import SegmentRow
 from rgwot.datasets.annotations import BACKGROUND_NAMES, AnnotatedSegment, Annotation, Notes, build_annotation
 from rgwot.datasets.names import pairing_key
+from rgwot.datasets.settings import Options
 from rgwot.datasets.text import DataFault, read_bytes
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.timing import VideoInfo, parse_rate
@@ -35,12 +36,12 @@ def _has(*marks: str) -> Callable[[str], bool]:
 class Reader:
     """A reader of one annotation format."""
 
-    read: Callable[[Path, Hints], Iterable[SegmentRow]]  #: whatever it raises on a damaged file becomes a `DataFault`
+    read: Callable[[Path, Options], Iterable[SegmentRow]]  #: whatever it raises on a damaged file becomes a `DataFault`
     suffixes: tuple[str, ...]  #: suffixes of the format's files, in lower case
     description: str
     fits: Callable[[str], bool] = _has()  #: whether a file with these suffixes has this format, by its beginning
     many: tuple[str, ...] = ()  #: texts, one of which is near the beginning of any file that may annotate many videos
-    counts: bool = False  #: whether the format counts frames, so that `Hints.fps` is needed
+    counts: bool = False  #: whether the format counts frames, so that `Options.labels_fps` is needed
 
 
 #: The format of a file is the first that has its suffix and fits its beginning. Rows with a label in `BACKGROUND_NAMES`
@@ -83,7 +84,7 @@ def format_of(path: Path) -> str:
     suffix = suffix_of(path)
     readers = [name for name, reader in ANNOTATION_READERS.items() if suffix in reader.suffixes]
     if not readers:
-        every = suffixes(Hints(fps=Fraction(1)))
+        every = suffixes(Options(labels_fps="1"))
         raise DataFault("file", path, "", f"suffix {suffix!r}; expected an annotation: one of {', '.join(every)}")
     head = _head(path)
     if suffix in TEXTS and not head.strip():
@@ -99,11 +100,11 @@ def format_of(path: Path) -> str:
     )
 
 
-def suffixes(hints: Hints) -> tuple[str, ...]:
-    """Return the suffixes of annotations for which these hints suffice, whatever their format."""
+def suffixes(options: Options) -> tuple[str, ...]:
+    """Return the suffixes of annotations for which these options suffice, whatever their format."""
     every = dict.fromkeys(suffix for reader in ANNOTATION_READERS.values() for suffix in reader.suffixes)
     counting = {suffix for reader in ANNOTATION_READERS.values() if reader.counts for suffix in reader.suffixes}
-    return tuple(suffix for suffix in every if hints.fps is not None or suffix not in counting)
+    return tuple(suffix for suffix in every if options.labels_fps is not None or suffix not in counting)
 
 
 def annotates_many(path: Path) -> bool:
@@ -146,7 +147,7 @@ def read_annotation_file(
     import pandas as pd
 
     path = Path(path)
-    rows = _rows(path, Hints(tier, None if fps is None else parse_rate(fps)))
+    rows = _rows(path, Options(tier=tier, labels_fps=None if fps is None else str(parse_rate(fps))))
     segments = [row for row in rows if row.end_s > row.start_s]
     if len(segments) < len(rows):
         _LOG.warning("%s: %d events without length are left out", path, len(rows) - len(segments))
@@ -157,13 +158,13 @@ def read_annotation_file(
     return table[["video", "start_s", "end_s", "label"]]
 
 
-def read_annotation(path: Path, names: Iterable[str], hints: Hints, clock: VideoInfo | None) -> Annotation:
+def read_annotation(path: Path, names: Iterable[str], options: Options, clock: VideoInfo | None) -> Annotation:
     """Read the annotation of a video; a file of many videos may call this video by any of ``names``.
 
     Steps have names and no numbers: ``step_id`` is 0.
     """
     notes, keys = Notes(path), {pairing_key(name) for name in names}
-    rows = _rows(path, hints)
+    rows = _rows(path, options)
     # If the file is named like the video and annotates one video, all rows are of this video, whatever its name in the
     # file.
     if len({row.video for row in rows}) > 1 or pairing_key(path.stem) not in keys:
@@ -177,12 +178,12 @@ def read_annotation(path: Path, names: Iterable[str], hints: Hints, clock: Video
     return build_annotation(path, segments, notes, clock, overlap_is_normal=False)
 
 
-def _rows(path: Path, hints: Hints) -> list[SegmentRow]:
+def _rows(path: Path, options: Options) -> list[SegmentRow]:
     name = format_of(path)
     if suffix_of(path) in TEXTS and not _head(path).strip():
         return []
     try:
-        rows = [row._replace(label=" ".join(row.label.split())) for row in ANNOTATION_READERS[name].read(path, hints)]
+        rows = [row._replace(label=" ".join(row.label.split())) for row in ANNOTATION_READERS[name].read(path, options)]
     except RgwotError:
         raise
     except Exception as error:  # noqa: BLE001 (parsers of other people raise anything on a damaged file)

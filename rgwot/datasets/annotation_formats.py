@@ -14,13 +14,13 @@ import re
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path, PureWindowsPath
 from typing import Any, NamedTuple
 
 from rgwot.datasets.annotations import read_three_columns
+from rgwot.datasets.settings import Options
 from rgwot.datasets.text import LARGEST_TEXT, DataFault, decode_text, excerpt, read_bytes, read_lines
 from rgwot.runtime.errors import optional
 from rgwot.runtime.files import text_of
@@ -39,29 +39,23 @@ class SegmentRow(NamedTuple):
     where: str
 
 
-@dataclass(frozen=True)
-class Hints:
-    """Facts that a file does not contain: the tier to read, and the rate of its labels in frames per second."""
+def label_rate(path: Path, options: Options) -> Fraction:
+    """Return the rate of labels of frames per second; raise DataFault if it is not set."""
+    if options.labels_fps is None:
+        fault = "counts frames without a rate; expected frames per second; set labels_fps (or fps)"
+        raise DataFault("time", path, "", fault)
+    return Fraction(options.labels_fps)
 
-    tier: str | None = None
-    fps: Fraction | None = None
 
-    def rate(self, path: Path) -> Fraction:
-        """Return the rate; raise DataFault if it is not set."""
-        if self.fps is None:
-            fault = "counts frames without a rate; expected frames per second; set labels_fps (or fps)"
-            raise DataFault("time", path, "", fault)
-        return self.fps
-
-    def chosen(self, path: Path, tiers: Iterable[str]) -> str:
-        """Return the tier to read: by name, `TIER`, or the only one; raise DataFault if it is not clear."""
-        names = list(tiers)
-        tier = self.tier or (TIER if TIER in names else names[0] if len(names) == 1 else None)
-        if tier not in names:
-            fault = f"no tier {self.tier!r}; " if self.tier else ""
-            fault += f"found {', '.join(map(repr, names)) or 'no tier of intervals'}"
-            raise DataFault("tier", path, "", f"{fault}; expected one tier to read; set tier")
-        return str(tier)
+def chosen_tier(path: Path, options: Options, tiers: Iterable[str]) -> str:
+    """Return the tier to read: by name, `TIER`, or the only one; raise DataFault if it is not clear."""
+    names = list(tiers)
+    tier = options.tier or (TIER if TIER in names else names[0] if len(names) == 1 else None)
+    if tier not in names:
+        fault = f"no tier {options.tier!r}; " if options.tier else ""
+        fault += f"found {', '.join(map(repr, names)) or 'no tier of intervals'}"
+        raise DataFault("tier", path, "", f"{fault}; expected one tier to read; set tier")
+    return str(tier)
 
 
 def read_json(path: Path) -> Any:
@@ -172,7 +166,7 @@ TIME_COLUMNS = frozenset({*STARTS, *ENDS, "start (s)", "stop (s)", "time", "time
 BACKGROUND_LABEL = "background"
 
 
-def read_elan(path: Path, hints: Hints) -> Iterator[SegmentRow]:
+def read_elan(path: Path, options: Options) -> Iterator[SegmentRow]:
     """Read the chosen tier of an ELAN file; the video is the first linked file, or has the name of the file.
 
     A gap or an empty value is background.
@@ -187,7 +181,8 @@ def read_elan(path: Path, hints: Hints) -> Iterator[SegmentRow]:
     if linked:
         _check_offset(path, "its first medium", linked[0].get("TIME_ORIGIN"), "ms")
     # Only tiers with times, if there are any: those that refer to annotations of another tier have none.
-    tier = hints.chosen(path, [name for name, (aligned, *_) in document.tiers.items() if aligned] or document.tiers)
+    timed = [name for name, (aligned, *_) in document.tiers.items() if aligned]
+    tier = chosen_tier(path, options, timed or document.tiers)
     for start, end, value in document.get_annotation_data_for_tier(tier):
         if start is None or end is None:
             raise DataFault("time", path, tier, f"{value!r} has no time; expected a tier with times")
@@ -196,9 +191,9 @@ def read_elan(path: Path, hints: Hints) -> Iterator[SegmentRow]:
         )
 
 
-def read_mstcn(path: Path, hints: Hints) -> Iterator[SegmentRow]:
+def read_mstcn(path: Path, options: Options) -> Iterator[SegmentRow]:
     """Read the runs of equal labels, one label per line; frame i, from 0, is at i / fps."""
-    fps = hints.rate(path)
+    fps = label_rate(path, options)
     labels = [line.text.strip() for line in read_lines(path)]
     while labels and not labels[-1]:
         labels.pop()
@@ -217,7 +212,7 @@ def is_table(head: str) -> bool:
     return all(names.intersection(alternatives) for alternatives in (STARTS, ENDS, LABELS))
 
 
-def read_table_rows(path: Path, hints: Hints) -> Iterator[SegmentRow]:
+def read_table_rows(path: Path, options: Options) -> Iterator[SegmentRow]:
     """Read a table with a header; label 0 is background. Rows with another ``scope`` than ``task`` are left out."""
     for where, row in records(path):
         low = {name.lower(): value for name, value in row.items()}
@@ -230,7 +225,7 @@ def read_table_rows(path: Path, hints: Hints) -> Iterator[SegmentRow]:
             yield SegmentRow(low.get("video") or path.stem, start_s, end_s, label, where)
 
 
-def read_without_header(path: Path, hints: Hints) -> Iterator[SegmentRow]:
+def read_without_header(path: Path, options: Options) -> Iterator[SegmentRow]:
     """Read EgoProceL's three columns; the number stands for a step without a name."""
     for row in read_three_columns(path, None).segments.to_dict("records"):
         yield SegmentRow(path.stem, row["start_s"], row["end_s"], row["name"] or f"key step {row['step_id']}", "")
@@ -259,15 +254,15 @@ def is_boris(head: str) -> bool:
     return head.startswith("\x1f") or head.lstrip().startswith("{") or table
 
 
-def read_boris(path: Path, hints: Hints) -> Iterator[SegmentRow]:
+def read_boris(path: Path, options: Options) -> Iterator[SegmentRow]:
     """Read a BORIS project, a table with an interval per row, or a table with a start or stop per row."""
     if path.suffix.lower() in (".boris", ".gz"):
-        return read_project(path, hints)
+        return read_project(path, options)
     header = "\n".join(line.text for line in read_lines(path)[:_HEADER_LINES])
-    return (read_aggregated if START in header and STOP in header else read_tabular)(path, hints)
+    return (read_aggregated if START in header and STOP in header else read_tabular)(path, options)
 
 
-def read_project(path: Path, hints: Hints) -> Iterator[SegmentRow]:
+def read_project(path: Path, options: Options) -> Iterator[SegmentRow]:
     """Read all observations; the video is the file in the first player."""
     project = read_json(path)
     points = {
@@ -297,14 +292,14 @@ def read_project(path: Path, hints: Hints) -> Iterator[SegmentRow]:
         yield from _paired(path, video, events)
 
 
-def read_aggregated(path: Path, hints: Hints) -> Iterator[SegmentRow]:
+def read_aggregated(path: Path, options: Options) -> Iterator[SegmentRow]:
     """Read a table with an interval or point event per row."""
     for where, row, video in _of_videos(path):
         start_s, stop_s = (read_seconds(path, where, row[column]) for column in (START, STOP))
         yield SegmentRow(video, start_s, stop_s, row["Behavior"], where)
 
 
-def read_tabular(path: Path, hints: Hints) -> Iterator[SegmentRow]:
+def read_tabular(path: Path, options: Options) -> Iterator[SegmentRow]:
     """Read a table with a start or stop per row."""
     events: dict[str, list[StateEvent]] = defaultdict(list)
     for where, row, video in _of_videos(path):

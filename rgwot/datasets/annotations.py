@@ -15,8 +15,9 @@ from rgwot.timing import VideoInfo
 if TYPE_CHECKING:
     import pandas as pd
 
-    from rgwot.datasets.base import Options, VideoEntry
+    from rgwot.datasets.base import VideoEntry
     from rgwot.datasets.registry import TaskFacts
+    from rgwot.datasets.settings import Options
 
 
 TOLERATED_S = 1.0
@@ -222,7 +223,7 @@ def read_step_first(
     clock: VideoInfo | None = None,
     names: Mapping[int, str] | None = None,
 ) -> Annotation:
-    """Read one annotation file in CrossTask's form, ``step,start,end``, which a conversion of ProceL uses as well.
+    """Read one annotation file in CrossTask's form, ``step,start,end``.
 
     Overlaps and rows out of time order are normal in this form, so they are counted without a warning. The files lack
     the names of the steps, which are an argument. Otherwise this is like `read_three_columns`.

@@ -7,6 +7,7 @@ A packed archive has the concatenated features of all videos; the path of a vide
 from __future__ import annotations
 
 import csv
+import math
 import os
 import pickle
 import re
@@ -45,6 +46,11 @@ TIMES = ".times"
 
 SECOND = frozenset({".csv", ".mat"})
 """Suffixes of files that have features only if no other file of the same name does."""
+
+_NUMERIC = frozenset({
+    "double", "single", "logical", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"
+})  # fmt: skip
+"""Kinds of MATLAB's plain arrays of numbers."""
 
 _INDEX = frozenset({
     "", "frame", "id", "index", "packetcounter", "sample", "sampletimefine", "second", "seconds", "t", "t (s)", "t [s]",
@@ -320,19 +326,60 @@ def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> A
 
 
 def _mat(path: Path, key: str | None, times: str | None, stack: ExitStack) -> ArraySource:
-    from rgwot.datasets.matlab import is_version_73, read_arrays
+    with path.open("rb") as file:
+        if file.read(10) == b"MATLAB 7.3":
+            return _hdf5(path, key, times, stack, turned=True)
+    kinds = {name: kind for name, (_, kind) in mat_variables(path).items()}
+    name = _chosen(path, key, times, kinds)
+    wanted = (name, *([] if times is None else [times]))
+    for variable in wanted:
+        if kinds[variable] not in _NUMERIC:
+            raise RgwotError(f"{path}: {variable!r} is a {kinds[variable]}; expected a plain array of numbers")
+    content = read_mat(path, wanted)
+    return _plain(name, content[name], None if times is None else content[times])
 
-    if is_version_73(path):
-        return _hdf5(path, key, times, stack, turned=True)
-    content = read_arrays(path)
-    name = _chosen(path, key, times, content)
-    arrays: dict[str, NDArray[Any]] = {}
-    for variable in (name, *([] if times is None else [times])):
-        value = content[variable]
-        if isinstance(value, str):
-            raise RgwotError(f"{path}: {variable!r} is a {value}; expected a plain array of numbers")
-        arrays[variable] = value
-    return _plain(name, arrays[name], None if times is None else arrays[times])
+
+def mat_variables(path: Path) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Return shape and kind, such as ``double`` or ``cell``, of the variables of a MAT file of version 5, by name.
+
+    Raises RgwotError if the file is missing, damaged or of another kind.
+    """
+    import scipy.io
+
+    with _mat_errors(path):
+        return {name: (shape, kind) for name, shape, kind in scipy.io.whosmat(path)}
+
+
+def read_mat(path: Path, names: Collection[str]) -> dict[str, NDArray[Any]]:
+    """Read the named variables of a MAT file of version 5; names that the file lacks are left out.
+
+    Cells are arrays of objects, texts arrays of strings.
+
+    Raises RgwotError if the file is missing, damaged or of another kind, or states far more values than it can hold.
+    """
+    import scipy.io
+
+    largest = max(UNCHECKED, DENSEST * path.stat().st_size) if path.is_file() else 0
+    for name, (shape, _) in mat_variables(path).items():
+        if name in names and 8 * math.prod(shape) > largest:
+            raise RgwotError(
+                f"{path}: {name!r} has the shape {shape}; expected at most {largest // 8} values in a file of "
+                f"{path.stat().st_size} bytes; make the file again"
+            )
+    with _mat_errors(path):
+        content = scipy.io.loadmat(path, variable_names=list(names))
+        return {name: np.asarray(content[name]) for name in names if name in content}
+
+
+@contextmanager
+def _mat_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 (SciPy raises anything on a damaged file)
+        raise RgwotError(
+            f"{path}: cannot be read ({type(error).__name__}: {first_line(error)[:150]}); expected a MATLAB file of "
+            "version 5; save it with -v7, or fetch it again"
+        ) from None
 
 
 def column_names(names: Iterable[Any]) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
-from rgwot.datasets.annotation_formats import Hints
 from rgwot.datasets.annotations import Annotation
 from rgwot.datasets.registry import TaskFacts
+from rgwot.datasets.settings import Options
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import VideoInfo
 
@@ -97,38 +96,6 @@ def too_few_videos(dataset: str, task: str, n_videos: int, at_least: int, where:
         f"{dataset}/{task}: {n_videos} usable {'video' if n_videos == 1 else 'videos'} in {where}; "
         f"expected at least {at_least}; add videos or leave the task out"
     )
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options of a dataset in the configuration; each layout uses some of them.
-
-    `rgwot.config.configuration.DatasetSettings` explains them.
-    """
-
-    view: str | None = None
-    subset: str | None = None
-    strict: bool = False
-    unannotated: Literal["leave_out", "keep"] = "leave_out"
-    drop_rows: tuple[str, ...] = ()
-    frames_fps: Fraction | Literal["file"] | None = None
-    tier: str | None = None
-    labels_fps: Fraction | None = None
-    features_alone: bool = False
-    pattern: str | None = None
-    background: tuple[str, ...] = ()
-    mapping: str = "mapping.txt"
-    split: str | None = None
-
-    @property
-    def told_fps(self) -> Fraction | None:
-        """Frames per second of stored frames, if their file does not contain the rate."""
-        return None if self.frames_fps == "file" else self.frames_fps
-
-    @property
-    def hints(self) -> Hints:
-        """Facts that the annotation files of other programs do not contain."""
-        return Hints(self.tier, self.labels_fps)
 
 
 class Layout(Protocol):

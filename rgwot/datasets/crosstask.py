@@ -7,9 +7,10 @@ from itertools import groupby
 from pathlib import Path
 
 from rgwot.datasets.annotations import Annotation, read_step_first
-from rgwot.datasets.base import DatasetFiles, Options, VideoEntry
+from rgwot.datasets.base import DatasetFiles, VideoEntry
 from rgwot.datasets.pairing import by_suffix, by_task, pair, parents, stem, walk_videos
 from rgwot.datasets.registry import TaskFacts
+from rgwot.datasets.settings import Options
 from rgwot.datasets.text import excerpt, read_lines
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import VideoInfo

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from rgwot.datasets.annotations import read_entry
-from rgwot.datasets.base import DatasetFiles, Options
+from rgwot.datasets.base import DatasetFiles
 from rgwot.datasets.names import folded
 from rgwot.datasets.pairing import by_task, pair, parents, required_subfolder, stem, subfolder, walk, walk_videos
 from rgwot.datasets.registry import TaskFacts, camera, datasets, tasks_of
+from rgwot.datasets.settings import Options
 from rgwot.runtime.errors import RgwotError
 
 OPTIONS = frozenset({"view", "subset", "strict", "unannotated", "frames_fps", "features_alone"})

@@ -11,9 +11,10 @@ from pathlib import Path, PurePosixPath
 from rgwot.datasets import folder
 from rgwot.datasets.annotation_files import suffix_of, suffixes
 from rgwot.datasets.arrays import OPENERS, TIMES
-from rgwot.datasets.base import DatasetFiles, Options
+from rgwot.datasets.base import DatasetFiles
 from rgwot.datasets.names import VIDEO_SUFFIXES, tracked_name
 from rgwot.datasets.pairing import own_tasks, parents, stem, walk
+from rgwot.datasets.settings import Options
 
 OPTIONS = frozenset({"strict", "subset", "tier", "labels_fps"})
 EXPECTED = f"a folder of feature files per task: <task>/*.npy (or {', '.join(list(OPENERS)[1:])})"
@@ -32,7 +33,7 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
     A ``.csv`` is an annotation if it is in a folder ``annotations``, or if the task has features or videos in other
     files; otherwise it has features. Features without annotation are kept, but not scored.
     """
-    annotations = suffixes(options.hints)
+    annotations = suffixes(options)
     files = walk(root, root, {*LOOKED_AT, *annotations})
     tasks, unassigned = own_tasks(root, files, lambda paths: sorted_out(paths, annotations), options)
     return DatasetFiles(dataset, f"{root} ({EXPECTED})", tasks, unassigned)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import importlib
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 from rgwot.datasets.arrays import OPENERS, open_array
-from rgwot.datasets.base import DatasetFiles, Layout, Options, TaskFiles
-from rgwot.datasets.names import VIDEO_SUFFIXES
+from rgwot.datasets.base import DatasetFiles, Layout, TaskFiles
+from rgwot.datasets.names import VIDEO_SUFFIXES, folded
 from rgwot.datasets.pairing import parents, walk
 from rgwot.datasets.registry import TaskFacts, facts, match_name, tasks_of
-from rgwot.datasets.settings import LAYOUTS
+from rgwot.datasets.settings import LAYOUTS, REMOVED, Options
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.timing import parse_rate
 
 _FEATURES = frozenset(OPENERS) - {".csv"}
 _SHOWN = 3
@@ -25,30 +23,26 @@ _WITHOUT_VIDEOS = {"egoprocel": "egoprocel_fact", "crosstask": "crosstask_featur
 
 def layout_module(layout: str) -> Layout:
     """Return the module of a layout, matched without case and punctuation; raise RgwotError for an unknown one."""
+    if folded(layout) in map(folded, REMOVED):
+        raise RgwotError(
+            f"layout {layout!r}: was removed; expected the layout folder; make its files with the lines in "
+            "docs/datasets.md (Copies of ProceL)"
+        )
     name = match_name(layout, LAYOUTS, "layout")
     return cast(Layout, importlib.import_module(f"rgwot.datasets.{name}"))
 
 
 def read_options(dataset: str, layout: str, options: Mapping[str, Any]) -> Options:
-    """Return the options of a dataset's entry; the configuration has checked the values, and None means not set.
+    """Return the options of a dataset's entry, of which the configuration has checked the values.
 
-    Raises RgwotError if the layout has no such option, or a pattern is not a regular expression.
+    Raises RgwotError if the layout has no such option.
     """
     names = layout_module(layout).OPTIONS
-    where = f"dataset {dataset!r} (layout {layout})"
-    values = {key: value for key, value in options.items() if value is not None}
-    for key, value in values.items():
+    for key in options:
         if key not in names:
+            where = f"dataset {dataset!r} (layout {layout})"
             raise RgwotError(f"{where}: option {key!r} does not exist in this layout; {nearest(key, names)}")
-        if key in ("frames_fps", "labels_fps") and value != "file":
-            values[key] = parse_rate(value)
-        elif isinstance(value, list):
-            values[key] = tuple(value)
-    try:
-        re.compile(values.get("pattern", ""))
-    except re.error:
-        raise RgwotError(f"{where}: pattern is {values['pattern']!r}; expected a regular expression") from None
-    return Options(**values)
+    return Options(**options)
 
 
 def registered_facts(dataset: str, task: str, options: Options) -> TaskFacts | None:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from rgwot.datasets import annotation_files
 from rgwot.datasets.annotations import Annotation, read_entry
-from rgwot.datasets.base import DatasetFiles, Options, VideoEntry
+from rgwot.datasets.base import DatasetFiles, VideoEntry
 from rgwot.datasets.pairing import by_suffix, own_tasks, walk_videos
 from rgwot.datasets.registry import TaskFacts
+from rgwot.datasets.settings import Options
 from rgwot.timing import VideoInfo
 
 OPTIONS = frozenset({"strict", "subset", "frames_fps", "tier", "labels_fps"})
@@ -20,7 +21,7 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
 
     Annotations may be anywhere below the task's folder. Videos without an annotation are kept, but not scored.
     """
-    annotations = annotation_files.suffixes(options.hints)
+    annotations = annotation_files.suffixes(options)
     files = walk_videos(root, root, options, annotations)
     tasks, unassigned = own_tasks(root, files, lambda paths: by_suffix(paths, annotations), options)
     return DatasetFiles(dataset, f"{root} ({EXPECTED})", tasks, unassigned)
@@ -36,4 +37,4 @@ def read_annotation(
     path = root / str(entry.annotation)
     if annotation_files.format_of(path) == "three_columns":
         return read_entry(root, entry, facts, clock, options)
-    return annotation_files.read_annotation(path, (entry.name, entry.video), options.hints, clock)
+    return annotation_files.read_annotation(path, (entry.name, entry.video), options, clock)

@@ -14,10 +14,11 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation
-from rgwot.datasets.base import DatasetFiles, Options, VideoEntry
+from rgwot.datasets.base import DatasetFiles, VideoEntry
 from rgwot.datasets.egoprocel import place
 from rgwot.datasets.pairing import pair, parents, stem, walk
 from rgwot.datasets.registry import TaskFacts
+from rgwot.datasets.settings import Options
 from rgwot.datasets.text import DataFault, excerpt, filled_lines, judged, read_lines
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.timing import VideoInfo

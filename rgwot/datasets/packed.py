@@ -17,10 +17,11 @@ from pathlib import Path
 from rgwot.datasets.annotation_formats import records
 from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation
 from rgwot.datasets.arrays import holding_file, packed_name
-from rgwot.datasets.base import DatasetFiles, Options, VideoEntry
+from rgwot.datasets.base import DatasetFiles, VideoEntry
 from rgwot.datasets.egoprocel import place
 from rgwot.datasets.pairing import pair, walk
 from rgwot.datasets.registry import TaskFacts
+from rgwot.datasets.settings import Options
 from rgwot.datasets.text import DataFault, excerpt, judged
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.timing import VideoInfo

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 from rgwot.datasets.annotation_files import annotates_many
-from rgwot.datasets.base import Options, TaskFiles, VideoEntry
+from rgwot.datasets.base import TaskFiles, VideoEntry
 from rgwot.datasets.names import (
     LONGEST_ID,
     VIDEO_SUFFIXES,
@@ -23,6 +23,7 @@ from rgwot.datasets.names import (
     tracked_name,
     video_id,
 )
+from rgwot.datasets.settings import Options
 from rgwot.runtime.errors import RgwotError
 
 _T = TypeVar("_T")
@@ -150,7 +151,7 @@ def pair(
         problem = unusable[0][1]
     elif len(shared) > 1:
         problem = f"{shared[0]} and {shared[1]} both annotate several videos; expected one such file; remove one"
-    elif not (pairs or common) and (unused or options.unannotated == "leave_out"):
+    elif not (pairs or common) and (unused or options.unannotated != "keep"):
         problem = f"no video has an annotation ({fault}); expected files of the same stem; compare the names"
     elif options.strict and (lonely or unused):
         problem = f"{fault}; expected none, since `strict` is set; complete the files"
@@ -190,7 +191,7 @@ def own_tasks(
                 path for path in annotations if pairing_key(stem(path)) not in names and annotates_many(root / path)
             ]
             mine = [path for path in annotations if path not in shared]
-            pairs = pair(videos, mine, replace(options, unannotated="keep"), shared=shared)
+            pairs = pair(videos, mine, options.model_copy(update={"unannotated": "keep"}), shared=shared)
             tasks[task] = replace(pairs, left_out=tuple(left_out))
         elif videos:
             tasks[task] = TaskFiles(

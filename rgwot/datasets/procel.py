@@ -10,15 +10,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation
-from rgwot.datasets.base import DatasetFiles, Options, TaskFiles, VideoEntry
-from rgwot.datasets.matlab import Cell, read_cells
+from rgwot.datasets.arrays import read_mat
+from rgwot.datasets.base import DatasetFiles, TaskFiles, VideoEntry
 from rgwot.datasets.names import folded
 from rgwot.datasets.pairing import by_task, pair, parents, stem, walk_videos
 from rgwot.datasets.registry import TaskFacts, tasks_of
+from rgwot.datasets.settings import Options
 from rgwot.datasets.text import DataFault, excerpt, filled_lines, judged
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import VideoInfo
@@ -110,9 +113,9 @@ def read_annotation(
     data, part = root / str(entry.annotation), entry.part
     assert part is not None
     n_listed = len(read_video_names(data, options.drop_rows))
-    content = _cells(data, os.stat(data).st_mtime_ns if data.exists() else 0)
+    content = _content(data, os.stat(data).st_mtime_ns if data.exists() else 0)
     steps, videos = (
-        _list(content.get(variable), data, "", f"no cell array `{variable}`")
+        _cells(content.get(variable), data, "", f"no cell array `{variable}`")
         for variable in ("grammar", "key_steps_time")
     )
     if len(videos) != n_listed:
@@ -120,7 +123,7 @@ def read_annotation(
         remedy = "name the row without annotation in `drop_rows` (perform_cpr of the release: cpr_0041)"
         raise DataFault("release", data, "", f"{fault}; {remedy}")
     where = f"video {entry.name}"
-    cells = _list(videos[part], data, where, "no cell per step")
+    cells = _cells(videos[part], data, where, "no cell per step")
     if len(cells) != len(steps):
         fault = f"{len(cells)} steps, but `grammar` names {len(steps)}; expected equal numbers"
         raise DataFault("release", data, where, f"{fault}; {_REMEDY}")
@@ -128,41 +131,54 @@ def read_annotation(
         fault = f"`grammar` names {len(steps)} steps; expected {facts.K}; does the file belong to the task?"
         raise DataFault("step", data, "", fault)
     superframes = content.get("superframe_time")
-    if clock is not None and isinstance(superframes, list) and part < len(superframes):
-        _check_trimmed(superframes[part], clock, data, where)
+    if clock is not None and _is_cell(superframes) and part < superframes.size:
+        _check_trimmed(superframes.ravel(order="F")[part], clock, data, where)
     segments: list[AnnotatedSegment] = []
     for number, (step, intervals) in enumerate(zip(steps, cells, strict=True), start=1):
         place = f"{where}, step {number}"
         with judged():
             times = _intervals(intervals, data, place)
-            segments += [AnnotatedSegment(place, start, end, number, str(step).strip()) for start, end in times]
+            segments += [AnnotatedSegment(place, start, end, number, _text(step)) for start, end in times]
     return build_annotation(data, segments, Notes(data), clock, overlap_is_normal=True)
 
 
 @lru_cache(maxsize=4)
-def _cells(path: Path, modified_ns: int) -> dict[str, Cell]:
-    return read_cells(path, ("grammar", "key_steps_time", "superframe_time"))
+def _content(path: Path, modified_ns: int) -> dict[str, NDArray[Any]]:
+    return read_mat(path, ("grammar", "key_steps_time", "superframe_time"))
 
 
-def _list(value: Cell | None, data: Path, where: str, lacking: str) -> list[Cell]:
-    if not isinstance(value, list):
+def _is_cell(value: Any) -> TypeGuard[NDArray[np.object_]]:
+    return isinstance(value, np.ndarray) and value.dtype == object
+
+
+def _is_numeric(value: Any) -> TypeGuard[NDArray[Any]]:
+    return isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
+
+
+def _cells(value: Any, data: Path, where: str, lacking: str) -> list[Any]:
+    """Return the items of a cell array in MATLAB's order."""
+    if not _is_cell(value):
         raise DataFault("release", data, where, f"{lacking}; expected ProceL's data.mat; {_REMEDY}")
-    return value
+    return list(value.ravel(order="F"))
 
 
-def _intervals(value: Cell, data: Path, where: str) -> list[list[float]]:
+def _text(value: Any) -> str:
+    return "".join(map(str, np.ravel(value))).strip()
+
+
+def _intervals(value: Any, data: Path, where: str) -> list[list[float]]:
     """Return start and end of each occurrence of a step; a step that does not occur has an empty cell of any kind."""
-    if len(value) == 0 or (isinstance(value, np.ndarray) and value.size == 0):
+    if np.size(value) == 0:
         return []
-    if isinstance(value, np.ndarray) and value.shape[1:] == (2,) and np.isfinite(value).all() and (value >= 0).all():
-        intervals: list[list[float]] = value.tolist()
+    if _is_numeric(value) and value.shape[1:] == (2,) and np.isfinite(value).all() and (value >= 0).all():
+        intervals: list[list[float]] = value.astype(np.float64).tolist()
         return intervals
     expected = "expected n x 2 finite seconds from 0 (start, end)"
     raise DataFault("time", data, where, f"{excerpt(str(value))}; {expected}; {_REMEDY}")
 
 
-def _check_trimmed(times: Cell, clock: VideoInfo, data: Path, where: str) -> None:
-    if isinstance(times, np.ndarray) and times.size and clock.duration_s > float(times.max()) + UNTRIMMED_S:
+def _check_trimmed(times: Any, clock: VideoInfo, data: Path, where: str) -> None:
+    if _is_numeric(times) and times.size and clock.duration_s > float(times.max()) + UNTRIMMED_S:
         fault = f"the video lasts {clock.duration_s:g} s, its last superframe ends at {float(times.max()):g} s"
         remedy = "expected the trimmed video; cut it as readme.txt says"
         raise DataFault("past_end", data, where, f"{fault}; {remedy}")

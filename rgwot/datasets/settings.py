@@ -1,11 +1,13 @@
-"""Settings of datasets: the layouts of their files, and features made elsewhere, about which nothing is guessed."""
+"""Settings of datasets: layouts and their options, and features made elsewhere, about which nothing is guessed."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from fractions import Fraction
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from rgwot.blocks import Block, Rate
 
@@ -16,8 +18,6 @@ LAYOUTS: Mapping[str, str] = {
     "packed": "features of all videos in one archive, with its table of segments",
     "frame_labels": "features with a line of annotation per frame, as FACT, MS-TCN and ASOT have them",
     "procel": "ProceL as released, 12 tasks",
-    "procel_csv": "ProceL converted to EgoProceL's columns",
-    "procel_stepfirst": "ProceL converted to CrossTask's columns",
     "crosstask": "the CrossTask release, 18 tasks",
 }
 
@@ -26,6 +26,75 @@ FEATURES_ALONE = ("features", "packed", "frame_labels")
 
 EITHER = ("egoprocel", "crosstask")
 """Layouts in which features may take the place of the videos."""
+
+REMOVED = ("procel_csv", "procel_stepfirst")
+"""Layouts of earlier versions."""
+
+
+class LayoutOptions(Block):
+    """Options of a dataset in the configuration; each layout uses some of them."""
+
+    view: str | None = Field(
+        None,
+        description="camera, where a take was filmed by several: number, or ego, back, top",
+    )
+    subset: str | None = Field(
+        None, description="registered dataset to which the files belong, if this one has another id"
+    )
+    strict: bool = Field(False, description="a video or annotation without its partner is an error, not a warning")
+    unannotated: Literal["leave_out", "keep"] | None = Field(
+        None, description="published datasets: videos without annotation are left out, or kept for training"
+    )
+    drop_rows: tuple[str, ...] = Field((), description="ProceL: names whose rows of readme.txt are deleted first")
+    frames_fps: Rate | Literal["file"] | None = Field(
+        None,
+        description="the videos are frames stored in .h5 files (dataset images, uint8, blue first): their rate, like "
+        "30000/1001, or file: each has it as attribute fps",
+    )
+    pattern: str | None = Field(
+        None,
+        description="layouts of published features: regular expression of a whole name, whose group `task` is the "
+        "task; default: of the registered dataset, or a single task",
+    )
+    background: tuple[str, ...] = Field((), description="frame_labels: names that are not key steps, such as SIL")
+    mapping: str = Field("mapping.txt", description="layout frame_labels: file with number and name of every step")
+    split: str | None = Field(
+        None,
+        description="only these videos; layout packed: those of this official_split, train or test; layout "
+        "frame_labels: those that a list names, such as splits/test.split1.bundle",
+    )
+    tier: str | None = Field(None, description="ELAN: the tier with the steps, if there are several")
+    labels_fps: Rate | None = Field(
+        None,
+        description="annotations that count frames, those of MS-TCN: frames per second; without it, .txt files are "
+        "no annotations",
+    )
+
+    @field_validator("view", mode="before")
+    @classmethod
+    def _numbered(cls, view: Any) -> Any:
+        return str(view) if type(view) is int else view
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, pattern: str | None) -> str | None:
+        try:
+            re.compile(pattern or "")
+        except re.error:
+            raise ValueError("expected a regular expression") from None
+        return pattern
+
+
+class Options(LayoutOptions):
+    """Options as a layout reads them."""
+
+    features_alone: bool = Field(False, description="features take the place of the videos")
+
+    @property
+    def told_fps(self) -> Fraction | None:
+        """Frames per second of stored frames, if their file does not contain the rate."""
+        return None if self.frames_fps in (None, "file") else Fraction(self.frames_fps)
+
 
 IMPORTED = "imported"
 

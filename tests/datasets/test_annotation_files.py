@@ -16,9 +16,9 @@ from scipy.io import savemat
 from videos import write_video
 
 from rgwot.datasets.annotation_files import ANNOTATION_READERS, read_annotation_file
-from rgwot.datasets.base import Options
 from rgwot.datasets.finding import find, layout_module
 from rgwot.datasets.manifest import write_manifest
+from rgwot.datasets.settings import Options
 from rgwot.records import read_annotations
 from rgwot.runtime.errors import RgwotError
 

@@ -13,12 +13,12 @@ import pytest
 
 from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.datasets.arrays import open_array
-from rgwot.datasets.base import Options, VideoEntry
+from rgwot.datasets.base import VideoEntry
 from rgwot.datasets.crosstask import read_tasks
 from rgwot.datasets.feature_files import native_frames, open_points
 from rgwot.datasets.frame_labels import read_annotation, read_label_numbers
 from rgwot.datasets.procel import read_video_names
-from rgwot.datasets.procel_stepfirst import read_step_names
+from rgwot.datasets.settings import Options
 from rgwot.datasets.text import DataFault, collecting
 from rgwot.datasets.video_table import read_groups
 from rgwot.reporting.compare import read_coding
@@ -109,7 +109,6 @@ READERS: dict[str, tuple[str, str, Callable[[Path], list[str]]]] = {
     "tasks of CrossTask": (
         "tasks_primary.txt", f"1\nTea\nurl\n2\n{ONE},{OTHER}\n", lambda path: list(read_tasks(path)["1"])
     ),
-    "names of ProceL's steps": ("mapping.txt", f"1 {ONE}\n2 {OTHER}\n", lambda path: [*read_step_names(path).values()]),
     "ProceL's readme": (
         "readme.txt",
         f"u\t{ONE}\t0\t1\nu\t{OTHER}\t0\t1\n",

@@ -1,4 +1,4 @@
-"""Finding and pairing in ProceL, its conversions and CrossTask."""
+"""Finding and pairing in ProceL and CrossTask."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from layout_helpers import GOOD, pairs, touch
+from layout_helpers import GOOD, touch
 
 from rgwot.datasets.finding import find, layout_module, read_options
 from rgwot.runtime.errors import RgwotError
@@ -103,19 +103,7 @@ def test_procel_without_its_list_stops_that_task_only(tmp_path: Path) -> None:
         found.of("bad")
 
 
-@pytest.mark.parametrize("video", ["videos/fold_boat/fold_boat_0001.mp4", "videos/fold_boat_0001.mp4"])
-def test_procel_csv(tmp_path: Path, video: str) -> None:
-    shutil.copytree(GOOD / "procel_csv", tmp_path, dirs_exist_ok=True)
-    touch(tmp_path, video)
-    assert pairs(find("mini", "procel_csv", tmp_path), "fold_boat") == {
-        video: "annotations/fold_boat/fold_boat_0001.csv"
-    }
-
-
-def test_procel_stepfirst(tmp_path: Path) -> None:
-    shutil.copytree(GOOD / "procel_stepfirst", tmp_path, dirs_exist_ok=True)
-    touch(tmp_path, "fold_boat/videos/fold_boat_0001.mp4")
-    (entry,) = find("mini", "procel_stepfirst", tmp_path).of("fold_boat")
-    options = read_options("mini", "procel_stepfirst", {})
-    annotation = layout_module("procel_stepfirst").read_annotation(tmp_path, entry, None, None, options)
-    assert annotation.segments["name"].tolist() == ["fold half", "open pocket"]
+@pytest.mark.parametrize("layout", ["procel_csv", "Procel-StepFirst"])
+def test_removed_layouts_say_what_to_do(tmp_path: Path, layout: str) -> None:
+    with pytest.raises(RgwotError, match=rf"layout '{layout}': was removed; .*layout folder; .*docs/datasets\.md"):
+        find("mini", layout, tmp_path)

@@ -1,22 +1,24 @@
-"""ProceL's MATLAB file in both container versions, and damaged ones."""
+"""ProceL's MATLAB file, and damaged ones."""
 
 from __future__ import annotations
 
 import os
+import struct
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.io
 
 from rgwot.datasets.annotations import Annotation
-from rgwot.datasets.base import Options, VideoEntry
+from rgwot.datasets.arrays import read_mat
+from rgwot.datasets.base import VideoEntry
 from rgwot.datasets.procel import read_annotation, read_video_names
 from rgwot.datasets.registry import facts
+from rgwot.datasets.settings import Options
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import VideoInfo
 
@@ -48,7 +50,7 @@ def write_list(path: Path) -> None:
     path.with_name("readme.txt").write_text("u\tboat_0\nu\tboat_1\n")
 
 
-def write_version_5(path: Path) -> None:
+def write_data(path: Path) -> None:
     content = {
         "grammar": cell(STEPS),
         "key_steps_time": cell([cell(steps) for steps in TIMES]),
@@ -58,44 +60,10 @@ def write_version_5(path: Path) -> None:
     scipy.io.savemat(path, content, do_compression=True)
 
 
-def write_version_73(path: Path) -> None:
-    """Write what MATLAB writes: axes reversed, cells as references, text as uint16, empty as shape."""
-    with h5py.File(path, "w", userblock_size=512) as file:
-        count = iter(range(1000))
-
-        def store(item: Any, name: str | None = None) -> h5py.Dataset:
-            name = name or f"#refs#/{next(count)}"
-            if isinstance(item, list):
-                references = np.empty((1, len(item)), dtype=h5py.ref_dtype)
-                for column, part in enumerate(item):
-                    references[0, column] = store(part).ref
-                data = file.create_dataset(name, data=references, dtype=h5py.ref_dtype)
-                kind = b"cell"
-            elif isinstance(item, str):
-                data = file.create_dataset(name, data=np.array([[ord(sign)] for sign in item], dtype=np.uint16))
-                kind = b"char"
-            elif item.size == 0:
-                data = file.create_dataset(name, data=np.array(item.shape, dtype=np.uint64))
-                data.attrs["MATLAB_empty"] = np.uint8(1)
-                kind = b"double"
-            else:
-                data = file.create_dataset(name, data=item.T)
-                kind = b"double"
-            data.attrs["MATLAB_class"] = np.bytes_(kind)
-            return data
-
-        store(STEPS, "grammar")
-        store(TIMES, "key_steps_time")
-        store(SUPERFRAMES, "superframe_time")
-    with path.open("r+b") as stream:
-        stream.write(b"MATLAB 7.3 MAT-file, Platform: GLNXA64")
-
-
-@pytest.mark.parametrize("write", [write_version_5, write_version_73])
-def test_both_versions_give_the_same_segments(tmp_path: Path, write: Any) -> None:
+def test_segments_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "data.mat"
     write_list(path)
-    write(path)
+    write_data(path)
     first, second = (read(path, part).segments for part in (0, 1))
     assert first.to_dict("records") == [{"start_s": 1.5, "end_s": 3.25, "step_id": 1, "name": "fold half"}]
     expected = pd.DataFrame(
@@ -105,11 +73,10 @@ def test_both_versions_give_the_same_segments(tmp_path: Path, write: Any) -> Non
     pd.testing.assert_frame_equal(second, expected, check_dtype=False)
 
 
-@pytest.mark.parametrize("write", [write_version_5, write_version_73])
-def test_a_damaged_file_ends_in_one_line(tmp_path: Path, write: Any) -> None:
+def test_a_damaged_file_ends_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "data.mat"
     write_list(path)
-    write(path)
+    write_data(path)
     whole = path.read_bytes()
     generator = np.random.default_rng(0)
     messages = []
@@ -125,6 +92,18 @@ def test_a_damaged_file_ends_in_one_line(tmp_path: Path, write: Any) -> None:
             messages.append(str(error))
     assert len(messages) >= 4
     assert all(message.startswith(str(path)) and "\n" not in message for message in messages)
+
+
+def test_a_file_that_states_more_than_it_can_hold_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "data.mat"
+    scipy.io.savemat(path, {"grammar": np.ones((7, 9)), "other": np.ones(2)})
+    # Type and bytes of the shape, then the shape itself.
+    before, after = struct.pack("<4i", 5, 8, 7, 9), struct.pack("<4i", 5, 8, 2**30, 2**8)
+    assert path.read_bytes().count(before) == 1
+    path.write_bytes(path.read_bytes().replace(before, after))
+    with pytest.raises(RgwotError, match=r"'grammar' has the shape \(1073741824, 256\); expected at most 134217728"):
+        read_mat(path, ["grammar"])
+    assert read_mat(path, ["other", "none"]).keys() == {"other"}
 
 
 def test_an_untrimmed_video_is_refused() -> None:

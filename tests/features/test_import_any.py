@@ -93,7 +93,7 @@ def test_matlab_cells_and_files_of_another_kind_are_refused(tmp_path: Path) -> N
     with pytest.raises(RgwotError, match="'feats' is a cell; expected a plain array of numbers"):
         run(tmp_path / "a.mat", "TC")
     (tmp_path / "b.mat").write_bytes(b"hello")
-    with pytest.raises(RgwotError, match="begins with b'hello'; expected a MATLAB file"):
+    with pytest.raises(RgwotError, match=r"b\.mat: cannot be read \(.*expected a MATLAB file"):
         run(tmp_path / "b.mat", "TC")
 
 

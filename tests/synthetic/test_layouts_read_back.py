@@ -23,8 +23,6 @@ SHORT: dict[str, Any] = {"n_videos": 6, "min_s": 4.0, "max_s": 6.0, "seed": 5}
 READ_AS = [
     ("egoprocel", {}, 16),
     ("procel", {"drop_rows": ["cpr_0041"], "strict": True}, 12),
-    ("procel_csv", {"strict": True}, 12),
-    ("procel_stepfirst", {"strict": True}, 12),
     ("crosstask", {"strict": True}, 18),
 ]
 
@@ -76,7 +74,7 @@ def test_reading_gives_the_planned_ground_truth(
     assert len({video.task for video in videos}) == n_tasks
     planned = {(video.task.rpartition("/")[2], video.place.stem): video for video in videos}
     annotations: dict[tuple[str, str], Annotation] = {}
-    for dataset in datasets(layout) or ("procel",):
+    for dataset in datasets(layout):
         annotations |= read(tmp_path, layout, dataset, options)
     assert annotations.keys() == planned.keys()
     for key, video in planned.items():

@@ -26,8 +26,6 @@ __all__ = ["TreeSettings", "TreeVideo", "files", "plan", "task_places", "write_t
 LAYOUTS: dict[str, Any] = {
     "egoprocel": (egoprocel.tasks, three_column_files),
     "procel": (procel.tasks, procel.files),
-    "procel_csv": (procel.csv_tasks, three_column_files),
-    "procel_stepfirst": (procel.step_first_tasks, procel.step_first_files),
     "crosstask": (crosstask.tasks, crosstask.files),
 }
 

@@ -20,7 +20,7 @@ Content: TypeAlias = "str | bytes"
 class TreeSettings(SynthSettings):
     """What is written: the settings of synthetic datasets, and those that only released datasets have."""
 
-    layout: Literal["egoprocel", "procel", "procel_csv", "procel_stepfirst", "crosstask"]  # type: ignore[assignment]
+    layout: Literal["egoprocel", "procel", "crosstask"]  # type: ignore[assignment]
     tasks: tuple[str, ...] = ()  #: all where it is empty; in layout egoprocel like cmu_mmac/Brownie
     cameras: int = Field(1, ge=1, le=5)  #: that film a take of CMU-MMAC, the ego view first
 

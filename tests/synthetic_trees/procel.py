@@ -1,10 +1,10 @@
-"""ProceL as released, one MATLAB file per task, and its conversions to files of text."""
+"""ProceL as released, one MATLAB file per task."""
 
 from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count, islice
 from typing import Any, cast
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from rgwot.datasets.pairing import by_task
 from rgwot.datasets.registry import TaskFacts, tasks_of
-from synthetic_trees.base import Content, Place, TaskPlaces, TreeSettings, TreeVideo, step_first
+from synthetic_trees.base import Content, Place, TaskPlaces, TreeSettings, TreeVideo
 
 # The release lists a video that its data file does not hold; the rows behind it slip by one.
 LISTED_ONLY = {"perform_cpr": 41}
@@ -31,21 +31,17 @@ def _numbers(task: str, n_videos: int) -> list[int]:
     return list(islice((number for number in count(first) if number != listed_only), n_videos))
 
 
-def _tasks_with(paths: Callable[[int, TaskFacts, str], tuple[str, str]]) -> Callable[[TreeSettings], list[TaskPlaces]]:
-    """Return how a layout lists its tasks, from the video and annotation paths of a name in the n-th task."""
-
-    def tasks(settings: TreeSettings) -> list[TaskPlaces]:
-        known = {facts.task: facts for facts in tasks_of("procel")}
-        rank = {task: number for number, task in enumerate(known)}
-        listed = []
-        for task in settings.tasks or known:
-            facts = known[task]
-            names = [f"{facts.code}_{number:04d}" for number in _numbers(task, settings.n_videos)]
-            places = (Place(name, *paths(rank[task], facts, name), take) for take, name in enumerate(names))
-            listed.append(TaskPlaces(task, facts.step_ids, tuple(places)))
-        return listed
-
-    return tasks
+def tasks(settings: TreeSettings) -> list[TaskPlaces]:
+    """Return the tasks that the settings ask for, with the place of every video."""
+    known = {facts.task: facts for facts in tasks_of("procel")}
+    rank = {task: number for number, task in enumerate(known)}
+    listed = []
+    for task in settings.tasks or known:
+        facts = known[task]
+        names = [f"{facts.code}_{number:04d}" for number in _numbers(task, settings.n_videos)]
+        places = (Place(name, *_paths(rank[task], facts, name), take) for take, name in enumerate(names))
+        listed.append(TaskPlaces(task, facts.step_ids, tuple(places)))
+    return listed
 
 
 def _paths(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
@@ -107,24 +103,3 @@ def _times_of_steps(video: TreeVideo) -> list[Any]:
     for start, end, step in video.timeline.segments:
         steps[step - 1].append((round(start, 3), round(end, 3)))
     return [np.array(times) if times else np.zeros((0, 0)) for times in steps]
-
-
-def _csv_paths(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
-    return f"videos/{facts.task}/{name}.mp4", f"annotations/{facts.task}/{name}.csv"
-
-
-def _step_first_paths(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
-    return f"{facts.task}/videos/{name}.mp4", f"{facts.task}/annotations/{name}.csv"
-
-
-def step_first_files(videos: Sequence[TreeVideo]) -> dict[str, Content]:
-    """Return annotations ``<task>/annotations/<video>.csv``, and ``mapping.txt`` of every task."""
-    made: dict[str, Content] = {}
-    for task, own in by_task(videos, lambda video: video.task).items():
-        steps = zip(own[0].step_ids, own[0].names, strict=True)
-        made[f"{task}/mapping.txt"] = "".join(f"{number} {name.replace(' ', '_')}\n" for number, name in steps)
-        made |= {video.place.annotation: step_first(video) for video in own}
-    return made
-
-
-tasks, csv_tasks, step_first_tasks = map(_tasks_with, (_paths, _csv_paths, _step_first_paths))
