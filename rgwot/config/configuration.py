@@ -13,7 +13,7 @@ from rgwot.blocks import Block
 from rgwot.config.extensions import load_extensions
 from rgwot.config.settings import Settings, flatten, validated
 from rgwot.datasets import registry
-from rgwot.datasets.settings import EITHER, FEATURES_ALONE, LAYOUTS, ImportedFeatures, LayoutOptions
+from rgwot.datasets.settings import EITHER, FEATURES_ALONE, LAYOUTS, REMOVED, ImportedFeatures, LayoutOptions
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import read_yaml
 
@@ -79,6 +79,15 @@ class DatasetSettings(LayoutOptions):
     settings: Annotated[Settings, PlainSerializer(_given)] = Field(
         Settings(), description="blocks of this file that differ for this dataset"
     )
+
+    @field_validator("layout")
+    @classmethod
+    def _kept(cls, layout: str) -> str:
+        if layout.strip().casefold() in REMOVED:
+            raise ValueError(
+                "was removed; expected folder, for which docs/datasets.md (Copies of ProceL) makes the files"
+            )
+        return layout
 
     @model_validator(mode="after")
     def _features_described(self) -> Self:

@@ -9,10 +9,10 @@ from typing import Any, cast
 
 from rgwot.datasets.arrays import OPENERS, open_array
 from rgwot.datasets.base import DatasetFiles, Layout, TaskFiles
-from rgwot.datasets.names import VIDEO_SUFFIXES, folded
+from rgwot.datasets.names import VIDEO_SUFFIXES
 from rgwot.datasets.pairing import parents, walk
 from rgwot.datasets.registry import TaskFacts, facts, match_name, tasks_of
-from rgwot.datasets.settings import LAYOUTS, REMOVED, Options
+from rgwot.datasets.settings import LAYOUTS, Options
 from rgwot.runtime.errors import RgwotError, nearest
 
 _FEATURES = frozenset(OPENERS) - {".csv"}
@@ -23,11 +23,6 @@ _WITHOUT_VIDEOS = {"egoprocel": "egoprocel_fact", "crosstask": "crosstask_featur
 
 def layout_module(layout: str) -> Layout:
     """Return the module of a layout, matched without case and punctuation; raise RgwotError for an unknown one."""
-    if folded(layout) in map(folded, REMOVED):
-        raise RgwotError(
-            f"layout {layout!r}: was removed; expected the layout folder; make its files with the lines in "
-            "docs/datasets.md (Copies of ProceL)"
-        )
     name = match_name(layout, LAYOUTS, "layout")
     return cast(Layout, importlib.import_module(f"rgwot.datasets.{name}"))
 
