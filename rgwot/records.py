@@ -26,10 +26,9 @@ from rgwot.columns import (
     SEGMENT_COLUMNS,
     TERMS,
 )
-from rgwot.paths import DIAGNOSTICS, name_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv, read_yaml, remake
-from rgwot.runtime.provenance import sha256
+from rgwot.runtime.provenance import unedited
 from rgwot.timing import parse_rate
 
 
@@ -66,22 +65,10 @@ def read_annotations(path: Path, background: bool = False) -> pd.DataFrame:
     return table if background else table[table["key_step"] > 0].reset_index(drop=True)
 
 
-def unedited(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a file of key steps; raise RgwotError if ``diagnostics.json`` has another SHA-256."""
-    file, beside = Path(path), Path(path).with_name(name_of(DIAGNOSTICS))
-    written = read_diagnostics(beside).get("sha256", {}).get(file.name) if beside.is_file() and file.is_file() else None
-    if written is not None and written != sha256(file):
-        raise RgwotError(
-            f"{file}: changed since it was written, expected SHA-256 {written[:12]}; to correct key steps, save the "
-            f"rows of a video as its annotation beside the video (VIDEO.csv: start_s,end_s,label), and {remake(file)}"
-        )
-    return file
-
-
 def read_segments(segments_csv: str | os.PathLike[str]) -> pd.DataFrame:
     """Read ``segments.csv`` of a decoding: ``video``, ``scope`` as str, times float64, ``key_step`` int64.
 
-    Raises RgwotError for an edited file (`unedited`), like the other readers of key steps.
+    Raises RgwotError for an edited file (`rgwot.runtime.provenance.unedited`), like the other readers of key steps.
     """
     return read_csv(
         unedited(segments_csv), SEGMENT_COLUMNS, {"start_s": "float64", "end_s": "float64", "key_step": "int64"}

@@ -400,12 +400,12 @@ def check_no_clock(path: Path, names: Iterable[Any]) -> None:
 
 def check_columns(path: Path, columns: str, first: Path, expected: str) -> None:
     """Raise RgwotError if known columns (`column_names`) or their order differ from the expected ones, of ``first``."""
-    if columns and expected and (other := other_columns(columns, expected)):
-        raise RgwotError(f"{path}: {other}; expected the columns of {first} in the same order; correct the table")
+    if columns and expected and (fault := other_columns(columns, expected, str(first))):
+        raise RgwotError(f"{path}: {fault}")
 
 
-def other_columns(columns: str, expected: str) -> str:
-    """Return a text on the first difference of columns (`column_names`) from the expected ones, or an empty text.
+def other_columns(columns: str, expected: str, first: str) -> str:
+    """Return the fault of columns (`column_names`) that differ from the expected ones, of ``first``, or an empty text.
 
     If no name is expected, for example because all begin with a person's name, their order cannot be compared.
     """
@@ -418,12 +418,14 @@ def other_columns(columns: str, expected: str) -> str:
     surplus = next((f"column {name!r}" for name in actual_names if name in more), "")
     if lacking:
         absent = next(name for name in expected_names if name in lacking)
-        return f"no column {absent!r}{surplus and f', but {surplus}'}"
-    if surplus:
-        return f"{surplus} too many"
-    pairs = enumerate(zip_longest(actual_names, expected_names), start=1)
-    number, (name, other) = next((number, pair) for number, pair in pairs if pair[0] != pair[1])
-    return f"column {number} is {name!r}, not {other!r}"
+        what = f"no column {absent!r}{surplus and f', but {surplus}'}"
+    elif surplus:
+        what = f"{surplus} too many"
+    else:
+        pairs = enumerate(zip_longest(actual_names, expected_names), start=1)
+        number, (name, other) = next((number, pair) for number, pair in pairs if pair[0] != pair[1])
+        what = f"column {number} is {name!r}, not {other!r}"
+    return f"{what}; expected the columns of {first} in the same order; correct the table"
 
 
 def _is_number(text: str) -> bool:

@@ -6,7 +6,7 @@ import logging
 import math
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -15,10 +15,12 @@ import pandas as pd
 
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.datasets.annotations import Annotation, steps_of
-from rgwot.datasets.base import TaskFiles, VideoEntry
+from rgwot.datasets.base import Layout, Options, TaskFiles, VideoEntry
 from rgwot.datasets.feature_files import in_place_of_video, measure_file
 from rgwot.datasets.finding import find, layout_module, read_options, registered_facts
+from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.settings import ImportSettings
+from rgwot.datasets.text import Severity, tell
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_csv
 from rgwot.runtime.progress import with_progress
@@ -55,7 +57,8 @@ def write_manifest(
     form = None if imported is None else ImportSettings.model_validate(imported)
     files = find(dataset, layout, folder, options)
     entries, facts = files.of(task), registered_facts(dataset, task, chosen)
-    _warn_leftovers(f"{dataset}/{task}", files.tasks[task])
+    for _, _, message in leftovers(files.tasks[task], facts is not None):
+        _LOG.warning("%s/%s: %s", dataset, task, message)
     rows: list[dict[str, Any]] = []
     annotations: dict[str, Annotation] = {}
     for entry in with_progress(_LOG, f"manifest {dataset}/{task}", entries, "video"):
@@ -63,14 +66,13 @@ def write_manifest(
         rows.append(row)
         if clock is None or entry.annotation is None:
             continue
-        annotation = module.read_annotation(folder, entry, facts, clock, chosen)
+        annotation = read_annotation(module, folder, entry, facts, clock, chosen)
         for warning in annotation.warnings:
             _LOG.warning("%s", warning)
         if annotation.labelled_s is not None:
             # The video ends with its labels here; otherwise unlabelled time would be scored as background.
             row["duration_s"] = annotation.labelled_s
         if annotation.segments.empty:
-            _LOG.warning("%s: no rows, so %s is not scored", folder / entry.annotation, entry.name)
             row.update(status="unscored", reason="annotation without rows")
         else:
             annotations[entry.video] = annotation
@@ -108,18 +110,38 @@ def _probed(
     return row, info
 
 
-def _warn_leftovers(task: str, files: TaskFiles) -> None:
+def read_annotation(
+    module: Layout, root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
+) -> Annotation:
+    """Read the annotation of a video by the module of its layout, and tell if it has no rows."""
+    annotation = module.read_annotation(root, entry, facts, clock, options)
+    if annotation.segments.empty:
+        tell("no_rows", root / str(entry.annotation), f"no rows, so {entry.name} is not scored, but used otherwise")
+    return annotation
+
+
+def leftovers(files: TaskFiles, published: bool) -> Iterator[tuple[Severity, str, str]]:
+    """Yield severity, rule and message for everything in a task that is left out or not scored.
+
+    A published dataset should be annotated throughout; in one's own, some annotated videos teach the others.
+    """
     if files.left_out:
-        _LOG.warning("%s: %s", task, files.points_told)
-    if files.videos and not any(entry.annotation for entry in files.videos):
-        _LOG.warning("%s: none of %d videos is annotated, so results cannot be scored", task, len(files.videos))
+        yield "note", "name", files.points_told
+    lonely, unused = files.without_annotation, files.without_video
+    pairs = sum(entry.annotation is not None for entry in files.videos)
+    if files.videos and not pairs and not unused:
+        yield "note", "pairing", f"none of {len(files.videos)} videos is annotated, so results cannot be scored"
         return
-    for what, paths in (
-        ("videos without annotation", files.without_annotation),
-        ("annotations without a video", files.without_video),
-    ):
-        if paths:
-            _LOG.warning("%s: %d %s: %s", task, len(paths), what, ", ".join(paths))
+    if lonely:
+        kept = pairs < len(files.videos)
+        own = kept and pairs > 0 and not published
+        use = "trained on, not scored" if kept else "left out"
+        use = "taught by the annotated ones in `rgwot run first`, not scored" if own else use
+        line = f"{len(lonely)} videos without annotation, {use}, such as {lonely[0]}"
+        yield "note" if own else "warning", "pairing", line
+    if unused:
+        line = f"{len(unused)} annotations without a video, left out, such as {unused[0]}"
+        yield "warning", "pairing", line
 
 
 def segment_table(annotations: Mapping[str, Annotation]) -> pd.DataFrame:

@@ -17,12 +17,15 @@ from rgwot.runtime.errors import RgwotError
 
 _LOG = logging.getLogger(__name__)
 
+Severity = Literal["error", "warning", "note"]
+"""``error``: the stages refuse the file; ``warning``: they use it and warn; ``note``: good to know."""
+
 
 @dataclass(frozen=True)
 class Complaint:
     """A fault at one place of a file."""
 
-    severity: Literal["error", "warning"]  #: ``error``: the stages refuse the file; ``warning``: they use it and warn
+    severity: Severity
     rule: str  #: one word, such as ``time_order``, by which `rgwot doctor` groups faults
     path: Path
     where: str  #: place in the file, such as ``line 3``; empty for the file as a whole
@@ -66,11 +69,18 @@ def judged() -> Iterator[None]:
         collected.append(fault.complaint)
 
 
-def remark(rule: str, path: Path, where: str, message: str) -> None:
-    """Record a warning if faults are being collected."""
+def remark(rule: str, path: Path, where: str, message: str, severity: Severity = "warning") -> None:
+    """Record a complaint if faults are being collected."""
     collected = _COLLECTED.get()
     if collected is not None:
-        collected.append(Complaint("warning", rule, path, where, message))
+        collected.append(Complaint(severity, rule, path, where, message))
+
+
+def tell(rule: str, path: Path, message: str, severity: Severity = "warning") -> None:
+    """Record a complaint about a whole file if faults are being collected, and log it otherwise."""
+    if _COLLECTED.get() is None:
+        _LOG.warning("%s: %s", path, message)
+    remark(rule, path, "", message, severity)
 
 
 def _warn(path: Path, message: str) -> None:

@@ -29,6 +29,7 @@ from rgwot.datasets.feature_files import (
 )
 from rgwot.datasets.names import id_of
 from rgwot.datasets.settings import IMPORTED, ImportSettings
+from rgwot.datasets.text import tell
 from rgwot.embedding.arrays import Spread, array_features, checked_as, stored_type
 from rgwot.features.store import (
     CHUNK,
@@ -117,16 +118,12 @@ def import_features(
         log.info("%s: kept, because it was made from this file with these settings", output)
         return
     with open_features(source, settings) as array:
-        measured = measure(source, array, settings)
-        for note in filter(None, (array.note, doubted_times(measured, settings))):
-            log.warning("%s: %s", source, note)
-        count, status = 0, "skipped"
-        if not skipped:
-            footage = footage or in_place_of_video(source, measured)
-            count, reason = count_kept(source, measured, settings, footage)
-            status = "partial" if reason else "ok"
-        if reason:
+        if skipped:
+            measured, count, status = measure(source, array, settings), 0, "skipped"
             log.warning("%s: %s", source, reason)
+        else:
+            measured, footage, count, reason = fitted(source, array, settings, footage)
+            status = "partial" if reason else "ok"
         sizes = measured.sizes
         side = tuple(sizes[axis] for axis in "HW" if axis in settings.axes)
         reader = partial(_read, source, array, settings.axes)
@@ -156,6 +153,27 @@ def _write_skipped(source: Path, output: Path, settings: ImportSettings, reason:
     nothing = {"source_key": settings.key or "", "source_axes": settings.axes, "fps_exact": settings.fps}
     facts = {**_origin(settings, source_facts(source)), **nothing, "fps": 0.0, "precision": ""}
     write_skipped(output, (settings.channels or 1,), facts, reason)
+
+
+def fitted(
+    source: Path, array: ArraySource, settings: ImportSettings, footage: VideoInfo | None
+) -> tuple[FileFacts, VideoInfo, int, str]:
+    """Compare an open array with the settings and its video, or None without one; tell what is doubtful.
+
+    Returns the facts of the file, those of the video or in its place, and the results of `count_kept`.
+
+    Raises RgwotError as `measure`, `in_place_of_video` and `count_kept` do.
+    """
+    measured = measure(source, array, settings)
+    if array.note:
+        tell("features", source, array.note, "note")
+    if doubt := doubted_times(measured, settings):
+        tell("features", source, doubt)
+    footage = footage or in_place_of_video(source, measured)
+    count, reason = count_kept(source, measured, settings, footage)
+    if reason:
+        tell("features", source, reason)
+    return measured, footage, count, reason
 
 
 def count_kept(source: Path, measured: FileFacts, settings: ImportSettings, footage: VideoInfo) -> tuple[int, str]:
@@ -192,7 +210,7 @@ def count_kept(source: Path, measured: FileFacts, settings: ImportSettings, foot
             f"{source}: {clause}; {remedy} (use on_mismatch: trim only if the features begin when the video begins)"
         )
     if surplus:
-        log.warning("%s: %s; the last %d are dropped", source, clause, n_features - expected)
+        tell("features", source, f"{clause}; the last {n_features - expected} are dropped")
         return expected, ""
     return n_features, clause
 

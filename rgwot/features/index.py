@@ -6,11 +6,12 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rgwot.datasets.arrays import check_columns
+from rgwot.datasets.arrays import other_columns
 from rgwot.embedding.interface import VideoFeatures
 from rgwot.features import read_index
 from rgwot.features.store import FeatureStore, open_store
@@ -25,7 +26,7 @@ _SHARED = ("backbone", "layer", "weights", "weights_sha256", "transform", "size"
 #: ``digest`` identifies the source of a store. Snakemake compares the content of an index; without digests it would not
 #: notice another video with as many frames.
 INDEX_COLUMNS = ("video", "status", "reason", "frames", "digest")
-#: The column that only parts of an index have: the `_size` of a store.
+#: The column that only parts of an index have: the `size_of` a store.
 SIZE = "size"
 
 
@@ -58,7 +59,7 @@ def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathL
 
     ``listed`` are feature stores, or parts of an index (`write_part`), in the order of the rows.
 
-    Raises RgwotError if a store is missing or incomplete, or its features differ in size from those of the first store.
+    Raises RgwotError if a store is missing or incomplete, or the features of the stores differ in size.
     """
     rows: list[dict[str, Any]] = []
     for path in map(Path, listed):
@@ -66,18 +67,15 @@ def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathL
         if any(SIZE not in row for row in part):
             raise RgwotError(f"{path}: no column {SIZE}; expected a part of an index that the workflow wrote")
         rows += part
-    with_frames = [row for row in rows if row["frames"]]
-    for row in with_frames:
-        if row[SIZE] != (first := with_frames[0])[SIZE]:
-            place = Path(output).with_name(f"{row['video']}{STORE}")
-            raise RgwotError(_other_size(place, row[SIZE], f"{first['video']}{STORE}", first[SIZE]))
+    for store, fault in unlike([(Path(f"{row['video']}{STORE}"), row[SIZE], "") for row in rows if row["frames"]]):
+        raise RgwotError(f"{Path(output).parent / store}: {fault}")
     # Parts that an earlier version wrote have no digest, so it may be empty.
     write_rows(INDEX_COLUMNS, [[row.get(column, "") for column in INDEX_COLUMNS] for row in rows], output)
 
 
 def _row(path: Path) -> dict[str, Any]:
     store = open_store(path)
-    facts = (store.video, store.status, store.reason, len(store), _digest(store), _size(store, store.imported))
+    facts = (store.video, store.status, store.reason, len(store), _digest(store), size_of(store, store.imported))
     return dict(zip((*INDEX_COLUMNS, SIZE), facts, strict=True))
 
 
@@ -88,24 +86,45 @@ def _digest(store: FeatureStore) -> str:
 
 
 def check_stores(stores: Iterable[FeatureStore]) -> None:
-    """Raise RgwotError if features differ from the task's first in size, columns or, if imported, rate."""
+    """Raise RgwotError if the features of a task differ in size, columns or, if imported, rate."""
     check_alike([(store.path, store, store.columns, store.imported) for store in stores])
 
 
 def check_alike(videos: Iterable[tuple[Path, VideoFeatures, str, bool]]) -> None:
-    """Raise RgwotError if features differ in size, columns or rate from those of the first video with frames.
+    """Raise RgwotError if the features of videos with frames differ in size, columns or rate.
 
     The arguments for each video are its name in errors, its features, the names of its columns, and whether the
     features are imported: only then the rates must be equal.
     """
-    with_frames = [video for video in videos if len(video[1])]
-    named = [(path, columns) for path, _, columns, _ in with_frames if columns]
+    sized = [(path, size_of(video, imported), columns) for path, video, columns, imported in videos if len(video)]
+    for path, fault in unlike(sized):
+        raise RgwotError(f"{path}: {fault}")
+
+
+def unlike(files: Sequence[tuple[Path, str, str]]) -> Iterator[tuple[Path, str]]:
+    """Yield the files of a task whose columns or size differ from those of most others, with the fault.
+
+    The arguments for each file are its name in faults, its size (`size_of`), and the names of its columns, if known.
+    """
+    named = [(path, columns) for path, _, columns in files if columns]
+    usual, first = _usual(named)
     for path, columns in named:
-        check_columns(path, columns, *named[0])
-    for path, video, _, imported in with_frames:
-        first, other, _, rated = with_frames[0]
-        if (size := _size(video, imported)) != (expected := _size(other, rated)):
-            raise RgwotError(_other_size(path, size, str(first), expected))
+        if fault := other_columns(columns, usual, first):
+            yield path, fault
+    sizes = [(path, size) for path, size, _ in files]
+    usual, first = _usual(sizes)
+    for path, size in sizes:
+        if size != usual:
+            again = "delete it and extract the video again"
+            if size.endswith("per second"):
+                again = "use one size and rate per task: check `axes` and `fps`, or thin a file by `rates`"
+            yield path, f"{size}, expected {usual} as in {first}; {again}"
+
+
+def _usual(values: Sequence[tuple[Path, str]]) -> tuple[str, str]:
+    """Return the most common value, on a tie the first, and the first file with it."""
+    usual = next((value for value, _ in Counter(value for _, value in values).most_common(1)), "")
+    return usual, next((str(path) for path, value in values if value == usual), "")
 
 
 def indexed_videos(index_csv: str | Path) -> dict[str, int]:
@@ -141,15 +160,12 @@ def common_attributes(store: FeatureStore) -> dict[str, Any]:
     return {key: value for key, value in shared.items() if key != "precision" or not store.imported}
 
 
-def _size(store: VideoFeatures, imported: bool) -> str:
+def size_of(video: VideoFeatures, imported: bool) -> str:
     """Return the size of a feature as text and, for imported features, their rate."""
-    shape = " x ".join(map(str, store.shape[1 : 2 if store.vectors else 4]))
-    what = f"{'vectors' if store.vectors else 'maps'} of {shape}"
-    return f"{what} at {store.fps:g} per second" if imported else what
+    return size_text(video.shape[1 : 2 if video.vectors else 4], video.fps if imported else None)
 
 
-def _other_size(path: Path, size: str, first: str, expected: str) -> str:
-    again = "delete it and extract the video again"
-    if size.endswith("per second"):
-        again = "use one size and rate per task: check the order of axes, or take fewer features of a file by `rates`"
-    return f"{path}: {size}, expected {expected} as in {first}; {again}"
+def size_text(shape: Sequence[int], fps: float | None) -> str:
+    """Return the size of a feature, (C,) or (C, H, W), as text and, if given, the rate."""
+    what = f"{'vectors' if len(shape) == 1 else 'maps'} of {' x '.join(map(str, shape))}"
+    return what if fps is None else f"{what} at {fps:g} per second"

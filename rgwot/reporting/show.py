@@ -19,9 +19,10 @@ from rgwot.keysteps.suggest import frames_of, suggest
 from rgwot.paths import DEVIATIONS, PROCEDURE, SEGMENTS, Run, Tree, name_of
 from rgwot.procedure import Deviation, Procedure
 from rgwot.procedure.sentences import call, deviations_in_words, join_words, need_layers, repeats, sentence
-from rgwot.records import read_manifest, read_segments, unedited
+from rgwot.records import read_manifest, read_segments
 from rgwot.reporting.names import names_in
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.provenance import unedited
 from rgwot.stages.embed import read_embeddings
 from rgwot.stages.procedure import read_deviation_list, read_procedure
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import contextlib
 import csv
 import errno
-import functools
-import glob
-import hashlib
 import json
 import os
-import platform
 import re
 import shlex
 import shutil
+import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,8 +30,11 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 #: Files that rgwot, Snakemake and file systems add to folders.
 _BY_THE_WAY = re.compile(
-    r"\.(?:(?:.+\.)?provenance\.json|.+\.[0-9a-f]{8}-\d+-[0-9a-f]{8}\.tmp(?:\.\w+)?|snakemake_timestamp|DS_Store|nfs\w+)"
+    r"\.(?:(?:.+\.)?provenance\.json|.+\.(?:rgwot|[0-9a-f]{8}-\d+)-[0-9a-f]{8}\.tmp(?:\.\w+)?|"
+    r"snakemake_timestamp|DS_Store|nfs\w+)"
 )
+#: Temporary paths that were last written this many seconds ago are the leftovers of killed processes.
+_ABANDONED_S = 24 * 3600
 
 Stranger = Callable[[Path], Path | None]
 """A function that returns a file in a folder that the writer did not write, or that was changed since, or None."""
@@ -81,15 +81,15 @@ def replacing(path: str | os.PathLike[str], stranger: Stranger = _no_store) -> I
     """Yield a temporary path next to ``path``; on success rename it over ``path``, on failure remove it.
 
     The path may be a file or a directory (an existing directory is replaced as a whole, if ``stranger`` finds nothing
-    in it). If two processes write the same path, the later one wins, and the path is never a mixture. Leftovers of
-    killed processes next to ``path`` are removed first.
+    in it). If two processes write the same path, the later one wins, and the path is never a mixture. A day later,
+    leftovers of killed processes next to ``path`` are removed.
 
     Raises RgwotError if the disk is full, or the path cannot be written or must not be replaced.
     """
     target = Path(path)
     check_replaceable(target, stranger)
     target.parent.mkdir(parents=True, exist_ok=True)
-    _remove_abandoned(target)
+    _remove_abandoned(target.parent)
     temporary = _hidden(target)
     try:
         with report_full_disk(target):
@@ -109,9 +109,7 @@ def move(source: Path, target: Path, stranger: Stranger = _no_store) -> None:
     """Rename a finished file or directory over ``target``, and remove an older directory there (see `replacing`).
 
     The content is flushed to disk before the rename, so that even after a power failure an output is complete.
-    Leftovers of killed processes next to ``target`` are removed, too.
     """
-    _remove_abandoned(target)
     for path in (*source.rglob("*"), source):
         _to_disk(path)
     while True:
@@ -178,33 +176,15 @@ def _to_disk(path: Path) -> None:
 
 def _hidden(target: Path) -> Path:
     # The suffix is kept because many writers choose the format by the suffix.
-    name = f".{target.stem}.{_where()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.tmp{target.suffix}"
-    return target.with_name(name)
+    return target.with_name(f".{target.stem}.rgwot-{uuid.uuid4().hex[:8]}.tmp{target.suffix}")
 
 
-def _remove_abandoned(target: Path) -> None:
-    """Remove temporary paths of a target if their writers, processes on this machine, have ended."""
-    if os.name == "nt":
-        # On Windows, os.kill would end the process.
-        return
-    for path in target.parent.glob(glob.escape(f".{target.stem}.{_where()}-") + f"*.tmp{glob.escape(target.suffix)}"):
-        writer = path.name.removeprefix(f".{target.stem}.{_where()}-").split("-")[0]
-        try:
-            os.kill(int(writer), 0)
-        except ProcessLookupError:
-            remove(path)
-        except (PermissionError, ValueError):
-            continue
-
-
-@functools.cache
-def _where() -> str:
-    """Return the namespace of process numbers: this machine and, if any, the container."""
-    try:
-        space = os.readlink("/proc/self/ns/pid")
-    except OSError:
-        space = ""
-    return hashlib.sha256(f"{platform.node()} {space}".encode()).hexdigest()[:8]
+def _remove_abandoned(folder: Path) -> None:
+    """Remove temporary paths in a folder, of any target, to which nobody has written for `_ABANDONED_S`."""
+    for path in folder.glob(".*.rgwot-*.tmp*"):
+        with contextlib.suppress(OSError):
+            if time.time() - max(part.stat().st_mtime for part in (path, *path.rglob("*"))) > _ABANDONED_S:
+                remove(path)
 
 
 def remove(path: Path) -> None:

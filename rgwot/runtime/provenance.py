@@ -13,13 +13,13 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from rgwot import __version__
-from rgwot.paths import STORE
+from rgwot.paths import SEGMENTS, STORE, name_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import (
     Stranger,
@@ -27,7 +27,6 @@ from rgwot.runtime.files import (
     check_replaceable,
     contents,
     remake,
-    remove,
     replacing,
     write_json,
 )
@@ -48,6 +47,27 @@ def record_path(output: Path) -> Path:
     return output / RECORD if output.is_dir() else output.with_name(f".{output.name}{RECORD}")
 
 
+def recorded(record: Path, verb: str | None = None) -> dict[str, str]:
+    """Return the digests in a record, by paths relative to it; none if it cannot be read, or is of another verb."""
+    try:
+        content = json.loads(record.read_text(encoding="utf-8"))
+        return dict(content["digests"]) if verb in (None, content["verb"]) else {}
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return {}
+
+
+def unedited(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a file of key steps; raise RgwotError if the record beside it has another SHA-256."""
+    file = Path(path)
+    written = recorded(record_path(file.with_name(name_of(SEGMENTS)))).get(file.name)
+    if written is not None and file.is_file() and written != sha256(file):
+        raise RgwotError(
+            f"{file}: changed since it was written, expected SHA-256 {written[:12]}; to correct key steps, save the "
+            f"rows of a video as its annotation beside the video (VIDEO.csv: start_s,end_s,label), and {remake(file)}"
+        )
+    return file
+
+
 def digests(output: Path, others: Iterable[Path] = ()) -> dict[str, str]:
     """Return the SHA-256 of all files of an output, and of other files, by their paths relative to its record.
 
@@ -55,9 +75,8 @@ def digests(output: Path, others: Iterable[Path] = ()) -> dict[str, str]:
     from the record, so that one new video in a batch does not require reading all others.
     """
     record = record_path(output)
-    folder, before, since = record.parent, {}, 0
-    with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-        before, since = dict(json.loads(record.read_text(encoding="utf-8"))["digests"]), record.stat().st_mtime_ns
+    folder, before = record.parent, recorded(record)
+    since = record.stat().st_mtime_ns if before else 0
 
     def of(path: Path) -> str:
         digest = before.get(os.path.relpath(path, folder))
@@ -71,10 +90,7 @@ def _changed(verb: str) -> Stranger:
     """Return a function that finds a file in a folder that the verb did not write, or that has changed since."""
 
     def changed(folder: Path) -> Path | None:
-        written: dict[str, str] = {}
-        with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-            content = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-            written = dict(content["digests"]) if content["verb"] == verb else {}
+        written = recorded(folder / RECORD, verb)
         for file in contents(folder):
             digest = None if file.is_symlink() else written.get(os.path.relpath(file, folder))
             if digest is None or sha256(file) != digest:
@@ -102,65 +118,6 @@ def own_folder(path: str | os.PathLike[str], verb: str) -> Iterator[Path]:
         write_json({**record, "digests": digests(folder)}, folder / RECORD)
 
 
-class _NothingMade(Exception):
-    """Ends the writing of a file that turned out to be empty."""
-
-
-class Growing:
-    """A folder of a verb to which files are added one by one; files of an interrupted run are kept."""
-
-    def __init__(self, folder: Path, verb: str) -> None:
-        self.folder = folder
-        self._about = {"verb": verb, "output": os.fspath(folder), **surroundings()}
-        self._digests: dict[str, str] = {}
-        self._facts: dict[str, str] = {}
-        with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-            content = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-            self._digests, self._facts = dict(content["digests"]), dict(content.get("made_from", {}))
-        self._wanted: set[str] = set()
-
-    def add(self, name: str, made_from: str, make: Callable[[Path], object]) -> bool:
-        """Make a file at a path, unless it exists and was made from the same facts; return whether it exists.
-
-        ``make`` returns a false value if there is nothing to write.
-        """
-        file = self.folder / name
-        self._wanted.add(name)
-        if self._facts.get(name) == made_from and file.is_file():
-            return True
-        file.unlink(missing_ok=True)
-        with contextlib.suppress(_NothingMade), replacing(file) as temporary:
-            if not make(temporary):
-                raise _NothingMade
-            # Recorded before the file exists, so that a killed run leaves no unknown file.
-            self._facts[name], self._digests[name] = made_from, sha256(temporary)
-            self._write()
-        return file.is_file()
-
-    def finish(self) -> None:
-        """Remove files of an earlier run that are no longer needed."""
-        for name in self._digests.keys() - self._wanted:
-            (self.folder / name).unlink(missing_ok=True)
-        for folder in sorted((path for path in self.folder.rglob("*") if path.is_dir()), reverse=True):
-            if not contents(folder):
-                remove(folder)
-        self._digests = {name: digest for name, digest in self._digests.items() if (self.folder / name).is_file()}
-        self._facts = {name: facts for name, facts in self._facts.items() if name in self._digests}
-        self._write()
-
-    def _write(self) -> None:
-        write_json({**self._about, "made_from": self._facts, "digests": self._digests}, self.folder / RECORD)
-
-
-@contextlib.contextmanager
-def growing_folder(path: str | os.PathLike[str], verb: str) -> Iterator[Growing]:
-    """Yield a folder that keeps every finished file; parameters and errors are the same as in `own_folder`."""
-    check_own_folder(path, verb)
-    growing = Growing(Path(path), verb)
-    yield growing
-    growing.finish()
-
-
 def sha256(path: Path) -> str:
     """Return the SHA-256 of a file."""
     with path.open("rb") as file:
@@ -170,7 +127,8 @@ def sha256(path: Path) -> str:
 def stamp(paths: Iterable[str | os.PathLike[str]]) -> str:
     """Return a text that changes if the name, size or modification time of a file changes, or a file disappears.
 
-    It is a param of the jobs that read the files, because Snakemake does not notice a file replaced by an older one.
+    It is a param of the jobs that read files of people. Snakemake alone notices only a file that is newer than the
+    results, so neither one that was replaced by an older one, nor an edit while a job was reading.
     """
     hasher = hashlib.sha256()
     for path in paths:
@@ -245,7 +203,7 @@ def differences(results: Path) -> tuple[int, list[str]]:
             written = {
                 Path(os.path.normpath(record.parent / name)): str(digest) for name, digest in content["digests"].items()
             }
-        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             lines.append(f"{record}: cannot be read ({error!r}); expected the record of a job; make its output again")
             continue
         # The output is looked for beside the record, because the whole tree of results may have been moved.
@@ -254,8 +212,9 @@ def differences(results: Path) -> tuple[int, list[str]]:
             checked += 1
             try:
                 actual = sha256(path)
-            except OSError as error:
-                actual = str(error.strerror).lower()
+            except (OSError, ValueError) as error:
+                # A path with NUL is a ValueError.
+                actual = str(getattr(error, "strerror", None) or error).lower()
             if actual != digest:
                 # If the file is in a store, only this store has to be made again, not its whole batch.
                 holder = next((folder for folder in path.parents if folder.suffix == STORE), place)

@@ -24,7 +24,7 @@ from rgwot.procedure.learning import LEARNER
 from rgwot.records import read_annotations, read_manifest
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import other_than, replacing, write_csv, write_json
-from rgwot.runtime.provenance import digests
+from rgwot.runtime.provenance import write_record
 from rgwot.stages.embed import read_embeddings
 from rgwot.stages.procedure import write_procedure
 from rgwot.timing import given_labels
@@ -36,7 +36,8 @@ NOT_KEY_STEPS = other_than({name_of(path) for path in (*KEYSTEPS, NAMES)})
 def write_keysteps(output_dir: str | Path, key_steps: KeySteps) -> dict[str, Any]:
     """Write all files of a folder of key steps (`rgwot.paths.KEYSTEPS`); an existing folder is replaced as a whole.
 
-    Returns the content of ``diagnostics.json``, which has the SHA-256 of the other files (`rgwot.records.unedited`).
+    A record with their SHA-256 is beside them (`rgwot.runtime.provenance.unedited`). Returns the content of
+    ``diagnostics.json``.
     """
     with replacing(output_dir, NOT_KEY_STEPS) as folder:
         folder.mkdir()
@@ -44,9 +45,10 @@ def write_keysteps(output_dir: str | Path, key_steps: KeySteps) -> dict[str, Any
         write_csv(key_steps.order_table, folder / name_of(ORDER))
         write_csv(rank_procedures(key_steps.orders), folder / name_of(PROCEDURES))
         write_procedure(folder, key_steps.procedure, key_steps.deviations)
-        diagnostics = {**key_steps.diagnostics, "sha256": digests(folder)}
-        write_json(diagnostics, folder / name_of(DIAGNOSTICS))
-    return diagnostics
+        write_json(key_steps.diagnostics, folder / name_of(DIAGNOSTICS))
+    segments, *others = (Path(output_dir) / name_of(path) for path in KEYSTEPS)
+    write_record(segments, "decode", others)
+    return dict(key_steps.diagnostics)
 
 
 def decode(

@@ -14,9 +14,10 @@ from rgwot.paths import DEVIATIONS, PROCEDURE, name_of
 from rgwot.procedure.graphs import Edges, Step, restricted
 from rgwot.procedure.interface import Deviation, Procedure, Recording
 from rgwot.procedure.learning import recordings_from_segments
-from rgwot.records import read_deviations, unedited
+from rgwot.records import read_deviations
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv, read_yaml, typed, write_csv, write_json
+from rgwot.runtime.provenance import unedited
 
 
 def write_procedure(folder: Path, procedure: Procedure, deviations: Sequence[Deviation]) -> None:

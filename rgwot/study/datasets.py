@@ -23,7 +23,6 @@ from rgwot.datasets.names import VIDEO_TABLE, video_id
 from rgwot.datasets.settings import ImportedFeatures
 from rgwot.datasets.video_table import columns_of, read_video_table
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.provenance import stamp
 from rgwot.study.study import Study
 from rgwot.synthetic.timelines import clip_path, video_names
 
@@ -208,16 +207,6 @@ def reading(study: Study, dataset: str) -> dict[str, Any]:
     return {"frames_fps": None if rate in (None, "file") else str(rate), "on_bad_video": study.config.on_bad_video}
 
 
-def task_stamp(study: Study, dataset: str, task: str) -> str:
-    """Return the `stamp` of the files from which a task's manifest is made, empty if jobs write them."""
-    return "" if study.config.dataset(dataset).synth else stamp(files(study, dataset, task))
-
-
-def footage_stamp(study: Study, dataset: str, task: str) -> str:
-    """Return the `stamp` of the videos of a task, empty if jobs write them."""
-    return "" if study.config.dataset(dataset).synth else stamp(footage_of(study, dataset, task))
-
-
 @cache
 def batches(study: Study, dataset: str, task: str) -> list[list[str]]:
     """Return the videos of a task in batches, one per job of extraction or import.
@@ -297,13 +286,6 @@ def _mapping(study: Study, dataset: str, task: str) -> list[str]:
         return []
     options = read_options(dataset, entry.layout, entry.options())
     return [plain_path(str(frame_labels.mapping_file((root / annotation).parents[1], options)))]
-
-
-def stamp_of(study: Study, dataset: str, task: str, chosen: Sequence[str]) -> str:
-    """Return the `stamp` of videos and of their files of imported features, empty if jobs write them."""
-    entry = study.config.dataset(dataset)
-    features = features_of(study, dataset, task, chosen) if entry.imported else []
-    return "" if entry.synth else stamp([*footage_of(study, dataset, task, chosen), *features])
 
 
 def video_paths(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> dict[str, str]:

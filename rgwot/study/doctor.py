@@ -22,15 +22,17 @@ from typing import TYPE_CHECKING, Any
 from rgwot.config.configuration import load_config
 from rgwot.config.methods import load
 from rgwot.datasets.annotations import id_ranges
-from rgwot.datasets.arrays import feature_file, holding_file, other_columns
+from rgwot.datasets.arrays import feature_file, holding_file
 from rgwot.datasets.base import DatasetFiles, TaskFiles, VideoEntry, too_few_videos
-from rgwot.datasets.feature_files import doubted_times, in_place_of_video, measure, open_features
+from rgwot.datasets.feature_files import open_features
 from rgwot.datasets.finding import NoTaskFound, first_few, layout_module, read_options, registered_facts, tasks_inside
+from rgwot.datasets.manifest import leftovers, read_annotation
 from rgwot.datasets.names import parts_among
 from rgwot.datasets.registry import TaskFacts, match_name
-from rgwot.datasets.text import collecting
+from rgwot.datasets.text import DataFault, tell
 from rgwot.datasets.video_table import columns_of, groups_in, read_video_table
-from rgwot.features.settings import FeatureSettings, extractor, missing_checkpoint
+from rgwot.features.index import unlike
+from rgwot.features.settings import extractor
 from rgwot.keysteps.settings import too_fine
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
@@ -44,11 +46,11 @@ from rgwot.study.findings import (
     TaskReport,
     VideoFacts,
     VideoReport,
-    below,
+    examining,
     file_of,
-    of_complaint,
     of_error,
 )
+from rgwot.study.jobs import weights_file
 from rgwot.study.study import Study
 from rgwot.timing import VideoInfo, allowed_loss, repeated_frames
 
@@ -74,35 +76,27 @@ _PART = 0.75
 _WHOLE = "a file should hold one whole performance, because methods compare beginnings, middles and ends"
 
 
-def check_video(
-    root: Path, path: str, task: str, settings: FeatureSettings, frames_fps: Fraction | None, quick: bool
-) -> tuple[VideoFacts | None, list[Finding]]:
-    """Examine the video file ``path`` below ``root``; only its directory entry if ``quick``.
+def check_video(path: Path, settings: FeatureSettings, frames_fps: Fraction | None, quick: bool) -> VideoFacts:
+    """Examine a video file, only its directory entry if ``quick``; tell what is wrong with its frames.
 
     The video is read by the settings of extraction, for at most `SAMPLING_TIMEOUT_S`; ``frames_fps`` is the rate of
-    stored frames if the file has none. Returns the facts, or None if the later stages cannot open the video, and the
-    faults.
-    """
-    try:
-        empty = (root / path).stat().st_size == 0
-    except OSError as error:
-        return None, [of_error(error, root, path, "video", task)]
-    if empty:
-        reason = "empty file (0 bytes); expected a video; copy or download it again"
-        return None, [Finding("error", "video", reason, task, path)]
-    if quick:
-        return VideoFacts(), []
-    from rgwot.video import VideoError, probe
+    stored frames if the file has none.
 
-    try:
-        info = probe(root / path, frames_fps)
-    except VideoError as error:
-        return None, [Finding("error", "video", error.reason, task, path)]
-    facts, missing = _sampled(root / path, info, settings, frames_fps)
-    faults = [Finding("error", "frames", fault, task, path) for fault in (stated_frames(info), missing) if fault]
+    Raises RgwotError or OSError if the later stages cannot open the video.
+    """
+    if path.stat().st_size == 0:
+        raise DataFault("video", path, "", "empty file (0 bytes); expected a video; copy or download it again")
+    if quick:
+        return VideoFacts()
+    from rgwot.video import probe
+
+    info = probe(path, frames_fps)
+    facts, missing = _sampled(path, info, settings, frames_fps)
+    for fault in filter(None, (stated_frames(info), missing)):
+        tell("frames", path, fault, "error")
     if doubt := repeated_frames(info, settings.fps):
-        faults.append(Finding("warning", "fps", doubt, task, path))
-    return facts, faults
+        tell("fps", path, doubt)
+    return facts
 
 
 def stated_frames(info: VideoInfo) -> str:
@@ -159,75 +153,35 @@ def _sampled(
 
 
 def check_features(
-    path: Path, root: Path, task: str, settings: ImportSettings, video: VideoFacts | None, quick: bool
-) -> tuple[FeatureFacts | None, VideoFacts | None, list[Finding]]:
+    path: Path, settings: ImportSettings, video: VideoFacts | None, quick: bool
+) -> tuple[FeatureFacts | None, VideoFacts]:
     """Examine every value of a file of features by the code that imports it; only its directory entry if ``quick``.
 
-    ``video`` has the facts of its video, None without a video. Returns the facts of the features, facts that can stand
-    in for those of a video (both None if the file cannot be used), and the faults.
+    ``video`` has the facts of its video, None without a video. Returns the facts of the features (None if ``quick``),
+    and facts that can stand in for those of a video.
+
+    Raises RgwotError or OSError if the file cannot be used.
     """
     # Imported here, because the examination of videos should not wait for Zarr.
-    from rgwot.features.importing import count_kept, read_maps
+    from rgwot.features.importing import fitted, read_maps
 
-    findings: list[Finding] = []
-    try:
-        if quick:
-            holding_file(path).stat()
-            return None, VideoFacts(), []
-        with open_features(path, settings) as array:
-            measured, named = measure(path, array, settings), array.columns if settings.axes == "TC" else ""
-            n_kept = measured.count
-            if video is None:
-                in_place_of_video(path, measured)
-            if array.note:
-                findings.append(Finding("note", "features", array.note, task, below(path, root)))
-            if doubt := doubted_times(measured, settings):
-                findings.append(Finding("warning", "features", doubt, task, below(path, root)))
-            if video is not None and video.duration_s is not None:
-                footage = VideoInfo(video.duration_s, video.fps or Fraction(1))
-                n_kept, reason = count_kept(path, measured, settings, footage)
-                dropped = measured.count - n_kept
-                if dropped or reason:
-                    line = (
-                        reason
-                        or f"{dropped} of {measured.count} features are beyond the end of the video and are dropped"
-                    )
-                    findings.append(Finding("warning", "features", line, task, below(path, root)))
-            dtype = "float16" if "H" in settings.axes else "float32"
-            for start in range(0, n_kept, FRAMES_PER_READ):
-                read_maps(path, array, settings.axes, start, min(start + FRAMES_PER_READ, n_kept), dtype)
-    except (RgwotError, OSError) as error:
-        return None, None, [*findings, of_error(error, root, below(path, root), "features", task)]
-    sizes = measured.sizes
+    if quick:
+        holding_file(path).stat()
+        return None, VideoFacts()
+    with open_features(path, settings) as array:
+        filmed = None
+        if video is not None and video.duration_s is not None:
+            filmed = VideoInfo(video.duration_s, video.fps or Fraction(1))
+        measured, _, n_kept, _ = fitted(path, array, settings, filmed)
+        dtype = "float16" if "H" in settings.axes else "float32"
+        for start in range(0, n_kept, FRAMES_PER_READ):
+            read_maps(path, array, settings.axes, start, min(start + FRAMES_PER_READ, n_kept), dtype)
+        named = array.columns if settings.axes == "TC" else ""
+    sizes, footage = measured.sizes, measured.footage
     facts = FeatureFacts(
-        measured.count, sizes["C"], sizes["H"], sizes["W"], float(measured.fps), measured.footage.duration_s, named
+        measured.count, sizes["C"], sizes["H"], sizes["W"], float(measured.fps), footage.duration_s, named
     )
-    return facts, VideoFacts(measured.footage.duration_s, measured.footage.fps), findings
-
-
-def check_task_features(task: str, files: Mapping[str, FeatureFacts]) -> Iterator[Finding]:
-    """Yield a finding if the files of features of a task differ in size, rate or columns."""
-    space = {
-        path: "" if facts.height == facts.width == 1 else f" x {facts.height} x {facts.width}"
-        for path, facts in files.items()
-    }
-    sizes = {path: f"{facts.channels}{space[path]} channels" for path, facts in files.items()}
-    rates = {path: f"{facts.fps:g}" for path, facts in files.items()}
-    for what, values, hint in (
-        ("features of", sizes, "is the order of `axes` right?"),
-        ("features per second:", rates, "give `fps`, and `rates` where files have more features per second"),
-    ):
-        usual = next((value for value, _ in Counter(values.values()).most_common(1)), "")
-        for path, value in values.items():
-            if value != usual:
-                line = f"{what} {value}, expected {usual} as in the other files of the task; {hint}"
-                yield Finding("error", "features", line, task, path)
-    named = {path: facts.columns for path, facts in files.items() if facts.columns}
-    usual = next((value for value, _ in Counter(named.values()).most_common(1)), "")
-    for path, columns in named.items():
-        if other := other_columns(columns, usual):
-            line = f"{other}; expected those of the other files of the task in their order"
-            yield Finding("error", "features", line, task, path)
+    return facts, VideoFacts(footage.duration_s, footage.fps)
 
 
 def torch_cache() -> Path:
@@ -236,11 +190,12 @@ def torch_cache() -> Path:
     return Path(os.environ.get("TORCH_HOME", cache)).expanduser() / "hub" / "checkpoints"
 
 
-def lacking(settings: FeatureSettings) -> Iterator[Finding]:
-    """Yield a finding for everything that this machine lacks for making features."""
+def lacking(study: Study, dataset: str) -> Iterator[Finding]:
+    """Yield a finding for everything that this machine lacks for making the features of a dataset."""
+    settings = study.experiments.settings("none", None, dataset).features
     backbone, weights = extractor(settings.backbone), settings.weights
     try:
-        path = Path(weights) if backbone.is_file(weights) else backbone.packaged(weights)
+        weights_file(study, dataset)
         if backbone.members:
             # The library knows whether the network, layer and weights exist.
             load(f"{backbone.module}:check")(backbone.member, weights)
@@ -248,13 +203,11 @@ def lacking(settings: FeatureSettings) -> Iterator[Finding]:
     except RgwotError as error:
         yield Finding("error", "machine", str(error))
         return
-    if path is None and weights in backbone.weights:
+    if weights in backbone.weights and backbone.packaged(weights) is None:
         path = torch_cache() / backbone.weights[weights].rpartition("/")[2]
         if not path.is_file():
             line = f"weights {weights} are not in {path}; the first extraction downloads {backbone.megabytes} MB"
             yield Finding("note", "machine", line)
-    elif path is not None and not path.is_file():
-        yield Finding("error", "machine", missing_checkpoint("config.yaml", backbone, weights))
 
 
 _LOG = logging.getLogger(__name__)
@@ -307,7 +260,7 @@ def examine(
     summaries = []
     findings: list[Finding] = []
     if entry.imported is None:
-        findings += lacking(study.experiments.settings("none", None, dataset).features)
+        findings += lacking(study, dataset)
     if files.unassigned and not tasks:
         line = f"{len(files.unassigned)} videos belong to no known task and are ignored, such as {files.unassigned[0]}"
         findings.append(Finding("warning", "unassigned", line))
@@ -329,42 +282,34 @@ def examine(
 def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEntry]) -> VideoReport:
     """Examine a video, its annotation and its features; annotated times are checked only if its length is known."""
     (task, video), entry, root = item, study.config.dataset(dataset), study.config.root_of(dataset)
-    options, form, feature_facts = read_options(dataset, entry.layout, entry.options()), entry.imported, None
+    options, form = read_options(dataset, entry.layout, entry.options()), entry.imported
+    findings, faults = list[Finding](), list[Finding]()
+    facts, feature_facts, annotation = None, None, None
+    of_video = partial(examining, findings, root, task)
     if form is not None and entry.features_alone:
-        feature_facts, facts, findings = check_features(root / video.path, root, task, form, None, quick)
+        with of_video("features", video.path):
+            feature_facts, facts = check_features(root / video.path, form, None, quick)
     else:
-        features = study.experiments.settings("none", None, dataset).features
-        facts, findings = check_video(root, video.path, task, features, options.told_fps, quick)
+        with of_video("video", video.path):
+            features = study.experiments.settings("none", None, dataset).features
+            facts = check_video(root / video.path, features, options.told_fps, quick)
         if form is not None:
-            try:
+            with of_video("features", video.path):
                 path = feature_file(study.config.folder(form.folder or entry.root), task, video.video)
                 datasets.plain_path(str(path))
-                feature_facts, _, faults = check_features(path, root, task, form, facts, quick)
-            except RgwotError as error:
-                faults = [Finding("error", "features", str(error), task, video.path)]
-            findings += faults
+                feature_facts, _ = check_features(path, form, facts, quick)
     for named in (video.path, video.annotation or ""):
-        try:
+        with of_video("name", named):
             datasets.plain_path(named)
-        except RgwotError as error:
-            findings.append(Finding("error", "name", str(error), task, named))
     usable, facts = facts is not None, facts or VideoFacts()
-    if video.annotation is None:
-        return VideoReport(task, video, usable, facts, None, False, tuple(findings), feature_facts)
-    clock = None if facts.duration_s is None or facts.fps is None else VideoInfo(facts.duration_s, facts.fps)
-    annotation, faults = None, []
-    with collecting() as complaints:
-        try:
-            annotation = layout_module(entry.layout).read_annotation(
-                root, video, registered_facts(dataset, task, options), clock, options
-            )
-        except (RgwotError, OSError) as error:
-            faults.append(of_error(error, root, video.annotation, "release", task))
-    faults = [*(of_complaint(complaint, root, task) for complaint in complaints), *faults]
-    faulty = any(fault.severity == "error" for fault in faults)
-    if annotation is not None and annotation.segments.empty and not faulty:
-        line = f"no rows, so {video.name} is not scored, but used otherwise"
-        faults.append(Finding("warning", "no_rows", line, task, video.annotation))
+    if video.annotation is not None:
+        clock = None if facts.duration_s is None or facts.fps is None else VideoInfo(facts.duration_s, facts.fps)
+        with examining(faults, root, task, "release", video.annotation):
+            module, registered = layout_module(entry.layout), registered_facts(dataset, task, options)
+            annotation = read_annotation(module, root, video, registered, clock, options)
+    if faulty := any(fault.severity == "error" for fault in faults):
+        # Rows that cannot be read are no lack of rows.
+        faults = [fault for fault in faults if fault.rule != "no_rows"]
     return VideoReport(task, video, usable, facts, annotation, faulty, (*findings, *faults), feature_facts)
 
 
@@ -374,8 +319,6 @@ def _of_task(
     """Yield findings on a task as a whole."""
     prefix, entry = f"{files.dataset}/{task}: ", files.tasks.get(task, TaskFiles())
     usable = sum(video.usable for video in videos)
-    if entry.left_out:
-        yield Finding("note", "name", entry.points_told, task)
     for path, reason in entry.unusable:
         yield Finding("error", "name", reason, task, path)
     try:
@@ -393,31 +336,17 @@ def _of_task(
         elif usable < MIN_VIDEOS:
             needed = f"methods that train, and orders, need at least {MIN_VIDEOS}"
             yield Finding("warning", "task", f"{usable} usable video; {needed}", task)
-    pairs = sum(video.entry.annotation is not None for video in videos)
-    if entry.videos and not pairs and not entry.without_video:
-        line = f"none of {len(entry.videos)} videos is annotated, so results cannot be scored"
-        yield Finding("note", "pairing", line, task)
-    else:
-        if lonely := entry.without_annotation:
-            kept = pairs < len(entry.videos)
-            # A published dataset should be annotated throughout; in one's own, some annotated videos teach the others.
-            own = kept and pairs > 0 and registered is None
-            use = "trained on, not scored" if kept else "left out"
-            use = "taught by the annotated ones in `rgwot run first`, not scored" if own else use
-            line = f"{len(lonely)} videos without annotation, {use}, such as {lonely[0]}"
-            yield Finding("note" if own else "warning", "pairing", line, task)
-        if entry.without_video:
-            line = f"{len(entry.without_video)} annotations without a video, left out, such as {entry.without_video[0]}"
-            yield Finding("warning", "pairing", line, task)
-    yield from check_task_features(
-        task, {video.entry.path: video.features for video in videos if video.features is not None}
-    )
+    yield from (Finding(*told, task) for told in leftovers(entry, registered is not None))
+    measured = {video.entry.path: video.features for video in videos if video.features is not None}
+    for file, fault in unlike([(Path(path), facts.size, facts.columns) for path, facts in measured.items()]):
+        yield Finding("error", "features", fault, task, file.as_posix())
     if registered is None and (inner := tasks_inside(entry)):
         line = (
             f"all videos lie in subfolders of the task's folder ({first_few(inner)}), as if root were one level too "
             f"high; expected videos in that folder; if the subfolders are the tasks, set root to the folder {task}"
         )
         yield Finding("warning", "task", line, task)
+    pairs = sum(video.entry.annotation is not None for video in videos)
     if registered is not None and registered.n_videos not in (None, pairs):
         published = f"published results used {registered.n_videos}, so they are not comparable"
         yield Finding("warning", "task", f"{pairs} annotated videos, {published}", task)
@@ -497,29 +426,25 @@ def _of_copies(root: Path, videos: Sequence[VideoReport]) -> Iterator[Finding]:
                 yield Finding("warning", "copy", line, video.task, name)
 
 
-def _of_groups(study: Study, dataset: str, task: str, videos: Sequence[str]) -> Iterator[Finding]:
-    """Yield findings on the table with the groups of a task, if there is one."""
-    column = study.config.dataset(dataset).group
-    try:
+def _of_groups(study: Study, dataset: str, task: str, videos: Sequence[str]) -> list[Finding]:
+    """Return findings on the table with the groups of a task, if there is one."""
+    column, findings = study.config.dataset(dataset).group, list[Finding]()
+    with examining(findings, study.config.root_of(dataset), task, "groups", None):
         path = datasets.video_table(study, dataset, task)
         if path is None:
-            return
+            return []
         table = read_video_table(path)
         if column not in table:
             others = ", ".join(columns_of(table)) or "none but video"
-            line = f"{path}: no column {column!r}, so the page compares no groups; found {others}"
-            yield Finding(
-                "warning", "groups", f"{line}; set `group` of the dataset to one of these, or rename one of these", task
-            )
-            return
+            line = f"no column {column!r}, so the page compares no groups; found {others}"
+            tell("groups", path, f"{line}; set `group` of the dataset to one of these, or rename one of these")
+            return findings
         of_video, unknown = groups_in(table, path, videos, column, task)
-    except RgwotError as error:
-        yield Finding("error", "groups", str(error), task)
-        return
-    if unknown:
-        line = f"{path}: {len(unknown)} of {len(table)} rows name no video of this task, such as {unknown[0]!r}"
-        yield Finding("warning", "groups", line, task)
-    sizes = Counter(of_video.values())
-    named = ", ".join(f"{name} {size}" for name, size in sorted(sizes.items())) or "none"
-    line = f"groups by {column}: {named}; {len(videos) - len(of_video)} of {len(videos)} videos have no group"
-    yield Finding("note" if len(sizes) > 1 else "error", "groups", line, task)
+        if unknown:
+            line = f"{len(unknown)} of {len(table)} rows name no video of this task, such as {unknown[0]!r}"
+            tell("groups", path, line)
+        sizes = Counter(of_video.values())
+        named = ", ".join(f"{name} {size}" for name, size in sorted(sizes.items())) or "none"
+        line = f"groups by {column}: {named}; {len(videos) - len(of_video)} of {len(videos)} videos have no group"
+        findings.append(Finding("note" if len(sizes) > 1 else "error", "groups", line, task))
+    return findings

@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from rgwot import __version__
 from rgwot.datasets.annotations import Annotation, in_order, occurring
 from rgwot.datasets.base import DatasetFiles, TaskFiles, VideoEntry
-from rgwot.datasets.text import Complaint, DataFault
+from rgwot.datasets.text import Complaint, DataFault, Severity, collecting
 from rgwot.runtime.errors import RgwotError, escaped
-
-Severity = Literal["error", "warning", "note"]
 
 _PLACED = re.compile(r"(?:(?P<where>line \d+|overlap): )?(?P<message>.*)", re.DOTALL)
 SCHEMA = 2
@@ -32,7 +31,7 @@ _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 class Finding:
     """A fact or fault of a dataset."""
 
-    severity: Severity  #: ``error``: the stages refuse it; ``warning``: they use it and warn; ``note``: good to know
+    severity: Severity
     rule: str  #: one word, such as ``pairing``; the same for all findings of a kind
     message: str  #: what was found, what was expected, what to do
     task: str | None = None  #: None if it concerns the whole dataset
@@ -76,6 +75,19 @@ def of_error(error: RgwotError | OSError, root: Path, file: str | None, rule: st
     return Finding("error", rule, message, task, below(named, root), where)
 
 
+@contextmanager
+def examining(findings: list[Finding], root: Path, task: str | None, rule: str, file: str | None) -> Iterator[None]:
+    """Let functions of the stages run; add what they complain of, and the error that ends them (`of_error`)."""
+    with collecting() as complaints:
+        try:
+            yield
+        except (RgwotError, OSError) as raised:
+            error = [of_error(raised, root, file, rule, task)]
+        else:
+            error = []
+    findings += [*(of_complaint(complaint, root, task) for complaint in complaints), *error]
+
+
 def file_of(error: RgwotError) -> Path | None:
     """Return the file or folder that a message begins with, or None."""
     text = str(error)
@@ -104,6 +116,14 @@ class FeatureFacts:
     fps: float
     end_s: float  #: end of the last feature in seconds
     columns: str = ""  #: names of the channels of a table, one per line
+
+    @property
+    def size(self) -> str:
+        """Size and rate as text (`rgwot.features.index.size_text`)."""
+        from rgwot.features.index import size_text
+
+        vectors = self.height == self.width == 1
+        return size_text((self.channels,) if vectors else (self.channels, self.height, self.width), self.fps)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from rgwot.features.settings import FeatureSettings, extractor, missing_checkpoi
 from rgwot.keysteps.settings import ANNOTATED, resolved_K
 from rgwot.paths import DIAGNOSTICS, KEYSTEPS, name_of
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.provenance import stamp
+from rgwot.runtime.provenance import unedited
 from rgwot.study.datasets import (
     MIN_VIDEOS,
     annotated_steps,
@@ -32,7 +32,6 @@ from rgwot.study.datasets import (
     import_settings,
     plain_path,
     reading,
-    stamp_of,
     videos,
 )
 from rgwot.study.shipped import DEFAULTS
@@ -245,9 +244,6 @@ def check_unedited(folder: Path) -> None:
     for path in (folder / name_of(file) for file in KEYSTEPS):
         # Diagnostics are written last, so a file that is newer was changed later.
         if path.is_file() and written.is_file() and path.stat().st_mtime_ns > written.stat().st_mtime_ns:
-            # Imported here, because planning should not wait for pandas.
-            from rgwot.records import unedited
-
             unedited(path)
 
 
@@ -302,24 +298,9 @@ def graph_there(dataset: str, task: str) -> list[str]:
     return [str(path)] if path.exists() else []
 
 
-def graph_stamp(study: Study, dataset: str, task: str) -> str:
-    """Return the `stamp` of the true task graph, so that editing it while a job reads it makes the scores outdated."""
-    return stamp(graph_there(dataset, task))
-
-
 def extraction_files(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> list[str]:
     """Return the files from which features are extracted: the videos, and the user's checkpoint, if any."""
     return footage_of(study, dataset, task, chosen) + weights_file(study, dataset)
-
-
-def extraction_stamp(study: Study, dataset: str, task: str, chosen: Sequence[str]) -> str:
-    """Return the `stamp` of the files from which features are extracted, empty if jobs write all of them."""
-    weights = weights_file(study, dataset)
-    return (
-        stamp([*footage_of(study, dataset, task, chosen), *weights])
-        if weights
-        else stamp_of(study, dataset, task, chosen)
-    )
 
 
 def weights_file(study: Study, dataset: str) -> list[str]:

@@ -13,7 +13,6 @@ from rgwot.config.experiments import SYMBOLS, family_of, join_id, read_with_labe
 from rgwot.config.methods import DECODERS
 from rgwot.paths import Run, Tree
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.provenance import stamp
 from rgwot.study.datasets import annotated, annotated_videos, page_column, tasks, videos
 from rgwot.study.jobs import check_task, scored
 from rgwot.study.study import Study
@@ -118,11 +117,6 @@ def names_there(study: Study, dataset: str, task: str) -> list[str]:
     """Return the file with the names of a task's key steps, if it exists."""
     path = names_file(study, dataset, task)
     return [path] if Path(path).exists() else []
-
-
-def names_stamp(study: Study, dataset: str, task: str) -> str:
-    """Return the `stamp` of the file of names, so that editing it while a job reads it makes the page outdated."""
-    return stamp(names_there(study, dataset, task))
 
 
 def index_pages(study: Study) -> list[str]:

@@ -350,13 +350,24 @@ def test_verify_names_what_is_not_as_written_and_how_to_make_it_again(path: Path
     assert everything() == left
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"digests": 3}'])
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"digests": 3}', "[" * 10**5, '{"output": "x"}', "\0", '{"output": 3}']
+)
 def test_verify_names_a_damaged_record(content: str) -> None:
     record = KEYSTEPS / ".segments.csv.provenance.json"
     record.write_text(content)
     code, said = verify()
     assert code == 1
     assert said[0].startswith(f"{record}: cannot be read")
+
+
+@pytest.mark.parametrize("digests", ['{"gone.csv": 3}', '{"a\\u0000b": "0"}', '{"..": "0"}'])
+def test_verify_tells_a_strange_record_in_one_line(digests: str) -> None:
+    (KEYSTEPS / ".segments.csv.provenance.json").write_text(f'{{"output": "segments.csv", "digests": {digests}}}')
+    code, said = verify()
+    assert code == 1
+    assert len(said) == 2
+    assert "expected SHA-256" in said[0]
 
 
 def test_verify_of_no_folder_is_told() -> None:

@@ -165,21 +165,22 @@ def test_a_file_that_is_edited_while_a_job_reads_it_makes_its_result_outdated(st
 def test_a_checkpoint_that_replaces_a_newer_one_changes_the_stamp_of_features(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rgwot.study.jobs import extraction_stamp
+    from rgwot.runtime.provenance import stamp
+    from rgwot.study.jobs import extraction_files
     from rgwot.study.study import Study
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "videos/tea").mkdir(parents=True)
     (tmp_path / "videos/tea/a.mp4").touch()
 
-    def stamp(weights: str) -> str:
+    def stamp_with(weights: str) -> str:
         entry = {"layout": "folder", "root": "videos", "settings": {"features": {"weights": weights}}}
-        return extraction_stamp(Study.of({"datasets": {"mine": entry}}), "mine", "tea", ["a"])
+        return stamp(extraction_files(Study.of({"datasets": {"mine": entry}}), "mine", "tea", ["a"]))
 
     (tmp_path / "w.pt").write_bytes(b"new")
-    first = stamp("w.pt")
-    assert stamp("w.pt") == first
+    first = stamp_with("w.pt")
+    assert stamp_with("w.pt") == first
     (tmp_path / "w.pt").write_bytes(b"old!")
     os.utime(tmp_path / "w.pt", (10**9, 10**9))
-    assert stamp("w.pt") != first
-    assert stamp("random") not in (first, "")
+    assert stamp_with("w.pt") != first
+    assert stamp_with("random") != first

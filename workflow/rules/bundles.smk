@@ -16,7 +16,7 @@ rule bundle:
         **doubled(mem_mb=4000, runtime=60),
     params:
         settings=settings_of("bundle"),
-        sources=of_task(pages.names_stamp),
+        sources=stamped(of_task(pages.names_there)),
     message:
         "bundle: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:

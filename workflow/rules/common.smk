@@ -1,5 +1,6 @@
 # Helpers of all rules. Facts and decisions are in the library (rgwot.study); input functions pass wildcards on to it.
 from functools import wraps
+from itertools import chain
 from pathlib import Path
 
 from rgwot import paths
@@ -169,10 +170,16 @@ def compared_files(wildcards):
     return {**files, "names": of_task(pages.names_there)(wildcards), "videos": groups_file(wildcards)}
 
 
-def compared_stamp(wildcards):
-    """The `stamp` of those of the `compared_files` that people edit: names and the table of groups."""
-    files = compared_files(wildcards)
-    return stamp([*files["names"], files["videos"]])
+def stamped(function):
+    """A params function: the `stamp` of the files of people, which no job writes, among those of an input function."""
+
+    def sources(wildcards):
+        files = function(wildcards)
+        if isinstance(files, dict):
+            files = chain.from_iterable([file] if isinstance(file, str) else file for file in files.values())
+        return stamp(file for file in files if Path(file).parts[0] != paths.RESULTS)
+
+    return sources
 
 
 def forms(path, caption, labels):

@@ -15,7 +15,8 @@ rule evaluate:
     resources:
         **doubled(mem_mb=2000, runtime=30),
     params:
-        **each(of_task, key_steps=datasets.known_K, sources=jobs.graph_stamp),
+        key_steps=of_task(datasets.known_K),
+        sources=stamped(lambda w: jobs.graph_there(w.dataset, w.task)),
         settings=settings_of("evaluate"),
     message:
         "evaluate: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"

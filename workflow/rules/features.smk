@@ -15,7 +15,7 @@ rule manifest:
         **doubled(mem_mb=1000, runtime=60),
     params:
         entry=of_dataset(datasets.manifest_entry),
-        sources=of_task(datasets.task_stamp),
+        sources=stamped(of_task(datasets.files)),
     message:
         "manifest: probing the videos of {wildcards.dataset}/{wildcards.task}"
     script:
@@ -38,7 +38,8 @@ rule extract:
     resources:
         **doubled(mem_mb=2500, runtime=120, gpu=GPUS),
     params:
-        **each(batch, videos=datasets.video_paths, sources=jobs.extraction_stamp),
+        videos=batch(datasets.video_paths),
+        sources=stamped(batch(jobs.extraction_files)),
         settings=of_task(jobs.feature_settings),
     message:
         "extract: {wildcards.dataset}/{wildcards.task}, batch {wildcards.part}"
@@ -55,7 +56,8 @@ use rule extract as extract_video with:
     log:
         "results/logs/extract_video/{dataset}/{task}/{video}.log",
     params:
-        **each(lone, videos=datasets.video_paths, sources=jobs.extraction_stamp),
+        videos=lone(datasets.video_paths),
+        sources=stamped(lone(jobs.extraction_files)),
     message:
         "extract: {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
 
@@ -74,7 +76,8 @@ rule import_features:
     resources:
         **doubled(mem_mb=2500, runtime=60),
     params:
-        **each(batch, videos=datasets.import_paths, sources=datasets.stamp_of),
+        videos=batch(datasets.import_paths),
+        sources=stamped(batch(datasets.import_files)),
         settings=of_dataset(datasets.import_settings),
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}, batch {wildcards.part}"
@@ -90,7 +93,8 @@ use rule import_features as import_video with:
     log:
         "results/logs/import_video/{dataset}/{task}/{video}.log",
     params:
-        **each(lone, videos=datasets.import_paths, sources=datasets.stamp_of),
+        videos=lone(datasets.import_paths),
+        sources=stamped(lone(datasets.import_files)),
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
 

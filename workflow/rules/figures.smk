@@ -17,7 +17,7 @@ rule segment_bars:
     resources:
         **doubled(mem_mb=2000, runtime=30),
     params:
-        sources=of_task(pages.names_stamp),
+        sources=stamped(of_task(pages.names_there)),
     message:
         "figure: key steps over time, {wildcards.dataset}/{wildcards.task}"
     script:
@@ -38,7 +38,7 @@ rule compare_groups:
     resources:
         **doubled(mem_mb=2000, runtime=30),
     params:
-        sources=compared_stamp,
+        sources=stamped(compared_files),
     message:
         "groups: {wildcards.column} in {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}"
     script:

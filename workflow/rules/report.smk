@@ -17,7 +17,7 @@ rule strips:
         **doubled(mem_mb=2000, runtime=120),
     params:
         root=one_line_errors(lambda w: STUDY.config.root_of(w.dataset)),
-        sources=of_task(datasets.footage_stamp),
+        sources=stamped(of_task(datasets.footage_of)),
     message:
         "strips: pictures of the videos of {wildcards.dataset}/{wildcards.task}"
     script:
@@ -38,7 +38,7 @@ rule view:
     resources:
         **doubled(mem_mb=4000, runtime=120),
     params:
-        sources=of_task(datasets.footage_stamp),
+        sources=stamped(of_task(datasets.footage_of)),
         settings=settings_of("view"),
     message:
         "view: typical frames, tree and, if an encoder was trained, plane and alignments of {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
@@ -60,7 +60,8 @@ rule page:
     resources:
         **doubled(mem_mb=3000, runtime=30),
     params:
-        **each(of_task, names=pages.names_file, shown=pages.page_shown, sources=pages.names_stamp),
+        **each(of_task, names=pages.names_file, shown=pages.page_shown),
+        sources=stamped(of_task(pages.names_there)),
         root=one_line_errors(lambda w: STUDY.config.root_of(w.dataset)),
     message:
         "page: {wildcards.dataset}/{wildcards.task}"

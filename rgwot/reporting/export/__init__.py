@@ -24,7 +24,7 @@ from rgwot.records import read_manifest, read_segments
 from rgwot.reporting.names import as_named, names_in
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import contents
-from rgwot.runtime.provenance import growing_folder, own_folder
+from rgwot.runtime.provenance import own_folder
 from rgwot.stages.procedure import read_procedure
 
 log = logging.getLogger(__name__)
@@ -276,9 +276,7 @@ def export(name: str, content: Sequence[ExportedVideo] | DiGraph[Any], output: s
     write = getattr(import_module(f"rgwot.reporting.export.{FORMATS[name].module}"), f"export_{name}")
     if not FORMATS[name].graph:
         content = [video.within() for video in content]
-    # Clips take long, so each one is kept as soon as it is written.
-    opened: Any = growing_folder if name == "clips" else own_folder
-    with opened(output, "export") as folder:
+    with own_folder(output, "export") as folder:
         write(content, folder)
     place = Path(output)
     written = sorted(path.relative_to(place).as_posix() for path in contents(place) if path.is_file())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,6 @@ from rgwot.reporting.export import ExportedVideo
 from rgwot.reporting.page.pictures import as_jpeg, read_pictures
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import with_progress
-from rgwot.runtime.provenance import Growing, stamp
 from rgwot.video.frames import cut
 from rgwot.video.probing import is_stored
 
@@ -26,7 +24,7 @@ PICTURES, COLUMNS, HEIGHT = 40, 8, 120
 CLIP_QUALITY = 85
 
 
-def export_clips(videos: Sequence[ExportedVideo], folder: Growing) -> None:
+def export_clips(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write ``key_step_03/VIDEO_0012.300.mp4`` for every segment, and ``key_step_03.jpg``.
 
     Raises
@@ -40,29 +38,21 @@ def export_clips(videos: Sequence[ExportedVideo], folder: Growing) -> None:
         if not filmed or is_stored(path):
             what = "frames stored one by one" if filmed else "features without a video"
             raise RgwotError(f"{path}: found {what}, expected videos to cut clips from")
-    sources = {video.path: stamp([video.path.absolute()]) for video in videos}
     segments = [(video, segment) for video in videos for segment in video.segments]
     for video, (start_s, end_s, key_step, _) in with_progress(log, "cut clips", segments, "clip"):
-        made_from = f"{sources[video.path]} {start_s} to {end_s} s"
-        name = f"key_step_{key_step:02d}/{video.stem}_{start_s:08.3f}.mp4"
-        if not folder.add(name, made_from, partial(cut, video.path, start_s, end_s)):
+        place = folder / f"key_step_{key_step:02d}"
+        place.mkdir(exist_ok=True)
+        if not cut(video.path, start_s, end_s, place / f"{video.stem}_{start_s:08.3f}.mp4"):
             log.warning(
                 "%s: no frame from %g to %g s can be decoded, so this segment gets no clip", video.path, start_s, end_s
             )
     occurring = sorted({segment.key_step for _, segment in segments})
     for key_step in with_progress(log, "sheets", occurring, "key step"):
-        chosen = [(video, segment) for video, segment in segments if segment.key_step == key_step]
-        made_from = " ".join(
-            f"{sources[video.path]} {segment.start_s} to {segment.end_s} s" for video, segment in chosen
-        )
-        folder.add(f"key_step_{key_step:02d}.jpg", made_from, partial(_sheet, videos, key_step))
+        _sheet(videos, key_step, folder / f"key_step_{key_step:02d}.jpg")
 
 
-def _sheet(videos: Sequence[ExportedVideo], key_step: int, output: Path) -> int:
-    """Write the middle frames of a key step's segments as one picture, evenly chosen if there are many.
-
-    Returns the number of bytes.
-    """
+def _sheet(videos: Sequence[ExportedVideo], key_step: int, output: Path) -> None:
+    """Write the middle frames of a key step's segments as one picture, evenly chosen if there are many."""
     middles = [
         (video, (segment.start_s + segment.end_s) / 2)
         for video in videos
@@ -82,4 +72,4 @@ def _sheet(videos: Sequence[ExportedVideo], key_step: int, output: Path) -> int:
     sheet = Image.new("RGB", (min(len(pictures), COLUMNS) * width, rows * HEIGHT), "white")
     for at, picture in enumerate(pictures):
         sheet.paste(picture, (at % COLUMNS * width, at // COLUMNS * HEIGHT))
-    return output.write_bytes(as_jpeg(sheet, CLIP_QUALITY))
+    output.write_bytes(as_jpeg(sheet, CLIP_QUALITY))
