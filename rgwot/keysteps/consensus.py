@@ -20,6 +20,7 @@ from rgwot.embedding.whitened import Whitening, fit_whitening, smooth
 from rgwot.keysteps.interface import (
     MOST_SAMPLES,
     PER_VIDEO,
+    Array,
     Decoded,
     Frames,
     Learned,
@@ -55,8 +56,6 @@ WINDOW = 0.01
 
 LEAST_PROBABILITY = 1e-6
 """Smaller probabilities are raised to this value."""
-
-Array = NDArray[np.float64]
 
 
 class Classifier(NamedTuple):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rgwot.keysteps.interface import (
     NO_CLUSTER,
+    Array,
     Decode,
     Decoded,
     Frames,
@@ -29,6 +30,7 @@ from rgwot.keysteps.interface import (
 )
 from rgwot.keysteps.ordering import concordance
 from rgwot.keysteps.settings import MeanfieldSettings
+from rgwot.keysteps.warping import evenly_spaced, warp
 from rgwot.timing import thinned
 
 HINT = 0.03
@@ -61,9 +63,6 @@ TRIED_OF_MANY = 10_000
 which show more of the order than a few samples of every video."""
 
 
-Array = NDArray[np.float64]
-
-
 def with_time(x: NDArray[Any], lengths: Sequence[int], share: float, common: NDArray[Any] | None = None) -> Array:
     r"""Add time to embeddings, with a share of their squared length.
 
@@ -88,8 +87,6 @@ def with_time(x: NDArray[Any], lengths: Sequence[int], share: float, common: NDA
 
 def references(x: NDArray[Any], lengths: Sequence[int]) -> NDArray[np.float32]:
     """Return the directions of evenly spaced samples (n, R, D) of the videos with which all others are aligned."""
-    from rgwot.keysteps.labelled import evenly_spaced
-
     V = len(lengths)
     n = max(1, min(REFERENCES, MOST_ALIGNED // V))
     videos = np.unique(np.linspace(0, V - 1, n).round().astype(np.int64))
@@ -115,8 +112,6 @@ def common_times(x: NDArray[Any], lengths: Sequence[int], common: NDArray[Any]) 
     -------
     Times (T,) in [0, 1].
     """
-    from rgwot.keysteps.labelled import evenly_spaced, warp
-
     few = evenly_spaced(directions(x), lengths)
     R = common.shape[1]
     places, sums = np.linspace(0, 1, R), np.zeros((len(few), R))

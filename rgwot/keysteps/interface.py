@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from rgwot.blocks import Block
 from rgwot.timing import thinned
 
+Array = NDArray[np.float64]
+"""Floating-point numbers of any shape."""
+
 
 @dataclass(frozen=True)
 class Frames:

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions, first_samples
+from rgwot.keysteps.interface import Array, Decoded, Frames, Learned, Predict, directions, first_samples
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.settings import MeanfieldSettings
 
 LEAST_MEMBERSHIP = 1e-12
 """Smallest membership to start from: updates multiply memberships, so a 0 would stay 0."""
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
