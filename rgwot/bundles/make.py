@@ -152,8 +152,8 @@ def bundle_of(
     name = split_id(run.decoder)[0]
     if key_steps.learned is None:
         raise RgwotError(
-            f"decoder {name!r}: found no rule for other videos, expected two videos or more, and a decoder that calls "
-            "`Decoded.inductive`"
+            f"decoder {name!r}: found no rule for other videos, expected two videos or more, and a decoder that "
+            "returns what it learned (`Decoded.learned`)"
         )
     parts = {MODEL: model} if model is not None else {}
     if model is None:
@@ -161,12 +161,12 @@ def bundle_of(
             raise RgwotError(
                 f"method {run.method!r}: its embedding cannot embed other videos; expected an embedding with `restore`"
             )
-        parts[EMBEDDING] = packed(embedding.learned())
+        parts[EMBEDDING] = packed(embedding.learned)
 
     from threadpoolctl import threadpool_limits
 
     K, time, surplus = (key_steps.diagnostics[key] for key in ("K", "time", "surplus"))
-    learned, labels = key_steps.learned(), {}
+    learned, labels = key_steps.learned, {}
     for video, embedded_video in embedded.part(held_out=False).items():
         labels_here = key_steps.segments["task"][video]
         labels[video] = predicted_labels(

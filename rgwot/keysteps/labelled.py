@@ -232,7 +232,7 @@ def decode_labelled(
 
     def rule(decoded_: Decoded) -> Predict:
         assert decoded_.learned is not None
-        return restore_labelled(decoded_.learned(), K, chain, labelled, at_once=True)
+        return restore_labelled(decoded_.learned, K, chain, labelled, at_once=True)
 
     return decode_by_some(frames, np.union1d(learned_from(frames.lengths), taught), learn, rule)
 
@@ -266,26 +266,25 @@ def _decode(
         last = task.fit(labels_now)
         log_p = task.smooth(_mix(before, _classified(last, task.views), fixed))
 
-    def learned() -> Learned:
-        arrays = {
-            f"{name}_{number}_{what}": array
-            for name, classifiers in (("first", first), ("last", last))
-            for number, (part, classifier) in enumerate(zip(parts, classifiers, strict=True))
-            for what, array in part.undone(classifier)._asdict().items()
-        }
-        return {
-            **arrays,
-            "centres": field.centres,
-            "shares": field.shares,
-            "classes": classes,
-            "shown": references[0].astype(np.float32),
-            "said": references[1],
-        }
+    arrays = {
+        f"{name}_{number}_{what}": array
+        for name, classifiers in (("first", first), ("last", last))
+        for number, (part, classifier) in enumerate(zip(parts, classifiers, strict=True))
+        for what, array in part.undone(classifier)._asdict().items()
+    }
+    learned = {
+        **arrays,
+        "centres": field.centres,
+        "shares": field.shares,
+        "classes": classes,
+        "shown": references[0].astype(np.float32),
+        "said": references[1],
+    }
 
     decoded = _decoded(log_p[nearest], K)
     labels_out = np.where(frames.given == UNKNOWN, decoded.labels, frames.given)
     facts = {"labelled": {"energy": float(field.energies[-1])}}
-    return replace(decoded, labels=labels_out, facts=facts).inductive(restore_labelled, learned, K, chain, labelled)
+    return replace(decoded, labels=labels_out, facts=facts, learned=learned)
 
 
 def restore_labelled(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -224,9 +224,7 @@ def decode_meanfield(frames: Frames, K: int, generator: np.random.Generator, set
         "shares": field.shares.tolist(),
     }
     learned = {"centres": field.centres, "shares": field.shares}
-    return decoded(field.memberships, K, {"meanfield": facts}).inductive(
-        restore_meanfield, lambda: learned, K, settings
-    )
+    return replace(decoded(field.memberships, K, {"meanfield": facts}), learned=learned)
 
 
 def restore_meanfield(learned: Learned, K: int, settings: MeanfieldSettings) -> Predict:
