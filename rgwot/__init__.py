@@ -1,7 +1,8 @@
 """Procedure learning from unlabelled videos by regularised Gromov-Wasserstein optimal transport (RGWOT).
 
-`discover` finds the key steps of arrays of features and returns a `Discovery`; `ProcedureLearner` does so in the manner
-of scikit-learn. `extend` adds methods of your own. Everything else is imported from its own module.
+`discover` finds the key steps of arrays of features and returns a `Discovery`, which also labels other videos;
+`ProcedureLearner` does so in the manner of scikit-learn. `extend` adds methods of your own. Everything else is imported
+from its own module.
 """
 
 from __future__ import annotations

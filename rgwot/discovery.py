@@ -18,20 +18,22 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from rgwot.bundles.learned import LearnedResult, learned_result
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.configuration import load_config
 from rgwot.config.experiments import Experiments, family_of, replaced_settings, split_id
 from rgwot.config.methods import DECODERS, EMBEDDING_KINDS
-from rgwot.config.settings import Settings, flatten, known_blocks
+from rgwot.config.settings import Settings, flatten, known_blocks, validated
 from rgwot.datasets.arrays import check_no_clock, column_names
 from rgwot.datasets.names import id_of, stem_of
+from rgwot.datasets.settings import ImportSettings
 from rgwot.datasets.split import split_videos, subjects_of
-from rgwot.embedding.arrays import array_features
-from rgwot.embedding.interface import EmbeddedTask, VideoFeatures
-from rgwot.features.importing import seconds
+from rgwot.embedding.interface import EmbeddedTask, EmbedVideo, embedded_video
+from rgwot.features.importing import store_of_array
 from rgwot.features.index import check_alike, common_attributes
 from rgwot.features.store import FeatureStore, open_store
 from rgwot.keysteps.decode import check_number
+from rgwot.keysteps.interface import Given
 from rgwot.keysteps.ordering import KeySteps, Order, rank_procedures
 from rgwot.keysteps.settings import resolved_K
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
@@ -41,11 +43,12 @@ from rgwot.procedure import Procedure, recordings_from_segments
 from rgwot.procedure.groups import compare_groups
 from rgwot.reporting.names import names_text
 from rgwot.runtime.errors import RgwotError, first_line, nearest
-from rgwot.runtime.files import write_csv, write_text
+from rgwot.runtime.files import replacing, write_csv, write_text
 from rgwot.runtime.limits import threads_kept
 from rgwot.stages.decode import decode_task, write_keysteps
-from rgwot.stages.embed import Embedder, embedded_task, embedder
+from rgwot.stages.embed import embedded_task, embedder
 from rgwot.stages.procedure import deviation_table
+from rgwot.study.jobs import check_rule
 from rgwot.timing import parse_rate, predicted_labels
 
 if TYPE_CHECKING:
@@ -77,16 +80,19 @@ class Discovery:
     settings
         All settings, resolved.
     key_steps
-        The result behind the properties below.
+        The result behind the properties below, with the ids of videos.
     times : dict of numpy.ndarray
         The times (T,) of the features of each video in seconds.
-    embeddings : dict of numpy.ndarray
-        The clustered embeddings (T, D) float64 of each video; empty for the method ``none``.
+    embedded
+        The clustered embeddings behind ``embeddings``; None for the method ``none``.
+    learned
+        What was learned, with which `predict` labels other videos; a reason if the method or the decoder cannot.
     names : dict
-        Names of key steps by number for pictures and exports; set them by ``dataclasses.replace``.
+        Names of key steps by number for pictures, exports and bundles; set them by ``dataclasses.replace``.
 
     Examples
     --------
+    ``found.predict({"friday": features})``; ``found.bundle("tea.rgwot")`` for ``rgwot apply``;
     ``found.plot().savefig("tea.png")``; ``found.save("results")``, then ``rgwot show``, ``rgwot compare`` and
     ``rgwot export`` with the folder that it returns; ``found.export("elan", "to_elan")``;
     ``found.compare("second_coder.eaf").agreement.kappa``;
@@ -97,7 +103,8 @@ class Discovery:
     settings: Settings
     key_steps: KeySteps
     times: dict[str, NDArray[np.float64]]
-    embeddings: dict[str, NDArray[np.float64]]
+    embedded: EmbeddedTask | None = None
+    learned: LearnedResult | str = ""
     names: dict[int, str] = field(default_factory=dict)
 
     @cached_property
@@ -107,26 +114,28 @@ class Discovery:
         The scope is ``task``, the clusters of all videos (trivial decoders also have ``video``). Key steps are numbered
         from 1; 0 is background.
         """
-        return self.key_steps.segment_table
+        return _by_name(self.key_steps.segment_table)
 
     @cached_property
     def order(self) -> pd.DataFrame:
         """``video, order``: the order of the key steps of every video, such as ``3>1>2``."""
-        return self.key_steps.order_table
+        return _by_name(self.key_steps.order_table)
 
     @cached_property
     def procedures(self) -> pd.DataFrame:
         """``rank, order, n_videos, share``: the different orders, the most frequent first."""
         return rank_procedures(self.key_steps.orders)
 
-    @property
+    @cached_property
     def procedure(self) -> Procedure:
         """The task graph.
 
         ``procedure.graph`` is a `networkx.DiGraph` with START and END, ``procedure.order`` the consensus order that it
         allows. A procedure also has nodes, edges with their confidence, groups in either order, and notes.
         """
-        return self.key_steps.procedure
+        procedure = self.key_steps.procedure
+        videos = tuple(replace(video, video=stem_of(video.video)) for video in procedure.videos)
+        return replace(procedure, videos=videos, typical_video=stem_of(procedure.typical_video))
 
     @cached_property
     def deviations(self) -> pd.DataFrame:
@@ -136,7 +145,7 @@ class Discovery:
         sureness is the share of other segmentations that have the deviation, NaN without other segmentations. Key steps
         of a group in ``procedure.groups`` may come in either order, so their order never deviates.
         """
-        return deviation_table(self.key_steps.deviations)
+        return _by_name(deviation_table(self.key_steps.deviations))
 
     @property
     def diagnostics(self) -> dict[str, Any]:
@@ -151,8 +160,14 @@ class Discovery:
             video: predicted_labels(
                 segments_here["start_s"], segments_here["end_s"], segments_here["key_step"], self.times[video]
             )
-            for video, segments_here in ((video, task[video]) for video in self.times)
+            for video, segments_here in ((video, task[id_of(video)]) for video in self.times)
         }
+
+    @property
+    def embeddings(self) -> dict[str, NDArray[np.float64]]:
+        """The clustered embeddings (T, D) float64 of each video; empty for the method ``none``."""
+        videos = {} if self.embedded is None else self.embedded.videos
+        return {name: videos[id_of(name)].embedding for name in self.times if videos}
 
     @property
     def K(self) -> int:
@@ -167,7 +182,7 @@ class Discovery:
     @property
     def orders(self) -> dict[str, Order]:
         """The order of the key steps of each video, as numbers."""
-        return dict(self.key_steps.orders)
+        return {stem_of(video): order for video, order in self.key_steps.orders.items()}
 
     @property
     def samples(self) -> pd.DataFrame:
@@ -177,6 +192,76 @@ class Discovery:
             for video, labels in self.labels.items()
         ]
         return pd.concat(parts, ignore_index=True)
+
+    def predict(self, videos: Videos, *, times: Times | None = None) -> dict[str, NDArray[np.int64]]:
+        """Label videos by what was learned; each is labelled separately, with fixed clusters.
+
+        Parameters
+        ----------
+        videos
+            Features of any number of videos, as `discover` takes them, of the same kind.
+        times
+            As in `discover`; required if, and only if, times were given there.
+
+        Returns
+        -------
+        dict of numpy.ndarray
+            The key steps (T,) int64 of each video, as in ``labels``. Videos that were learned from keep their labels.
+
+        Raises
+        ------
+        rgwot.RgwotError
+            For features of another kind, or if the decoder or the embedding has no rule for other videos.
+        """
+        learned = self._rule()
+        stores = stores_of(videos, times, lambda _: learned.import_form())
+        for store in stores:
+            learned.check_kind(store)
+        with_frames = [store for store in stores if len(store)]
+        # Running an encoder sets PyTorch's number of threads, which is restored for the caller.
+        with nullcontext() if learned.model is None else threads_kept():
+            rules = learned.rules()
+            embedded = {store.video: embedded_video(store, rules.embed) for store in with_frames}
+        steps, _ = rules.label(with_frames, embedded)
+        return {
+            name: steps.get(store.video, np.empty(0, dtype=np.int64))
+            for name, store in zip(named_videos(videos), stores, strict=True)
+        }
+
+    def bundle(self, path: str | os.PathLike[str], dataset: str = "arrays", task: str = "task") -> Path:
+        """Write what was learned as a bundle (``NAME.rgwot``), with which ``rgwot apply`` labels other videos.
+
+        Returns the path. Raises RgwotError if the decoder or the embedding has no rule for other videos.
+        """
+        from rgwot.bundles.file import bundle_bytes
+        from rgwot.bundles.make import bundle_of
+
+        learned, model = self._rule(), None
+        assert self.embedded is not None
+        if learned.model is not None:
+            from rgwot.stages.train import model_bytes
+
+            model = model_bytes(learned.model)
+        facts, parts = bundle_of(
+            learned,
+            dataset=dataset,
+            task=task,
+            blocks=self.settings.model_dump(by_alias=True, mode="json"),
+            embedded=self.embedded,
+            key_steps=self.key_steps,
+            names=self.names,
+            model=model,
+        )
+        with replacing(path) as temporary:
+            temporary.write_bytes(bundle_bytes(facts, parts))
+        return Path(path)
+
+    def _rule(self) -> LearnedResult:
+        """Return what was learned; raise RgwotError if there is no rule for other videos."""
+        check_rule(self.run.decoder)
+        if isinstance(self.learned, str):
+            raise RgwotError(self.learned)
+        return self.learned
 
     def plot(self, videos: int = 4, title: str | None = None) -> Figure:
         """Draw the key steps of the first ``videos`` videos (at least 1) over time."""
@@ -189,7 +274,7 @@ class Discovery:
         label = f"{self.run.method}/{self.run.decoder}"
         some = f", {videos} of {len(self.times)} videos" if videos < len(self.times) else ""
         title = f"{label}, seed {self.run.seed}{some}" if title is None else title
-        nothing, table = pd.DataFrame(columns=list(ANNOTATION_COLUMNS)), self._by_id.segment_table
+        nothing, table = pd.DataFrame(columns=list(ANNOTATION_COLUMNS)), self.key_steps.segment_table
         return segment_bars(self._manifest(), nothing, {label: table}, title, videos, {label: self.names})
 
     def save(self, folder: str | os.PathLike[str], dataset: str = "arrays", task: str = "task") -> Path:
@@ -204,9 +289,10 @@ class Discovery:
         tree = Tree(Path(folder), dataset, task)
         result_folder = tree.keysteps(self.run)
         write_csv(self._manifest(), tree.at(MANIFEST))
-        write_keysteps(result_folder, self._by_id)
+        write_keysteps(result_folder, self.key_steps)
         if self.names:
-            write_text(names_text(str(self.run), self._by_id.segment_table, self.names), result_folder / name_of(NAMES))
+            text = names_text(str(self.run), self.key_steps.segment_table, self.names)
+            write_text(text, result_folder / name_of(NAMES))
         return result_folder
 
     def export(self, name: str, folder: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> str:
@@ -225,7 +311,7 @@ class Discovery:
 
         if name in FORMATS and FORMATS[name].graph:
             return export(name, with_labels(self.procedure.graph, self.names), folder)
-        task = self._by_id.segment_table.query("scope == 'task'")
+        task = self.key_steps.segment_table.query("scope == 'task'")
         return export(name, videos_of(task, self._manifest(), self.names, None if root is None else Path(root)), folder)
 
     def compare(self, other: Discovery | str | os.PathLike[str]) -> Comparison:
@@ -249,9 +335,9 @@ class Discovery:
         """
         from rgwot.reporting.compare import answer_of, compare, compare_with, shared
 
-        answer = answer_of(self._by_id.segment_table)
+        answer = answer_of(self.key_steps.segment_table)
         if isinstance(other, Discovery):
-            return shared(compare(answer, answer_of(other._by_id.segment_table)))
+            return shared(compare(answer, answer_of(other.key_steps.segment_table)))
         return compare_with(answer, Path(other))
 
     def compare_groups(self, groups: Mapping[str, Any]) -> pd.DataFrame:
@@ -259,12 +345,8 @@ class Discovery:
 
         ``groups`` maps videos to their groups; videos without a group are left out with a warning.
         """
-        return compare_groups(recordings_from_segments(self.segments), self.key_steps.deviations, groups)
-
-    @property
-    def _by_id(self) -> KeySteps:
-        """The key steps with the ids of videos, as in files."""
-        return _renamed(self.key_steps, id_of)
+        deviations = [replace(each, video=stem_of(each.video)) for each in self.key_steps.deviations]
+        return compare_groups(recordings_from_segments(self.segments), deviations, groups)
 
     def _manifest(self) -> pd.DataFrame:
         """Return a manifest of the videos, for which only features are known."""
@@ -365,8 +447,45 @@ def discover(
     >>> (order[0], order[1]) in found.procedure.graph.edges, len(found.deviations)
     (True, 0)
     """
-    options = method, decoder, K, settings, seed
-    return find(features, *options, fps=fps, times=times, device=device, labels=labels).discovery
+    if labels is not None:
+        # Set for the record, and to choose the rule that labels other videos.
+        settings = {**(settings or {}), "labelled": {**(settings or {}).get("labelled", {}), "n": "all"}}
+    run, embedding, decoding = _resolved(method, decoder, K, settings, seed)
+    if labels is None and decoding.labelled.n:
+        raise RgwotError(f"labelled.n: found {decoding.labelled.n}, but no labels; give them as the argument `labels`")
+    if fps is not None and times is not None:
+        raise RgwotError("fps and times are both given; expected at most one of the two")
+    every = video_features(features, times, embedding.features.fps if fps is None and times is None else fps)
+    if EMBEDDING_KINDS[family_of(run.method).embedding].several and len(every) < 2:
+        raise RgwotError(f"features: videos: found {len(every)}, expected at least 2 for the method {run.method!r}")
+    with_frames = [video for video in every if len(video)]
+    if not with_frames:
+        raise RgwotError("features: found no video with a frame, expected at least one")
+    held_out: tuple[str, ...] = ()
+    if embedding.data.split == "holdout":
+        subjects = subjects_of(video.video for video in every)
+        held_out = split_videos(subjects, embedding.data.holdout, embedding.data.split_seed).test
+    # Videos are sorted by id, as in the workflow, because the drawn pairs of videos depend on their order.
+    videos = sorted(with_frames, key=lambda video: video.video)
+    given = None if labels is None else read_labels(labels, list(named_videos(features)), videos)
+    name, times_of_videos = split_id(run.decoder)[0], {stem_of(video.video): video.time_s for video in with_frames}
+    if DECODERS[name].trivial:
+        return Discovery(run, decoding, _trivial(run, decoding, videos, held_out, given), times_of_videos)
+    if given is None:
+        samples = sum(len(video) for video in videos if video.video not in held_out)
+        check_number(resolved_K(decoding.decode.K), decoding.decode.surplus, samples)
+    embedded, embed, model = _embedded(run, embedding, videos, held_out, device)
+    key_steps = decode_task(embedded, name, decoding, run.seed, alone=False, given=given)
+    learned: LearnedResult | str
+    try:
+        learned = learned_result(
+            run=run, settings=decoding, stores=videos, embedded=embedded, embedding=embed, model=model,
+            key_steps=key_steps,
+        )  # fmt: skip
+    except RgwotError as error:
+        learned = str(error)
+    names = {} if given is None else dict(given.names)
+    return Discovery(run, decoding, key_steps, times_of_videos, embedded, learned, names)
 
 
 def _resolved(
@@ -395,128 +514,71 @@ def _resolved(
     return Run(method, decoder, int(seed)), experiments.settings(method, None, ""), of_decoder
 
 
-@dataclass(frozen=True)
-class Findings:
-    """A `Discovery` with its embedding and what was learned, which are needed to label other videos.
-
-    ``rate`` is the number of features per second of arrays, None if times were given. ``embedded`` and ``embedder`` are
-    None for a trivial decoder, ``model`` is None without an encoder.
-    """
-
-    discovery: Discovery
-    key_steps: KeySteps
-    rate: float | str | Fraction | None
-    embedded: EmbeddedTask | None = None
-    embedder: Embedder | None = None
-    model: Mapping[str, Any] | None = None
+def _trivial(
+    run: Run, settings: Settings, videos: Sequence[FeatureStore], held_out: tuple[str, ...], given: Given | None
+) -> KeySteps:
+    """Return the key steps of a decoder that reads no features."""
+    decoder, K = split_id(run.decoder)[0], settings.decode.K
+    if given is not None:
+        raise RgwotError(
+            f"labels: decoder {decoder!r} does not look at videos and cannot use labels; choose another decoder"
+        )
+    facts = [(video.video, video.duration_s, video.native_fps) for video in videos]
+    segments = trivial_segments(facts, decoder, K, run.seed, settings.evaluation.stride)
+    return trivial_key_steps(segments, decoder, int(K), run.seed, held_out, settings.procedure.learner)
 
 
-def find(
-    features: Videos,
-    method: str,
-    decoder: str,
-    K: int | str | None,
-    given: Mapping[str, Mapping[str, Any]] | None,
-    seed: int,
-    *,
-    fps: float | str | Fraction | None,
-    times: Times | None,
-    device: str,
-    labels: Labels | None = None,
-) -> Findings:
-    """Find the key steps of a task like `discover`, whose ``settings`` are called ``given`` here."""
-    if labels is not None:
-        # Set for the record, and to choose the rule that labels other videos.
-        given = {**(given or {}), "labelled": {**(given or {}).get("labelled", {}), "n": "all"}}
-    run, settings, decoding = _resolved(method, decoder, K, given, seed)
-    if labels is None and decoding.labelled.n:
-        raise RgwotError(f"labelled.n: found {decoding.labelled.n}, but no labels; give them as the argument `labels`")
-    family, rule = family_of(run.method), split_id(run.decoder)[0]
-    if fps is not None and times is not None:
-        raise RgwotError("fps and times are both given; expected at most one of the two")
-    rate = settings.features.fps if fps is None and times is None else fps
-    every = video_features(features, times, rate)
-    if EMBEDDING_KINDS[family.embedding].several and len(every) < 2:
-        raise RgwotError(f"features: videos: found {len(every)}, expected at least 2 for the method {run.method!r}")
-    # Videos are sorted by id, as in the workflow, because the drawn pairs of videos depend on their order.
-    with_frames = [video for video in every if len(video)]
-    videos = sorted(with_frames, key=lambda video: video.video)
-    if not videos:
-        raise RgwotError("features: found no video with a frame, expected at least one")
-    held_out: tuple[str, ...] = ()
-    if settings.data.split == "holdout":
-        subjects = subjects_of(video.video for video in every)
-        held_out = split_videos(subjects, settings.data.holdout, settings.data.split_seed).test
-    model = embedded = embed = None
-    read = None if labels is None else read_labels(labels, list(named_videos(features)), videos)
-    if DECODERS[rule].trivial:
-        if read is not None:
-            raise RgwotError(
-                f"labels: decoder {rule!r} does not look at videos and cannot use labels; choose another decoder"
-            )
-        facts = [(video.video, video.duration_s, video.native_fps) for video in videos]
-        K, learner = decoding.decode.K, decoding.procedure.learner
-        segments = trivial_segments(facts, rule, K, run.seed, decoding.evaluation.stride)
-        key_steps = trivial_key_steps(segments, rule, int(K), run.seed, held_out, learner)
-    else:
-        learned_from = [video for video in videos if video.video not in held_out]
-        if read is None:
-            check_number(resolved_K(decoding.decode.K), decoding.decode.surplus, sum(map(len, learned_from)))
-        # Training or running an encoder sets PyTorch's number of threads, which is restored for the caller.
-        with threads_kept() if family.trained else nullcontext():
-            if family.trained:
-                from rgwot.stages.train import fit_encoder
+def _embedded(
+    run: Run, settings: Settings, videos: Sequence[FeatureStore], held_out: tuple[str, ...], device: str
+) -> tuple[EmbeddedTask, EmbedVideo, Mapping[str, Any] | None]:
+    """Embed the videos; return the embeddings, the function that made them and, for an encoder, its model."""
+    model, trained = None, family_of(run.method).trained
+    # Training or running an encoder sets PyTorch's number of threads, which is restored for the caller.
+    with threads_kept() if trained else nullcontext():
+        if trained:
+            from rgwot.stages.train import fit_encoder
 
-                attributes = common_attributes(learned_from[0]) if isinstance(learned_from[0], FeatureStore) else {}
-                model = fit_encoder(
-                    learned_from, settings, run.seed, device=device, held_out=held_out, features=attributes
-                ).model
-            embed = embedder(videos, settings, model, run.method, run.seed, device if model else "cpu", 1, held_out)
-            embedded = embedded_task(videos, embed)
-        key_steps = decode_task(embedded, rule, decoding, run.seed, alone=False, given=read)
-    discovery = Discovery(
-        run,
-        decoding,
-        _renamed(key_steps, stem_of),
-        times={stem_of(video.video): video.time_s for video in with_frames},
-        embeddings={stem_of(video.video): embedded.videos[video.video].embedding for video in with_frames if embedded},
-        names={} if read is None else dict(read.names),
-    )
-    return Findings(discovery, key_steps, rate, embedded, embed, model)
+            learned_from = [video for video in videos if video.video not in held_out]
+            shared = common_attributes(learned_from[0])
+            model = fit_encoder(
+                learned_from, settings, run.seed, device=device, held_out=held_out, features=shared
+            ).model
+        made = embedder(videos, settings, model, run.method, run.seed, device if model else "cpu", 1, held_out)
+        return embedded_task(videos, made), made.embed, model
 
 
-def video_features(features: Videos, times: Times | None, fps: float | str | Fraction | None) -> list[VideoFeatures]:
-    """Return the features of videos in the given order: arrays, and open feature stores.
+def video_features(features: Videos, times: Times | None, fps: float | str | Fraction | None) -> list[FeatureStore]:
+    """Return the features of a task's videos as stores, in the given order.
 
     Raises RgwotError for values that are neither an array nor a feature store, two videos with the same name, times
     that do not fit the videos, or features of different sizes.
     """
-    named = named_videos(features)
-    when = times_of(times, list(named))
     try:
         rate = None if fps is None else parse_rate(fps)
     except ValueError:
         raise RgwotError(f"fps: expected a positive rate like 30 or 30000/1001, found {str(fps)!r}") from None
-    collected: list[tuple[Path, VideoFeatures, str, bool]] = []
-    first: tuple[str, NDArray[Any]] | None = None
+    when = {"times": "times"} if rate is None else {"fps": str(fps)}
+    stores = stores_of(features, times, lambda axes: validated(ImportSettings, {"axes": axes, **when}, "features"))
+    check_alike((store.path, store, store.columns, store.imported) for store in stores)
+    return stores
+
+
+def stores_of(features: Videos, times: Times | None, form: Callable[[str], ImportSettings]) -> list[FeatureStore]:
+    """Return the features of videos as stores, in the given order; ``form`` returns the form of arrays with given axes.
+
+    Raises RgwotError for values that are neither an array nor a feature store, two videos with the same name, or times
+    that do not fit the videos.
+    """
+    named, stores = named_videos(features), []
+    when = times_of(times, list(named))
     for name, video in named.items():
-        what, ident = f"features[{name!r}]", id_of(name)
+        what = f"features[{name!r}]"
         if isinstance(video, (str, os.PathLike)):
-            store = store_at(what, video, ident)
-            collected.append((store.path, store, store.columns, store.imported))
+            stores.append(store_at(what, video, id_of(name)))
             continue
         array, columns = array_of(what, video), column_names(getattr(video, "columns", ()))
-        if not columns:
-            first = first or (what, array)
-            if array.shape[1:] != first[1].shape[1:]:
-                expected = f"(T, {', '.join(map(str, first[1].shape[1:]))}) as in {first[0]}"
-                raise RgwotError(
-                    f"{what}: shape {array.shape}, expected {expected}: time first, the same channels in all"
-                )
-        store_here = array_features(what, ident, array, rate, seconds(what, when[name]) if when else None)
-        collected.append((Path(what), store_here, columns, True))
-    check_alike(collected)
-    return [video for _, video, _, _ in collected]
+        stores.append(store_of_array(name, array, form("TC" if array.ndim == 2 else "TCHW"), when.get(name), columns))
+    return stores
 
 
 def store_at(what: str, path: str | os.PathLike[str], ident: str) -> FeatureStore:
@@ -586,20 +648,6 @@ def times_of(times: Times | None, names: list[str]) -> Mapping[str, ArrayLike]:
     return times
 
 
-def _renamed(key_steps: KeySteps, called: Callable[[str], str]) -> KeySteps:
-    """Return key steps with videos renamed to their names or ids, and without the learned parameters."""
-    videos = tuple(replace(video, video=called(video.video)) for video in key_steps.procedure.videos)
-    typical = key_steps.procedure.typical_video
-
-    def renamed(part: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-        return {called(video): table for video, table in part.items()}
-
-    return KeySteps(
-        {scope: renamed(part) for scope, part in key_steps.segments.items()},
-        {called(video): order for video, order in key_steps.orders.items()},
-        replace(key_steps.procedure, videos=videos, typical_video=called(typical) if typical else ""),
-        key_steps.diagnostics,
-        evidence=None if key_steps.evidence is None else renamed(key_steps.evidence),
-        alternatives=[renamed(part) for part in key_steps.alternatives],
-        annotated=[called(video) for video in key_steps.annotated],
-    )
+def _by_name(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with the names of videos instead of their ids."""
+    return table.assign(video=table["video"].map(stem_of))

@@ -192,7 +192,7 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ({"features": {"a": np.ones((4, 2), int)}}, "features['a']: array of int64, expected floating-point numbers"),
         (
             {"features": {"a": flat(9, 4), "b": flat(9, 5)}},
-            "features['b']: shape (9, 5), expected (T, 4) as in features['a']: time first",
+            "features['b']: vectors of 5 at 2 per second, expected vectors of 4 at 2 per second as in features['a']",
         ),
         (
             {"features": {"a": np.ma.masked_greater(np.array([[1.0, 2.0], [3.0, 4.0]]), 2.5)}},
@@ -294,7 +294,7 @@ def test_what_pytorch_draws_afterwards_is_what_it_would_have_drawn(method: str, 
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
-def test_a_fitted_estimator_is_a_bundle(tmp_path: Path) -> None:
+def test_what_was_learned_is_written_as_a_bundle(tmp_path: Path) -> None:
     videos = {name: video.mean(axis=(2, 3)) for name, video in maps(5).items()}
     later = videos.pop("take 4")
     learner = rgwot.ProcedureLearner("rgwot", "graphcut", fps=FPS, settings=SMALL, device="cpu").fit(videos)
@@ -303,8 +303,7 @@ def test_a_fitted_estimator_is_a_bundle(tmp_path: Path) -> None:
     assert torch.get_num_threads() == threads
     # All features become float16.
     np.testing.assert_array_equal(learner.predict([later.astype(np.float64)])[0], labels)
-    assert learner.bundle_ is not None
-    (tmp_path / "fitted.rgwot").write_bytes(learner.bundle_)
+    assert learner.discovery_.bundle(tmp_path / "fitted.rgwot") == tmp_path / "fitted.rgwot"
     np.save(tmp_path / "later.npy", later)
     words = ["apply", tmp_path / "fitted.rgwot", tmp_path / "later.npy", "--output", tmp_path / "found"]
     assert CliRunner().invoke(cli, list(map(str, words))).exit_code == 0
@@ -352,9 +351,10 @@ def test_columns_of_a_table_keep_their_order() -> None:
 def test_where_nothing_can_be_predicted_it_is_said() -> None:
     videos = maps()
     learner = rgwot.ProcedureLearner("none", "uniform", fps=FPS, K=3).fit(videos)
-    assert learner.bundle_ is None
-    with pytest.raises(RgwotError, match="predict: decoder 'uniform': does not look at videos"):
+    with pytest.raises(RgwotError, match="decoder 'uniform': does not look at videos"):
         learner.predict(videos)
+    with pytest.raises(RgwotError, match="decoder 'uniform': does not look at videos"):
+        learner.discovery_.bundle("none.rgwot")
     fitted = rgwot.ProcedureLearner(fps=FPS, settings=SMALL).fit(videos)
     with pytest.raises(RgwotError, match="expected 4 axes, since `axes` is TCHW"):
         fitted.predict([flat(9, 12)])

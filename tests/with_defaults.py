@@ -23,7 +23,7 @@ from rgwot.features.settings import FeatureSettings
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps import fuzzy_cmeans as fuzzy
 from rgwot.keysteps.fuzzy_cmeans import FuzzyCMeans
-from rgwot.keysteps.interface import Decoded, Frames
+from rgwot.keysteps.interface import Decoded, Frames, Predict
 from rgwot.transport import FrameAlignment, TransportResult
 
 OT, LOSS, FEATURES, DECODE, TRAIN = (
@@ -67,6 +67,14 @@ def kantorovich_match(x: Tensor, y: Tensor, phi: Tensor, **changes: Any) -> Soft
 def decode_by(name: str, frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
     decoded: Decoded = DECODERS[name].bound(settings)(frames, K, generator)
     return decoded
+
+
+def predict_by(name: str, decoded: Decoded, K: int, settings: Settings) -> Predict:
+    """Return the rule that labels other videos by what a decoder of this name learned."""
+    entry = DECODERS[name]
+    assert decoded.learned is not None
+    predict: Predict = entry.bound(settings, entry.restore)(decoded.learned, K)
+    return predict
 
 
 def fit_by(name: str, stores: Sequence[FeatureStore], settings: Settings, seed: int) -> EmbedVideo:

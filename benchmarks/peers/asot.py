@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -312,10 +312,10 @@ def decode_asot(frames: Frames, K: int, generator: np.random.Generator, settings
     """Learn an embedding and centres, and label every frame by its plan: the decoder ``asot``."""
     with one_thread():
         learned, losses = learn(frames, K, settings, generator)
-    return labelled(learned, losses, frames, K, "asot", settings)
+    return labelled(learned, losses, frames, K, "asot")
 
 
-def labelled(learned: Segmenter, losses: Sequence[float], frames: Frames, K: int, name: str, *blocks: Block) -> Decoded:
+def labelled(learned: Segmenter, losses: Sequence[float], frames: Frames, K: int, name: str) -> Decoded:
     """Label the frames of videos by what was learned, and record it under a decoder's name."""
     memberships, residual = learned.memberships(frames)
     facts = {
@@ -326,9 +326,8 @@ def labelled(learned: Segmenter, losses: Sequence[float], frames: Frames, K: int
         "shares": memberships.mean(axis=0).tolist(),
         "residual": residual,
     }
-    made = decoded(memberships, K, {name: facts})
     kept = {**weights_of(learned.network), "centres": learned.centres.numpy()}
-    return made.inductive(restore_asot, lambda: kept, K, *blocks)
+    return replace(decoded(memberships, K, {name: facts}), learned=kept)
 
 
 def restore_asot(learned: Learned, K: int, block: AsotSettings, *others: Block) -> Predict:

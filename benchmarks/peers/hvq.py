@@ -205,7 +205,7 @@ def decode_hvq(frames: Frames, K: int, generator: np.random.Generator, settings:
     }
     codes = {"fine": learned.fine.codes.numpy(), "coarse": learned.coarse.codes.numpy()}
     kept = {**weights_of(learned.encoder), **codes}
-    return Decoded(learned.label(frames), facts={"hvq": facts}).inductive(restore_hvq, lambda: kept, K, settings)
+    return Decoded(learned.label(frames), facts={"hvq": facts}, learned=kept)
 
 
 def restore_hvq(learned: Learned, K: int, block: HvqSettings) -> Predict:

@@ -169,9 +169,8 @@ def decode_semimarkov(frames: Frames, K: int, generator: np.random.Generator) ->
         "converged": settled,
         "mean_durations_s": [float(duration / frames.features_fps) for duration in model.durations],
     }
-    made = Decoded(np.concatenate(videos), facts={"semimarkov": facts})
     learned = {name: np.asarray(value) for name, value in vars(model).items()}
-    return made.inductive(restore_semimarkov, lambda: learned, K)
+    return Decoded(np.concatenate(videos), facts={"semimarkov": facts}, learned=learned)
 
 
 def restore_semimarkov(learned: Learned, K: int) -> Predict:

@@ -123,8 +123,7 @@ def decode_twfinch(frames: Frames, K: int, generator: np.random.Generator) -> De
         return Decoded(labels, facts={"twfinch": {"clusters": len(means)}})
     clusters = kmeans(means, K, generator)
     facts = {"segments": len(means), "inertia": clusters.inertia}
-    made = Decoded(clusters.labels[labels], facts={"twfinch": facts})
-    return made.inductive(restore_twfinch, lambda: {"centres": clusters.centres}, K)
+    return Decoded(clusters.labels[labels], facts={"twfinch": facts}, learned={"centres": clusters.centres})
 
 
 def restore_twfinch(learned: Learned, K: int) -> Predict:

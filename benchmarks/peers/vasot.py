@@ -87,7 +87,7 @@ def decode_vasot(
 
     with one_thread():
         learned, losses = learn(frames, K, block, generator, alignment if own.beta else None)
-    return labelled(learned, losses, frames, K, "vasot", block, own)
+    return labelled(learned, losses, frames, K, "vasot")
 
 
 EXTENSION = Extension(

@@ -205,7 +205,7 @@ def fit_graph(stores: Sequence[VideoFeatures], seed: int, settings: GraphSetting
 
     learned = {"clips": features, "nodes": nodes, "limit": np.asarray(limit)}
     beside = restore_graph(learned, settings)
-    return Fitted(embed, lambda: learned)
+    return Fitted(embed, learned)
 
 
 def restore_graph(learned: Learned, settings: GraphSettings) -> EmbedVideo:

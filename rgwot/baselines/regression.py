@@ -120,7 +120,7 @@ def fit_regression(
     times = np.concatenate([np.arange(len(store), dtype=np.float32) / len(store) for store in stores])
     with one_thread():
         model = train_regressor(torch.from_numpy(x), torch.from_numpy(times), settings, seed)
-    return Fitted(_embedded_by(model, settings), lambda: weights_of(model))
+    return Fitted(_embedded_by(model, settings), weights_of(model))
 
 
 def restore_regression(learned: Learned, settings: RegressionSettings, drawn: DrawnVideosSettings) -> EmbedVideo:

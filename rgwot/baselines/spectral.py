@@ -94,7 +94,7 @@ def decode_spectral(frames: Frames, K: int, generator: np.random.Generator) -> D
     labels[others] = nearest_centre(embedding.place(x[others]), clusters.centres)
     facts = {"landmarks": len(chosen), "eigenvalues": embedding.eigenvalues.tolist()}
     learned = {**vars(embedding), "centres": clusters.centres}
-    return Decoded(labels, facts={"spectral": facts}).inductive(restore_spectral, lambda: learned, K)
+    return Decoded(labels, facts={"spectral": facts}, learned=learned)
 
 
 def restore_spectral(learned: Learned, K: int) -> Predict:

@@ -75,8 +75,7 @@ def decode_subset(frames: Frames, K: int, generator: np.random.Generator, settin
         "mean_distance": float(distances.min(axis=1).mean()),
     }
     labels = distances.argmin(axis=1).astype(np.int64)
-    decoded = Decoded(labels, facts={"subset": facts})
-    return decoded.inductive(restore_subset, lambda: {"representatives": representatives}, K, settings)
+    return Decoded(labels, facts={"subset": facts}, learned={"representatives": representatives})
 
 
 def restore_subset(learned: Learned, K: int, settings: SubsetSettings) -> Predict:

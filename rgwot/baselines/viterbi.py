@@ -132,7 +132,7 @@ def decode_viterbi(frames: Frames, K: int, generator: np.random.Generator, setti
     facts = {"clusters": len(gaussians.times), "mean_times": [float(time) for time in gaussians.times]}
     labels = _follow(likelihoods, frames.lengths, limits)
     learned = {**vars(gaussians), "limits": limits}
-    return Decoded(labels, facts={"viterbi": facts}).inductive(restore_viterbi, lambda: learned, K, settings)
+    return Decoded(labels, facts={"viterbi": facts}, learned=learned)
 
 
 def restore_viterbi(learned: Learned, K: int, settings: ViterbiSettings) -> Predict:

@@ -19,30 +19,28 @@ from numpy.typing import NDArray
 
 from rgwot import __version__, paths
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, Bundle, read_bundle
+from rgwot.bundles.learned import LearnedResult, Rules
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.experiments import family_of, split_id
-from rgwot.config.methods import DECODERS, EMBEDDING_KINDS, FAMILIES, clustering
+from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.config.settings import Settings, validated
-from rgwot.datasets.arrays import OPENERS, check_columns
+from rgwot.datasets.arrays import OPENERS
 from rgwot.datasets.names import stem_of, video_id
 from rgwot.datasets.pairing import stem
-from rgwot.datasets.settings import ImportSettings
-from rgwot.embedding.interface import EmbeddedVideo, EmbedVideo
-from rgwot.features.index import common_attributes
+from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.features.settings import FeatureSettings, extractor
 from rgwot.features.store import IMPORTER, FeatureStore, open_store
 from rgwot.keysteps import collapse
-from rgwot.keysteps.decode import Labelling, doubts, labelling_of, no_background, order_of
-from rgwot.keysteps.extended import restored
-from rgwot.keysteps.interface import Decoded, Predict
+from rgwot.keysteps.decode import Labelling, doubts, no_background, order_of
+from rgwot.keysteps.interface import Decoded
 from rgwot.keysteps.ordering import KeySteps, format_order
-from rgwot.paths import STORE, Run, Tree
+from rgwot.paths import STORE, Tree
 from rgwot.procedure import Procedure
 from rgwot.procedure.sentences import deviations_in_words
 from rgwot.reporting.names import named_order, names_text
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.files import replacing, write_rows, write_text
-from rgwot.runtime.provenance import check_own_folder, own_folder
+from rgwot.runtime.provenance import RECORD, check_own_folder, own_folder
 from rgwot.stages.decode import write_keysteps
 from rgwot.stages.embed import read_embeddings, write_embeddings
 from rgwot.timing import label_segments
@@ -64,7 +62,7 @@ class How:
     frames_fps: Fraction | None = None
 
 
-def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How) -> dict[Path, FeatureStore]:
+def read_inputs(learned: LearnedResult, sources: Sequence[Path], folder: Path, how: How) -> dict[Path, FeatureStore]:
     """Extract features of videos into a folder that keeps them, or open given features.
 
     A source is a video, a feature store or, for a bundle of imported features, a file of such features in the same
@@ -76,7 +74,7 @@ def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How)
         Before any decoding, if a source does not exist or is of the wrong kind, two sources have the same name, or the
         weights are not those of the bundle; later for an unusable video.
     """
-    attributes = bundle.facts.features.attributes
+    attributes = learned.features.attributes
     imported = attributes.get("decoder") == IMPORTER
     named: dict[str, Path] = {}
     for source in sources:
@@ -95,60 +93,41 @@ def read_inputs(bundle: Bundle, sources: Sequence[Path], folder: Path, how: How)
         named[video] = source
     stores = {video: open_store(source) for video, source in named.items() if source.suffix == STORE}
     for store in stores.values():
-        check_kind(bundle, store)
+        learned.check_kind(store)
     missing = {video: source for video, source in named.items() if video not in stores}
     if missing:
-        make = _importer(bundle) if imported else _extractor(bundle, how)
+        make = _importer(learned) if imported else _extractor(learned, how)
         for video, source in missing.items():
             path = folder / f"{video}{STORE}"
             # An earlier store that was made from the same file is kept.
             make(source, path)
             stores[video] = open_store(path)
-            check_kind(bundle, stores[video])
+            learned.check_kind(stores[video])
     return {source: stores[video] for video, source in named.items()}
 
 
-def check_kind(bundle: Bundle, store: FeatureStore) -> None:
-    """Raise RgwotError if features differ in kind from those of the bundle."""
-    kind = bundle.facts.features
-    # A file that could not be imported has an empty store, whose attributes describe no features.
-    if not len(store) and store.imported:
-        return
-    for key, value in common_attributes(store).items():
-        # The file of a checkpoint (``weights``) may have another name, but not another digest (``weights_sha256``).
-        if key != "weights" and value != kind.attributes.get(key, value):
-            raise RgwotError(
-                f"{store.path}: features with {key} {value!r}, expected {kind.attributes[key]!r} as in {bundle.path}; "
-                "give the video itself, or features made in the same way"
-            )
-    check_columns(store.path, store.columns, bundle.path, str(kind.attributes.get("columns", "")))
-    if len(store) and (store.shape[1:] != kind.frame or store.vectors != kind.vectors):
-        size, expected = (" x ".join(map(str, shape)) for shape in (store.shape[1:], kind.frame))
-        raise RgwotError(f"{store.path}: features of {size}, expected {expected} as in {bundle.path}")
-
-
-def _extractor(bundle: Bundle, how: How) -> Make:
+def _extractor(learned: LearnedResult, how: How) -> Make:
     """Return a function that extracts features by the network of the bundle; raise RgwotError for other weights."""
     from rgwot.features.backbone import load_backbone, weights_digest
     from rgwot.features.extract import extract
 
-    attributes = bundle.facts.features.attributes
+    attributes = learned.features.attributes
     name, weights = str(attributes.get("backbone", "resnet50")), str(attributes["weights"])
     entry, expected = extractor(name), attributes["weights_sha256"]
     if how.weights is None and entry.is_file(weights):
         raise RgwotError(
-            f"{bundle.path}: made with the checkpoint {weights} of {name}, which is not part of the bundle; "
+            f"{learned.name}: made with the checkpoint {weights} of {name}, which is not part of the bundle; "
             "give --weights PATH, the path of this checkpoint"
         )
     shared_keys = ("size", "fps", "precision", "fused")
     facts: dict[str, Any] = {key: value for key, value in attributes.items() if key in shared_keys}
     facts |= {"backbone": name, "weights": how.weights or weights, "seed": attributes.get("seed") or 0}
-    settings = validated(FeatureSettings, facts, f"{bundle.path}: features")
+    settings = validated(FeatureSettings, facts, f"{learned.name}: features")
     backbone = load_backbone(settings.weights, settings.seed, settings.precision, settings.backbone)
     digest = weights_digest(backbone)
     if digest != expected:
         raise RgwotError(
-            f"weights {settings.weights}: differ from those of {bundle.path} (SHA-256 {digest[:12]}, expected "
+            f"weights {settings.weights}: differ from those of {learned.name} (SHA-256 {digest[:12]}, expected "
             f"{str(expected)[:12]}); give --weights PATH, the checkpoint of {name} with which the bundle was made"
         )
 
@@ -156,45 +135,15 @@ def _extractor(bundle: Bundle, how: How) -> Make:
     return partial(extract, settings=settings, backbone=backbone, **chosen)
 
 
-def import_form(bundle: Bundle) -> ImportSettings:
-    """Return the form of the imported features of a bundle.
-
-    Raises RgwotError if they are not imported.
-    """
-    kept_attributes = bundle.facts.features.attributes
-    if kept_attributes.get("decoder") != IMPORTER:
-        raise RgwotError(
-            f"{bundle.path}: was made from features of the network {kept_attributes.get('backbone')}, not from arrays; "
-            f"expected feature stores ({STORE}) with features of this network"
-        )
-    # Bundles of earlier versions do not say which features were used (``every``), but have the rate of the used ones.
-    when: dict[str, Any] = {
-        "every": kept_attributes.get("source_every") or 1,
-        "keypoints": kept_attributes.get("source_keypoints"),
-    }
-    if kept_attributes.get("source_window"):
-        when |= {"window": kept_attributes["source_window"], "native_fps": kept_attributes["source_native_fps"]}
-    elif kept_attributes.get("source_times"):
-        # If no rate is stated (None), the times imply one.
-        when |= {"times": kept_attributes["source_times"], "fps": kept_attributes.get("source_fps")}
-    else:
-        rate = kept_attributes.get("source_fps") or kept_attributes.get("fps_exact") or str(kept_attributes["fps"])
-        when |= {"start_s": kept_attributes.get("start_s", 0.0), "fps": rate}
-    source = {name: kept_attributes[name] for name in ("backbone", "layer", "weights")}
-    channels = bundle.facts.features.frame[0]
-    form = {"axes": kept_attributes["source_axes"], "channels": channels, **when, **source}
-    return validated(ImportSettings, form, f"{bundle.path}: features")
-
-
-def _importer(bundle: Bundle) -> Make:
+def _importer(learned: LearnedResult) -> Make:
     """Return a function that imports a file of features in the same form as those of the bundle."""
     from rgwot.features.importing import import_features
 
-    settings, kept_attributes = import_form(bundle), bundle.facts.features.attributes
+    settings, attributes = learned.import_form(), learned.features.attributes
 
     def make(source: Path, path: Path) -> None:
         several = source.suffix.lower() not in (".npy", ".csv")
-        form = settings.model_copy(update={"key": kept_attributes.get("source_key") or None}) if several else settings
+        form = settings.model_copy(update={"key": attributes.get("source_key") or None}) if several else settings
         import_features(source, path, form)
 
     return make
@@ -221,7 +170,8 @@ class Applied:
 def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = How()) -> list[Applied]:  # noqa: B008
     """Find the key steps of videos by a bundle, and their deviations from its procedure.
 
-    Writes ``segments.csv``, ``order.csv``, ``deviations.csv`` and ``page.html`` into a folder.
+    Writes ``segments.csv``, ``order.csv``, ``deviations.csv`` and ``diagnostics.json`` into a folder; `draw_page` adds
+    the page.
 
     Nothing is learned, so the key steps of a video do not depend on the other videos. A video of the study, recognised
     by the SHA-256 of its file, keeps its key steps. Features stay in the subfolder ``features``, so that a repetition
@@ -233,7 +183,7 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
         For an unusable bundle or video. The content of the folder does not change until the new key steps are complete.
     """
     bundle = read_bundle(path)
-    result = restore(bundle)
+    learned, rules = restore(bundle)
     procedure = bundle.procedure()
     facts = bundle.facts
     # Files without a folder results beside them are not from this command, so they are not replaced.
@@ -242,7 +192,7 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
             if place.exists():
                 raise RgwotError(f"{place}: found a file that would be replaced, expected none; name a new folder")
     check_own_folder(output / "results", "apply")
-    inputs = read_inputs(bundle, sources, output / "features", how)
+    inputs = read_inputs(learned, sources, output / "features", how)
     stores = sorted((store for store in inputs.values() if len(store)), key=lambda store: store.video)
     if not stores:
         why = "; ".join(store.reason for store in inputs.values() if store.reason)
@@ -252,56 +202,19 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
         _write_unannotated(tree, inputs)
         embeddings = tree.at(paths.EMBEDDINGS, facts.run)
         recorded = {"method": facts.method, "seed": facts.seed, "features_fps": facts.features_fps}
-        write_embeddings(embeddings, stores, result.embed, recorded)
+        write_embeddings(embeddings, stores, rules.embed, recorded)
         videos = read_embeddings(embeddings).videos
-        steps, of_study = label_each(bundle, result, stores, videos)
+        steps, of_study = rules.label(stores, videos)
         empty = [store.video for store in inputs.values() if not len(store)]
         written = _write(bundle, procedure, tree, videos, steps, of_study, empty)
-        _write_pictures(tree, facts.run, result.settings)
-    _write_page(output, bundle)
+    tree = Tree(output / "results", facts.dataset, facts.task)
+    for table, place in _tables(output).items():
+        with replacing(place) as temporary:
+            shutil.copyfile(tree.at(table, facts.run), temporary)
     return written
 
 
-@dataclass(frozen=True)
-class Restored:
-    """A restored result: how to embed and label videos, and the key steps of the videos that it contains.
-
-    ``answers`` has these key steps by the SHA-256 of the video's file, or of its features.
-    """
-
-    settings: Settings
-    embed: EmbedVideo
-    rule: Predict
-    answers: Mapping[str, NDArray[Any]]
-
-
-def label_each(
-    bundle: Bundle, result: Restored, stores: Sequence[FeatureStore], videos: Mapping[str, EmbeddedVideo]
-) -> tuple[dict[str, NDArray[np.int64]], dict[str, str]]:
-    """Label each video separately, by its embedding; videos that the result contains keep their labels.
-
-    ``stores`` holds the features of videos with frames, ``videos`` their embeddings by id. Returns the key
-    steps (T,) by id, and the SHA-256 of the file of each video that the result contains, by id.
-    """
-    from threadpoolctl import threadpool_limits
-
-    facts = bundle.facts
-    with threadpool_limits(limits=1):
-        steps = {
-            name: labelling_of([video], facts.features_fps, facts.K, result.rule).labels + 1
-            for name, video in videos.items()
-        }
-    of_study = {}
-    for store in stores:
-        digest = str(store.attributes.get("source_sha256"))
-        answer = result.answers.get(digest)
-        if answer is not None and answer.shape == steps[store.video].shape:
-            steps[store.video] = answer.astype(np.int64)
-            of_study[store.video] = digest
-    return steps, of_study
-
-
-def restore(bundle: Bundle) -> Restored:
+def restore(bundle: Bundle) -> tuple[LearnedResult, Rules]:
     """Restore the result in a bundle; raise RgwotError if a part is missing."""
     facts = bundle.facts
     for name, entries in ((facts.method, FAMILIES), (facts.decoder, DECODERS)):
@@ -311,32 +224,34 @@ def restore(bundle: Bundle) -> Restored:
                 f"{nearest(name, entries)}"
             )
     settings = validated(Settings, facts.settings, f"{bundle.path}: settings")
+    model = _model(bundle) if MODEL in bundle.parts else None
+    learned = LearnedResult(
+        name=str(bundle.path),
+        run=facts.run,
+        settings=settings,
+        features=facts.features,
+        features_fps=facts.features_fps,
+        K=facts.K,
+        time=facts.time,
+        surplus=facts.surplus,
+        embedding={} if model else bundle.arrays(EMBEDDING),
+        model=model,
+        decoder=bundle.arrays(DECODER),
+        answers=bundle.arrays(ANSWERS),
+    )
     try:
-        if MODEL in bundle.parts:
-            embed = _model(bundle)
-        else:
-            entry = EMBEDDING_KINDS[family_of(facts.method).embedding]
-            embed = entry.bound(settings, entry.restore)(bundle.arrays(EMBEDDING))
-        decoder = clustering(split_id(facts.decoder)[0], settings)
-        restore_decoder = decoder.bound(settings, decoder.restore)
-        rule = restored(restore_decoder, bundle.arrays(DECODER), facts.K, facts.time, facts.surplus)
-        return Restored(settings, embed, rule, bundle.arrays(ANSWERS))
+        return learned, learned.rules()
     except (KeyError, ValueError, TypeError, IndexError, AttributeError, RuntimeError) as error:
         raise bundle.wrong(f"lacks a part that {facts.run} needs ({first_line(error)})") from None
 
 
-def _model(bundle: Bundle) -> EmbedVideo:
-    import torch
-
-    from rgwot.embedding.encoder import embed_by_model
+def _model(bundle: Bundle) -> dict[str, Any]:
     from rgwot.stages.train import parse_model
 
     try:
-        model = parse_model(bundle.parts[MODEL])
+        return parse_model(bundle.parts[MODEL])
     except RgwotError as error:
         raise bundle.wrong(f"{MODEL}: {error}") from None
-    # The workflow uses one thread; more threads would round differently.
-    return embed_by_model(model, bundle.facts.features_fps, torch.device("cpu"), 1)
 
 
 def _write_unannotated(tree: Tree, inputs: Mapping[Path, FeatureStore]) -> None:
@@ -414,30 +329,28 @@ def _soundness(videos: Mapping[str, EmbeddedVideo], steps: Mapping[str, NDArray[
     return {**verdict, "warnings": doubts(K, distinct, facts["background_share"]), "task": facts}
 
 
-def _write_pictures(tree: Tree, run: Run, settings: Settings) -> None:
-    """Write the strips of pictures and the view of the embeddings for the page."""
-    from rgwot.reporting.page.pictures import write_strips
-    from rgwot.reporting.page.view import write_view
-
-    root, manifest = Path("/"), tree.at(paths.MANIFEST)
-    write_strips(manifest, root, tree.at(paths.STRIPS))
-    embeddings, segments, view = (tree.at(path, run) for path in (paths.EMBEDDINGS, paths.SEGMENTS, paths.VIEW))
-    write_view(embeddings, segments, manifest, root, view, settings, run.seed, family_of(run.method).trained)
-
-
 def _tables(output: Path) -> dict[str, Path]:
     """Return the path of each table's copy in the output folder, by the template of the table's path."""
     files = (paths.SEGMENTS, paths.ORDER, paths.DEVIATIONS, paths.DIAGNOSTICS)
     return {table: output / paths.name_of(table) for table in files}
 
 
-def _write_page(output: Path, bundle: Bundle) -> None:
-    """Write the page, and copies of the tables in the output folder."""
+def draw_page(path: Path, output: Path) -> None:
+    """Draw ``page.html`` in a folder that `apply_bundle` wrote with the bundle at ``path``."""
+    from rgwot.reporting.page.pictures import write_strips
     from rgwot.reporting.page.render import write_page
+    from rgwot.reporting.page.view import write_view
 
-    tree = Tree(output / "results", bundle.facts.dataset, bundle.facts.task)
-    for table, place in _tables(output).items():
-        with replacing(place) as temporary:
-            shutil.copyfile(tree.at(table, bundle.facts.run), temporary)
-    run = bundle.facts.run
-    write_page(tree, Path("/"), [run], output / "page.html", tree.at(paths.NAMES, run))
+    bundle = read_bundle(path)
+    facts, root = bundle.facts, Path("/")
+    settings, trained = validated(Settings, facts.settings, f"{path}: settings"), family_of(facts.method).trained
+    with own_folder(output / "results", "apply") as results:
+        shutil.copytree(output / "results", results, ignore=shutil.ignore_patterns(RECORD), dirs_exist_ok=True)
+        tree = Tree(results, facts.dataset, facts.task)
+        manifest = tree.at(paths.MANIFEST)
+        write_strips(manifest, root, tree.at(paths.STRIPS))
+        embeddings, segments = tree.at(paths.EMBEDDINGS, facts.run), tree.at(paths.SEGMENTS, facts.run)
+        view = tree.at(paths.VIEW, facts.run)
+        write_view(embeddings, segments, manifest, root, view, settings, facts.seed, trained)
+    tree = Tree(output / "results", facts.dataset, facts.task)
+    write_page(tree, root, [facts.run], output / "page.html", tree.at(paths.NAMES, facts.run))

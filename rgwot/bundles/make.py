@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, PROCEDURE_FILE, bundle_bytes, packed
+from rgwot.bundles.learned import LearnedResult, learned_result, training_labels
 from rgwot.config.experiments import split_id
-from rgwot.config.methods import clustering
 from rgwot.config.settings import Settings
-from rgwot.embedding.interface import EmbeddedTask, EmbedVideo, Fitted
-from rgwot.features.index import common_attributes, open_stores
+from rgwot.embedding.interface import EmbeddedTask, EmbedVideo
+from rgwot.features.index import open_stores
 from rgwot.features.store import FeatureStore
-from rgwot.keysteps.decode import labelling_of
-from rgwot.keysteps.extended import restored
 from rgwot.keysteps.ordering import KeySteps
 from rgwot.paths import DIAGNOSTICS, Run, name_of
 from rgwot.records import read_annotations, read_diagnostics, read_segments
@@ -28,15 +26,9 @@ from rgwot.runtime.files import remake, replacing
 from rgwot.stages.decode import decode_task, given_of
 from rgwot.stages.embed import fit_of, read_embeddings
 from rgwot.study.jobs import check_rule
-from rgwot.timing import predicted_labels
 
 log = logging.getLogger(__name__)
 
-#: Attributes of a feature store that are needed to make such features, besides the attributes that all stores of a task
-#: share.
-HOW = ("seed", "fused", "decoder", "fps_exact", "start_s", "source_key", "source_axes", "source_times", "columns")
-#: Settings for importing features in the same way; a bundle has them as ``source_every`` and so on.
-FORM = ("fps", "every", "window", "keypoints")
 #: Tolerance for embeddings (of length about 1) made on another machine.
 EMBEDDING_TOLERANCE = 1e-2
 
@@ -76,6 +68,7 @@ def make_bundle(
         raise RgwotError(f"{embeddings_zarr}: its videos differ from those of {index_csv}; {remake(embeddings_zarr)}")
     segments = read_segments(segments_csv)
     learned_from = [stores[video] for video in embedded.part(held_out=False)]
+    model = None
     if model_path is None:
         embedding = fit_of(run.method, settings)(learned_from, run.seed)
     else:
@@ -84,7 +77,8 @@ def make_bundle(
         from rgwot.embedding.encoder import embed_by_model
         from rgwot.stages.train import load_model
 
-        embedding = embed_by_model(load_model(model_path), learned_from[0].fps, torch.device("cpu"), 1)
+        model = load_model(model_path)
+        embedding = embed_by_model(model, learned_from[0].fps, torch.device("cpu"), 1)
     _check_embedding(embedding, embedded, learned_from, embeddings_zarr)
     diagnostics = read_diagnostics(segments_csv.with_name(name_of(DIAGNOSTICS)))
     chosen = settings.model_copy(update={"decode": settings.decode.model_copy(update={"K": diagnostics["K"]})})
@@ -99,18 +93,24 @@ def make_bundle(
                 f"{segments_csv}: video {video!r}: found other segments than this version of rgwot makes from the same "
                 f"embeddings and settings; {remake(segments_csv)}"
             )
-    facts, parts = bundle_of(
+    learned = learned_result(
         run=run,
-        dataset=dataset,
-        task=task,
         settings=settings,
-        blocks=blocks,
         stores=list(stores.values()),
         embedded=embedded,
         embedding=embedding,
-        model=model_path.read_bytes() if model_path else None,
+        model=model,
+        key_steps=key_steps,
+    )
+    facts, parts = bundle_of(
+        learned,
+        dataset=dataset,
+        task=task,
+        blocks=blocks,
+        embedded=embedded,
         key_steps=key_steps,
         names=label_names(diagnostics) | names_of(read_names(names_yaml), str(run), segments),
+        model=model_path.read_bytes() if model_path else None,
     )
     with replacing(output) as temporary:
         temporary.write_bytes(bundle_bytes(facts, parts))
@@ -120,106 +120,44 @@ def make_bundle(
 
 
 def bundle_of(
+    learned: LearnedResult,
     *,
-    run: Run,
     dataset: str,
     task: str,
-    settings: Settings,
     blocks: Mapping[str, Mapping[str, Any]],
-    stores: Sequence[FeatureStore],
     embedded: EmbeddedTask,
-    embedding: EmbedVideo,
-    model: bytes | None,
     key_steps: KeySteps,
     names: Mapping[int, str],
+    model: bytes | None = None,
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Return the facts and parts of a bundle (`rgwot.bundles.file.bundle_bytes`).
 
-    Parameters
-    ----------
-    stores, embedded
-        Features and embeddings of all videos.
-    embedding, model
-        The function that embeds videos and, if it is an encoder, the bytes of its model.
-    key_steps
-        The key steps, with what the decoder learned.
-
-    Raises
-    ------
-    RgwotError
-        If the embedding or the decoder has no rule for other videos.
+    ``embedded`` are the embeddings of all videos, ``model`` is the file of a trained encoder.
     """
-    name = split_id(run.decoder)[0]
-    if key_steps.learned is None:
-        raise RgwotError(
-            f"decoder {name!r}: found no rule for other videos, expected two videos or more, and a decoder that calls "
-            "`Decoded.inductive`"
-        )
-    parts = {MODEL: model} if model is not None else {}
-    if model is None:
-        if not isinstance(embedding, Fitted):
-            raise RgwotError(
-                f"method {run.method!r}: its embedding cannot embed other videos; expected an embedding with `restore`"
-            )
-        parts[EMBEDDING] = packed(embedding.learned())
-
-    from threadpoolctl import threadpool_limits
-
-    K, time, surplus = (key_steps.diagnostics[key] for key in ("K", "time", "surplus"))
-    learned, labels = key_steps.learned(), {}
-    for video, embedded_video in embedded.part(held_out=False).items():
-        labels_here = key_steps.segments["task"][video]
-        labels[video] = predicted_labels(
-            labels_here["start_s"], labels_here["end_s"], labels_here["key_step"], embedded_video.time_s
-        )
-    with threadpool_limits(limits=1):
-        entry = clustering(name, settings)
-        restore = entry.bound(settings, entry.restore)
-        rule = restored(restore, learned, K, time, surplus)
-        again = {
-            video: labelling_of([embedded.videos[video]], embedded.features_fps, K, rule).labels for video in labels
-        }
-    agreement = float(np.mean(np.concatenate([again[video] + 1 == labels[video] for video in again])))
-    parts[DECODER] = packed(learned)
+    rules, labels = learned.rules(), training_labels(embedded, key_steps)
+    again = [rules.key_steps(embedded.videos[video]) == steps for video, steps in labels.items()]
+    parts = {EMBEDDING: packed(learned.embedding)} if model is None else {MODEL: model}
+    parts[DECODER] = packed(learned.decoder)
     parts[PROCEDURE_FILE] = (json.dumps(key_steps.procedure.to_json(), indent=1, allow_nan=False) + "\n").encode()
-    digests = {store.video: store.attributes.get("source_sha256") for store in stores}
-    parts[ANSWERS] = packed(
-        {str(digests[video]): labels_here.astype(np.int16) for video, labels_here in labels.items() if digests[video]}
-    )
-    first = stores[0]
+    parts[ANSWERS] = packed(learned.answers)
     facts = {
-        "method": run.method,
-        "decoder": run.decoder,
+        "method": learned.run.method,
+        "decoder": learned.run.decoder,
         "dataset": dataset,
         "task": task,
-        "seed": run.seed,
-        "K": K,
-        "time": time,
-        "surplus": surplus,
+        "seed": learned.run.seed,
+        "K": learned.K,
+        "time": learned.time,
+        "surplus": learned.surplus,
         "settings": blocks,
-        "features": {
-            "attributes": common_attributes(first) | _form(first),
-            "frame": first.shape[1:],
-            "vectors": first.vectors,
-        },
-        "features_fps": embedded.features_fps,
+        "features": learned.features,
+        "features_fps": learned.features_fps,
         "names": names,
         "videos": list(labels),
         "held_out": list(embedded.held_out),
-        "agreement": agreement,
+        "agreement": float(np.mean(np.concatenate(again))),
     }
     return facts, parts
-
-
-def _form(store: FeatureStore) -> dict[str, Any]:
-    """Return the attributes needed to make the features of a store again, besides the ones that its task shares."""
-    facts = {key: store.attributes[key] for key in HOW if key in store.attributes}
-    if store.imported:
-        settings = store.attributes.get("settings", {})
-        facts |= {f"source_{key}": settings[key] for key in FORM if settings.get(key) is not None}
-        # The rate of this store instead of the settings' table of rates, which does not cover other videos.
-        facts["source_native_fps"] = str(store.native_fps)
-    return facts
 
 
 def _check_embedding(

@@ -203,7 +203,7 @@ def apply(
     Instead of a video, you can give a feature store (.zarr) or, if the bundle was made from imported features, a file
     of such features.
     """
-    from rgwot.bundles.apply import How, apply_bundle
+    from rgwot.bundles.apply import How, apply_bundle, draw_page
     from rgwot.columns import readable
     from rgwot.config.extensions import load_extensions
     from rgwot.timing import parse_rate
@@ -213,7 +213,9 @@ def apply(
         rate = None if frames_fps is None else parse_rate(frames_fps)
     except ValueError as error:
         raise RgwotError(f"--frames-fps: {error}") from None
-    for applied in apply_bundle(bundle, videos, folder, How(frames_fps=rate, **how)):
+    results = apply_bundle(bundle, videos, folder, How(frames_fps=rate, **how))
+    draw_page(bundle, folder)
+    for applied in results:
         in_study = " (a video of the study, with its result there)" if applied.from_study else ""
         order = f"{applied.segments} segments, order {applied.order}"
         click.echo(f"{readable(applied.video)}: {order}{in_study}; {applied.deviations}")

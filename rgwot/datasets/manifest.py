@@ -15,11 +15,11 @@ import pandas as pd
 
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.datasets.annotations import Annotation, steps_of
-from rgwot.datasets.base import Layout, Options, TaskFiles, VideoEntry
+from rgwot.datasets.base import Layout, TaskFiles, VideoEntry
 from rgwot.datasets.feature_files import in_place_of_video, measure_file
 from rgwot.datasets.finding import find, layout_module, read_options, registered_facts
 from rgwot.datasets.registry import TaskFacts
-from rgwot.datasets.settings import ImportSettings
+from rgwot.datasets.settings import ImportSettings, Options
 from rgwot.datasets.text import Severity, tell
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_csv

@@ -1,8 +1,8 @@
 """The interface of embeddings without an encoder, and features averaged over space.
 
 An embedding is an entry of `rgwot.config.methods.EMBEDDING_KINDS`: a function of videos, a seed (the source of all
-randomness) and the blocks of settings that the entry names. If it has a `Restore`, other videos can be embedded later
-from a bundle (`rgwot.bundles`).
+randomness) and the blocks of settings that the entry names. If the entry has a ``restore`` and the function returns
+what it learned (`Fitted`), other videos can be embedded later from a bundle (`rgwot.bundles`).
 """
 
 from __future__ import annotations
@@ -113,18 +113,16 @@ EmbedVideo = Callable[[VideoFeatures], Embedded]
 """A function from a video, whether it was learned from or not, to its embedding."""
 
 Learned = Mapping[str, NDArray[Any]]
-"""The learned parameters as arrays that can be stored."""
-
-Restore = Callable[..., EmbedVideo]
-"""A function from the learned parameters and the embedding's settings to the function that embeds a video."""
+"""What an embedding or a clustering learned, as arrays that can be stored; from these, the ``restore`` of its entry in
+`rgwot.config.methods` makes the function for other videos."""
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """An `EmbedVideo`, with a function that returns its learned parameters."""
+    """An `EmbedVideo` with what it learned."""
 
     embed: EmbedVideo
-    learned: Callable[[], Learned]
+    learned: Learned
 
     def __call__(self, store: VideoFeatures) -> Embedded:
         """Embed a video."""
@@ -245,7 +243,7 @@ def unit_rows(x: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def fit_pooled(stores: Sequence[VideoFeatures], seed: int) -> EmbedVideo:
     """Fit nothing: a video is embedded by its spatial means, scaled to norm 1 (D = C)."""
-    return Fitted(restore_pooled({}), dict)
+    return Fitted(restore_pooled({}), {})
 
 
 def restore_pooled(learned: Learned) -> EmbedVideo:

@@ -228,7 +228,7 @@ def fit_whitened(stores: Sequence[VideoFeatures], seed: int, settings: WhitenSet
         with threadpool_limits(limits=1):
             return Embedded(whitening.apply(conditioned([store], settings)[0]))
 
-    return Fitted(embed, lambda: {"mean": whitening.mean, "basis": whitening.basis})
+    return Fitted(embed, {"mean": whitening.mean, "basis": whitening.basis})
 
 
 def restore_whitened(learned: Learned, settings: WhitenSettings) -> EmbedVideo:

@@ -20,6 +20,7 @@ from rgwot.embedding.whitened import Whitening, fit_whitening, smooth
 from rgwot.keysteps.interface import (
     MOST_SAMPLES,
     PER_VIDEO,
+    Array,
     Decoded,
     Frames,
     Learned,
@@ -55,8 +56,6 @@ WINDOW = 0.01
 
 LEAST_PROBABILITY = 1e-6
 """Smaller probabilities are raised to this value."""
-
-Array = NDArray[np.float64]
 
 
 class Classifier(NamedTuple):
@@ -245,7 +244,7 @@ def decode_consensus(
 
     def rule(decoded_: Decoded) -> Predict:
         assert decoded_.learned is not None
-        return restore_consensus(decoded_.learned(), K, chain, consensus, at_once=True)
+        return restore_consensus(decoded_.learned, K, chain, consensus, at_once=True)
 
     return decode_by_some(frames, learned_from(frames.lengths), learn, rule)
 
@@ -265,34 +264,29 @@ def _decode(
     spaces = [_widened(pool.x, width) for pool in pools]
     best = _best(spaces, K, counts, generator, chain, consensus, consensus.starts)
     memberships, classifier = refine(frames, best.memberships[following], consensus.refinements)
-
-    def learned() -> Learned:
-        # One pool is enough to label other videos: that in which the key steps are clearest.
-        parts = best.centres.reshape(-1, len(pools), width)
-        clearest = int(np.square(parts).sum(axis=(0, 2)).argmax())
-        pool = pools[clearest]
-        return {
-            # Stored, because a segmentation has fewer than K clusters if fewer than K directions are distinct.
-            "clusters": np.array([len(shares) for shares in pool.shares]),
-            "member_centres": np.concatenate(pool.centres),
-            "member_shares": np.concatenate(pool.shares),
-            "whitening_mean": pool.whitening.mean,
-            "whitening_basis": pool.whitening.basis,
-            "centres": directions(parts[:, clearest, : pool.x.shape[1]]),
-            "shares": best.shares,
-            "weights": classifier.weights,
-            "offsets": classifier.offsets,
-        }
-
+    # One pool is enough to label other videos: that in which the key steps are clearest.
+    parts = best.centres.reshape(-1, len(pools), width)
+    clearest = int(np.square(parts).sum(axis=(0, 2)).argmax())
+    pool = pools[clearest]
+    learned = {
+        # Stored, because a segmentation has fewer than K clusters if fewer than K directions are distinct.
+        "clusters": np.array([len(shares) for shares in pool.shares]),
+        "member_centres": np.concatenate(pool.centres),
+        "member_shares": np.concatenate(pool.shares),
+        "whitening_mean": pool.whitening.mean,
+        "whitening_basis": pool.whitening.basis,
+        "centres": directions(parts[:, clearest, : pool.x.shape[1]]),
+        "shares": best.shares,
+        "weights": classifier.weights,
+        "offsets": classifier.offsets,
+    }
     facts = {
         "partitions": sum(len(pool.shares) for pool in pools),
         "dimensions": best.centres.shape[1],
         "energy": float(best.energies[-1]),
         "order_information": order_information(best.labels, counts),
     }
-    result = decoded(memberships[nearest], K, {"consensus": facts}).inductive(
-        restore_consensus, learned, K, chain, consensus
-    )
+    result = replace(decoded(memberships[nearest], K, {"consensus": facts}), learned=learned)
     if len(pools) == 1:
         return result
     # A third of the starts is enough to see whether two answers are alike.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,10 +25,22 @@ from rgwot.keysteps.extended import (
     explained_share,
     extended,
     renumbered,
+    restored,
 )
 from rgwot.keysteps.fuzzy_cmeans import direction_eigenvalue
 from rgwot.keysteps.graphcut import INSTEAD
-from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Decode, Decoded, Frames, Given, Learned, Predict, directions
+from rgwot.keysteps.interface import (
+    NO_CLUSTER,
+    UNKNOWN,
+    Decode,
+    Decoded,
+    Frames,
+    Given,
+    Learned,
+    Predict,
+    Restore,
+    directions,
+)
 from rgwot.keysteps.ordering import KeySteps, Order, generator_for, procedure_of, video_order
 from rgwot.keysteps.settings import KeyStepSettings, MeanfieldSettings, resolved_K, too_fine
 from rgwot.runtime.errors import RgwotError
@@ -127,17 +139,19 @@ NO_BACKGROUND = "background was not looked for: every frame has a key step; deco
 def find_key_steps(
     task: EmbeddedTask,
     decoder: str,
-    rule: Decode,
+    decode: Decode,
+    *,
     settings: KeyStepSettings,
     chain: MeanfieldSettings,
     learner: str,
     seed: int,
+    restore: Restore | None = None,
     alone: bool = True,
     labels_given: Given | None = None,
     extra: int = 0,
     second_seed: bool = True,
 ) -> KeySteps:
-    """Find the key steps of a task by a ``rule``: the ``decoder`` of this name with its settings.
+    """Find the key steps of a task by ``decode``: the ``decoder`` of this name with its settings.
 
     Every video is labelled with the clusters of all videos of the task (scope ``task``) and, if ``alone``, with
     clusters of this video only (scope ``video``), which only scores need. The clusters of the task are numbered from 1
@@ -148,21 +162,21 @@ def find_key_steps(
     is chosen once, on the training videos, for both scopes.
 
     K must be a number. ``chain`` are the settings of the mean field that chooses the weight of time, and ``learner``
-    learns the procedure. If ``second_seed``, the decoder also runs with another seed, to test whether they agree.
+    learns the procedure. ``restore`` makes the rule for held-out videos, if the decoder has one. If ``second_seed``,
+    the decoder also runs with another seed, to test whether they agree.
 
-    With labels of some videos (``labels_given``), the ``rule`` is that of `rgwot.config.methods.LABELLED`. The key
-    steps are then those of the labels, which keep their numbers, and ``extra`` new ones. Time, surplus and K are
-    ignored, and there is no scope ``video``.
+    With labels of some videos (``labels_given``), ``decode`` is that of `rgwot.config.methods.LABELLED`. The key steps
+    are then those of the labels, which keep their numbers, and ``extra`` new ones. Time, surplus and K are ignored, and
+    there is no scope ``video``.
 
     Raises
     ------
     RgwotError
         For a decoder that cannot label held-out videos, or a K below 2 or above the number of samples.
     """
-    samples = sum(len(video.time_s) for video in task.part(held_out=False).values())
     if labels_given is None:
         K, surplus = resolved_K(settings.K), settings.surplus
-        check_number(K, surplus, samples)
+        check_number(K, surplus, sum(len(video.time_s) for video in task.part(held_out=False).values()))
     else:
         K, surplus, alone = labels_given.K + extra, 0, False
         task = replace(
@@ -173,47 +187,89 @@ def find_key_steps(
     # Sums depend on the number of threads; a single thread gives the same files everywhere.
     with threadpool_limits(limits=1):
         time, common, choices = _time(task, K, settings.time, chain, seed) if labels_given is None else (0.0, None, {})
-        run, by_itself = extended(rule, time, surplus, common), extended(rule, time, surplus)
-
-        def decoding(video: str | None) -> Predict:
-            return lambda frames: (run if video is None else by_itself)(frames, K, generator_for(seed, video))
-
+        run, by_itself = extended(decode, time, surplus, common), extended(decode, time, surplus)
         # A seed that neither the task nor any video uses.
-        other = np.random.default_rng([seed, 2])
-        second = (lambda frames: run(frames, K, other)) if second_seed and labels_given is None else None
-        labels, joint, facts, learned_by_decoder, members = _cluster_task(task, decoder, K, decoding(None), second)
-        cleaned, others = _evidence(task, labels, members, K) if labels_given is None else (labels, [])
-        numbers = consensus_numbers(task, cleaned, K, learner) if labels_given is None else np.arange(K)
-        labels, cleaned, *others = (
-            {name: renumbered(row, numbers) for name, row in part.items()} for part in (labels, cleaned, *others)
-        )
-        learned = None if learned_by_decoder is None else lambda: {**learned_by_decoder(), NUMBERS: numbers}
+        other = np.random.default_rng([seed, 2]) if second_seed and labels_given is None else None
+        clusters = _cluster_task(task, run, K, generator_for(seed), other)
+        if task.held_out:
+            if restore is None or clusters.learned is None:
+                raise RgwotError(
+                    f"decoder {decoder!r}: cannot label held-out videos; choose another decoder or data.split=all"
+                )
+            clusters = _with_held_out(task, clusters, K, restored(restore, clusters.learned, K, time, surplus))
+        evidence, others = _evidence(task, clusters, K) if labels_given is None else (clusters.labels, [])
+        numbers = consensus_numbers(task, evidence, K, learner) if labels_given is None else np.arange(K)
         each = with_progress(log, f"{decoder}: videos by themselves", task.videos.items(), "video") if alone else ()
-        single = {name: labelling_of([video], task.features_fps, K, decoding(name)) for name, video in each}
-    key_steps = {"task": {name: labels[name] + 1 for name in task.videos}}
+        single = {
+            name: labelling_of([video], task.features_fps, K, _seeded(by_itself, K, generator_for(seed, name)))
+            for name, video in each
+        }
+    labels, evidence, *others = (
+        {name: renumbered(row, numbers) + 1 for name, row in part.items()}
+        for part in (clusters.labels, evidence, *others)
+    )
+    key_steps = {"task": {name: labels[name] for name in task.videos}}
     if alone:
         key_steps["video"] = {name: result.labels + 1 for name, result in single.items()}
     segments = {scope: _segments(task, steps) for scope, steps in key_steps.items()}
-    evidence, *alternatives = (
-        _segments(task, {name: row + 1 for name, row in part.items()}) for part in (cleaned, *others)
-    )
+    diagnostics = _diagnostics(
+        task, decoder, key_steps, segments, clusters, single,
+        K=K, seed=seed, time=time, surplus=surplus, choices=choices, labels_given=labels_given, extra=extra,
+    )  # fmt: skip
     orders = {
         name: order_of(key_steps["task"][name], video.time_s / video.duration_s) for name, video in task.videos.items()
     }
+    annotated = () if labels_given is None else tuple(labels_given.labels)
+    segments_of_evidence, *alternatives = (_segments(task, part) for part in (evidence, *others))
+    procedure = procedure_of(segments_of_evidence, learner, task.held_out, annotated)
+    learned = None if clusters.learned is None else {**clusters.learned, NUMBERS: numbers}
+    return KeySteps(segments, orders, procedure, diagnostics, learned, segments_of_evidence, alternatives, annotated)
+
+
+def _diagnostics(
+    task: EmbeddedTask,
+    decoder: str,
+    key_steps: Mapping[str, ByVideo],
+    segments: Mapping[str, Mapping[str, pd.DataFrame]],
+    clusters: _Clusters,
+    single: Mapping[str, Labelling],
+    *,
+    K: int,
+    seed: int,
+    time: float,
+    surplus: int,
+    choices: Mapping[str, Any],
+    labels_given: Given | None,
+    extra: int,
+) -> dict[str, Any]:
+    """Return the content of ``diagnostics.json``, and log its warnings.
+
+    ``key_steps`` (T,) and ``segments`` are those of each scope, ``single`` the labels of scope ``video``.
+    """
+    steps, facts = key_steps["task"], dict(clusters.facts)
     background = any(video.background is not None for video in task.videos.values()) or any(
-        (steps == 0).any() for scope in key_steps.values() for steps in scope.values()
+        (row == 0).any() for scope in key_steps.values() for row in scope.values()
     )
-    steps_per_video = {name: len(np.unique(steps[steps > 0])) for name, steps in key_steps["task"].items()}
-    share = float(np.mean(np.concatenate(list(key_steps["task"].values())) == 0))
     if labels_given is None:
-        facts["equal_segments"] = _equal_segments(task, labels, K)
+        facts["equal_segments"] = _equal_segments(task, steps, K)
     lengths = [len(video.time_s) for video in task.part(held_out=False).values()] if labels_given is None else []
-    warnings = doubts(K, steps_per_video, share, facts["second_seed"], choices.get("time"), task.scales, lengths)
+    warnings = doubts(
+        K,
+        {name: len(np.unique(row[row > 0])) for name, row in steps.items()},
+        float(np.mean(np.concatenate(list(steps.values())) == 0)),
+        facts["second_seed"],
+        choices.get("time"),
+        task.scales,
+        lengths,
+    )
     if "instead_of" in facts.get("graph_cut", {}):
         warnings.append(INSTEAD)
-    scored = [name for name in single if not task.held_out or name in task.held_out]
-    videos = collapse.combine([single[name].cause for name in scored])
-    whole = collapse.combine([joint, videos])
+    videos = collapse.combine([one.cause for name, one in single.items() if not task.held_out or name in task.held_out])
+    whole = collapse.combine([clusters.cause, videos])
+    if whole:
+        log.warning("%s/%s/seed%d: degenerate: the %s collapsed", task.method, decoder, seed, whole)
+    for warning in warnings:
+        log.warning("%s/%s/seed%d: %s", task.method, decoder, seed, warning)
     diagnostics: dict[str, Any] = {
         "method": task.method,
         "decoder": decoder,
@@ -230,17 +286,15 @@ def find_key_steps(
         "warnings": warnings,
         "task": {
             **facts,
-            "distinct_labels_per_video": {name: len(np.unique(labels)) for name, labels in key_steps["task"].items()},
+            "distinct_labels_per_video": {name: len(np.unique(row)) for name, row in steps.items()},
             "segments_per_video": {name: len(frame) for name, frame in segments["task"].items()},
         },
     }
-    if alone:
+    if "video" in key_steps:
         diagnostics["video"] = {
             **collapse.marks(videos),
-            "degenerate_videos": [name for name, result in single.items() if result.cause],
-            "videos": {
-                name: {**result.facts(), "segments": len(segments["video"][name])} for name, result in single.items()
-            },
+            "degenerate_videos": [name for name, one in single.items() if one.cause],
+            "videos": {name: {**one.facts(), "segments": len(segments["video"][name])} for name, one in single.items()},
         }
     if labels_given is not None:
         diagnostics["labelled"] = {
@@ -250,16 +304,9 @@ def find_key_steps(
         }
     if task.held_out:
         diagnostics["split"] = {"train": list(task.part(held_out=False)), "test": list(task.held_out)}
-    notes = [*task.notes, *(no_background(background, surplus) if labels_given is None else [])]
-    if notes:
+    if notes := [*task.notes, *(no_background(background, surplus) if labels_given is None else [])]:
         diagnostics["notes"] = notes
-    annotated = () if labels_given is None else tuple(labels_given.labels)
-    procedure = procedure_of(evidence, learner, task.held_out, annotated)
-    if whole:
-        log.warning("%s/%s/seed%d: degenerate: the %s collapsed", task.method, decoder, seed, whole)
-    for warning in warnings:
-        log.warning("%s/%s/seed%d: %s", task.method, decoder, seed, warning)
-    return KeySteps(segments, orders, procedure, diagnostics, learned, evidence, alternatives, annotated)
+    return diagnostics
 
 
 @dataclass(frozen=True)
@@ -341,49 +388,71 @@ def labelling_of(videos: Collection[EmbeddedVideo], features_fps: float, K: int,
     return Labelling(x, labels, decoded, collapse.diagnose(x, labels, K, decoded.memberships), tuple(members))
 
 
+@dataclass(frozen=True)
+class _Clusters:
+    """The clusters of a task.
+
+    ``labels`` (T,) of videos are in 0..K-1 or `NO_CLUSTER`; ``members`` are other labellings of some videos. ``facts``
+    are its part of ``diagnostics.json``.
+    """
+
+    labels: ByVideo
+    members: list[ByVideo]
+    cause: collapse.Cause | None
+    facts: dict[str, Any]
+    learned: Learned | None
+
+
+def _seeded(decode: Decode, K: int, generator: np.random.Generator) -> Predict:
+    """Return the decoder as a function of samples alone."""
+    return lambda frames: decode(frames, K, generator)
+
+
 def _cluster_task(
-    task: EmbeddedTask, name: str, K: int, decoder: Predict, second: Predict | None
-) -> tuple[ByVideo, collapse.Cause | None, dict[str, Any], Callable[[], Learned] | None, list[ByVideo]]:
-    """Cluster the training part, and label the held-out videos.
+    task: EmbeddedTask, decode: Decode, K: int, generator: np.random.Generator, other: np.random.Generator | None
+) -> _Clusters:
+    """Cluster the videos that are not held out.
 
-    Returns labels, diagnosis, facts, the learned parameters, and other labellings of the videos.
-
-    The decoder sees only the training part until its clusters are complete. ``second`` is the same decoder with another
-    seed, or None if seeds are not compared. It is not run if the decoder returns two labellings to compare
-    (`Decoded.twice`).
+    ``other`` is the generator of a second run, or None if seeds are not compared. There is no second run if the decoder
+    returns two labellings to compare (`Decoded.twice`).
     """
     training = task.part(held_out=False)
-    labelling = labelling_of(training.values(), task.features_fps, K, decoder)
+    labelling = labelling_of(training.values(), task.features_fps, K, _seeded(decode, K, generator))
     labels, facts = split_by_video(training, labelling.labels), labelling.facts()
     facts["second_seed"] = None
     if labelling.decoded.twice is not None:
         facts["second_seed"] = adjusted_rand_score(*labelling.decoded.twice)
-    elif second is not None:
-        again = labelling_of(training.values(), task.features_fps, K, second).labels
+    elif other is not None:
+        again = labelling_of(training.values(), task.features_fps, K, _seeded(decode, K, other)).labels
         facts["second_seed"] = adjusted_rand_score(labelling.labels, again)
     members = [
         {name: row for name, row in split_by_video(training, member).items() if (row != UNKNOWN).all()}
         for member in labelling.members
     ]
-    if not task.held_out:
-        return labels, labelling.cause, facts, labelling.decoded.learned, members
-    if labelling.decoded.predict is None:
-        raise RgwotError(f"decoder {name!r}: cannot label held-out videos; choose another decoder or data.split=all")
+    return _Clusters(labels, members, labelling.cause, facts, labelling.decoded.learned)
+
+
+def _with_held_out(task: EmbeddedTask, clusters: _Clusters, K: int, predict: Predict) -> _Clusters:
+    """Label the held-out videos by the rule that was learned from the others."""
     new = task.part(held_out=True)
-    applied = labelling_of(new.values(), task.features_fps, K, labelling.decoded.predict)
-    whole = collapse.combine([labelling.cause, applied.cause])
-    facts |= {**collapse.marks(whole), "held_out": applied.facts()}
-    return labels | split_by_video(new, applied.labels), whole, facts, labelling.decoded.learned, members
+    applied = labelling_of(new.values(), task.features_fps, K, predict)
+    whole = collapse.combine([clusters.cause, applied.cause])
+    return replace(
+        clusters,
+        labels=clusters.labels | split_by_video(new, applied.labels),
+        cause=whole,
+        facts=clusters.facts | {**collapse.marks(whole), "held_out": applied.facts()},
+    )
 
 
-def _evidence(task: EmbeddedTask, labels: ByVideo, members: Sequence[ByVideo], K: int) -> tuple[ByVideo, list[ByVideo]]:
+def _evidence(task: EmbeddedTask, clusters: _Clusters, K: int) -> tuple[ByVideo, list[ByVideo]]:
     """Return labels without segments that look like their neighbours, and other labellings cleaned in the same way.
 
     Held-out videos do not change, so that their deviations do not depend on other held-out videos.
     """
     training = task.part(held_out=False)
     x = np.concatenate([video.embedding for video in training.values()])
-    trained = [labels[name] for name in training]
+    trained = [clusters.labels[name] for name in training]
     log_p = split_by_video(training, appearance(x, np.concatenate(trained), [len(steps) for steps in trained], K))
     usual = usual_samples(trained)
     evidence, *others = (
@@ -391,7 +460,7 @@ def _evidence(task: EmbeddedTask, labels: ByVideo, members: Sequence[ByVideo], K
             name: without_lookalikes(steps, log_p[name], usual) if name in log_p else steps
             for name, steps in part.items()
         }
-        for part in (labels, *members)
+        for part in (clusters.labels, *clusters.members)
     )
     return evidence, others
 

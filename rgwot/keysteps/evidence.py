@@ -13,7 +13,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.keysteps.consensus import FOLDS, LEAST_PROBABILITY, Array, Classifier
+from rgwot.keysteps.consensus import FOLDS, LEAST_PROBABILITY, Classifier
+from rgwot.keysteps.interface import Array
 from rgwot.procedure import Event, Recording
 from rgwot.procedure.differences import usual_lengths
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rgwot.keysteps.interface import (
     NO_CLUSTER,
+    Array,
     Decode,
     Decoded,
     Frames,
@@ -29,6 +30,7 @@ from rgwot.keysteps.interface import (
 )
 from rgwot.keysteps.ordering import concordance
 from rgwot.keysteps.settings import MeanfieldSettings
+from rgwot.keysteps.warping import evenly_spaced, warp
 from rgwot.timing import thinned
 
 HINT = 0.03
@@ -61,9 +63,6 @@ TRIED_OF_MANY = 10_000
 which show more of the order than a few samples of every video."""
 
 
-Array = NDArray[np.float64]
-
-
 def with_time(x: NDArray[Any], lengths: Sequence[int], share: float, common: NDArray[Any] | None = None) -> Array:
     r"""Add time to embeddings, with a share of their squared length.
 
@@ -88,8 +87,6 @@ def with_time(x: NDArray[Any], lengths: Sequence[int], share: float, common: NDA
 
 def references(x: NDArray[Any], lengths: Sequence[int]) -> NDArray[np.float32]:
     """Return the directions of evenly spaced samples (n, R, D) of the videos with which all others are aligned."""
-    from rgwot.keysteps.labelled import evenly_spaced
-
     V = len(lengths)
     n = max(1, min(REFERENCES, MOST_ALIGNED // V))
     videos = np.unique(np.linspace(0, V - 1, n).round().astype(np.int64))
@@ -115,8 +112,6 @@ def common_times(x: NDArray[Any], lengths: Sequence[int], common: NDArray[Any]) 
     -------
     Times (T,) in [0, 1].
     """
-    from rgwot.keysteps.labelled import evenly_spaced, warp
-
     few = evenly_spaced(directions(x), lengths)
     R = common.shape[1]
     places, sums = np.linspace(0, 1, R), np.zeros((len(few), R))
@@ -294,13 +289,9 @@ def extended(decoder: Decode, time: float, surplus: int, common: NDArray[Any] | 
     def decode(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
         decoded = decoder(_timed(frames, time, common), K + surplus, generator)
         clusters = key_step_clusters(decoded.labels, frames.lengths, K + surplus, K) if surplus else None
-        predict, learned = decoded.predict, decoded.learned
         arrays = {name: array for name, array in ((KEPT, clusters), (TIME_REFERENCES, common)) if array is not None}
-        return replace(
-            _kept(decoded, clusters),
-            predict=None if predict is None else _extended_rule(predict, time, clusters, common),
-            learned=None if learned is None else lambda: {**learned(), **arrays},
-        )
+        learned = None if decoded.learned is None else {**decoded.learned, **arrays}
+        return replace(_kept(decoded, clusters), learned=learned)
 
     return decode
 
@@ -311,16 +302,13 @@ def restored(restore: Restore, learned: Learned, K: int, time: float, surplus: i
     ``restore`` is the `Restore` of the decoder, with its settings.
     """
     arrays = {name: value for name, value in learned.items() if name not in (KEPT, NUMBERS, TIME_REFERENCES)}
-    clusters = learned[KEPT] if surplus else None
-    predict = _extended_rule(restore(arrays, K + surplus), time, clusters, learned.get(TIME_REFERENCES))
-    if NUMBERS not in learned:
-        return predict
+    clusters, predict = learned[KEPT] if surplus else None, restore(arrays, K + surplus)
 
-    def numbered(others: Frames) -> Decoded:
-        decoded = predict(others)
-        return replace(decoded, labels=renumbered(decoded.labels, learned[NUMBERS]))
+    def extended_predict(others: Frames) -> Decoded:
+        decoded = _kept(predict(_timed(others, time, learned.get(TIME_REFERENCES))), clusters)
+        return replace(decoded, labels=renumbered(decoded.labels, learned[NUMBERS])) if NUMBERS in learned else decoded
 
-    return numbered
+    return extended_predict
 
 
 def renumbered(labels: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -330,12 +318,6 @@ def renumbered(labels: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray
     [1, -1, 0]
     """
     return np.where(labels < 0, labels, numbers[labels])
-
-
-def _extended_rule(
-    predict: Predict, time: float, clusters: NDArray[np.int64] | None, common: NDArray[Any] | None
-) -> Predict:
-    return lambda others: _kept(predict(_timed(others, time, common)), clusters)
 
 
 def _timed(frames: Frames, share: float, common: NDArray[Any] | None) -> Frames:

@@ -170,14 +170,12 @@ def decode_graphcut(
         frames.x, K, m, generator, fuzzy.max_iterations, fuzzy.tolerance, fuzzy.restarts, fuzzy.start
     )
 
-    def learned() -> Learned:
-        mean, floor = frame_of(frames.x)
-        return {"centres": clusters.centres, "mean": mean, "floor": np.asarray(floor), "m": np.asarray(m)}
-
     labels, facts = _cut(frames, clusters.memberships, cut)
     fields = ("objective", "iterations", "converged", "collapsed", "distinct_centres")
     facts_here = {"m": m, "fuzzy_c_means": {name: getattr(clusters, name) for name in fields}, "graph_cut": facts}
-    return Decoded(labels, clusters.memberships, facts_here).inductive(restore_graphcut, learned, K, fuzzy, cut)
+    mean, floor = frame_of(frames.x)
+    learned = {"centres": clusters.centres, "mean": mean, "floor": np.asarray(floor), "m": np.asarray(m)}
+    return Decoded(labels, clusters.memberships, facts_here, learned)
 
 
 def restore_graphcut(learned: Learned, K: int, fuzzy: FuzzySettings, cut: GraphcutSettings) -> Predict:

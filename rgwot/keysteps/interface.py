@@ -1,8 +1,8 @@
 """The interface of decoders, and the division of tasks with many videos into parts.
 
 A decoder is an entry of `rgwot.config.methods.DECODERS`: a function of frames, K, a generator and the blocks of
-settings that the entry names. If it has a `Restore`, other videos can be labelled later from a bundle
-(`rgwot.bundles`).
+settings that the entry names. If the entry has a `Restore` and the function returns what it learned
+(`Decoded.learned`), other videos can be labelled: those held out, and later those of a bundle (`rgwot.bundles`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.blocks import Block
+from rgwot.embedding.interface import Learned as Learned
 from rgwot.timing import thinned
+
+Array = NDArray[np.float64]
+"""Floating-point numbers of any shape."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +66,8 @@ MOST_SAMPLES = 100_000
 Predict = Callable[[Frames], "Decoded"]
 """A function from the samples of other videos to their labels by a fixed clustering."""
 
-Learned = Mapping[str, NDArray[Any]]
-"""The learned parameters of a clustering, as arrays that can be stored."""
-
-Restore = Callable[..., Predict]
-"""A function from the learned parameters, K and the decoder's settings to the function that labels other videos."""
+Restore = Callable[[Learned, int], Predict]
+"""A function from the learned parameters and K to the function that labels other videos; its settings are bound."""
 
 
 @dataclass(frozen=True)
@@ -75,24 +75,19 @@ class Decoded:
     """Labels (T,) of `Frames` in 0..K-1, or `NO_CLUSTER`, with further results of the decoder.
 
     ``memberships`` (T, K) are those before any smoothing, if the decoder has them. ``facts`` are plain values for
-    ``diagnostics.json``. ``predict`` labels other videos by this clustering; it is None for a decoder that cannot,
-    which therefore does not support held-out videos. ``learned`` returns the parameters of ``predict``, if they can be
-    stored. ``twice`` are two labellings (T,) that differ about as much as those of two seeds, if the decoder has them
-    without a second run. ``members`` are other labellings (T,) of the same samples or a part of them, with the numbers
-    of ``labels``, and `UNKNOWN` for videos that they leave out; they tell the sureness of deviations.
+    ``diagnostics.json``. ``learned`` are the parameters from which the `Restore` of the decoder labels other videos by
+    this clustering; without them, no videos can be held out and no bundle can be made. ``twice`` are two labellings
+    (T,) that differ about as much as those of two seeds, if the decoder has them without a second run. ``members`` are
+    other labellings (T,) of the same samples or a part of them, with the numbers of ``labels``, and `UNKNOWN` for
+    videos that they leave out; they tell the sureness of deviations.
     """
 
     labels: NDArray[np.int64]
     memberships: NDArray[np.float64] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
-    predict: Predict | None = None
-    learned: Callable[[], Learned] | None = None
+    learned: Learned | None = None
     twice: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
     members: tuple[NDArray[np.int64], ...] = ()
-
-    def inductive(self, restore: Restore, learned: Callable[[], Learned], K: int, *blocks: Block) -> Decoded:
-        """Return the same result with a rule that labels other videos, now or later from a bundle."""
-        return replace(self, predict=lambda others: restore(learned(), K, *blocks)(others), learned=learned)
 
 
 Decode = Callable[[Frames, int, np.random.Generator], Decoded]

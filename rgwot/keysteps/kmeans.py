@@ -74,9 +74,7 @@ def decode_kmeans(frames: Frames, K: int, generator: np.random.Generator) -> Dec
     """Label every sample by its nearest of K means: the decoder ``kmeans``, which has no settings but K."""
     clusters = kmeans(frames.x, K, generator)
     facts = {"k_means": {"inertia": clusters.inertia, "iterations": clusters.iterations}}
-    decoded = Decoded(clusters.labels, facts=facts)
-    learned = {"centres": clusters.centres, "mean": frames.x.mean(axis=0)}
-    return decoded.inductive(restore_kmeans, lambda: learned, K)
+    return Decoded(clusters.labels, facts=facts, learned={"centres": clusters.centres, "mean": frames.x.mean(axis=0)})
 
 
 def restore_kmeans(learned: Learned, K: int) -> Predict:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions, first_samples
+from rgwot.keysteps.interface import Array, Decoded, Frames, Learned, Predict, directions, first_samples
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.settings import MeanfieldSettings
 
 LEAST_MEMBERSHIP = 1e-12
 """Smallest membership to start from: updates multiply memberships, so a 0 would stay 0."""
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -226,9 +224,7 @@ def decode_meanfield(frames: Frames, K: int, generator: np.random.Generator, set
         "shares": field.shares.tolist(),
     }
     learned = {"centres": field.centres, "shares": field.shares}
-    return decoded(field.memberships, K, {"meanfield": facts}).inductive(
-        restore_meanfield, lambda: learned, K, settings
-    )
+    return replace(decoded(field.memberships, K, {"meanfield": facts}), learned=learned)
 
 
 def restore_meanfield(learned: Learned, K: int, settings: MeanfieldSettings) -> Predict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -173,7 +173,7 @@ class KeySteps:
     orders: Mapping[str, Order]
     procedure: Procedure
     diagnostics: dict[str, Any]
-    learned: Callable[[], Learned] | None = None
+    learned: Learned | None = None
     evidence: Mapping[str, pd.DataFrame] | None = None
     alternatives: Sequence[Mapping[str, pd.DataFrame]] = ()
     annotated: Collection[str] = ()

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.embedding.interface import EmbeddedVideo
-from rgwot.keysteps.consensus import Array, Components, in_context
-from rgwot.keysteps.interface import Frames, directions, first_samples, learned_from
+from rgwot.keysteps.consensus import Components, in_context
+from rgwot.keysteps.interface import Array, Frames, directions, first_samples, learned_from
 from rgwot.keysteps.meanfield import segment
 from rgwot.keysteps.settings import MeanfieldSettings
 

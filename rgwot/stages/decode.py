@@ -135,9 +135,21 @@ def decode_task(
     began = process_time()
     if decoder not in CLUSTERING:
         raise RgwotError(f"decoder {decoder!r}: unknown; {nearest(decoder, CLUSTERING)}")
-    entry, learner = clustering(decoder, settings), settings.procedure.learner
-    options = settings.decode, settings.meanfield, learner, seed, alone, given, settings.labelled.extra
-    key_steps = find_key_steps(task, decoder, entry.bound(settings), *options, second_seed=not entry.slow)
+    entry = clustering(decoder, settings)
+    key_steps = find_key_steps(
+        task,
+        decoder,
+        entry.bound(settings),
+        settings=settings.decode,
+        chain=settings.meanfield,
+        learner=settings.procedure.learner,
+        seed=seed,
+        restore=entry.bound(settings, entry.restore) if entry.restore else None,
+        alone=alone,
+        labels_given=given,
+        extra=settings.labelled.extra,
+        second_seed=not entry.slow,
+    )
     key_steps.diagnostics["decoding_cpu_s"] = round(process_time() - began, 3)
     return key_steps
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import SpectralClustering
 from sklearn.metrics import adjusted_rand_score
-from with_defaults import decode_by
+from with_defaults import decode_by, predict_by
 
 from rgwot.baselines import spectral
 from rgwot.baselines.spectral import affinity, spectral_map
@@ -64,9 +64,9 @@ def test_landmarks_stand_for_many_samples(monkeypatch: pytest.MonkeyPatch) -> No
     assert made.facts["spectral"]["landmarks"] == 50
     assert adjusted_rand_score(truth, made.labels) == 1
     new, expected = blocks(80, 4, seed=9)
-    assert made.predict is not None
+    predict = predict_by("spectral", made, 4, Settings())
     names = {int(truth[i]): int(made.labels[i]) for i in range(0, 600, 150)}
-    np.testing.assert_array_equal(made.predict(new).labels, [names[int(t)] for t in expected])
+    np.testing.assert_array_equal(predict(new).labels, [names[int(t)] for t in expected])
 
 
 @pytest.mark.parametrize("T", [1, 2, 5, 7, 8, 9])

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from with_defaults import decode_by
+from with_defaults import decode_by, predict_by
 
 from rgwot.baselines.subset import select
 from rgwot.config.methods import DecodeSettings
@@ -65,9 +65,8 @@ def test_with_as_many_centres_as_key_steps_it_is_k_means(centres: int | None) ->
     subset = decode_by("subset", frames, 7, settings(centres=centres), np.random.default_rng(4))
     plain = decode_by("kmeans", frames, 7, Settings(), np.random.default_rng(4))
     np.testing.assert_array_equal(subset.labels, plain.labels)
-    assert subset.predict is not None
-    assert plain.predict is not None
-    np.testing.assert_array_equal(subset.predict(others).labels, plain.predict(others).labels)
+    new = predict_by("subset", subset, 7, settings(centres=centres))(others).labels
+    np.testing.assert_array_equal(new, predict_by("kmeans", plain, 7, Settings())(others).labels)
     assert subset.facts["subset"]["representatives"] == 7
 
 

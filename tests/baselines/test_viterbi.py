@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
-from with_defaults import decode_by
+from with_defaults import decode_by, predict_by
 
 from rgwot.baselines.viterbi import RIDGE, ordered_gaussians, ordered_path, relative_times
 from rgwot.config.methods import DecodeSettings
@@ -73,9 +73,9 @@ def test_a_common_order_is_found_and_clusters_are_numbered_by_it(seed: int) -> N
     assert made.facts["viterbi"]["clusters"] == 4
     assert np.all(np.diff(made.facts["viterbi"]["mean_times"]) > 0)
     # A new video goes the same way, though its first sample looks like the last place.
-    assert made.predict is not None
+    predict = predict_by("viterbi", made, 4, Settings())
     new = np.eye(5)[[2, 3, 3, 1, 1, 0, 2, 2]]
-    np.testing.assert_array_equal(made.predict(Frames(new, (8,), 2.0)).labels, [0, 0, 0, 1, 1, 2, 3, 3])
+    np.testing.assert_array_equal(predict(Frames(new, (8,), 2.0)).labels, [0, 0, 0, 1, 1, 2, 3, 3])
 
 
 @pytest.mark.parametrize("stride", [1, 2, 3])
@@ -95,10 +95,10 @@ def test_samples_unlikely_under_every_cluster_are_background_and_the_path_passes
         expected[rows[~below[rows]]] = ordered_path(L[rows[~below[rows]]])
     np.testing.assert_array_equal(made.labels, expected)
     assert 0.05 < below.mean() < 0.5
-    assert made.predict is not None
-    np.testing.assert_array_equal(made.predict(frames).labels, made.labels)
+    predict = predict_by("viterbi", made, 4, chosen)
+    np.testing.assert_array_equal(predict(frames).labels, made.labels)
     # The limits are those of the training samples: a video of nothing but strangers is background as a whole.
-    np.testing.assert_array_equal(made.predict(Frames(np.full((6, 5), 9.0), (6,), 2.0)).labels, NO_CLUSTER)
+    np.testing.assert_array_equal(predict(Frames(np.full((6, 5), 9.0), (6,), 2.0)).labels, NO_CLUSTER)
 
 
 def test_the_limit_of_a_cluster_is_one_of_its_likelihoods() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from embedded import write_store
-from with_defaults import decode_by, fuzzy_cmeans
+from with_defaults import decode_by, fuzzy_cmeans, predict_by
 
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.methods import CLUSTERING
@@ -101,20 +101,21 @@ def test_each_old_sample_is_labelled_as_it_was(decoder: str) -> None:
     x = walk([0, 1, 2, 3], 5, noise=0.5)
     frames = Frames(x, (16, 16), FPS)
     made = decode_by(decoder, frames, 4, Settings(), np.random.default_rng(1))
-    assert made.predict is not None
+    predict = predict_by(decoder, made, 4, Settings())
     if decoder == "consensus":
         # Classifiers of the other videos label a study; other videos are labelled by one of all of them.
-        assert (made.predict(frames).labels == made.labels).mean() > 0.8
+        assert (predict(frames).labels == made.labels).mean() > 0.8
         return
-    np.testing.assert_array_equal(made.predict(frames).labels, made.labels)
+    np.testing.assert_array_equal(predict(frames).labels, made.labels)
 
 
 def test_k_means_takes_the_nearest_mean() -> None:
     x = np.array([[0.0], [0.2], [10.0], [10.4]])
     made = decode_by("kmeans", Frames(x, (4,), FPS), 2, Settings(), np.random.default_rng(0))
-    assert made.predict is not None
     # Means 0.1 and 10.2: the border lies at 5.15.
-    labels = made.predict(Frames(np.array([[-50.0], [5.1], [5.2], [99.0]]), (4,), FPS)).labels
+    labels = predict_by("kmeans", made, 2, Settings())(
+        Frames(np.array([[-50.0], [5.1], [5.2], [99.0]]), (4,), FPS)
+    ).labels
     assert labels.tolist() == made.labels[[0, 0, 3, 3]].tolist()
 
 
@@ -136,7 +137,7 @@ def test_a_decoder_that_cannot_label_new_videos_is_refused(tmp_path: Path, monke
         shown.append(frames.lengths)
         return Decoded(np.arange(len(frames.x)) % K)
 
-    monkeypatch.setitem(CLUSTERING, "blind", SimpleNamespace(bound=lambda settings: blind, slow=True))
+    monkeypatch.setitem(CLUSTERING, "blind", SimpleNamespace(bound=lambda settings: blind, restore="", slow=True))
     with pytest.raises(RgwotError, match="'blind': cannot label held-out videos"):
         run(tmp_path / "e.zarr", videos(), "blind", ["d"])
     assert shown == [(24, 24, 24)]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
-from with_defaults import decode_by
+from with_defaults import decode_by, predict_by
 
 from rgwot.config.settings import Settings, build
 from rgwot.keysteps import consensus
@@ -66,8 +66,8 @@ def test_a_pool_that_went_wrong_is_outvoted(spoiled: int, monkeypatch: pytest.Mo
     made = decode_by("consensus", frames, 5, settings, np.random.default_rng(0))
     assert adjusted_rand_score(truth, made.labels) > 0.95
     # Nor is it the one that other videos are labelled by.
-    assert made.predict is not None
-    assert adjusted_rand_score(truth, made.predict(frames).labels) > 0.95
+    predict = predict_by("consensus", made, 5, settings)
+    assert adjusted_rand_score(truth, predict(frames).labels) > 0.95
     # The first two say what two seeds might.
     assert made.twice is not None
     for pool, labels in enumerate(made.twice):
@@ -88,10 +88,10 @@ def test_other_videos_are_labelled_by_the_same_clusters(blocks: int, refinements
     keys = {"consensus.blocks": blocks, "consensus.partitions": 12, "consensus.refinements": refinements}
     wanted = build(keys, "test")
     made = decode_by("consensus", half, 5, wanted, np.random.default_rng(0))
-    assert made.predict is not None
-    new = made.predict(Frames(frames.x[240:], (60,) * 4, 2.0)).labels
+    predict = predict_by("consensus", made, 5, wanted)
+    new = predict(Frames(frames.x[240:], (60,) * 4, 2.0)).labels
     assert adjusted_rand_score(truth, np.concatenate([made.labels, new])) > 0.9
-    assert (made.predict(half).labels == made.labels).mean() > 0.98
+    assert (predict(half).labels == made.labels).mean() > 0.98
 
 
 def test_fewer_different_samples_than_key_steps() -> None:

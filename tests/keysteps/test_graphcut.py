@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from with_defaults import decode_by
+from with_defaults import decode_by, predict_by
 
 from rgwot.config.methods import DecodeSettings
 from rgwot.config.settings import Settings
@@ -195,8 +195,7 @@ def test_videos_may_be_joined_as_the_public_code_does() -> None:
         block = {"unary": 1.0, "pairwise": 0.6, "joined": joined}
         settings = Settings(decode=DecodeSettings(m=1.5), graphcut=GraphcutSettings.model_validate(block))
         made = decode_by("graphcut", clusters, 2, settings, np.random.default_rng(0))
-        assert made.predict is not None
-        labels = made.predict(frames).labels
+        labels = predict_by("graphcut", made, 2, settings)(frames).labels
         found[joined] = labels == labels[0]
     np.testing.assert_array_equal(found[False], [True] * 5 + [False] + [True] * 4)
     assert found[True].all()

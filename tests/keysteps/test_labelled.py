@@ -102,8 +102,7 @@ def test_other_videos_are_labelled_by_what_was_learned() -> None:
     x, looks = task()
     meant = np.array([0, 0, 1, NO_CLUSTER, 2])[looks]
     made = decoded(x, 3, meant, [0, 3])
-    kept = {name: np.asarray(array) for name, array in made.learned().items()}
-    rule = restore_labelled(kept, 3, SETTINGS.meanfield, SETTINGS.labelled)
+    rule = restore_labelled(made.learned, 3, SETTINGS.meanfield, SETTINGS.labelled)
     alone = np.concatenate([rule(Frames(x[v * T : (v + 1) * T], (T,), 2.0)).labels for v in range(V)])
     assert (alone == made.labels).mean() > 0.97
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from with_defaults import decode_by
+from with_defaults import decode_by, predict_by
 
 from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Frames
@@ -203,8 +203,7 @@ def test_fewer_different_samples_than_key_steps(x: np.ndarray) -> None:
     assert made.memberships.shape == (5, 7)
     np.testing.assert_allclose(made.memberships.sum(axis=1), 1)
     assert len(set(made.labels.tolist())) == len(np.unique(x, axis=0))
-    assert made.predict is not None
-    other = made.predict(Frames(np.ones((1, 3)), (1,), 2.0))
+    other = predict_by("meanfield", made, 7, Settings())(Frames(np.ones((1, 3)), (1,), 2.0))
     assert other.labels.shape == (1,)
     assert 0 <= other.labels[0] < 7
 
@@ -224,10 +223,10 @@ def test_videos_seen_in_training_are_labelled_as_they_were() -> None:
         label(frames.x, frames.lengths, made.centres, made.shares, s), made.memberships, atol=0.01
     )
     decoded = decode_by("meanfield", frames, 2, Settings(), np.random.default_rng(0))
-    assert decoded.predict is not None
-    np.testing.assert_array_equal(decoded.predict(frames).labels, decoded.labels)
+    predict = predict_by("meanfield", decoded, 2, Settings())
+    np.testing.assert_array_equal(predict(frames).labels, decoded.labels)
     # One video alone keeps the centres of the task.
-    one = decoded.predict(Frames(frames.x[60:110], (50,), 2.0))
+    one = predict(Frames(frames.x[60:110], (50,), 2.0))
     np.testing.assert_array_equal(one.labels, decoded.labels[60:110])
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from rgwot.config.methods import CLUSTERING
 from rgwot.config.settings import Settings
-from rgwot.keysteps.extended import extended, keep_clusters, key_step_clusters, likeness
+from rgwot.keysteps.extended import extended, keep_clusters, key_step_clusters, likeness, restored
 from rgwot.keysteps.interface import NO_CLUSTER, Frames
 
 
@@ -67,8 +67,9 @@ def test_every_decoder_can_say_background(name: str) -> None:
         return  # A fixed order has no place for what is in one video alone.
     assert (made.labels[labels > 2] == NO_CLUSTER).mean() > 0.9
     assert (made.labels[labels < 3] != NO_CLUSTER).mean() > 0.9
-    if made.predict is not None:
-        again = made.predict(frames).labels
+    if made.learned is not None:
+        restore = CLUSTERING[name].bound(Settings(), CLUSTERING[name].restore)
+        again = restored(restore, made.learned, 3, time=0.0, surplus=3)(frames).labels
         assert (again == made.labels).mean() > 0.95
 
 

@@ -7,7 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from rgwot.keysteps.interface import UNKNOWN, directions
-from rgwot.keysteps.labelled import ALIGNED, carry_over, evenly_spaced, warp
+from rgwot.keysteps.labelled import carry_over
+from rgwot.keysteps.warping import ALIGNED, evenly_spaced, warp
 
 
 def least_cost(apart: NDArray[np.float64]) -> float:

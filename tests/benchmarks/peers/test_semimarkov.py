@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from semimarkov import FLOOR, SemiMarkov, best_segmentation, estimate
-from with_defaults import decode_by
+from with_defaults import decode_by, predict_by
 
 from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Frames
@@ -73,8 +73,8 @@ def test_steps_in_any_order_and_again_are_found_in_noise() -> None:
     assert len(set(zip(truth.tolist(), decoded.labels.tolist(), strict=True))) == 4
     assert decoded.facts["semimarkov"]["converged"]
     np.testing.assert_allclose(sorted(decoded.facts["semimarkov"]["mean_durations_s"]), [10.0] * 4)
-    assert decoded.predict is not None
-    np.testing.assert_array_equal(decoded.predict(Frames(x[80:160], (80,), 2.0)).labels, decoded.labels[80:160])
+    predict = predict_by("semimarkov", decoded, 4, Settings())
+    np.testing.assert_array_equal(predict(Frames(x[80:160], (80,), 2.0)).labels, decoded.labels[80:160])
 
 
 @pytest.mark.parametrize("K", [1, 3])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from twfinch import twfinch
-from with_defaults import decode_by
+from with_defaults import decode_by, predict_by
 
 from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Frames
@@ -107,8 +107,8 @@ def test_the_decoder_names_the_same_look_the_same_in_all_videos() -> None:
     x = centres[truth] + 0.1 * rng.normal(size=(len(truth), 8))
     decoded = decode_by("twfinch", Frames(x, (48, 48, 48), 2.0), 4, Settings(), rng)
     assert len(set(zip(truth.tolist(), decoded.labels.tolist(), strict=True))) == 4
-    assert decoded.predict is not None
-    np.testing.assert_array_equal(decoded.predict(Frames(x[48:96], (48,), 2.0)).labels, decoded.labels[48:96])
+    predict = predict_by("twfinch", decoded, 4, Settings())
+    np.testing.assert_array_equal(predict(Frames(x[48:96], (48,), 2.0)).labels, decoded.labels[48:96])
 
 
 def test_the_decoder_of_one_video_is_the_method_itself() -> None:

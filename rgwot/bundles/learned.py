@@ -1,0 +1,250 @@
+"""What a result learned, and the labels of other videos by it; in memory, or from a bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rgwot.bundles.file import FeatureKind
+from rgwot.config.experiments import family_of, split_id
+from rgwot.config.methods import EMBEDDING_KINDS, clustering
+from rgwot.config.settings import Settings, validated
+from rgwot.datasets.arrays import check_columns
+from rgwot.datasets.settings import ImportSettings
+from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo, EmbedVideo, Fitted, Learned
+from rgwot.features.index import common_attributes
+from rgwot.features.store import IMPORTER, FeatureStore
+from rgwot.keysteps.decode import labelling_of
+from rgwot.keysteps.extended import restored
+from rgwot.keysteps.interface import Predict
+from rgwot.keysteps.ordering import KeySteps
+from rgwot.paths import STORE, Run
+from rgwot.runtime.errors import RgwotError
+from rgwot.study.jobs import check_rule
+from rgwot.timing import predicted_labels
+
+#: Attributes of a feature store that are needed to make such features, besides the attributes that all stores of a task
+#: share.
+HOW = ("seed", "fused", "decoder", "fps_exact", "start_s", "source_key", "source_axes", "source_times", "columns")
+#: Settings for importing features in the same way; a bundle has them as ``source_every`` and so on.
+FORM = ("fps", "every", "window", "keypoints")
+
+
+@dataclass(frozen=True)
+class LearnedResult:
+    """What a result learned, as plain values that can be stored.
+
+    Attributes
+    ----------
+    name
+        What to call it in errors, such as the path of a bundle.
+    run, settings
+        Method, decoder and seed; the settings that embedding and decoder read.
+    features, features_fps
+        The kind of features, and their rate per second.
+    K, time, surplus
+        Number of key steps, weight of time, and number of clusters beyond K (`rgwot.keysteps.extended`).
+    embedding, model
+        What the embedding learned; for a trained encoder, ``model`` instead (`rgwot.stages.train.load_model`).
+    decoder
+        What the decoder learned.
+    answers
+        Key steps (T,) of the videos that were learned from, by the SHA-256 of their source.
+    """
+
+    name: str
+    run: Run
+    settings: Settings
+    features: FeatureKind
+    features_fps: float
+    K: int
+    time: float
+    surplus: int
+    embedding: Learned
+    model: Mapping[str, Any] | None
+    decoder: Learned
+    answers: Mapping[str, NDArray[Any]]
+
+    def rules(self) -> Rules:
+        """Return the functions that embed and label other videos."""
+        if self.model is None:
+            entry = EMBEDDING_KINDS[family_of(self.run.method).embedding]
+            embed = entry.bound(self.settings, entry.restore)(self.embedding)
+        else:
+            import torch
+
+            from rgwot.embedding.encoder import embed_by_model
+
+            # The workflow uses one thread; more threads would round differently.
+            embed = embed_by_model(self.model, self.features_fps, torch.device("cpu"), 1)
+        decoder = clustering(split_id(self.run.decoder)[0], self.settings)
+        restore = decoder.bound(self.settings, decoder.restore)
+        label = restored(restore, self.decoder, self.K, time=self.time, surplus=self.surplus)
+        return Rules(embed, label, self.features_fps, self.K, self.answers)
+
+    def check_kind(self, store: FeatureStore) -> None:
+        """Raise RgwotError if features differ in kind from those that were learned from."""
+        kind = self.features
+        # A file that could not be imported has an empty store, whose attributes describe no features.
+        if not len(store) and store.imported:
+            return
+        for key, value in common_attributes(store).items():
+            # The file of a checkpoint (``weights``) may have another name, but not another digest (``weights_sha256``).
+            if key != "weights" and value != kind.attributes.get(key, value):
+                raise RgwotError(
+                    f"{store.path}: features with {key} {value!r}, expected {kind.attributes[key]!r} as in "
+                    f"{self.name}; give the video itself, or features made in the same way"
+                )
+        check_columns(store.path, store.columns, Path(self.name), str(kind.attributes.get("columns", "")))
+        if len(store) and (store.shape[1:] != kind.frame or store.vectors != kind.vectors):
+            size, expected = (" x ".join(map(str, shape)) for shape in (store.shape[1:], kind.frame))
+            raise RgwotError(f"{store.path}: features of {size}, expected {expected} as in {self.name}")
+
+    def import_form(self) -> ImportSettings:
+        """Return the form of the features that were learned from; raise RgwotError if they are not imported."""
+        attributes = self.features.attributes
+        if attributes.get("decoder") != IMPORTER:
+            raise RgwotError(
+                f"{self.name}: was made from features of the network {attributes.get('backbone')}, not from arrays; "
+                f"expected feature stores ({STORE}) with features of this network"
+            )
+        # Bundles of earlier versions do not say which features were used (``every``), but have the rate of the used
+        # ones.
+        when: dict[str, Any] = {
+            "every": attributes.get("source_every") or 1,
+            "keypoints": attributes.get("source_keypoints"),
+        }
+        if attributes.get("source_window"):
+            when |= {"window": attributes["source_window"], "native_fps": attributes["source_native_fps"]}
+        elif attributes.get("source_times"):
+            # If no rate is stated (None), the times imply one.
+            when |= {"times": attributes["source_times"], "fps": attributes.get("source_fps")}
+        else:
+            rate = attributes.get("source_fps") or attributes.get("fps_exact") or str(attributes["fps"])
+            when |= {"start_s": attributes.get("start_s", 0.0), "fps": rate}
+        source = {name: attributes[name] for name in ("backbone", "layer", "weights")}
+        form = {"axes": attributes["source_axes"], "channels": self.features.frame[0], **when, **source}
+        return validated(ImportSettings, form, f"{self.name}: features")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How to embed and label other videos, and the key steps of the videos that were learned from (`LearnedResult`)."""
+
+    embed: EmbedVideo
+    predict: Predict
+    features_fps: float
+    K: int
+    answers: Mapping[str, NDArray[Any]]
+
+    def key_steps(self, video: EmbeddedVideo) -> NDArray[np.int64]:
+        """Return the key steps (T,) of a video, with fixed clusters."""
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(limits=1):
+            return labelling_of([video], self.features_fps, self.K, self.predict).labels + 1
+
+    def label(
+        self, stores: Sequence[FeatureStore], videos: Mapping[str, EmbeddedVideo]
+    ) -> tuple[dict[str, NDArray[np.int64]], dict[str, str]]:
+        """Label each video separately, by its embedding; videos that were learned from keep their labels.
+
+        ``stores`` holds the features of videos with frames, ``videos`` their embeddings by id. Returns the key steps
+        (T,) by id, and the SHA-256 of the source of each video that was learned from, by id.
+        """
+        steps, of_study = {name: self.key_steps(video) for name, video in videos.items()}, {}
+        for store in stores:
+            digest = str(store.attributes.get("source_sha256"))
+            answer = self.answers.get(digest)
+            if answer is not None and answer.shape == steps[store.video].shape:
+                steps[store.video] = answer.astype(np.int64)
+                of_study[store.video] = digest
+        return steps, of_study
+
+
+def learned_result(
+    *,
+    run: Run,
+    settings: Settings,
+    stores: Sequence[FeatureStore],
+    embedded: EmbeddedTask,
+    embedding: EmbedVideo,
+    model: Mapping[str, Any] | None,
+    key_steps: KeySteps,
+) -> LearnedResult:
+    """Return what a result learned.
+
+    Parameters
+    ----------
+    stores, embedded
+        Features and embeddings of all videos.
+    embedding, model
+        The function that embeds videos; the loaded model if it is an encoder.
+    key_steps
+        The key steps, with what the decoder learned.
+
+    Raises
+    ------
+    RgwotError
+        If the embedding or the decoder has no rule for other videos.
+    """
+    check_rule(run.decoder)
+    if key_steps.learned is None:
+        raise RgwotError(
+            f"decoder {split_id(run.decoder)[0]!r}: found no rule for other videos, expected two videos or more, and a "
+            "decoder that returns what it learned (`Decoded.learned`)"
+        )
+    if model is None and not isinstance(embedding, Fitted):
+        raise RgwotError(
+            f"method {run.method!r}: its embedding cannot embed other videos; expected an embedding with `restore`"
+        )
+    K, time, surplus = (key_steps.diagnostics[key] for key in ("K", "time", "surplus"))
+    digests = {store.video: store.attributes.get("source_sha256") for store in stores}
+    answers = {
+        str(digests[video]): steps.astype(np.int16)
+        for video, steps in training_labels(embedded, key_steps).items()
+        if digests[video]
+    }
+    first = stores[0]
+    kind = FeatureKind(attributes=common_attributes(first) | _form(first), frame=first.shape[1:], vectors=first.vectors)
+    return LearnedResult(
+        name="what was learned",
+        run=run,
+        settings=settings,
+        features=kind,
+        features_fps=embedded.features_fps,
+        K=K,
+        time=time,
+        surplus=surplus,
+        embedding=embedding.learned if isinstance(embedding, Fitted) else {},
+        model=model,
+        decoder=key_steps.learned,
+        answers=answers,
+    )
+
+
+def training_labels(embedded: EmbeddedTask, key_steps: KeySteps) -> dict[str, NDArray[np.int64]]:
+    """Return the key steps (T,) of the videos that were learned from."""
+    labels = {}
+    for video, embedded_video in embedded.part(held_out=False).items():
+        segments = key_steps.segments["task"][video]
+        labels[video] = predicted_labels(
+            segments["start_s"], segments["end_s"], segments["key_step"], embedded_video.time_s
+        )
+    return labels
+
+
+def _form(store: FeatureStore) -> dict[str, Any]:
+    """Return the attributes needed to make the features of a store again, besides the ones that its task shares."""
+    facts = {key: store.attributes[key] for key in HOW if key in store.attributes}
+    if store.imported:
+        settings = store.attributes.get("settings", {})
+        facts |= {f"source_{key}": settings[key] for key in FORM if settings.get(key) is not None}
+        # The rate of this store instead of the settings' table of rates, which does not cover other videos.
+        facts["source_native_fps"] = str(store.native_fps)
+    return facts
