@@ -22,7 +22,7 @@ from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, Bundle, read_
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.configuration import ImportSettings
 from rgwot.config.experiments import family_of, split_id
-from rgwot.config.methods import DECODERS, EMBEDDING_KINDS, FAMILIES, clustering
+from rgwot.config.methods import DECODERS, EMBEDDING_KINDS, FAMILIES
 from rgwot.config.settings import Settings, validated
 from rgwot.datasets.arrays import OPENERS, check_columns
 from rgwot.datasets.names import stem_of, video_id
@@ -317,7 +317,7 @@ def restore(bundle: Bundle) -> Restored:
         else:
             entry = EMBEDDING_KINDS[family_of(facts.method).embedding]
             embed = entry.bound(settings, entry.restore)(bundle.arrays(EMBEDDING))
-        decoder = clustering(split_id(facts.decoder)[0], settings)
+        decoder = DECODERS[split_id(facts.decoder)[0]]
         restore_decoder = decoder.bound(settings, decoder.restore)
         rule = restored(restore_decoder, bundle.arrays(DECODER), facts.K, facts.time, facts.surplus)
         return Restored(settings, embed, rule, bundle.arrays(ANSWERS))

@@ -12,7 +12,7 @@ import numpy as np
 
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, PROCEDURE_FILE, bundle_bytes, packed
 from rgwot.config.experiments import split_id
-from rgwot.config.methods import clustering
+from rgwot.config.methods import DECODERS
 from rgwot.config.settings import Settings
 from rgwot.embedding.interface import EmbeddedTask, EmbedVideo, Fitted
 from rgwot.features.index import common_attributes, open_stores
@@ -90,7 +90,7 @@ def make_bundle(
     chosen = settings.model_copy(update={"decode": settings.decode.model_copy(update={"K": diagnostics["K"]})})
     given = None
     if annotations_csv is not None:
-        given = given_of(embedded, read_annotations(annotations_csv, background=True), chosen, run.seed)
+        given = given_of(embedded, read_annotations(annotations_csv, background=True))
     key_steps = decode_task(embedded, split_id(run.decoder)[0], chosen, run.seed, alone=False, given=given)
     stored = dict(list(segments[segments["scope"] == "task"].groupby("video")))
     for video, segments_here in key_steps.segments["task"].items():
@@ -173,7 +173,7 @@ def bundle_of(
             labels_here["start_s"], labels_here["end_s"], labels_here["key_step"], embedded_video.time_s
         )
     with threadpool_limits(limits=1):
-        entry = clustering(name, settings)
+        entry = DECODERS[name]
         restore = entry.bound(settings, entry.restore)
         rule = restored(restore, learned, K, time, surplus)
         again = {

@@ -150,7 +150,7 @@ def find_key_steps(
     K must be a number. ``chain`` are the settings of the mean field that chooses the weight of time, and ``learner``
     learns the procedure. If ``second_seed``, the decoder also runs with another seed, to test whether they agree.
 
-    With labels of some videos (``labels_given``), the ``rule`` is that of `rgwot.config.methods.LABELLED`. The key
+    With labels of some videos (``labels_given``), the ``rule`` learns from them (the decoder ``labelled``). The key
     steps are then those of the labels, which keep their numbers, and ``extra`` new ones. Time, surplus and K are
     ignored, and there is no scope ``video``.
 
