@@ -419,7 +419,7 @@ def find(
     method: str,
     decoder: str | None,
     K: int | str | None,
-    settings_given: Mapping[str, Mapping[str, Any]] | None,
+    given: Mapping[str, Mapping[str, Any]] | None,
     seed: int,
     *,
     fps: float | str | Fraction | None,
@@ -427,10 +427,10 @@ def find(
     device: str,
     labels: Labels | None = None,
 ) -> Findings:
-    """Find the key steps of a task like `discover`, whose ``settings`` are called ``settings_given`` here."""
+    """Find the key steps of a task like `discover`, whose ``settings`` are called ``given`` here."""
     if decoder is None:
         decoder = "consensus" if labels is None else LABELLED
-    run, settings, decoding = _resolved(method, decoder, K, settings_given, seed)
+    run, settings, decoding = _resolved(method, decoder, K, given, seed)
     family, rule = family_of(run.method), split_id(run.decoder)[0]
     # Checked before an encoder is trained.
     check_labels(rule, decoding, 0 if labels is None else len(labels))

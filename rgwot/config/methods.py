@@ -132,8 +132,7 @@ class Decoder(Entry):
 
     ``restore`` labels other videos with the learned state; ``overrides`` are the decoder's changes to the defaults. A
     decoder runs with a second seed to test whether two seeds agree, unless it is ``slow`` or returns two labellings.
-    With ``labels``, it learns from annotated videos (`rgwot.keysteps.interface.Frames.given`), which have the key steps
-    that it finds; otherwise it sees no annotation.
+    With ``labels``, it learns from annotated videos (`rgwot.keysteps.interface.Frames`) and finds their key steps.
     """
 
     restore: FunctionOrPath = ""

@@ -284,7 +284,7 @@ def scoring(study: Study, dataset: str, task: str, method: str, decoder: str) ->
     if not scored(study, dataset, task, method, decoder):
         raise RgwotError(
             f"{dataset}/{task}: {method}/{decoder} learns from all annotated videos, so none is left to score; "
-            f"expected n below {len(annotated_videos(study, dataset, task))}, as in labelled@n=1"
+            "expected one that does not teach, as with labelled@n=1 and two annotated videos or more"
         )
     return annotations
 

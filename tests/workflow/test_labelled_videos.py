@@ -112,7 +112,7 @@ def test_a_page_begins_with_what_the_annotated_videos_taught(fresh: Checkout, co
     [
         (0, f"keysteps/whitened/labelled/{PLACE}/segments.csv", "found no annotated video to learn from"),
         (2, f"keysteps/whitened/labelled@n=3/{PLACE}/segments.csv", "labelled.n: found 3, expected all or 1 to 2"),
-        (2, f"scores/whitened/labelled/{PLACE}.csv", "none is left to score; expected n below 2, as in labelled@n=1"),
+        (2, f"scores/whitened/labelled/{PLACE}.csv", "none is left to score; expected one that does not teach"),
         (6, f"scores/whitened/labelled@n=6/{PLACE}.csv", "none is left to score"),
         (2, f"scores/none/uniform@labelled.n=1/{PLACE}.csv", "unknown key 'labelled.n'"),
         (2, f"keysteps/whitened/labelled@K=5/{PLACE}/segments.csv", "unknown key 'K'"),
