@@ -133,17 +133,3 @@ def test_all_videos_may_be_annotated(fresh: Checkout, configured: Callable[[str]
     planned = fresh.plan(*targets, "results/report/mine/tea.html", more=[configured(CONFIGURATION)])
     # The page does not add a result that only repeats annotations.
     assert (planned.jobs["decode"], planned.jobs["evaluate"]) == (3, 1), planned.text
-
-
-def test_a_page_leaves_out_what_needs_labels_until_there_are_some(
-    fresh: Checkout, configured: Callable[[str], str]
-) -> None:
-    write(fresh.path, annotated=0)
-    methods = CONFIGURATION.replace("[whitened/meanfield]", "[whitened/meanfield, whitened/labelled@extra=1]")
-    more, page = [configured(methods)], "results/report/mine/tea.html"
-    assert fresh.plan(page, more=more).jobs["decode"] == 1
-    (fresh.path / "recordings/tea/r0.csv").write_text("start_s,end_s,label\n0,10,a\n10,20,b\n")
-    # The named result replaces the one that is added.
-    planned = fresh.plan(page, more=more)
-    assert planned.jobs["decode"] == 2
-    assert "whitened/labelled@extra=1" in planned.text
