@@ -33,9 +33,8 @@ from rgwot.features.importing import store_of_array
 from rgwot.features.index import check_alike, common_attributes
 from rgwot.features.store import FeatureStore, open_store
 from rgwot.keysteps.decode import check_number
-from rgwot.keysteps.interface import Given
 from rgwot.keysteps.ordering import KeySteps, Order, rank_procedures
-from rgwot.keysteps.settings import resolved_K
+from rgwot.keysteps.settings import LABELLED, resolved_K
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
 from rgwot.labels import Labels, read_labels
 from rgwot.paths import MANIFEST, NAMES, STORE, Run, Tree, name_of
@@ -45,7 +44,7 @@ from rgwot.reporting.names import names_text
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.files import replacing, write_csv, write_text
 from rgwot.runtime.limits import threads_kept
-from rgwot.stages.decode import decode_task, write_keysteps
+from rgwot.stages.decode import check_labels, decode_task, write_keysteps
 from rgwot.stages.embed import embedded_task, embedder
 from rgwot.stages.procedure import deviation_table
 from rgwot.study.jobs import check_rule
@@ -380,7 +379,7 @@ def discover(
     fps: float | str | Fraction | None = None,
     times: Times | None = None,
     method: str = "rgwot-plus",
-    decoder: str = "consensus",
+    decoder: str | None = None,
     K: int | str | None = None,
     labels: Labels | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
@@ -407,15 +406,17 @@ def discover(
         Instead of ``fps``, the times (T,) of the features of every video in seconds; increasing, mostly by equal steps.
     method, decoder
         Ids as in paths of the workflow, with or without keys: ``whitened``, ``raw``, ``rgwot``, ``rgwot@alpha=0.5``,
-        ``rgwot-plus``, ...; ``meanfield``, ``graphcut``, ``consensus``, ``kmeans@K=5``, ... With ``data.split=holdout``
-        the videos drawn by ``data.split_seed`` are labelled, but not used for learning.
+        ``rgwot-plus``, ...; ``meanfield``, ``graphcut``, ``consensus``, ``kmeans@K=5``, ... By default, the decoder is
+        ``labelled`` with ``labels``, which no other decoder accepts, and otherwise ``consensus``. With
+        ``data.split=holdout`` the videos drawn by ``data.split_seed`` are labelled, but not used for learning.
     K
         Number of key steps, like ``decode.K`` in the settings: at least 2; by default 7.
     labels
         Labels of some of the videos, by name: the key steps (T,) of all features, from 1, with 0 for background and -1
         for unlabelled features; or a table of segments with ``start_s``, ``end_s``, and ``key_step`` or ``label``
-        (`rgwot.labels.read_labels`). Labelled videos keep their labels, and the others learn from them. Key steps then
-        have the numbers and names of the labels, and K is ignored.
+        (`rgwot.labels.read_labels`). Labelled videos keep their labels, and the others learn from them (only ``n`` of
+        them with the decoder ``labelled@n=...``). Key steps then have the numbers and names of the labels, and K is
+        ignored.
     settings
         Blocks of settings as in ``config.yaml``, such as ``{"train": {"iterations": 800}}``. Settings that define a
         method can only be changed by keys of an id, such as ``consensus@decode.time=0``, not here.
@@ -447,12 +448,11 @@ def discover(
     >>> (order[0], order[1]) in found.procedure.graph.edges, len(found.deviations)
     (True, 0)
     """
-    if labels is not None:
-        # Set for the record, and to choose the rule that labels other videos.
-        settings = {**(settings or {}), "labelled": {**(settings or {}).get("labelled", {}), "n": "all"}}
+    if decoder is None:
+        decoder = "consensus" if labels is None else LABELLED
     run, embedding, decoding = _resolved(method, decoder, K, settings, seed)
-    if labels is None and decoding.labelled.n:
-        raise RgwotError(f"labelled.n: found {decoding.labelled.n}, but no labels; give them as the argument `labels`")
+    # Checked before an encoder is trained.
+    check_labels(split_id(run.decoder)[0], decoding, 0 if labels is None else len(labels))
     if fps is not None and times is not None:
         raise RgwotError("fps and times are both given; expected at most one of the two")
     every = video_features(features, times, embedding.features.fps if fps is None and times is None else fps)
@@ -470,7 +470,7 @@ def discover(
     given = None if labels is None else read_labels(labels, list(named_videos(features)), videos)
     name, times_of_videos = split_id(run.decoder)[0], {stem_of(video.video): video.time_s for video in with_frames}
     if DECODERS[name].trivial:
-        return Discovery(run, decoding, _trivial(run, decoding, videos, held_out, given), times_of_videos)
+        return Discovery(run, decoding, _trivial(run, decoding, videos, held_out), times_of_videos)
     if given is None:
         samples = sum(len(video) for video in videos if video.video not in held_out)
         check_number(resolved_K(decoding.decode.K), decoding.decode.surplus, samples)
@@ -510,19 +510,14 @@ def _resolved(
     for line in replaced_settings(written, decoder, flatten(blocks)):
         raise RgwotError(f"settings: {line}")
     of_decoder = experiments.settings(method, decoder, "")
-    resolved_K(of_decoder.decode.K)
+    if not DECODERS[split_id(decoder)[0]].labels:
+        resolved_K(of_decoder.decode.K)
     return Run(method, decoder, int(seed)), experiments.settings(method, None, ""), of_decoder
 
 
-def _trivial(
-    run: Run, settings: Settings, videos: Sequence[FeatureStore], held_out: tuple[str, ...], given: Given | None
-) -> KeySteps:
+def _trivial(run: Run, settings: Settings, videos: Sequence[FeatureStore], held_out: tuple[str, ...]) -> KeySteps:
     """Return the key steps of a decoder that reads no features."""
     decoder, K = split_id(run.decoder)[0], settings.decode.K
-    if given is not None:
-        raise RgwotError(
-            f"labels: decoder {decoder!r} does not look at videos and cannot use labels; choose another decoder"
-        )
     facts = [(video.video, video.duration_s, video.native_fps) for video in videos]
     segments = trivial_segments(facts, decoder, K, run.seed, settings.evaluation.stride)
     return trivial_key_steps(segments, decoder, int(K), run.seed, held_out, settings.procedure.learner)

@@ -54,7 +54,7 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
     def __init__(
         self,
         method: str = "rgwot-plus",
-        decoder: str = "consensus",
+        decoder: str | None = None,
         *,
         K: int | str | None = None,
         fps: float | str | Fraction | None = None,

@@ -12,7 +12,7 @@ from torch import Tensor
 from rgwot import transport
 from rgwot.baselines.kantorovich import SoftMatching
 from rgwot.baselines.kantorovich import kantorovich_match as match
-from rgwot.config.methods import DECODERS, EMBEDDING_KINDS, DecodeSettings, LossSettings, TransportSettings
+from rgwot.config.methods import CLUSTERING, DECODERS, EMBEDDING_KINDS, DecodeSettings, LossSettings, TransportSettings
 from rgwot.config.settings import Settings
 from rgwot.embedding.encoder import Encoder, seeded
 from rgwot.embedding.interface import EmbedVideo
@@ -32,7 +32,9 @@ OT, LOSS, FEATURES, DECODE, TRAIN = (
 ENCODER = EncoderSettings().model_dump(exclude={"speed", "beside"}) | {
     "input_norm": False, "features": 1024, "precision": TRAIN.precision
 }  # fmt: skip
-CLUSTERING = {key: getattr(DECODE, key) for key in ("max_iterations", "tolerance", "restarts", "start")}
+FUZZY = {key: getattr(DECODE, key) for key in ("max_iterations", "tolerance", "restarts", "start")}
+#: Decoders that need nothing but embeddings.
+ALONE = sorted(name for name, decoder in CLUSTERING.items() if not decoder.labels)
 COMMON = {key: getattr(OT, key) for key in ("alpha", "epsilon", "max_iterations", "tolerance")}
 ENDS = {key: getattr(OT, key) for key in ("rho", "zeta", "virtual")}
 BALANCED = COMMON | {"r": OT.r, "solver": OT.solver}
@@ -47,7 +49,7 @@ def initialised(seed: int, **changes: Any) -> Encoder:
 
 
 def fuzzy_cmeans(x: NDArray[Any], K: int, m: float, generator: np.random.Generator, **changes: Any) -> FuzzyCMeans:
-    return fuzzy.fuzzy_cmeans(x, K, m, generator, **CLUSTERING | changes)
+    return fuzzy.fuzzy_cmeans(x, K, m, generator, **FUZZY | changes)
 
 
 def solve(cost: Tensor, **changes: Any) -> TransportResult:

@@ -29,7 +29,7 @@ from rgwot.procedure import Procedure
 from rgwot.reporting.names import LONGEST
 from rgwot.runtime.errors import RgwotError, first_line
 
-FORMAT = 1
+FORMAT = 2
 """Version of the format; other versions are not read."""
 
 SUFFIX = ".rgwot"
@@ -234,7 +234,8 @@ def _check_version(path: Path, archive: zipfile.ZipFile) -> None:
     if (version := content.get("format_version")) != FORMAT:
         raise RgwotError(
             f"{path}: found a bundle of format {version!r}, expected format {FORMAT}, which rgwot {__version__} reads; "
-            f"make the bundle again, or use the rgwot version {content.get('rgwot_version', 'that wrote it')}"
+            "make it again (rgwot run results/bundles/METHOD/DECODER/DATASET/TASK/seedN.rgwot), or use the version "
+            f"{content.get('rgwot_version', 'that wrote it')} of rgwot"
         )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rgwot.bundles.file import FeatureKind
 from rgwot.config.experiments import family_of, split_id
-from rgwot.config.methods import EMBEDDING_KINDS, clustering
+from rgwot.config.methods import DECODERS, EMBEDDING_KINDS
 from rgwot.config.settings import Settings, validated
 from rgwot.datasets.arrays import check_columns
 from rgwot.datasets.settings import ImportSettings
@@ -82,7 +82,7 @@ class LearnedResult:
 
             # The workflow uses one thread; more threads would round differently.
             embed = embed_by_model(self.model, self.features_fps, torch.device("cpu"), 1)
-        decoder = clustering(split_id(self.run.decoder)[0], self.settings)
+        decoder = DECODERS[split_id(self.run.decoder)[0]]
         restore = decoder.bound(self.settings, decoder.restore)
         label = restored(restore, self.decoder, self.K, time=self.time, surplus=self.surplus)
         return Rules(embed, label, self.features_fps, self.K, self.answers)

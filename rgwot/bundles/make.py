@@ -84,7 +84,7 @@ def make_bundle(
     chosen = settings.model_copy(update={"decode": settings.decode.model_copy(update={"K": diagnostics["K"]})})
     given = None
     if annotations_csv is not None:
-        given = given_of(embedded, read_annotations(annotations_csv, background=True), chosen, run.seed)
+        given = given_of(embedded, read_annotations(annotations_csv, background=True))
     key_steps = decode_task(embedded, split_id(run.decoder)[0], chosen, run.seed, alone=False, given=given)
     stored = dict(list(segments[segments["scope"] == "task"].groupby("video")))
     for video, segments_here in key_steps.segments["task"].items():

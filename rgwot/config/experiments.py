@@ -13,9 +13,9 @@ from functools import cache
 from typing import Any
 
 from rgwot.config.configuration import Config
-from rgwot.config.methods import DECODERS, FAMILIES, LABELLED, LOSSES, NAME_PATTERN, Family, without_effect
+from rgwot.config.methods import DECODERS, FAMILIES, LOSSES, NAME_PATTERN, Family, without_effect
 from rgwot.config.settings import EXECUTION, Settings, build, defaults, flatten, known_blocks
-from rgwot.keysteps.settings import LabelledSettings, ProcedureSettings
+from rgwot.keysteps.settings import LABELLED
 from rgwot.runtime.errors import RgwotError, nearest
 
 SYMBOLS: Mapping[str, str] = {
@@ -33,6 +33,9 @@ SYMBOLS: Mapping[str, str] = {
     "D": "encoder.D",
     "K": "decode.K",
     "m": "decode.m",
+    "n": "labelled.n",
+    "draw": "labelled.draw",
+    "extra": "labelled.extra",
 }
 SHORT: Mapping[str, str] = {dotted: symbol for symbol, dotted in SYMBOLS.items()}
 # Keys of every method, even without training: which videos are scored, and which a clustering may see.
@@ -73,6 +76,19 @@ def split_id(text: str) -> tuple[str, dict[str, str]]:
 def join_id(base: str, keys: Mapping[str, str]) -> str:
     """Return an id, with keys sorted by code point (upper case first)."""
     return base + ("@" + ",".join(f"{key}={keys[key]}" for key in sorted(keys)) if keys else "")
+
+
+def with_labelled(decoder: str) -> str:
+    """Return the id by `labelled` if ``decoder`` is an earlier id with labels; other ids do not change.
+
+    >>> with_labelled("consensus@decode.time=0,labelled.extra=1,labelled.n=3"), with_labelled("kmeans@K=5")
+    ('labelled@extra=1,n=3', 'kmeans@K=5')
+    """
+    if decoder.startswith(f"{LABELLED}@") or not re.search(rf"[@,]{LABELLED}\.", decoder):
+        return decoder
+    _, written = split_id(decoder)
+    dotted = {key: value for key, value in written.items() if DECODERS[LABELLED].takes(key)}
+    return join_id(LABELLED, {SHORT.get(key, key): value for key, value in dotted.items() if value != "all"})
 
 
 def replaced_settings(method: str, decoder: str, written: Mapping[str, Any]) -> list[str]:
@@ -159,11 +175,11 @@ class Experiments:
             raise RgwotError(
                 f"decoder {text!r}: does not fit method {family.name!r}; expected one of {', '.join(fitting)}"
             )
+        if not DECODERS[base].trivial and (meant := with_labelled(text)) != text:
+            raise RgwotError(f"decoder {text!r}: {base} does not learn from annotated videos; expected {meant!r}")
         allowed = [key for key in defaults() if DECODERS[base].takes(key)]
         values = self._values(text, written, allowed, family)
         candidates = [{**values, **DECODERS[base].overrides} for values in self._base_values(family.name)]
-        for settings in candidates:
-            _refuse_unread_with_labels(text, values, settings)
         return join_id(
             base,
             _spelt({k: value for k, value in values.items() if any(candidate[k] != value for candidate in candidates)}),
@@ -245,21 +261,6 @@ def _refuse_unread(text: str, written: Mapping[str, Any], meant: Sequence[Mappin
                 f"experiment {text!r}: {key} has no effect with loss.alignment {' or '.join(alignments)}; expected "
                 f"keys that this loss reads ({', '.join(read) or 'none of ot and loss'}); leave this key out"
             )
-
-
-def _refuse_unread_with_labels(text: str, written: Mapping[str, Any], keys: Mapping[str, Any]) -> None:
-    """Raise RgwotError if an id has a key without effect: one not read with labels, or one about labels without any."""
-    taught = written.get("labelled.n", keys["labelled.n"])
-    for key in written:
-        if taught and not read_with_labels(key):
-            raise RgwotError(f"experiment {text!r}: {key} has no effect with labelled.n; leave this key out")
-        if not taught and key in LabelledSettings.dotted() and key != "labelled.n":
-            raise RgwotError(f"experiment {text!r}: {key} has no effect without labelled.n; add labelled.n=all")
-
-
-def read_with_labels(key: str) -> bool:
-    """Return whether a dotted key of a decoder has an effect if it learns from annotated videos (`labelled.n`)."""
-    return key in ProcedureSettings.dotted() or any(key in block.dotted() for block in LABELLED.settings)
 
 
 def _spelt(values: Mapping[str, Any]) -> dict[str, str]:

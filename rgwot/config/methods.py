@@ -30,6 +30,7 @@ from rgwot.blocks import Block
 from rgwot.embedding.settings import DataSettings, DrawnVideosSettings, EncoderSettings, TrainSettings, WhitenSettings
 from rgwot.keysteps.settings import (
     ANNOTATED,
+    LABELLED,
     ConsensusSettings,
     FuzzySettings,
     GraphcutSettings,
@@ -131,20 +132,23 @@ class Decoder(Entry):
 
     ``restore`` labels other videos with the learned state; ``overrides`` are the decoder's changes to the defaults. A
     decoder runs with a second seed to test whether two seeds agree, unless it is ``slow`` or returns two labellings.
+    With ``labels``, it learns from annotated videos (`rgwot.keysteps.interface.Frames`) and finds their key steps.
     """
 
     restore: FunctionOrPath = ""
     trivial: bool = False
     slow: bool = False
+    labels: bool = False
     overrides: Mapping[str, Any] = field(default_factory=dict)
 
     def dotted(self) -> tuple[str, ...]:
         """Return the dotted keys that its function takes, and the keys that affect every decoder.
 
-        The decoder ``annotated`` takes the number of key steps from the annotations, so it has no K.
+        Decoders that take the key steps from annotations have no K.
         """
-        number = () if self is TRIVIAL[ANNOTATED] else NumberSettings.dotted()
-        common = number if self.trivial else (*KeyStepSettings.dotted(), *LabelledSettings.dotted())
+        common = NumberSettings.dotted() if self.trivial else KeyStepSettings.dotted()
+        if self.labels or self is TRIVIAL[ANNOTATED]:
+            common = ()
         return (*common, *ProcedureSettings.dotted(), *super().dotted())
 
 
@@ -444,20 +448,15 @@ CLUSTERING: dict[str, Decoder] = {
         "ours",
         (MeanfieldSettings, ConsensusSettings),
     ),
+    LABELLED: _clustering(
+        "keysteps.labelled",
+        "classifiers of annotated videos that learn from the others",
+        "ours",
+        (MeanfieldSettings, LabelledSettings),
+        labels=True,
+    ),
 }
 DECODERS: Mapping[str, Decoder] = ChainMap(TRIVIAL, CLUSTERING)
-#: With labels (`labelled.n`), this entry replaces every decoder that reads embeddings.
-LABELLED = _clustering(
-    "keysteps.labelled",
-    "classifiers of annotated videos that learn from the others",
-    "ours",
-    (MeanfieldSettings, LabelledSettings),
-)
-
-
-def clustering(decoder: str, settings: Any) -> Decoder:
-    """Return the entry of a decoder of embeddings, or `LABELLED` if the ``settings`` have labels."""
-    return LABELLED if settings.labelled.n else CLUSTERING[decoder]
 
 
 def method_pattern(*embeddings: str) -> str:

@@ -165,9 +165,9 @@ def find_key_steps(
     learns the procedure. ``restore`` makes the rule for held-out videos, if the decoder has one. If ``second_seed``,
     the decoder also runs with another seed, to test whether they agree.
 
-    With labels of some videos (``labels_given``), ``decode`` is that of `rgwot.config.methods.LABELLED`. The key steps
-    are then those of the labels, which keep their numbers, and ``extra`` new ones. Time, surplus and K are ignored, and
-    there is no scope ``video``.
+    With labels of some videos (``labels_given``), the ``rule`` learns from them (the decoder ``labelled``). The key
+    steps are then those of the labels, which keep their numbers, and ``extra`` new ones. Time, surplus and K are
+    ignored, and there is no scope ``video``.
 
     Raises
     ------

@@ -13,6 +13,8 @@ from rgwot.runtime.errors import RgwotError
 
 #: The decoder that writes the annotations.
 ANNOTATED = "annotated"
+#: The decoder that learns from annotated videos.
+LABELLED = "labelled"
 #: Ways to learn the procedure (`rgwot.procedure.LEARNERS`) in a few words, the default first.
 LEARNER_NAMES: Mapping[str, str] = {
     "robust": "ours, allows for errors of people and of predicted key steps",
@@ -48,17 +50,34 @@ class KeyStepSettings(NumberSettings):
 
 
 class LabelledSettings(Block):
-    """Annotated videos that teach the others (methods 5.10)."""
+    """Annotated videos that teach the others, the decoder `labelled` (methods 5.10)."""
 
-    BLOCK: ClassVar[str] = "labelled"
+    BLOCK: ClassVar[str] = LABELLED
 
-    n: Annotated[int, Field(ge=0)] | Literal["all"] = Field(
-        0, description="annotated videos that teach: 0, all, or a number; the others are scored"
-    )
+    n: Count | Literal["all"] = Field("all", description="annotated videos that teach; the others are scored")
     draw: Literal["random", "suggested"] = Field(
         "random", description="how they are chosen: by the seed, or as `rgwot suggest` does"
     )
     extra: Annotated[int, Field(ge=0)] = Field(0, description="new key steps beyond the annotated ones")
+
+    def teachers(self, annotated: int) -> int:
+        """Return how many of the ``annotated`` videos teach the others.
+
+        >>> LabelledSettings().teachers(5), LabelledSettings(n=2).teachers(5)
+        (5, 2)
+
+        Raises RgwotError if no video is annotated, or fewer than ``n``.
+        """
+        if not annotated:
+            raise RgwotError(
+                f"decoder {LABELLED!r}: found no annotated video to learn from, expected one or more; annotate some "
+                "(in Python: the argument `labels`)"
+            )
+        if self.n == "all":
+            return annotated
+        if self.n > annotated:
+            raise RgwotError(f"labelled.n: found {self.n}, expected all or 1 to {annotated}, the annotated videos")
+        return self.n
 
 
 class RestartSettings(Block):

@@ -25,6 +25,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from rgwot.config.experiments import with_labelled
 from rgwot.evaluation.metrics import IntArray, contingency, match
 from rgwot.paths import DIAGNOSTICS, NAMES, SEGMENTS, Run, Tree, name_of
 from rgwot.records import read_diagnostics, read_segments
@@ -61,13 +62,23 @@ def result_id(segments: pd.DataFrame) -> str:
 
 
 def read_names(path: str | os.PathLike[str] | None) -> dict[str, RunNames]:
-    """Read typed names by run (``method/decoder/seedN``); none for a missing file, `RgwotError` for a wrong one."""
+    """Read typed names by run (``method/decoder/seedN``); none for a missing file, `RgwotError` for a wrong one.
+
+    Names of a run with an earlier id are also those of its present id.
+    """
     content = None if path is None or not Path(path).exists() else read_yaml(path)
     if content is None:
         return {}
     if not isinstance(content, dict):
         raise RgwotError(f"{path}: found {type(content).__name__}, expected runs such as rgwot/graphcut/seed0")
-    return {str(run): _run_names(f"{path}: {str(run)!r}", str(run), entry) for run, entry in content.items()}
+    read = {str(run): _run_names(f"{path}: {str(run)!r}", str(run), entry) for run, entry in content.items()}
+    return {_renamed(run): names for run, names in read.items()} | read
+
+
+def _renamed(run: str) -> str:
+    """Return a run by its present id: names typed for an earlier id with labels are kept (`with_labelled`)."""
+    method, decoder, seed = run.split("/")
+    return f"{method}/{with_labelled(decoder)}/{seed}"
 
 
 def _run_names(where: str, run: str, entry: Any) -> RunNames:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -10,13 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rgwot.config.methods import CLUSTERING, clustering
+from rgwot.config.methods import CLUSTERING, DECODERS
 from rgwot.config.settings import Settings
 from rgwot.embedding.interface import EmbeddedTask
 from rgwot.keysteps.decode import find_key_steps
 from rgwot.keysteps.interface import Given
 from rgwot.keysteps.ordering import KeySteps, rank_procedures
-from rgwot.keysteps.settings import ANNOTATED
+from rgwot.keysteps.settings import ANNOTATED, LABELLED
 from rgwot.keysteps.suggest import frames_of, suggest
 from rgwot.keysteps.trivial import annotated_segments, trivial_key_steps, trivial_segments
 from rgwot.paths import DIAGNOSTICS, KEYSTEPS, NAMES, ORDER, PROCEDURES, SEGMENTS, name_of
@@ -62,7 +63,7 @@ def decode(
 ) -> dict[str, Any]:
     """Find the key steps of a task in its store of embeddings, and write them (`decode_task`).
 
-    The result learns from the annotations of ``labelled.n`` videos in ``annotations_csv`` (`given_of`).
+    The decoder ``labelled`` learns from the annotations in ``annotations_csv`` (`given_of`).
 
     An existing folder is replaced as a whole. Returns the content of ``diagnostics.json``; the same seed gives the same
     files, except for the time in the diagnostics.
@@ -70,58 +71,55 @@ def decode(
     Raises
     ------
     RgwotError
-        As in `decode_task` and `given_of`, and for an unusable store.
+        As in `decode_task`, and for an unusable store or table.
     """
     task, given = read_embeddings(embeddings_zarr), None
-    if settings.labelled.n:
-        if annotations_csv is None:
-            raise RgwotError(
-                f"labelled.n: found {settings.labelled.n} without annotations, expected a table of annotations"
-            )
-        given = given_of(task, read_annotations(Path(annotations_csv), background=True), settings, seed)
+    if annotations_csv is not None:
+        given = given_of(task, read_annotations(Path(annotations_csv), background=True))
     return write_keysteps(output_dir, decode_task(task, decoder, settings, seed, alone, given))
 
 
-def given_of(task: EmbeddedTask, annotations: pd.DataFrame, settings: Settings, seed: int) -> Given:
-    """Return the labels to learn from: those of all annotated videos, or of ``labelled.n`` of them.
-
-    Raises
-    ------
-    RgwotError
-        If fewer videos are annotated, or none is left to label.
-    """
-    labelled, learned_from = settings.labelled, task.part(held_out=False)
+def given_of(task: EmbeddedTask, annotations: pd.DataFrame) -> Given:
+    """Return the labels of all annotated videos of a task, from the table of their segments."""
     # Rows without length label nothing.
     annotations = annotations[annotations["end_s"] > annotations["start_s"]]
     of_video = {
         str(video): segments for video, segments in annotations.groupby("video") if (segments["key_step"] > 0).any()
     }
-    annotated = [video for video in learned_from if video in of_video]
-    n = len(annotated) if labelled.n == "all" else labelled.n
-    if not 0 < n <= len(annotated):
-        raise RgwotError(
-            f"labelled.n: found {labelled.n}, but {len(annotated)} videos are annotated; expected "
-            + ("an annotated video" if not annotated else f"1 to {len(annotated)}")
-        )
-    # "all" is accepted if every usable video is annotated: the videos to label may have turned out to be unusable.
-    if labelled.n != "all" and n == len(task.videos):
-        raise RgwotError(f"labelled.n: all {n} videos of the task are annotated, so none is left to label")
-    chosen = annotated
-    if n < len(annotated):
-        if labelled.draw == "suggested":
-            order = list(learned_from)
-            places = [order.index(video) for video in annotated]
-            frames, generator = frames_of(learned_from, task.features_fps), np.random.default_rng([seed, 3])
-            K = int(annotations["key_step"].max())
-            chosen = [order[place] for place in suggest(frames, K, n, settings.meanfield, generator, among=places)]
-        else:
-            chosen = sorted(np.random.default_rng([seed, 3]).permutation(annotated)[:n].tolist())
     named = annotations[annotations["name"] != ""]
     return Given(
-        {video: given_labels(of_video[video], learned_from[video].time_s) for video in chosen},
+        {name: given_labels(of_video[name], video.time_s) for name, video in task.videos.items() if name in of_video},
         dict(zip(named["key_step"].tolist(), named["name"], strict=True)),
-        int(annotations["key_step"].max()),
+        int(annotations["key_step"].max()) if len(annotations) else 0,
     )
+
+
+def taught_by(task: EmbeddedTask, given: Given, settings: Settings, seed: int) -> Given:
+    """Return the labels of the videos that teach: all that are labelled and not held out, or ``labelled.n`` of these.
+
+    Raises RgwotError if there are too few.
+    """
+    videos = task.part(held_out=False)
+    chosen = [video for video in videos if video in given.labels]
+    n = settings.labelled.teachers(len(chosen))
+    generator = np.random.default_rng([seed, 3])
+    if n < len(chosen) and settings.labelled.draw == "suggested":
+        order = list(videos)
+        places, frames = [order.index(video) for video in chosen], frames_of(videos, task.features_fps)
+        chosen = [order[place] for place in suggest(frames, given.K, n, settings.meanfield, generator, among=places)]
+    elif n < len(chosen):
+        chosen = sorted(generator.permutation(chosen)[:n].tolist())
+    return replace(given, labels={video: given.labels[video] for video in chosen})
+
+
+def check_labels(decoder: str, settings: Settings, labelled: int) -> None:
+    """Raise RgwotError if a decoder cannot learn from this number of ``labelled`` videos, or learns from none."""
+    if DECODERS[decoder].labels:
+        settings.labelled.teachers(labelled)
+    elif labelled:
+        raise RgwotError(
+            f"decoder {decoder!r}: found labels, from which it does not learn; expected the decoder {LABELLED!r}"
+        )
 
 
 def decode_task(
@@ -129,13 +127,17 @@ def decode_task(
 ) -> KeySteps:
     """Find the key steps of a task by a decoder and its settings (`rgwot.keysteps.decode.find_key_steps`).
 
-    The diagnostics also have ``decoding_cpu_s``, the CPU time in seconds. Raises RgwotError for an unknown decoder, and
-    wherever `find_key_steps` does.
+    The decoder ``labelled`` learns from ``given`` labels (`taught_by`). The diagnostics also have ``decoding_cpu_s``,
+    the CPU time in seconds.
+
+    Raises RgwotError for an unknown decoder, for labels that the decoder does not learn from or lacks, and wherever
+    `find_key_steps` does.
     """
     began = process_time()
     if decoder not in CLUSTERING:
         raise RgwotError(f"decoder {decoder!r}: unknown; {nearest(decoder, CLUSTERING)}")
-    entry = clustering(decoder, settings)
+    check_labels(decoder, settings, 0 if given is None else len(given.labels))
+    entry = CLUSTERING[decoder]
     key_steps = find_key_steps(
         task,
         decoder,
@@ -146,7 +148,7 @@ def decode_task(
         seed=seed,
         restore=entry.bound(settings, entry.restore) if entry.restore else None,
         alone=alone,
-        labels_given=given,
+        labels_given=None if given is None else taught_by(task, given, settings, seed),
         extra=settings.labelled.extra,
         second_seed=not entry.slow,
     )

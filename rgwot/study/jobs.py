@@ -247,38 +247,31 @@ def check_unedited(folder: Path) -> None:
             unedited(path)
 
 
-@cache
-def teaching(study: Study, dataset: str, task: str, method: str, decoder: str) -> list[str]:
-    """Return the annotations that a decoding learns from; none without ``labelled.n``.
+def learns_from_labels(decoder: str) -> bool:
+    """Return whether a decoder learns from annotated videos."""
+    return DECODERS[split_id(decoder)[0]].labels
 
-    Raises RgwotError if fewer videos are annotated, or if all are chosen, so that none is left to label.
-    """
-    entry = DECODERS[split_id(decoder)[0]]
-    n = study.experiments.settings(method, decoder, dataset).labelled.n
-    if entry.trivial or not n:
-        return []
-    n_videos, annotated = len(videos(study, dataset, task)), len(annotated_videos(study, dataset, task))
-    n_given = annotated if n == "all" else n
-    if not 0 < n_given <= annotated:
-        raise RgwotError(
-            f"{dataset}/{task}: labelled.n: found {n}, but {annotated} of {n_videos} videos are annotated; "
-            + ("annotate some" if not annotated else f"expected all or 1 to {annotated}")
-        )
-    if n_given == n_videos:
-        raise RgwotError(
-            f"{dataset}/{task}: labelled.n: found {n}, and all {n_videos} videos of the task are annotated, so none "
-            "is left to label; expected a smaller number, so that the other videos are labelled and scored"
-        )
-    return [annotations_of(study, dataset, task)]
+
+@cache
+def teachers(study: Study, dataset: str, task: str, method: str, decoder: str) -> int:
+    """Return the number of annotated videos that a result learns from; RgwotError if a decoder lacks some."""
+    if not learns_from_labels(decoder):
+        return 0
+    labelled = study.experiments.settings(method, decoder, dataset).labelled
+    try:
+        return labelled.teachers(len(annotated_videos(study, dataset, task)))
+    except RgwotError as error:
+        raise RgwotError(f"{dataset}/{task}: {error}") from None
+
+
+def teaching(study: Study, dataset: str, task: str, method: str, decoder: str) -> list[str]:
+    """Return the annotations that a decoding learns from, if any; RgwotError as from `teachers`."""
+    return [annotations_of(study, dataset, task)] if teachers(study, dataset, task, method, decoder) else []
 
 
 def scored(study: Study, dataset: str, task: str, method: str, decoder: str) -> bool:
     """Return whether a task has an annotated video from which a result did not learn."""
-    annotated = len(annotated_videos(study, dataset, task))
-    taught = teaching(study, dataset, task, method, decoder)
-    return annotated > 0 and not (
-        taught and study.experiments.settings(method, decoder, dataset).labelled.n in ("all", annotated)
-    )
+    return len(annotated_videos(study, dataset, task)) > teachers(study, dataset, task, method, decoder)
 
 
 def scoring(study: Study, dataset: str, task: str, method: str, decoder: str) -> str:
@@ -287,7 +280,7 @@ def scoring(study: Study, dataset: str, task: str, method: str, decoder: str) ->
     if not scored(study, dataset, task, method, decoder):
         raise RgwotError(
             f"{dataset}/{task}: {method}/{decoder} learns from all annotated videos, so none is left to score; "
-            f"expected labelled.n below {len(annotated_videos(study, dataset, task))}"
+            "expected one that does not teach, as with labelled@n=1 and two annotated videos or more"
         )
     return annotations
 

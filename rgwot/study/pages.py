@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from rgwot import paths
-from rgwot.config.experiments import SYMBOLS, family_of, join_id, read_with_labels, split_id
+from rgwot.config.experiments import family_of, split_id
 from rgwot.config.methods import DECODERS
+from rgwot.keysteps.settings import LABELLED
 from rgwot.paths import Run, Tree
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import annotated, annotated_videos, page_column, tasks, videos
-from rgwot.study.jobs import check_task, scored
+from rgwot.study.jobs import check_task, learns_from_labels, scored
 from rgwot.study.study import Study
 
 RESULTS_FOLDER = Path(paths.RESULTS)
@@ -24,7 +25,8 @@ RESULTS_FOLDER = Path(paths.RESULTS)
 def page_runs(study: Study, dataset: str, task: str) -> tuple[Run, ...]:
     """Return the results on the page of a task: those of the dataset or ``page.methods``, with every seed.
 
-    Without annotations, trivial baselines are left out, because they are only needed to compare scores.
+    Without annotations, trivial baselines are left out, because they are only needed to compare scores, and so are
+    decoders that learn from annotations.
 
     Raises RgwotError if the configuration names a method or decoder that is unknown or not possible for the task.
     """
@@ -47,7 +49,11 @@ def _page_runs(study: Study, dataset: str, task: str, seeds: Sequence[int]) -> t
 def _runs_of(
     study: Study, key: str, methods: Sequence[str], dataset: str, task: str, seeds: Sequence[int]
 ) -> tuple[Run, ...]:
-    """Return the results that a key of the configuration names and that the task can have."""
+    """Return the results that a key of the configuration names and that the task can have.
+
+    Those that learned from annotated videos come first. If some videos are annotated and some are not, the first method
+    is among these, with the first seed.
+    """
     runs: dict[Run, None] = {}
     for text in methods:
         method, _, decoder = text.partition("/")
@@ -56,24 +62,16 @@ def _runs_of(
             decoder = study.experiments.decoder(decoder, method)
         except RgwotError as error:
             raise RgwotError(f"{key}: {text!r}: {error}") from None
-        if _trivial(decoder) and not annotated(study, dataset, task):
+        if (_trivial(decoder) or learns_from_labels(decoder)) and not annotated(study, dataset, task):
             continue
         check_task(study, dataset, task, method)
         runs |= dict.fromkeys(Run(method, decoder, seed) for seed in seeds)
-    return (*_taught(study, dataset, task, list(runs)), *runs)
-
-
-def _taught(study: Study, dataset: str, task: str, runs: Sequence[Run]) -> list[Run]:
-    """Return the first result again, but learned from the annotated videos, if some but not all are annotated."""
+    taught = [run for run in runs if learns_from_labels(run.decoder)]
     first = next((run for run in runs if not _trivial(run.decoder)), None)
-    if first is None or not 0 < len(annotated_videos(study, dataset, task)) < len(videos(study, dataset, task)):
-        return []
-    base, keys = split_id(first.decoder)
-    if "labelled.n" in keys or study.experiments.settings(first.method, first.decoder, dataset).labelled.n:
-        return []
-    read = {key: value for key, value in keys.items() if read_with_labels(SYMBOLS.get(key, key))}
-    decoder = study.experiments.decoder(join_id(base, {**read, "labelled.n": "all"}), first.method)
-    return [replace(first, decoder=decoder)]
+    some = 0 < len(annotated_videos(study, dataset, task)) < len(videos(study, dataset, task))
+    if first is not None and not taught and some:
+        taught = [replace(first, decoder=LABELLED)]
+    return tuple(dict.fromkeys([*taught, *runs]))
 
 
 def page_shown(study: Study, dataset: str, task: str) -> dict[str, Any]:

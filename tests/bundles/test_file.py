@@ -96,9 +96,11 @@ def test_every_changed_byte_is_noticed_and_every_missing_one(study: Study, bundl
 
 
 def test_another_version_is_named(study: Study, bundle: Path, tmp_path: Path) -> None:
-    path = rewritten(bundle, tmp_path / "new.rgwot", {"format_version": 2, "rgwot_version": "9.1", "more": {}})
+    path = rewritten(bundle, tmp_path / "new.rgwot", {"format_version": 1, "rgwot_version": "0.1.9", "more": {}})
     said = refused(path, study, tmp_path)
-    assert "found a bundle of format 2, expected format 1" in said
+    assert "found a bundle of format 1, expected format 2" in said
+    assert "make it again (rgwot run results/bundles/METHOD/DECODER/DATASET/TASK/seedN.rgwot)" in said
+    assert "the version 0.1.9 of rgwot" in said
 
 
 def test_a_missing_and_a_packed_part_are_refused(study: Study, bundle: Path, tmp_path: Path) -> None:

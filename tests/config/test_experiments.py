@@ -167,6 +167,10 @@ def test_ids_share_a_path_exactly_when_they_mean_the_same_on_every_dataset(one, 
         ("subset@decode.restarts=50,decode.centres=30,K=15", "raw", "subset@K=15,decode.centres=30,decode.restarts=50"),
         ("subset@decode.restarts=1", "rgwot-parity", "subset"),
         ("viterbi@decode.background=75", "cte", "viterbi@decode.background=75"),
+        ("labelled@labelled.n=3", "rgwot-plus", "labelled@n=3"),
+        ("labelled@n=all,labelled.extra=2,draw=suggested", "rgwot-plus", "labelled@draw=suggested,extra=2"),
+        ("labelled@labelled.n=all,extra=0,draw=random", "rgwot", "labelled"),
+        ("labelled@procedure.learner=chain,n=2", "raw", "labelled@n=2,procedure.learner=chain"),
     ],
 )
 def test_canonical_decoder(written, method, canonical):
@@ -185,6 +189,7 @@ def test_canonical_decoder(written, method, canonical):
         ("rgwot@alpha=5", "less than 1"),
         ("rgwot@features.fps=1", "unknown key"),
         ("rgwot@K=3", "unknown key"),
+        ("rgwot@n=3", "unknown key 'n'"),
         ("raw@alpha=0.5", "only the keys data.split"),
         ("none@data.n_train=3", "only the keys data.split"),
         ("cte@graph.D=3", "only the keys data.n_train.*data.split.*regression.E"),
@@ -211,6 +216,18 @@ def test_refused_methods(written, words):
         ("graphcut", "none", "does not fit method 'none'"),
         ("uniform", "rgwot", "does not fit method 'rgwot'"),
         ("kmeans@m=2", "rgwot", "unknown key 'm'"),
+        ("labelled@K=5", "rgwot-plus", "unknown key 'K'"),
+        ("labelled@n=0", "rgwot-plus", "labelled.n: "),
+        ("kmeans@n=3", "rgwot-plus", "unknown key 'n'"),
+        ("labelled", "none", "does not fit method 'none'"),
+        # Earlier ids, with which labels taught any decoder.
+        ("consensus@labelled.n=3", "rgwot-plus", "does not learn from annotated videos; expected 'labelled@n=3'"),
+        ("kmeans@labelled.extra=1,labelled.n=all", "raw", "expected 'labelled@extra=1'"),
+        (
+            "meanfield@labelled.draw=suggested,meanfield.alpha=0.1,labelled.n=2",
+            "raw",
+            "expected 'labelled@draw=suggested,meanfield.alpha=0.1,n=2'",
+        ),
     ],
 )
 def test_refused_decoders(decoder, method, words):

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from embedded import write_store
-from with_defaults import decode_by, fuzzy_cmeans, predict_by
+from with_defaults import ALONE, decode_by, fuzzy_cmeans, predict_by
 
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.methods import CLUSTERING
@@ -26,7 +26,7 @@ from rgwot.stages.evaluate import evaluate
 
 FPS = 2.0
 #: Decoders that can label other videos.
-NAMES = sorted(name for name, decoder in CLUSTERING.items() if decoder.restore)
+NAMES = [name for name in ALONE if CLUSTERING[name].restore]
 QUICK = {"decode.K": 3, "consensus.partitions": 8, "consensus.starts": 3}
 
 
@@ -137,7 +137,9 @@ def test_a_decoder_that_cannot_label_new_videos_is_refused(tmp_path: Path, monke
         shown.append(frames.lengths)
         return Decoded(np.arange(len(frames.x)) % K)
 
-    monkeypatch.setitem(CLUSTERING, "blind", SimpleNamespace(bound=lambda settings: blind, restore="", slow=True))
+    monkeypatch.setitem(
+        CLUSTERING, "blind", SimpleNamespace(bound=lambda settings: blind, restore="", slow=True, labels=False)
+    )
     with pytest.raises(RgwotError, match="'blind': cannot label held-out videos"):
         run(tmp_path / "e.zarr", videos(), "blind", ["d"])
     assert shown == [(24, 24, 24)]

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from embedded import write_store
+from with_defaults import ALONE
 
-from rgwot.config.methods import CLUSTERING, DecodeSettings
+from rgwot.config.methods import DecodeSettings
 from rgwot.config.settings import Settings, build
 from rgwot.keysteps.settings import GraphcutSettings
 from rgwot.stages.decode import decode
@@ -74,9 +75,7 @@ def outcome(folder: Path, x: np.ndarray, decoder: str, settings: Settings) -> tu
 EVERYWHERE = dict.fromkeys(("micro_video", "macro_video", "macro_task", "strict_task", "segmentation"), 1.0)
 
 
-@pytest.mark.parametrize(
-    ("x", "decoder"), [(short_line(), "graphcut"), *((one_direction(), name) for name in sorted(CLUSTERING))]
-)
+@pytest.mark.parametrize(("x", "decoder"), [(short_line(), "graphcut"), *((one_direction(), name) for name in ALONE)])
 def test_a_collapsed_embedding_is_never_the_decoders_fault(
     tmp_path: Path, x: np.ndarray, decoder: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -113,9 +112,7 @@ def test_smoothing_collapses_on_a_sound_embedding(tmp_path: Path) -> None:
     assert marks == EVERYWHERE
 
 
-@pytest.mark.parametrize(
-    ("x", "decoder"), [(sound(), "graphcut"), *((equidistant(), name) for name in sorted(CLUSTERING))]
-)
+@pytest.mark.parametrize(("x", "decoder"), [(sound(), "graphcut"), *((equidistant(), name) for name in ALONE)])
 def test_the_same_embeddings_with_the_default_decoders_are_sound(tmp_path: Path, x: np.ndarray, decoder: str) -> None:
     facts, marks = outcome(tmp_path, x, decoder, AUTO)
     assert (facts["degenerate"], facts["degenerate_cause"]) == (False, None)

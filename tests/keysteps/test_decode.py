@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from embedded import write_store
+from with_defaults import ALONE
 
-from rgwot.config.methods import CLUSTERING, DecodeSettings
+from rgwot.config.methods import DecodeSettings
 from rgwot.config.settings import Settings, build
 from rgwot.keysteps.decode import find_key_steps
 from rgwot.keysteps.ordering import KeySteps
@@ -59,7 +60,7 @@ def untimed(path: Path) -> str:
 # The decoder `viterbi` knows one order for all videos, and these differ.
 @pytest.mark.parametrize(
     ("decoder", "solver"),
-    [("graphcut", "expansion"), *((name, "exact") for name in sorted(CLUSTERING) if name != "viterbi")],
+    [("graphcut", "expansion"), *((name, "exact") for name in ALONE if name != "viterbi")],
 )
 def test_planted_steps_orders_and_procedures_are_found(tmp_path: Path, decoder: str, solver: str) -> None:
     source = store(tmp_path / "e.zarr", three_videos())
@@ -92,7 +93,7 @@ def test_planted_steps_orders_and_procedures_are_found(tmp_path: Path, decoder: 
     assert set(facts["video"]["videos"]) == {"a%20b", "v1", "v2"}
 
 
-@pytest.mark.parametrize("decoder", sorted(CLUSTERING))
+@pytest.mark.parametrize("decoder", ALONE)
 def test_the_same_seed_gives_the_same_bytes_and_the_folder_is_replaced(tmp_path: Path, decoder: str) -> None:
     source = store(tmp_path / "e.zarr", {"a": places([0, 1, 2, 3], 0, 0.6), "b": places([3, 1, 0], 1, 0.6)})
     decode(source, tmp_path / "out", decoder, settings(4), 3)
@@ -176,7 +177,7 @@ def test_a_video_by_itself_does_not_depend_on_the_others(tmp_path: Path) -> None
     assert two.equals(one)
 
 
-@pytest.mark.parametrize("decoder", sorted(CLUSTERING))
+@pytest.mark.parametrize("decoder", ALONE)
 def test_short_and_constant_videos_are_covered(tmp_path: Path, decoder: str) -> None:
     videos = {
         "single": np.eye(8)[:1],

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 from with_defaults import decode_by
 
-from rgwot.config.settings import build
+from rgwot.config.settings import Settings, build
 from rgwot.keysteps import interface as many
 from rgwot.keysteps.interface import NO_CLUSTER, PER_VIDEO, UNKNOWN, Decoded, Frames, decode_by_some, learned_from
 from rgwot.keysteps.labelled import decode_labelled
@@ -102,7 +102,7 @@ def test_the_consensus_of_a_third_of_the_videos_is_that_of_all(monkeypatch: pyte
 
 def test_given_labels_are_always_learned_from_and_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     frames, looks = videos(60, noise=1.0)
-    settings = build({"labelled.n": "all"}, "test")
+    settings = Settings()
     owner = np.repeat(np.arange(60), frames.lengths)
     meant = np.array([0, NO_CLUSTER, 1, 2])[looks]
     # What is given of two videos is partly wrong, and of one only half is given.

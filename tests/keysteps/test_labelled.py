@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import rgwot
-from rgwot.config.settings import build
+from rgwot.config.settings import Settings
 from rgwot.keysteps import interface as many
 from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Frames
 from rgwot.keysteps.labelled import decode_labelled, restore_labelled
@@ -19,7 +19,7 @@ from rgwot.keysteps.suggest import suggest
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import given_labels
 
-SETTINGS = build({"labelled.n": "all"}, "test")
+SETTINGS = Settings()
 V, T = 8, 60
 
 
@@ -189,6 +189,54 @@ def test_all_videos_labelled_give_the_labels(arrays: Any) -> None:
     videos, labels = arrays
     made = rgwot.discover(videos, fps=2, labels=labels)
     assert all((made.labels[name] == labels[name]).all() for name in videos)
+
+
+def test_what_nobody_labelled_is_found_where_all_videos_are_annotated(arrays: Any) -> None:
+    videos, labels = arrays
+    said = {name: own.copy() for name, own in labels.items()}
+    for own in said.values():
+        own[:6] = own[-6:] = -1
+    made = rgwot.discover(videos, fps=2, labels=said)
+    for name, own in said.items():
+        assert (made.labels[name] == own)[own > 0].all()
+        # The ends have the key step that they continue, or are background (methods 5.10).
+        ends = made.labels[name][own < 0]
+        assert set(ends.tolist()) <= {0, *labels[name][own < 0].tolist()}
+        assert ends.any()
+
+
+def test_the_number_in_the_id_says_how_many_videos_teach(arrays: Any) -> None:
+    videos, labels = arrays
+    for decoder in ("labelled@n=2", "labelled@draw=suggested,n=2"):
+        made = rgwot.discover(videos, fps=2, decoder=decoder, labels=labels, K="gt")
+        assert (made.run.decoder, len(made.diagnostics["labelled"]["videos"])) == (decoder, 2)
+    every = rgwot.discover(videos, fps=2, labels=labels)
+    assert (every.run.decoder, len(every.diagnostics["labelled"]["videos"])) == ("labelled", V)
+    as_many = rgwot.discover(videos, fps=2, decoder=f"labelled@n={V}", labels=labels)
+    pd.testing.assert_frame_equal(every.segments, as_many.segments)
+
+
+def test_the_settings_of_labels_do_not_change_other_decoders(arrays: Any) -> None:
+    videos, block = arrays[0], {"labelled": {"n": 2, "draw": "suggested", "extra": 3}}
+    plain, beside = (rgwot.discover(videos, fps=2, decoder="kmeans", settings=settings) for settings in (None, block))
+    assert str(plain.run) == str(beside.run) == "rgwot-plus/kmeans/seed0"
+    pd.testing.assert_frame_equal(plain.segments, beside.segments)
+
+
+@pytest.mark.parametrize("decoder", ["consensus", "kmeans@K=5", "graphcut"])
+def test_other_decoders_refuse_labels(arrays: Any, decoder: str) -> None:
+    name = decoder.partition("@")[0]
+    with pytest.raises(RgwotError, match=f"decoder '{name}': found labels, .* expected the decoder 'labelled'"):
+        rgwot.discover(arrays[0], fps=2, decoder=decoder, labels=arrays[1])
+    with pytest.raises(RgwotError, match=f"decoder '{name}': found labels"):
+        rgwot.ProcedureLearner(decoder=decoder, fps=2).fit(arrays[0], arrays[1])
+
+
+def test_without_labels_the_decoder_says_so(arrays: Any) -> None:
+    with pytest.raises(RgwotError, match="decoder 'labelled': found no annotated video .* the argument `labels`"):
+        rgwot.discover(arrays[0], fps=2, decoder="labelled")
+    with pytest.raises(RgwotError, match=r"labelled.n: found 3, expected all or 1 to 1, the annotated videos"):
+        rgwot.discover(arrays[0], fps=2, decoder="labelled@n=3", labels={"take 1": arrays[1]["take 1"]})
 
 
 def test_the_estimator_learns_from_a_few_labels(arrays: Any) -> None:

@@ -16,7 +16,6 @@ from rgwot.config.methods import DecodeSettings
 from rgwot.config.settings import Settings
 from rgwot.datasets.manifest import write_manifest
 from rgwot.embedding.interface import EmbeddedVideo
-from rgwot.keysteps.settings import LabelledSettings
 from rgwot.paths import Run, Tree
 from rgwot.records import read_annotations, read_manifest
 from rgwot.reporting.page.pictures import write_strips
@@ -31,7 +30,7 @@ SECONDS = 6
 FPS = 5
 STEPS = ("pour water", "stir", "drink it all")
 SETTINGS = Settings(decode=DecodeSettings(K=4, restarts=1))
-TAUGHT = "kmeans@labelled.n=all"
+TAUGHT = "labelled"
 #: Segments (start, end, step) of every video in turn, seconds.
 PLANS = (
     ((0.5, 1.7, 1), (2.0, 3.4, 2), (4.0, 5.5, 3)),
@@ -93,8 +92,7 @@ def make_task(
     if taught:
         run, embeddings = Run("raw", TAUGHT, 0), tree.at(paths.EMBEDDINGS, Run("raw", TAUGHT, 0))
         write_embeddings(embeddings, tree, 0.5, 0)
-        settings = SETTINGS.model_copy(update={"labelled": LabelledSettings(n="all")})
-        decode(embeddings, tree.keysteps(run), "kmeans", settings, 0, annotations_csv=tree.at(paths.ANNOTATIONS))
+        decode(embeddings, tree.keysteps(run), TAUGHT, SETTINGS, 0, annotations_csv=tree.at(paths.ANNOTATIONS))
         segments, view = tree.at(paths.SEGMENTS, run), tree.at(paths.VIEW, run)
         write_view(
             embeddings, segments, tree.at(paths.MANIFEST), root, view, SETTINGS, 0, trained=False, to_annotate=True

@@ -200,6 +200,26 @@ def test_a_mistake_in_the_file_of_names_is_told_in_one_line(tmp_path: Path, text
     assert all(word in str(told.value) for word in words)
 
 
+@pytest.mark.parametrize("decoder", ["consensus@labelled.n=all", "kmeans@labelled.n=all"])
+def test_names_typed_under_an_earlier_id_with_labels_are_kept(tmp_path: Path, decoder: str) -> None:
+    table = pd.DataFrame({"video": "0003", "scope": "task", "start_s": [0, 1.5], "end_s": [1.5, 3], "key_step": [2, 1]})
+    path = tmp_path / "typed.yaml"
+    entry = f"{{result: {result_id(table)!r}, names: {{2: pour}}}}"
+    path.write_text(f"rgwot-plus/{decoder}/seed0: {entry}\nraw/kmeans@labelled.extra=1,labelled.n=2/seed1: {entry}\n")
+    names = read_names(path)
+    assert names_of(names, "rgwot-plus/labelled/seed0", table) == {2: "pour"}
+    assert names_of(names, "raw/labelled@extra=1,n=2/seed1", table) == {2: "pour"}
+    # A folder that an earlier version wrote has its names, too.
+    for now in (decoder, "labelled"):
+        folder = tmp_path / "keysteps/rgwot-plus" / now / "mine/tea/seed0"
+        folder.mkdir(parents=True)
+        table.to_csv(folder / "segments.csv", index=False)
+        assert names_in(folder, path) == {2: "pour"}
+    # Names typed under the present id count.
+    path.write_text(path.read_text() + f"rgwot-plus/labelled/seed0: {entry.replace('pour', 'drink')}\n")
+    assert names_of(read_names(path), "rgwot-plus/labelled/seed0", table) == {2: "drink"}
+
+
 def test_names_hold_for_one_result(tmp_path: Path) -> None:
     folder = tmp_path / "keysteps/rgwot/graphcut/mine/tea/seed0"
     folder.mkdir(parents=True)

@@ -45,9 +45,9 @@ def rgwot(checkout: Checkout, *words: str) -> Said:
 def test_labels_teach_and_the_others_are_scored(fresh: Checkout, configured: Callable[[str], str]) -> None:
     write(fresh.path, annotated=4)
     more = [configured(CONFIGURATION)]
-    decoder = "meanfield@labelled.n=2"
+    decoder = "labelled@n=2"
     scores = f"results/scores/whitened/{decoder}/{PLACE}.csv"
-    taught = f"results/keysteps/whitened/meanfield@labelled.n=all/{PLACE}/segments.csv"
+    taught = f"results/keysteps/whitened/labelled/{PLACE}/segments.csv"
     made = fresh.snakemake(scores, taught, more=more)
     assert made.returncode == 0, made.text
     table = pd.read_csv(fresh.path / scores)
@@ -99,7 +99,7 @@ def test_a_page_begins_with_what_the_annotated_videos_taught(fresh: Checkout, co
     data = json.loads(text.split('<script type="application/json" id="data">')[1].split("</script")[0])
     assert [facts["given"] for facts in data["runs"]] == [["r0", "r1"], []]
     command = data["next"][1].split()
-    folder = f"results/keysteps/whitened/meanfield@labelled.n=all/{PLACE}"
+    folder = f"results/keysteps/whitened/labelled/{PLACE}"
     assert command[:5] == ["rgwot", "export", "elan", folder, f"to_annotate_{command[6]}"]
     exported = rgwot(fresh, *command[1:])
     assert exported.returncode == 0, exported.text
@@ -110,17 +110,26 @@ def test_a_page_begins_with_what_the_annotated_videos_taught(fresh: Checkout, co
 @pytest.mark.parametrize(
     ("annotated", "target", "said"),
     [
-        (0, f"keysteps/whitened/meanfield@labelled.n=all/{PLACE}/segments.csv", "0 of 6 videos are annotated"),
-        (2, f"keysteps/whitened/meanfield@labelled.n=3/{PLACE}/segments.csv", "but 2 of 6 videos are annotated"),
-        (6, f"keysteps/whitened/meanfield@labelled.n=all/{PLACE}/segments.csv", "none is left to label"),
-        (2, f"scores/whitened/meanfield@labelled.n=all/{PLACE}.csv", "none is left to score"),
+        (0, f"keysteps/whitened/labelled/{PLACE}/segments.csv", "found no annotated video to learn from"),
+        (2, f"keysteps/whitened/labelled@n=3/{PLACE}/segments.csv", "labelled.n: found 3, expected all or 1 to 2"),
+        (2, f"scores/whitened/labelled/{PLACE}.csv", "none is left to score; expected one that does not teach"),
+        (6, f"scores/whitened/labelled@n=6/{PLACE}.csv", "none is left to score"),
         (2, f"scores/none/uniform@labelled.n=1/{PLACE}.csv", "unknown key 'labelled.n'"),
-        (2, f"keysteps/whitened/meanfield@K=5,labelled.n=1/{PLACE}/segments.csv", "K has no effect with labelled.n"),
-        (2, f"keysteps/whitened/meanfield@labelled.extra=1/{PLACE}/segments.csv", "no effect without labelled.n"),
+        (2, f"keysteps/whitened/labelled@K=5/{PLACE}/segments.csv", "unknown key 'K'"),
+        (2, f"keysteps/whitened/consensus@labelled.n=3/{PLACE}/segments.csv", "expected 'labelled@n=3'"),
+        (2, f"keysteps/whitened/labelled@labelled.n=1/{PLACE}/segments.csv", "use 'labelled@n=1' instead"),
     ],
 )
-def test_too_few_or_too_many_labels_end_in_one_line(
+def test_too_few_labels_and_earlier_ids_end_in_one_line(
     fresh: Checkout, configured: Callable[[str], str], annotated: int, target: str, said: str
 ) -> None:
     write(fresh.path, annotated)
     assert said in fresh.plan(f"results/{target}", more=[configured(CONFIGURATION)]).mistake
+
+
+def test_all_videos_may_be_annotated(fresh: Checkout, configured: Callable[[str], str]) -> None:
+    write(fresh.path, annotated=6)
+    targets = [f"results/keysteps/whitened/{decoder}/{PLACE}/segments.csv" for decoder in ("labelled", "labelled@n=6")]
+    planned = fresh.plan(*targets, "results/report/mine/tea.html", more=[configured(CONFIGURATION)])
+    # The page does not add a result that only repeats annotations.
+    assert (planned.jobs["decode"], planned.jobs["evaluate"]) == (3, 1), planned.text

@@ -60,6 +60,55 @@ def test_without_annotation_there_is_nothing_to_score_or_compare(own: Callable[.
         pages.page_runs(own(False, methods=["none/random"]), "mine", "tea")
 
 
+@pytest.mark.parametrize(
+    ("annotated", "methods", "shown"),
+    [
+        ("", ["raw/kmeans", "raw/labelled"], ["raw/kmeans/seed3", "raw/kmeans/seed4"]),
+        ("a", ["raw/kmeans@K=5"], ["raw/labelled/seed3", "raw/kmeans@K=5/seed3", "raw/kmeans@K=5/seed4"]),
+        (
+            "a",
+            ["raw/kmeans", "whitened/labelled@extra=1"],
+            [
+                "whitened/labelled@extra=1/seed3",
+                "whitened/labelled@extra=1/seed4",
+                "raw/kmeans/seed3",
+                "raw/kmeans/seed4",
+            ],
+        ),
+        ("abc", ["raw/kmeans"], ["raw/kmeans/seed3", "raw/kmeans/seed4"]),
+        (
+            "abc",
+            ["raw/kmeans", "raw/labelled"],
+            [f"raw/{name}/seed{seed}" for name in ("labelled", "kmeans") for seed in (3, 4)],
+        ),
+    ],
+)
+def test_a_page_begins_with_what_annotated_videos_taught(
+    own: Callable[..., Study], tmp_path: Path, annotated: str, methods: list[str], shown: list[str]
+) -> None:
+    (tmp_path / "videos/tea").mkdir(parents=True)
+    for name in annotated:
+        (tmp_path / f"videos/tea/{name}.csv").touch()
+    study = own(False, methods=methods)
+    assert [str(run) for run in pages.page_runs(study, "mine", "tea")] == shown
+    scored = [file for file in pages.page_files(study, "mine", "tea") if "/scores/" in file]
+    assert len(scored) == (2 if annotated else 0)
+    assert not any("labelled" in file for file in scored)
+
+
+def test_no_setting_of_another_block_teaches_a_decoder(own: Callable[..., Study]) -> None:
+    own(True)
+    content = {"datasets": {"mine": {"layout": "folder", "root": "videos"}}, "labelled": {"n": 2, "extra": 1}}
+    study = Study.of(content)
+    for decoder in ("consensus", "graphcut", "kmeans"):
+        assert jobs.teaching(study, "mine", "tea", "rgwot-plus", decoder) == []
+        assert not any(key.startswith("labelled") for key in jobs.keys_of("decode", "rgwot-plus", decoder))
+    assert jobs.teachers(study, "mine", "tea", "rgwot-plus", "labelled") == 2
+    assert jobs.scored(study, "mine", "tea", "rgwot-plus", "labelled")
+    assert not jobs.scored(study, "mine", "tea", "rgwot-plus", "labelled@n=all")
+    assert study.experiments.decoder("labelled@n=2", "rgwot-plus") == "labelled"
+
+
 def test_a_page_depends_on_what_is_asked_for_and_not_on_what_lies_around(
     own: Callable[..., Study], tmp_path: Path
 ) -> None:

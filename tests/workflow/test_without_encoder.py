@@ -115,4 +115,4 @@ def test_every_decoder_finds_steps_that_cannot_be_mistaken(method: str) -> None:
 
 def test_every_decoder_has_its_turn() -> None:
     decoders = [*RUNS.values(), *(decoder for decoder, _ in FOUND.values())]
-    assert {decoder.split("@")[0] for decoder in decoders} == set(CLUSTERING)
+    assert {decoder.split("@")[0] for decoder in decoders} == {*CLUSTERING} - {"labelled"}
