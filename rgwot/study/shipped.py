@@ -24,7 +24,7 @@ SNAKEFILE = ROOT / "Snakefile"
 #: The default configuration, to which a study's ``config.yaml`` is added.
 DEFAULTS = ROOT / "config.yaml"
 #: The folder with the functions that make tables and figures.
-TABLES = ROOT / "workflow" / "tables"
+TABLES_FOLDER = ROOT / "workflow" / "tables"
 PROFILE = ROOT / "profiles" / "default"
 #: The templates of a new study.
 STARTER = ROOT / "workflow" / "start"

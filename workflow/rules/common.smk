@@ -42,9 +42,6 @@ envvars:
     CONFIGURATIONS,
 
 
-# All tables and figures are checked, whatever the target.
-one_line_errors(targets.targets)(STUDY)
-
 GPUS = jobs.gpus(STUDY)
 # Patterns of methods that read no features, that embed without an encoder, that train one, and that read features.
 # An unknown name matches the third pattern, whose rules refuse it by `known`.
