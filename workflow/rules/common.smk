@@ -101,6 +101,13 @@ def training_files(wildcards):
 
 
 @one_line_errors
+def trained_embeddings(wildcards):
+    """The embeddings of a method that trains an encoder; other methods are refused."""
+    jobs.check_trained(wildcards.method)
+    return known(paths.EMBEDDINGS)(wildcards)
+
+
+@one_line_errors
 def bundled_files(wildcards):
     """The model and names of a bundle, if there are any; decoders without a rule for other videos are refused."""
     w = wildcards
