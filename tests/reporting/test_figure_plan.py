@@ -131,7 +131,7 @@ FIGURES = {{"mine": mine}}
     ("figure", "said"),
     [
         ("loss_terms(study, PROCEL, [UNTRAINED[0]])", "run 'Raw features .*: found method 'raw', expected"),
-        ("solver_plans(study, PROCEL, RANDOM, [0.1])", "run 'Random labels': found method 'none', expected one that has"),
+        ("solver_plans(study, PROCEL, RANDOM, [0.1])", "run 'Random labels': found method 'none', expected"),
         ("loss_terms(study, CROSSTASK, [RGWOT])", "dataset 'crosstask': not in `datasets`"),
         ("loss_terms(study, PROCEL, [])", "figure 'mine': runs: found none, expected at least one"),
         ("step_bars(study, PROCEL, [RGWOT], beside='score')", "unknown beside 'score'; did you mean 'scores'"),
