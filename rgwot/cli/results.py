@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rgwot.keysteps.settings import LEARNER_NAMES
+from rgwot.columns import LEARNER_NAMES
 from rgwot.runtime.errors import RgwotError
 
 Folder = click.Path(path_type=Path)
