@@ -23,6 +23,14 @@ SCORE_COLUMNS = (*IDENTITY, *CELL, "metric", "value")
 #: The loss terms in ``history.csv``.
 TERMS = {"loss": "total loss", "align": "alignment loss", "cidm": "C-IDM of both videos, before β"}
 
+#: Ways to learn the procedure (`rgwot.procedure.LEARNERS`) in a few words, the default first.
+LEARNER_NAMES = {
+    "robust": "ours, allows for errors of people and of predicted key steps",
+    "precedence": "before in most videos",
+    "intersection": "before in all videos",
+    "chain": "one order",
+}
+
 
 def readable(video: str) -> str:
     """Return the readable name of a video by its id, or the id itself if the name has unprintable characters.

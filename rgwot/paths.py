@@ -40,6 +40,9 @@ TABLE = f"{RESULTS}/tables/{{table}}.csv"
 ROW = f"{RESULTS}/tables/{{table}}/{{row}}.csv"
 FIGURE = f"{RESULTS}/figures/{{figure}}.pdf"
 SEGMENT_BARS = f"{RESULTS}/figures/segments/{_TASK}/seed{{seed}}.pdf"
+#: The embeddings of a task in the plane, and the transport between two of its videos; as PDF beside.
+EMBEDDING_FIGURE = f"{RESULTS}/figures/embedding/{_TRAINED}.png"
+PLAN_FIGURE = f"{RESULTS}/figures/plan/{_TRAINED}.png"
 #: The comparison of groups in a column of the table of videos; a figure of the same name is beside it.
 GROUPS = f"{RESULTS}/groups/{{column}}/{_RUN}.csv"
 STRIPS = f"{RESULTS}/strips/{_TASK}"
@@ -130,3 +133,7 @@ class Tree:
     def keysteps(self, run: Run) -> Path:
         """Folder with the key steps of a run."""
         return self.at(SEGMENTS, run).parent
+
+    def figures(self, run: Run) -> dict[str, Path]:
+        """Return the figures of a trained result, ``embedding`` and ``plan``, whether they exist or not."""
+        return {"embedding": self.at(EMBEDDING_FIGURE, run), "plan": self.at(PLAN_FIGURE, run)}

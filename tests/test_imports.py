@@ -8,7 +8,8 @@ import sys
 LOOK = """
 import sys
 import rgwot.study.datasets, rgwot.study.jobs, rgwot.study.pages, rgwot.study.study, rgwot.reporting.targets
-rgwot.reporting.targets.load_targets()
+targets = rgwot.reporting.targets.load_targets()
+[targets.table(name) for name in targets.tables]
 print(*{"torch", "scipy", "sklearn", "zarr", "h5py", "av", "decord", "matplotlib"} & sys.modules.keys())
 """
 

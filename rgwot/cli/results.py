@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rgwot.keysteps.settings import LEARNER_NAMES
+from rgwot.columns import LEARNER_NAMES
 from rgwot.runtime.errors import RgwotError
 
 Folder = click.Path(path_type=Path)
@@ -233,16 +233,16 @@ def show(table: Path, procedures: Path | None, names: Path | None) -> None:
     """
     from rgwot.paths import PROCEDURE, name_of
     from rgwot.reporting.show import procedure_lines
-    from rgwot.reporting.targets import find, in_terminal, load_targets
+    from rgwot.reporting.targets import in_terminal, load_targets
 
     if table.is_dir():
         click.echo("\n".join(procedure_lines(table, names)))
         return
     if (table.parent / name_of(PROCEDURE)).is_file():
         raise RgwotError(f"{table}: found a file of key steps, expected their folder; run `rgwot show {table.parent}`")
-    tables = load_targets().tables
+    targets = load_targets()
     # The file of a single row is in a folder named like its table.
-    name = table.parent.name if table.parent.name in tables else table.stem
-    click.echo(in_terminal(find("table", name, tables), table))
+    name = table.parent.name if table.parent.name in targets.tables else table.stem
+    click.echo(in_terminal(targets.table(name), table))
     if procedures:
         click.echo("\n".join(["", *procedure_lines(procedures, names)]))

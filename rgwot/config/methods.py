@@ -10,6 +10,7 @@ import re
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -73,9 +74,13 @@ class Entry:
         """Return the dotted keys that its function takes."""
         return tuple(dict.fromkeys(key for part in self.settings for key in part.dotted()))
 
+    @cached_property
+    def _taken(self) -> frozenset[str]:
+        return frozenset(self.dotted())
+
     def takes(self, key: str) -> bool:
         """Return whether a dotted key affects it."""
-        return key in self.dotted()
+        return key in self._taken
 
     def load(self) -> Any:
         """Import the function."""

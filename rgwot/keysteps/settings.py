@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from statistics import median
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from rgwot.blocks import Block, Count, NonNegative, Positive
+from rgwot.columns import LEARNER_NAMES
 from rgwot.runtime.errors import RgwotError
 
 #: The decoder that writes the annotations.
 ANNOTATED = "annotated"
 #: The decoder that learns from annotated videos.
 LABELLED = "labelled"
-#: Ways to learn the procedure (`rgwot.procedure.LEARNERS`) in a few words, the default first.
-LEARNER_NAMES: Mapping[str, str] = {
-    "robust": "ours, allows for errors of people and of predicted key steps",
-    "precedence": "before in most videos",
-    "intersection": "before in all videos",
-    "chain": "one order",
-}
 if TYPE_CHECKING:
     Learner = str
 else:  # known at run time

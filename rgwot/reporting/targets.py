@@ -1,8 +1,9 @@
 """Tables and figures as targets of the workflow, made by the functions in ``workflow/tables``.
 
-Every function without parameters in a file of that folder makes one table or figure. The name of the function is the
-id, the first line of its docstring the title. The folder ``tables`` of a study can have more files; a file in
-it replaces the file of the package with the same name.
+A file of that folder names its functions in ``TABLES`` and ``FIGURES``: the name of a function is the id, the first
+line of its docstring the title. A function of a table takes nothing, one of a figure takes the study. The folder
+``tables`` of a study can have more files; a file in it replaces the file of the package with the same name. Only what
+a run asks for is made and checked.
 """
 
 from __future__ import annotations
@@ -10,172 +11,155 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib import import_module, invalidate_caches
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from traceback import walk_tb
-from types import ModuleType
-from typing import Any, NamedTuple
+from traceback import extract_tb
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from rgwot import paths
-from rgwot.reporting.figures.figure import Figure, Plan
-from rgwot.reporting.figures.style import Drawn, styled
-from rgwot.reporting.tables.hyperparameters import Hyperparameters
-from rgwot.reporting.tables.runtime import Runtime
-from rgwot.reporting.tables.table import AnyTable, Row, Table
+from rgwot.reporting.tables.table import AnyTable
 from rgwot.runtime.errors import RgwotError, first_line, nearest
-from rgwot.study.shipped import TABLES
+from rgwot.study.shipped import TABLES_FOLDER
 from rgwot.study.study import Study
+
+if TYPE_CHECKING:
+    from rgwot.reporting.figures.drawing import Drawing
+    from rgwot.reporting.figures.style import Drawn
 
 #: Files with the tables of a study, beside its ``config.yaml``.
 OWN_TABLES = Path("tables")
 _PACKAGE = "rgwot_tables"
 _ID = re.compile(r"[a-z][a-z0-9_]*")
+Made = TypeVar("Made")
 
 
 class Targets(NamedTuple):
-    """Tables and figures by id."""
+    """Functions of tables and figures by id; ``own`` tells whether a study has files of its own."""
 
-    tables: Mapping[str, AnyTable]
-    figures: Mapping[str, Figure]
+    tables: Mapping[str, Callable[[], AnyTable]]
+    figures: Mapping[str, Callable[[Study], Drawing]]
+    own: bool
+
+    def table(self, name: str) -> AnyTable:
+        """Return a table with ids as written; raise RgwotError for an unknown one, or if it cannot be made."""
+        function = self._find("table", name, self.tables)
+        table_made = _made("table", name, AnyTable, function)
+        table_made = replace(table_made, id=name, title=_title(function, name))
+        if self.own:
+            # A test does this for the package's own files.
+            _made("table", name, type(None), table_made.check)
+        return table_made
+
+    def figure(self, name: str, study: Study) -> Drawing:
+        """Return a figure of a study; raise RgwotError for an unknown one, or if it cannot be drawn."""
+        from rgwot.reporting.figures.drawing import Drawing
+
+        return _made("figure", name, Drawing, self._find("figure", name, self.figures), study)
+
+    def title(self, name: str) -> str:
+        """Return the title of a figure."""
+        return _title(self.figures[name], name)
+
+    def _find(self, kind: str, name: str, functions: Mapping[str, Callable[..., Made]]) -> Callable[..., Made]:
+        if name not in functions:
+            own = f"; a file in {OWN_TABLES} names its own in {kind.upper()}S" if self.own else ""
+            raise RgwotError(f"{kind} {name!r}: unknown; {nearest(name, functions)}{own}")
+        return functions[name]
 
 
-def load_targets(folders: Sequence[Path] = (OWN_TABLES, TABLES)) -> Targets:
-    """Return the tables and figures that the functions in some folders make, with ids spelt as in the files.
+def load_targets(own: Path = OWN_TABLES) -> Targets:
+    """Read the files of the package and those of a study in a folder ``own``; nothing is made.
 
     Raises
     ------
     RgwotError
-        One line with the file and function, and what is wrong.
+        One line with the file, and what is wrong.
     """
-    tables: dict[str, AnyTable] = {}
-    figures: dict[str, Figure] = {}
-    with _importable(folders):
-        for where, name, function in _functions(folders):
-            target = _made(where, name, function, folders)
-            if name in (tables if isinstance(target, AnyTable) else figures):
-                raise RgwotError(f"{where}: another file makes {name!r}, too; rename one")
-            if isinstance(target, AnyTable):
-                tables[name] = target
-            else:
-                figures[name] = target
-    return Targets(tables, figures)
-
-
-def _made(where: str, name: str, function: Callable[[], Any], folders: Sequence[Path]) -> AnyTable | Figure:
-    """Return the table or figure that a function makes, with its id and title."""
-    try:
-        target = function()
-    except Exception as error:
-        reason = str(error) if isinstance(error, RgwotError) else f"{type(error).__name__}: {first_line(error)}"
-        # The innermost function in these folders is named, because the mistake may be in one that the called function
-        # uses.
-        for code in (frame.f_code for frame, _ in walk_tb(error.__traceback__)):
-            path = Path(code.co_filename)
-            if path.parent in [folder.absolute() for folder in folders] and code.co_name.isidentifier():
-                where = f"{path}: {code.co_name}"
-        raise RgwotError(f"{where}: {reason}") from error
-    if not isinstance(target, (AnyTable, Figure)):
-        raise RgwotError(
-            f"{where}: found {type(target).__name__}, expected a table or a figure; "
-            "begin the names of other functions with _"
-        )
-    if not _ID.fullmatch(name):
-        raise RgwotError(f"{where}: found the name {name!r}, expected only a-z, 0-9 and _")
-    title = (inspect.getdoc(function) or name).splitlines()[0].removesuffix(".")
-    return replace(target, id=name, title=title)
-
-
-def _functions(folders: Sequence[Path]) -> Iterator[tuple[str, str, Callable[[], Any]]]:
-    """Yield for each function that makes a table or figure: its file and name for messages, its name, and itself."""
-    for stem in sorted({path.stem for folder in folders for path in folder.glob("*.py")}):
+    folders = [own.absolute(), TABLES_FOLDER]
+    # One package of both folders, so that files can import from each other: ``from .rows import ...``.
+    for name in [name for name in sys.modules if name.split(".")[0] == _PACKAGE]:
+        del sys.modules[name]
+    invalidate_caches()
+    spec = spec_from_file_location(
+        _PACKAGE, TABLES_FOLDER / "__init__.py", submodule_search_locations=list(map(str, folders))
+    )
+    if spec is None:
+        raise RgwotError(f"{TABLES_FOLDER / '__init__.py'}: cannot be read; install rgwot again")
+    sys.modules[_PACKAGE] = module_from_spec(spec)
+    found: dict[str, dict[str, Any]] = {"TABLES": {}, "FIGURES": {}}
+    for stem in sorted({path.stem for folder in folders for path in folder.glob("*.py")} - {"__init__"}):
         path = next(path for folder in folders if (path := folder / f"{stem}.py").exists())
         try:
             module = import_module(f"{_PACKAGE}.{stem}")
         except Exception as error:
             raise RgwotError(f"{path}: {type(error).__name__}: {first_line(error)}") from error
-        for name, value in vars(module).items():
-            defined_here = (
-                inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
-            )
-            if defined_here and not inspect.signature(value).parameters:
-                yield f"{path}: {name}", name, value
+        for kind, functions in found.items():
+            listed = getattr(module, kind, {})
+            if not isinstance(listed, Mapping):
+                raise RgwotError(f"{path}: {kind}: found {type(listed).__name__}, expected functions by name")
+            for name, function in listed.items():
+                if not _ID.fullmatch(name):
+                    raise RgwotError(f"{path}: {kind}: found the name {name!r}, expected only a-z, 0-9 and _")
+                if name in functions:
+                    raise RgwotError(f"{path}: {kind}: another file makes {name!r}, too; rename one")
+                functions[name] = function
+    return Targets(found["TABLES"], found["FIGURES"], any(own.glob("*.py")))
 
 
-@contextmanager
-def _importable(folders: Sequence[Path]) -> Iterator[None]:
-    """Make one package of all folders in this context, so that files can import from each other.
-
-    Such an import is ``from .rows import ...``.
-    """
-    package, before = ModuleType(_PACKAGE), sys.dont_write_bytecode
-    package.__path__ = [str(folder.absolute()) for folder in folders]
-    sys.modules[_PACKAGE] = package
-    # Compiled files would end up in other people's folders, and be stale if a file changes within a second.
-    sys.dont_write_bytecode = True
-    invalidate_caches()
+def _made(kind: str, name: str, expected: type[Made], function: Callable[..., Any], *given: Any) -> Made:
+    """Return what a function makes, for a table or figure of some name."""
     try:
-        yield
-    finally:
-        sys.dont_write_bytecode = before
-        for name in [name for name in sys.modules if name.split(".")[0] == _PACKAGE]:
-            del sys.modules[name]
+        made = function(*given)
+    except RgwotError as error:
+        raise RgwotError(f"{kind} {name!r}: {error}") from None
+    except Exception as error:
+        # The innermost line in a file of tables is named, because the function may call others.
+        folders = sys.modules[_PACKAGE].__path__
+        lines = [frame for frame in extract_tb(error.__traceback__) if str(Path(frame.filename).parent) in folders]
+        where = f"{lines[-1].filename}:{lines[-1].lineno}" if lines else f"{kind} {name!r}"
+        raise RgwotError(f"{where}: {type(error).__name__}: {first_line(error)}") from error
+    if not isinstance(made, expected):
+        raise RgwotError(f"{kind} {name!r}: found {type(made).__name__}, expected a {kind} ({expected.__name__})")
+    return made
+
+
+def _title(function: Callable[..., Any], name: str) -> str:
+    """Return the title of what a function makes."""
+    return (inspect.getdoc(function) or name).splitlines()[0].removesuffix(".")
 
 
 @cache
 def targets(study: Study) -> Targets:
-    """Return the tables and figures of a study, with canonical ids; raise RgwotError if one is not valid."""
-
-    def spelt(part: Any) -> Any:
-        if isinstance(part, Row):
-            try:
-                method = study.experiments.method(part.method)
-                return replace(part, method=method, decoder=study.experiments.decoder(part.decoder, part.method))
-            except RgwotError as error:
-                raise RgwotError(f"row {part.id!r}: {error}") from None
-        if is_dataclass(part) and not isinstance(part, type):
-            return replace(part, **{field.name: spelt(getattr(part, field.name)) for field in fields(part)})
-        if isinstance(part, Mapping):
-            return {key: spelt(value) for key, value in part.items()}
-        return type(part)(map(spelt, part)) if isinstance(part, (list, tuple)) else part
-
-    def named(kind: str, targets_: Mapping[str, Any]) -> dict[str, Any]:
-        by_name = {}
-        for name, target in targets_.items():
-            try:
-                by_name[name] = spelt(target)
-            except RgwotError as error:
-                raise RgwotError(f"{kind} {name!r}: {error}") from None
-        return by_name
-
-    loaded = load_targets()
-    return Targets(named("table", loaded.tables), named("figure", loaded.figures))
+    """Return the functions of all tables and figures; raise RgwotError if a file cannot be read."""
+    return load_targets()
 
 
+@cache
 def table(study: Study, name: str) -> AnyTable:
-    """Return a table by its id; raise RgwotError for an unknown one."""
-    table_asked: AnyTable = find("table", name, targets(study).tables)
-    return table_asked
+    """Return a table with canonical ids; raise RgwotError for an unknown one, or if it is not valid."""
+    table_made = targets(study).table(name)
+    return _made("table", name, AnyTable, table_made.spelt, study)
 
 
-def figure(study: Study, name: str) -> Figure:
-    """Return a figure by its id; raise RgwotError for an unknown one."""
-    figure_asked: Figure = find("figure", name, targets(study).figures)
-    return figure_asked
+@cache
+def figure(study: Study, name: str) -> Drawing:
+    """Return a figure before it is drawn.
 
-
-def find(kind: str, name: str, targets_: Mapping[str, Any]) -> Any:
-    """Return a table or figure by its id; raise RgwotError for an unknown one."""
-    if name not in targets_:
-        raise RgwotError(f"{kind} {name!r}: unknown; {nearest(name, targets_)}")
-    return targets_[name]
+    Raises RgwotError for an unknown figure, or if the configuration lacks something that it needs.
+    """
+    return targets(study).figure(name, study)
 
 
 def write_table_files(study: Study, name: str, output: Path, row: str | None = None) -> None:
     """Write a table, or one of its rows, as CSV, Markdown and LaTeX."""
+    from rgwot.reporting.tables.hyperparameters import Hyperparameters
+    from rgwot.reporting.tables.runtime import Runtime
+    from rgwot.reporting.tables.table import Table
+
     table_ = table(study, name)
     if isinstance(table_, (Hyperparameters, Runtime)):
         table_.write(study, output)
@@ -188,6 +172,8 @@ def write_table_files(study: Study, name: str, output: Path, row: str | None = N
 
 def in_terminal(table_: AnyTable, csv: Path) -> str:
     """Return a table, or a row of it, as text for a terminal; tables without scores are shown as Markdown."""
+    from rgwot.reporting.tables.table import Table
+
     if isinstance(table_, Table):
         from rgwot.reporting.tables.printed import terminal_table
 
@@ -205,46 +191,41 @@ def table_labels(study: Study, name: str) -> dict[str, str]:
     return {"table": name, "datasets": ", ".join(datasets) or "none"}
 
 
-@cache
-def figure_plan(study: Study, name: str) -> Plan[Any]:
-    """Return the plan of a figure: its content and the files that it needs.
-
-    Raises RgwotError for an unknown figure, or if the configuration lacks something that it needs.
-    """
-    return figure(study, name).plan(study)
-
-
 def figure_files(study: Study, name: str) -> list[str]:
     """Return every file that a figure is drawn from."""
-    return list(map(str, figure_plan(study, name).files))
+    return list(map(str, figure(study, name).files))
 
 
 def figure_content(study: Study, name: str) -> str:
-    """Return a figure and its plan as text; if the text changes, the figure is outdated."""
-    return f"{figure(study, name)!r} {figure_plan(study, name)!r}"
+    """Return the content of a figure as text; if the text changes, the figure is outdated."""
+    shown = figure(study, name)
+    return f"{targets(study).title(name)} {shown.about} {shown.shown!r}"
 
 
 def figure_caption(study: Study, name: str) -> list[str]:
     """Return the paragraphs of a figure's caption in a report."""
-    figure_ = figure(study, name)
-    return [f"{figure_.title}. {figure_.CAPTION}", figure_plan(study, name).about]
+    return [f"{targets(study).title(name)}. {figure(study, name).caption}", figure(study, name).about]
 
 
 def figure_labels(study: Study, name: str) -> dict[str, str]:
     """Return the labels by which a report filters figures."""
-    plan = figure_plan(study, name)
-    seeds = ", ".join(map(str, plan.seeds))
-    return {"figure": name, "data": ", ".join(plan.data), "protocol": plan.protocols, "seeds": seeds}
+    shown = figure(study, name)
+    seeds = ", ".join(map(str, shown.seeds))
+    return {"figure": name, "data": ", ".join(shown.data), "protocol": shown.protocols, "seeds": seeds}
 
 
 def draw_figure(study: Study, name: str) -> Drawn:
     """Draw a figure from its files."""
+    from rgwot.reporting.figures.style import styled
+
+    shown = figure(study, name)
     with styled():
-        return figure(study, name).draw(figure_plan(study, name))
+        return shown.draw(targets(study).title(name), shown.about, *shown.shown)
 
 
 def paper_files(study: Study) -> list[str]:
-    """Return every table and every figure of the paper."""
-    tables, figures = targets(study)
-    files = [paths.at(paths.TABLE, table=name) for name, table_here in tables.items() if table_here.paper]
+    """Return every table and every figure of the paper; all tables are checked, figures when Snakemake plans them."""
+    tables, figures, _ = targets(study)
+    made = [table(study, name) for name in tables]
+    files = [paths.at(paths.TABLE, table=one.id) for one in made if one.paper]
     return [str(path) for path in (*files, *(paths.at(paths.FIGURE, figure=name) for name in figures))]

@@ -1,6 +1,7 @@
 """The files of the workflow, and the folder of a study: the commands ``init`` and ``run``.
 
-A wheel has the workflow's files inside the package, a checkout beside it.
+A wheel has the workflow's files inside the package, a checkout beside it. Every ``rgwot run`` waits for this module, so
+the functions of ``init`` import what they need.
 """
 
 from __future__ import annotations
@@ -14,9 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import rgwot
-from rgwot.datasets.finding import find, no_task
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import write_text
 
 _LIBRARY = Path(rgwot.__file__).resolve().parent
 ROOT = _LIBRARY / "shipped" if (_LIBRARY / "shipped").is_dir() else _LIBRARY.parent
@@ -24,7 +23,7 @@ SNAKEFILE = ROOT / "Snakefile"
 #: The default configuration, to which a study's ``config.yaml`` is added.
 DEFAULTS = ROOT / "config.yaml"
 #: The folder with the functions that make tables and figures.
-TABLES = ROOT / "workflow" / "tables"
+TABLES_FOLDER = ROOT / "workflow" / "tables"
 PROFILE = ROOT / "profiles" / "default"
 #: The templates of a new study.
 STARTER = ROOT / "workflow" / "start"
@@ -43,6 +42,8 @@ def start_study(folder: Path, videos: Path | None = None) -> dict[str, str]:
         If one of the files exists, or the folder of videos does not exist or is the folder of one task. Nothing is
         written in these cases.
     """
+    from rgwot.runtime.files import write_text
+
     for name in STUDY_FILES:
         if os.path.lexists(folder / name):
             raise RgwotError(
@@ -63,6 +64,8 @@ def start_study(folder: Path, videos: Path | None = None) -> dict[str, str]:
 
 def _look(root: Path) -> dict[str, str]:
     """Return the number of videos, or the problem, of every task in a folder, which may be empty."""
+    from rgwot.datasets.finding import find, no_task
+
     if not root.is_dir():
         return {}
     files = find("mine", "folder", root)

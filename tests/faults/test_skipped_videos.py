@@ -34,7 +34,7 @@ def rows_with(folder: Path, bad: int) -> pd.DataFrame:
     decoded, diagnostics = folder / "keysteps/segments.csv", folder / "keysteps/diagnostics.json"
     scores = folder / "seed0.csv"
     evaluate(manifest, segments, decoded, diagnostics, scores, IDENTITY, 2, 2)
-    write_table(load_targets().tables["demo"], [scores], output, "one_label")
+    write_table(load_targets().table("demo"), [scores], output, "one_label")
     return pd.read_csv(output)
 
 

@@ -11,8 +11,8 @@ from planted import recordings
 
 from rgwot.cli import cli
 from rgwot.columns import DEVIATION_COLUMNS
+from rgwot.columns import LEARNER_NAMES as NAMES
 from rgwot.config.settings import Settings
-from rgwot.keysteps.settings import LEARNER_NAMES as NAMES
 from rgwot.procedure import LEARNERS, Event, deviations, learn
 from rgwot.procedure.learning import LEARNER
 from rgwot.runtime.errors import RgwotError

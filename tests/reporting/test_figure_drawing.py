@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import matplotlib.pyplot as plt
 import pytest
@@ -15,7 +14,13 @@ from matplotlib.text import Text
 
 from rgwot import paths
 from rgwot.reporting import targets
+from rgwot.reporting.figures.drawing import Drawing
+from rgwot.reporting.figures.plans import draw_plan
 from rgwot.reporting.figures.style import PAGE, SMALLEST, save
+from rgwot.reporting.figures.tsne import draw_embedding
+from rgwot.reporting.figures.videos import TaskLabels, settings_behind
+from rgwot.runtime.errors import RgwotError
+from rgwot.stages.embed import read_embeddings
 
 FACTS = study(seeds=(0, 1, 2))
 #: What has to be read in each figure besides its title and what it says of itself.
@@ -46,9 +51,9 @@ def folder(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     plt.close("all")
 
 
-def planned(tree: Tree, name: str) -> Any:
+def planned(tree: Tree, name: str) -> Drawing:
     tree.fill(name)
-    return targets.figure_plan(FACTS, name)
+    return targets.figure(FACTS, name)
 
 
 def shown(figure: Figure) -> list[Text]:
@@ -71,7 +76,7 @@ def test_a_figure_says_what_it_shows_and_can_be_read(tree: Tree, folder: Path, n
     flat = " ".join(everything.split())
     for said in READ[name]:
         assert said in everything, said
-    assert targets.figure(FACTS, name).title in flat
+    assert targets.targets(FACTS).title(name) in flat
     # The line on data, protocol and seeds may be broken anywhere between words.
     assert " ".join(plan.about.split()) in flat
     # In print: no wider than a page, no letter below 7 points, nothing cut off at an edge.
@@ -127,7 +132,7 @@ def test_curves_are_those_of_the_scores_and_reported_peaks_lie_at_their_paramete
 
 def test_a_degenerate_run_is_drawn_open(tree: Tree, folder: Path) -> None:
     plan = planned(tree, "sensitivity")
-    path = plan.shown[0].lines[""][0.1][0].at(paths.SCORES)
+    path = plan.shown[0][0].curve[0.1][0]
     text = path.read_text()
     try:
         path.write_text(text.replace(",degenerate,0", ",degenerate,1"))
@@ -138,3 +143,29 @@ def test_a_degenerate_run_is_drawn_open(tree: Tree, folder: Path) -> None:
     open_markers = [line for line in figure.axes[0].get_lines() if line.get_markerfacecolor() == "#FFFFFF"]
     # Beside the star of the legend, which lies nowhere.
     assert {tuple(line.get_xdata()) for line in open_markers} == {(0.1,), ()}
+
+
+def test_figures_of_a_result_show_its_videos_and_the_transport_of_two(tree: Tree, folder: Path) -> None:
+    tree.fill("transport_plan")
+    task, run = paths.Tree(Path("results"), "pc_assembly", "pc_assembly"), paths.Run("rgwot", "graphcut", 0)
+    embedded = read_embeddings(task.at(paths.EMBEDDINGS, run)).videos
+    names = {video: f"called {video}" for video in embedded}
+    drawn = draw_embedding(embedded, names, "rgwot on d/t, seed 0", 0)
+    said = "\n".join(text.get_text() for text in shown(drawn))
+    assert all(name in said for name in ("rgwot on d/t, seed 0", "3 videos", *names.values()))
+    by_time, by_video = drawn.axes[:2]
+    samples = sum(len(video.time_s) for video in embedded.values())
+    assert len(by_time.collections[0].get_offsets()) == samples
+    assert [len(line.get_xdata()) for line in by_video.get_lines()] == [len(one.time_s) for one in embedded.values()]
+
+    settings = settings_behind(FACTS, "rgwot", "pc_assembly")
+    drawn = draw_plan(embedded, TaskLabels.of(task, None), settings, "rgwot on d/t, seed 0")
+    said = "\n".join(text.get_text() for text in shown(drawn))
+    assert all(name in said for name in ("X = ", "Y = ", "cost C", "T*, converged", "left unmatched", "step 3"))
+    # The same matrices as in the figure of the paper: the cost, and the plan of its converged solver at r = 0.02.
+    of_paper = targets.draw_figure(FACTS, "transport_plan")
+    for here, there in ((0, 0), (1, 2)):
+        pictures = [figure.axes[at].images[0].get_array() for figure, at in ((drawn, here), (of_paper, there))]
+        assert (pictures[0] == pictures[1]).all()
+    with pytest.raises(RgwotError, match="found 1 video, expected two"):
+        draw_plan(dict(list(embedded.items())[:1]), TaskLabels.of(task, None), settings, "x")

@@ -66,7 +66,7 @@ def test_values_that_cannot_be_set_are_those_of_the_code():
     from rgwot.losses.cross_entropy import _PROBABILITY_FLOOR
     from rgwot.transport.fused_gromov_wasserstein import solve
 
-    path = load_targets().tables["hyperparameters"].parameters
+    path = load_targets().table("hyperparameters").parameters
     fixed = pd.read_csv(path, dtype=str, keep_default_na=False).set_index("parameter")
     parameters = inspect.signature(solve).parameters
     assert fixed.loc["outer", "rgwot-parity"] == str(parameters["parity_outer"].default)

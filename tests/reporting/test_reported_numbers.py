@@ -21,7 +21,8 @@ from rgwot.reporting.targets import load_targets
 from rgwot.study.study import Study
 
 REPORTED = REPOSITORY / "workflow/reported"
-TABLES = load_targets().tables
+LOADED = load_targets()
+TABLES = {name: LOADED.table(name) for name in LOADED.tables}
 DATASETS = {
     "CMU-MMAC": "cmu_mmac", "EGTEA-GAZE+": "egtea_gaze", "MECCANO": "meccano", "EPIC-Tents": "epic_tents",
     "PC Assembly": "pc_assembly", "PC Disassembly": "pc_disassembly", "ProceL": "procel", "CrossTask": "crosstask",

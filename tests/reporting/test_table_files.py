@@ -14,14 +14,15 @@ from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.reporting import targets
 from rgwot.reporting.tables.table import LEADING, Place, Row, Table
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.shipped import TABLES
+from rgwot.study.shipped import TABLES_FOLDER
 from rgwot.study.study import Study
 
 LOADED = targets.load_targets()
+TABLES = {name: LOADED.table(name) for name in LOADED.tables}
 
 
 def test_the_tables_of_the_repository():
-    tables, egoprocel = LOADED.tables, LOADED.tables["egoprocel"]
+    tables, egoprocel = TABLES, TABLES["egoprocel"]
     assert tuple(egoprocel.places) == datasets("egoprocel")
     assert [place.n_tasks for place in egoprocel.datasets] == [len(tasks_of(name)) for name in egoprocel.places]
     for table in (table for table in tables.values() if isinstance(table, Table) and not table.own):
@@ -33,7 +34,8 @@ def test_the_tables_of_the_repository():
 
 
 def test_rows_of_the_repository_are_experiments_and_a_default_value_is_the_default_model():
-    tables = targets.targets(Study.of({})).tables
+    study = Study.of({})
+    tables = {name: targets.table(study, name) for name in targets.targets(study).tables}
     defaults = {
         "sensitivity_alpha": "alpha=0.3", "sensitivity_radius": "r=0.02", "sensitivity_rho": "rho=0.35",
         "sensitivity_lambda": "lambda=2", "sensitivity_beta": "beta=0.03125", "ablation_k": "K=7",
@@ -49,7 +51,7 @@ def test_rows_of_the_repository_are_experiments_and_a_default_value_is_the_defau
 
 
 def test_the_table_of_protocols_has_every_method():
-    table = LOADED.tables["protocols"]
+    table = TABLES["protocols"]
     assert {row.method for row in table.rows} == {*FAMILIES, "opel@loss.prior=gaussian"}
     assert {row.decoder for row in table.rows if row.trivial} == {"one_label", "uniform", "random"}
     assert set(table.blocks) == set(itertools.product(PROTOCOLS, ("with", "without")))
@@ -119,82 +121,94 @@ MINE = '''
 def mine() -> Table:
     """My videos."""
     return Table(datasets=[Place("mine", "Mine")], rows=[*TRIVIAL, Row("rgwot", "RGWOT", "rgwot@beta=0")], paper=False)
+
+TABLES = {"mine": mine}
 '''
 
 
 def test_a_study_adds_a_table_by_a_function_in_a_file(tmp_path, monkeypatch):
     written(tmp_path / "tables", HEAD + MINE)
     monkeypatch.chdir(tmp_path)
-    tables = targets.targets(Study.of({})).tables
-    assert set(tables) == {*LOADED.tables, "mine"}
-    assert (tables["mine"].id, tables["mine"].title) == ("mine", "My videos")
+    study = Study.of({})
+    assert set(targets.targets(study).tables) == {*TABLES, "mine"}
+    mine = targets.table(study, "mine")
+    assert (mine.id, mine.title) == ("mine", "My videos")
     # Experiments have one spelling.
-    assert tables["mine"].row("rgwot").method == "vaot"
+    assert mine.row("rgwot").method == "vaot"
 
 
 def test_a_file_of_the_same_name_replaces_that_of_the_package(tmp_path):
-    text = (TABLES / "rows.py").read_text(encoding="utf-8")
+    text = (TABLES_FOLDER / "rows.py").read_text(encoding="utf-8")
     folder = written(tmp_path, text.replace("Constant baseline", "One label"), "rows")
-    assert targets.load_targets([folder, TABLES]).tables["egoprocel"].row("one_label").label == "One label"
+    assert targets.load_targets(folder).table("egoprocel").row("one_label").label == "One label"
     # It leaves nothing behind.
-    assert targets.load_targets() == LOADED
+    assert targets.load_targets().table("egoprocel") == TABLES["egoprocel"]
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("def mine():\n    return TRIVIAL\n", r"mine\.py: mine: found list, expected a table or a figure; begin"),
-        (MINE.replace("Place(", "Plaice("), r"mine\.py: mine: NameError: name 'Plaice' is not defined"),
-        (MINE.replace("paper", "papers"), r"mine\.py: mine: TypeError: .*unexpected keyword argument 'papers'"),
-        (MINE.replace('"rgwot", "RGWOT"', '"random", "RGWOT"'), r"mine\.py: mine: rows: found 'random' twice"),
-        (MINE.replace("def mine", "def Mine"), r"mine\.py: Mine: found the name 'Mine', expected only a-z"),
-        (MINE.replace("def mine", "def demo"), r"another file makes 'demo', too; rename one"),
+        ('TABLES = {"mine": lambda: TRIVIAL}', r"table 'mine': found list, expected a table \(AnyTable\)"),
+        (MINE.replace("Place(", "Plaice("), r"mine\.py:\d: NameError: name 'Plaice' is not defined"),
+        (MINE.replace("paper", "papers"), r"mine\.py:\d: TypeError: .*unexpected keyword argument 'papers'"),
+        (MINE.replace('"rgwot", "RGWOT"', '"random", "RGWOT"'), r"table 'mine': rows: found 'random' twice"),
+        (MINE.replace('{"mine"', '{"Mine"'), r"mine\.py: TABLES: found the name 'Mine', expected only a-z"),
+        (MINE.replace('{"mine"', '{"protocols"'),
+         r"paper\.py: TABLES: another file makes 'protocols', too; rename one"),
+        (MINE.replace('{"mine": mine}', "[mine]"), r"mine\.py: TABLES: found list, expected functions by name"),
+        (MINE.replace("TABLES =", "TABLE ="), r"table 'mine': unknown; .*; a file in tables names its own in TABLES"),
         ("from .rows import TRIVAL\n", r"mine\.py: ImportError: cannot import name 'TRIVAL'"),
         ("def mine(:\n", r"mine\.py: SyntaxError: .*line 3"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_file_is_one_line(tmp_path, text, said):
     with pytest.raises(RgwotError, match=said) as caught:
-        targets.load_targets([written(tmp_path, HEAD + text), TABLES])
+        targets.load_targets(written(tmp_path, HEAD + text)).table("mine")
     assert "\n" not in str(caught.value)
 
 
-def test_a_mistake_is_told_of_the_function_where_it_is_and_not_of_one_that_calls_it(tmp_path):
-    text = (TABLES / "paper.py").read_text(encoding="utf-8")
+def test_a_mistake_is_told_of_the_line_where_it_is_and_not_of_one_that_calls_it(tmp_path):
+    text = (TABLES_FOLDER / "paper.py").read_text(encoding="utf-8")
     before, table, after = text.partition("def egoprocel()")
-    folder = written(tmp_path, before + table + after.replace("*OURS", "*OURS, *OURS", 1), "paper")
-    # egoprocel_fact, of a file that is read before, calls it.
-    with pytest.raises(RgwotError, match=r"paper\.py: egoprocel: rows: found 'vaot' twice"):
-        targets.load_targets([folder, TABLES])
+    folder = written(tmp_path, before + table + after.replace("datasets=", "dataset=", 1), "paper")
+    # egoprocel_fact, of another file, calls it.
+    with pytest.raises(RgwotError, match=r"paper\.py:\d+: TypeError: .*'dataset'"):
+        targets.load_targets(folder).table("egoprocel_fact")
 
 
 @pytest.mark.parametrize(
     ("right", "wrong", "said"),
     [
         ('"OPEL", "VAOT", "RGWOT"', '"OPEL", "VAOT", "RGWTO"',
-         r"paper\.py: egoprocel: .*egoprocel\.csv: found no line of 'RGWTO', expected one for a reported row"),
+         r"table 'egoprocel': .*egoprocel\.csv: found no line of 'RGWTO', expected one for a reported row"),
         ('where={part: "no"}', 'where={part: "non"}',
-         r"paper\.py: ablation_components: .*found no line of 'RGWOT', virtual_frame non, expected one"),
+         r"table 'ablation_components': .*found no line of 'RGWOT', virtual_frame non, expected one"),
         ('row.label, row.id) for row in (OPEL', 'row.id, row.id) for row in (OPEL',
-         r"paper\.py: runtime: .*runtime\.csv: found no line of 'opel', expected one"),
+         r"table 'runtime': .*runtime\.csv: found no line of 'opel', expected one"),
     ],
 )  # fmt: skip
-def test_reported_rows_are_looked_up_when_tables_are_read(tmp_path, right, wrong, said):
-    text = (TABLES / "paper.py").read_text(encoding="utf-8")
+def test_reported_rows_of_a_study_are_looked_up_before_anything_is_made(tmp_path, right, wrong, said):
+    text = (TABLES_FOLDER / "paper.py").read_text(encoding="utf-8")
     assert right in text
     with pytest.raises(RgwotError, match=said):
-        targets.load_targets([written(tmp_path, text.replace(right, wrong), "paper"), TABLES])
+        targets.load_targets(written(tmp_path, text.replace(right, wrong), "paper")).table(said.split("'")[1])
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_package_reports_every_number_that_its_tables_show(name):
+    TABLES[name].check()
 
 
 def test_a_value_of_a_sweep_needs_no_reported_row(tmp_path):
-    text = (TABLES / "paper.py").read_text(encoding="utf-8")
+    text = (TABLES_FOLDER / "paper.py").read_text(encoding="utf-8")
     for right, wrong in (("KS = [7, 10,", "KS = [7, 9, 10,"), ("0.05, 0.1, 1, 10, 50]", "0.05, 0.08, 0.1, 1, 10, 50]")):
         assert right in text
         text = text.replace(right, wrong)
-    tables = targets.load_targets([written(tmp_path, text, "paper"), TABLES]).tables
+    loaded = targets.load_targets(written(tmp_path, text, "paper"))
+    tables = {name: loaded.table(name) for name in ("ablation_k", "sensitivity_beta")}
     for name, row in (("ablation_k", "K=9"), ("sensitivity_beta", "beta=0.08")):
-        assert len(tables[name].rows) > len(LOADED.tables[name].rows)
-        assert tables[name].reported == LOADED.tables[name].reported
+        assert len(tables[name].rows) > len(TABLES[name].rows)
+        assert tables[name].reported == TABLES[name].reported
         assert tables[name].alone(row).reported is None
 
 
@@ -202,7 +216,7 @@ def test_a_wrong_experiment_names_its_table(tmp_path, monkeypatch):
     written(tmp_path / "tables", HEAD + MINE.replace("beta=0", "bta=0"))
     monkeypatch.chdir(tmp_path)
     with pytest.raises(RgwotError, match=r"table 'mine': row 'rgwot': experiment 'rgwot@bta=0': unknown key 'bta'"):
-        targets.targets(Study.of({}))
+        targets.table(Study.of({}), "mine")
 
 
 def test_unknown_tables_are_told_with_the_known_ones():

@@ -122,6 +122,7 @@ def {table}():
         reported=reported,
     )
 {table}.__doc__ = _whole.__doc__
+TABLES["{table}"] = {table}
 """
 
 

@@ -36,7 +36,16 @@ def test_a_figure_makes_what_it_shows_and_nothing_else(fresh: Checkout, configur
 
 def test_a_mistake_in_the_figures_ends_before_any_job(fresh: Checkout) -> None:
     fresh.edit_tables("figures", 'beside="collapse"', 'besides="collapse"')
-    assert "figures.py: degenerate: TypeError: " in fresh.plan("results/tables/demo.csv").mistake
+    assert re.search(r"figures.py:\d+: TypeError: ", fresh.plan("results/figures/degenerate.pdf").mistake)
+
+
+def test_figures_of_a_result_need_its_embeddings_alone(fresh: Checkout, configured: Callable[[str], str]) -> None:
+    more = [configured(WRITTEN)]
+    names = [f"results/figures/{what}/rgwot/pc_assembly/pc_assembly/seed0.png" for what in ("embedding", "plan")]
+    made = {"synth": 1, "manifest": 1, "extract": 1, "index": 1, "train": 1, "embed": 1}
+    assert fresh.plan(*names, more=more).jobs == {**made, "embedding_figure": 1, "plan_figure": 1}
+    said = fresh.plan(names[1].replace("rgwot", "whitened"), more=more).mistake
+    assert "method 'whitened': found no encoder to train" in said
 
 
 @pytest.mark.slow

@@ -82,7 +82,7 @@ def test_a_dataset_is_the_mean_over_its_tasks(table: pd.DataFrame, scores: pd.Da
     measured = table[table["kind"] == "measured"].set_index(["method", *CELL])
     names = {
         (row.method, row.decoder): row.id
-        for row in load_targets().tables["egoprocel"].rows
+        for row in load_targets().table("egoprocel").rows
         if row.id in set(table["method"])
     }
     assert len(measured) == len(names) * len(CELLS)

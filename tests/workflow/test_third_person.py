@@ -66,7 +66,7 @@ def test_every_row_is_made(checkout: Checkout) -> None:
     assert made.returncode == 0, made.text[-4000:]
     table = pd.read_csv(checkout.path / "results/tables/third_person.csv")
     measured = table[table["kind"] == "measured"]
-    rows = [row.id for row in load_targets().tables["third_person"].rows]
+    rows = [row.id for row in load_targets().table("third_person").rows]
     assert measured.groupby("method").size().to_dict() == dict.fromkeys(rows, 16)
     assert (measured[[f"{dataset}_task_runs" for dataset in LAYOUTS]] == 1).all(axis=None)
     assert (measured["n_videos"] == 4).all()

@@ -43,9 +43,6 @@ envvars:
     CONFIGURATIONS,
 
 
-# All tables and figures are checked, whatever the target.
-one_line_errors(targets.targets)(STUDY)
-
 GPUS = jobs.gpus(STUDY)
 # Patterns of methods that read no features, that embed without an encoder, that train one, and that read features.
 # An unknown name matches the third pattern, whose rules refuse it by `known`.
@@ -102,6 +99,13 @@ def training_files(wildcards):
     jobs.check_trained(w.method)
     MODELS[paths.MODEL.format(**w)] = w.method, w.dataset
     return index
+
+
+@one_line_errors
+def trained_embeddings(wildcards):
+    """The embeddings of a method that trains an encoder; other methods are refused."""
+    jobs.check_trained(wildcards.method)
+    return known(paths.EMBEDDINGS)(wildcards)
 
 
 @one_line_errors

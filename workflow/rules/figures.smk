@@ -65,3 +65,46 @@ rule figure:
         "figure: {wildcards.figure}"
     script:
         "../scripts/figure.py"
+
+
+# Both figures of a trained result follow from its embeddings and the settings of its training.
+rule embedding_figure:
+    input:
+        **result("manifest"),
+        embeddings=trained_embeddings,
+    output:
+        picture=paths.EMBEDDING_FIGURE,
+        vector=paths.beside(paths.EMBEDDING_FIGURE, ".pdf"),
+    log:
+        "results/logs/embedding_figure/{method}/{dataset}/{task}/seed{seed}.log",
+    conda:
+        "../../envs/train.yaml"
+    resources:
+        **doubled(mem_mb=3000, runtime=60),
+    params:
+        settings=settings_of("embed"),
+    message:
+        "figure: embedding by {wildcards.method} of {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
+    script:
+        "../scripts/embedding_figure.py"
+
+
+rule plan_figure:
+    input:
+        **result("manifest", "annotations"),
+        embeddings=trained_embeddings,
+    output:
+        picture=paths.PLAN_FIGURE,
+        vector=paths.beside(paths.PLAN_FIGURE, ".pdf"),
+    log:
+        "results/logs/plan_figure/{method}/{dataset}/{task}/seed{seed}.log",
+    conda:
+        "../../envs/train.yaml"
+    resources:
+        **doubled(mem_mb=3000, runtime=60),
+    params:
+        settings=settings_of("embed"),
+    message:
+        "figure: transport plan by {wildcards.method} of {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
+    script:
+        "../scripts/plan_figure.py"

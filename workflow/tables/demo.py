@@ -56,3 +56,10 @@ def demo_graphs() -> Table:
 def demo_contrast() -> Table:
     """Synthetic clips, with and without the contrastive term."""
     return replace(demo(), rows=[Row("vaot", "VAOT", "vaot"), RGWOT])
+
+
+TABLES = {
+    "demo": demo,
+    "demo_graphs": demo_graphs,
+    "demo_contrast": demo_contrast,
+}

@@ -125,3 +125,19 @@ def published_features() -> Table:
         ],
         rows=[*TRIVIAL, *UNTRAINED, ours],
     )
+
+
+TABLES = {
+    "segments": segments,
+    "breakfast": breakfast,
+    "fifty_salads": fifty_salads,
+    "gtea": gtea,
+    "youtube_instructions": youtube_instructions,
+    "desktop_assembly": desktop_assembly,
+    "egoprocel_fact": egoprocel_fact,
+    "egoprocel_vjepa": egoprocel_vjepa,
+    "egoprocel_omnivore": egoprocel_omnivore,
+    "egoprocel_egovlp": egoprocel_egovlp,
+    "crosstask_features": crosstask_features,
+    "published_features": published_features,
+}

@@ -7,13 +7,15 @@ its place. Figures of single videos show the first configured seed.
 
 from dataclasses import replace
 
-from rgwot.reporting.figures.bars import Bars
-from rgwot.reporting.figures.losses import Losses
-from rgwot.reporting.figures.overview import Overview
-from rgwot.reporting.figures.plans import Plans
-from rgwot.reporting.figures.sweep import Growth, ReportedCurve, Sweep, SweepPanel
-from rgwot.reporting.figures.teaser import Teaser
-from rgwot.reporting.figures.tsne import Tsne
+from rgwot.reporting.figures.bars import step_bars
+from rgwot.reporting.figures.drawing import Drawing
+from rgwot.reporting.figures.losses import loss_terms
+from rgwot.reporting.figures.overview import method_overview
+from rgwot.reporting.figures.plans import solver_plans
+from rgwot.reporting.figures.sweep import ReportedCurve, growth_by_videos, panel, parameter_sweep
+from rgwot.reporting.figures.teaser import pair_teaser
+from rgwot.reporting.figures.tsne import feature_tsne
+from rgwot.study.study import Study
 
 from .datasets import CMU_MMAC, EGTEA_GAZE, MECCANO, PC_ASSEMBLY, PC_DISASSEMBLY, PROCEL
 from .paper import ALPHAS, EQUAL_SEGMENTS, KEY_STEPS, MARGINS, RADII, RHOS, TRAINED_ON
@@ -23,33 +25,34 @@ from .rows import CNC, ONE_LABEL, OPEL, RANDOM, RGWOT, UNIFORM, VAOT, WHITENED_M
 WHITENED = replace(WHITENED_MEANFIELD, label="whitened")
 
 
-def teaser() -> Teaser:
+def teaser(study: Study) -> Drawing:
     """Procedure learning from unlabelled videos."""
-    return Teaser(dataset=PC_ASSEMBLY, runs=[RGWOT])
+    return pair_teaser(study, PC_ASSEMBLY, RGWOT)
 
 
-def overview() -> Overview:
+def overview(study: Study) -> Drawing:
     """Regularised Gromov-Wasserstein transport between the frames of two videos."""
-    return Overview(dataset=PC_ASSEMBLY, runs=[RGWOT])
+    return method_overview(study, PC_ASSEMBLY, RGWOT)
 
 
-def degenerate() -> Bars:
+def degenerate(study: Study) -> Drawing:
     """Without the contrastive term."""
     tasks = ["make_coffee", "make_pbj_sandwich", "make_smoke_salmon_sandwich", "repot_plant"]
-    return Bars(dataset=PROCEL, tasks=tasks, n_tasks=4, runs=[VAOT], beside="collapse")
+    return step_bars(study, PROCEL, [VAOT], beside="collapse", tasks=tasks, n_tasks=4)
 
 
-def qualitative() -> Bars:
+def qualitative(study: Study) -> Drawing:
     """Key steps found."""
     tasks = ["make_coffee", "make_smoke_salmon_sandwich"]
-    return Bars(dataset=PROCEL, tasks=tasks, n_tasks=2, runs=[WHITENED, CNC, OPEL, RGWOT], beside="scores")
+    return step_bars(study, PROCEL, [WHITENED, CNC, OPEL, RGWOT], beside="scores", tasks=tasks, n_tasks=2)
 
 
-def training_videos() -> Growth:
+def training_videos(study: Study) -> Drawing:
     """How many videos the encoder learns from."""
-    return Growth(
-        dataset=MECCANO,
-        lines={row.label: TRAINED_ON[row.id] for row in (CNC, OPEL, VAOT, RGWOT)},
+    return growth_by_videos(
+        study,
+        MECCANO,
+        {row.label: TRAINED_ON[row.id] for row in (CNC, OPEL, VAOT, RGWOT)},
         levels=[
             replace(ONE_LABEL, label="one label"),
             replace(UNIFORM, label="equal segments"),
@@ -61,7 +64,7 @@ def training_videos() -> Growth:
     )
 
 
-def sensitivity() -> Sweep:
+def sensitivity(study: Study) -> Drawing:
     """Sensitivity to α, r, ρ and λ."""
 
     # The paper reports one point of each of the four sweeps, its own setting, which the table of K has at K = 7.
@@ -70,48 +73,60 @@ def sensitivity() -> Sweep:
 
     alpha, radius = "α, weight of the structural term", "r, radius of the structural prior"
     rho, margin = "ρ, weight of the temporal prior", "λ, margin of C-IDM"
-    return Sweep(
-        panels=[
-            SweepPanel(dataset=PC_ASSEMBLY, label=alpha, rows=ALPHAS, above="temperature", reported=peak(0.3)),
-            SweepPanel(dataset=PC_ASSEMBLY, label=radius, rows=RADII, log=True, above="radius", reported=peak(0.02)),
-            SweepPanel(dataset=PC_ASSEMBLY, label=rho, rows=RHOS, reported=peak(0.35)),
-            SweepPanel(dataset=PC_ASSEMBLY, label=margin, rows=MARGINS, reported=peak(2)),
-        ]
+    return parameter_sweep(
+        study,
+        [
+            panel(study, PC_ASSEMBLY, alpha, ALPHAS, above="temperature", reported=peak(0.3)),
+            panel(study, PC_ASSEMBLY, radius, RADII, log=True, above="radius", reported=peak(0.02)),
+            panel(study, PC_ASSEMBLY, rho, RHOS, reported=peak(0.35)),
+            panel(study, PC_ASSEMBLY, margin, MARGINS, reported=peak(2)),
+        ],
     )
 
 
-def k_score() -> Sweep:
+def k_score(study: Study) -> Drawing:
     """Number of key steps."""
-    return Sweep(
-        panels=[
-            SweepPanel(
-                dataset=place,
-                label="K, clusters",
-                rows=KEY_STEPS,
-                untrained={"uniform": EQUAL_SEGMENTS},
-                classes=True,
-                reported=ReportedCurve(file=FOLDER / "ablation_k.csv", x="K"),
-            )
+    untrained = {"uniform": EQUAL_SEGMENTS}
+    reported = ReportedCurve(file=FOLDER / "ablation_k.csv", x="K")
+    return parameter_sweep(
+        study,
+        [
+            panel(study, place, "K, clusters", KEY_STEPS, untrained=untrained, classes=True, reported=reported)
             for place in (PC_ASSEMBLY, PC_DISASSEMBLY)
-        ]
+        ],
     )
 
 
-def transport_plan() -> Plans:
+def transport_plan(study: Study) -> Drawing:
     """Transport of one pair."""
-    return Plans(dataset=PC_ASSEMBLY, runs=[RGWOT], radii=(0.02, 0.1))
+    return solver_plans(study, PC_ASSEMBLY, RGWOT, radii=(0.02, 0.1))
 
 
-def losses() -> Losses:
+def losses(study: Study) -> Drawing:
     """Loss terms over training."""
-    return Losses(dataset=PC_ASSEMBLY, runs=[RGWOT, VAOT])
+    return loss_terms(study, PC_ASSEMBLY, [RGWOT, VAOT])
 
 
-def tsne_egoprocel() -> Tsne:
+def tsne_egoprocel(study: Study) -> Drawing:
     """Backbone features over time, EgoProceL."""
-    return Tsne(panels=[CMU_MMAC, EGTEA_GAZE, MECCANO, PC_ASSEMBLY])
+    return feature_tsne(study, [CMU_MMAC, EGTEA_GAZE, MECCANO, PC_ASSEMBLY])
 
 
-def tsne_procel() -> Tsne:
+def tsne_procel(study: Study) -> Drawing:
     """Backbone features over time, ProceL."""
-    return Tsne(panels=[PROCEL] * 4)
+    return feature_tsne(study, [PROCEL] * 4)
+
+
+FIGURES = {
+    "teaser": teaser,
+    "overview": overview,
+    "degenerate": degenerate,
+    "qualitative": qualitative,
+    "training_videos": training_videos,
+    "sensitivity": sensitivity,
+    "k_score": k_score,
+    "transport_plan": transport_plan,
+    "losses": losses,
+    "tsne_egoprocel": tsne_egoprocel,
+    "tsne_procel": tsne_procel,
+}

@@ -9,7 +9,7 @@ from rgwot.reporting.tables.hyperparameters import Hyperparameters
 from rgwot.reporting.tables.reported import Reported, ReportedRow
 from rgwot.reporting.tables.runtime import Runtime
 from rgwot.reporting.tables.table import Place, Row, Table
-from rgwot.study.shipped import TABLES
+from rgwot.study.shipped import TABLES_FOLDER
 
 from .datasets import (
     CMU_MMAC,
@@ -310,7 +310,7 @@ def hyperparameters() -> Hyperparameters:
     """Hyper-parameters."""
     return Hyperparameters(
         methods=["rgwot", "rgwot-parity", "rgwot-literal"],
-        parameters=TABLES / "hyperparameters.csv",
+        parameters=TABLES_FOLDER / "hyperparameters.csv",
         reported=Reported(FOLDER / "hyperparameters.csv"),
     )
 
@@ -362,3 +362,27 @@ def protocols() -> Table:
             "micro_video, where background is a class like any other: compare every score with them.",
         ],
     )
+
+
+TABLES = {
+    "egoprocel": egoprocel,
+    "third_person": third_person,
+    "multimodal": multimodal,
+    "action_segmentation": action_segmentation,
+    "ablation_components": ablation_components,
+    "ablation_clustering": ablation_clustering,
+    "ablation_k": ablation_k,
+    "ablation_training_videos": ablation_training_videos,
+    "sensitivity_alpha": sensitivity_alpha,
+    "sensitivity_radius": sensitivity_radius,
+    "sensitivity_rho": sensitivity_rho,
+    "sensitivity_lambda": sensitivity_lambda,
+    "sensitivity_beta": sensitivity_beta,
+    "subtasks_egtea": subtasks_egtea,
+    "subtasks_cmu_mmac": subtasks_cmu_mmac,
+    "subtasks_procel": subtasks_procel,
+    "subtasks_crosstask": subtasks_crosstask,
+    "hyperparameters": hyperparameters,
+    "runtime": runtime,
+    "protocols": protocols,
+}

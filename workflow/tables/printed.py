@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from rgwot.reporting.tables.reported import Reported, ReportedRow, read_reported, same_value
 from rgwot.reporting.tables.table import Row
-from rgwot.study.shipped import TABLES
+from rgwot.study.shipped import TABLES_FOLDER
 
-FOLDER = TABLES.parent / "reported"
+FOLDER = TABLES_FOLDER.parent / "reported"
 SAME_FOR_ALL = "as printed; background as a class; features and backbone differ"
 FROZEN = (
     "Measured rows use features of a frozen backbone, and all videos of a task for training and scoring; the papers "

@@ -1,4 +1,4 @@
-"""Figures: the definition of a figure (`figure`), and its classes.
+"""Figures: what a figure function returns (`drawing`), the style, and a function per kind of figure.
 
-All classes are imported whenever the workflow is parsed; pandas, matplotlib and PyTorch only when a figure is drawn.
+All modules are imported when a figure is planned; pandas, matplotlib and PyTorch only when one is drawn.
 """

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from rgwot import paths
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import PROTOCOLS, score
+from rgwot.paths import Tree
+from rgwot.reporting.figures.drawing import Drawing, drawing
 from rgwot.reporting.figures.style import Axes, Drawn, number_step, sheet, step_legend, step_style, tell
-from rgwot.reporting.figures.videos import OfTasks, PlannedTask, TaskLabels, Tasks, matched_steps, stretches
-from rgwot.reporting.tables.table import check_known
+from rgwot.reporting.figures.videos import (
+    OF_TASK,
+    Labelled,
+    TaskLabels,
+    matched_steps,
+    runs_to_draw,
+    stretches,
+    tasks_to_draw,
+    told,
+)
+from rgwot.reporting.tables.table import Place, Row, check_known, once
+from rgwot.study.datasets import known_K
+from rgwot.study.study import Study
 
 #: Columns of text beside the bars: their heads, and how far right of the bars each ends, in points.
 HEADS: Mapping[str, Mapping[str, float]] = {
@@ -20,6 +32,9 @@ HEADS: Mapping[str, Mapping[str, float]] = {
 }
 #: A segment at least this share of the bar carries the number of its step.
 NUMBERED = 0.035
+OF_RUN = (paths.SEGMENTS, paths.DIAGNOSTICS)
+Shown = tuple[Tree, int | None, Labelled, tuple[str, ...]]
+"""A task, its registered number of key steps, its runs, and which videos are wanted."""
 
 
 class Bar(NamedTuple):
@@ -31,66 +46,72 @@ class Bar(NamedTuple):
     degenerate: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bars(OfTasks):
-    """Key steps over time: ground truth and one bar per run; ``collapse`` diagnostics or ``scores`` at the side."""
-
-    CAPTION: ClassVar = (
+def step_bars(
+    study: Study, dataset: Place, rows: Sequence[Row], beside: str, tasks: Sequence[str] = (), n_tasks: int = 1,
+    videos: Sequence[str] = (), n_videos: int = 1,
+) -> Drawing:  # fmt: skip
+    """Return a figure of key steps over time: ground truth and a bar per row, with columns of `HEADS` beside them."""
+    once("runs", [row.id for row in rows])
+    check_known("beside", [beside], HEADS)
+    chosen, seeds = tasks_to_draw(study, dataset, tasks, n_tasks), study.config.seeds[:1]
+    runs = [runs_to_draw(study, task, rows, seeds, trained=False) for task in chosen]
+    shown = tuple(
+        (task, known_K(study, task.dataset, task.task), of_task, tuple(videos))
+        for task, of_task in zip(chosen, runs, strict=True)
+    )
+    files = [task.at(file) for task in chosen for file in OF_TASK]
+    files += [task.at(file, run) for task, _, of_task, _ in shown for _, run in of_task for file in OF_RUN]
+    caption = (
         "Key steps over the share of each video: ground truth on top, then one bar per method; a cluster has the "
         "colour of the step it is matched to."
     )
-    OF_RUN: ClassVar = (paths.SEGMENTS, paths.DIAGNOSTICS)
-    SCORING: ClassVar = (
-        "one clustering per video, clusters matched to steps per video, background a class, exact labels"
+    scoring = "one clustering per video, clusters matched to steps per video, background a class, exact labels"
+    return drawing(
+        study, _draw, (shown, beside, n_videos), files, caption=caption, places=[dataset],
+        notes=[*told(chosen, runs[0]), scoring], seeds=seeds, protocols="micro_video, macro_video",
+    )  # fmt: skip
+
+
+def _draw(title: str, about: str, tasks: Sequence[Shown], beside: str, n_videos: int) -> Drawn:
+    """Draw ground truth and predictions over relative time, one group per video."""
+    groups = [group for task in tasks for group in _groups(task, beside, n_videos)]
+    sizes = [len(bars) for _, bars in groups]
+    drawn, axes = sheet(
+        len(groups), height=0.2 * sum(sizes) + 0.28 * len(groups) + 1.25, height_ratios=[n + 1 for n in sizes]
     )
+    for number, (axis, (name, bars)) in enumerate(zip(axes[:, 0], groups, strict=True)):
+        axis.set_title(name, loc="left", pad=3)
+        _group(axis, bars, HEADS[beside], headed=number == 0)
+        axis.tick_params(axis="x", labelbottom=number == len(groups) - 1)
+    axes[-1, 0].set_xlabel("share of the video")
+    steps = sorted({int(step) for _, bars in groups for bar in bars for step in set(bar.steps.tolist())})
+    step_legend(drawn, steps, unmatched=-1 in steps)
+    note = "; beside the bars: F1 (%) of protocols A and B, and the number of segments"
+    if beside == "collapse":
+        note = f": {degenerate_text([bar for _, bars in groups for bar in bars[1:]])}"
+    tell(drawn, f"{title}{note}", about)
+    return drawn
 
-    PROTOCOLS: ClassVar = "micro_video, macro_video"
 
-    beside: str
-    n_videos: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_known("beside", [self.beside], HEADS)
-
-    def draw(self, plan: Tasks) -> Drawn:
-        """Draw ground truth and predictions of the planned videos over relative time, one group per video."""
-        groups = [group for task in plan.shown for group in self._groups(task)]
-        sizes = [len(bars) for _, bars in groups]
-        drawn, axes = sheet(
-            len(groups), height=0.2 * sum(sizes) + 0.28 * len(groups) + 1.25, height_ratios=[n + 1 for n in sizes]
-        )
-        for number, (axis, (title, bars)) in enumerate(zip(axes[:, 0], groups, strict=True)):
-            axis.set_title(title, loc="left", pad=3)
-            _group(axis, bars, HEADS[self.beside], headed=number == 0)
-            axis.tick_params(axis="x", labelbottom=number == len(groups) - 1)
-        axes[-1, 0].set_xlabel("share of the video")
-        steps = sorted({int(step) for _, bars in groups for bar in bars for step in set(bar.steps.tolist())})
-        step_legend(drawn, steps, unmatched=-1 in steps)
-        note = "; beside the bars: F1 (%) of protocols A and B, and the number of segments"
-        if self.beside == "collapse":
-            note = f": {degenerate_text([bar for _, bars in groups for bar in bars[1:]])}"
-        tell(drawn, f"{self.title}{note}", plan.about)
-        return drawn
-
-    def _groups(self, task: PlannedTask) -> Iterator[tuple[str, list[Bar]]]:
-        """Yield the text above the bars of each video of a task, and the bars."""
-        labels = TaskLabels.of(task)
-        read = [(run.label, *labels.labelled(run)) for run in task.runs]
-        decoded = set.intersection(*(set(videos) for _, videos, _ in read))
-        for video in labels.choose(task.videos, self.n_videos, decoded):
-            truth = read[0][1][video].truth["exact"]
-            count = str(len(stretches(truth)))
-            bars = [Bar("ground truth", truth, ("", "", count) if self.beside == "scores" else ())]
-            for label, videos, diagnostics in read:
-                prediction, K = videos[video].prediction["video"], int(diagnostics["K"])
-                beside, degenerate = collapse_facts(diagnostics, video)
-                if self.beside == "scores":
-                    both = (PROTOCOLS[name] for name in ("micro_video", "macro_video"))
-                    scores = [score(bar, [truth], [prediction], labels.n_key_steps, K).f1 for bar in both]
-                    beside = (*(f"{100 * value:.1f}" for value in scores), str(len(stretches(prediction))))
-                bars.append(Bar(label, matched_steps(truth, prediction, labels.n_key_steps, K), beside, degenerate))
-            yield f"{task.task}, {labels.name(video)}", bars
+def _groups(shown: Shown, beside: str, n_videos: int) -> Iterator[tuple[str, list[Bar]]]:
+    """Yield the text above the bars of each video of a task, and the bars."""
+    task, key_steps, runs, videos = shown
+    labels = TaskLabels.of(task, key_steps)
+    read = [(label, *labels.labelled(task, run)) for label, run in runs]
+    decoded = set.intersection(*(set(labelled) for _, labelled, _ in read))
+    for video in labels.choose(videos, n_videos, decoded):
+        truth = read[0][1][video].truth["exact"]
+        count = str(len(stretches(truth)))
+        bars = [Bar("ground truth", truth, ("", "", count) if beside == "scores" else ())]
+        for label, labelled, diagnostics in read:
+            prediction, K = labelled[video].prediction["video"], int(diagnostics["K"])
+            texts, degenerate = collapse_facts(diagnostics, video)
+            if beside == "scores":
+                both = (PROTOCOLS[name] for name in ("micro_video", "macro_video"))
+                scores = [score(bar, [truth], [prediction], labels.n_key_steps, K).f1 for bar in both]
+                texts = (*(f"{100 * value:.1f}" for value in scores), str(len(stretches(prediction))))
+            bars.append(Bar(label, matched_steps(truth, prediction, labels.n_key_steps, K), texts, degenerate))
+        yield f"{task.task}, {labels.name(video)}", bars
 
 
 def collapse_facts(diagnostics: dict[str, Any], video: str) -> tuple[tuple[str, ...], bool]:

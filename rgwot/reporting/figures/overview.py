@@ -3,61 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from rgwot import paths
+from rgwot.reporting.figures.drawing import Drawing
 from rgwot.reporting.figures.style import GREY, Axes, Drawn, sheet, step_legend, step_style, tell
-from rgwot.reporting.figures.videos import (
-    Array,
-    OfTasks,
-    Side,
-    TaskLabels,
-    Tasks,
-    named,
-    read_pair,
-    stretches,
-    transport,
-)
+from rgwot.reporting.figures.videos import Array, Pair, Side, named, of_pair, stretches, transport
+from rgwot.reporting.tables.table import Place, Row
+from rgwot.study.study import Study
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 #: The drawing board: units across and up.
 WIDE, HIGH = 100.0, 50.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Overview(OfTasks):
-    """The method as boxes and arrows, with the matrices of one pair of videos in the boxes."""
-
-    CAPTION: ClassVar = (
+def method_overview(
+    study: Study, dataset: Place, row: Row, tasks: Sequence[str] = (), videos: Sequence[str] = ()
+) -> Drawing:
+    """Return a figure of the method as boxes and arrows, with the matrices of one pair of videos in the boxes."""
+    caption = (
         "The method as boxes and arrows: solid for computation, dashed for gradients; the matrices are those of "
         "one pair of videos."
     )
-    OF_RUN: ClassVar = (paths.EMBEDDINGS,)
+    return of_pair(study, _draw, dataset, row, tasks, videos, caption=caption)
 
-    def draw(self, plan: Tasks) -> Drawn:
-        """Draw computation as solid arrows and gradients as dashed ones."""
-        task = plan.shown[0]
-        pair = read_pair(task, TaskLabels.of(task), int(task.settings["train.N"]))
-        values = matrices(*pair, task.settings)
-        drawn, axes = sheet(height=4.35)
-        axis = axes[0, 0]
-        axis.set_xlim(0, WIDE)
-        axis.set_ylim(0, HIGH)
-        axis.set_aspect("equal")
-        axis.set_axis_off()
-        _inputs(axis, pair)
-        _transport(axis, values, task.settings)
-        _losses(axis, values, task.settings)
-        step_legend(drawn, sorted({int(step) for side in pair for step in side.steps}), unmatched=False)
-        caption = (
-            f"{plan.about}; matrices of {len(pair[0].x)} frames spread evenly over each video. Solid: computation, "
-            "dashed: gradient. Blue: temporal alignment; orange, green: contrastive terms of X and Y"
-        )
-        tell(drawn, f"{self.title}: {named(pair)}", caption)
-        return drawn
+
+def _draw(title: str, about: str, shown: Pair) -> Drawn:
+    """Draw computation as solid arrows and gradients as dashed ones."""
+    settings = shown.settings
+    pair = shown.read(int(settings["train.N"]))
+    values = matrices(*pair, settings)
+    drawn, axes = sheet(height=4.35)
+    axis = axes[0, 0]
+    axis.set_xlim(0, WIDE)
+    axis.set_ylim(0, HIGH)
+    axis.set_aspect("equal")
+    axis.set_axis_off()
+    _inputs(axis, pair)
+    _transport(axis, values, settings)
+    _losses(axis, values, settings)
+    step_legend(drawn, sorted({int(step) for side in pair for step in side.steps}), unmatched=False)
+    caption = (
+        f"{about}; matrices of {len(pair[0].x)} frames spread evenly over each video. Solid: computation, "
+        "dashed: gradient. Blue: temporal alignment; orange, green: contrastive terms of X and Y"
+    )
+    tell(drawn, f"{title}: {named(pair)}", caption)
+    return drawn
 
 
 def matrices(x: Side, y: Side, settings: Mapping[str, Any]) -> dict[str, Array]:

@@ -2,69 +2,110 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rgwot import paths
+from rgwot.reporting.figures.drawing import Drawing
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, Axes, Drawn, sheet, step_legend, step_style, tell
 from rgwot.reporting.figures.videos import (
     Array,
-    OfTasks,
+    Pair,
     Side,
     TaskLabels,
-    Tasks,
     named,
-    read_pair,
+    of_pair,
     shares,
+    side_of,
     stretches,
     transport,
 )
+from rgwot.reporting.tables.table import Place, Row
+from rgwot.runtime.errors import RgwotError
+from rgwot.study.study import Study
+
+if TYPE_CHECKING:
+    from rgwot.embedding.interface import EmbeddedVideo
 
 SOLVERS = ("parity", "converged")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plans(OfTasks):
-    """Cost and transport plans of one pair of videos, by both solvers and at two radii."""
-
-    CAPTION: ClassVar = (
+def solver_plans(
+    study: Study,
+    dataset: Place,
+    row: Row,
+    radii: Sequence[float],
+    tasks: Sequence[str] = (),
+    videos: Sequence[str] = (),
+) -> Drawing:
+    """Return a figure of cost and transport plans of one pair of videos, by both solvers and at two radii."""
+    caption = (
         "Cost and transport plans of one pair of videos, by the solver of the public code (parity) and the "
         "converged one, at two radii of the structural prior, with true steps on both axes."
     )
-    OF_RUN: ClassVar = (paths.EMBEDDINGS,)
+    return of_pair(study, _draw, dataset, row, tasks, videos, tuple(radii), caption=caption)
 
-    radii: tuple[float, float] = (0.02, 0.1)
 
-    def draw(self, plan: Tasks) -> Drawn:
-        """Draw the cost, four plans and the mass on the virtual frame."""
-        from rgwot.transport import structure_radius
+def _draw(title: str, about: str, shown: Pair, radii: tuple[float, float]) -> Drawn:
+    """Draw the cost, four plans and the mass on the virtual frame."""
+    from rgwot.transport import structure_radius
 
-        task = plan.shown[0]
-        settings = task.settings
-        N = int(settings["train.N"])
-        pair = read_pair(task, TaskLabels.of(task), N)
-        solved = {(solver, r): transport(*pair, settings, solver=solver, r=r) for r in self.radii for solver in SOLVERS}
-        drawn, axes = sheet(2, 3, height=5.4)
-        # The cost is the same for all solvers and radii, so the first is drawn.
-        picture = _matrix(axes[0, 0], next(iter(solved.values())).cost[1:, 1:], *pair, cmap="Greys_r")
-        axes[0, 0].set_title(f"cost C + ρ R\nvirtual frame: ζ = {settings['ot.zeta']:g}")
-        drawn.colorbar(picture, ax=axes[0, 0], location="right", aspect=25)
-        _virtual(axes[1, 0], {f"{solver}\nr = {r:g}": alignment.plan for (solver, r), alignment in solved.items()})
-        top = max(float(np.quantile(shares(alignment.plan)[:, 1:], 0.995)) for alignment in solved.values())
-        for axis, ((solver, r), alignment) in zip((*axes[0, 1:], *axes[1, 1:]), solved.items(), strict=True):
-            picture = _matrix(axis, shares(alignment.plan)[:, 1:], *pair, cmap="Greys", vmin=0, vmax=top)
-            a = structure_radius(N + 1, r)
-            axis.set_title(f"T*, {solver}\nr = {r:g} (a = {a}: prior {'acts' if a else 'off'})")
-        look: dict[str, Any] = {"location": "right", "aspect": 40, "shrink": 0.6, "extend": "max"}
-        drawn.colorbar(picture, ax=axes[:, 1:], label="share of a frame of X", **look)
-        step_legend(drawn, sorted({step for side in pair for step in side.steps.tolist()}), unmatched=False)
-        keys = {"α": "ot.alpha", "ε": "ot.epsilon", "ρ": "ot.rho", "ζ": "ot.zeta"}
-        values = ", ".join(f"{symbol} = {settings[key]:g}" for symbol, key in keys.items())
-        frames = f"{N} frames spread evenly over each video, true steps on both axes"
-        tell(drawn, f"{self.title}: {named(pair)}", f"{plan.about}; {frames}; {values}")
-        return drawn
+    settings = shown.settings
+    N = int(settings["train.N"])
+    pair = shown.read(N)
+    solved = {(solver, r): transport(*pair, settings, solver=solver, r=r) for r in radii for solver in SOLVERS}
+    drawn, axes = sheet(2, 3, height=5.4)
+    # The cost is the same for all solvers and radii, so the first is drawn.
+    picture = _matrix(axes[0, 0], next(iter(solved.values())).cost[1:, 1:], *pair, cmap="Greys_r")
+    axes[0, 0].set_title(f"cost C + ρ R\nvirtual frame: ζ = {settings['ot.zeta']:g}")
+    drawn.colorbar(picture, ax=axes[0, 0], location="right", aspect=25)
+    _virtual(axes[1, 0], {f"{solver}\nr = {r:g}": alignment.plan for (solver, r), alignment in solved.items()})
+    top = max(float(np.quantile(shares(alignment.plan)[:, 1:], 0.995)) for alignment in solved.values())
+    for axis, ((solver, r), alignment) in zip((*axes[0, 1:], *axes[1, 1:]), solved.items(), strict=True):
+        picture = _matrix(axis, shares(alignment.plan)[:, 1:], *pair, cmap="Greys", vmin=0, vmax=top)
+        a = structure_radius(N + 1, r)
+        axis.set_title(f"T*, {solver}\nr = {r:g} (a = {a}: prior {'acts' if a else 'off'})")
+    look: dict[str, Any] = {"location": "right", "aspect": 40, "shrink": 0.6, "extend": "max"}
+    drawn.colorbar(picture, ax=axes[:, 1:], label="share of a frame of X", **look)
+    step_legend(drawn, sorted({step for side in pair for step in side.steps.tolist()}), unmatched=False)
+    frames = f"{N} frames spread evenly over each video, true steps on both axes"
+    tell(drawn, f"{title}: {named(pair)}", f"{about}; {frames}; {_values(settings)}")
+    return drawn
+
+
+def draw_plan(
+    embedded: Mapping[str, EmbeddedVideo], labels: TaskLabels, settings: Mapping[str, Any], title: str
+) -> Drawn:
+    """Draw cost and transport plan of the first two videos, with the dotted ``settings`` of their training.
+
+    True steps on the axes are background where a video is not annotated. Raises RgwotError if there is only one video.
+    """
+    from rgwot.transport import structure_radius
+
+    if len(embedded) < 2:
+        raise RgwotError(f"{title}: found {len(embedded)} video, expected two; a plan is between two videos")
+    N, solver, r = int(settings["train.N"]), str(settings["ot.solver"]), float(settings["ot.r"])
+    x, y = (side_of(video, embedded[video], labels, N) for video in list(embedded)[:2])
+    solved = transport(x, y, settings)
+    drawn, axes = sheet(1, 3, height=3.3)
+    picture = _matrix(axes[0, 0], solved.cost[1:, 1:], x, y, cmap="Greys_r")
+    axes[0, 0].set_title(f"cost C + ρ R\nvirtual frame: ζ = {settings['ot.zeta']:g}")
+    drawn.colorbar(picture, ax=axes[0, 0], location="bottom", aspect=25)
+    picture = _matrix(axes[0, 1], shares(solved.plan)[:, 1:], x, y, cmap="Greys", vmin=0)
+    a = structure_radius(N + 1, r)
+    axes[0, 1].set_title(f"T*, {solver}\nr = {r:g} (a = {a}: prior {'acts' if a else 'off'})")
+    drawn.colorbar(picture, ax=axes[0, 1], location="bottom", aspect=25, label="share of a frame of X")
+    _virtual(axes[0, 2], {"": solved.plan})
+    step_legend(drawn, sorted({step for side in (x, y) for step in side.steps.tolist()}), unmatched=False)
+    tell(drawn, f"{title}: {named((x, y))}", f"{N} frames spread evenly over each video; {_values(settings)}")
+    return drawn
+
+
+def _values(settings: Mapping[str, Any]) -> str:
+    """Return the settings of a transport as text."""
+    keys = {"α": "ot.alpha", "ε": "ot.epsilon", "ρ": "ot.rho", "ζ": "ot.zeta"}
+    return ", ".join(f"{symbol} = {settings[key]:g}" for symbol, key in keys.items())
 
 
 def virtual_share(plan: Array) -> float:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot import paths
 from rgwot.evaluation.protocols import PROTOCOLS
-from rgwot.reporting.figures.figure import Figure, Plan, PlannedRun, planned_runs
+from rgwot.reporting.figures.drawing import Drawing, drawing
 from rgwot.reporting.figures.style import DASHES, GREY, Axes, Drawn, line_style, sheet, tell
 from rgwot.reporting.tables.reported import METRICS, read_reported
 from rgwot.reporting.tables.scores import over_tasks
-from rgwot.reporting.tables.table import Place, Row, check_known, tasks_behind
+from rgwot.reporting.tables.table import Place, Row, canonical, check_known, score_files, tasks_behind
 from rgwot.study.datasets import known_K, videos
-from rgwot.study.jobs import check_task
 from rgwot.study.study import Study
 
 if TYPE_CHECKING:
@@ -36,8 +34,8 @@ STAR: dict[str, Any] = {
 ABOVE = {"radius": "active radius a, frames", "temperature": "temperature ε/(1−α)"}
 Sweepable = Mapping[float | str, Row]
 """Rows by the value of a parameter; ``gt`` and ``gt+1`` are numbers of key steps, ``all`` is the number of videos."""
-Curve = Mapping[float, tuple[PlannedRun, ...]]
-"""Runs by the value of a parameter, ascending."""
+Curve = Mapping[float, tuple[Path, ...]]
+"""Files of scores by the value of a parameter, ascending."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,116 +52,102 @@ class ReportedCurve:
     mark: str = "reported"
 
 
-@dataclass(frozen=True, kw_only=True)
-class SweepPanel:
-    """A panel of curves: rows over a parameter, called ``label``.
+class Panel(NamedTuple):
+    """A panel of a sweep: curves over a parameter, called ``label``, at one place.
 
-    ``untrained`` are lines of methods without training. ``above`` annotates the axis with a derived value: ``radius``,
-    the active radius a = floor(n r) in frames, or ``temperature``, epsilon / (1 - alpha). ``classes`` marks
-    K_gt + 1, the number of classes with background.
+    ``untrained`` are curves of methods without training. ``above`` annotates the axis with a derived value of `ABOVE`.
+    ``frames`` is the number of frames of a transport problem, with the virtual one, ``classes`` K_gt + 1, which is
+    marked, or None.
     """
 
-    dataset: Place
-    label: str
-    rows: Sweepable
-    untrained: Mapping[str, Sweepable] = field(default_factory=dict)
-    log: bool = False
-    above: str | None = None
-    classes: bool = False
-    reported: ReportedCurve | None = None
-
-    def __post_init__(self) -> None:
-        check_known("annotation", filter(None, [self.above]), ABOVE)
-
-
-@dataclass(frozen=True)
-class PlannedSweep:
-    """Trained and untrained curves by name at one place, and the facts of their axis."""
-
     place: Place
-    lines: Mapping[str, Curve]
+    label: str
+    curve: Curve
     untrained: Mapping[str, Curve]
+    log: bool
+    above: str | None
     frames: int
     epsilon: float
     classes: int | None
-
-    @property
-    def runs(self) -> list[PlannedRun]:
-        """The runs behind all curves."""
-        curves = [*self.lines.values(), *self.untrained.values()]
-        return [run for curve in curves for runs in curve.values() for run in runs]
+    reported: ReportedCurve | None
 
 
-Sweeps = Plan[tuple[PlannedSweep, ...]]
-"""The plan of a figure of sweeps."""
+def panel(
+    study: Study, place: Place, label: str, rows: Sweepable, *, untrained: Mapping[str, Sweepable] | None = None,
+    log: bool = False, above: str | None = None, classes: bool = False, reported: ReportedCurve | None = None,
+) -> Panel:  # fmt: skip
+    """Return a panel of rows over a parameter; ``classes`` marks K_gt + 1, the number of classes with background."""
+    check_known("annotation", filter(None, [above]), ABOVE)
+    lines = {name: score_curve(study, place, line) for name, line in (untrained or {}).items()}
+    used = study.experiments.settings(next(iter(rows.values())).method, None, place.dataset)
+    K = annotated_K(study, place) if classes else None
+    return Panel(
+        place, label, score_curve(study, place, rows), lines, log, above, used.train.N + (used.ot.virtual == "cost"),
+        used.ot.epsilon, None if K is None else K + 1, reported,
+    )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scored(Figure):
-    """A figure of scores over a parameter, under one protocol with background and exact labels."""
-
-    protocol: str = "micro_video"
-
-    def __post_init__(self) -> None:
-        check_known("protocol", [self.protocol], PROTOCOLS)
-
-    def read(self, line: Curve) -> dict[float, pd.DataFrame]:
-        """Read the scores behind a curve, by the value of the parameter: a row per run, a column per metric."""
-        how = {"protocol": self.protocol, "background": "with", "label_rule": "exact"}
-        return {value: read_runs(runs, how) for value, runs in line.items()}
-
-    def sweeps(self, study: Study, scores: Sequence[PlannedSweep], reported: Iterable[ReportedCurve | None]) -> Sweeps:
-        """Return the plan of some sweeps."""
-        files = [run.at(paths.SCORES) for sweep in scores for run in sweep.runs]
-        files += [point.file for point in reported if point is not None]
-        note = f"protocol {PROTOCOLS[self.protocol].letter} ({self.protocol}), background a class, exact labels"
-        places = [sweep.place for sweep in scores]
-        return self.planned(study, tuple(scores), files, places, [note], study.config.seeds, self.protocol)
+def annotated_K(study: Study, place: Place) -> int | None:
+    """Return the number of annotated key steps if it is known and the same for all tasks."""
+    numbers = {known_K(study, *task) for task in tasks_behind(study, [place])}
+    return numbers.pop() if len(numbers) == 1 else None
 
 
-def planned_sweep(
-    study: Study,
-    place: Place,
-    lines: Mapping[str, Sweepable],
-    untrained: Mapping[str, Sweepable],
-) -> PlannedSweep:
-    """Return the runs behind rows that are drawn over a parameter."""
-    behind, seeds = tasks_behind(study, [place]), study.config.seeds
-    # K_gt, if it is known and the same for all tasks.
-    numbers = {known_K(study, *task) for task in behind}
-    steps = numbers.pop() if len(numbers) == 1 else None
+def score_curve(study: Study, place: Place, rows: Sweepable) -> Curve:
+    """Return the files of scores of rows; ``gt`` and ``gt+1`` are left out where K_gt is unknown."""
+    behind, K = tasks_behind(study, [place]), annotated_K(study, place)
     words = {"all": float(max(len(videos(study, *task)) for task in behind))}
-    if steps is not None:
-        words |= {"gt": float(steps), "gt+1": float(steps + 1)}
+    if K is not None:
+        words |= {"gt": float(K), "gt+1": float(K + 1)}
+    at: dict[float, Row] = {}
+    for value, row in rows.items():
+        if value in words or not isinstance(value, str):
+            at.setdefault(words[value] if isinstance(value, str) else float(value), canonical(study, row))
+    return {value: tuple(score_files(study, row, behind)) for value, row in sorted(at.items())}
 
-    def planned(rows: Sweepable) -> Curve:
-        at: dict[float, Row] = {}
-        for value, row in rows.items():
-            if value in words or not isinstance(value, str):
-                at.setdefault(words[value] if isinstance(value, str) else float(value), row)
-        for row in at.values():
-            for dataset, task in behind:
-                check_task(study, dataset, task, row.method)
-        return {value: planned_runs(row, behind, seeds) for value, row in sorted(at.items())}
 
-    first = next(iter(next(iter(lines.values())).values()))
-    used = study.experiments.settings(first.method, None, place.dataset)
-    return PlannedSweep(
-        place,
-        {name: planned(rows) for name, rows in lines.items()},
-        {name: planned(rows) for name, rows in untrained.items()},
-        used.train.N + (used.ot.virtual == "cost"),
-        used.ot.epsilon,
-        None if steps is None else steps + 1,
+def scored(
+    study: Study, draw: Callable[..., Drawn], protocol: str, shown: tuple[Any, ...], curves: Iterable[Curve],
+    reported: Iterable[ReportedCurve | None], places: Sequence[Place], caption: str,
+) -> Drawing:  # fmt: skip
+    """Return a figure of scores under one protocol with background and exact labels."""
+    check_known("protocol", [protocol], PROTOCOLS)
+    files = [file for curve in curves for files in curve.values() for file in files]
+    files += [points.file for points in reported if points is not None]
+    note = f"protocol {PROTOCOLS[protocol].letter} ({protocol}), background a class, exact labels"
+    return drawing(
+        study, draw, (*shown, protocol, study.config.seeds), files, caption=caption, places=places, notes=[note],
+        seeds=study.config.seeds, protocols=protocol,
+    )  # fmt: skip
+
+
+def parameter_sweep(
+    study: Study, panels: Sequence[Panel], metrics: Sequence[str] = ("precision", "recall", "f1", "iou"),
+    protocol: str = "micro_video",
+) -> Drawing:  # fmt: skip
+    """Return a figure of scores over a parameter, one panel per sweep."""
+    check_known("metric", metrics, METRICS)
+    caption = (
+        "Scores over a parameter: means over seeds as in the tables, bands from the least to the largest seed, "
+        "stars as papers report."
     )
+    curves = [curve for one in panels for curve in (one.curve, *one.untrained.values())]
+    reported, places = [one.reported for one in panels], [one.place for one in panels]
+    return scored(study, _draw_sweep, protocol, (tuple(panels), tuple(metrics)), curves, reported, places, caption)
 
 
-def read_runs(runs: Iterable[PlannedRun], how: Mapping[str, str]) -> pd.DataFrame:
-    """Read the scores of runs that match ``how`` (column to value): a row per run, a column per metric."""
+def read_curve(curve: Curve, protocol: str) -> dict[float, pd.DataFrame]:
+    """Read the scores behind a curve, by the value of the parameter: a row per run, a column per metric."""
+    how = {"protocol": protocol, "background": "with", "label_rule": "exact"}
+    return {value: read_runs(files, how) for value, files in curve.items()}
+
+
+def read_runs(files: Iterable[Path], how: Mapping[str, str]) -> pd.DataFrame:
+    """Read the scores that match ``how`` (column to value): a row per run, a column per metric."""
     from rgwot.columns import IDENTITY
     from rgwot.records import read_scores
 
-    scores = read_scores(dict.fromkeys(run.at(paths.SCORES) for run in runs))
+    scores = read_scores(dict.fromkeys(files))
     chosen = scores[(scores[list(how)] == list(how.values())).all(axis=1)]
     return chosen.pivot(index=list(IDENTITY), columns="metric", values="value").reset_index()
 
@@ -184,12 +168,12 @@ def curve(scores: Mapping[float, pd.DataFrame], metric: str, protocol: str) -> p
 
 
 def reported_points(
-    curve: ReportedCurve, sweep: PlannedSweep, metrics: Iterable[str]
+    curve: ReportedCurve, place: Place, metrics: Iterable[str]
 ) -> Mapping[str, list[tuple[float, float]]]:
     """Return a paper's values per metric, sorted as (parameter, value in [0, 1]); empty if it prints none."""
     frame = read_reported(curve.file, [*curve.where, *([curve.x] if isinstance(curve.x, str) else [])])
-    kept_rows = frame[frame["value"].notna() & (frame["dataset"] == sweep.place.reported)]
-    kept_rows = kept_rows[kept_rows["task"].isin(sweep.place.reported_tasks)]
+    kept_rows = frame[frame["value"].notna() & (frame["dataset"] == place.reported)]
+    kept_rows = kept_rows[kept_rows["task"].isin(place.reported_tasks)]
     kept_rows = kept_rows[(kept_rows[list(curve.where)] == list(curve.where.values())).all(axis=1)]
     points = {}
     for metric in metrics:
@@ -200,60 +184,45 @@ def reported_points(
     return points
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sweep(Scored):
-    """Scores over a parameter, one panel per sweep."""
+def _draw_sweep(
+    title: str, about: str, panels: Sequence[Panel], metrics: Sequence[str], protocol: str, seeds: Sequence[int]
+) -> Drawn:
+    """Draw every panel."""
+    columns = min(2, len(panels))
+    rows = -(-len(panels) // columns)
+    drawn, axes = sheet(rows, columns, height=2.25 * rows + 0.95, sharey=True)
+    for axis, shown in zip(axes.flat, panels, strict=False):
+        _scores(axis, shown, metrics, protocol)
+        if len({one.place.name for one in panels}) > 1:
+            axis.set_title(shown.place.label)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("score, %")
+        axis.set_ylim(bottom=0)
+    _legend(drawn, axes)
+    band = "; line: mean over seeds, band: least to largest" if len(seeds) > 1 else ""
+    features = FINE_TUNED if any(one.reported for one in panels) else ""
+    tell(drawn, title, f"{about}{band}{features}")
+    return drawn
 
-    CAPTION: ClassVar = (
-        "Scores over a parameter: means over seeds as in the tables, bands from the least to the largest seed, "
-        "stars as papers report."
-    )
 
-    panels: Sequence[SweepPanel]
-    metrics: Sequence[str] = ("precision", "recall", "f1", "iou")
-
-    def plan(self, study: Study) -> Sweeps:
-        """Return the runs behind the rows of all panels."""
-        plans = [planned_sweep(study, panel.dataset, {"": panel.rows}, panel.untrained) for panel in self.panels]
-        return self.sweeps(study, plans, [panel.reported for panel in self.panels])
-
-    def draw(self, plan: Sweeps) -> Drawn:
-        """Draw every panel."""
-        columns = min(2, len(self.panels))
-        rows = -(-len(self.panels) // columns)
-        drawn, axes = sheet(rows, columns, height=2.25 * rows + 0.95, sharey=True)
-        for axis, panel, sweep in zip(axes.flat, self.panels, plan.shown, strict=False):
-            self._scores(axis, panel, sweep)
-        for axis in axes[:, 0]:
-            axis.set_ylabel("score, %")
-            axis.set_ylim(bottom=0)
-        _legend(drawn, axes)
-        band = "; line: mean over seeds, band: least to largest" if len(plan.seeds) > 1 else ""
-        features = FINE_TUNED if any(panel.reported for panel in self.panels) else ""
-        tell(drawn, self.title, f"{plan.about}{band}{features}")
-        return drawn
-
-    def _scores(self, axis: Axes, panel: SweepPanel, sweep: PlannedSweep) -> None:
-        """Draw the metrics of one sweep."""
-        (line,) = sweep.lines.values()
-        scores = self.read(line)
-        for number, metric in enumerate(self.metrics):
-            draw_curve(axis, curve(scores, metric, self.protocol), number, METRICS[metric].label)
-        for name, other in sweep.untrained.items():
-            curve_here, label = curve(self.read(other), "f1", self.protocol), f"{name} answer without training, F1"
-            look: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (1, 1.5))}
-            axis.plot(curve_here["x"], 100 * curve_here["mean"], zorder=1, label=label, **look)
-        if panel.reported is not None:
-            for name, points in reported_points(panel.reported, sweep, self.metrics).items():
-                colour = line_style(list(self.metrics).index(name))["color"]
-                axis.plot([x for x, _ in points], [100 * y for _, y in points], **STAR, color=colour, zorder=5)
-            axis.plot([], [], **STAR, color="#FFFFFF", label=panel.reported.mark)
-        # With this protocol, if K = K_gt + 1, every class and every cluster has a partner, so that P and R are shares
-        # of the same frames (methods 6.1, A).
-        balanced = self.protocol == "micro_video"
-        _axis(axis, panel, sweep, np.array(list(line)), balanced=balanced)
-        if len({panel.dataset.name for panel in self.panels}) > 1:
-            axis.set_title(sweep.place.label)
+def _scores(axis: Axes, shown: Panel, metrics: Sequence[str], protocol: str) -> None:
+    """Draw the metrics of one sweep."""
+    scores = read_curve(shown.curve, protocol)
+    for number, metric in enumerate(metrics):
+        draw_curve(axis, curve(scores, metric, protocol), number, METRICS[metric].label)
+    for name, other in shown.untrained.items():
+        curve_here, label = curve(read_curve(other, protocol), "f1", protocol), f"{name} answer without training, F1"
+        look: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (1, 1.5))}
+        axis.plot(curve_here["x"], 100 * curve_here["mean"], zorder=1, label=label, **look)
+    if shown.reported is not None:
+        for name, points in reported_points(shown.reported, shown.place, metrics).items():
+            colour = line_style(list(metrics).index(name))["color"]
+            axis.plot([x for x, _ in points], [100 * y for _, y in points], **STAR, color=colour, zorder=5)
+        axis.plot([], [], **STAR, color="#FFFFFF", label=shown.reported.mark)
+    # With this protocol, if K = K_gt + 1, every class and every cluster has a partner, so that P and R are shares
+    # of the same frames (methods 6.1, A).
+    balanced = protocol == "micro_video"
+    _axis(axis, shown, np.array(list(shown.curve)), balanced=balanced)
 
 
 def _legend(drawn: Drawn, axes: NDArray[Any]) -> None:
@@ -266,17 +235,17 @@ def _legend(drawn: Drawn, axes: NDArray[Any]) -> None:
     drawn.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=max(1, min(len(handles), columns)))
 
 
-def above(panel: SweepPanel, sweep: PlannedSweep, x: Array) -> list[str]:
+def above(shown: Panel, x: Array) -> list[str]:
     """Return the annotation of the axis at every value of the parameter.
 
     It is the active radius, or the temperature epsilon / (1 - alpha), which is all that alpha changes if the structural
     prior is off (methods 3.4).
     """
-    if panel.above == "radius":
-        from rgwot.transport import structure_radius
+    from rgwot.transport import structure_radius
 
-        return [str(structure_radius(sweep.frames, float(value))) for value in x]
-    return [f"{sweep.epsilon / (1 - float(value)):.2g}".removeprefix("0") for value in x]
+    if shown.above == "radius":
+        return [str(structure_radius(shown.frames, float(value))) for value in x]
+    return [f"{shown.epsilon / (1 - float(value)):.2g}".removeprefix("0") for value in x]
 
 
 def spaced(places: Array, apart: float = APART) -> list[int]:
@@ -305,88 +274,90 @@ def draw_curve(axis: Axes, points: pd.DataFrame, number: int, label: str) -> Non
     axis.plot(bad["x"], 100 * bad["mean"], style["marker"], label=said, **opened)
 
 
-def _axis(axis: Axes, panel: SweepPanel, sweep: PlannedSweep, x: Array, *, balanced: bool = False) -> None:
+def _axis(axis: Axes, shown: Panel, x: Array, *, balanced: bool = False) -> None:
     """Scale and annotate the axis of the parameter; if ``balanced``, it notes where P equals R."""
-    if panel.log:
+    if shown.log:
         axis.set_xscale("log" if x.min() > 0 else "symlog")
-    axis.set_xlabel(panel.label)
+    axis.set_xlabel(shown.label)
     axis.minorticks_off()
     low, high = axis.transData.transform([(x[0], 0), (x[-1], 0)])[:, 0]
     places = (axis.transData.transform(np.column_stack([x, np.zeros(len(x))]))[:, 0] - low) / max(high - low, 1)
     ticks = spaced(places)
     axis.set_xticks(x[ticks], [f"{value:g}" for value in x[ticks]])
     axis.grid(axis="y", linewidth=0.3, color="#CCCCCC")
-    if panel.above is not None:
-        ticks = ticks if panel.above == "temperature" else spaced(places, 0.03)
+    if shown.above is not None:
+        ticks = ticks if shown.above == "temperature" else spaced(places, 0.03)
         top = axis.secondary_xaxis("top")
-        top.set_xticks(x[ticks], [above(panel, sweep, x)[index] for index in ticks])
+        top.set_xticks(x[ticks], [above(shown, x)[index] for index in ticks])
         top.minorticks_off()
         top.spines[:].set_visible(False)
         top.tick_params(length=2)
-        top.set_xlabel(ABOVE[panel.above], fontsize=7)
-    if panel.above == "radius":
+        top.set_xlabel(ABOVE[shown.above], fontsize=7)
+    if shown.above == "radius":
         left, right = axis.get_xlim()
         axis.set_xlim(left, right)
-        axis.axvspan(left, 1 / sweep.frames, color="#EEEEEE", zorder=0)
+        axis.axvspan(left, 1 / shown.frames, color="#EEEEEE", zorder=0)
         axis.text(0.02, 0.03, "prior off", transform=axis.transAxes, fontsize=7, color=GREY)
-    if panel.classes and sweep.classes is not None:
-        note = f"K_gt + 1 = {sweep.classes}{': P = R' if balanced else ''}"
-        axis.axvline(sweep.classes, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
+    if shown.classes is not None:
+        note = f"K_gt + 1 = {shown.classes}{': P = R' if balanced else ''}"
+        axis.axvline(shown.classes, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
         axis.annotate(
-            note, (sweep.classes, 0), (3, 3), xycoords=("data", "axes fraction"), textcoords="offset points",
+            note, (shown.classes, 0), (3, 3), xycoords=("data", "axes fraction"), textcoords="offset points",
             fontsize=7, color=GREY,
         )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class Growth(Scored):
-    """A score over the number of training videos: ``lines`` by method, and ``levels`` of answers without training."""
+def growth_by_videos(
+    study: Study, dataset: Place, rows: Mapping[str, Sweepable], levels: Sequence[Row] = (), metric: str = "f1",
+    reported: ReportedCurve | None = None, reported_methods: Sequence[str] = (), protocol: str = "micro_video",
+) -> Drawing:  # fmt: skip
+    """Return a figure of a score over the number of training videos: a line per method.
 
-    CAPTION: ClassVar = (
+    ``levels`` are rows without training, drawn as horizontal lines, ``reported_methods`` the methods with points of
+    ``reported``.
+    """
+    check_known("metric", [metric], METRICS)
+    caption = (
         "A score over the number of training videos, scored on all videos; horizontal lines need no training, "
         "stars are as papers report."
     )
+    lines = {name: score_curve(study, dataset, line) for name, line in rows.items()}
+    flat = {row.label: score_curve(study, dataset, {0: row}) for row in levels}
+    shown = (dataset, lines, flat, metric, reported, tuple(reported_methods))
+    curves = [*lines.values(), *flat.values()]
+    return scored(study, _draw_growth, protocol, shown, curves, [reported], [dataset], caption)
 
-    dataset: Place
-    lines: Mapping[str, Sweepable]
-    levels: Sequence[Row] = ()
-    metric: str = "f1"
-    reported: ReportedCurve | None = None
-    reported_methods: Sequence[str] = ()
 
-    def plan(self, study: Study) -> Sweeps:
-        """Return the runs behind all lines and levels."""
-        levels: dict[str, Sweepable] = {row.label: {0: row} for row in self.levels}
-        return self.sweeps(study, [planned_sweep(study, self.dataset, self.lines, levels)], [self.reported])
-
-    def draw(self, plan: Sweeps) -> Drawn:
-        """Draw measured scores, levels of answers without training, and reported scores at their number of videos."""
-        (sweep,), reported = plan.shown, self.reported
-        drawn, axes = sheet(height=4.3)
-        axis = axes[0, 0]
-        for number, (name, line) in enumerate(sweep.lines.items()):
-            draw_curve(axis, curve(self.read(line), self.metric, self.protocol), number, name)
-        for number, (label, level) in enumerate(sweep.untrained.items()):
-            value = 100 * float(curve(self.read(level), self.metric, self.protocol)["mean"].iloc[0])
-            dashes = DASHES[1 + number % (len(DASHES) - 1)]
-            axis.axhline(value, label=f"{label} {value:.1f}", color=GREY, linewidth=0.9, linestyle=dashes)
-        sizes = {value for line in sweep.lines.values() for value in line}
-        if reported is not None:
-            # A method has one colour, measured or reported.
-            methods = list(dict.fromkeys([*sweep.lines, *self.reported_methods]))
-            for method in self.reported_methods:
-                of_method = replace(reported, where={**reported.where, "method": method})
-                for x, value in reported_points(of_method, sweep, [self.metric]).get(self.metric, []):
-                    text = f"{method}, {reported.mark} {100 * value:.1f}"
-                    colour = line_style(methods.index(method))["color"]
-                    axis.plot([x], [100 * value], color=colour, zorder=5, label=text, **STAR)
-            sizes |= set() if isinstance(reported.x, str) else {float(reported.x)}
-        axis.set_xticks(sorted(sizes), [f"{size:g}" for size in sorted(sizes)])
-        axis.set_xlabel("training videos")
-        axis.set_ylabel(f"{METRICS[self.metric].label}, %")
-        axis.set_ylim(bottom=0)
-        _legend(drawn, axes)
-        band = "; line: mean over seeds (each draws its own videos), band: least to largest"
-        caption = f"{plan.about}{band if len(plan.seeds) > 1 else ''}; scored on all videos of the task"
-        tell(drawn, self.title, f"{caption}{FINE_TUNED if reported else ''}")
-        return drawn
+def _draw_growth(
+    title: str, about: str, place: Place, lines: Mapping[str, Curve], levels: Mapping[str, Curve], metric: str,
+    reported: ReportedCurve | None, methods: Sequence[str], protocol: str, seeds: Sequence[int],
+) -> Drawn:  # fmt: skip
+    """Draw measured scores, levels of answers without training, and reported scores at their number of videos."""
+    drawn, axes = sheet(height=4.3)
+    axis = axes[0, 0]
+    for number, (name, line) in enumerate(lines.items()):
+        draw_curve(axis, curve(read_curve(line, protocol), metric, protocol), number, name)
+    for number, (label, level) in enumerate(levels.items()):
+        value = 100 * float(curve(read_curve(level, protocol), metric, protocol)["mean"].iloc[0])
+        dashes = DASHES[1 + number % (len(DASHES) - 1)]
+        axis.axhline(value, label=f"{label} {value:.1f}", color=GREY, linewidth=0.9, linestyle=dashes)
+    sizes = {value for line in lines.values() for value in line}
+    if reported is not None:
+        # A method has one colour, measured or reported.
+        known = list(dict.fromkeys([*lines, *methods]))
+        for method in methods:
+            of_method = replace(reported, where={**reported.where, "method": method})
+            for x, value in reported_points(of_method, place, [metric]).get(metric, []):
+                text = f"{method}, {reported.mark} {100 * value:.1f}"
+                colour = line_style(known.index(method))["color"]
+                axis.plot([x], [100 * value], color=colour, zorder=5, label=text, **STAR)
+        sizes |= set() if isinstance(reported.x, str) else {float(reported.x)}
+    axis.set_xticks(sorted(sizes), [f"{size:g}" for size in sorted(sizes)])
+    axis.set_xlabel("training videos")
+    axis.set_ylabel(f"{METRICS[metric].label}, %")
+    axis.set_ylim(bottom=0)
+    _legend(drawn, axes)
+    band = "; line: mean over seeds (each draws its own videos), band: least to largest"
+    caption = f"{about}{band if len(seeds) > 1 else ''}; scored on all videos of the task"
+    tell(drawn, title, f"{caption}{FINE_TUNED if reported else ''}")
+    return drawn

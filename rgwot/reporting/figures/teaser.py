@@ -2,55 +2,58 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Sequence
 
 import numpy as np
 
 from rgwot import paths
 from rgwot.evaluation.metrics import IntArray
 from rgwot.reporting.figures.bars import draw_steps
-from rgwot.reporting.figures.figure import PlannedRun
+from rgwot.reporting.figures.drawing import Drawing
 from rgwot.reporting.figures.style import GREY, Axes, Drawn, number_step, sheet, step_legend, step_style, tell
-from rgwot.reporting.figures.videos import Array, OfTasks, Side, TaskLabels, Tasks, named, read_pair, shares, transport
+from rgwot.reporting.figures.videos import Array, Pair, Side, TaskLabels, named, of_pair, shares, transport
+from rgwot.reporting.tables.table import Place, Row
+from rgwot.study.study import Study
 
+#: Frames of each video.
+FRAMES = 18
 #: The least share of a frame's mass that is drawn as a line to its partner.
 DRAWN = 0.1
 TWO_MARKERS = ("o", "^")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Teaser(OfTasks):
-    """Two videos as strips of frames, the plan between them, their embedding, their key steps and the order found."""
-
-    CAPTION: ClassVar = (
+def pair_teaser(
+    study: Study, dataset: Place, row: Row, tasks: Sequence[str] = (), videos: Sequence[str] = ()
+) -> Drawing:
+    """Return a figure of two videos, the plan between them, their embedding, their key steps and the order found."""
+    caption = (
         "Two videos of a task as strips of frames in the colours of their true steps with the transport plan "
         "between them, their embedding in two principal directions, and the key steps and orders that were found."
     )
-    OF_RUN: ClassVar = (paths.EMBEDDINGS, paths.SEGMENTS, paths.DIAGNOSTICS, paths.ORDER, paths.PROCEDURES)
-    SCORING: ClassVar = "one clustering per task, clusters matched to steps over its videos, background a class"
+    return of_pair(
+        study, _draw, dataset, row, tasks, videos, caption=caption,
+        reads=(paths.EMBEDDINGS, paths.SEGMENTS, paths.DIAGNOSTICS, paths.ORDER, paths.PROCEDURES),
+        scoring="one clustering per task, clusters matched to steps over its videos, background a class",
+    )  # fmt: skip
 
-    frames: int = 18
 
-    def draw(self, plan: Tasks) -> Drawn:
-        """Draw the three panels from one trained model."""
-        from rgwot.records import read_segments
-        from rgwot.reporting.names import match_to_steps
+def _draw(title: str, about: str, shown: Pair) -> Drawn:
+    """Draw the three panels from one trained model."""
+    from rgwot.records import read_segments
+    from rgwot.reporting.names import match_to_steps
 
-        task, run = plan.shown[0], plan.shown[0].runs[0]
-        labels = TaskLabels.of(task)
-        pair = read_pair(task, labels, self.frames)
-        segments = read_segments(run.at(paths.SEGMENTS))
-        scored = labels.manifest[labels.manifest["status"] == "ok"]
-        names = match_to_steps(scored, labels.annotations, segments[segments["scope"] == "task"])
-        drawn, axes = sheet(1, 3, height=3.15, width_ratios=[1.25, 0.8, 1.15])
-        _strips(axes[0, 0], pair, shares(transport(*pair, task.settings).plan)[:, 1:])
-        _scatter(axes[0, 1], pair, labels, run)
-        steps = _answers(axes[0, 2], pair, labels, run, names)
-        steps |= {int(step) for side in pair for step in side.steps}
-        step_legend(drawn, sorted(steps), unmatched=-1 in steps)
-        tell(drawn, f"{self.title}: {named(pair)}", plan.about)
-        return drawn
+    pair, labels = shown.read(FRAMES), shown.labels()
+    segments = read_segments(shown.task.at(paths.SEGMENTS, shown.run))
+    scored = labels.manifest[labels.manifest["status"] == "ok"]
+    names = match_to_steps(scored, labels.annotations, segments[segments["scope"] == "task"])
+    drawn, axes = sheet(1, 3, height=3.15, width_ratios=[1.25, 0.8, 1.15])
+    _strips(axes[0, 0], pair, shares(transport(*pair, shown.settings).plan)[:, 1:])
+    _scatter(axes[0, 1], pair, labels, shown)
+    steps = _answers(axes[0, 2], pair, labels, shown, names)
+    steps |= {int(step) for side in pair for step in side.steps}
+    step_legend(drawn, sorted(steps), unmatched=-1 in steps)
+    tell(drawn, f"{title}: {named(pair)}", about)
+    return drawn
 
 
 def two_dimensions(x: Array) -> Array:
@@ -91,11 +94,11 @@ def _strips(axis: Axes, pair: tuple[Side, Side], plan: Array) -> None:
     axis.spines[:].set_visible(False)
 
 
-def _scatter(axis: Axes, pair: tuple[Side, Side], labels: TaskLabels, run: PlannedRun) -> None:
+def _scatter(axis: Axes, pair: tuple[Side, Side], labels: TaskLabels, shown: Pair) -> None:
     """Draw the embedding of every frame of both videos in the colour of its true step."""
     from rgwot.stages.embed import read_embeddings
 
-    videos = [read_embeddings(run.at(paths.EMBEDDINGS)).videos[side.video] for side in pair]
+    videos = [read_embeddings(shown.task.at(paths.EMBEDDINGS, shown.run)).videos[side.video] for side in pair]
     points = two_dimensions(np.concatenate([video.embedding for video in videos]))
     start = 0
     for marker, side, video in zip(TWO_MARKERS, pair, videos, strict=True):
@@ -118,13 +121,11 @@ def _scatter(axis: Axes, pair: tuple[Side, Side], labels: TaskLabels, run: Plann
     axis.margins(0.08)
 
 
-def _answers(
-    axis: Axes, pair: tuple[Side, Side], labels: TaskLabels, run: PlannedRun, names: dict[int, int]
-) -> set[int]:
+def _answers(axis: Axes, pair: tuple[Side, Side], labels: TaskLabels, shown: Pair, names: dict[int, int]) -> set[int]:
     """Draw the true and found steps of both videos and the orders found; return the steps drawn."""
     from rgwot.records import read_orders, read_procedures
 
-    shown_labels, _ = labels.labelled(run)
+    shown_labels, _ = labels.labelled(shown.task, shown.run)
     lookup = np.vectorize(lambda cluster: names.get(int(cluster), -1), otypes=[np.int64])
     rows: list[tuple[str, IntArray]] = []
     for side, name in zip(pair, ("X", "Y"), strict=True):
@@ -133,8 +134,8 @@ def _answers(
     places = [0.0, 1.0, 2.4, 3.4]
     for place, (_, steps) in zip(places, rows, strict=True):
         draw_steps(axis, steps, place)
-    orders = read_orders(run.at(paths.ORDER)).set_index("video")["order"]
-    first = read_procedures(run.at(paths.PROCEDURES)).iloc[0]
+    orders = read_orders(shown.task.at(paths.ORDER, shown.run)).set_index("video")["order"]
+    first = read_procedures(shown.task.at(paths.PROCEDURES, shown.run)).iloc[0]
     listed = [(f"order {name}", orders[side.video]) for side, name in zip(pair, ("X", "Y"), strict=True)]
     listed.append(("task", first["order"]))
     drawn = {int(step) for _, steps in rows for step in np.unique(steps)}

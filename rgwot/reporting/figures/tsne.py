@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rgwot import paths
-from rgwot.reporting.figures.figure import Figure, Plan
-from rgwot.reporting.figures.style import Axes, Drawn, sheet, short, tell
+from rgwot.reporting.figures.drawing import Drawing, drawing
+from rgwot.reporting.figures.style import LINE_COLOURS, Axes, Drawn, line_style, sheet, short, tell
 from rgwot.reporting.figures.videos import evenly
 from rgwot.reporting.tables.table import Place
 from rgwot.runtime.errors import RgwotError
@@ -22,10 +22,12 @@ from rgwot.study.study import Study
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap
 
+    from rgwot.embedding.interface import EmbeddedVideo
     from rgwot.features.store import FeatureStore
 
 #: Colours of time, from light to dark, so that the order is also seen in grey.
 TIME = ("#C7E9C0", "#74C476", "#238B45", "#00341A")
+PERPLEXITY, COMPONENTS, MAX_FRAMES, SEED = 30.0, 50, 1500, 0
 #: Fewer frames than this have no neighbourhoods to draw.
 LEAST = 5
 #: Largest number of characters of a name above a panel.
@@ -33,101 +35,141 @@ LONGEST_TITLE = 26
 BLOCK = 256
 
 
-@dataclass(frozen=True)
-class PlannedVideo:
-    """One video whose features are drawn."""
+def feature_tsne(study: Study, panels: Sequence[Place]) -> Drawing:
+    """Return a figure of backbone features of single videos in two dimensions, coloured by time, one per panel.
 
-    label: str
-    dataset: str
-    task: str
-    video: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tsne(Figure):
-    """Backbone features of single videos in two dimensions, coloured by time; ``panels`` show a video each."""
-
-    CAPTION: ClassVar = (
+    Panels of a dataset that name no task show its tasks in turn, then further videos of these tasks.
+    """
+    n_taken: Counter[str] = Counter()
+    shown, files = [], []
+    for panel in panels:
+        names, turn = tasks(study, panel.dataset), n_taken[panel.dataset]
+        task = panel.task if panel.task in names else names[turn % len(names)]
+        names_of_videos = list(videos(study, panel.dataset, task))
+        if not names_of_videos:
+            raise RgwotError(f"{panel.dataset}/{task}: found no video, expected one to draw; see docs/datasets.md")
+        video = names_of_videos[turn // len(names) % len(names_of_videos)]
+        n_taken[panel.dataset] += 1
+        name = "" if task == panel.dataset else f"\n{short(task, LONGEST_TITLE)}"
+        shown.append(f"{panel.label}{name}\n{short(video, LONGEST_TITLE)}")
+        files.append(paths.at(paths.FEATURES, dataset=panel.dataset, task=task, video=video))
+    caption = (
         "Backbone features of single videos, averaged over space, from the first frame (light) to the last (dark)."
     )
+    return drawing(
+        study, _draw, (tuple(shown), tuple(files)), files, caption=caption, places=panels,
+        notes=["no training, t-SNE"], seeds=[SEED],
+    )  # fmt: skip
 
-    panels: Sequence[Place]
-    perplexity: float = 30.0
-    components: int = 50
-    max_frames: int = 1500
-    seed: int = 0
 
-    def plan(self, study: Study) -> Plan[tuple[PlannedVideo, ...]]:
-        """Return one video per panel."""
-        n_taken: Counter[str] = Counter()
-        plans = []
-        for panel in self.panels:
-            names = tasks(study, panel.dataset)
-            # Panels of a dataset that name no task show its tasks in turn, then further videos of these tasks.
-            turn = n_taken[panel.dataset]
-            task = panel.task if panel.task in names else names[turn % len(names)]
-            names_of_videos = list(videos(study, panel.dataset, task))
-            if not names_of_videos:
-                raise RgwotError(f"{panel.dataset}/{task}: found no video, expected one to draw; see docs/datasets.md")
-            video = names_of_videos[turn // len(names) % len(names_of_videos)]
-            n_taken[panel.dataset] += 1
-            plans.append(PlannedVideo(panel.label, panel.dataset, task, video))
-        files = [paths.at(paths.FEATURES, **vars(video)) for video in plans]
-        return self.planned(study, tuple(plans), files, self.panels, ["no training, t-SNE"], (self.seed,))
+def _draw(title: str, about: str, names: Sequence[str], files: Sequence[Path]) -> Drawn:
+    """Draw every video in a panel of its own."""
+    from rgwot.features.store import open_store
 
-    def draw(self, plan: Plan[tuple[PlannedVideo, ...]]) -> Drawn:
-        """Draw every planned video in a panel of its own."""
-        from matplotlib.cm import ScalarMappable
-        from matplotlib.colors import LinearSegmentedColormap, Normalize
+    columns = min(4, len(names))
+    rows = -(-len(names) // columns)
+    drawn, axes = sheet(rows, columns, height=2.25 * rows + 0.65)
+    used = []
+    for axis, name, features in zip(axes.flat, names, files, strict=False):
+        used.append(_panel(axis, open_store(features)))
+        axis.set_title(name, fontsize=7)
+    for axis in axes.flat[len(names) :]:
+        axis.set_axis_off()
+    _time_bar(drawn, axes)
+    least = min(used)
+    less = f" (down to {least:.0f} for short videos)" if least < PERPLEXITY else ""
+    how = f"PCA to {COMPONENTS}, t-SNE of perplexity {PERPLEXITY:g}{less}, started from PCA"
+    tell(
+        drawn,
+        title,
+        f"{about}; features averaged over space, {how}; axes have no unit; d: mean pairwise cosine distance, "
+        "er: effective rank of the covariance",
+    )
+    return drawn
 
-        from rgwot.features.store import open_store
 
-        colours = LinearSegmentedColormap.from_list("time", TIME)
-        columns = min(4, len(plan.shown))
-        rows = -(-len(plan.shown) // columns)
-        drawn, axes = sheet(rows, columns, height=2.25 * rows + 0.65)
-        used = []
-        for axis, video, features in zip(axes.flat, plan.shown, plan.files, strict=False):
-            used.append(self._panel(axis, open_store(features), colours))
-            task = "" if video.task == video.dataset else f"\n{short(video.task, LONGEST_TITLE)}"
-            axis.set_title(f"{video.label}{task}\n{short(video.video, LONGEST_TITLE)}", fontsize=7)
-        for axis in axes.flat[len(plan.shown) :]:
-            axis.set_axis_off()
-        bar = drawn.colorbar(
-            ScalarMappable(Normalize(0, 1), colours), ax=axes, location="bottom", aspect=60, shrink=0.5, pad=0.02,
-            ticks=[0, 1],
-        )  # fmt: skip
-        bar.ax.set_xticklabels(["first frame", "last frame"])
-        bar.outline.set_visible(False)  # type: ignore[operator]
-        least = min(used)
-        less = f" (down to {least:.0f} for short videos)" if least < self.perplexity else ""
-        how = f"PCA to {self.components}, t-SNE of perplexity {self.perplexity:g}{less}, started from PCA"
-        tell(
-            drawn,
-            self.title,
-            f"{plan.about}; features averaged over space, {how}; axes have no unit; d: mean pairwise cosine distance, "
-            "er: effective rank of the covariance",
-        )
-        return drawn
+def _panel(axis: Axes, store: FeatureStore) -> float:
+    """Draw one video and return the perplexity used, or the requested one if there are too few frames to draw."""
+    from rgwot.keysteps.collapse import mean_pairwise_cosine
 
-    def _panel(self, axis: Axes, store: FeatureStore, colours: Colormap) -> float:
-        """Draw one video and return the perplexity used, or the requested one if there are too few frames to draw."""
-        from rgwot.keysteps.collapse import mean_pairwise_cosine
+    axis.set(xticks=[], yticks=[])
+    axis.spines[:].set_visible(True)
+    x, time_s = pooled_features(store, MAX_FRAMES)
+    if len(x) < LEAST:
+        note = store.reason or f"{len(x)} frames, too few"
+        axis.text(0.5, 0.5, note, ha="center", va="center", wrap=True, transform=axis.transAxes, fontsize=7)
+        return PERPLEXITY
+    points, perplexity = embed_2d(x, PERPLEXITY, COMPONENTS, SEED)
+    _scatter(axis, points, time_s)
+    distance, rank = 1 - mean_pairwise_cosine(x), effective_rank(x)
+    axis.set_xlabel(f"d = {distance:.3f}, er = {rank:.1f}, {len(x)} frames", fontsize=7)
+    return perplexity
 
-        axis.set(xticks=[], yticks=[])
-        axis.spines[:].set_visible(True)
-        x, time_s = pooled_features(store, self.max_frames)
-        if len(x) < LEAST:
-            note = store.reason or f"{len(x)} frames, too few"
-            axis.text(0.5, 0.5, note, ha="center", va="center", wrap=True, transform=axis.transAxes, fontsize=7)
-            return self.perplexity
-        points, perplexity = embed_2d(x, self.perplexity, self.components, self.seed)
-        size = 7 if len(x) > 300 else 14
-        axis.scatter(points[:, 0], points[:, 1], c=time_s, cmap=colours, s=size, linewidths=0.15, edgecolors="#00341A")
-        axis.margins(0.06)
-        distance, rank = 1 - mean_pairwise_cosine(x), effective_rank(x)
-        axis.set_xlabel(f"d = {distance:.3f}, er = {rank:.1f}, {len(x)} frames", fontsize=7)
-        return perplexity
+
+def _scatter(axis: Axes, points: NDArray[Any], time: NDArray[np.float64]) -> None:
+    """Draw points (n, 2) in the colours of their times (n,)."""
+    size = 7 if len(points) > 300 else 14
+    axis.scatter(points[:, 0], points[:, 1], c=time, cmap=_colours(), s=size, linewidths=0.15, edgecolors="#00341A")
+    axis.set(xticks=[], yticks=[])
+    axis.spines[:].set_visible(True)
+    axis.margins(0.06)
+
+
+def _colours() -> Colormap:
+    """Return the colours of time."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("time", TIME)
+
+
+def _time_bar(drawn: Drawn, axes: Any) -> None:
+    """Explain the colours of time below some axes."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    bar = drawn.colorbar(
+        ScalarMappable(Normalize(0, 1), _colours()), ax=axes, location="bottom", aspect=60, shrink=0.5, pad=0.02,
+        ticks=[0, 1],
+    )  # fmt: skip
+    bar.ax.set_xticklabels(["first frame", "last frame"])
+    bar.outline.set_visible(False)  # type: ignore[operator]
+
+
+def draw_embedding(embedded: Mapping[str, EmbeddedVideo], names: Mapping[str, str], title: str, seed: int) -> Drawn:
+    """Draw the embeddings of the videos of a task together in two dimensions, coloured by time and by video.
+
+    ``names`` are the names of the videos. At most about `MAX_FRAMES` samples are drawn, in proportion to the lengths of
+    the videos. Raises RgwotError if there are fewer than `LEAST` samples.
+    """
+    total = sum(len(video.time_s) for video in embedded.values())
+    share = min(1.0, MAX_FRAMES / max(total, 1))
+    chosen = {name: evenly(len(video.time_s), round(share * len(video.time_s))) for name, video in embedded.items()}
+    x = np.concatenate([video.embedding[chosen[name]] for name, video in embedded.items()])
+    if len(x) < LEAST:
+        raise RgwotError(f"{title}: found {len(x)} samples, expected at least {LEAST} to draw; features.fps is too low")
+    time = np.concatenate([video.time_s[chosen[name]] / video.duration_s for name, video in embedded.items()])
+    points, perplexity = embed_2d(x.astype(np.float64), PERPLEXITY, COMPONENTS, seed)
+    drawn, axes = sheet(1, 2, height=3.9)
+    by_time, by_video = axes[0]
+    _scatter(by_time, points, time)
+    by_time.set_title("by time, as a share of the video")
+    start = 0
+    for number, (name, frames) in enumerate(chosen.items()):
+        part = points[start : start + len(frames)]
+        start += len(frames)
+        look = line_style(number) | {"linestyle": "none", "markersize": 3, "markeredgewidth": 0}
+        by_video.plot(part[:, 0], part[:, 1], label=short(names[name], LONGEST_TITLE), **look)
+    by_video.set(xticks=[], yticks=[])
+    by_video.spines[:].set_visible(True)
+    by_video.margins(0.06)
+    by_video.set_title("by video")
+    if len(chosen) <= len(LINE_COLOURS):
+        by_video.legend(loc="upper left", bbox_to_anchor=(0, 0), ncols=2, handletextpad=0.1)
+    _time_bar(drawn, by_time)
+    videos = f"{len(chosen)} videos" if len(chosen) > 1 else "1 video"
+    how = f"PCA to {COMPONENTS}, t-SNE of perplexity {perplexity:.3g}, started from PCA; axes have no unit"
+    tell(drawn, title, f"embeddings of {len(x)} samples of {videos}, {how}")
+    return drawn
 
 
 def effective_rank(x: NDArray[Any]) -> float:

@@ -1,11 +1,11 @@
-"""Figures of single videos: which tasks, videos and runs they show, their steps, and the transport between two."""
+"""Single videos in figures: which tasks and runs are drawn, their steps, and the transport between two."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,13 @@ from rgwot.config.settings import EXECUTION, flatten
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import unit
 from rgwot.losses.settings import PROBLEM
-from rgwot.reporting.figures.figure import Figure, Plan, PlannedRun, planned_runs
-from rgwot.reporting.figures.style import short
+from rgwot.paths import Run, Tree
+from rgwot.reporting.figures.drawing import Drawing, drawing
+from rgwot.reporting.figures.style import Drawn, short
 from rgwot.reporting.names import STRIDE, partners
-from rgwot.reporting.tables.table import Place, Row, once
+from rgwot.reporting.tables.table import Place, Row, canonical
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.datasets import known_K, tasks, videos
+from rgwot.study.datasets import known_K, tasks
 from rgwot.study.jobs import check_task
 from rgwot.study.study import Study
 from rgwot.timing import labels_at, runs
@@ -29,93 +30,52 @@ from rgwot.timing import labels_at, runs
 if TYPE_CHECKING:
     import pandas as pd
 
+    from rgwot.embedding.interface import EmbeddedVideo
     from rgwot.evaluation.evaluate import LabelledVideo
 
 Array = NDArray[np.float64]
 #: Largest number of characters of the name of a video.
 LONGEST_VIDEO_NAME = 40
+#: The files of a task that figures of single videos read.
+OF_TASK = (paths.MANIFEST, paths.ANNOTATIONS)
+Labelled = tuple[tuple[str, Run], ...]
+"""Runs with their labels."""
 
 
-@dataclass(frozen=True)
-class PlannedTask:
-    """A task that is drawn: its runs, the videos wanted, and the settings of its first run as dotted keys."""
-
-    dataset: str
-    task: str
-    key_steps: int | None
-    videos: tuple[str, ...]
-    runs: tuple[PlannedRun, ...]
-    settings: dict[str, Any]
-
-    def at(self, template: str) -> Path:
-        """Return where one of its files is, by a template of `rgwot.paths`."""
-        return paths.at(template, dataset=self.dataset, task=self.task)
+def tasks_to_draw(study: Study, place: Place, first: Sequence[str] = (), count: int = 1) -> list[Tree]:
+    """Return up to ``count`` tasks of a dataset: those in ``first``, then others as in the configuration."""
+    names = tasks(study, place.dataset)
+    chosen = [name for name in first if name in names] + [name for name in names if name not in first]
+    return [Tree(Path(paths.RESULTS), place.dataset, name) for name in chosen[:count]]
 
 
-Tasks = Plan[tuple[PlannedTask, ...]]
-"""The plan of a figure of single videos."""
+def runs_to_draw(study: Study, task: Tree, rows: Sequence[Row], seeds: Sequence[int], *, trained: bool) -> Labelled:
+    """Return the runs of some rows on a task with their labels.
 
-
-@dataclass(frozen=True, kw_only=True)
-class OfTasks(Figure):
-    """A figure of single videos and one or several runs.
-
-    The figure draws ``n_tasks`` tasks: the named ``tasks`` that exist, then others in the order of the configuration.
-    Videos are chosen likewise among the annotated ones: the named ``videos``, then others in the order of the manifest.
-    Each class lists the files that it reads of a task and of a run.
+    Raises RgwotError for a row whose method trains no encoder, or unless ``trained`` has no embedding, and for a task
+    that is not configured.
     """
+    runs = []
+    for row in (canonical(study, row) for row in rows):
+        family = family_of(row.method)
+        if not (family.trained if trained else family.embedding != "none"):
+            expected = "trains an encoder" if trained else "has an embedding"
+            raise RgwotError(f"run {row.label!r}: found method {family.name!r}, expected one that {expected}")
+        check_task(study, task.dataset, task.task, row.method)
+        runs += [(row.label, Run(row.method, row.decoder, seed)) for seed in seeds]
+    return tuple(runs)
 
-    OF_TASK: ClassVar[tuple[str, ...]] = (paths.MANIFEST, paths.ANNOTATIONS)
-    OF_RUN: ClassVar[tuple[str, ...]]
-    EVERY_SEED: ClassVar[bool] = False
-    #: How clusters were matched with steps, if the figure shows steps.
-    SCORING: ClassVar[str] = ""
-    #: Protocols that a report can filter by.
-    PROTOCOLS: ClassVar[str] = "–"
 
-    dataset: Place
-    runs: Sequence[Row]
-    tasks: Sequence[str] = ()
-    n_tasks: int = 1
-    videos: Sequence[str] = ()
+def told(tasks: Sequence[Tree], runs: Labelled) -> list[str]:
+    """Return the names of tasks, unless they are named like their dataset, and the methods of the runs."""
+    names = [task.task for task in tasks if task.task != task.dataset]
+    return [", ".join(names), ", ".join(dict.fromkeys(f"{label} = {run.method}" for label, run in runs))]
 
-    def __post_init__(self) -> None:
-        once("runs", [run.id for run in self.runs])
 
-    def plan(self, study: Study) -> Tasks:
-        """Return the tasks that are drawn."""
-        dataset, first = self.dataset.dataset, list(self.tasks)
-        chosen = sorted(tasks(study, dataset), key=lambda task: first.index(task) if task in first else len(first))
-        seeds = study.config.seeds if self.EVERY_SEED else study.config.seeds[:1]
-        drawn = tuple(self._task(task, seeds, study) for task in chosen[: self.n_tasks])
-        files = [task.at(template) for task in drawn for template in self.OF_TASK]
-        files += [run.at(template) for task in drawn for run in task.runs for template in self.OF_RUN]
-        names = [pair.task for pair in drawn if pair.task != dataset]
-        methods = ", ".join(dict.fromkeys(f"{run.label} = {run.method}" for run in self.runs))
-        notes = [", ".join(names), methods, self.SCORING]
-        return self.planned(study, drawn, files, [self.dataset], notes, seeds, self.PROTOCOLS)
-
-    def _task(self, task: str, seeds: tuple[int, ...], study: Study) -> PlannedTask:
-        dataset = self.dataset.dataset
-        for run in self.runs:
-            family, trained = family_of(run.method), paths.HISTORY in self.OF_RUN
-            if (trained and not family.trained) or (paths.EMBEDDINGS in self.OF_RUN and family.embedding == "none"):
-                raise RgwotError(
-                    f"figure {self.id!r}: run {run.label!r}: found method {family.name!r}, expected one that "
-                    f"{'trains an encoder' if trained else 'has an embedding'}"
-                )
-            check_task(study, dataset, task, run.method)
-        settings = flatten(
-            study.experiments.settings(self.runs[0].method, None, dataset).model_dump(by_alias=True, mode="json")
-        )
-        return PlannedTask(
-            dataset,
-            task,
-            known_K(study, dataset, task),
-            tuple(video for video in self.videos if video in videos(study, dataset, task)),
-            tuple(planned for run in self.runs for planned in planned_runs(run, [(dataset, task)], seeds)),
-            {key: value for key, value in settings.items() if key not in EXECUTION},
-        )
+def settings_behind(study: Study, method: str, dataset: str) -> dict[str, Any]:
+    """Return the settings of a method as dotted keys, without those that affect no result."""
+    settings = study.experiments.settings(method, None, dataset).model_dump(by_alias=True, mode="json")
+    return {key: value for key, value in flatten(settings).items() if key not in EXECUTION}
 
 
 @dataclass(frozen=True)
@@ -131,12 +91,12 @@ class TaskLabels:
     n_key_steps: int
 
     @classmethod
-    def of(cls, task: PlannedTask) -> TaskLabels:
-        """Read the tables of a planned task."""
+    def of(cls, task: Tree, key_steps: int | None) -> TaskLabels:
+        """Read the tables of a task with a registered number of key steps, if any."""
         from rgwot.records import read_annotations, read_manifest
 
         annotations = read_annotations(task.at(paths.ANNOTATIONS))
-        n_key_steps = max([task.key_steps or 1, *annotations["key_step"].tolist()])
+        n_key_steps = max([key_steps or 1, *annotations["key_step"].tolist()])
         return cls(f"{task.dataset}/{task.task}", read_manifest(task.at(paths.MANIFEST)), annotations, n_key_steps)
 
     def name(self, video: str) -> str:
@@ -166,14 +126,16 @@ class TaskLabels:
         """Return the annotated step of a video at some times (T,) in seconds, 0 where there is none."""
         return labels_at(self.annotations[self.annotations["video"] == video], times)
 
-    def labelled(self, run: PlannedRun) -> tuple[dict[str, LabelledVideo], dict[str, Any]]:
+    def labelled(self, task: Tree, run: Run) -> tuple[dict[str, LabelledVideo], dict[str, Any]]:
         """Return the labels of every scored video at every `STRIDE`-th frame, and the diagnostics of the run."""
         from rgwot.evaluation.evaluate import label_videos
         from rgwot.records import read_diagnostics, read_segments
 
         # The two scopes are read as evaluation reads them, so that a figure cannot show other labels than were scored.
-        videos, _, _ = label_videos(self.manifest, self.annotations, read_segments(run.at(paths.SEGMENTS)), STRIDE)
-        return {video.name: video for video in videos}, read_diagnostics(run.at(paths.DIAGNOSTICS))
+        videos, _, _ = label_videos(
+            self.manifest, self.annotations, read_segments(task.at(paths.SEGMENTS, run)), STRIDE
+        )
+        return {video.name: video for video in videos}, read_diagnostics(task.at(paths.DIAGNOSTICS, run))
 
 
 def matched_steps(truth: IntArray, prediction: IntArray, n_key_steps: int, n_clusters: int) -> IntArray:
@@ -231,19 +193,59 @@ class PairPlan(NamedTuple):
     plan: Array
 
 
-def read_pair(task: PlannedTask, labels: TaskLabels, n: int) -> tuple[Side, Side]:
-    """Read the first two annotated videos to draw that have embeddings, ``n`` frames of each."""
+def read_pair(task: Tree, run: Run, labels: TaskLabels, wanted: Sequence[str], n: int) -> tuple[Side, Side]:
+    """Read ``n`` frames of each of two annotated videos with embeddings: ``wanted`` ones, then the first."""
     from rgwot.stages.embed import read_embeddings
 
-    embedded = read_embeddings(task.runs[0].at(paths.EMBEDDINGS)).videos
-    sides = []
-    for video in labels.choose(task.videos, 2, embedded, least=2):
-        whole = embedded[video]
-        frames = evenly(len(whole.time_s), n)
-        times = whole.time_s[frames]
-        steps = labels.at(video, times)
-        sides.append(Side(video, labels.name(video), whole.embedding[frames], times, whole.duration_s, steps))
-    return sides[0], sides[1]
+    embedded = read_embeddings(task.at(paths.EMBEDDINGS, run)).videos
+    x, y = (side_of(video, embedded[video], labels, n) for video in labels.choose(wanted, 2, embedded, least=2))
+    return x, y
+
+
+def side_of(video: str, embedded: EmbeddedVideo, labels: TaskLabels, n: int) -> Side:
+    """Return ``n`` frames spread evenly over an embedded video."""
+    frames = evenly(len(embedded.time_s), n)
+    times = embedded.time_s[frames]
+    steps = labels.at(video, times)
+    return Side(video, labels.name(video), embedded.embedding[frames], times, embedded.duration_s, steps)
+
+
+class Pair(NamedTuple):
+    """Two videos to draw: their task and run, its settings as dotted keys, and which videos are wanted."""
+
+    task: Tree
+    run: Run
+    settings: dict[str, Any]
+    key_steps: int | None
+    videos: tuple[str, ...]
+
+    def labels(self) -> TaskLabels:
+        """Read the annotations of the task."""
+        return TaskLabels.of(self.task, self.key_steps)
+
+    def read(self, n: int) -> tuple[Side, Side]:
+        """Read ``n`` frames of each video."""
+        return read_pair(self.task, self.run, self.labels(), self.videos, n)
+
+
+def of_pair(
+    study: Study, draw: Callable[..., Drawn], dataset: Place, row: Row, first: Sequence[str], wanted: Sequence[str],
+    *more: Any, caption: str, reads: Sequence[str] = (paths.EMBEDDINGS,), scoring: str = "",
+) -> Drawing:  # fmt: skip
+    """Return a figure of two videos of a task and a run, drawn by ``draw(title, about, Pair, *more)``.
+
+    ``first`` are the wanted tasks, ``wanted`` the wanted videos, ``reads`` the files of the run that are read, and
+    ``scoring`` tells how clusters were matched with steps.
+    """
+    (task,) = tasks_to_draw(study, dataset, first)
+    seed = study.config.seeds[0]
+    runs = runs_to_draw(study, task, [row], [seed], trained=False)
+    run = runs[0][1]
+    settings = settings_behind(study, run.method, task.dataset)
+    pair = Pair(task, run, settings, known_K(study, task.dataset, task.task), tuple(wanted))
+    files = [*map(task.at, OF_TASK), *(task.at(file, run) for file in reads)]
+    notes = [*told([task], runs), scoring]
+    return drawing(study, draw, (pair, *more), files, caption=caption, places=[dataset], notes=notes, seeds=[seed])
 
 
 def named(pair: tuple[Side, Side]) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rgwot import paths
 from rgwot.reporting.tables.reported import reported_values
-from rgwot.reporting.tables.table import AnyTable, Place, Row
+from rgwot.reporting.tables.table import AnyTable, Place, Row, canonical
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.jobs import check_task
 from rgwot.study.study import Study
@@ -35,8 +35,13 @@ class Runtime(AnyTable):
     rows: Sequence[Row]
     place: Place
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise RgwotError if the file of reported numbers lacks one that the table shows."""
         tuple(self._reported())
+
+    def spelt(self, study: Study) -> Runtime:
+        """Return the table with canonical ids of experiments; raise RgwotError for an unknown one."""
+        return replace(self, rows=[canonical(study, row) for row in self.rows])
 
     @property
     def places(self) -> dict[str, Place]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from rgwot import paths
 from rgwot.datasets.registry import tasks_of
@@ -113,6 +114,25 @@ class Row:
         check_known(f"source of row {self.id!r}:", filter(None, [self.source]), SOURCES)
 
 
+def canonical(study: Study, row: Row) -> Row:
+    """Return a row with the canonical ids of its experiment; raise RgwotError for an unknown one."""
+    try:
+        method = study.experiments.method(row.method)
+        return replace(row, method=method, decoder=study.experiments.decoder(row.decoder, row.method))
+    except RgwotError as error:
+        raise RgwotError(f"row {row.id!r}: {error}") from None
+
+
+def score_files(study: Study, row: Row, behind: Iterable[tuple[str, str]]) -> list[Path]:
+    """Return the files of scores of a row on some tasks (dataset, task); raise RgwotError for an unknown task."""
+    files = []
+    for dataset, task in behind:
+        check_task(study, dataset, task, row.method)
+        run = {"method": row.method, "decoder": row.decoder, "dataset": dataset, "task": task}
+        files += [paths.at(paths.SCORES, **run, seed=seed) for seed in study.config.seeds]
+    return files
+
+
 @dataclass(frozen=True, kw_only=True)
 class AnyTable:
     """Base of all tables: an id, a title, remarks, and reported numbers.
@@ -135,6 +155,13 @@ class AnyTable:
     def places(self) -> dict[str, Place]:
         """The datasets and tasks that are shown, by the names that their columns begin with."""
         return {}
+
+    def check(self) -> None:
+        """Raise RgwotError if the file of reported numbers lacks one that the table shows."""
+
+    def spelt(self, study: Study) -> AnyTable:
+        """Return the table with canonical ids of experiments; raise RgwotError for an unknown one."""
+        return self
 
     def content(self, study: Study, row: str | None = None) -> str:
         """Return the definition of the table, or of a row, as text; if it changes, the file is outdated."""
@@ -214,8 +241,15 @@ class Table(AnyTable):
                     raise RgwotError(
                         f"dataset {place.dataset!r}: its Place has no `reported`, the name in reported numbers; add it"
                     )
-            # Read here, so that faults of the file are reported before anything is made.
+
+    def check(self) -> None:
+        """Raise RgwotError if the file of reported numbers lacks one that the table shows."""
+        if self.reported is not None:
             reported_rows(self.reported, self.places, self.metrics)
+
+    def spelt(self, study: Study) -> Table:
+        """Return the table with canonical ids of experiments; raise RgwotError for an unknown one."""
+        return replace(self, rows=[canonical(study, row) for row in self.rows])
 
     @property
     def places(self) -> dict[str, Place]:
@@ -255,13 +289,8 @@ class Table(AnyTable):
             behind = tasks_behind(study, self.datasets)
         except RgwotError as error:
             raise RgwotError(f"table {self.id!r}: {error}") from None
-        files: dict[str, None] = {}
-        for row_alone in self.alone(row).rows:
-            for dataset, task in behind:
-                check_task(study, dataset, task, row_alone.method)
-                run = {"method": row_alone.method, "decoder": row_alone.decoder, "dataset": dataset, "task": task}
-                files |= dict.fromkeys(str(paths.at(paths.SCORES, **run, seed=seed)) for seed in study.config.seeds)
-        return list(files)
+        rows = self.alone(row).rows
+        return list(dict.fromkeys(str(file) for row_ in rows for file in score_files(study, row_, behind)))
 
     def about(self, study: Study) -> list[str]:
         """Return the sentences of the caption on data, protocols and methods."""

@@ -1,0 +1,55 @@
+"""What the function of a figure returns: the inputs, what a report says of them, and how to draw them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rgwot.reporting.figures.style import Drawn
+from rgwot.reporting.tables.table import Place
+from rgwot.study.study import Study
+
+
+class Drawing(NamedTuple):
+    """A figure before it is drawn.
+
+    Attributes
+    ----------
+    draw
+        The function that draws: ``draw(title, about, *shown)``. It runs when all ``files`` exist.
+    shown
+        The content; if its text changes, the figure is outdated.
+    files
+        Every file that is read.
+    caption, about
+        What the figure shows, and a line on data, protocol and seeds.
+    seeds, data, protocols
+        What a report can filter by; ``data`` are the printed names of datasets.
+    """
+
+    draw: Callable[..., Drawn]
+    shown: tuple[Any, ...]
+    files: tuple[Path, ...]
+    caption: str
+    about: str
+    seeds: tuple[int, ...]
+    data: tuple[str, ...]
+    protocols: str
+
+
+def drawing(
+    study: Study, draw: Callable[..., Drawn], shown: tuple[Any, ...], files: Iterable[Path], *, caption: str,
+    places: Iterable[Place], notes: Iterable[str], seeds: Sequence[int], protocols: str = "–",
+) -> Drawing:  # fmt: skip
+    """Return a figure of some datasets; ``notes`` describe runs and protocol."""
+    datasets = {place.dataset: place.label for place in places}
+    data = tuple(dict.fromkeys(datasets.values()))
+    features = [study.experiments.settings("none", None, name).features for name in datasets]
+    seeding = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+    about = [", ".join(data), *filter(None, notes), seeding]
+    if any(extracted.weights == "random" for extracted in features):
+        about.append("backbone with random weights: not the paper's numbers")
+    if networks := {extracted.backbone for extracted in features} - {"resnet50"}:
+        about.append(f"features by {' and '.join(sorted(networks))}: not the paper's numbers")
+    return Drawing(draw, shown, tuple(dict.fromkeys(files)), caption, "; ".join(about), tuple(seeds), data, protocols)

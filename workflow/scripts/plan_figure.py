@@ -1,0 +1,22 @@
+"""Draw the transport plan between two videos of a trained result, as vector and as picture."""
+
+from pathlib import Path
+
+from rgwot.study.script import stage
+
+with stage(snakemake, "figure") as job:
+    from rgwot.paths import Tree
+    from rgwot.reporting.figures.plans import draw_plan
+    from rgwot.reporting.figures.style import save, styled
+    from rgwot.reporting.figures.videos import TaskLabels, settings_behind
+    from rgwot.stages.embed import read_embeddings
+
+    w = snakemake.wildcards
+    with styled():
+        drawn = draw_plan(
+            read_embeddings(snakemake.input.embeddings).videos,
+            TaskLabels.of(Tree(Path("results"), w.dataset, w.task), None),
+            settings_behind(job.study, w.method, w.dataset),
+            f"{w.method} on {w.dataset}/{w.task}, seed {w.seed}",
+        )
+    save(drawn, snakemake.output.picture)
