@@ -60,15 +60,11 @@ function drawScores() {
 const shown = (value) => (100 * value).toFixed(1);
 
 function drawTraining() {
-  for (const part of document.querySelectorAll(".time-share")) part.hidden = part.dataset.run !== String(state.run);
-  drawSoundness();
-}
-
-function drawSoundness() {
-  const rows = DATA.runs.map((facts, run) => make("tr", { className: facts.kind === "trivial" ? "trivial" : "" },
+  const headings = [...new Set(DATA.runs.flatMap(({ soundness }) => Object.keys(soundness)))];
+  const rows = DATA.runs.map(({ soundness }, run) => make("tr", {},
     make("th", { scope: "row", textContent: runTitle(run) }),
-    make("td", { className: "wrap text", textContent: facts.words.join(" ") })));
-  byId("soundness").replaceChildren(table("Collapse, in words", ["Result", "What its diagnostics say"], rows));
+    ...headings.map((heading) => make("td", { className: "wrap text", textContent: soundness[heading] || "" }))));
+  byId("soundness").replaceChildren(table("Collapse", ["Result", ...headings], rows));
   const words = byId("curve-words");
   if (!words) return;
   const ends = DATA.curves.map(({ method, seed, loss }) => `${method}, seed ${seed}: loss ${loss[0].toPrecision(3)} at first, ${loss[loss.length - 1].toPrecision(3)} in the end`);
