@@ -51,11 +51,11 @@ def test_a_row_has_the_facts_of_its_key_step_and_the_last_one_the_background() -
 
 def test_the_order_joins_what_may_come_in_either_order_and_says_what_is_optional() -> None:
     assert order_sentence(TEA) == (
-        "The order that best fits the videos is 1, then 3 and 2 in either order, then 4 (6 of 10 videos)."
+        "The order that best fits the videos is 1, then 3 and 2 in either order, then 4 (found in 6 of 10 videos)."
     )
     assert order_sentence(TEA, {1: "boil", 4: "serve"}) == (
         "The order that best fits the videos is boil, then step 3 and step 2 in either order, "
-        "then serve (6 of 10 videos)."
+        "then serve (found in 6 of 10 videos)."
     )
 
 

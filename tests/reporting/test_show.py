@@ -24,7 +24,7 @@ def test_a_procedure_is_its_sentences_and_tables():
     procedure = learn(videos, "intersection")
     assert drawn(procedure, deviations(procedure, videos), videos, {1: "open the box", 5: "wipe"}) == [
         "The order that best fits the videos is open the box, then step 3 and step 2 in either order, then step 4, "
-        "then wipe (1 of 5 videos).",
+        "then wipe (found in 1 of 5 videos).",
         "",
         "Key step        Found in  Times per video  Median time  Share of time  Needs           In either order with",
         "1 open the box  5 of 5    1                2 s          7 %",
