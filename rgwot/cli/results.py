@@ -141,7 +141,7 @@ def procedure(segments: Path, folder: Path, learner: str) -> None:
     deviating = deviations(learned, recordings)
     folder.mkdir(parents=True, exist_ok=True)
     write_procedure(folder, learned, deviating)
-    click.echo("\n".join(drawn(learned, deviating, names)))
+    click.echo("\n".join(drawn(learned, deviating, recordings, names)))
 
 
 @click.command()
@@ -206,6 +206,7 @@ def apply(
     from rgwot.bundles.apply import How, apply_bundle, draw_page
     from rgwot.columns import readable
     from rgwot.config.extensions import load_extensions
+    from rgwot.reporting.show import deviation_lines
     from rgwot.timing import parse_rate
 
     load_extensions(extensions)
@@ -218,7 +219,8 @@ def apply(
     for applied in results:
         in_study = " (a video of the study, with its result there)" if applied.from_study else ""
         order = f"{applied.segments} segments, order {applied.order}"
-        click.echo(f"{readable(applied.video)}: {order}{in_study}; {applied.deviations}")
+        click.echo(f"{readable(applied.video)}: {order}{in_study}")
+    click.echo("\n".join(deviation_lines([row for applied in results for row in applied.deviations])))
     click.echo(f"{folder / 'page.html'}: open it in a browser")
 
 

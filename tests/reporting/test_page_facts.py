@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,10 +14,9 @@ import pytest
 from page_tree import Task, embedded_data
 
 from rgwot.evaluation.agreement import agreement
-from rgwot.evaluation.protocols import PROTOCOLS
 from rgwot.paths import DIAGNOSTICS, Run, name_of
 from rgwot.reporting.compare import MOST_RESULTS, compare, compare_pairs, parts, read_answer
-from rgwot.reporting.page.content import PROTOCOLS_IN_WORDS, _colours, _cut_short, _other_number, ranking
+from rgwot.reporting.page.content import _colours, _cut_short, _other_number, against_trivial, leading_scores
 from rgwot.reporting.page.render import write_page
 from rgwot.reporting.page.runs import soundness
 
@@ -74,12 +72,36 @@ def test_scores_of_synthetic_clips_are_not_left_alone(made: Task) -> None:
 
 def test_background_is_no_key_step() -> None:
     task = {"distinct_labels": 8, "dominant_label_share": 0.46, "background_share": 0.46}
-    words = soundness({"K": 7, "task": task})
-    assert "7 of 7 key steps occur." in words
-    assert "46 % of the frames have no key step." in words
-    assert not any("largest" in word for word in words)
-    words = soundness({"K": 7, "task": {**task, "distinct_labels": 7, "background_share": 0.0}})
-    assert "7 of 7 key steps occur; the largest covers 46% of the frames." in words
+    assert soundness({"K": 7, "task": task}) == {
+        "Collapsed": "no", "Key steps found": "7 of 7", "Background": "46 % of the frames",
+    }  # fmt: skip
+    assert soundness({"K": 7, "task": {**task, "distinct_labels": 7, "background_share": 0.0}}) == {
+        "Collapsed": "no", "Key steps found": "7 of 7", "Largest key step": "46 % of the frames",
+    }  # fmt: skip
+
+
+def test_a_collapse_has_its_cause_and_a_warning_on_a_setting_is_a_note() -> None:
+    diagnostics = {
+        "degenerate": True, "degenerate_cause": "decoder", "warnings": ["decode.time: only just", "another"],
+        "notes": ["one note"], "split": {"train": ["a"], "test": ["b", "c"]},
+        "videos_without_frames": ["d"], "video": {"degenerate_videos": ["a", "b"]},
+    }  # fmt: skip
+    assert soundness(diagnostics) == {
+        "Collapsed": "decoder", "Videos that collapse alone": "2", "Videos without frames": "1", "Held-out videos": "2",
+        "Notes": "One note. decode.time: only just.",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("choice", "cell"),
+    [
+        ({"chosen": 0.5, "agreement": 0.1, "concordance": 0.9}, "50% (concordance 0.9, J 0.1)"),
+        ({"chosen": 0.0, "why": "a <b>single</b> video"}, "0% (a <b>single</b> video)"),
+        (None, None),
+    ],
+)
+def test_a_weight_of_time_that_was_chosen_has_its_evidence(choice: dict[str, Any] | None, cell: str | None) -> None:
+    assert soundness({"choices": {"time": choice} if choice else {}}).get("Weight of time") == cell
 
 
 def test_any_two_results_have_the_numbers_of_the_command(made: Task, page: Path) -> None:
@@ -149,82 +171,37 @@ def test_of_many_results_the_first_is_compared_with_every_other() -> None:
 
 
 OURS = Run("rgwot", "graphcut", 1)
+SCORES = {
+    Run("rgwot", "graphcut", 0): 0.9, OURS: 0.4, Run("none", "one_label", 0): 0.1, Run("none", "uniform@K=gt", 0): 0.25,
+    Run("none", "random", 0): 0.2, Run("none", "random", 1): 0.6, Run("whitened", "kmeans", 0): 0.99,
+}  # fmt: skip
 
 
-def row(run: Run, kind: str, values: Mapping[int, tuple[float, float, float, float]]) -> dict[str, object]:
-    """One line of the scores: F1 under the four protocols by seed; every other cell would mislead."""
-
-    def cells(four: tuple[float, ...]) -> dict[str, float]:
-        own = {f"{name} with exact f1": value for name, value in zip(PROTOCOLS, four, strict=True)}
-        return own | {key.replace("exact", "cnc"): 1 - value for key, value in own.items()}
-
-    mean = tuple(sum(column) / len(values) for column in zip(*values.values(), strict=True))
-    seeds = [{"seed": seed, "value": cells(four)} for seed, four in values.items()]
-    return {"method": run.method, "decoder": run.decoder, "kind": kind, "mean": cells(mean), "seeds": seeds}
-
-
-def told(*rows: dict[str, object], run: Run = OURS) -> str:
-    return " ".join(ranking(run, {"rows": list(rows)}, annotated=True)[1])
-
-
-RESULT = row(OURS, "trained", {0: (0.9, 0.9, 0.9, 0.9), 1: (0.5, 0.3, 0.4, 0.6)})
-ONE = row(Run("none", "one_label", 0), "trivial", {0: (0.65, 0.1, 0.1, 0.3)})
-EQUAL = row(Run("none", "uniform@K=gt", 0), "trivial", {0: (0.4, 0.5, 0.25, 0.4)})
-RANDOM = row(Run("none", "random", 0), "trivial", {0: (0.1, 0.1, 0.2, 0.2), 1: (0.1, 0.1, 0.6, 0.2)})
-
-
-def test_what_beats_the_result_comes_first_protocol_by_protocol() -> None:
-    """By the seed that is shown, against the mean over seeds of an answer; being equal is not being better."""
-    assert told(RESULT, ONE, EQUAL, RANDOM) == (
-        "Not better than a trivial baseline under micro_video (50.0 against one label 65.0), "
-        "macro_video (30.0 against equal segments (K=gt) 50.0) and macro_task (40.0 against random labels 40.0). "
-        "Better than one label, equal segments (K=gt) and random labels under strict_task. "
-        f"F1 in percent, with background. {PROTOCOLS_IN_WORDS} "
-        "All protocols but strict_task ignore unmatched key steps; under micro_video, one label "
-        "scores 65.0, so a high score under micro_video shows nothing."
-    )
-
-
-def test_what_is_better_everywhere_is_said_to_be_and_no_more() -> None:
-    text = told(RESULT, ONE, run=Run("rgwot", "graphcut", 0))
-    assert "Not better" not in text
-    assert text.startswith("Better than one label under micro_video, macro_video, macro_task and strict_task. F1")
-    assert text.endswith("under micro_video, one label scores 65.0.")
-    assert "a few long segments alone can give a high score under micro_video." in told(RESULT, EQUAL)
-
-
-def test_in_short_counts_the_scores_that_are_better() -> None:
-    def short(*rows: dict[str, object], run: Run = OURS) -> str:
-        return ranking(run, {"rows": list(rows)}, annotated=True)[0]
-
-    # Under strict_task alone: 0.6 against 0.3, 0.4 and 0.2.
-    assert short(RESULT, ONE, EQUAL, RANDOM) == "Better than trivial baselines by 1 of 4 scores."
-    assert short(RESULT, ONE, run=Run("rgwot", "graphcut", 0)) == "Better than trivial baselines by all scores."
-    best = row(Run("none", "one_label", 0), "trivial", {0: (0.5, 0.9, 0.9, 0.9)})
-    assert short(RESULT, best) == "Better than trivial baselines by none of 4 scores."
-    assert short(RESULT, ONE, run=Run("none", "one_label", 0)) == ""
-    key = "macro_task without exact order_distance"
-    ours = row(OURS, "trained", {1: (0.5, 0.3, 0.4, 0.6)})
-    ours["seeds"][0]["value"][key] = 0.1  # type: ignore[index]
-    other = row(Run("none", "uniform", 0), "trivial", {0: (0.1, 0.1, 0.1, 0.1)})
-    for distance, words in ((0.3, "and by"), (0.11, "but not clearly by"), (0.05, "but not by")):
-        other["mean"][key] = distance  # type: ignore[index]
-        assert f"{words} order (distance 10" in short(ours, other)
+def test_the_score_stands_beside_that_of_the_best_trivial_baseline() -> None:
+    """By the seed that is shown, against the mean over seeds of each baseline."""
+    (said,) = against_trivial(OURS, SCORES, annotated=True, taught=False)
+    assert said == "its F1 (macro_task) is 40.0 %, against 40.0 % for the best trivial baseline (random)"
+    alone = {run: score for run, score in SCORES.items() if run.method != "none"}
+    (said,) = against_trivial(OURS, alone, annotated=True, taught=False)
+    assert said == "its F1 (macro_task) is 40.0 %, and no trivial baseline is scored for comparison"
 
 
 @pytest.mark.parametrize(
-    ("run", "rows", "annotated", "words"),
+    ("annotated", "taught", "words"),
     [
-        (OURS, [RESULT], True, "There is no trivial baseline among"),
-        (OURS, [ONE], True, "This result is not scored"),
-        (OURS, None, True, "This result is not scored"),
-        (OURS, None, False, "No video is annotated"),
-        (Run("none", "one_label", 0), [RESULT, ONE], True, ""),
+        (False, False, "no video is annotated, so these key steps cannot be compared with true ones"),
+        (True, False, "this result is not scored"),
+        (True, True, "this result is not scored, because it learned from every annotated video"),
     ],
 )
-def test_what_cannot_be_told_is_said_not_to_be(
-    run: Run, rows: list[dict[str, object]] | None, annotated: bool, words: str
-) -> None:
-    short, said = ranking(run, rows and {"rows": rows}, annotated)
-    assert short.startswith(words)
-    assert said == ([short] if words else [])
+def test_what_cannot_be_compared_is_said_not_to_be(annotated: bool, taught: bool, words: str) -> None:
+    assert against_trivial(OURS, {}, annotated, taught) == [words]
+
+
+def test_the_leading_score_is_the_one_that_tables_lead_with(made: Task) -> None:
+    leading = leading_scores(made.tree, made.runs)
+    rows = {(row["method"], row["decoder"]): row for row in embedded_data(made.page())["scores"]["rows"]}
+    assert leading
+    for run, score in leading.items():
+        seeds = {seed["seed"]: seed["value"] for seed in rows[run.method, run.decoder]["seeds"]}
+        assert score == pytest.approx(seeds[run.seed]["macro_task with exact f1"], abs=1e-5)

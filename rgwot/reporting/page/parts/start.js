@@ -79,15 +79,10 @@ function drawSummary() {
 function drawVerdict() {
   const facts = factsOf(state.run);
   byId("warnings").replaceChildren(...facts.warnings.map((text) => make("p", { className: "notice", textContent: text })));
-  const names = stepsOf(state.run).filter((step) => nameOf(state.run, step)).length;
-  // First what the scores are worth: an answer that did not collapse may still be worse than equal segments.
   byId("taught").textContent = facts.taught || "";
   byId("taught").hidden = !facts.taught;
-  byId("in-short").textContent = facts.in_short;
-  byId("ranking").textContent = facts.ranking.join(" ");
-  byId("verdict").textContent = `${facts.words.join(" ")}${names ? ` ${names} of ${stepsOf(state.run).length} key steps have a name.` : ""}`;
-  byId("collapsed").textContent = facts.words[0];
-  byId("collapsed").hidden = !facts.degenerate;
+  byId("collapsed").textContent = facts.collapsed;
+  byId("collapsed").hidden = !facts.collapsed;
 }
 
 /** Paper has no scrolling and no folding: all cards of videos are filled and all lists opened. */
