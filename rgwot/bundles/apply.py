@@ -257,7 +257,7 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
         steps, of_study = label_each(bundle, result, stores, videos)
         empty = [store.video for store in inputs.values() if not len(store)]
         written = _write(bundle, procedure, tree, videos, steps, of_study, empty)
-        _write_pictures(tree, facts.run, result.settings)
+        _write_pictures(tree, facts.run)
     _write_page(output, bundle)
     return written
 
@@ -269,7 +269,6 @@ class Restored:
     ``answers`` has these key steps by the SHA-256 of the video's file, or of its features.
     """
 
-    settings: Settings
     embed: EmbedVideo
     rule: Predict
     answers: Mapping[str, NDArray[Any]]
@@ -320,7 +319,7 @@ def restore(bundle: Bundle) -> Restored:
         decoder = clustering(split_id(facts.decoder)[0], settings)
         restore_decoder = decoder.bound(settings, decoder.restore)
         rule = restored(restore_decoder, bundle.arrays(DECODER), facts.K, facts.time, facts.surplus)
-        return Restored(settings, embed, rule, bundle.arrays(ANSWERS))
+        return Restored(embed, rule, bundle.arrays(ANSWERS))
     except (KeyError, ValueError, TypeError, IndexError, AttributeError, RuntimeError) as error:
         raise bundle.wrong(f"lacks a part that {facts.run} needs ({first_line(error)})") from None
 
@@ -414,15 +413,15 @@ def _soundness(videos: Mapping[str, EmbeddedVideo], steps: Mapping[str, NDArray[
     return {**verdict, "warnings": doubts(K, distinct, facts["background_share"]), "task": facts}
 
 
-def _write_pictures(tree: Tree, run: Run, settings: Settings) -> None:
-    """Write the strips of pictures and the view of the embeddings for the page."""
+def _write_pictures(tree: Tree, run: Run) -> None:
+    """Write the strips of pictures and the view of the result for the page."""
     from rgwot.reporting.page.pictures import write_strips
     from rgwot.reporting.page.view import write_view
 
     root, manifest = Path("/"), tree.at(paths.MANIFEST)
     write_strips(manifest, root, tree.at(paths.STRIPS))
     embeddings, segments, view = (tree.at(path, run) for path in (paths.EMBEDDINGS, paths.SEGMENTS, paths.VIEW))
-    write_view(embeddings, segments, manifest, root, view, settings, run.seed, family_of(run.method).trained)
+    write_view(embeddings, segments, manifest, root, view, run.seed)
 
 
 def _tables(output: Path) -> dict[str, Path]:

@@ -96,9 +96,7 @@ def make_task(
         settings = SETTINGS.model_copy(update={"labelled": LabelledSettings(n="all")})
         decode(embeddings, tree.keysteps(run), "kmeans", settings, 0, annotations_csv=tree.at(paths.ANNOTATIONS))
         segments, view = tree.at(paths.SEGMENTS, run), tree.at(paths.VIEW, run)
-        write_view(
-            embeddings, segments, tree.at(paths.MANIFEST), root, view, SETTINGS, 0, trained=False, to_annotate=True
-        )
+        write_view(embeddings, segments, tree.at(paths.MANIFEST), root, view, 0, to_annotate=True)
         made.runs.append(run)
         return made
     for method, decoder, noise in (("rgwot", "graphcut", 0.2), ("raw", "kmeans", 0.9)):
@@ -110,7 +108,7 @@ def make_task(
             made.runs.append(run)
             if seed == 0:
                 segments, view = tree.keysteps(run) / "segments.csv", tree.at(paths.VIEW, run)
-                write_view(embeddings, segments, tree.at(paths.MANIFEST), root, view, SETTINGS, seed, method == "rgwot")
+                write_view(embeddings, segments, tree.at(paths.MANIFEST), root, view, seed)
     if annotated:
         for decoder in ("one_label", "random"):
             made.runs.append(Run("none", decoder, 0))
