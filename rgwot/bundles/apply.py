@@ -38,7 +38,8 @@ from rgwot.keysteps.interface import Decoded, Predict
 from rgwot.keysteps.ordering import KeySteps, format_order
 from rgwot.paths import STORE, Run, Tree
 from rgwot.procedure import Procedure
-from rgwot.procedure.sentences import deviations_in_words
+from rgwot.procedure.facts import deviation_facts
+from rgwot.procedure.learning import recordings_from_segments
 from rgwot.reporting.names import named_order, names_text
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.runtime.files import replacing, write_rows, write_text
@@ -207,15 +208,15 @@ log = logging.getLogger(__name__)
 class Applied:
     """The key steps of a video: their order as text, and the number of segments.
 
-    ``from_study`` tells whether the result in the bundle contains the video; ``deviations`` describes how the video
-    deviates from the procedure of the result.
+    ``from_study`` tells whether the result in the bundle contains the video; ``deviations`` has the cells
+    (`rgwot.procedure.facts.DEVIATION_HEADINGS`) of each deviation of the video from the procedure of the result.
     """
 
     video: str
     order: str
     segments: int
     from_study: bool
-    deviations: str
+    deviations: Sequence[Sequence[str]]
 
 
 def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = How()) -> list[Applied]:  # noqa: B008
@@ -390,14 +391,14 @@ def _write(
     if facts.names:
         # The same text as in the file that a page offers for download; it states the result that the names belong to.
         write_text(names_text(str(facts.run), key_steps.segment_table, facts.names), tree.at(paths.NAMES, facts.run))
-    deviations = key_steps.deviations
+    rows = deviation_facts(key_steps.deviations, recordings_from_segments(key_steps.segment_table))
     return [
         Applied(
             name,
             named_order(format_order(orders[name]), facts.names),
             len(labels_here),
             name in of_study,
-            deviations_in_words([deviation for deviation in deviations if deviation.video == name], facts.names),
+            [row.cells(facts.names) for row in rows if row.deviation.video == name],
         )
         for name, labels_here in segments.items()
     ]

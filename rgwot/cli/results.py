@@ -141,7 +141,7 @@ def procedure(segments: Path, folder: Path, learner: str) -> None:
     deviating = deviations(learned, recordings)
     folder.mkdir(parents=True, exist_ok=True)
     write_procedure(folder, learned, deviating)
-    click.echo("\n".join(drawn(learned, deviating, names)))
+    click.echo("\n".join(drawn(learned, deviating, recordings, names)))
 
 
 @click.command()
@@ -206,6 +206,7 @@ def apply(
     from rgwot.bundles.apply import How, apply_bundle
     from rgwot.columns import readable
     from rgwot.config.extensions import load_extensions
+    from rgwot.reporting.show import deviation_lines
     from rgwot.timing import parse_rate
 
     load_extensions(extensions)
@@ -213,10 +214,12 @@ def apply(
         rate = None if frames_fps is None else parse_rate(frames_fps)
     except ValueError as error:
         raise RgwotError(f"--frames-fps: {error}") from None
-    for applied in apply_bundle(bundle, videos, folder, How(frames_fps=rate, **how)):
+    applied_videos = apply_bundle(bundle, videos, folder, How(frames_fps=rate, **how))
+    for applied in applied_videos:
         in_study = " (a video of the study, with its result there)" if applied.from_study else ""
         order = f"{applied.segments} segments, order {applied.order}"
-        click.echo(f"{readable(applied.video)}: {order}{in_study}; {applied.deviations}")
+        click.echo(f"{readable(applied.video)}: {order}{in_study}")
+    click.echo("\n".join(deviation_lines([row for applied in applied_videos for row in applied.deviations])))
     click.echo(f"{folder / 'page.html'}: open it in a browser")
 
 

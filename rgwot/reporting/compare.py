@@ -21,8 +21,8 @@ from rgwot.evaluation.agreement import OVERLAP, Agreement, agreement
 from rgwot.evaluation.metrics import IntArray
 from rgwot.paths import DEVIATIONS, DIAGNOSTICS, SEGMENTS, name_of
 from rgwot.procedure import recordings_from_segments
+from rgwot.procedure.facts import join_words
 from rgwot.procedure.groups import ALPHA, LEVEL, MEASURES, PERMUTATIONS, TEST_COLUMNS, UNIT, compare_groups, few_videos
-from rgwot.procedure.sentences import join_words
 from rgwot.records import read_segments
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, PAGE, Drawn, save, sheet, short, styled, tell
 from rgwot.reporting.names import names_in

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -12,13 +11,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rgwot import paths
-from rgwot.columns import readable
 from rgwot.datasets.names import stem_of
 from rgwot.keysteps.settings import MeanfieldSettings
 from rgwot.keysteps.suggest import frames_of, suggest
 from rgwot.paths import DEVIATIONS, PROCEDURE, SEGMENTS, Run, Tree, name_of
-from rgwot.procedure import Deviation, Procedure
-from rgwot.procedure.sentences import call, deviations_in_words, join_words, need_layers, repeats, sentence
+from rgwot.procedure import Deviation, Procedure, Recording, recordings_from_segments
+from rgwot.procedure.facts import (
+    DEVIATION_HEADINGS,
+    STEP_HEADINGS,
+    deviation_facts,
+    doubt_sentence,
+    join_words,
+    order_sentence,
+    step_facts,
+)
 from rgwot.records import read_manifest, read_segments, unedited
 from rgwot.reporting.names import names_in
 from rgwot.runtime.errors import RgwotError
@@ -30,92 +36,52 @@ if TYPE_CHECKING:
 
     from rgwot.embedding.interface import EmbeddedTask
 
-#: The deviations of at most this many videos are listed.
-MOST_VIDEOS = 20
+#: At most this many deviations are listed.
+MOST_DEVIATIONS = 20
 
 
 def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> list[str]:
     """Return the procedure in a folder of key steps and its deviations as lines, with the names of key steps."""
     # Raises an error if a user edited the segments, because the other files would not match them.
-    unedited(folder / name_of(SEGMENTS))
+    segments = read_segments(unedited(folder / name_of(SEGMENTS)))
     procedure = read_procedure(folder / name_of(PROCEDURE))
     deviations = read_deviation_list(folder / name_of(DEVIATIONS))
     run = Run.of_folder(folder.absolute())
     head = [f"Found by {run}."] if run is not None else []
-    return head + drawn(procedure, deviations, names_in(folder, names_yaml))
+    return head + drawn(procedure, deviations, recordings_from_segments(segments), names_in(folder, names_yaml))
 
 
-def drawn(procedure: Procedure, deviations: Sequence[Deviation], names: Mapping[int, str] | None = None) -> list[str]:
-    """Return the procedure as lines: a sentence, notes, a line per key step, and a line per video with its deviations.
-
-    Key steps of the same layer share a number: each needs a key step of the layer above, and none of its own layer.
-    """
-    lines = [f"The procedure: {sentence(procedure, names)}", *(f"Note: {note}." for note in procedure.notes)]
+def drawn(
+    procedure: Procedure,
+    deviations: Sequence[Deviation],
+    recordings: Sequence[Recording],
+    names: Mapping[int, str] | None = None,
+) -> list[str]:
+    """Return a procedure as lines: its order, what to doubt, and tables of its key steps and of the deviations."""
+    doubt = doubt_sentence(procedure, deviations, names)
+    lines = [order_sentence(procedure, names), *([doubt] if doubt else [])]
+    # Tables have the numbers, too, because files and pages need them.
+    names = {step: f"{step} {name}" for step, name in (names or {}).items()}
     if procedure.nodes:
-        total = f"{procedure.n_videos} video{'s' if procedure.n_videos > 1 else ''}"
-        lines += ["", f"What comes before what, in {total} (learner {procedure.learner}):", *_steps(procedure, names)]
-        order = " > ".join(call(step, names) for step in procedure.order)
-        lines += [f"  One order for all: {order}"]
-    if deviations or len(procedure.videos) > 1:
-        lines += ["", "Deviations by video, with their total surprise in bits:", *_videos(procedure, deviations, names)]
-    return lines
+        lines += ["", *_table(STEP_HEADINGS, [row.cells(names) for row in step_facts(procedure, recordings)])]
+    rows = deviation_facts(deviations, recordings)
+    return [*lines, "", *deviation_lines([row.cells(names) for row in rows])]
 
 
-def _steps(procedure: Procedure, names: Mapping[int, str] | None) -> list[str]:
-    """Return a line per key step, by layer: its number of videos, usual time, needs, and whether it is optional etc."""
-    nodes = {node.key_step: node for node in procedure.nodes}
-    width = max(len(_titled(step, names)) for step in nodes)
-    lines = []
-    for number, layer in enumerate(need_layers(procedure), 1):
-        for step in layer:
-            node = nodes[step]
-            facts = [f"{node.n_videos} of {procedure.n_videos}, {node.duration_s:.1f} s"]
-            facts += ["in some videos only"] if node.optional else []
-            needs = [
-                call(edge.before, names) + ("" if edge.agree == edge.both else f" ({edge.agree} of {edge.both})")
-                for edge in procedure.edges
-                if edge.after == step and isinstance(edge.before, int)
-            ]
-            facts += [f"after {join_words(needs)}"] if needs else []
-            partners = [
-                call(partner, names)
-                for group in procedure.groups
-                if step in group
-                for partner in group
-                if partner != step
-            ]
-            facts += (
-                [f"in {'either' if len(partners) == 1 else 'any'} order with {join_words(partners)}"]
-                if partners
-                else []
-            )
-            facts += [f"{node.repeats:.1f} times"] if repeats(node) else []
-            place = str(number) if step == layer[0] else ""
-            lines.append(f"  {place:>2}  {_titled(step, names):<{width}}  {'; '.join(facts)}")
-    return lines
+def deviation_lines(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the first `MOST_DEVIATIONS` rows of a table of deviations, given by their cells, as lines."""
+    if not rows:
+        return ["No deviation was found."]
+    more = [f"... and {len(rows) - MOST_DEVIATIONS} more in deviations.csv"] if len(rows) > MOST_DEVIATIONS else []
+    return _table(DEVIATION_HEADINGS, rows[:MOST_DEVIATIONS]) + more
 
 
-def _titled(step: int, names: Mapping[int, str] | None) -> str:
-    return f"{step} {names[step]}" if names and step in names else f"key step {step}"
-
-
-def _videos(procedure: Procedure, deviations: Sequence[Deviation], names: Mapping[int, str] | None) -> list[str]:
-    """Return a line per video, or only for the videos that deviate most if there are many."""
-    of_video: dict[str, list[Deviation]] = {}
-    for deviation in deviations:
-        of_video.setdefault(deviation.video, []).append(deviation)
-    empty = {video.video for video in procedure.videos if math.isnan(video.score)}
-    videos = list(dict.fromkeys([*(video.video for video in procedure.videos), *of_video]))
-    bits = {video: sum(deviation.surprise for deviation in of_video.get(video, ())) for video in videos}
-    listed = videos if len(videos) <= MOST_VIDEOS else sorted(videos, key=lambda video: -bits[video])[:MOST_VIDEOS]
-    width = max(len(readable(video)) for video in listed)
-    lines = [
-        f"  {readable(video):<{width}}  {bits[video]:5.1f}  "
-        + ("no key step" if video in empty else deviations_in_words(of_video.get(video, ()), names))
-        + (" (most typical)" if video == procedure.most_typical else "")
-        for video in listed
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in (headings, *rows)
     ]
-    return lines + ([f"  ... and {len(videos) - MOST_VIDEOS} more videos"] if len(videos) > MOST_VIDEOS else [])
 
 
 def suggestion(keysteps: Path, number: int = 3) -> list[str]:

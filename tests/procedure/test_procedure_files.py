@@ -52,7 +52,7 @@ def test_a_table_that_somebody_brings_is_learned_from_and_printed(tmp_path: Path
     )
     done = CliRunner().invoke(cli, ["procedure", str(segments), "--output", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
-    assert done.output.startswith("The procedure: With two key steps, there is no fixed order: open and close.")
+    assert done.output.startswith("No fixed order was found: open and close may come in any order.")
     brought, names = read_recordings(segments)
     assert names == {1: "open", 2: "close"}
     assert [one.events for one in brought] == [
@@ -103,5 +103,5 @@ def test_little_input_is_said_and_still_answered(tmp_path: Path) -> None:
     segments = table(tmp_path / "mine.csv", "a,0,1,1\na,1,2,2\n")
     done = CliRunner().invoke(cli, ["procedure", str(segments), "--output", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
-    assert "Note: one video only" in done.output
+    assert "Reliability: one video only" in done.output
     assert (tmp_path / "out/procedure.json").is_file()

@@ -79,6 +79,15 @@ FOUND = [
 ]
 
 
+def rows_of(name: str, videos: Sequence[Sequence[int]] | None = None) -> list[tuple[str, str, float, float, int]]:
+    """Return the segments of one of `CASES`, or of other videos."""
+    return [
+        (f"video {place:02d}", "task", at * EACH_S, (at + 1) * EACH_S, step)
+        for place, steps in enumerate(videos or CASES[name], 1)
+        for at, step in enumerate(steps)
+    ]
+
+
 def make_tree(folder: Path, name: str, videos: Sequence[Sequence[int]] | None = None) -> Tree:
     """Write what a page is made from, without videos."""
     tree = Tree(folder / "results", "mine", name)
@@ -88,11 +97,7 @@ def make_tree(folder: Path, name: str, videos: Sequence[Sequence[int]] | None = 
         for video, steps in shown.items()
     ]
     manifest = ["video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason"]
-    segments = [
-        (video, "task", at * EACH_S, (at + 1) * EACH_S, step)
-        for video, steps in shown.items()
-        for at, step in enumerate(steps)
-    ]
+    segments = rows_of(name, videos)
     orders = {video: video_order(np.array(steps), np.arange(len(steps), dtype=float)) for video, steps in shown.items()}
     texts = [">".join(map(str, order)) for order in orders.values()]
     for path, table in (

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pytest
+from page_tree import Task, embedded_data
 
-from rgwot.reporting.compare import compare_pairs
-from rgwot.reporting.page.content import _colours, _cut_short
+from rgwot.evaluation.agreement import agreement
+from rgwot.paths import DIAGNOSTICS, Run, name_of
+from rgwot.reporting.compare import MOST_RESULTS, compare, compare_pairs, parts, read_answer
+from rgwot.reporting.page.content import _colours, _cut_short, _other_number, against_trivial, leading_scores
+from rgwot.reporting.page.render import write_page
+from rgwot.reporting.page.runs import soundness
 
 
 def shown(steps: list[int], order: tuple[int, ...] = (), **facts: Any) -> Any:
@@ -39,3 +49,158 @@ def test_a_video_that_decodes_in_part_is_told() -> None:
     run.body = {"segments": {"0": {"ends": [20000, 49000]}, "1": {"ends": [60000]}, "2": {"many": 2000}}}
     videos: Any = [SimpleNamespace(name=n, duration=seconds) for n, seconds in (("a", 142.7), ("b", 60.9), ("c", 50.0))]
     (line,) = _cut_short([run], videos)
+    assert line.startswith("a: only the first 49.0 of 142.7 s can be decoded")
+
+
+def test_another_number_of_steps_than_annotated_is_told_once() -> None:
+    annotations = pd.DataFrame({"key_step": [*range(1, 13), 3]})
+    (line,) = _other_number([shown([1], K=7), shown([1], K=7)], annotations)
+    assert line.startswith("7 key steps were asked for, but 12 are annotated")
+    assert _other_number([shown([1], K=12)], annotations) == []
+    assert _other_number([shown([1], K=7)], annotations.iloc[:0]) == []
+
+
+def test_scores_of_synthetic_clips_are_not_left_alone(made: Task) -> None:
+    page = made.folder / "clips.html"
+    said = []
+    for root in (made.root, made.folder / "results/synthetic/mine"):
+        write_page(made.tree, root, made.runs, page)
+        said.append("Recordings of people score far lower" in str(embedded_data(page)["notices"]))
+    assert said == [False, True]
+
+
+def test_background_is_no_key_step() -> None:
+    task = {"distinct_labels": 8, "dominant_label_share": 0.46, "background_share": 0.46}
+    assert soundness({"K": 7, "task": task}) == {
+        "Collapsed": "no", "Key steps found": "7 of 7", "Background": "46 % of the frames",
+    }  # fmt: skip
+    assert soundness({"K": 7, "task": {**task, "distinct_labels": 7, "background_share": 0.0}}) == {
+        "Collapsed": "no", "Key steps found": "7 of 7", "Largest key step": "46 % of the frames",
+    }  # fmt: skip
+
+
+def test_a_collapse_has_its_cause_and_a_warning_on_a_setting_is_a_note() -> None:
+    diagnostics = {
+        "degenerate": True, "degenerate_cause": "decoder", "warnings": ["decode.time: only just", "another"],
+        "notes": ["one note"], "split": {"train": ["a"], "test": ["b", "c"]},
+        "videos_without_frames": ["d"], "video": {"degenerate_videos": ["a", "b"]},
+    }  # fmt: skip
+    assert soundness(diagnostics) == {
+        "Collapsed": "decoder", "Videos that collapse alone": "2", "Videos without frames": "1", "Held-out videos": "2",
+        "Notes": "One note. decode.time: only just.",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("choice", "cell"),
+    [
+        ({"chosen": 0.5, "agreement": 0.1, "concordance": 0.9}, "50% (concordance 0.9, J 0.1)"),
+        ({"chosen": 0.0, "why": "a <b>single</b> video"}, "0% (a <b>single</b> video)"),
+        (None, None),
+    ],
+)
+def test_a_weight_of_time_that_was_chosen_has_its_evidence(choice: dict[str, Any] | None, cell: str | None) -> None:
+    assert soundness({"choices": {"time": choice} if choice else {}}).get("Weight of time") == cell
+
+
+def test_any_two_results_have_the_numbers_of_the_command(made: Task, page: Path) -> None:
+    found = {tuple(one["pair"]): one for one in embedded_data(page, "comparisons")}  # type: ignore[attr-defined]
+    answers = [read_answer(made.tree.keysteps(run)) for run in made.runs]
+    assert sorted(found) == list(itertools.combinations(range(len(answers)), 2))
+    for (a, b), one in found.items():
+        assert (one["videos"], one["alone"], one["seconds"]) == (3, 0, pytest.approx(18, abs=0.5))
+        for own, (first, second) in zip(one["sides"], ((a, b), (b, a)), strict=True):
+            counted = compare(answers[first], answers[second])
+            assert counted is not None
+            both = counted.agreement
+            numbers = [one["rand"], one["strict"], one["kappa"], one["segments"], own["macro"]]
+            expected = [both.adjusted_rand, both.strict_f1, both.kappa, both.segments_f1, both.macro_f1]
+            assert numbers == pytest.approx(expected, abs=6e-5)
+            assert [part[0] for part in own["parts"]] == [part.key_step for part in parts(both)]
+            assert [len(own["split"]), len(own["merged"])] == [len(both.split), len(both.merged)]
+
+
+def test_the_page_repeats_the_warnings_and_compares_seeds(made: Task, page: Path) -> None:
+    facts: Any = embedded_data(page)["runs"]
+    found = compare_pairs([read_answer(made.tree.keysteps(run)) for run in made.runs])
+    for one, run in enumerate(made.runs):
+        own = json.loads((made.tree.keysteps(run) / name_of(DIAGNOSTICS)).read_text()).get("warnings", [])
+        expected = [f"{warning[0].upper()}{warning[1:]}." for warning in own]
+        # Runs 0 and 1, and 2 and 3, are seeds of one method.
+        rand = found[one // 2 * 2, one // 2 * 2 + 1].agreement.adjusted_rand
+        if one < 4 and rand < 0.6:
+            expected.append(
+                f"Seeds 0 and 1 disagree: their adjusted Rand index is {rand:.2f}, "
+                "expected 0.6 or more (1: same result, 0: chance); trust only what several seeds have in common."
+            )
+        assert facts[one]["warnings"] == expected
+    # Noisy embeddings deserve it, clear ones and trivial baselines do not.
+    assert [bool(run["warnings"]) for run in facts] == [False, False, True, True, False, False]
+
+
+def test_of_many_results_too_seeds_that_differ_are_told(
+    made: Task, page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = [run["warnings"] for run in embedded_data(page)["runs"]]
+    monkeypatch.setattr("rgwot.reporting.compare.MOST_RESULTS", 3)
+    many = made.folder / "many.html"
+    write_page(made.tree, made.root, made.runs, many)
+    assert [run["warnings"] for run in embedded_data(many)["runs"]] == few
+    assert any("Seeds 0 and 1 disagree" in warning for warning in few[2])
+
+
+def test_the_other_way_round_is_what_it_would_be_counted_anew() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        one, other = rng.integers(0, 5, 200), rng.integers(0, 4, 200)
+        swapped, counted = agreement([one], [other]).swapped(), agreement([other], [one])
+        assert swapped.adjusted_rand == pytest.approx(counted.adjusted_rand)
+        assert (swapped.split, swapped.merged, swapped.n_frames) == (counted.split, counted.merged, 200)
+        assert swapped.strict_f1 == pytest.approx(counted.strict_f1)
+        assert swapped.macro_f1 == pytest.approx(counted.macro_f1, abs=0.02)
+        np.testing.assert_array_equal(swapped.overlap, counted.overlap)
+
+
+def test_of_many_results_the_first_is_compared_with_every_other() -> None:
+    answers = [{"v": np.arange(20) % (2 + at % 3)} for at in range(MOST_RESULTS + 1)]
+    assert len(compare_pairs(answers[:MOST_RESULTS])) == MOST_RESULTS * (MOST_RESULTS - 1) // 2
+    assert list(compare_pairs(answers)) == [(0, at) for at in range(1, MOST_RESULTS + 1)]
+    # Without a video in common there is nothing to compare.
+    assert list(compare_pairs([answers[0], {"w": np.arange(5)}, answers[1]])) == [(0, 2)]
+
+
+OURS = Run("rgwot", "graphcut", 1)
+SCORES = {
+    Run("rgwot", "graphcut", 0): 0.9, OURS: 0.4, Run("none", "one_label", 0): 0.1, Run("none", "uniform@K=gt", 0): 0.25,
+    Run("none", "random", 0): 0.2, Run("none", "random", 1): 0.6, Run("whitened", "kmeans", 0): 0.99,
+}  # fmt: skip
+
+
+def test_the_score_stands_beside_that_of_the_best_trivial_baseline() -> None:
+    """By the seed that is shown, against the mean over seeds of each baseline."""
+    (said,) = against_trivial(OURS, SCORES, annotated=True, taught=False)
+    assert said == "its F1 (macro_task) is 40.0 %, against 40.0 % for the best trivial baseline (random)"
+    alone = {run: score for run, score in SCORES.items() if run.method != "none"}
+    (said,) = against_trivial(OURS, alone, annotated=True, taught=False)
+    assert said == "its F1 (macro_task) is 40.0 %, and no trivial baseline is scored for comparison"
+
+
+@pytest.mark.parametrize(
+    ("annotated", "taught", "words"),
+    [
+        (False, False, "no video is annotated, so these key steps cannot be compared with true ones"),
+        (True, False, "this result is not scored"),
+        (True, True, "this result is not scored, because it learned from every annotated video"),
+    ],
+)
+def test_what_cannot_be_compared_is_said_not_to_be(annotated: bool, taught: bool, words: str) -> None:
+    assert against_trivial(OURS, {}, annotated, taught) == [words]
+
+
+def test_the_leading_score_is_the_one_that_tables_lead_with(made: Task) -> None:
+    leading = leading_scores(made.tree, made.runs)
+    rows = {(row["method"], row["decoder"]): row for row in embedded_data(made.page())["scores"]["rows"]}
+    assert leading
+    for run, score in leading.items():
+        seeds = {seed["seed"]: seed["value"] for seed in rows[run.method, run.decoder]["seeds"]}
+        assert score == pytest.approx(seeds[run.seed]["macro_task with exact f1"], abs=1e-5)

@@ -8,15 +8,13 @@ import pytest
 from chromium import WHERE, WITHOUT, Browser
 from page_tree import embedded_data
 from page_window import tab
-from procedure_tree import EACH_S, RUN, make_tree
-from test_page_procedure import shown
+from procedure_tree import RUN, make_tree
 
 from rgwot import paths
 from rgwot.paths import at
 from rgwot.records import read_segments
 from rgwot.reporting.compare import groups_of_result
 from rgwot.reporting.page.render import write_page
-from rgwot.reporting.page.runs import length_in_words
 from rgwot.runtime.files import write_csv
 
 
@@ -49,24 +47,6 @@ def test_only_where_groups_were_compared(grouped: Path) -> None:
     assert "With 8, 8 and 3 videos, " in shown["about"]
     # Four key steps, six measures, all groups and three pairs.
     assert len(shown["rows"]) == 4 * 6 * 4
-
-
-def test_how_long_steps_take(grouped: Path) -> None:
-    def rows(page: Path) -> list[list[str]]:
-        (table,) = shown(page).all("budget")
-        return [[cell.text for cell in row.all("td")] for row in table.all("tr")[1:]]
-
-    each, videos = EACH_S, {1: 19, 2: 19, 3: 19, 4: 16}
-    total = sum(videos.values())
-    by_step = {int(row[0]): row[1:] for row in rows(grouped)}
-    for step, n in videos.items():
-        seconds, share, *by_group = by_step[step]
-        assert (seconds, share) == (length_in_words(n * each), f"{100 * n / total:.0f} %")
-        assert by_group[:2] == [f"{length_in_words(each)} (25 %)"] * 2
-        assert by_group[2] == ("0.0 s (0 %)" if step == 4 else f"{length_in_words(each)} (33 %)")
-    assert {int(row[0]): row[1:] for row in rows(grouped.with_name("without.html"))} == {
-        step: cells[:2] for step, cells in by_step.items()
-    }
 
 
 @pytest.mark.slow

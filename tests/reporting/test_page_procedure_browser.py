@@ -50,7 +50,7 @@ def test_every_picture_is_in_its_place_at_every_width(
         assert window.get("state.view") == "procedure"
         assert window.get(f"document.querySelector('{OWN} .sentences').checkVisibility()")
         if name == "background":
-            assert window.get(f"document.querySelector('{OWN} .notice').checkVisibility()")
+            assert window.get(f"document.querySelector('{OWN} .sentences:nth-of-type(2)').checkVisibility()")
             continue
         found = window.run(LAID)
         assert found["width"][0] <= found["width"][1] <= width, name

@@ -1,4 +1,4 @@
-"""The content of a page, read from the results of a task, and the ranking of results against trivial baselines."""
+"""The content of a page, read from the results of a task."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from scipy.optimize import linear_sum_assignment
 
 from rgwot import __version__, paths
 from rgwot.columns import CELL
-from rgwot.config.experiments import split_id
 from rgwot.datasets.names import stem_of
 from rgwot.evaluation.agreement import Agreement
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
@@ -27,10 +26,10 @@ from rgwot.keysteps.ordering import order_of_segments, rank_procedures
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.paths import Run, Tree
 from rgwot.procedure.differences import with_sureness, without_slivers
+from rgwot.procedure.facts import join_words
 from rgwot.procedure.groups import LEVEL, MEASURES, OF_GROUP, few_videos
 from rgwot.procedure.interface import Deviation, Procedure
 from rgwot.procedure.learning import recordings_from_segments
-from rgwot.procedure.sentences import join_words
 from rgwot.records import read_annotations, read_manifest, read_scores, read_segments
 from rgwot.reporting.compare import (
     RATE,
@@ -70,124 +69,16 @@ from rgwot.reporting.page.runs import (
     read_curves,
     read_run,
     seeds_agree,
-    time_budget,
 )
 from rgwot.reporting.show import export_command
-from rgwot.reporting.tables.printed import PRINTED_RULE
 from rgwot.reporting.tables.reported import metrics_of
 from rgwot.reporting.tables.scores import summarise
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import RULES, allowed_loss
 
-#: The names of trivial baselines in sentences.
-_CALLED = {"one_label": "one label", "uniform": "equal segments", "random": "random labels"}
-
-#: A smaller difference of two order distances may come only from which annotated steps were matched.
-ORDER_MARGIN = 0.02
-
-_ORDER = f"macro_task without {PRINTED_RULE} order_distance"
-#: An explanation of each protocol (methods 6.1).
-PROTOCOLS_IN_WORDS = (
-    "micro_video and macro_video score a segmentation of each video by itself, which this page does not draw, and "
-    "match it with the annotation video by video; micro_video counts frames, macro_video takes the mean over steps. In "
-    "macro_task and strict_task one matching holds for all videos; macro_task takes the mean over matched steps, "
-    "strict_task counts every frame."
-)
-
-
-def ranking(run: Run, scores: Mapping[str, Any] | None, annotated: bool, taught: bool = False) -> tuple[str, list[str]]:
-    """Return sentences on the protocols under which a result beats the page's trivial baselines (F1 with background).
-
-    ``scores`` come from `rgwot.reporting.page.content.read_task_scores`. The score of the result's own seed is compared
-    with the mean over the seeds of each baseline. Returns a short form without the names of protocols, and the
-    sentences; both are empty for a baseline.
-    """
-    rows = scores["rows"] if scores is not None else []
-    trivial = [row for row in rows if row["kind"] == "trivial"]
-    row_here: Mapping[str, Any] = next(
-        (row for row in rows if (row["method"], row["decoder"]) == (run.method, run.decoder)), {}
-    )
-    values = next(
-        (seed_here["value"] for seed_here in row_here.get("seeds", []) if seed_here["seed"] == run.seed), None
-    )
-    if taught and values is None:
-        why = "This result is not scored, because it learned from every annotated video."
-        return why, [why]
-    if not annotated or values is None:
-        lacking = "This result is not scored" if annotated else "No video is annotated"
-        why = f"{lacking}, so these key steps cannot be compared with true ones."
-        return why, [why]
-    if row_here["kind"] in ("trivial", "annotated"):
-        return "", []
-    if not trivial:
-        why = "There is no trivial baseline among these results to compare the scores with."
-        return why, [why]
-    below, above = [], []
-    for protocol in PROTOCOLS:
-        others, value = _at(protocol, trivial), values.get(_key(protocol))
-        if value is None or not others:
-            continue
-        better = [f"{name} {100 * other:.1f}" for name, other in others if other >= value]
-        if better:
-            below.append(f"{protocol} ({100 * value:.1f} against {join_words(better)})")
-        else:
-            above.append(protocol)
-    if not below and not above:
-        return "No score can be compared with the trivial baselines.", [
-            "No protocol has a score of both this result and a trivial baseline."
-        ]
-    how = f"{len(above) or 'none'} of {len(above) + len(below)} scores" if below else "all scores"
-    order = _order(values, trivial)
-    sentences = [f"Not better than a trivial baseline under {join_words(below)}."] if below else []
-    if above:
-        names = join_words(list(dict.fromkeys(_name(row) for row in trivial)))
-        sentences.append(f"Better than {names} under {join_words(above)}.")
-    short = f"Better than trivial baselines by {how}{', ' + order if order else ''}."
-    return short, [*sentences, "F1 in percent, with background.", PROTOCOLS_IN_WORDS, _lenient(values, trivial)]
-
-
-def _order(values: Mapping[str, float], trivial: Sequence[Mapping[str, Any]]) -> str:
-    """Return a clause on whether the order of key steps is nearer to the annotated one than the best baseline's."""
-    value = values.get(_ORDER)
-    others = [row["mean"][_ORDER] for row in trivial if _ORDER in row["mean"]]
-    if value is None or not others:
-        return ""
-    distance = f"distance {100 * value:.0f} against {100 * min(others):.0f}; a missing step counts, too"
-    best = min(others)
-    than = "and" if value < best - ORDER_MARGIN else "but not" if value > best + ORDER_MARGIN else "but not clearly"
-    return f"{than} by order ({distance})"
-
-
-def _lenient(values: Mapping[str, float], trivial: Sequence[Mapping[str, Any]]) -> str:
-    """Return a sentence on scores that are high only because unmatched clusters are ignored (methods 6.3)."""
-    sentence = "All protocols but strict_task ignore unmatched key steps"
-    constant = _at("micro_video", [row for row in trivial if split_id(row["decoder"])[0] == "one_label"])
-    if not constant:
-        return f"{sentence}, so a few long segments alone can give a high score under micro_video."
-    meaningless = (
-        ", so a high score under micro_video shows nothing"
-        if constant[0][1] >= values.get(_key("micro_video"), 0)
-        else ""
-    )
-    return f"{sentence}; under micro_video, {constant[0][0]} scores {100 * constant[0][1]:.1f}{meaningless}."
-
-
-def _key(protocol: str) -> str:
-    return f"{protocol} with {PRINTED_RULE} f1"
-
-
-def _at(protocol: str, trivial: Sequence[Mapping[str, Any]]) -> list[tuple[str, float]]:
-    """Return the baselines and their scores under a protocol, from the best to the worst."""
-    scores = [(_name(row), row["mean"][_key(protocol)]) for row in trivial if _key(protocol) in row["mean"]]
-    return sorted(scores, key=lambda pair: -pair[1])
-
-
-def _name(row: Mapping[str, Any]) -> str:
-    base, _, keys = str(row["decoder"]).partition("@")
-    return _CALLED.get(base, base) + (f" ({keys})" if keys else "")
-
-
 SHOWN_METRICS = metrics_of("macro_task")
+#: Tables lead with this score: F1 with background, under one matching for all videos.
+LEADING_SCORES = "protocol == 'macro_task' and background == 'with' and label_rule == 'exact' and metric == 'f1'"
 #: Formats of stored frames, which a browser cannot play.
 _NOT_PLAYABLE = {".h5", ".hdf5"}
 
@@ -234,6 +125,7 @@ def gather(
     orders = {str(video): order_of_segments(segments) for video, segments in lasting.groupby("video")}
     # If the task is no longer annotated, its scores are outdated, and not read.
     scores = read_task_scores(tree, runs) if len(annotations) else None
+    leading = leading_scores(tree, runs) if len(annotations) else {}
 
     def agreed(first: int, second: int) -> float | None:
         return seeds[first, second].agreement.same if (first, second) in seeds else None
@@ -242,51 +134,34 @@ def gather(
         _video(row, page_folder, root, bool(strip))
         for row, strip in zip(manifest.to_dict("records"), strips, strict=True)
     ]
-    of_groups = shown_groups(tree, runs, groups)
     pictures, facts = [], []
     for place, (shown_run, colour, more) in enumerate(
         zip(shown_runs, _colours(agreements, shown_runs), doubted, strict=True)
     ):
-        in_short, sentences = ranking(
-            shown_run.run, asdict(scores) if scores else None, len(annotations) > 0, taught=bool(shown_run.facts.given)
-        )
-        seeds_here = seeds_agree(shown_run.run, runs, agreed) if shown_run.procedure is not None else None
-        # If the seeds hardly agree, the first view warns of it; otherwise their agreement is a sentence of the ranking.
-        warned = [seeds_here[1]] if seeds_here and seeds_here[0] < SAME else []
-        doubt = _second_method(place, shown_runs, agreements) if shown_run.procedure is not None else ""
-        sentences = [
-            *sentences,
-            *([seeds_here[1]] if seeds_here and not warned else []),
-            *([f"{doubt}."] if doubt else []),
-        ]
         facts.append(
             replace(
                 shown_run.facts,
                 colour=colour,
-                ranking=sentences,
-                in_short=in_short,
                 warnings=[*shown_run.facts.warnings, *more],
                 figures=_figures(tree, shown_run.run, page_folder),
             )
         )
         if shown_run.procedure is not None:
-            budget = time_budget(
-                shown_run.body, shown_run.procedure[0].order, of_groups.runs.get(str(place)) if of_groups else None
-            )
-            sure = sure_by_seeds(place, tree, shown_runs, seeds)
-            steps = {int(at): set(bars.get("steps", ())) for at, bars in shown_run.body["segments"].items()}
-            all_annotated = shown_run.run.decoder == ANNOTATED
+            given, all_annotated = shown_run.facts.given, shown_run.run.decoder == ANNOTATED
+            doubts = [
+                *against_trivial(shown_run.run, leading, len(annotations) > 0, bool(given)),
+                *seeds_agree(shown_run.run, runs, agreed),
+                *_second_method(place, shown_runs, agreements),
+            ]
             pictures.append(
                 picture(
                     place,
                     shown_run.procedure[0],
-                    sure,
+                    sure_by_seeds(place, tree, shown_runs, seeds),
+                    shown_run.recordings,
                     videos,
-                    warned,
-                    [video.id for video in videos] if all_annotated else shown_run.facts.given,
-                    doubt,
-                    budget,
-                    steps,
+                    [] if all_annotated else doubts,
+                    [video.id for video in videos] if all_annotated else given,
                 )
             )
     data = PageData(
@@ -312,7 +187,7 @@ def gather(
         },
         curves=read_curves(tree, runs),
         scores=scores,
-        groups=of_groups,
+        groups=shown_groups(tree, runs, groups),
         next=_worth_annotating(tree, shown_runs, manifest),
     )
     return Content(data, shown_runs, pictures, compared(agreements), strips)
@@ -419,8 +294,10 @@ def _seeds_compared(
     return {pair: comparison for pair, comparison in comparisons.items() if comparison is not None}
 
 
-def _second_method(place: int, shown: Sequence[ShownRun], agreements: Mapping[tuple[int, int], Comparison]) -> str:
-    """Return a sentence on how far the first other method that looks at the videos agrees with a run, or "".
+def _second_method(
+    place: int, shown: Sequence[ShownRun], agreements: Mapping[tuple[int, int], Comparison]
+) -> list[str]:
+    """Return a clause on how far the first other method that looks at the videos agrees with a run, if there is one.
 
     Results with another number of key steps, or learned from labels, are skipped: that alone makes them differ.
     """
@@ -436,8 +313,8 @@ def _second_method(place: int, shown: Sequence[ShownRun], agreements: Mapping[tu
             and answer_kind(result.run) in ("untrained", "trained")
         ):
             share = 100 * agreements[pair].agreement.same
-            return f"A second method ({result.run.method}/{result.run.decoder}) agrees on {share:.0f} % of the frames"
-    return ""
+            return [f"{result.run.method}/{result.run.decoder} finds the same key steps in {share:.0f} % of the frames"]
+    return []
 
 
 def sure_by_seeds(
@@ -572,6 +449,29 @@ def read_task_scores(tree: Tree, runs: Sequence[Run]) -> Scores | None:
             )
         )
     return Scores(list(PROTOCOLS), list(BACKGROUNDS), list(RULES), list(SHOWN_METRICS), rows)
+
+
+def leading_scores(tree: Tree, runs: Sequence[Run]) -> dict[Run, float]:
+    """Return the score that tables lead with (`LEADING_SCORES`) of each run that has one, 0 to 1."""
+    files = {run: path for run in runs if (path := tree.at(paths.SCORES, run)).exists()}
+    return {run: float(read_scores([path]).query(LEADING_SCORES)["value"].iloc[0]) for run, path in files.items()}
+
+
+def against_trivial(run: Run, leading: Mapping[Run, float], annotated: bool, taught: bool) -> list[str]:
+    """Return a clause that compares the score of a run with the best trivial baseline, or says why it cannot."""
+    if not annotated:
+        return ["no video is annotated, so these key steps cannot be compared with true ones"]
+    if run not in leading:
+        return [f"this result is not scored{', because it learned from every annotated video' if taught else ''}"]
+    by_decoder: dict[str, list[float]] = {}
+    for other, score in leading.items():
+        if answer_kind(other) == "trivial":
+            by_decoder.setdefault(other.decoder, []).append(score)
+    own = f"its F1 (macro_task) is {100 * leading[run]:.1f} %"
+    if not by_decoder:
+        return [f"{own}, and no trivial baseline is scored for comparison"]
+    best, decoder = max((sum(scores) / len(scores), name) for name, scores in by_decoder.items())
+    return [f"{own}, against {100 * best:.1f} % for the best trivial baseline ({decoder})"]
 
 
 def _finite(values: Mapping[Any, float] | pd.Series) -> dict[Any, float]:

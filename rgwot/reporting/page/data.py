@@ -37,9 +37,9 @@ class RunFacts:
     ``kind`` is annotated, trivial, untrained or trained. ``result`` is the id of its key steps, to which typed names
     belong. By key step: ``names``, ``labels`` (names from annotated videos), ``match`` (the annotated step, 0 for
     background) and ``colour`` (from 1). ``given`` are the annotated videos that it learned from, and ``taught`` is a
-    sentence on them; ``stale`` are names typed for an earlier result. ``words``, ``warnings``, ``ranking`` and
-    ``in_short`` are sentences on how far it can be trusted. ``view`` says whether the page has typical frames and a
-    tree; ``figures`` are addresses of figures of the result. ``folder`` and ``score_file`` are paths of the workflow.
+    sentence on them; ``stale`` are names typed for an earlier result. ``collapsed`` and ``warnings`` are sentences,
+    ``soundness`` are cells by their headings. ``view`` says whether the page has typical frames and a tree;
+    ``figures`` are addresses of figures of the result. ``folder`` and ``score_file`` are paths of the workflow.
     """
 
     id: str
@@ -56,15 +56,13 @@ class RunFacts:
     given: Sequence[str]
     taught: str
     stale: Sequence[str]
-    degenerate: bool
-    words: Sequence[str]
+    collapsed: str
+    soundness: Mapping[str, str]
     warnings: Sequence[str]
     view: bool
     folder: str
     score_file: str
     colour: Mapping[str, int] = field(default_factory=dict)
-    ranking: Sequence[str] = ()
-    in_short: str = ""
     figures: Mapping[str, str] = field(default_factory=dict)
 
 

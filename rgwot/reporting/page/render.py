@@ -26,6 +26,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from rgwot import paths
 from rgwot.columns import TERMS
 from rgwot.paths import Run, Tree
+from rgwot.procedure.facts import STEP_HEADINGS
 from rgwot.records import read_manifest, read_scores
 from rgwot.reporting.figures.style import (
     BACKGROUND_COLOUR,
@@ -37,9 +38,9 @@ from rgwot.reporting.figures.style import (
     ink_on,
 )
 from rgwot.reporting.names import named_order
-from rgwot.reporting.page.content import Content, gather, link
+from rgwot.reporting.page.content import LEADING_SCORES, Content, gather, link
 from rgwot.reporting.page.data import Curve
-from rgwot.reporting.page.runs import MOST_LINES, length_in_words
+from rgwot.reporting.page.runs import MOST_LINES
 from rgwot.runtime.files import write_csv, write_text
 
 #: The module that starts the page, and how modules import each other.
@@ -48,8 +49,6 @@ _IMPORT = re.compile(r'^import .* from "\./(.+)";\n', re.MULTILINE)
 #: Colour of text in charts.
 _INK = "#222222"
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
-#: The list of pages shows this score (which tables lead with) of each page's first method, as the mean over its seeds.
-LEADING_SCORES = "protocol == 'macro_task' and background == 'with' and label_rule == 'exact' and metric == 'f1'"
 
 
 def write_page(
@@ -86,10 +85,9 @@ def page_text(content: Content) -> str:
         "page.html.j2",
         script=script(),
         title=f"{content.data.dataset}/{content.data.task}",
-        times=[(place, run.run, run.time) for place, run in enumerate(content.runs) if run.time],
         pictures=content.pictures,
         most_lines=MOST_LINES,
-        length=length_in_words,
+        headings=STEP_HEADINGS,
         comparisons=embedded(content.comparisons),
         curves=curve_picture(content.data.curves) if content.data.curves else "",
         data=embedded(asdict(content.data)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations, groupby
@@ -19,16 +18,24 @@ from rgwot.config.experiments import split_id
 from rgwot.config.methods import FAMILIES, TRIVIAL
 from rgwot.datasets.names import stem_of
 from rgwot.keysteps.decode import NAMED
-from rgwot.keysteps.extended import SAME_ORDER
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.paths import Run, Tree
-from rgwot.procedure import Deviation, Edge, Node, Procedure
+from rgwot.procedure import Deviation, Node, Procedure, Recording, recordings_from_segments
+from rgwot.procedure.facts import (
+    DeviationFacts,
+    deviation_facts,
+    doubt_sentence,
+    join_words,
+    length_in_words,
+    order_sentence,
+    repeats,
+    step_facts,
+)
 from rgwot.procedure.interface import END, START
-from rgwot.procedure.sentences import DEVIATION_WORDS, doubt_of, in_words, join_words, moment, repeats, sentence
 from rgwot.records import read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.figures.losses import smoothed
 from rgwot.reporting.names import RunNames, label_names, match_to_steps, names_of, result_id
-from rgwot.reporting.page.data import Curve, GroupsOfRun, RunFacts, Video
+from rgwot.reporting.page.data import Curve, RunFacts, Video
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.procedure import read_deviation_list, read_procedure
 
@@ -53,7 +60,7 @@ class ShownRun(NamedTuple):
 
     ``facts`` are small and shown beside every picture. ``body`` is read when the run is chosen: ``segments``,
     ``orders`` and ``procedures``. ``view`` is the text of its view, empty without one. ``procedure`` is the learned
-    procedure with the deviations from it, or None for a trivial baseline.
+    procedure with the deviations from it, or None for a trivial baseline. ``recordings`` are its segments.
     """
 
     run: Run
@@ -63,7 +70,7 @@ class ShownRun(NamedTuple):
     procedures: pd.DataFrame
     procedure: tuple[Procedure, Sequence[Deviation]] | None
     names: Mapping[int, str]
-    time: str
+    recordings: Sequence[Recording]
 
 
 #: A result may follow from time alone if equal segments explain at least this share of the variance that the result
@@ -122,12 +129,11 @@ def read_run(
         taught=_taught(taught) if taught else "",
         # Names typed for an earlier result are ignored; the page tells the person who typed them.
         stale=sorted(typed.names.values()) if typed is not None and typed.result != result else [],
-        degenerate=bool(diagnostics.get("degenerate", False)),
-        # Warnings about settings are a part of the verdict, so they are left out below.
-        words=[
-            *(["The annotations themselves."] if kind == ANNOTATED else soundness(diagnostics, kind == "trivial")),
-            *(as_sentence(warning) for warning in warnings if warning.startswith("decode.")),
-        ],
+        collapsed=_COLLAPSED.get(str(diagnostics.get("degenerate_cause")), "Collapsed: there is only one key step.")
+        if diagnostics.get("degenerate")
+        else "",
+        soundness=soundness(diagnostics) if kind in ("trained", "untrained") else {},
+        # Warnings about settings are among the cells of `soundness`.
         warnings=[
             *(as_sentence(warning) for warning in warnings if not warning.startswith("decode.")),
             *_order_alone(diagnostics),
@@ -137,7 +143,7 @@ def read_run(
         score_file=tree.at(paths.SCORES, run).as_posix(),
     )
     body = _body(segments_here, orders, procedures, videos)
-    return ShownRun(run, facts, body, view, procedures, learned, names_here, time_in_words(diagnostics))
+    return ShownRun(run, facts, body, view, procedures, learned, names_here, recordings_from_segments(segments_here))
 
 
 def _order_alone(diagnostics: Mapping[str, Any]) -> list[str]:
@@ -146,14 +152,14 @@ def _order_alone(diagnostics: Mapping[str, Any]) -> list[str]:
     if share < ORDER_ALONE:
         return []
     return [
-        f"Cutting every video into {in_words(diagnostics['K'])} equal parts explains the features {share:.0%} as well "
+        f"Cutting every video into {diagnostics['K']} equal parts explains the features {share:.0%} as well "
         "as this result, so these key steps may be little more than equal parts."
     ]
 
 
 def _taught(videos: Sequence[str]) -> str:
     """Return a sentence on the annotated videos that a result learned from."""
-    number = f"{in_words(len(videos))} annotated video{'s' if len(videos) > 1 else ''}"
+    number = f"{len(videos)} annotated video{'s' if len(videos) > 1 else ''}"
     named = f": {join_words([stem_of(video) for video in videos])}" if len(videos) <= NAMED else ""
     return f"Learned from {number}, whose segments are kept{named}."
 
@@ -220,39 +226,36 @@ def read_curves(tree: Tree, runs: Sequence[Run]) -> list[Curve]:
     return curves
 
 
-def soundness(diagnostics: Mapping[str, Any], trivial: bool = False) -> list[str]:
-    """Describe ``diagnostics.json`` of a run in sentences, the verdict first."""
+def soundness(diagnostics: Mapping[str, Any]) -> dict[str, str]:
+    """Return cells on ``diagnostics.json`` of a run by their headings, without the empty ones."""
     task, K = diagnostics.get("task") or {}, diagnostics.get("K")
-    if trivial:
-        sentences = ["This is a trivial baseline, which does not look at the videos, so it cannot collapse."]
-    elif diagnostics.get("degenerate"):
-        cause = str(diagnostics.get("degenerate_cause"))
-        sentences = [_COLLAPSED.get(cause, "Collapsed: there is only one key step.")]
-    else:
-        sentences = ["No collapse: frames differ, and no key step covers nearly all of them."]
     labels, background = task.get("distinct_labels"), task.get("background_share") or 0.0
-    if labels is not None and K is not None:
-        share = task.get("dominant_label_share")
-        most = f"; the largest covers {share:.0%} of the frames" if share not in (None, background) else ""
-        sentences.append(f"{labels - (background > 0)} of {K} key steps occur{most}.")
-        if background:
-            share = "Less than 1 %" if background < 0.01 else f"{100 * background:.0f} %"
-            sentences.append(f"{share} of the frames have no key step.")
-    elif K is not None:
-        sentences.append(f"{K} key steps were asked for.")
-    variance = task.get("relative_variance")
-    if variance is not None and variance < 0.1:
-        amount = "hardly" if variance < 0.01 else "little"
-        sentences.append(f"The embeddings of different moments differ {amount}.")
-    if alone := (diagnostics.get("video") or {}).get("degenerate_videos"):
-        sentences.append(f"Clustered one by one, {len(alone)} of {diagnostics.get('n_videos', '?')} videos collapse.")
-    if empty := diagnostics.get("videos_without_frames"):
-        sentences.append(f"{len(empty)} videos have no frames and are left out.")
-    if split := diagnostics.get("split"):
-        sentences.append(
-            f"Learned from {len(split['train'])} videos and scored on {len(split['test'])} others, which were held out."
-        )
-    return sentences + list(map(as_sentence, diagnostics.get("notes", [])))
+    cause = diagnostics.get("degenerate_cause") or "one key step"
+    largest, variance = task.get("dominant_label_share"), task.get("relative_variance")
+    warnings = (warning for warning in diagnostics.get("warnings", []) if warning.startswith("decode."))
+    cells = {
+        "Collapsed": str(cause) if diagnostics.get("degenerate") else "no",
+        "Key steps found": "" if labels is None else f"{labels - (background > 0)} of {K}",
+        # The largest label may be the background.
+        "Largest key step": "" if largest in (None, background) else f"{100 * largest:.0f} % of the frames",
+        "Background": f"{100 * background:.0f} % of the frames" if background else "",
+        "Relative variance": "" if variance is None else f"{variance:.2g}",
+        "Videos that collapse alone": str(len((diagnostics.get("video") or {}).get("degenerate_videos") or "") or ""),
+        "Videos without frames": str(len(diagnostics.get("videos_without_frames") or "") or ""),
+        "Held-out videos": str(len((diagnostics.get("split") or {}).get("test", "")) or ""),
+        "Weight of time": _weight_of_time(diagnostics),
+        "Notes": " ".join(map(as_sentence, [*diagnostics.get("notes", []), *warnings])),
+    }
+    return {heading: cell for heading, cell in cells.items() if cell}
+
+
+def _weight_of_time(diagnostics: Mapping[str, Any]) -> str:
+    """Return the weight of time that was chosen from the data and why, or an empty text if it was set."""
+    choice = (diagnostics.get("choices") or {}).get("time")
+    if not choice:
+        return ""
+    measured = f"concordance {choice['concordance']:.3g}, J {choice['agreement']:.3g}" if "agreement" in choice else ""
+    return f"{choice['chosen']:.0%} ({choice.get('why', measured)})"
 
 
 def as_sentence(note: str) -> str:
@@ -263,25 +266,6 @@ def as_sentence(note: str) -> str:
     """
     first = note.partition(" ")[0]
     return f"{note}." if "." in first else f"{note[:1].upper()}{note[1:]}."
-
-
-def time_in_words(diagnostics: Mapping[str, Any]) -> str:
-    """Return a sentence on the weight of time that was chosen from the data, or an empty text if it was set."""
-    facts = (diagnostics.get("choices") or {}).get("time")
-    if not facts:
-        return ""
-    if "why" in facts:
-        return f"The weight of time was left to the data and is 0: {facts['why']}."
-    chosen, same_order, J = (float(facts[key]) for key in ("chosen", "concordance", "agreement"))
-    if not chosen:
-        return f"Time has the weight 0: without it, labels do not generalise to other videos (J {J:.3g})."
-    weight = f"Time has a weight of {chosen:.0%} in the squared length of an embedding"
-    if same_order < SAME_ORDER:
-        measured = f"concordance {same_order:.3g}, below {SAME_ORDER:g}"
-        return f"{weight}, only as a hint, because the videos differ in their order ({measured})."
-    return (
-        f"{weight}, because the videos have one order (concordance {same_order:.3g}); they are aligned to measure it."
-    )
 
 
 #: Number of videos shown at first, and of the most surprising deviations of each.
@@ -296,15 +280,14 @@ class Card(NamedTuple):
     """A key step as the page draws it.
 
     ``facts`` are the share of videos and the duration, ``repeated`` says how often it occurs, if more than once.
-    ``needs`` are the edges from other key steps, and ``shares`` says by key step in how many videos each need holds.
-    What the place of the card does not say is in ``after`` (key steps that it needs, and whether each is likely) and
-    ``free``. ``unseen`` are the needs for screen readers.
+    ``shares`` says by key step that it needs in how many videos the need holds. What the place of the card does not say
+    is in ``after`` (key steps that it needs, and whether each need is likely) and ``free``. ``unseen`` lists the needs
+    for screen readers.
     """
 
     node: Node
     facts: tuple[str, str]
     repeated: str
-    needs: Sequence[Edge]
     shares: Mapping[str, str]
     after: Sequence[tuple[int, bool]]
     free: str
@@ -314,21 +297,19 @@ class Card(NamedTuple):
 class Picture(NamedTuple):
     """The procedure of a run as the template writes it; ``place`` is the place of the run on the page.
 
-    ``text_parts`` are the sentences, cut into text and numbers of key steps, which the page replaces by names.
-    ``notes`` say what the videos do not support; ``legend`` explains the signs in the drawing. ``layers`` are the cards
-    in the consensus order; those of a layer may come in any order, and need the whole layer before unless they say
-    otherwise. ``lines``
-    are the videos with their deviations by time, the less surprising and less sure ones apart. ``budget`` is
-    `time_budget`; ``unchecked`` is true if the sureness of some deviations is unknown.
+    Texts are cut into text and numbers of key steps in turn, which the page replaces by names: ``sentences`` on the
+    order and on what to doubt, and the cells of ``table`` (`rgwot.procedure.facts.STEP_HEADINGS`). ``legend`` explains
+    the signs in the drawing. ``layers`` are the cards in the consensus order; those of a layer may come in any order,
+    and need the whole layer before unless they say otherwise. ``lines`` are the videos with their deviations by time,
+    the less surprising and less sure ones apart; ``unchecked`` is true if the sureness of some deviations is unknown.
     """
 
     place: int
-    text_parts: Sequence[str]
-    notes: Sequence[str]
+    sentences: Sequence[Sequence[str]]
+    table: Sequence[Sequence[Sequence[str]]]
     legend: str
     layers: Sequence[Sequence[Card]]
     lines: Sequence[Mapping[str, Any]]
-    budget: Sequence[TimeOfStep]
     unchecked: bool
 
 
@@ -336,19 +317,15 @@ def picture(
     place: int,
     procedure: Procedure,
     deviations: Sequence[Deviation],
+    recordings: Sequence[Recording],
     videos: Sequence[Video],
-    warnings: Sequence[str] = (),
+    doubts: Sequence[str] = (),
     taught: Collection[str] = (),
-    doubt: str = "",
-    budget: Sequence[TimeOfStep] = (),
-    steps: Mapping[int, Collection[int]] | None = None,
 ) -> Picture:
     """Return a procedure as the page shows it.
 
-    ``videos`` are those of `rgwot.reporting.page.data.PageData`; ``warnings`` are sentences before the notes. The
-    annotated videos that ``taught`` the result are marked. ``doubt`` is a sentence without full stop beside the order,
-    ``budget`` the result of `time_budget`. ``steps`` are the key steps that have segments in a video, by the place of
-    the video.
+    ``recordings`` are the segments of the videos, ``videos`` those of `rgwot.reporting.page.data.PageData`. ``doubts``
+    are clauses of `rgwot.procedure.facts.doubt_sentence`. The annotated videos that ``taught`` the result are marked.
     """
     layers = _layers(procedure)
     cards = [card for layer in layers for card in layer]
@@ -361,15 +338,15 @@ def picture(
         ("A key step comes after those before the arrow to it, unless it says otherwise.", len(layers) > 1),
         ("A question mark: fewer videos agree.", any(not likely for card in cards for _, likely in card.after)),
     )
-    text = sentence(procedure, {step: f"{_STEP}{step}{_STEP}" for step in procedure.order}, doubt)
+    marked = {step: f"{_STEP}{step}{_STEP}" for step in procedure.order}
+    sentences = (order_sentence(procedure, marked), doubt_sentence(procedure, deviations, marked, doubts))
     return Picture(
         place,
-        text.split(_STEP),
-        (*warnings, *_all_alike(procedure, deviations), *map(as_sentence, procedure.notes)),
+        [text.split(_STEP) for text in sentences if text],
+        [[cell.split(_STEP) for cell in row.cells(marked)] for row in step_facts(procedure, recordings)],
         " ".join(words for words, there in legend if there),
         layers,
-        _lines(procedure, deviations, videos, taught, steps or {}),
-        budget,
+        _lines(procedure, deviation_facts(deviations, recordings), videos, taught),
         any(deviation.sureness is None and deviation.video not in taught for deviation in deviations),
     )
 
@@ -395,7 +372,6 @@ def _card(step: int, procedure: Procedure, layers: Sequence[Sequence[int]], at: 
         node,
         (f"{node.n_videos} of {procedure.n_videos} videos", f"{length} per video" if often else f"about {length}"),
         f"{node.repeats:.1f}".removesuffix(".0") + " times" if often else "",
-        needs,
         {str(edge.before): f"in {edge.agree} of {edge.both} videos where both were found" for edge in needs},
         () if placed else tuple(likely.items()),
         f"may come {join_words(free)}" if len(free) == 1 else "at any time" if free else "",
@@ -403,128 +379,30 @@ def _card(step: int, procedure: Procedure, layers: Sequence[Sequence[int]], at: 
     )
 
 
-def length_in_words(seconds: float) -> str:
-    """Write how long something takes, in seconds or, from 100 s, in minutes and seconds."""
-    if seconds < 9.95:
-        return f"{seconds:.1f} s" if seconds < 1.95 else f"{math.floor(seconds + 0.5)} s"
-    return f"{math.floor(seconds + 0.5)} s" if seconds < 99.5 else f"{moment(seconds + 0.5)} min"
-
-
-def _all_alike(procedure: Procedure, deviations: Sequence[Deviation]) -> list[str]:
-    """Return a sentence for videos that have all key steps in one order, or nothing."""
-    if deviations or procedure.n_videos < 2 or any(node.n_videos < procedure.n_videos for node in procedure.nodes):
-        return []
-    return ["All videos have all of these key steps, so a step that somebody left out may not show here."]
-
-
 def _lines(
     procedure: Procedure,
-    deviations: Sequence[Deviation],
+    deviations: Sequence[DeviationFacts],
     videos: Sequence[Video],
     taught: Collection[str],
-    steps: Mapping[int, Collection[int]],
 ) -> list[dict[str, Any]]:
     lines = []
     for place, video in enumerate(videos):
         if video.status == "skipped":
             continue
-        of_video = sorted(
-            (deviation for deviation in deviations if deviation.video == video.id),
-            key=lambda deviation: (deviation.start_s, deviation.key_step),
-        )
-        reported = [deviation for deviation in of_video if doubt_of(deviation) is not None]
-        first = sorted(reported, key=lambda deviation: -deviation.surprise)[:MOST_DEVIATIONS]
-        moments, others = (
-            [
-                (
-                    deviation,
-                    missing_in_words(
-                        deviation, video.duration, deviation.key_step in steps.get(place, ()), video.id in taught
-                    )
-                    if deviation.kind == "missing"
-                    else DEVIATION_WORDS[deviation.kind],
-                    moment(deviation.start_s),
-                    "" if doubt_of(deviation) == "" else "perhaps",
-                )
-                for deviation in of_video
-                if (deviation in first) is chosen
-            ]
-            for chosen in (True, False)
-        )
+        of_video = [row for row in deviations if row.deviation.video == video.id]
+        # The most surprising ones come first.
+        first = [row for row in of_video if row.sureness != "doubtful"][:MOST_DEVIATIONS]
+        of_video.sort(key=lambda row: (row.deviation.start_s, row.deviation.key_step))
+        moments, others = ([row for row in of_video if (row in first) is chosen] for chosen in (True, False))
         marks = {"typical": video.id == procedure.most_typical, "given": video.id in taught}
         lines.append({"place": place, "name": video.name, **marks, "moments": moments, "others": others})
     return lines
 
 
-def missing_in_words(deviation: Deviation, duration_s: float, on_bar: bool, annotated: bool) -> str:
-    """Return how the page says that a key step is missing, between its number and the time at which it is due.
+def seeds_agree(run: Run, runs: Sequence[Run], agreed: Callable[[int, int], float | None]) -> list[str]:
+    """Return a clause on the share of frames on which the seeds of a run's method and decoder agree.
 
-    The words claim no more than is known. ``on_bar``: the bar of the video shows a segment of the key step;
-    ``annotated``: a person has annotated the video.
-    """
-    # A segment of the key step is too short to count, but the bar shows it, so "left out" alone would look wrong.
-    if on_bar:
-        return "left out or unclear, about"
-    if deviation.start_s == 0 or deviation.end_s >= duration_s:
-        return "left out or not recorded, due about"
-    known = annotated or deviation.sureness is not None
-    return "left out, due about" if known else "left out or not recognised, due about"
-
-
-class TimeOfStep(NamedTuple):
-    """How long a key step takes; key step 0 stands for the time without a key step.
-
-    ``total_s`` is the time in all videos in seconds, ``share`` its share of their length. ``in_group`` contains the
-    seconds per video, and the share of the time of all key steps, for each group.
-    """
-
-    key_step: int
-    total_s: float
-    share: float
-    in_group: Mapping[str, tuple[float, float]]
-
-
-def time_budget(body: Mapping[str, Any], order: Sequence[int], groups: GroupsOfRun | None) -> list[TimeOfStep]:
-    """Return how long every key step of ``order`` takes, followed by the time without a key step, if there is any.
-
-    ``body`` is that of `ShownRun`, ``groups`` the groups of the run, if any (`shown_groups`).
-    """
-    total = dict.fromkeys(order, 0.0)
-    for bars in body["segments"].values():
-        start = 0
-        for end, step in zip(bars.get("ends", ()), bars.get("steps", ()), strict=True):
-            total[step] = total.get(step, 0.0) + (end - start) / 1000
-            start = end
-    # Seconds per video: the share of videos that have a key step, times the seconds in these videos.
-    means: dict[str, dict[tuple[str, int], float]] = {name: {} for name in (groups.groups if groups else ())}
-    for row in groups.rows if groups else ():
-        if row.measure in ("share", "duration") and not row.a:
-            for name, (_, mean, _, _) in zip(means, row.numbers, strict=True):
-                means[name][row.measure, row.step] = mean or 0.0
-    each = {
-        name: {step: measures.get(("share", step), 0.0) * measures.get(("duration", step), 0.0) for step in order}
-        for name, measures in means.items()
-    }
-    whole = sum(total.values())
-    return [
-        TimeOfStep(
-            step,
-            seconds,
-            seconds / whole if whole else 0.0,
-            {
-                name: (seconds[step], seconds[step] / (sum(seconds.values()) or 1.0))
-                for name, seconds in each.items()
-                if step in seconds
-            },
-        )
-        for step, seconds in [*((step, total[step]) for step in order), *([(0, total[0])] if total.get(0) else [])]
-    ]
-
-
-def seeds_agree(run: Run, runs: Sequence[Run], agreed: Callable[[int, int], float | None]) -> tuple[float, str] | None:
-    """Return the share of frames on which the seeds of a run's method and decoder agree, and a sentence on it.
-
-    Returns None if no two seeds have a video in common.
+    Returns an empty list if no two seeds have a video in common.
 
     ``agreed`` takes the indices of two of the ``runs``, the smaller one first, and returns the share of frames on which
     these runs agree, or None without a common video.
@@ -532,6 +410,6 @@ def seeds_agree(run: Run, runs: Sequence[Run], agreed: Callable[[int, int], floa
     seeds = [at for at, other in enumerate(runs) if (other.method, other.decoder) == (run.method, run.decoder)]
     shares = [share for pair in combinations(seeds, 2) if (share := agreed(*pair)) is not None]
     if not shares:
-        return None
-    share, mean = sum(shares) / len(shares), "" if len(shares) == 1 else ", on average over pairs"
-    return share, f"{in_words(len(seeds))} seeds agree on {100 * share:.0f} % of the frames{mean}.".capitalize()
+        return []
+    mean = "" if len(shares) == 1 else ", on average over pairs"
+    return [f"{len(seeds)} seeds agree on {100 * sum(shares) / len(shares):.0f} % of the frames{mean}"]

@@ -58,24 +58,20 @@ export function drawScores() {
     scores.rows.some((row) => row.method === method && row.decoder === decoder && row.seeds.some((one) => one.seed === seed)) ? [] : [`${id}: snakemake ${DATA.runs[run].score_file}`]));
   space.replaceChildren(
     unscored.length ? make("p", { className: "notice", textContent: `Not scored; ask for the scores, then for this page: ${unscored.join("; ")}` }) : "",
-    make("p", { className: "hint", textContent: `In percent${scores.rows.some((row) => row.n > 1) ? ", mean ± standard deviation over seeds" : ""}; the best of a column is underlined; bg is background. Trivial baselines never looked at a video: a result that does not beat them under a protocol shows nothing under it.` }),
+    make("p", { className: "hint", textContent: `In percent${scores.rows.some((row) => row.n > 1) ? ", mean ± standard deviation over seeds" : ""}; the best of a column is underlined; bg is background. Trivial baselines never looked at a video: a result that does not beat them under a protocol shows nothing under it. micro_video and macro_video score each video by itself, which the other tabs do not show; micro_video counts frames, macro_video takes the mean over steps. In macro_task and strict_task one matching holds for all videos; macro_task takes the mean over matched steps, strict_task counts every frame. All but strict_task ignore unmatched key steps.` }),
     scrolling("Scores", make("table", { className: "scores" }, make("thead", {}, ...head), make("tbody", {}, ...rows))),
   );
 }
 
 export function drawTraining() {
-  for (const part of document.querySelectorAll(".time-share")) part.hidden = part.dataset.run !== String(state.run);
-  drawSoundness();
   const links = Object.entries(factsOf(state.run).figures).map(([name, href]) => make("a", { href, textContent: FIGURES[name] }));
   byId("figures").hidden = links.length === 0;
   byId("figures").replaceChildren("Figures of this result: ", ...links.flatMap((link, at) => (at ? [", ", link] : [link])));
-}
-
-function drawSoundness() {
-  const rows = DATA.runs.map((facts, run) => make("tr", { className: facts.kind === "trivial" ? "trivial" : "" },
+  const headings = [...new Set(DATA.runs.flatMap(({ soundness }) => Object.keys(soundness)))];
+  const rows = DATA.runs.map(({ soundness }, run) => make("tr", {},
     make("th", { scope: "row", textContent: runTitle(run) }),
-    make("td", { className: "wrap text", textContent: facts.words.join(" ") })));
-  byId("soundness").replaceChildren(table("Collapse, in words", ["Result", "What its diagnostics say"], rows));
+    ...headings.map((heading) => make("td", { className: "wrap text", textContent: soundness[heading] || "" }))));
+  byId("soundness").replaceChildren(table("Collapse", ["Result", ...headings], rows));
   const words = byId("curve-words");
   if (!words) return;
   const ends = DATA.curves.map(({ method, seed, loss }) => `${method}, seed ${seed}: loss ${loss[0].toPrecision(3)} at first, ${loss[loss.length - 1].toPrecision(3)} in the end`);

@@ -9,7 +9,7 @@ import { dye, lookOf } from "./looks.js";
 import { player, stopPlayer } from "./player.js";
 import { hidePopup, popup } from "./popup.js";
 import { drawProcedure } from "./procedure.js";
-import { ANNOTATED, downloadNames, factsOf, forgetTyped, nameOf, runTitle, stepsOf } from "./results.js";
+import { ANNOTATED, downloadNames, factsOf, forgetTyped, runTitle } from "./results.js";
 import { drawScores, drawTraining, startScores } from "./scores.js";
 import { DATA, state } from "./state.js";
 import { drawOrders, drawSteps } from "./steps.js";
@@ -92,15 +92,10 @@ function drawSummary() {
 function drawVerdict() {
   const facts = factsOf(state.run);
   byId("warnings").replaceChildren(...facts.warnings.map((text) => make("p", { className: "notice", textContent: text })));
-  const names = stepsOf(state.run).filter((step) => nameOf(state.run, step)).length;
-  // First what the scores are worth: an answer that did not collapse may still be worse than equal segments.
   byId("taught").textContent = facts.taught || "";
   byId("taught").hidden = !facts.taught;
-  byId("in-short").textContent = facts.in_short;
-  byId("ranking").textContent = facts.ranking.join(" ");
-  byId("verdict").textContent = `${facts.words.join(" ")}${names ? ` ${names} of ${stepsOf(state.run).length} key steps have a name.` : ""}`;
-  byId("collapsed").textContent = facts.words[0];
-  byId("collapsed").hidden = !facts.degenerate;
+  byId("collapsed").textContent = facts.collapsed;
+  byId("collapsed").hidden = !facts.collapsed;
 }
 
 /** Paper has no scrolling and no folding: all cards of videos are filled and all lists opened. */
@@ -133,7 +128,7 @@ document.addEventListener("keydown", (event) => {
   else if (!player.hidden) stopPlayer();
 });
 window.addEventListener("scroll", hidePopup, { passive: true });
-offer(byId("run"), DATA.runs.map((facts, run) => [run, `${runTitle(run)}${facts.degenerate ? " (collapsed)" : ""}`]));
+offer(byId("run"), DATA.runs.map((facts, run) => [run, `${runTitle(run)}${facts.collapsed ? " (collapsed)" : ""}`]));
 byId("run").addEventListener("change", () => chooseRun(Number(byId("run").value)));
 byId("bars").addEventListener("change", () => { state.drawn.delete("videos"); show(state.view); });
 startTree();

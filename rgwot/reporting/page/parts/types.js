@@ -40,15 +40,13 @@
  * @property {string[]} given
  * @property {string} taught
  * @property {string[]} stale
- * @property {boolean} degenerate
- * @property {string[]} words
+ * @property {string} collapsed
+ * @property {Record<string, string>} soundness
  * @property {string[]} warnings
  * @property {boolean} view
  * @property {string} folder
  * @property {string} score_file
  * @property {Record<string, number>} colour
- * @property {string[]} ranking
- * @property {string} in_short
  * @property {Record<string, string>} figures
  */
 

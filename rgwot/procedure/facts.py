@@ -1,0 +1,248 @@
+"""A procedure as a table of facts with two sentences, and the deviations of videos as a table.
+
+The terminal and the page show the same cells. ``names`` maps key steps to their names; a key step without a name is
+written as its number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rgwot.columns import readable
+from rgwot.procedure.interface import START
+
+if TYPE_CHECKING:
+    from rgwot.procedure.interface import Deviation, Edge, Node, Procedure, Recording
+
+#: Headings of the tables of `StepFacts` and `DeviationFacts`.
+STEP_HEADINGS = (
+    "Key step", "Found in", "Times per video", "Median time", "Share of time", "Needs", "In either order with",
+)  # fmt: skip
+DEVIATION_HEADINGS = ("Video", "Key step", "Deviation", "Time", "Sureness", "Surprise (bits)")
+_KINDS = {
+    "missing": "left out", "added": "added", "repeated": "again", "too_early": "too early", "too_late": "too late",
+}  # fmt: skip
+#: A deviation is sure if its sureness is at least `SURE`, doubtful below `PERHAPS`, and written with "perhaps" between.
+SURE, PERHAPS = 0.7, 0.25
+
+
+def step_title(key_step: int, names: Mapping[int, str] | None = None) -> str:
+    """Return the name of a key step, or its number, written as "step 3" if other key steps have names.
+
+    >>> step_title(3), step_title(3, {3: "pour water"}), step_title(3, {1: "open the box"})
+    ('3', 'pour water', 'step 3')
+    """
+    return names.get(key_step, f"step {key_step}") if names else str(key_step)
+
+
+def moment(seconds: float) -> str:
+    """Write a time as minutes and seconds, rounded down.
+
+    >>> moment(65.9), moment(3600)
+    ('1:05', '60:00')
+    """
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+def length_in_words(seconds: float) -> str:
+    """Write how long something takes, in seconds or, from 100 s, in minutes and seconds.
+
+    >>> length_in_words(0.42), length_in_words(12.5), length_in_words(130)
+    ('0.4 s', '13 s', '2:10 min')
+    """
+    if seconds < 9.95:
+        return f"{seconds:.1f} s" if seconds < 1.95 else f"{math.floor(seconds + 0.5)} s"
+    return f"{math.floor(seconds + 0.5)} s" if seconds < 99.5 else f"{moment(seconds + 0.5)} min"
+
+
+def join_words(parts: Sequence[str]) -> str:
+    """Join parts with commas and "and".
+
+    >>> join_words(["1", "2", "5"]), join_words(["4"])
+    ('1, 2 and 5', '4')
+    """
+    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
+
+
+def repeats(node: Node) -> bool:
+    """Return whether at least half of the videos that have a key step show it more than once."""
+    return node.repeat_share >= 0.5
+
+
+@dataclass(frozen=True)
+class StepFacts:
+    """A row of the table of facts: a key step, or the background with key step 0.
+
+    Attributes
+    ----------
+    n_videos, of
+        Number of videos in which the key step was found, and of all videos with any key step.
+    times
+        Mean number of occurrences in the videos that have it.
+    seconds
+        Median over these videos of its total time.
+    share
+        Its share of the time of all videos, 0 to 1; None without recordings.
+    needs
+        The edges that lead to it from other key steps.
+    either_order
+        The key steps that may come before or after it.
+    """
+
+    key_step: int
+    n_videos: int
+    of: int
+    times: float
+    seconds: float
+    share: float | None
+    needs: tuple[Edge, ...]
+    either_order: tuple[int, ...]
+
+    def cells(self, names: Mapping[int, str] | None = None) -> tuple[str, ...]:
+        """Return the texts under `STEP_HEADINGS`."""
+        share = "" if self.share is None else f"{100 * self.share:.0f} %"
+        if not self.key_step:
+            return ("background", "", "", "", share, "", "")
+        needs = [
+            step_title(int(need.before), names) + ("" if need.agree == need.both else f" ({need.agree} of {need.both})")
+            for need in self.needs
+        ]
+        return (
+            step_title(self.key_step, names),
+            f"{self.n_videos} of {self.of}",
+            f"{self.times:.1f}".removesuffix(".0"),
+            length_in_words(self.seconds),
+            share,
+            ", ".join(needs),
+            ", ".join(step_title(step, names) for step in self.either_order),
+        )
+
+
+def step_facts(procedure: Procedure, recordings: Sequence[Recording] = ()) -> list[StepFacts]:
+    """Return the facts of a procedure, a row per key step in the consensus order, then the background if there is any.
+
+    ``recordings`` are all segments of the videos, which tell the shares of time.
+    """
+    nodes = {node.key_step: node for node in procedure.nodes}
+    whole = sum(recording.duration_s for recording in recordings)
+    total = dict.fromkeys(procedure.order, 0.0)
+    for recording in recordings:
+        for event in recording.events:
+            total[event.key_step] = total.get(event.key_step, 0.0) + event.end_s - event.start_s
+    rows = [
+        StepFacts(
+            step,
+            nodes[step].n_videos,
+            procedure.n_videos,
+            nodes[step].repeats,
+            nodes[step].duration_s,
+            total[step] / whole if whole else None,
+            tuple(edge for edge in procedure.edges if edge.after == step and edge.before != START),
+            tuple(other for group in procedure.groups if step in group for other in group if other != step),
+        )
+        for step in procedure.order
+    ]
+    background = 1 - sum(total.values()) / whole if whole else 0.0
+    return [*rows, StepFacts(0, 0, 0, 0.0, 0.0, background, (), ())] if background > 1e-6 else rows
+
+
+def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None) -> str:
+    """Return the consensus order as a sentence, with the number of videos of each optional key step."""
+    if not procedure.nodes:
+        return "No key step was found: everything is background."
+    found_in = {
+        node.key_step: f" (found in {node.n_videos} of {procedure.n_videos} videos)" for node in procedure.nodes
+    }
+    optional = {node.key_step for node in procedure.nodes if node.optional}
+    group_of = {step: group for group in procedure.groups for step in group}
+    parts: dict[tuple[int, ...], list[str]] = {}
+    for step in procedure.order:
+        title = step_title(step, names) + (found_in[step] if step in optional else "")
+        parts.setdefault(group_of.get(step, (step,)), []).append(title)
+    if len(procedure.nodes) == 1:
+        return f"One key step was found: {parts.popitem()[1][0]}."
+    if len(parts) == 1:
+        return f"No fixed order was found: {join_words(parts.popitem()[1])} may come in any order."
+    how = {1: "", 2: " in either order"}
+    texts = [join_words(titles) + how.get(len(titles), " in any order") for titles in parts.values()]
+    return f"The order that best fits the videos is {', then '.join(texts)}."
+
+
+def doubt_sentence(
+    procedure: Procedure,
+    deviations: Sequence[Deviation],
+    names: Mapping[int, str] | None = None,
+    clauses: Sequence[str] = (),
+) -> str:
+    """Return a sentence on what to doubt about a procedure, or an empty text.
+
+    It consists of the notes of the procedure, its least supported need, a warning if no video differs from another,
+    and further ``clauses``.
+    """
+    # The list has a colon, so its parts have dashes.
+    doubts = [note.replace(": ", " \N{EN DASH} ") for note in procedure.notes]
+    weak = [need for need in procedure.needs if need.agree < need.both]
+    if weak:
+        need = min(weak, key=lambda need: (need.agree / need.both, -need.both))
+        before, after = (step_title(int(step), names) for step in (need.before, need.after))
+        doubts.append(f"{after} was found after {before} in only {need.agree} of the {need.both} videos that have both")
+    complete = all(node.n_videos == procedure.n_videos for node in procedure.nodes)
+    if not deviations and procedure.n_videos > 1 and complete:
+        doubts.append("every video has every key step, so a step that somebody left out may not be among them")
+    doubts += clauses
+    return f"Reliability: {'; '.join(doubts)}." if doubts else ""
+
+
+@dataclass(frozen=True)
+class DeviationFacts:
+    """A row of the table of deviations.
+
+    ``kind`` says what differs. ``sureness`` is "sure", "perhaps", "doubtful", or "unknown" without other segmentations.
+    """
+
+    deviation: Deviation
+    kind: str
+    sureness: str
+
+    @property
+    def time(self) -> str:
+        """When the deviation occurs, or when a missing key step is due."""
+        due = "due about " if self.deviation.kind == "missing" else ""
+        return due + moment(self.deviation.start_s)
+
+    def cells(self, names: Mapping[int, str] | None = None) -> tuple[str, ...]:
+        """Return the texts under `DEVIATION_HEADINGS`."""
+        step = step_title(self.deviation.key_step, names)
+        video, bits = readable(self.deviation.video), f"{self.deviation.surprise:.1f}"
+        return (video, step, self.kind, self.time, self.sureness, bits)
+
+
+def deviation_facts(deviations: Sequence[Deviation], recordings: Sequence[Recording]) -> list[DeviationFacts]:
+    """Return the facts of deviations, the most surprising first and doubtful ones last.
+
+    ``recordings`` are all segments of the videos. A missing key step that is due at the start or the end of a video may
+    have been done outside the recording. If it has a segment that was too short to count, it is missing only perhaps.
+    """
+    length = {recording.video: recording.duration_s for recording in recordings}
+    seen = {(recording.video, event.key_step) for recording in recordings for event in recording.events}
+    rows = []
+    for deviation in deviations:
+        kind, sureness = _KINDS[deviation.kind], _sureness(deviation)
+        if deviation.kind == "missing":
+            # Times in files are rounded.
+            if deviation.start_s == 0 or deviation.end_s > length.get(deviation.video, math.inf) - 0.01:
+                kind = "left out or not recorded"
+            if (deviation.video, deviation.key_step) in seen and sureness != "doubtful":
+                sureness = "perhaps"
+        rows.append(DeviationFacts(deviation, kind, sureness))
+    # The sort keeps the order of videos and times among equals.
+    return sorted(rows, key=lambda row: (row.sureness == "doubtful", -row.deviation.surprise))
+
+
+def _sureness(deviation: Deviation) -> str:
+    if deviation.sureness is None:
+        return "unknown"
+    return "sure" if deviation.sureness >= SURE else "perhaps" if deviation.sureness >= PERHAPS else "doubtful"

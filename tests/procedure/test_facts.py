@@ -1,0 +1,133 @@
+"""The table of facts of hand-worked procedures, and their two sentences."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from rgwot.procedure.facts import deviation_facts, doubt_sentence, order_sentence, step_facts
+from rgwot.procedure.interface import Deviation, Edge, Event, Node, Procedure, Recording, VideoFit
+
+
+def edge(before: int | str, after: int | str, agree: int = 10, both: int = 10) -> Edge:
+    return Edge(before, after, 0.9, agree, both, (0.7, 1.0))  # type: ignore[arg-type]
+
+
+def node(key_step: int, n_videos: int = 10, repeats: float = 1.0) -> Node:
+    return Node(key_step, n_videos, n_videos / 10, n_videos < 8, repeats, repeats - 1, 0.5, 8.0)
+
+
+def procedure(nodes: list[Node], needs: list[Edge], order: tuple[int, ...], **other: object) -> Procedure:
+    facts = {
+        "learner": "precedence", "settings": {}, "n_videos": 10, "nodes": tuple(nodes), "edges": tuple(needs),
+        "needs": tuple(needs), "groups": (), "order": order, "order_distance": 0.0, "typical_video": "a", "videos": (),
+    }  # fmt: skip
+    return Procedure(**{**facts, **other})  # type: ignore[arg-type]
+
+
+#: 1, then 2 and 3 in either order, then 4, which is optional and repeats.
+NEEDS = [edge(1, 2, 8, 9), edge(1, 3), edge(2, 4, 6, 6), edge(3, 4, 5, 6)]
+TEA = replace(
+    procedure([node(1), node(2, 9), node(3), node(4, 6, 2.5)], NEEDS, (1, 3, 2, 4), groups=((2, 3),)),
+    edges=(edge("START", 1), *NEEDS, edge(4, "END")),
+)
+RECORDINGS = [Recording("a", (Event(1, 0.0, 4.0), Event(2, 5.0, 8.0), Event(1, 8.0, 9.0)), 10.0)]
+
+
+def test_a_row_has_the_facts_of_its_key_step_and_the_last_one_the_background() -> None:
+    assert [row.cells() for row in step_facts(TEA, RECORDINGS)] == [
+        ("1", "10 of 10", "1", "8 s", "50 %", "", ""),
+        ("3", "10 of 10", "1", "8 s", "0 %", "1", "2"),
+        ("2", "9 of 10", "1", "8 s", "30 %", "1 (8 of 9)", "3"),
+        ("4", "6 of 10", "2.5", "8 s", "0 %", "2, 3 (5 of 6)", ""),
+        ("background", "", "", "", "20 %", "", ""),
+    ]
+    # Without recordings nothing is known about time shares and background.
+    *_, last = [row.cells({2: "stir"}) for row in step_facts(TEA)]
+    assert last == ("step 4", "6 of 10", "2.5", "8 s", "", "stir, step 3 (5 of 6)", "")
+
+
+def test_the_order_joins_what_may_come_in_either_order_and_says_what_is_optional() -> None:
+    assert order_sentence(TEA) == (
+        "The order that best fits the videos is 1, then 3 and 2 in either order, then 4 (found in 6 of 10 videos)."
+    )
+    assert order_sentence(TEA, {1: "boil", 4: "serve"}) == (
+        "The order that best fits the videos is boil, then step 3 and step 2 in either order, "
+        "then serve (found in 6 of 10 videos)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("steps", "groups", "said"),
+    [
+        ((), (), "No key step was found: everything is background."),
+        ((1,), (), "One key step was found: 1."),
+        ((2, 1, 3), ((1, 2, 3),), "No fixed order was found: 2, 1 and 3 may come in any order."),
+        ((2, 1, 3, 4), ((1, 2, 3),), "The order that best fits the videos is 2, 1 and 3 in any order, then 4."),
+    ],
+)
+def test_orders_that_are_no_row(steps: tuple[int, ...], groups: tuple[tuple[int, ...], ...], said: str) -> None:
+    assert order_sentence(procedure([node(step) for step in steps], [], steps, groups=groups)) == said
+
+
+def test_what_to_doubt_is_one_sentence() -> None:
+    found = [Deviation("a", "missing", 2, 4.0, 5.0, 1.0)]
+    assert doubt_sentence(TEA, found, {1: "boil"}) == (
+        "Reliability: step 4 was found after step 3 in only 5 of the 6 videos that have both."
+    )
+    noted = replace(TEA, notes=("two videos only: it may be chance",), needs=())
+    assert doubt_sentence(noted, found, clauses=["2 seeds agree on 60 % of the frames"]) == (
+        "Reliability: two videos only \N{EN DASH} it may be chance; 2 seeds agree on 60 % of the frames."
+    )
+    sure = procedure([node(1), node(2)], [edge(1, 2)], (1, 2))
+    assert doubt_sentence(sure, found) == ""
+    # Videos that do not differ may hide a step that was left out.
+    assert "every video has every key step" in doubt_sentence(sure, [])
+    assert doubt_sentence(replace(sure, nodes=(node(1), node(2, 9))), []) == ""
+
+
+def test_deviations_are_cells_the_most_surprising_first_and_doubtful_ones_last() -> None:
+    found = [
+        Deviation("v%201", "too_early", 3, 72.9, 80.0, 1.5, 0.7),
+        Deviation("v%201", "missing", 6, 10.0, 20.0, 4.0, 0.69),
+        Deviation("v%201", "repeated", 2, 5.0, 6.0, 5.0, 0.24),
+        Deviation("v%201", "added", 9, 5.0, 6.0, 0.5),
+    ]
+    recordings = [Recording("v%201", (Event(3, 72.9, 80.0),), 90.0)]
+    assert [row.cells({6: "wipe"}) for row in deviation_facts(found, recordings)] == [
+        ("v 1", "wipe", "left out", "due about 0:10", "perhaps", "4.0"),
+        ("v 1", "step 3", "too early", "1:12", "sure", "1.5"),
+        ("v 1", "step 9", "added", "0:05", "unknown", "0.5"),
+        ("v 1", "step 2", "again", "0:05", "doubtful", "5.0"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("start_s", "end_s", "key_step", "sureness", "cells"),
+    [
+        (4.0, 6.0, 2, 0.9, ("left out", "sure")),
+        # Nothing was found before it, or after it: the recording may have begun late or ended early.
+        (0.0, 6.0, 2, 0.9, ("left out or not recorded", "sure")),
+        (4.0, 9.0, 2, 0.9, ("left out or not recorded", "sure")),
+        # A segment of the key step is there, but too short to count.
+        (4.0, 6.0, 5, 0.9, ("left out", "perhaps")),
+        (4.0, 6.0, 5, None, ("left out", "perhaps")),
+        (4.0, 6.0, 5, 0.1, ("left out", "doubtful")),
+    ],
+)
+def test_a_missing_step_is_told_no_more_surely_than_it_is_known(
+    start_s: float, end_s: float, key_step: int, sureness: float | None, cells: tuple[str, str]
+) -> None:
+    recordings = [Recording("v", (Event(5, 4.0, 4.5),), 9.0), Recording("w", (Event(2, 4.0, 6.0),), 99.0)]
+    (row,) = deviation_facts([Deviation("v", "missing", key_step, start_s, end_s, 3.0, sureness)], recordings)
+    assert (row.kind, row.sureness) == cells
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"), [((0.5, 2.0), "a"), ((math.nan, 0.5, 2.0), "a"), ((0.5, 0.5, 2.0), ""), ((0.5,), "")]
+)
+def test_no_video_is_the_most_typical_if_several_deviate_least(scores: tuple[float, ...], expected: str) -> None:
+    fits = tuple(VideoFit(f"v{at}", 1.0, score) for at, score in enumerate(scores))
+    assert replace(TEA, videos=fits).most_typical == expected
