@@ -336,7 +336,7 @@ def picture(
         ),
         ("Key steps in one frame have no fixed order.", len(layers) < len(cards)),
         ("A key step comes after those before the arrow to it, unless it says otherwise.", len(layers) > 1),
-        ("A question mark: fewer videos agree.", any(not likely for card in cards for _, likely in card.after)),
+        ("A question mark: this need is less sure.", any(not likely for card in cards for _, likely in card.after)),
     )
     marked = {step: f"{_STEP}{step}{_STEP}" for step in procedure.order}
     sentences = (order_sentence(procedure, marked), doubt_sentence(procedure, deviations, marked, doubts))
