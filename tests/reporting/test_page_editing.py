@@ -114,7 +114,7 @@ def test_a_video_is_edited_while_it_plays(open_page: Window) -> None:
 
     # What is on is chosen while it plays, whatever was chosen before.
     window.run(f"choose(0, {1000 * start}); act('edit-play')")
-    window.wait_for(f"playing && {now} > {start} && !state.playing.element.paused", timeout_s=20)
+    window.wait_for(f"state.playing && {now} > {start} && !state.playing.element.paused", timeout_s=20)
     window.wait_for(f"state.chosen.at > {1000 * start} + 50", timeout_s=20)
     window.press("p") if window.get("player.contains(document.activeElement)") else window.run("act('edit-play')")
     assert window.get("state.playing.element.paused")

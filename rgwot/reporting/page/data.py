@@ -209,11 +209,11 @@ def typedefs() -> str:
     blocks = []
     for kind in found:
         hints = get_type_hints(kind)
-        lines = [f" * @property {{{_written(hints[one.name])}}} {one.name}" for one in fields(kind)]
+        members = ", ".join(f"{one.name}: {_written(hints[one.name])}" for one in fields(kind))
         about = (kind.__doc__ or "").partition("\n")[0]
-        blocks.append("\n".join(["/**", f" * {about}", f" * @typedef {{object}} {kind.__name__}", *lines, " */"]))
+        blocks.append(f"/** {about}\n * @typedef {{{{ {members} }}}} {kind.__name__} */")
     head = "// Types of the page's data, generated from rgwot/reporting/page/data.py by `typedefs`."
-    return "\n\n".join([head, *blocks, "export {};\n"])
+    return "\n".join([head, *blocks, "export {};\n"])
 
 
 def _collect(kind: Any, found: dict[type, None]) -> None:

@@ -221,6 +221,7 @@ def _svg(figure: Drawn) -> str:
 def curve_picture(curves: Sequence[Curve]) -> str:
     """Draw the losses of all trainings as base64 SVG, with a colour per method and a line style per seed."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogFormatter
 
     methods = list(dict.fromkeys(curve.method for curve in curves))
     seeds = sorted({curve.seed for curve in curves})
@@ -235,6 +236,9 @@ def curve_picture(curves: Sequence[Curve]) -> str:
         # The logarithm of a term that reaches zero does not exist, so the axis is then linear.
         if all(min(getattr(curve, term)) > 0 for curve in curves):
             axis.set_yscale("log")
+            # Without mathematical text, which the names of methods could be taken for.
+            axis.yaxis.set_major_formatter(LogFormatter())
+            axis.yaxis.set_minor_formatter(LogFormatter())
         axis.set_title(title, fontsize=11, loc="left", color=_INK)
         axis.tick_params(labelsize=9, labelcolor=_INK)
         axis.grid(alpha=0.3)

@@ -70,7 +70,7 @@ export function drawTraining() {
   const headings = [...new Set(DATA.runs.flatMap(({ soundness }) => Object.keys(soundness)))];
   const rows = DATA.runs.map(({ soundness }, run) => make("tr", {},
     make("th", { scope: "row", textContent: runTitle(run) }),
-    ...headings.map((heading) => make("td", { className: "wrap text", textContent: soundness[heading] || "" }))));
+    ...headings.map((heading) => make("td", { className: heading === "Notes" ? "wrap text" : "text", textContent: soundness[heading] || "" }))));
   byId("soundness").replaceChildren(table("Collapse", ["Result", ...headings], rows));
   const words = byId("curve-words");
   if (!words) return;
