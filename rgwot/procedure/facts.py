@@ -153,14 +153,15 @@ def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None)
     """Return the consensus order as a sentence, with the number of videos of each optional key step."""
     if not procedure.nodes:
         return "No key step was found: everything is background."
-    found_in = {
-        node.key_step: f" (found in {node.n_videos} of {procedure.n_videos} videos)" for node in procedure.nodes
+    optional = {
+        node.key_step: f" (found in {node.n_videos} of {procedure.n_videos} videos)"
+        for node in procedure.nodes
+        if node.optional
     }
-    optional = {node.key_step for node in procedure.nodes if node.optional}
     group_of = {step: group for group in procedure.groups for step in group}
     parts: dict[tuple[int, ...], list[str]] = {}
     for step in procedure.order:
-        title = step_title(step, names) + (found_in[step] if step in optional else "")
+        title = step_title(step, names) + optional.get(step, "")
         parts.setdefault(group_of.get(step, (step,)), []).append(title)
     if len(procedure.nodes) == 1:
         return f"One key step was found: {parts.popitem()[1][0]}."
