@@ -21,7 +21,7 @@ from rgwot import __version__, paths
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, Bundle, read_bundle
 from rgwot.bundles.learned import LearnedResult, Rules
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
-from rgwot.config.experiments import family_of, split_id
+from rgwot.config.experiments import split_id
 from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.config.settings import Settings, validated
 from rgwot.datasets.arrays import OPENERS
@@ -344,7 +344,6 @@ def draw_page(path: Path, output: Path) -> None:
 
     bundle = read_bundle(path)
     facts, root = bundle.facts, Path("/")
-    settings, trained = validated(Settings, facts.settings, f"{path}: settings"), family_of(facts.method).trained
     with own_folder(output / "results", "apply") as results:
         shutil.copytree(output / "results", results, ignore=shutil.ignore_patterns(RECORD), dirs_exist_ok=True)
         tree = Tree(results, facts.dataset, facts.task)
@@ -352,6 +351,6 @@ def draw_page(path: Path, output: Path) -> None:
         write_strips(manifest, root, tree.at(paths.STRIPS))
         embeddings, segments = tree.at(paths.EMBEDDINGS, facts.run), tree.at(paths.SEGMENTS, facts.run)
         view = tree.at(paths.VIEW, facts.run)
-        write_view(embeddings, segments, manifest, root, view, settings, facts.seed, trained)
+        write_view(embeddings, segments, manifest, root, view, facts.seed)
     tree = Tree(output / "results", facts.dataset, facts.task)
     write_page(tree, root, [facts.run], output / "page.html", tree.at(paths.NAMES, facts.run))

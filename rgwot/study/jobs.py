@@ -12,7 +12,7 @@ from typing import Any
 
 from rgwot.config.configuration import load_config, read_files
 from rgwot.config.experiments import family_of, replaced_settings, split_id
-from rgwot.config.methods import DECODERS, EMBEDDING_KINDS, LOSSES, TransportSettings
+from rgwot.config.methods import DECODERS, EMBEDDING_KINDS, LOSSES
 from rgwot.config.settings import EXECUTION, flatten, known_blocks
 from rgwot.datasets import registry
 from rgwot.datasets.base import too_few_videos
@@ -44,7 +44,7 @@ KEYS = {
     "extract": FeatureSettings.dotted(),
     "train": EMBEDDING_KINDS["encoder"].dotted(),
     "evaluate": EvaluationSettings.dotted(),
-    "view": TransportSettings.dotted(),
+    "view": (),
 }
 
 
@@ -86,8 +86,7 @@ def keys_of(stage: str, method: str = "none", decoder: str | None = None) -> tup
         return (*entry.dotted(), "evaluation.stride") if entry.trivial else entry.dotted()
     if stage == "bundle":
         embedding = () if family_of(method).trained else keys_of("embed", method)
-        # The page of the bundle shows alignments, as the page of the study does.
-        return (*keys_of("decode", method, decoder), *embedding, *TransportSettings.dotted())
+        return (*keys_of("decode", method, decoder), *embedding)
     return KEYS[stage]
 
 

@@ -94,9 +94,7 @@ def make_task(
         write_embeddings(embeddings, tree, 0.5, 0)
         decode(embeddings, tree.keysteps(run), TAUGHT, SETTINGS, 0, annotations_csv=tree.at(paths.ANNOTATIONS))
         segments, view = tree.at(paths.SEGMENTS, run), tree.at(paths.VIEW, run)
-        write_view(
-            embeddings, segments, tree.at(paths.MANIFEST), root, view, SETTINGS, 0, trained=False, to_annotate=True
-        )
+        write_view(embeddings, segments, tree.at(paths.MANIFEST), root, view, 0, to_annotate=True)
         made.runs.append(run)
         return made
     for method, decoder, noise in (("rgwot", "graphcut", 0.2), ("raw", "kmeans", 0.9)):
@@ -108,7 +106,7 @@ def make_task(
             made.runs.append(run)
             if seed == 0:
                 segments, view = tree.keysteps(run) / "segments.csv", tree.at(paths.VIEW, run)
-                write_view(embeddings, segments, tree.at(paths.MANIFEST), root, view, SETTINGS, seed, method == "rgwot")
+                write_view(embeddings, segments, tree.at(paths.MANIFEST), root, view, seed)
     if annotated:
         for decoder in ("one_label", "random"):
             made.runs.append(Run("none", decoder, 0))

@@ -14,7 +14,7 @@ STEPS = (
     "javascript:window.hacked=6",
     "</style><img src=x onerror=window.hacked=7>",
 )
-TABS = ("procedure", "videos", "steps", "tree", "scores", "inside")
+TABS = ("procedure", "videos", "steps", "tree", "scores")
 
 
 def tab(window: Window, name: str) -> None:

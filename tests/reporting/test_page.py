@@ -142,6 +142,18 @@ def test_links_lead_to_the_videos_from_where_the_page_lies(made: Task, tmp_path:
 
 
 @pytest.mark.usefixtures("without_curves")
+def test_figures_of_a_result_are_linked_where_they_exist(made: Task, tmp_path: Path) -> None:
+    task = copied(made, tmp_path, [FIRST])
+    assert embedded_data(task.page())["runs"][0]["figures"] == {}  # type: ignore[index]
+    figure = task.tree.figures(FIRST)["plan"]
+    figure.parent.mkdir(parents=True)
+    figure.touch()
+    links = embedded_data(task.page())["runs"][0]["figures"]  # type: ignore[index]
+    assert list(links) == ["plan"]
+    assert (task.tree.at(paths.PAGE).parent / unquote(links["plan"])).resolve() == figure.resolve()
+
+
+@pytest.mark.usefixtures("without_curves")
 def test_scores_of_a_task_whose_annotations_are_gone_are_not_shown(made: Task, tmp_path: Path) -> None:
     task = copied(made, tmp_path, [FIRST])
     assert embedded_data(task.page())["scores"] is not None

@@ -191,23 +191,16 @@ def test_pictures_for_the_guide(made: Task, page: Path, browser: Browser, tmp_pa
         window.press("Tab")
     window.run("document.activeElement.blur(); window.scrollTo(0, 0)")
     keep(window, folder, "page_steps.png")
-    trained = "String(DATA.runs.findIndex((facts) => facts.kind === 'trained'))"
     for view, name, selector in (
         ("steps", "order", "#procedures"), ("tree", "tree", "#tree"), ("scores", "scores", "#scores"),
-        ("scores", "training", "#soundness"), ("inside", "alignment", "#plan canvas"),
-        ("inside", "embedding", "#clouds canvas"),
+        ("scores", "training", "#soundness"),
     ):  # fmt: skip
-        if view == "inside":
-            window.run(f"byId('run').value = {trained}; byId('run').dispatchEvent(new Event('change'));")
         tab(window, view)
         window.run(
             "document.activeElement.blur();"
             f"const top = document.querySelector('{selector}').getBoundingClientRect().top + window.scrollY;"
             "window.scrollTo(0, Math.max(0, top - 130));"
         )
-        if view == "inside":
-            window.run(f"document.querySelector('{selector}').focus({{preventScroll: true}})")
-            window.press("ArrowRight")
         keep(window, folder, f"page_{name}.png")
     narrow = browser.window(390, 844)
     narrow.resize(390, 844, mobile=True)
@@ -216,7 +209,7 @@ def test_pictures_for_the_guide(made: Task, page: Path, browser: Browser, tmp_pa
     keep(narrow, folder, "page_narrow.png")
     window.run("localStorage.clear()")
     pictures = sorted(folder.glob("page_*.png"))
-    assert len(pictures) == 10
+    assert len(pictures) == 8
     assert Image.open(folder / "page_narrow.png").size == (390, 844)
     for picture in pictures:
         assert picture.stat().st_size < 500_000, picture

@@ -47,9 +47,9 @@ def cut(window: Window, index: int, share: float) -> float:
     box = window.box(segment(0, index))
     window.click(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
     window.frames()
-    assert window.get("fix.chosen.at") / 1000 == pytest.approx(start + share * (end - start), abs=0.05)
+    assert window.get("state.chosen.at") / 1000 == pytest.approx(start + share * (end - start), abs=0.05)
     window.click_on("#edit-cut")
-    return float(window.get("fix.chosen.at") / 1000)
+    return float(window.get("state.chosen.at") / 1000)
 
 
 def test_borders_cuts_and_other_key_steps_of_one_video(open_page: Window) -> None:
@@ -75,11 +75,11 @@ def test_borders_cuts_and_other_key_steps_of_one_video(open_page: Window) -> Non
     window.press("Control+z")
     assert rows(window) == found
     # A segment grows over its neighbours; they keep what is left.
-    window.run(f"choose(0, {1000 * (start + end) / 2}); moveBorder('end', {1000 * SECONDS})")
+    window.run(f"choose(0, {1000 * (start + end) / 2}); moveChosen('end', {1000 * SECONDS})")
     assert rows(window) == [*found[:at], [start, float(SECONDS), step]]
     window.press("Control+z")
     # The last segment ends early: nothing follows it.
-    window.run(f"choose(0, {1000 * (SECONDS - 0.01)}); moveBorder('end', {1000 * (SECONDS - 0.05)})")
+    window.run(f"choose(0, {1000 * (SECONDS - 0.01)}); moveChosen('end', {1000 * (SECONDS - 0.05)})")
     assert rows(window)[-1] == [SECONDS - 0.05, float(SECONDS), 0]
     window.press("Control+z")
     # Half of a segment is of another key step, and the rest of none.
@@ -104,18 +104,20 @@ def test_a_video_is_edited_while_it_plays(open_page: Window) -> None:
     window, found = open_page, rows(open_page)
     at = next(at for at, (_, _, step) in enumerate(found[1:-1], 1) if step)
     start, end, step = found[at]
-    now = "(playing.element.currentTime - playing.origin)"
+    now = "(state.playing.element.currentTime - state.playing.origin)"
 
     def stop(seconds: float) -> None:
-        window.run(f"playing.element.pause(); playing.element.currentTime = playing.origin + {seconds}")
-        window.wait_for(f"Math.abs(fix.chosen.at - {1000 * seconds}) < 20", timeout_s=10)
+        window.run(
+            f"const {{ element, origin }} = state.playing; element.pause(); element.currentTime = origin + {seconds};"
+        )
+        window.wait_for(f"Math.abs(state.chosen.at - {1000 * seconds}) < 20", timeout_s=10)
 
     # What is on is chosen while it plays, whatever was chosen before.
     window.run(f"choose(0, {1000 * start}); act('edit-play')")
-    window.wait_for(f"playing && {now} > {start} && !playing.element.paused", timeout_s=20)
-    window.wait_for(f"fix.chosen.at > {1000 * start} + 50", timeout_s=20)
+    window.wait_for(f"state.playing && {now} > {start} && !state.playing.element.paused", timeout_s=20)
+    window.wait_for(f"state.chosen.at > {1000 * start} + 50", timeout_s=20)
     window.press("p") if window.get("player.contains(document.activeElement)") else window.run("act('edit-play')")
-    assert window.get("playing.element.paused")
+    assert window.get("state.playing.element.paused")
     # The border that is nearer comes to where the video stands, from either side of it.
     late, early = start + 0.2, end - 0.2
     stop(late)
@@ -132,16 +134,16 @@ def test_a_video_is_edited_while_it_plays(open_page: Window) -> None:
     window.click_on("#edit-cut")
     assert rows(window)[at][1] == pytest.approx((late + early) / 2, abs=0.02)
     window.click_on(segment(0, at + 1))
-    chosen = window.get("fix.chosen.at")
+    chosen = window.get("state.chosen.at")
     window.wait_for(f"Math.abs({now} * 1000 - {chosen}) < 20", timeout_s=10)
-    assert window.get("fix.chosen.index") == at + 1
+    assert window.get("state.chosen.index") == at + 1
     # Another video that plays is not edited any more once a segment of this one is chosen.
     window.run("playFrom(1, 0.5)")
-    window.wait_for("fix.chosen.video === 1", timeout_s=20)
+    window.wait_for("state.chosen.video === 1", timeout_s=20)
     window.click_on(segment(0, at))
-    window.wait_for("playing.element.paused", timeout_s=10)
+    window.wait_for("state.playing.element.paused", timeout_s=10)
     window.frames(10)
-    assert window.get("fix.chosen.video") == 0
+    assert window.get("state.chosen.video") == 0
     assert window.errors == []
 
 

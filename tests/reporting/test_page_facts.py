@@ -23,9 +23,8 @@ from rgwot.reporting.page.runs import soundness
 
 def shown(steps: list[int], order: tuple[int, ...] = (), **facts: Any) -> Any:
     procedure = (SimpleNamespace(order=order), []) if order else None
-    return SimpleNamespace(
-        facts={"steps": steps, "kind": "untrained", "given": [], **facts}, procedure=procedure, body={}
-    )
+    own = SimpleNamespace(**{"steps": steps, "kind": "untrained", "given": [], **facts})
+    return SimpleNamespace(facts=own, procedure=procedure, body={})
 
 
 def test_colours_follow_the_order_and_results_that_agree_have_the_same() -> None:
@@ -48,7 +47,7 @@ def test_colours_follow_the_order_and_results_that_agree_have_the_same() -> None
 def test_a_video_that_decodes_in_part_is_told() -> None:
     run = shown([1])
     run.body = {"segments": {"0": {"ends": [20000, 49000]}, "1": {"ends": [60000]}, "2": {"many": 2000}}}
-    videos = [{"name": name, "duration": duration} for name, duration in (("a", 142.7), ("b", 60.9), ("c", 50.0))]
+    videos: Any = [SimpleNamespace(name=n, duration=seconds) for n, seconds in (("a", 142.7), ("b", 60.9), ("c", 50.0))]
     (line,) = _cut_short([run], videos)
     assert line.startswith("a: only the first 49.0 of 142.7 s can be decoded")
 

@@ -39,7 +39,7 @@ def test_the_page_knows_who_taught_and_who_should_be_next(made: Task) -> None:
     assert "first and second" in facts["taught"]
     assert facts["match"] == {"1": 1, "2": 2, "3": 3}
     # The same as on a terminal, of those that nobody annotated.
-    said, command = data["next"]
+    said, command = data["next"]["sentence"], data["next"]["command"]
     terminal = suggestion(made.tree.keysteps(RUN))
     assert terminal[0].startswith(said)
     assert terminal[1].strip() == command
@@ -56,10 +56,10 @@ def test_videos_annotated_since_are_not_suggested(made: Task, tmp_path: Path) ->
     try:
         table.loc[table["video"] != "fifth", "status"] = "ok"
         table.to_csv(manifest, index=False)
-        assert embedded_data(made.page())["next"][1].endswith("to_annotate_fifth --videos fifth")
+        assert embedded_data(made.page())["next"]["command"].endswith("to_annotate_fifth --videos fifth")
         table["status"] = "ok"
         table.to_csv(manifest, index=False)
-        assert "next" not in embedded_data(made.page())
+        assert embedded_data(made.page())["next"] is None
     finally:
         manifest.write_bytes(before)
 

@@ -1,8 +1,7 @@
-"""What a page is made of, each part by itself: typical frames, plane, plans, names, words, pictures, the JSON."""
+"""What a page is made of, each part by itself: typical frames, names, words, pictures, the JSON."""
 
 from __future__ import annotations
 
-import base64
 import io
 import json
 from pathlib import Path
@@ -15,22 +14,11 @@ from hypothesis import strategies as st
 from PIL import Image
 from videos import number, write_video
 
-from rgwot.config.methods import TransportSettings
-from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.reporting.figures.style import BACKGROUND_COLOUR, STEP_COLOURS, UNMATCHED, ink_on
 from rgwot.reporting.names import match_to_steps, named_order, names_in, names_of, read_names, result_id
 from rgwot.reporting.page.pictures import STRIP_FRAMES, STRIP_HEIGHT, strip_times, write_strips
-from rgwot.reporting.page.render import embedded, policy, style_sheet
-from rgwot.reporting.page.view import (
-    APART_S,
-    MAX_POINTS,
-    MAX_VIDEOS,
-    Samples,
-    align_pairs,
-    spread,
-    tsne,
-    typical_frames,
-)
+from rgwot.reporting.page.render import embedded, policy, script, style_sheet
+from rgwot.reporting.page.view import APART_S, Samples, typical_frames
 from rgwot.runtime.errors import RgwotError
 
 
@@ -68,82 +56,6 @@ def test_typical_frames_are_the_nearest_to_the_mean_of_different_videos_first() 
     # The two of key step 1 are nearer in time than what looks different.
     assert [frame.time_s for frame in found[1]] == [0.0]
     assert [(frame.time_s, frame.distance) for frame in found[2]] == [(1.0, 0.0)]
-
-
-@given(st.lists(st.integers(0, 2000), min_size=1, max_size=30))
-@settings(max_examples=50, deadline=None)
-def test_points_are_spread_evenly_over_every_video(lengths: list[int]) -> None:
-    chosen = spread(lengths)
-    assert sum(map(len, chosen)) <= MAX_POINTS + len(lengths)
-    for length, places in zip(lengths, chosen, strict=True):
-        assert bool(len(places)) == bool(length)
-        if length:
-            assert 0 <= places.min() <= places.max() < length
-            assert np.unique(np.diff(places)).size <= 2
-            assert (np.diff(places) >= 1).all()
-
-
-def test_plane_keeps_clusters_and_says_why_there_is_none() -> None:
-    rng = np.random.default_rng(0)
-    labels = np.repeat([0, 1, 2], 30)
-    points = tsne(np.eye(3)[labels] * 5 + 0.1 * rng.normal(size=(90, 3)), seed=0)
-    assert not isinstance(points, str)
-    assert points.min() == 0
-    assert points.max() == 1
-    centres = np.stack([points[labels == k].mean(0) for k in range(3)])
-    assert (np.linalg.norm(points[:, None] - centres, axis=2).argmin(1) == labels).all()
-    assert "only 3 frames" in tsne(np.eye(3), 0)
-    assert "are equal" in tsne(np.full((40, 8), 0.3), 0)
-    assert "are equal" in tsne(np.zeros((40, 8)), 0)
-
-
-def embedded_video(length: int, seed: int) -> EmbeddedVideo:
-    x = np.random.default_rng(seed).normal(size=(length, 6))
-    return EmbeddedVideo(x / np.linalg.norm(x, axis=1, keepdims=True), np.arange(length) * 0.5, length * 0.5, 2)
-
-
-@pytest.mark.parametrize("virtual", ["cost", "threshold", "none"])
-def test_plans_are_those_of_the_loss_to_a_255th(virtual: str) -> None:
-    import torch
-    from with_defaults import align_frames
-
-    videos = {f"v{n}": embedded_video(20 + 9 * n, n) for n in range(3)}
-    ot = TransportSettings(virtual=virtual, r=0.1)
-    found = align_pairs(videos, ot)
-    assert found["videos"] == ["v0", "v1", "v2"]
-    assert [(pair["x"], pair["y"]) for pair in found["pairs"]] == [(0, 1), (0, 2), (1, 2)]
-    for pair in found["pairs"]:
-        sides = []
-        for at in (pair["x"], pair["y"]):
-            video = videos[f"v{at}"]
-            nearest = [np.abs(video.time_s - t).argmin() for t in strip_times(video.duration_s)]
-            sides.append(torch.from_numpy(video.embedding[nearest])[None])
-        exact = align_frames(*sides, r=0.1, virtual=virtual)
-        plan = (
-            np.frombuffer(base64.b64decode(pair["plan"]), np.uint8).reshape(STRIP_FRAMES, STRIP_FRAMES) * pair["unit"]
-        )
-        weights = exact.weights[0].numpy()
-        np.testing.assert_allclose(plan, weights, atol=weights.max() / 255)
-        if virtual == "cost":
-            mass = exact.transport.plan[0].numpy()
-            # Every real row holds 1/33 of the mass: what is missing from the plan went to the virtual frame.
-            np.testing.assert_allclose(pair["x_virtual"], 1 - weights.sum(1), atol=2e-3)
-            np.testing.assert_allclose(pair["x_virtual"], mass[1:, 0] * 33, atol=2e-3)
-            np.testing.assert_allclose(pair["y_virtual"], mass[0, 1:] * 33, atol=2e-3)
-            assert 0.001 < pair["virtual_mass"] < 0.9
-        elif virtual == "threshold":
-            assert set(pair["x_virtual"]) <= {0.0, 1.0}
-            assert ((weights.sum(1) == 0) == np.array(pair["x_virtual"], bool)).all()
-        else:
-            assert pair["virtual_mass"] == 0
-
-
-def test_alignments_are_bounded_and_show_the_frames_of_the_strip() -> None:
-    many = {f"v{n:02d}": embedded_video(8, n) for n in range(MAX_VIDEOS + 3)}
-    found = align_pairs(many, TransportSettings())
-    assert found["videos"] == list(many)[:MAX_VIDEOS]
-    assert len(found["pairs"]) == MAX_VIDEOS * (MAX_VIDEOS - 1) // 2
-    assert len(json.dumps(found)) < 900_000
 
 
 def luminance(colour: str) -> float:
@@ -277,9 +189,6 @@ def test_strips_show_the_frames_of_their_times_and_bad_videos_none(tmp_path: Pat
 
 
 def test_the_scripts_of_a_page_use_no_way_from_text_to_markup_or_code() -> None:
-    from rgwot.reporting.page.render import SCRIPTS, part
-
     forbidden = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "fetch(")
     forbidden += ("XMLHttpRequest", "http:", "https:", 'setAttribute("style')
-    script = "".join(map(part, SCRIPTS))
-    assert [word for word in forbidden if word in script] == []
+    assert [word for word in forbidden if word in script()] == []

@@ -1,8 +1,8 @@
-"""The first view of a page as a file: what cards, arrows and lines show of a given procedure."""
+"""The first view of a page as a file: what cards and lines show of a given procedure."""
 
 from __future__ import annotations
 
-import itertools
+import json
 import re
 import shutil
 from html.parser import HTMLParser
@@ -18,7 +18,8 @@ from rgwot.paths import Run
 from rgwot.procedure import recordings_from_segments
 from rgwot.procedure.facts import STEP_HEADINGS, step_facts
 from rgwot.reporting.page.render import write_page
-from rgwot.reporting.page.runs import MOST_DEVIATIONS, MOST_LINES, PAGE_WIDTHS, seeds_agree
+from rgwot.reporting.page.runs import MOST_DEVIATIONS, MOST_LINES, picture, seeds_agree
+from rgwot.stages.procedure import read_procedure
 
 VOID = {"meta", "link", "input", "img", "br", "source", "circle", "rect", "path", "line", "polyline"}
 
@@ -80,12 +81,6 @@ def shown(path: Path) -> Element:
     return Page(path).root.one("procedure")
 
 
-def pairs(drawing: Element) -> list[tuple[str, str]]:
-    """What the arrows of a drawing lead from and to; loops among them."""
-    ends = [(edge["data-before"].split(), edge["data-after"].split()) for edge in drawing.all("edge")]
-    return sorted(pair for before, after in ends for pair in itertools.product(before, after))
-
-
 @pytest.fixture(scope="module")
 def given(tmp_path_factory: pytest.TempPathFactory) -> Element:
     return shown(given_page(tmp_path_factory.mktemp("given")))
@@ -94,7 +89,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Element:
 def test_cards_are_the_key_steps_of_the_file_in_the_order_of_the_consensus(given: Element) -> None:
     nodes = given.all("node")
     assert [node["data-step"] for node in nodes] == ["1", "2", "3", "5", "4"]
-    assert [node.one("chip").text for node in nodes] == ["1", "2", "3", "5", "4"]
+    assert [node.one("head").one("chip").text for node in nodes] == ["1", "2", "3", "5", "4"]
     facts = {node["data-step"]: node.one("facts").text for node in nodes}
     assert "10 of 10 videos" in facts["1"]
     assert "9 of 10 videos" in facts["3"]
@@ -102,28 +97,33 @@ def test_cards_are_the_key_steps_of_the_file_in_the_order_of_the_consensus(given
     assert [facts[step].partition(" of 10 ")[2].removeprefix("videos ") for step in "1234"] == [
         "about 5 s", "about 75 s", "about 0.4 s", "2:10 min per video, 2.5 times",
     ]  # fmt: skip
-    assert facts["5"].endswith("6 of 10 about 12 s")
+    assert facts["5"] == "optional, 6 of 10 about 12 s"
     assert [node["data-step"] for node in nodes if "optional" in node["class"].split()] == ["5"]
     assert [node["data-step"] for node in nodes if node.all("times")] == ["4"]
     assert "2.5 times" in nodes[-1].one("times").text
 
 
-def test_arrows_are_the_edges_of_the_file_at_every_width(given: Element) -> None:
-    drawings = given.all("edges")
-    assert len(drawings) == len(PAGE_WIDTHS)
-    needs = [("1", "2"), ("1", "3"), ("2", "4"), ("3", "4")]
-    for drawing in drawings:
-        found = pairs(drawing)
-        assert [pair for pair in found if pair[0] != pair[1] and not {"START", "END"} & set(pair)] == needs
-        # A loop at what repeats.
-        assert [pair for pair in found if pair[0] == pair[1]] == [("4", "4")]
-        assert ("START", "1") in found
-        assert ("4", "END") in found
-        (group,) = (one for one in drawing.all("edge") if one["data-after"] == "2 3")
-        assert group["data-before"] == "1"
-        assert "80 %" in group["data-share"]
-        assert "weak" in group["class"].split()
-        assert len(drawing.all("frame")) == 1
+def test_layers_follow_the_order_and_cards_say_what_their_place_does_not(given: Element) -> None:
+    layers = given.all("layer")
+    assert [[node["data-step"] for node in layer.all("node")] for layer in layers] == [["1"], ["2", "3"], ["5"], ["4"]]
+    assert [[caption.text for caption in layer.all("caption")] for layer in layers] == [[], ["either order"], [], []]
+    after = {node["data-step"]: [one.text for one in node.all("after")] for node in given.all("node")}
+    # 2 is less sure to need 1; 5 needs nothing, and nothing needs it; 4 does not need 5.
+    assert after == {"1": [], "2": ["after 1 ?"], "3": [], "5": ["at any time"], "4": ["after 2 3"]}
+    needs = {node["data-step"]: json.loads(node["data-needs"]) for node in given.all("node")}
+    assert {step: "".join(own) for step, own in needs.items()} == {"1": "", "2": "1", "3": "1", "5": "", "4": "23"}
+    assert needs["2"]["1"] == "in 8 of 10 videos where both were found"
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_every_key_step_is_in_a_layer_after_all_that_it_needs(tmp_path: Path, name: str) -> None:
+    tree = make_tree(tmp_path, name)
+    procedure = read_procedure(tree.at(paths.PROCEDURE, RUN))
+    layers = [[card.node.key_step for card in layer] for layer in picture(0, procedure, [], [], []).layers]
+    assert [step for layer in layers for step in layer] == list(procedure.order)
+    layer_of = {step: at for at, layer in enumerate(layers) for step in layer}
+    assert all(layer_of[edge.before] < layer_of[edge.after] for edge in procedure.needs)  # type: ignore[index]
+    assert sorted(tuple(sorted(layer)) for layer in layers if len(layer) > 1) == sorted(procedure.groups)
 
 
 def test_the_table_is_that_of_the_terminal(given: Element) -> None:
@@ -137,10 +137,8 @@ def test_the_table_is_that_of_the_terminal(given: Element) -> None:
     assert cells[-1][0] == "background"
     unseen = {node["data-step"]: node.all("unseen")[-1].text for node in given.all("node")}
     assert unseen["4"].endswith("2 and 3")
-    # Buttons and arrows are reached by one stop of the tabulator each.
+    # One stop of the tabulator for all buttons.
     assert [face["tabindex"] for face in given.all("face")] == ["0", "-1", "-1", "-1", "-1"]
-    for drawing in given.all("edges"):
-        assert [one["tabindex"] for one in drawing.all("edge") if "tabindex" in one.attributes].count("0") == 1
 
 
 def test_lines_are_the_videos_with_the_deviations_of_the_file(given: Element) -> None:
@@ -161,24 +159,18 @@ def test_lines_are_the_videos_with_the_deviations_of_the_file(given: Element) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "words", "n_cards", "n_arrows"),
-    [
-        ("background", "background", 0, 0),
-        ("one_step", "one key step", 1, 2),
-        ("two_videos", "two videos", 5, None),
-        ("contradictory", "contradict", 5, 0),
-    ],
-)
-def test_bad_input_has_a_clear_word(tmp_path: Path, name: str, words: str, n_cards: int, n_arrows: int | None) -> None:
+    ("name", "words", "n_cards"),
+    [("background", "background", 0), ("one_step", "one key step", 1), ("two_videos", "two videos", 5),
+     ("contradictory", "contradict", 5)],
+)  # fmt: skip
+def test_bad_input_has_a_clear_word(tmp_path: Path, name: str, words: str, n_cards: int) -> None:
     page = shown(make_page(tmp_path, name))
     order, doubt = page.all("sentences")
     assert order.text
     assert words in f"{order.text} {doubt.text}".lower()
     assert len(page.all("node")) == n_cards
-    for drawing in page.all("edges"):
-        assert n_arrows is None or len(drawing.all("edge")) == n_arrows
     if name == "contradictory":
-        assert all(len(drawing.all("frame")) == 1 for drawing in page.all("edges"))
+        assert page.one("caption").text == "any order"
 
 
 def test_many_videos_are_folded(tmp_path: Path) -> None:

@@ -89,15 +89,15 @@ def test_the_page_cuts_as_the_library_does_by_slider_key_and_click(
         assert sorted(set(chips)) == list(range(1, K + 1))
     window.run("byId('cut').focus()")
     window.press("ArrowLeft")
-    assert window.get("[tree.K, byId('cut-at').textContent]") == [n - 1, str(n - 1)]
+    assert window.get("[state.cut.K, byId('cut-at').textContent]") == [n - 1, str(n - 1)]
     window.press("Home")
-    assert window.get("tree.K") == 1
+    assert window.get("state.cut.K") == 1
     assert window.get("byId('cut-words').textContent").startswith(f"1 key step of {n} parts: they explain 0 % of")
     # A click between two merges cuts there, and the line stands where it was clicked.
     for K in (2, n - 1, n):
         box = window.box("#merges")
         window.click(box["x"] + box["width"] * (K - 1.5) / (n - 1), box["y"] + 20)
-        assert window.get("tree.K") == K
+        assert window.get("state.cut.K") == K
         line = window.get("document.querySelector('#cut-line').getBoundingClientRect().x")
         assert line == pytest.approx(box["x"] + box["width"] * (K - 1.5) / (n - 1), abs=8)
     words = window.get("byId('cut-words').textContent")

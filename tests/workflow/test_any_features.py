@@ -87,8 +87,6 @@ def test_every_form_goes_from_files_to_scores_and_pages(fresh: Checkout) -> None
     text = (fresh.path / PAGE).read_text(encoding="utf-8")
     assert text.count('"pictured":false') + text.count('"pictured": false') == 4
     view = json.loads((fresh.path / "results/views/raw/kmeans/alone_tc/tea/seed0.json").read_text())
-    # Of an encoder that was trained alone.
-    assert view["points"] is None
     assert view["tree"]["leaves"]
     assert {frame["picture"] for step in view["typical"] for frame in step["frames"]} == {None}
     # Videos tell the same length as their features, so the clusters of steps that cannot be mistaken are the same.

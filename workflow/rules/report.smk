@@ -41,7 +41,7 @@ rule view:
         sources=stamped(of_task(datasets.footage_of)),
         settings=settings_of("view"),
     message:
-        "view: typical frames, tree and, if an encoder was trained, plane and alignments of {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
+        "view: typical frames and tree of {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:
         "../scripts/view.py"
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from rgwot.study.script import stage
 
 with stage(snakemake, "view") as job:
-    from rgwot.config.experiments import family_of
     from rgwot.reporting.page.view import write_view
 
     files = snakemake.input
@@ -15,8 +14,6 @@ with stage(snakemake, "view") as job:
         Path(files.manifest),
         job.study.config.root_of(snakemake.wildcards.dataset),
         Path(snakemake.output[0]),
-        job.settings,
         job.seed,
-        family_of(snakemake.wildcards.method).trained,
         to_annotate=True,
     )

@@ -7,7 +7,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -46,6 +46,19 @@ from rgwot.reporting.compare import (
 )
 from rgwot.reporting.figures.style import STEP_COLOURS
 from rgwot.reporting.names import read_names
+from rgwot.reporting.page.data import (
+    GroupRow,
+    Groups,
+    GroupsOfRun,
+    PageData,
+    RankedOrder,
+    ScoreRow,
+    Scores,
+    SeedScores,
+    Suggestion,
+    TypedNames,
+    Video,
+)
 from rgwot.reporting.page.pictures import STRIP_FRAMES, has_pictures, shown_aspect
 from rgwot.reporting.page.runs import (
     Picture,
@@ -73,12 +86,12 @@ _NOT_PLAYABLE = {".h5", ".hdf5"}
 class Content(NamedTuple):
     """The content of a page.
 
-    ``data`` has what every view needs: videos, annotations, facts of the runs, scores and curves. The first of ``runs``
+    ``data`` has what every tab needs. The first of ``runs``
     is shown first. ``pictures`` are the drawn procedures, ``comparisons`` compare pairs of runs (`compared`), and
     ``strips`` are base64 JPEGs of the videos in the order of the manifest, empty for a video without pictures.
     """
 
-    data: Mapping[str, Any]
+    data: PageData
     runs: Sequence[ShownRun]
     pictures: Sequence[Picture]
     comparisons: Sequence[Mapping[str, Any]]
@@ -125,10 +138,16 @@ def gather(
     for place, (shown_run, colour, more) in enumerate(
         zip(shown_runs, _colours(agreements, shown_runs), doubted, strict=True)
     ):
-        warnings = [*shown_run.facts["warnings"], *more]
-        facts.append({**shown_run.facts, "colour": colour, "warnings": warnings})
+        facts.append(
+            replace(
+                shown_run.facts,
+                colour=colour,
+                warnings=[*shown_run.facts.warnings, *more],
+                figures=_figures(tree, shown_run.run, page_folder),
+            )
+        )
         if shown_run.procedure is not None:
-            given, all_annotated = shown_run.facts["given"], shown_run.run.decoder == ANNOTATED
+            given, all_annotated = shown_run.facts.given, shown_run.run.decoder == ANNOTATED
             doubts = [
                 *against_trivial(shown_run.run, leading, len(annotations) > 0, bool(given)),
                 *seeds_agree(shown_run.run, runs, agreed),
@@ -142,49 +161,53 @@ def gather(
                     shown_run.recordings,
                     videos,
                     [] if all_annotated else doubts,
-                    any(strips),
-                    [video["id"] for video in videos] if all_annotated else given,
+                    [video.id for video in videos] if all_annotated else given,
                 )
             )
-    data = {
-        "dataset": tree.dataset,
-        "task": tree.task,
-        "version": __version__,
-        "frames": STRIP_FRAMES,
-        "colours": len(STEP_COLOURS),
-        "videos": videos,
-        "steps": {str(row["key_step"]): str(row["name"]) for row in annotations.to_dict("records")},
-        "truth": _truth(manifest, annotations),
-        "true_procedures": ranked_orders(rank_procedures(orders)) if orders else [],
-        "runs": facts,
-        "notices": [
+    data = PageData(
+        dataset=tree.dataset,
+        task=tree.task,
+        version=__version__,
+        frames=STRIP_FRAMES,
+        colours=len(STEP_COLOURS),
+        videos=videos,
+        steps={str(row["key_step"]): str(row["name"]) for row in annotations.to_dict("records")},
+        truth=_truth(manifest, annotations),
+        true_procedures=[RankedOrder(**one) for one in ranked_orders(rank_procedures(orders))] if orders else [],
+        runs=facts,
+        notices=[
             *_cut_short(shown_runs, videos),
             *_other_number(shown_runs, annotations),
             *(_made_up(tree, root) if scores is not None else []),
         ],
-        "keysteps": [tree.keysteps(run).as_posix() for run in runs],
-        "views": [tree.at(paths.VIEW, run).as_posix() for run in runs],
-        "names_path": f"names/{tree.dataset}/{tree.task}.yaml" if names_yaml is None else Path(names_yaml).as_posix(),
-        "typed": {run: {"result": typed.result, "names": typed.names} for run, typed in names.items()},
-        "curves": read_curves(tree, runs),
-        "scores": scores,
-        "groups": shown_groups(tree, runs, groups),
-    }
-    if following := _worth_annotating(tree, shown_runs, manifest):
-        data["next"] = following
+        names_path=f"names/{tree.dataset}/{tree.task}.yaml" if names_yaml is None else Path(names_yaml).as_posix(),
+        typed={
+            run: TypedNames(typed.result, {str(step): name for step, name in typed.names.items()})
+            for run, typed in names.items()
+        },
+        curves=read_curves(tree, runs),
+        scores=scores,
+        groups=shown_groups(tree, runs, groups),
+        next=_worth_annotating(tree, shown_runs, manifest),
+    )
     return Content(data, shown_runs, pictures, compared(agreements), strips)
 
 
-def _worth_annotating(tree: Tree, shown: Sequence[ShownRun], manifest: pd.DataFrame) -> list[str]:
-    """Return a sentence on the videos to annotate next, by the first result with suggestions, and an export command."""
+def _figures(tree: Tree, run: Run, page_folder: Path) -> dict[str, str]:
+    """Return the addresses of the figures of a result that exist, relative to the page."""
+    return {name: link(path, page_folder) for name, path in tree.figures(run).items() if path.exists()}
+
+
+def _worth_annotating(tree: Tree, shown: Sequence[ShownRun], manifest: pd.DataFrame) -> Suggestion | None:
+    """Return the videos to annotate next by the first result with suggestions, if any."""
     annotated = set(manifest.loc[manifest["status"] == "ok", "video"])
     for run in shown:
         videos = [video for video in json.loads(run.view or "{}").get("next", []) if video not in annotated]
         if videos:
             names = [stem_of(video) for video in videos]
             command = export_command(tree.keysteps(run.run).as_posix(), names)
-            return [f"Annotate next: {join_words(names)}", command]
-    return []
+            return Suggestion(f"Annotate next: {join_words(names)}", command)
+    return None
 
 
 def _colours(agreements: Mapping[tuple[int, int], Comparison], shown: Sequence[ShownRun]) -> list[dict[str, int]]:
@@ -195,10 +218,10 @@ def _colours(agreements: Mapping[tuple[int, int], Comparison], shown: Sequence[S
     """
     first = shown[0]
     order = first.procedure[0].order if first.procedure is not None else ()
-    led = list(dict.fromkeys([*order, *first.facts["steps"]]))
+    led = list(dict.fromkeys([*order, *first.facts.steps]))
     colours = [{step: at for at, step in enumerate(led, 1)}]
     for place, run in enumerate(shown[1:], 1):
-        steps, both = run.facts["steps"], agreements.get((0, place))
+        steps, both = list(run.facts.steps), agreements.get((0, place))
         places: dict[int, int] = {}
         if both and steps and led:
             table = pd.DataFrame(both.agreement.overlap, *both.agreement.steps)
@@ -211,17 +234,17 @@ def _colours(agreements: Mapping[tuple[int, int], Comparison], shown: Sequence[S
     return [{str(step): at for step, at in places_here.items()} for places_here in colours]
 
 
-def _cut_short(shown: Sequence[ShownRun], videos: Sequence[Mapping[str, Any]]) -> list[str]:
+def _cut_short(shown: Sequence[ShownRun], videos: Sequence[Video]) -> list[str]:
     """Return sentences on videos that could be decoded only in part, judged by the end of a run's key steps."""
-    looking = next((run for run in shown if run.facts["kind"] in ("untrained", "trained")), None)
+    looking = next((run for run in shown if run.facts.kind in ("untrained", "trained")), None)
     if looking is None:
         return []
     sentences = []
     for at, video in enumerate(videos):
         ends = looking.body["segments"].get(str(at), {}).get("ends", [])
-        if ends and video["duration"] - ends[-1] / 1000 > allowed_loss(video["duration"]):
+        if ends and video.duration - ends[-1] / 1000 > allowed_loss(video.duration):
             sentences.append(
-                f"{video['name']}: only the first {ends[-1] / 1000:.1f} of {video['duration']:.1f} s can be decoded; "
+                f"{video.name}: only the first {ends[-1] / 1000:.1f} of {video.duration:.1f} s can be decoded; "
                 "the rest has no key steps."
             )
     return sentences
@@ -230,13 +253,13 @@ def _cut_short(shown: Sequence[ShownRun], videos: Sequence[Mapping[str, Any]]) -
 def _other_number(shown: Sequence[ShownRun], annotations: pd.DataFrame) -> list[str]:
     """Return a sentence if the number of key steps asked for is not the number of annotated ones."""
     n_annotated, first = annotations["key_step"].nunique(), shown[0].facts
-    sought = first["K"]
+    sought = first.K
     if (
         not n_annotated
         or not isinstance(sought, int)
         or sought == n_annotated
-        or first["given"]
-        or first["kind"] == ANNOTATED
+        or first.given
+        or first.kind == ANNOTATED
     ):
         return []
     return [
@@ -282,7 +305,7 @@ def _second_method(
     for other, result in enumerate(shown):
         pair = min(place, other), max(place, other)
         same_method = (result.run.method, result.run.decoder) == (run.method, run.decoder)
-        comparable = result.facts["K"] == facts["K"] and not (result.facts["given"] or facts["given"])
+        comparable = result.facts.K == facts.K and not (result.facts.given or facts.given)
         if (
             pair in agreements
             and comparable
@@ -368,21 +391,23 @@ def _side(agreement: Agreement) -> dict[str, Any]:
     }
 
 
-def _video(row: Mapping[Any, Any], page_folder: Path, root: Path, strip: bool) -> dict[str, Any]:
+def _video(row: Mapping[Any, Any], page_folder: Path, root: Path, strip: bool) -> Video:
     usable = row["status"] != "skipped"
     path, pictured = root / str(row["path"]), has_pictures(row["width"])
     playable = pictured and path.suffix.lower() not in _NOT_PLAYABLE
-    return {
-        "id": str(row["video"]),
-        **{key: str(row[key]) for key in ("name", "status", "reason")},
-        "duration": float(row["duration_s"]) if usable else 0.0,
-        "fps": float(row["fps"]) if usable else 0.0,
-        "aspect": round(shown_aspect(row["width"], row["height"]), 4),
-        "strip": strip,
-        **({} if pictured else {"pictured": False}),
-        "path": str(row["path"]),
-        "file": link(path.expanduser(), page_folder) if playable else None,
-    }
+    return Video(
+        id=str(row["video"]),
+        name=str(row["name"]),
+        status=str(row["status"]),
+        reason=str(row["reason"]),
+        duration=float(row["duration_s"]) if usable else 0.0,
+        fps=float(row["fps"]) if usable else 0.0,
+        aspect=round(shown_aspect(row["width"], row["height"]), 4),
+        strip=strip,
+        pictured=pictured,
+        path=str(row["path"]),
+        file=link(path.expanduser(), page_folder) if playable else None,
+    )
 
 
 def link(path: Path, page_folder: Path) -> str:
@@ -390,21 +415,16 @@ def link(path: Path, page_folder: Path) -> str:
     return quote(Path(os.path.relpath(path.absolute(), page_folder.absolute())).as_posix())
 
 
-def _truth(manifest: pd.DataFrame, annotations: pd.DataFrame) -> list[list[list[float]]]:
+def _truth(manifest: pd.DataFrame, annotations: pd.DataFrame) -> list[list[tuple[float, float, int]]]:
     """Return the annotated segments (start, end, key step) of every video, in the order of the manifest."""
-    of_video: dict[str, list[list[float]]] = {video: [] for video in manifest["video"]}
+    of_video: dict[str, list[tuple[float, float, int]]] = {video: [] for video in manifest["video"]}
     for row in annotations.to_dict("records"):
-        of_video[row["video"]].append([round(row["start_s"], 3), round(row["end_s"], 3), row["key_step"]])
+        of_video[row["video"]].append((round(row["start_s"], 3), round(row["end_s"], 3), row["key_step"]))
     return list(of_video.values())
 
 
-def read_task_scores(tree: Tree, runs: Sequence[Run]) -> dict[str, Any] | None:
-    """Return the scores of the runs, or None if no run has scores.
-
-    ``protocols``, ``backgrounds``, ``rules`` and ``metrics`` are the axes. ``rows`` has one row per method and decoder,
-    with the ``mean`` and ``sd`` over seeds and the values of every seed. Each of these is a dictionary from
-    ``protocol background rule metric`` to a share in [0, 1], rounded to 5 digits.
-    """
+def read_task_scores(tree: Tree, runs: Sequence[Run]) -> Scores | None:
+    """Return the scores of the runs, rounded to 5 digits, or None if no run has scores."""
     scored = [run for run in runs if tree.at(paths.SCORES, run).exists()]
     if not scored:
         return None
@@ -418,18 +438,17 @@ def read_task_scores(tree: Tree, runs: Sequence[Run]) -> dict[str, Any] | None:
         over_seeds = {name: summarise(values) for name, values in scores_here.groupby("key", sort=False)["value"]}
         by_seed = {seed: part.set_index("key")["value"] for seed, part in scores_here.groupby("seed")}
         rows.append(
-            {
-                "method": method,
-                "decoder": decoder,
-                "kind": answer_kind(seeds[0]),
-                "n": len(seeds),
-                "mean": _finite({name: mean for name, (mean, _) in over_seeds.items()}),
-                "sd": _finite({name: spread for name, (_, spread) in over_seeds.items()}),
-                "seeds": [{"seed": run.seed, "value": _finite(by_seed.get(run.seed, {}))} for run in seeds],
-            }
+            ScoreRow(
+                method,
+                decoder,
+                answer_kind(seeds[0]),
+                len(seeds),
+                mean=_finite({name: mean for name, (mean, _) in over_seeds.items()}),
+                sd=_finite({name: spread for name, (_, spread) in over_seeds.items()}),
+                seeds=[SeedScores(run.seed, _finite(by_seed.get(run.seed, {}))) for run in seeds],
+            )
         )
-    axes = {"protocols": PROTOCOLS, "backgrounds": BACKGROUNDS, "rules": RULES, "metrics": SHOWN_METRICS}
-    return {**{name: list(values) for name, values in axes.items()}, "rows": rows}
+    return Scores(list(PROTOCOLS), list(BACKGROUNDS), list(RULES), list(SHOWN_METRICS), rows)
 
 
 def leading_scores(tree: Tree, runs: Sequence[Run]) -> dict[Run, float]:
@@ -459,13 +478,8 @@ def _finite(values: Mapping[Any, float] | pd.Series) -> dict[Any, float]:
     return {key: round(value, 5) for key, value in values.items() if math.isfinite(value)}
 
 
-def shown_groups(tree: Tree, runs: Sequence[Run], column: str | None) -> dict[str, Any] | None:
-    """Return the groups of a column as the page shows them; None if no run was compared by groups.
-
-    ``runs`` contains, by the index of each run, a description of the test (``about``), a warning (``few``), the groups,
-    and the ``rows``: key step, measure, successor, groups of the pair, p, adjusted p, star, and n, mean and interval of
-    every group.
-    """
+def shown_groups(tree: Tree, runs: Sequence[Run], column: str | None) -> Groups | None:
+    """Return the groups of a column as the page shows them; None if no run was compared by groups."""
     by_run = {}
     for place, run in enumerate(runs if column is not None else ()):
         path = paths.at(paths.GROUPS, tree.results, column=column, dataset=tree.dataset, task=tree.task, **asdict(run))
@@ -474,14 +488,24 @@ def shown_groups(tree: Tree, runs: Sequence[Run], column: str | None) -> dict[st
         table = read_group_table(path)
         groups = sizes(table)
         rows = [
-            [
-                row["key_step"], row["measure"], _number(row["successor"], 5), row["group_a"], row["group_b"],
-                _number(row["p"], 5), _number(row["p_adjusted"], 5), row["star"] == "*",
-                [[_number(row[f"{what}_{group}"], 5) for what in OF_GROUP] for group in groups],
-            ]
+            GroupRow(
+                step=row["key_step"],
+                measure=row["measure"],
+                successor=_number(row["successor"], 5),
+                a=row["group_a"],
+                b=row["group_b"],
+                p=_number(row["p"], 5),
+                adjusted=_number(row["p_adjusted"], 5),
+                star=row["star"] == "*",
+                numbers=[[_number(row[f"{what}_{group}"], 5) for what in OF_GROUP] for group in groups],
+            )
             for row in table.to_dict("records")
-        ]  # fmt: skip
+        ]
         interval = f"in brackets {100 * LEVEL:.0f} % bootstrap intervals of the mean"
         about_here = ". ".join(filter(None, [f"{about(table)}; {interval}", impossible(table)]))
-        by_run[str(place)] = {"about": about_here, "few": few_videos(groups), "groups": list(groups), "rows": rows}
-    return {"column": column, "measures": MEASURES, "runs": by_run} if by_run else None
+        by_run[str(place)] = GroupsOfRun(about_here, few_videos(groups), list(groups), rows)
+    return (
+        Groups(column, {str(name): words for name, words in MEASURES.items()}, by_run)
+        if column is not None and by_run
+        else None
+    )

@@ -22,7 +22,7 @@ from rgwot.runtime.provenance import own_folder
 
 log = logging.getLogger(__name__)
 
-#: Number of pictures in a strip; equal to the number of frames in an alignment, so that both show the same frames.
+#: Number of pictures in a strip.
 STRIP_FRAMES = 32
 STRIP_HEIGHT = 72
 STRIP_QUALITY = 60

@@ -12,7 +12,8 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
@@ -38,15 +39,13 @@ from rgwot.reporting.figures.style import (
 )
 from rgwot.reporting.names import named_order
 from rgwot.reporting.page.content import LEADING_SCORES, Content, gather, link
-from rgwot.reporting.page.runs import MOST_LINES, rules
+from rgwot.reporting.page.data import Curve
+from rgwot.reporting.page.runs import MOST_LINES
 from rgwot.runtime.files import write_csv, write_text
 
-#: The parts of a page's script; later parts use earlier ones.
-SCRIPTS = (
-    "core.js", "names.js", "popup.js", "player.js", "videos.js", "procedure.js", "steps.js",
-    "tree.js", "alignment.js", "embedding.js", "scores.js", "compare.js", "groups.js",
-    "editing.js", "start.js",
-)  # fmt: skip
+#: The module that starts the page, and how modules import each other.
+START = "start.js"
+_IMPORT = re.compile(r'^import .* from "\./(.+)";\n', re.MULTILINE)
 #: Colour of text in charts.
 _INK = "#222222"
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
@@ -84,16 +83,15 @@ def page_text(content: Content) -> str:
     """Return the page as HTML."""
     return _filled(
         "page.html.j2",
-        script="".join(part(name) for name in SCRIPTS),
-        title=f"{content.data['dataset']}/{content.data['task']}",
+        script=script(),
+        title=f"{content.data.dataset}/{content.data.task}",
         pictures=content.pictures,
         most_lines=MOST_LINES,
         headings=STEP_HEADINGS,
-        places=rules(content.pictures),
         comparisons=embedded(content.comparisons),
-        curves=curve_picture(content.data["curves"]) if content.data["curves"] else "",
-        data=embedded(content.data),
-        groups=content.data["groups"] is not None,
+        curves=curve_picture(content.data.curves) if content.data.curves else "",
+        data=embedded(asdict(content.data)),
+        groups=content.data.groups is not None,
         runs=[(embedded(run.body), _escaped(run.view)) for run in content.runs],
         strips=content.strips,
     )
@@ -176,6 +174,21 @@ def part(name: str) -> str:
     return (files(__package__) / "parts" / name).read_text(encoding="utf-8")
 
 
+def script() -> str:
+    """Return the modules of the page as one script, each after the modules that it imports."""
+    joined: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        text = part(name)
+        for imported in _IMPORT.findall(text):
+            if imported not in joined:
+                add(imported)
+        joined[name] = _IMPORT.sub("", text).replace("\nexport ", "\n")
+
+    add(START)
+    return '"use strict";\n' + "".join(joined.values())
+
+
 def style_sheet() -> str:
     """Return the style sheet with a class per colour and pattern of key steps."""
     colours = {"s0": BACKGROUND_COLOUR, "none": UNMATCHED} | {
@@ -185,13 +198,13 @@ def style_sheet() -> str:
     return part("page.css") + "".join(rules)
 
 
-def _filled(template: str, script: str = "", places: str = "", **content: Any) -> str:
-    """Render a template, which escapes all text, with a policy for its style and script; ``places`` is CSS."""
+def _filled(template: str, script: str = "", **content: Any) -> str:
+    """Render a template, which escapes all text, with a policy for its style and script."""
     loader = PackageLoader("rgwot.reporting.page", "parts")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    style, page = style_sheet() + places, environment.get_template(template)
+    style, page = style_sheet(), environment.get_template(template)
     return page.render(style=style, script=script, policy=policy(style, script), **content)
 
 
@@ -205,23 +218,27 @@ def _svg(figure: Drawn) -> str:
     return base64.b64encode(written.getvalue()).decode()
 
 
-def curve_picture(curves: Sequence[Mapping[str, Any]]) -> str:
+def curve_picture(curves: Sequence[Curve]) -> str:
     """Draw the losses of all trainings as base64 SVG, with a colour per method and a line style per seed."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogFormatter
 
-    methods = list(dict.fromkeys(curve["method"] for curve in curves))
-    seeds = sorted({curve["seed"] for curve in curves})
+    methods = list(dict.fromkeys(curve.method for curve in curves))
+    seeds = sorted({curve.seed for curve in curves})
     # Narrow enough to be readable on a phone.
     figure = Figure(figsize=(4.2, 8.4), layout="constrained")
     axes = figure.subplots(len(TERMS), sharex=True)
     for axis, (term, title) in zip(axes, TERMS.items(), strict=True):
         for curve in curves:
-            colour = LINE_COLOURS[methods.index(curve["method"]) % len(LINE_COLOURS)]
-            dashes, label = DASHES[seeds.index(curve["seed"]) % len(DASHES)], f"{curve['method']}, seed {curve['seed']}"
-            axis.plot(curve["step"], curve[term], linewidth=1.4, color=colour, linestyle=dashes, label=label)
+            colour = LINE_COLOURS[methods.index(curve.method) % len(LINE_COLOURS)]
+            dashes, label = DASHES[seeds.index(curve.seed) % len(DASHES)], f"{curve.method}, seed {curve.seed}"
+            axis.plot(curve.step, getattr(curve, term), linewidth=1.4, color=colour, linestyle=dashes, label=label)
         # The logarithm of a term that reaches zero does not exist, so the axis is then linear.
-        if all(min(curve[term]) > 0 for curve in curves):
+        if all(min(getattr(curve, term)) > 0 for curve in curves):
             axis.set_yscale("log")
+            # Without mathematical text, which the names of methods could be taken for.
+            axis.yaxis.set_major_formatter(LogFormatter())
+            axis.yaxis.set_minor_formatter(LogFormatter())
         axis.set_title(title, fontsize=11, loc="left", color=_INK)
         axis.tick_params(labelsize=9, labelcolor=_INK)
         axis.grid(alpha=0.3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
-from itertools import combinations, product
+from itertools import combinations, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from rgwot.datasets.names import stem_of
 from rgwot.keysteps.decode import NAMED
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.paths import Run, Tree
-from rgwot.procedure import Deviation, Edge, Node, Procedure, Recording, recordings_from_segments
+from rgwot.procedure import Deviation, Node, Procedure, Recording, recordings_from_segments
 from rgwot.procedure.facts import (
     DeviationFacts,
     deviation_facts,
@@ -35,7 +35,7 @@ from rgwot.procedure.interface import END, START
 from rgwot.records import read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.figures.losses import smoothed
 from rgwot.reporting.names import RunNames, label_names, match_to_steps, names_of, result_id
-from rgwot.reporting.page.layout import Drawing, NodeGroup, lay_out
+from rgwot.reporting.page.data import Curve, RunFacts, Video
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.procedure import read_deviation_list, read_procedure
 
@@ -64,7 +64,7 @@ class ShownRun(NamedTuple):
     """
 
     run: Run
-    facts: Mapping[str, Any]
+    facts: RunFacts
     body: Mapping[str, Any]
     view: str
     procedures: pd.DataFrame
@@ -115,31 +115,33 @@ def read_run(
     # With labels, the key steps are the annotated ones.
     identity = {step: step for step in sorted(set(annotations["key_step"]))}
     matched = identity if taught else match_to_steps(videos[videos["status"] == "ok"], annotations, segments_here)
-    facts = {
-        "id": str(run),
+    facts = RunFacts(
+        id=str(run),
         **asdict(run),
-        "kind": kind,
-        "K": diagnostics.get("K"),
-        "steps": sorted({int(step) for step in segments_here["key_step"]} - {0}),
-        "result": result,
-        "names": _keyed(names_here),
+        kind=kind,
+        K=diagnostics.get("K"),
+        steps=sorted({int(step) for step in segments_here["key_step"]} - {0}),
+        result=result,
+        names=_keyed(names_here),
+        labels=_keyed(label_names(diagnostics)),
+        match={str(step): to for step, to in matched.items()},
+        given=taught,
+        taught=_taught(taught) if taught else "",
         # Names typed for an earlier result are ignored; the page tells the person who typed them.
-        "stale": sorted(typed.names.values()) if typed is not None and typed.result != result else [],
-        "given": taught,
-        **({"taught": _taught(taught), "labels": _keyed(label_names(diagnostics))} if taught else {}),
-        "match": {str(step): to for step, to in matched.items()},
-        "degenerate": bool(diagnostics.get("degenerate", False)),
-        "collapsed": _COLLAPSED.get(str(diagnostics.get("degenerate_cause")), "Collapsed: there is only one key step.")
+        stale=sorted(typed.names.values()) if typed is not None and typed.result != result else [],
+        collapsed=_COLLAPSED.get(str(diagnostics.get("degenerate_cause")), "Collapsed: there is only one key step.")
         if diagnostics.get("degenerate")
         else "",
-        "soundness": soundness(diagnostics) if kind in ("trained", "untrained") else {},
+        soundness=soundness(diagnostics) if kind in ("trained", "untrained") else {},
         # Warnings about settings are among the cells of `soundness`.
-        "warnings": [
+        warnings=[
             *(as_sentence(warning) for warning in warnings if not warning.startswith("decode.")),
             *_order_alone(diagnostics),
         ],
-        "view": bool(view),
-    }
+        view=bool(view),
+        folder=tree.keysteps(run).as_posix(),
+        score_file=tree.at(paths.SCORES, run).as_posix(),
+    )
     body = _body(segments_here, orders, procedures, videos)
     return ShownRun(run, facts, body, view, procedures, learned, names_here, recordings_from_segments(segments_here))
 
@@ -212,7 +214,7 @@ def _steps(order: str) -> list[int]:
     return [int(step) for step in order.split(">") if step]
 
 
-def read_curves(tree: Tree, runs: Sequence[Run]) -> list[dict[str, Any]]:
+def read_curves(tree: Tree, runs: Sequence[Run]) -> list[Curve]:
     """Return the losses of every training behind the runs, averaged over `CURVE_POINTS` equal parts of it."""
     trainings = {(run.method, run.seed): tree.at(paths.HISTORY, run) for run in runs if answer_kind(run) == "trained"}
     curves = []
@@ -220,7 +222,7 @@ def read_curves(tree: Tree, runs: Sequence[Run]) -> list[dict[str, Any]]:
         if path.exists():
             history = read_history(path)
             means = {name: smoothed(history[name].to_numpy(float), CURVE_POINTS).tolist() for name in ("step", *TERMS)}
-            curves.append({"method": method, "seed": seed, **means})
+            curves.append(Curve(method, seed, **means))
     return curves
 
 
@@ -266,14 +268,30 @@ def as_sentence(note: str) -> str:
     return f"{note}." if "." in first else f"{note[:1].upper()}{note[1:]}."
 
 
-#: A procedure is laid out for these widths in CSS pixels: phones, a printed page, and a screen.
-PAGE_WIDTHS = (300, 338, 660, 1216)
 #: Number of videos shown at first, and of the most surprising deviations of each.
 MOST_LINES, MOST_DEVIATIONS = 30, 6
-#: An arrow with at least the first confidence is thick; one with at least the second is not dashed.
-SURE, LIKELY = 0.9, 0.75
+#: A need with less confidence is shown with a question mark.
+LIKELY = 0.75
 #: Marks the number of a key step in the text, which is then split there.
 _STEP = "\0"
+
+
+class Card(NamedTuple):
+    """A key step as the page draws it.
+
+    ``facts`` are the share of videos and the duration, ``repeated`` says how often it occurs, if more than once.
+    ``shares`` says by key step that it needs in how many videos the need holds. What the place of the card does not say
+    is in ``after`` (key steps that it needs, and whether each need is likely) and ``free``. ``unseen`` lists the needs
+    for screen readers.
+    """
+
+    node: Node
+    facts: tuple[str, str]
+    repeated: str
+    shares: Mapping[str, str]
+    after: Sequence[tuple[int, bool]]
+    free: str
+    unseen: str
 
 
 class Picture(NamedTuple):
@@ -281,19 +299,16 @@ class Picture(NamedTuple):
 
     Texts are cut into text and numbers of key steps in turn, which the page replaces by names: ``sentences`` on the
     order and on what to doubt, and the cells of ``table`` (`rgwot.procedure.facts.STEP_HEADINGS`). ``legend`` explains
-    the signs in the drawing. ``cards`` contain the node, facts and ``needs`` (arrows from other key steps) of each key
-    step. ``arrows`` contain, for each arrow of a drawing, the number of videos in which it holds (``share``) and a
-    class for its confidence (``weight``). ``lines`` are the videos with their deviations by time, the less surprising
-    and less sure ones apart; ``unchecked`` is true if the sureness of some deviations is unknown.
+    the signs in the drawing. ``layers`` are the cards in the consensus order; those of a layer may come in any order,
+    and need the whole layer before unless they say otherwise. ``lines`` are the videos with their deviations by time,
+    the less surprising and less sure ones apart; ``unchecked`` is true if the sureness of some deviations is unknown.
     """
 
     place: int
     sentences: Sequence[Sequence[str]]
     table: Sequence[Sequence[Sequence[str]]]
     legend: str
-    cards: Sequence[Mapping[str, Any]]
-    drawings: Sequence[Drawing]
-    arrows: Mapping[tuple[NodeGroup, NodeGroup], Mapping[str, str]]
+    layers: Sequence[Sequence[Card]]
     lines: Sequence[Mapping[str, Any]]
     unchecked: bool
 
@@ -303,33 +318,26 @@ def picture(
     procedure: Procedure,
     deviations: Sequence[Deviation],
     recordings: Sequence[Recording],
-    videos: Sequence[Mapping[str, Any]],
+    videos: Sequence[Video],
     doubts: Sequence[str] = (),
-    pictures: bool = True,
     taught: Collection[str] = (),
 ) -> Picture:
     """Return a procedure as the page shows it.
 
-    ``recordings`` are the segments of the videos, ``videos`` those of `rgwot.reporting.page.content.Content`.
-    ``doubts`` are clauses of `rgwot.procedure.facts.doubt_sentence`; ``pictures`` leaves room for frames. The annotated
-    videos that ``taught`` the result are marked.
+    ``recordings`` are the segments of the videos, ``videos`` those of `rgwot.reporting.page.data.PageData`. ``doubts``
+    are clauses of `rgwot.procedure.facts.doubt_sentence`. The annotated videos that ``taught`` the result are marked.
     """
-    edges = {(edge.before, edge.after): edge for edge in procedure.edges}
-    # Without any order, arrows from start and to end would be meaningless.
-    ordered = len(procedure.nodes) < 2 or any(START not in pair and END not in pair for pair in edges)
-    drawn_edges = edges if ordered else {}
-    by_step = {node.key_step: node for node in procedure.nodes}
-    cards = [_card(by_step[step], procedure) for step in procedure.order]
-    loops = [node.key_step for node in procedure.nodes if repeats(node)]
-    arrows = [edge for edge in drawn_edges.values() if edge.before != START and edge.after != END]
+    layers = _layers(procedure)
+    cards = [card for layer in layers for card in layer]
     legend = (
-        ("A dashed card was found in fewer than 80 % of the videos.", any(node.optional for node in procedure.nodes)),
-        ("A loop: usually found more than once.", bool(loops)),
-        ("A thin or dashed arrow is less sure.", any(edge.confidence < SURE for edge in arrows)),
+        (
+            "A dashed card is optional: found in fewer than 80 % of the videos.",
+            any(card.node.optional for card in cards),
+        ),
+        ("Key steps in one frame have no fixed order.", len(layers) < len(cards)),
+        ("A key step comes after those before the arrow to it, unless it says otherwise.", len(layers) > 1),
+        ("A question mark: this need is less sure.", any(not likely for card in cards for _, likely in card.after)),
     )
-    drawings = [
-        lay_out(procedure.order, drawn_edges, procedure.groups, loops, width, pictures) for width in PAGE_WIDTHS
-    ]
     marked = {step: f"{_STEP}{step}{_STEP}" for step in procedure.order}
     sentences = (order_sentence(procedure, marked), doubt_sentence(procedure, deviations, marked, doubts))
     return Picture(
@@ -337,65 +345,57 @@ def picture(
         [text.split(_STEP) for text in sentences if text],
         [[cell.split(_STEP) for cell in row.cells(marked)] for row in step_facts(procedure, recordings)],
         " ".join(words for words, there in legend if there),
-        cards,
-        drawings if cards else (),
-        {
-            (arrow.before, arrow.after): arrow_facts([drawn_edges[pair] for pair in product(arrow.before, arrow.after)])
-            for drawing in drawings
-            for arrow in drawing.arrows
-        },
+        layers,
         _lines(procedure, deviation_facts(deviations, recordings), videos, taught),
         any(deviation.sureness is None and deviation.video not in taught for deviation in deviations),
     )
 
 
-def _card(node: Node, procedure: Procedure) -> dict[str, Any]:
-    total, length = procedure.n_videos, length_in_words(node.duration_s)
-    share = f"{node.n_videos} of {total} videos"
-    often = repeats(node)
-    needs = [edge for edge in procedure.edges if edge.after == node.key_step and edge.before != START]
-    return {
-        "node": node,
-        "facts": (share, f"{length} per video" if often else f"about {length}"),
-        "needs": needs,
-        # For screen readers.
-        "unseen": f"after {join_words([str(edge.before) for edge in needs])}" if needs else "after no other",
-        "repeated": f"{node.repeats:.1f}".removesuffix(".0") + " times" if often else "",
-    }
+def _layers(procedure: Procedure) -> list[list[Card]]:
+    """Return the key steps in the consensus order, those of a group in one layer."""
+    group_of = {step: group for group in procedure.groups for step in group}
+    layers = [list(layer) for _, layer in groupby(procedure.order, lambda step: group_of.get(step, (step,)))]
+    return [[_card(step, procedure, layers, at) for step in layer] for at, layer in enumerate(layers)]
 
 
-def arrow_facts(edges: Sequence[Edge]) -> dict[str, str]:
-    """Return in how many videos the edges of an arrow hold, and a class for their confidence."""
-    first = edges[0]
-    if first.before == START or first.after == END:
-        return {"share": "", "weight": "end"}
-    sure, videos = min(edge.confidence for edge in edges), "videos where both were found"
-    if len(edges) == 1:
-        share = f"in {first.agree} of {first.both} {videos}"
-    else:
-        least = min(edge.agree / edge.both if edge.both else 0.0 for edge in edges)
-        share = f"each in {'all' if least == 1 else f'at least {100 * least:.0f} % of the'} {videos}"
-    weight = "sure" if sure >= SURE else "likely" if sure >= LIKELY else "weak"
-    return {"share": share, "weight": weight}
+def _card(step: int, procedure: Procedure, layers: Sequence[Sequence[int]], at: int) -> Card:
+    """Return the card of a key step in the layer ``at``."""
+    node = next(node for node in procedure.nodes if node.key_step == step)
+    needs = [edge for edge in procedure.edges if edge.after == step and edge.before != START]
+    often, length = repeats(node), length_in_words(node.duration_s)
+    likely = {int(edge.before): edge.confidence >= LIKELY for edge in needs}
+    placed = bool(at) and set(likely) == set(layers[at - 1]) and all(likely.values())
+    needed = any(edge.before == step and edge.after != END for edge in procedure.edges)
+    last = at == len(layers) - 1
+    free = [end for end, may in (("first", at and not needs), ("last", not last and not needed)) if may]
+    return Card(
+        node,
+        (f"{node.n_videos} of {procedure.n_videos} videos", f"{length} per video" if often else f"about {length}"),
+        f"{node.repeats:.1f}".removesuffix(".0") + " times" if often else "",
+        {str(edge.before): f"in {edge.agree} of {edge.both} videos where both were found" for edge in needs},
+        () if placed else tuple(likely.items()),
+        f"may come {join_words(free)}" if len(free) == 1 else "at any time" if free else "",
+        f"after {join_words([str(edge.before) for edge in needs])}" if needs else "after no other",
+    )
 
 
 def _lines(
     procedure: Procedure,
     deviations: Sequence[DeviationFacts],
-    videos: Sequence[Mapping[str, Any]],
+    videos: Sequence[Video],
     taught: Collection[str],
 ) -> list[dict[str, Any]]:
     lines = []
     for place, video in enumerate(videos):
-        if video["status"] == "skipped":
+        if video.status == "skipped":
             continue
-        of_video = [row for row in deviations if row.deviation.video == video["id"]]
+        of_video = [row for row in deviations if row.deviation.video == video.id]
         # The most surprising ones come first.
         first = [row for row in of_video if row.sureness != "doubtful"][:MOST_DEVIATIONS]
         of_video.sort(key=lambda row: (row.deviation.start_s, row.deviation.key_step))
         moments, others = ([row for row in of_video if (row in first) is chosen] for chosen in (True, False))
-        marks = {"typical": video["id"] == procedure.most_typical, "given": video["id"] in taught}
-        lines.append({"place": place, "name": video["name"], **marks, "moments": moments, "others": others})
+        marks = {"typical": video.id == procedure.most_typical, "given": video.id in taught}
+        lines.append({"place": place, "name": video.name, **marks, "moments": moments, "others": others})
     return lines
 
 
@@ -413,29 +413,3 @@ def seeds_agree(run: Run, runs: Sequence[Run], agreed: Callable[[int, int], floa
         return []
     mean = "" if len(shares) == 1 else ", on average over pairs"
     return [f"{len(seeds)} seeds agree on {100 * sum(shares) / len(shares):.0f} % of the frames{mean}"]
-
-
-def rules(pictures: Sequence[Picture]) -> str:
-    """Return the CSS rules that place the cards of pictures for every width."""
-    blocks = []
-    for at, width in enumerate(PAGE_WIDTHS):
-        styles = [f".v{at}{{display:block}}"]
-        if at:
-            styles.append(f".v{at - 1}{{display:none}}")
-        for picture_ in pictures:
-            if not picture_.drawings:
-                continue
-            drawing = picture_.drawings[at]
-            styles.append(f"#sheet-{picture_.place}{{width:{_px(drawing.width)};height:{_px(drawing.height)}}}")
-            for step, box in drawing.cards.items():
-                places = zip(("left", "top", "width", "height"), box, strict=True)
-                styles.append(
-                    f"#node-{picture_.place}-{step}{{{';'.join(f'{key}:{_px(value)}' for key, value in places)}}}"
-                )
-        block = "\n".join(styles)
-        blocks.append(f"@container flow (min-width:{width}px){{\n{block}\n}}" if at else block)
-    return ".edges{display:none}\n" + "\n".join(blocks) + "\n"
-
-
-def _px(value: float) -> str:
-    return f"{round(value, 1):g}px"

@@ -1,4 +1,4 @@
-"""The stage ``view``: data on a run's embeddings for the page, computed once and kept as JSON.
+"""The stage ``view``: typical frames and the tree of key steps for the page, computed once and kept as JSON.
 
 A page is rebuilt whenever a key step gets a name, but its views are not.
 """
@@ -11,7 +11,7 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain, combinations
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,16 +19,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rgwot.config.methods import TransportSettings
-from rgwot.config.settings import Settings
 from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.keysteps.tree import grow
-from rgwot.losses.settings import PROBLEM
 from rgwot.records import read_manifest, read_segments
-from rgwot.reporting.figures.tsne import embed_2d
-from rgwot.reporting.figures.videos import evenly
 from rgwot.reporting.names import result_id
-from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, has_pictures, read_pictures, strip_times
+from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, has_pictures, read_pictures
 from rgwot.reporting.show import suggested
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_text
@@ -40,15 +35,6 @@ from rgwot.timing import label_segments, predicted_labels
 TYPICAL = 6
 #: Least distance in seconds of two typical frames of a video; nearer frames look the same.
 APART_S = 2.0
-#: Most points of the t-SNE plot; more would be slow and no clearer.
-MAX_POINTS = 600
-#: Iterations of t-SNE: half of scikit-learn's; on the demo the divergence is then within 3 % of its final value.
-ITERATIONS = 500
-FEWEST_POINTS = 10
-#: The pairs of at most this many videos are aligned: 276 plans, about 400 kB.
-MAX_VIDEOS = 24
-_AT_ONCE = 64
-
 log = logging.getLogger(__name__)
 
 
@@ -74,19 +60,16 @@ def write_view(
     manifest_csv: str | os.PathLike[str],
     root: str | os.PathLike[str],
     output_json: str | os.PathLike[str],
-    settings: Settings,
     seed: int,
-    trained: bool,
     *,
     to_annotate: bool = False,
 ) -> None:
     """Write the view of a run: data on its embeddings for the page.
 
-    The file has ``result`` (the id of the key steps), ``typical`` (frames), ``tree`` (of key steps, methods 5.12) and,
-    if an encoder was ``trained``, ``points`` (embeddings in the plane) and ``alignments`` (transport plans). Only
-    segments of scope ``task`` and the settings ``ot`` are used. ``seed`` sets the layout in the plane and the start of
-    the tree, which does not depend on the result's key steps. With ``to_annotate``, and unless every video is
-    annotated, ``next`` lists the videos to annotate next. Segments that do not fit the embeddings raise RgwotError.
+    The file has ``result`` (the id of the key steps), ``typical`` (frames) and ``tree`` (of key steps, methods 5.12).
+    Only segments of scope ``task`` are used. ``seed`` sets the start of the tree, which does not depend on the result's
+    key steps. With ``to_annotate``, and unless every video is annotated, ``next`` lists the videos to annotate next.
+    Segments that do not fit the embeddings raise RgwotError.
     """
     stored = read_embeddings(embeddings_zarr)
     embedded = stored.videos
@@ -109,8 +92,6 @@ def write_view(
         typical = reading.submit(_with_pictures, typical_frames(videos), manifest, Path(root))
         content: dict[str, Any] = {
             "result": result_id(segments),
-            "points": _points(videos, seed) if trained else None,
-            "alignments": align_pairs(embedded, settings.ot) if trained and len(embedded) > 1 else None,
             "tree": tree_of(embedded, seed),
             "typical": typical.result(),
         }
@@ -175,97 +156,6 @@ def _with_pictures(
         return {"video": frame.video, **numbers, "picture": pictures.get((frame.video, frame.time_s))}
 
     return [{"key_step": step, "frames": [shown(frame) for frame in frames]} for step, frames in typical.items()]
-
-
-def _points(videos: Mapping[str, Samples], seed: int) -> dict[str, Any]:
-    chosen = spread([len(samples.time_s) for samples in videos.values()])
-    parts = [Samples(*(part[places] for part in video)) for video, places in zip(videos.values(), chosen, strict=True)]
-    laid = tsne(np.concatenate([part.embedding for part in parts]), seed)
-    if isinstance(laid, str):
-        return {"why": laid}
-    return {
-        "videos": list(videos),
-        "video": [at for at, part in enumerate(parts) for _ in part.time_s],
-        "time_s": [round(float(time_s), 3) for part in parts for time_s in part.time_s],
-        "key_step": [int(step) for part in parts for step in part.key_step],
-        "x": np.round(laid[:, 0], 4).tolist(),
-        "y": np.round(laid[:, 1], 4).tolist(),
-    }
-
-
-def spread(lengths: Sequence[int]) -> list[NDArray[np.int64]]:
-    """Choose samples evenly over time, at most about `MAX_POINTS` in all, in proportion to the videos' lengths.
-
-    ``lengths`` are the numbers of samples of the videos; every video keeps at least one sample.
-    """
-    share = min(1.0, MAX_POINTS / max(1, sum(lengths)))
-    return [evenly(length, max(1, round(share * length)) if length else 0) for length in lengths]
-
-
-def tsne(x: NDArray[Any], seed: int) -> NDArray[np.float64] | str:
-    """Return the t-SNE points (n, 2) of embeddings x (n, D), scaled to [0, 1], or the reason why there are none.
-
-    The same seed gives the same picture on the same machine.
-    """
-    if len(x) < FEWEST_POINTS:
-        return f"only {len(x)} frames; t-SNE needs {FEWEST_POINTS} or more"
-    values = np.asarray(x, dtype=np.float64)
-    offsets = values - values.mean(axis=0)
-    if np.square(offsets).sum(axis=1).mean() <= 1e-12 * np.square(values).sum(axis=1).mean():
-        return "all embeddings are equal, so there is nothing to lay out"
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1):
-        points, _ = embed_2d(values, seed=seed, iterations=ITERATIONS)
-    low, high = points.min(axis=0), points.max(axis=0)
-    return np.asarray((points - low) / max(float((high - low).max()), 1e-12), dtype=np.float64)
-
-
-def align_pairs(videos: Mapping[str, EmbeddedVideo], settings: TransportSettings) -> dict[str, Any]:
-    """Align every pair of the first `MAX_VIDEOS` videos by 32 evenly spaced frames of each.
-
-    Returns
-    -------
-    dict
-        ``videos`` are the ids, ``virtual`` says how frames without a partner are treated. ``pairs`` contains, for every
-        pair ``x`` before ``y`` (positions in ``videos``): ``plan``, the matching probabilities T* (32, 32) as base64
-        uint8, row by row, in units of ``unit``; ``x_virtual`` and ``y_virtual`` (32,), the share of each frame's mass
-        that goes to the virtual frame; ``virtual_mass``, the mean of both.
-    """
-    import torch
-
-    from rgwot.transport import align_frames
-
-    names = list(videos)[:MAX_VIDEOS]
-    sampled, shares = [], []
-    for video in (videos[name] for name in names):
-        # The sample nearest to every picture of the strip.
-        chosen = np.abs(video.time_s - strip_times(video.duration_s)[:, None]).argmin(axis=1)
-        sampled.append(video.embedding[chosen])
-        shares.append(video.time_s[chosen] / video.duration_s)
-    x, positions = torch.from_numpy(np.stack(sampled)), torch.from_numpy(np.stack(shares))
-    problem = {key: getattr(settings, key) for key in PROBLEM}
-    pairs: list[dict[str, Any]] = []
-    every = list(combinations(range(len(names)), 2))
-    for start in range(0, len(every), _AT_ONCE):
-        first, second = (list(side) for side in zip(*every[start : start + _AT_ONCE], strict=True))
-        if settings.prior_time == "times":
-            problem |= {"x_positions": positions[first], "y_positions": positions[second]}
-        alignment = align_frames(x[first], x[second], **problem)
-        for at, (first_video, other) in enumerate(zip(first, second, strict=True)):
-            mass = alignment.transport.plan[at].numpy()
-            if settings.virtual == "cost":
-                virtual = mass[1:, 0] / mass[1:].sum(axis=1), mass[0, 1:] / mass[:, 1:].sum(axis=0)
-            else:
-                virtual = 1.0 - alignment.x_matched[at].numpy(), 1.0 - alignment.y_matched[at].numpy()
-            # Values are rounded to 1/255 of the largest.
-            weights = alignment.weights[at].numpy()
-            unit = float(weights.max()) / 255
-            levels = np.rint(weights / unit if unit > 0 else weights).astype(np.uint8)
-            pair = {"x": first_video, "y": other, "unit": unit, "plan": base64.b64encode(levels.tobytes()).decode()}
-            pair |= {f"{side}_virtual": np.round(part, 3).tolist() for side, part in zip("xy", virtual, strict=True)}
-            pairs.append({**pair, "virtual_mass": round(float(np.concatenate(virtual).mean()), 4)})
-    return {"videos": names, "virtual": settings.virtual, "pairs": pairs}
 
 
 def tree_of(videos: Mapping[str, EmbeddedVideo], seed: int) -> dict[str, Any]:

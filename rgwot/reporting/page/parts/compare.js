@@ -1,11 +1,18 @@
-// Two results side by side: how far they agree, what each key step of one is in the other, what was split or merged.
+// The comparison of two results in the tab of scores: how far they agree, what each key step of one is in the other, and
+// which key steps were split or merged.
 
-function startComparison() {
+import { block, byId, make, offer, table } from "./dom.js";
+import { chip, titled } from "./looks.js";
+import { runTitle, stepTitle } from "./results.js";
+import { DATA } from "./state.js";
+import { clock, percent, plural, score } from "./text.js";
+
+export function startComparison() {
   const several = DATA.runs.length > 1;
   byId("compare-controls").hidden = !several;
   if (!several) return;
   for (const [id, chosen] of [["compare-a", 0], ["compare-b", differentFrom(0)]]) {
-    byId(id).replaceChildren(...DATA.runs.map((_, run) => make("option", { value: String(run), textContent: runTitle(run) })));
+    offer(byId(id), DATA.runs.map((_, run) => [run, runTitle(run)]));
     byId(id).value = String(chosen);
     byId(id).addEventListener("change", drawComparison);
   }
@@ -18,7 +25,7 @@ function differentFrom(run) {
   return other < 0 ? 1 : other;
 }
 
-function drawComparison() {
+export function drawComparison() {
   const space = byId("compared");
   if (DATA.runs.length < 2) {
     space.replaceChildren(make("p", { textContent: "There is one result; with another one, the two can be compared here." }));
@@ -27,7 +34,7 @@ function drawComparison() {
   const [a, b] = [Number(byId("compare-a").value), Number(byId("compare-b").value)];
   const found = block("comparisons").find(({ pair }) => pair.includes(a) && pair.includes(b));
   if (a === b || !found) {
-    const command = [a, b].map((run) => DATA.keysteps[run]).join(" ");
+    const command = [a, b].map((run) => DATA.runs[run].folder).join(" ");
     space.replaceChildren(make("p", { textContent: a === b ? "Choose two different results." : `Not compared here: ${block("comparisons").length ? "there are so many results that only the first is compared with every other" : "they have no video in common"}. On a terminal: rgwot compare ${command}` }));
     return;
   }
@@ -42,21 +49,15 @@ function drawComparison() {
     make("td", { textContent: clock(seconds, 0) }),
     make("td", { className: "wrap text" }, titled(b, shares.map(([other, share]) => [other, `${percent(share)} ${stepTitle(b, other)}`]))),
     make("td", { textContent: kappa === null ? "" : kappa.toFixed(2) }),
-    make("td", { textContent: segments === null ? "" : shown(segments) })));
+    make("td", { textContent: segments === null ? "" : score(segments) })));
   space.replaceChildren(
-    make("p", { id: "compare-words", textContent: `${plural(found.videos, "video")}, ${clock(found.seconds, 0)}${alone}. Adjusted Rand index ${found.rand.toFixed(2)} (1: the same key steps, about 0: unrelated ones). F1 after matching key steps one to one: ${shown(side.macro)} (mean over matched key steps of A), ${shown(found.strict)} (of all time). Cohen's kappa ${found.kappa === null ? "none" : found.kappa.toFixed(2)}. F1 of segments ${found.segments === null ? "none" : shown(found.segments)}: segments of a key step match if their intersection is at least half of their union.` }),
+    make("p", { id: "compare-words", textContent: `${plural(found.videos, "video")}, ${clock(found.seconds, 0)}${alone}. Adjusted Rand index ${found.rand.toFixed(2)} (1: the same key steps, about 0: unrelated ones). F1 after matching key steps one to one: ${score(side.macro)} (mean over matched key steps of A), ${score(found.strict)} (of all time). Cohen's kappa ${found.kappa === null ? "none" : found.kappa.toFixed(2)}. F1 of segments ${found.segments === null ? "none" : score(found.segments)}: segments of a key step match if their intersection is at least half of their union.` }),
     make("h2", { textContent: "Split or merged" }),
     changes.length ? make("ul", { className: "changes" }, ...changes) : make("p", { textContent: "No key step is clearly split or merged: each part would have to be at least a fifth of it, and lie mostly inside it." }),
     make("h2", { textContent: "What each key step of A is in B" }),
     table("Key steps of A in B", ["Key step of A", "Time", "In B", "Kappa", "Segments"], rows),
   );
 }
-
-/** A key step by its name, else its number; 0 is what a method itself calls background. */
-const stepTitle = (run, step) => nameOf(run, step) || (step ? `key step ${step}` : "background");
-
-/** A list of labels of a run's key steps, from pairs [key step, text]. */
-const titled = (run, steps) => make("ul", { className: "chips" }, ...steps.map(([step, text]) => chip(run, step, text, "li")));
 
 /** A line such as: Split: key step 2 of A is key step 7 and key step 8 of B. */
 function change(what, first, parts, verb, others, second) {

@@ -1,55 +1,36 @@
-// Editing the segments of a video in the view of videos: a person corrects what was found, and downloads the result as
-// the annotation of the video. An edit changes nothing else on the page.
+// Editing the segments of a video in the tab of videos: a person corrects what was found, and downloads the result as the
+// annotation of the video.
+
+import { byId, download, make, offer } from "./dom.js";
+import { editedOf, editsOf, ms, rowsOf, setRows } from "./edits.js";
+import { player, playFrom } from "./player.js";
+import { hidePopup, showPopup } from "./popup.js";
+import { factsOf, fullLabel, nameOf, rename, sameStep, stepsOf } from "./results.js";
+import { annotationLines, cutRows, giveRow, indexAt, moveBorder, nearerSide } from "./segments.js";
+import { DATA, state } from "./state.js";
+import { clock, csvField, oneLine, plural } from "./text.js";
+import { cards, clear, fill, refreshCards, targetOf } from "./videos.js";
 
 const NUDGE_MS = 100;
-const fix = { chosen: null };
-const undoable = [];
-const edited = new Map();
 const editable = (run) => run >= 0 && ["trained", "untrained"].includes(factsOf(run).kind);
 const fixing = () => byId("editing").open && editable(state.run);
-const ms = (seconds) => Math.round(1000 * seconds);
-
-const editsKey = (run) => `rgwot segments ${DATA.dataset}/${DATA.task}/${factsOf(run).id}/${factsOf(run).result}`;
-
-/** The edited videos of a result, by id: rows of start and end in milliseconds, and key step. */
-function editsOf(run) {
-  if (!edited.has(run)) edited.set(run, (recall(editsKey(run), null) || { videos: {} }).videos);
-  return edited.get(run);
-}
-
-/** The segments of a video as a person edited them, in seconds; null where nobody did. */
-function editedOf(video, run) {
-  const rows = editsOf(run)[DATA.videos[video].id];
-  return rows ? rows.map(([start, end, step]) => [start / 1000, end / 1000, step]) : null;
-}
-
-const rowsOf = (video) => editsOf(state.run)[DATA.videos[video].id] || segmentsOf(video, state.run).map(([start, end, step]) => [ms(start), ms(end), step]);
-
-/** Store the edited rows of a video, or with null restore what was found; return the rows stored before. */
-function setRows(video, rows) {
-  const { [DATA.videos[video].id]: before, ...others } = editsOf(state.run);
-  const videos = rows ? { ...others, [DATA.videos[video].id]: rows } : others;
-  edited.set(state.run, videos);
-  remember(editsKey(state.run), JSON.stringify({ base: null, videos }));
-  return before;
-}
 
 /** Make an edit that can be undone, and choose the segment at a time; successive edits of one `kind` count as one. */
 function edit(video, rows, at, kind = null) {
   const before = setRows(video, rows);
-  const last = undoable[undoable.length - 1];
-  if (!kind || !last || last.kind !== kind || last.run !== state.run) undoable.push({ run: state.run, video, rows: before, kind });
+  const last = state.undoable[state.undoable.length - 1];
+  if (!kind || !last || last.kind !== kind || last.run !== state.run) state.undoable.push({ run: state.run, video, rows: before, kind });
   tellEditing("Kept in this browser. Download the annotation to keep it for good.");
   drawEdited(video, at);
 }
 
 function takeBack() {
-  const last = undoable.findLastIndex(({ run }) => run === state.run);
+  const last = state.undoable.findLastIndex(({ run }) => run === state.run);
   if (last < 0) return;
-  const [{ video, rows }] = undoable.splice(last, 1);
+  const [{ video, rows }] = state.undoable.splice(last, 1);
   setRows(video, rows);
   tellEditing("Taken back.");
-  drawEdited(video, fix.chosen && fix.chosen.video === video ? fix.chosen.at : null);
+  drawEdited(video, state.chosen && state.chosen.video === video ? state.chosen.at : null);
 }
 
 function drawEdited(video, at) {
@@ -63,75 +44,62 @@ function drawEdited(video, at) {
 
 /** Choose the segment at a time of a video, in milliseconds; a cut is made there. */
 function choose(video, at) {
-  const index = rowsOf(video).findIndex(([start, end]) => start <= at && at < end);
-  fix.chosen = index < 0 ? null : { video, index, at };
+  const index = indexAt(rowsOf(video), at);
+  state.chosen = index < 0 ? null : { video, index, at };
 }
 
-const chosenRow = () => rowsOf(fix.chosen.video)[fix.chosen.index];
+const chosenRow = () => rowsOf(state.chosen.video)[state.chosen.index];
 
 /** The video that is playing, and its time in milliseconds; null if none is playing. */
 function onNow() {
-  if (!playing || !playing.element.isConnected || playing.element.paused) return null;
-  return { video: playing.video, at: ms(playing.element.currentTime - playing.origin) };
+  if (!state.playing || !state.playing.element.isConnected || state.playing.element.paused) return null;
+  return { video: state.playing.video, at: ms(state.playing.element.currentTime - state.playing.origin) };
 }
 
 /** Choose the segment that the player shows; a paused player counts only if it shows the chosen video. */
 function follow() {
-  if (!playing || !fixing()) return;
-  const before = fix.chosen;
-  if (playing.element.paused && (!before || before.video !== playing.video)) return;
-  choose(playing.video, ms(playing.element.currentTime - playing.origin));
+  if (!state.playing || !fixing()) return;
+  const before = state.chosen;
+  if (state.playing.element.paused && (!before || before.video !== state.playing.video)) return;
+  choose(state.playing.video, ms(state.playing.element.currentTime - state.playing.origin));
   drawEditing();
-  const { chosen } = fix;
+  const { chosen } = state;
   if (!chosen || !before || chosen.video !== before.video || chosen.index !== before.index) showChosen();
 }
 
 /** Pause the player; if it shows the video of the chosen segment, go to the chosen time, where a cut is made. */
 function halt({ video, at }) {
-  if (!playing) return;
-  playing.element.pause();
-  if (playing.video === video) playing.element.currentTime = playing.origin + at / 1000;
+  if (!state.playing) return;
+  state.playing.element.pause();
+  if (state.playing.video === video) state.playing.element.currentTime = state.playing.origin + at / 1000;
 }
 
 /** Act on the chosen segment or, while a video plays, on the segment that is playing. */
 function act(action) {
   const now = onNow();
   if (now) choose(now.video, now.at);
-  if (fix.chosen) ACTIONS[action]();
+  if (state.chosen) ACTIONS[action]();
 }
 
 /** Move the nearer border of the chosen segment to the time that was clicked or is playing. */
 function borderHere() {
-  const { at } = fix.chosen;
-  const [start, end] = chosenRow();
-  if (at > start) moveBorder(at - start < end - at ? "start" : "end", at, at);
+  const { at } = state.chosen;
+  const side = nearerSide(chosenRow(), at);
+  if (side) moveChosen(side, at, at);
 }
 
-/** Move a border of the chosen segment; its neighbours grow or shrink. Successive moves of a border are one edit. */
-function moveBorder(side, to, at = null) {
-  const { video, index } = fix.chosen;
-  const rows = rowsOf(video);
-  const [start, end, step] = rows[index];
-  const last = rows[rows.length - 1][1];
-  const time = Math.round(Math.min(last, Math.max(0, to)));
-  if (side === "end" ? time <= start : time >= end) return;
-  let [before, after] = [rows.slice(0, index), rows.slice(index + 1)];
-  if (side === "end") {
-    if (!after.length) after = [[end, last, 0]];
-    after = after.map(([first, till, own], n) => [n ? Math.max(first, time) : time, till, own]);
-  } else {
-    if (!before.length) before = [[0, start, 0]];
-    before = before.map(([first, till, own], n) => [first, n < before.length - 1 ? Math.min(till, time) : time, own]);
-  }
-  const own = side === "end" ? [start, time, step] : [time, end, step];
-  const kept = [...before, own, ...after].filter(([first, till]) => first < till);
-  edit(video, kept, at ?? (own[0] + own[1]) / 2, `${side} ${video} ${side === "end" ? start : end}`);
+/** Move a border of the chosen segment. Successive moves of a border are one edit. */
+function moveChosen(side, to, at = null) {
+  const { video, index } = state.chosen;
+  const [start, end] = chosenRow();
+  const { rows, moved } = moveBorder(rowsOf(video), index, side, to);
+  if (rows) edit(video, rows, at ?? (moved[0] + moved[1]) / 2, `${side} ${video} ${side === "end" ? start : end}`);
 }
 
 /** Give the chosen segment to a key step; 0 is none. */
 function giveTo(step) {
-  const { video, index, at } = fix.chosen;
-  edit(video, rowsOf(video).map(([start, end, own], n) => [start, end, n === index ? step : own]), at);
+  const { video, index, at } = state.chosen;
+  edit(video, giveRow(rowsOf(video), index, step), at);
 }
 
 /** The key steps of a result, and those that a person added. */
@@ -158,10 +126,9 @@ function giveChosen() {
 
 /** Cut the chosen segment where it was clicked: each part can then be given to another key step. */
 function cutChosen() {
-  const { video, at } = fix.chosen;
+  const { video, at } = state.chosen;
   const cut = Math.round(at);
-  const rows = rowsOf(video).flatMap(([start, end, own]) => (start < cut && cut < end ? [[start, cut, own], [cut, end, own]] : [[start, end, own]]));
-  edit(video, rows, cut);
+  edit(video, cutRows(rowsOf(video), cut), cut);
 }
 
 function tellEditing(text) {
@@ -174,20 +141,20 @@ const ACTIONS = {
   "edit-none": () => giveTo(0),
   "edit-border": borderHere,
   "edit-cut": cutChosen,
-  "edit-play": () => (onNow() ? playing.element.pause() : playFrom(fix.chosen.video, fix.chosen.at / 1000)),
-  "edit-start-earlier": () => moveBorder("start", chosenRow()[0] - NUDGE_MS),
-  "edit-start-later": () => moveBorder("start", chosenRow()[0] + NUDGE_MS),
-  "edit-end-earlier": () => moveBorder("end", chosenRow()[1] - NUDGE_MS),
-  "edit-end-later": () => moveBorder("end", chosenRow()[1] + NUDGE_MS),
+  "edit-play": () => (onNow() ? state.playing.element.pause() : playFrom(state.chosen.video, state.chosen.at / 1000)),
+  "edit-start-earlier": () => moveChosen("start", chosenRow()[0] - NUDGE_MS),
+  "edit-start-later": () => moveChosen("start", chosenRow()[0] + NUDGE_MS),
+  "edit-end-earlier": () => moveChosen("end", chosenRow()[1] - NUDGE_MS),
+  "edit-end-later": () => moveChosen("end", chosenRow()[1] + NUDGE_MS),
 };
 const KEYS = {
   Delete: "edit-none", Backspace: "edit-none", b: "edit-border", c: "edit-cut", p: "edit-play",
   ",": "edit-end-earlier", ".": "edit-end-later", "<": "edit-start-earlier", ">": "edit-start-later",
 };
 
-function drawEditing() {
+export function drawEditing() {
   const run = state.run;
-  const { chosen } = fix;
+  const { chosen } = state;
   byId("editing").hidden = !editable(run);
   byId("click-does").textContent = fixing() ? "click one of this result to choose it, any other to play" : "click it to play the video from there";
   byId("enter-does").textContent = fixing() ? "do the same" : "play";
@@ -202,7 +169,7 @@ function drawEditing() {
   drawOthers(others.map((other) => [String(other), fullLabel(run, other)]));
   for (const id of Object.keys(ACTIONS)) byId(id).disabled = !chosen;
   byId("edit-none").disabled ||= !step;
-  byId("edit-undo").disabled = !undoable.some((one) => one.run === run);
+  byId("edit-undo").disabled = !state.undoable.some((one) => one.run === run);
 }
 
 /** List the key steps that the chosen segment can be given to; an unchanged list is kept, so that it stays open. */
@@ -212,7 +179,7 @@ function drawOthers(others) {
   if (list.dataset.told === told) return;
   list.dataset.told = told;
   const before = list.value;
-  list.replaceChildren(...others.map(([value, textContent]) => make("option", { value, textContent })));
+  offer(list, others);
   if (others.some(([value]) => value === before)) list.value = before;
 }
 
@@ -222,13 +189,9 @@ function drawOthers(others) {
  */
 function annotationOf(video) {
   const run = state.run;
-  const field = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const last = Math.floor(1000 * DATA.videos[video].duration);
-  const lines = rowsOf(video).flatMap(([start, end, step]) => {
+  const lines = annotationLines(rowsOf(video), Math.floor(1000 * DATA.videos[video].duration), (step) => {
     const own = sameStep(run, step);
-    const till = Math.min(end, last);
-    const label = own ? nameOf(run, own) || `key step ${own}` : "-";
-    return start < till ? [`${start / 1000},${till / 1000},${field(label)}`] : [];
+    return csvField(own ? nameOf(run, own) || `key step ${own}` : "-");
   });
   return ["start_s,end_s,label", ...lines, ""].join("\n");
 }
@@ -245,7 +208,7 @@ function editRow(at) {
     tellEditing(`Downloaded. Put ${name}.csv ${where} ${path}, and remove other annotations of this video from there; then run \`rgwot run first\`.`);
   });
   const back = make("button", { type: "button", className: "back", textContent: "As it was found", aria: { label: `Undo all edits of ${name}` } });
-  back.addEventListener("click", () => edit(at, null, fix.chosen && fix.chosen.video === at ? fix.chosen.at : null));
+  back.addEventListener("click", () => edit(at, null, state.chosen && state.chosen.video === at ? state.chosen.at : null));
   return make("div", { className: "controls" }, save, own ? back : null);
 }
 
@@ -253,7 +216,7 @@ function editRow(at) {
 function showChosen(focus = false) {
   for (const old of cards.querySelectorAll(".grip")) old.remove();
   for (const old of cards.querySelectorAll(".seg.chosen")) old.classList.remove("chosen");
-  const { chosen } = fix;
+  const { chosen } = state;
   if (!chosen || !fixing()) return;
   const bar = cards.querySelector(`.card[data-video="${chosen.video}"] .bar[data-run="${state.run}"]`);
   const segment = bar && bar.querySelector(`.seg[data-index="${chosen.index}"]`);
@@ -264,7 +227,7 @@ function showChosen(focus = false) {
 }
 
 function grip(bar, side) {
-  const { video } = fix.chosen;
+  const { video } = state.chosen;
   const duration = ms(DATA.videos[video].duration);
   const old = chosenRow()[side === "start" ? 0 : 1];
   const made = make("div", { className: `grip ${side}`, aria: { hidden: "true" } });
@@ -272,7 +235,7 @@ function grip(bar, side) {
   let at = null;
   made.addEventListener("pointerdown", (event) => {
     event.preventDefault();
-    if (playing) playing.element.pause();
+    if (state.playing) state.playing.element.pause();
     made.setPointerCapture(event.pointerId);
     at = old;
   });
@@ -291,7 +254,7 @@ function grip(bar, side) {
     hidePopup();
     const to = at;
     at = null;
-    if (Math.abs(to - old) > 1) moveBorder(side, to);
+    if (Math.abs(to - old) > 1) moveChosen(side, to);
   });
   made.addEventListener("click", (event) => event.stopPropagation());
   return made;
@@ -306,21 +269,27 @@ function editedTarget(event) {
 /** Choose the segment of a target; without a pointer its middle is the time. */
 function chooseTarget({ at, segment, seconds }, pointed) {
   choose(at, pointed ? ms(seconds) : ms((segment[0] + segment[1]) / 2));
-  if (fix.chosen) halt(fix.chosen);
+  if (state.chosen) halt(state.chosen);
   drawEditing();
   showChosen(true);
 }
 
-function startEditing() {
+export function startEditing() {
   byId("editing").addEventListener("toggle", () => {
+    drawEditing();
     refreshCards();
-    showChosen();
   });
+  cards.addEventListener("filled", ({ target }) => {
+    const at = Number(target.dataset.video);
+    target.append(...[editRow(at)].filter(Boolean));
+    if (state.chosen && state.chosen.video === at) showChosen();
+  });
+  player.addEventListener("played", follow);
   for (const id of Object.keys(ACTIONS)) byId(id).addEventListener("click", () => act(id));
   byId("edit-undo").addEventListener("click", takeBack);
   // Pause, so that the chosen segment stays the same while a key step is selected.
   for (const id of ["edit-other", "edit-new"]) {
-    for (const kind of ["pointerdown", "keydown"]) byId(id).addEventListener(kind, () => { if (onNow()) playing.element.pause(); });
+    for (const kind of ["pointerdown", "keydown"]) byId(id).addEventListener(kind, () => { if (onNow()) state.playing.element.pause(); });
   }
   byId("edit-new").addEventListener("keydown", ({ key }) => { if (key === "Enter") act("edit-give"); });
   // These listeners come first, so that a click does not play the video.
@@ -338,14 +307,14 @@ function startEditing() {
 function editByKey(event) {
   if (!fixing() || event.altKey || event.metaKey || (event.ctrlKey ? event.key !== "z" : !KEYS[event.key])) return;
   const target = event.ctrlKey ? null : editedTarget(event);
-  if (!event.ctrlKey && !target && !(fix.chosen && player.contains(event.target))) return;
+  if (!event.ctrlKey && !target && !(state.chosen && player.contains(event.target))) return;
   event.preventDefault();
   event.stopPropagation();
   if (event.ctrlKey) {
     takeBack();
     return;
   }
-  const { chosen } = fix;
+  const { chosen } = state;
   const row = chosen && target && chosen.video === target.at ? chosenRow() : null;
   // A segment that is already chosen keeps the clicked time; while a video plays, `act` chooses the segment.
   if (target && !onNow() && (!row || row[0] !== ms(target.segment[0]))) chooseTarget(target, false);

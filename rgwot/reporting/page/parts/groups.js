@@ -1,20 +1,25 @@
-// Groups of videos, key step by key step: what differs, and every measure as a table.
+// The comparison of groups of videos in the tab of the procedure: what differs, and every measure as a table.
 
-function startGroups() {
+import { byId, make, offer, table } from "./dom.js";
+import { chip, titled } from "./looks.js";
+import { stepTitle } from "./results.js";
+import { DATA, state } from "./state.js";
+import { amount, probability } from "./text.js";
+
+export function startGroups() {
   if (!DATA.groups) return;
-  byId("groups-measure").replaceChildren(...Object.entries(DATA.groups.measures).map(([value, words]) =>
-    make("option", { value, textContent: `${value}: ${words}` })));
+  offer(byId("groups-measure"), Object.entries(DATA.groups.measures).map(([value, words]) => [value, `${value}: ${words}`]));
   byId("groups-measure").value = "duration";
   byId("groups-measure").addEventListener("change", drawGroups);
 }
 
-function drawGroups() {
+export function drawGroups() {
   if (!DATA.groups) return;
   const found = DATA.groups.runs[state.run];
   byId("groups-about").textContent = found ? `Column ${DATA.groups.column} of the table of videos: ${found.about}.` : "Groups are compared for the first seed of results that look at the videos; choose one above.";
   byId("groups-few").textContent = found ? found.few : "";
   byId("groups-few").hidden = !found || !found.few;
-  const rows = found ? found.rows.map(([step, measure, successor, a, b, p, adjusted, star, numbers]) => ({ step, measure, successor, a, b, p, adjusted, star, numbers })) : [];
+  const rows = found ? found.rows : [];
   const starred = rows.filter(({ star }) => star);
   byId("groups-differ").replaceChildren(starred.length
     ? make("ul", { className: "changes" }, ...starred.map((row) => make("li", {}, chip(state.run, row.step, stepTitle(state.run, row.step)), ` ${row.measure}: ${groupMeans(found.groups, row)}; adjusted p ${probability(row.adjusted)}`)))
@@ -28,9 +33,6 @@ function drawGroups() {
     make("td", { textContent: `${row.adjusted === null ? "" : probability(row.adjusted)}${row.star ? " *" : ""}` })));
   byId("groups-table").replaceChildren(found ? table("Groups of videos", ["Key step", ...(chosen === "transitions" ? ["Followed by"] : []), ...found.groups, "p", "Adjusted p"], shownRows) : "");
 }
-
-const amount = (value) => String(Number(value.toPrecision(3)));
-const probability = (p) => (p < 0.001 ? "< 0.001" : p.toFixed(3));
 
 /** The means of all groups, or of the two that a row is about. */
 function groupMeans(groups, { a, b, numbers }) {

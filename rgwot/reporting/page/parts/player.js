@@ -1,21 +1,25 @@
-// Plays a video from a given time, if its file is still where it was relative to the page.
+// The player of videos. The page holds links to the videos, so it plays those that are still where they were relative
+// to it. While a video plays, the player sends the event "played".
 
-const player = byId("player");
-let playing = null;
-let opener = null;
+import { byId, make } from "./dom.js";
+import { hidePopup } from "./popup.js";
+import { DATA, state } from "./state.js";
+import { clock } from "./text.js";
 
-function playFrom(video, seconds, from = null) {
+export const player = byId("player");
+
+export function playFrom(video, seconds, from = null) {
   const facts = DATA.videos[video];
-  opener = from;
+  state.opener = from;
   hidePopup();
   if (!facts.file) {
     const why = facts.pictured === false ? "holds features; there is no video to play" : "holds stored frames, which a browser cannot play";
     showPlayer(facts, seconds, missing(`${facts.path} ${why}.`));
     return;
   }
-  if (playing && playing.video === video && playing.element.isConnected && !playing.element.error) {
-    playing.element.currentTime = playing.origin + seconds;
-    playing.element.play().catch(() => {});
+  if (state.playing && state.playing.video === video && state.playing.element.isConnected && !state.playing.element.error) {
+    state.playing.element.currentTime = state.playing.origin + seconds;
+    state.playing.element.play().catch(() => {});
     head(facts, seconds);
     return;
   }
@@ -23,9 +27,9 @@ function playFrom(video, seconds, from = null) {
   const element = make("video", { controls: true, preload: "auto", muted: false, playsInline: true });
   // Times count from the first frame, which is shown before it plays, wherever the file's own clock starts.
   const start = (_, shown) => {
-    if (!playing || playing.element !== element) return;
-    playing.origin = shown.mediaTime;
-    element.currentTime = playing.origin + seconds;
+    if (!state.playing || state.playing.element !== element) return;
+    state.playing.origin = shown.mediaTime;
+    element.currentTime = state.playing.origin + seconds;
     element.play().catch(() => {});
   };
   if (element.requestVideoFrameCallback) element.requestVideoFrameCallback(start);
@@ -35,12 +39,12 @@ function playFrom(video, seconds, from = null) {
   });
   // An event may still be on its way when the player is closed.
   element.addEventListener("timeupdate", () => {
-    if (!playing || playing.element !== element) return;
-    mark(video, element.currentTime - playing.origin);
-    follow();
+    if (!state.playing || state.playing.element !== element) return;
+    mark(video, element.currentTime - state.playing.origin);
+    player.dispatchEvent(new Event("played"));
   });
   element.src = facts.file;
-  playing = { video, element, origin: 0 };
+  state.playing = { video, element, origin: 0 };
   showPlayer(facts, seconds, element);
 }
 
@@ -59,17 +63,17 @@ function head(facts, seconds) {
   byId("player-title").textContent = `${facts.name}, from ${clock(seconds)}`;
 }
 
-function stopPlayer(back = true) {
-  if (playing) {
-    playing.element.pause();
-    playing.element.removeAttribute("src");
-    playing.element.load();
-    mark(playing.video, null);
-    playing = null;
+export function stopPlayer(back = true) {
+  if (state.playing) {
+    state.playing.element.pause();
+    state.playing.element.removeAttribute("src");
+    state.playing.element.load();
+    mark(state.playing.video, null);
+    state.playing = null;
   }
   player.hidden = true;
   player.replaceChildren();
-  if (back && opener && opener.isConnected) opener.focus();
+  if (back && state.opener && state.opener.isConnected) state.opener.focus();
 }
 
 /** Move the line that shows what is playing. */

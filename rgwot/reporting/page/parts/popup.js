@@ -1,17 +1,20 @@
-// The one window that follows the pointer and the focus: a picture, and lines of text.
+// The popup beside the pointer or the focus: pictures of videos and lines of text.
 
-const popup = byId("popup");
-let popupTurn = 0;
+import { byId, make } from "./dom.js";
+import { drawPicture, pictureAt, sharp, stripOf } from "./looks.js";
+import { DATA, state } from "./state.js";
+
+export const popup = byId("popup");
 
 /** Show lines beside a point; `pictures` are [video, seconds] pairs. */
-function showPopup(lines, x, y, pictures = []) {
-  const turn = ++popupTurn;
+export function showPopup(lines, x, y, pictures = []) {
+  const turn = ++state.popupTurn;
   const canvas = make("canvas", { hidden: true });
   popup.replaceChildren(canvas, ...lines.map((text) => make("div", { textContent: text })));
   popup.hidden = false;
   settle(x, y);
   Promise.all(pictures.map(([video]) => stripOf(video))).then((images) => {
-    if (turn !== popupTurn || !images.some(Boolean)) return;
+    if (turn !== state.popupTurn || !images.some(Boolean)) return;
     const height = pictures.length > 1 ? 72 : 108;
     const widths = pictures.map(([video]) => height * DATA.videos[video].aspect);
     const total = widths.reduce((sum, width) => sum + width, 0) + 4 * (widths.length - 1);
@@ -37,7 +40,7 @@ function settle(x, y) {
   popup.style.top = `${below + height > window.innerHeight - 4 ? Math.max(4, y - height - 12) : below}px`;
 }
 
-function hidePopup() {
-  popupTurn += 1;
+export function hidePopup() {
+  state.popupTurn += 1;
   popup.hidden = true;
 }

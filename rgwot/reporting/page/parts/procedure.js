@@ -1,11 +1,20 @@
-// The procedure of the chosen result, as laid out by Python: it gets colours, names, frames and bars, and reacts to
-// pointer and keyboard.
+// The tab of the procedure. Python writes its cards, layers and videos; this module adds colours, names, frames and bars,
+// and highlights what a key step needs.
+
+import { byId, make, spread } from "./dom.js";
+import { drawPicture, dye, lookOf, pictureAt, sharp, stripOf } from "./looks.js";
+import { playFrom } from "./player.js";
+import { hidePopup, showPopup } from "./popup.js";
+import { labelOf, nameOf, namesOf, place, segmentsOf, viewOf } from "./results.js";
+import { DATA, state } from "./state.js";
+import { clock, listed } from "./text.js";
+import { bar, watchBars } from "./videos.js";
 
 const procedures = byId("procedure");
 const SHOTS = 3;
 const pictureOf = (run) => procedures.querySelector(`.procedure[data-run="${run}"]`);
 
-function drawProcedure() {
+export function drawProcedure() {
   const run = state.run;
   for (const one of procedures.querySelectorAll(".procedure")) one.hidden = one.dataset.run !== String(run);
   const own = pictureOf(run);
@@ -24,7 +33,6 @@ function drawProcedure() {
     element.textContent = name;
     element.title = name;
   }
-  for (const edge of own.querySelectorAll(".edge:not(.loop)")) edge.setAttribute("aria-label", arrowLines(edge).filter(Boolean).join(", "));
 }
 
 /** Add what does not change while the page is open. */
@@ -44,11 +52,10 @@ function prepare(own, run) {
 }
 
 /** The typical frames of a key step; none without a view. */
-const typicalOf = (run, step) => ((viewOf(run) || { typical: [] }).typical.find((one) => one.key_step === step) || { frames: [] }).frames;
+export const typicalOf = (run, step) => ((viewOf(run) || { typical: [] }).typical.find((one) => one.key_step === step) || { frames: [] }).frames;
 
 /** Up to three moments that show a key step, as [video, seconds, picture]: typical frames, or else of the strips. */
-function shotsOf(run, step) {
-  const view = viewOf(run);
+export function shotsOf(run, step) {
   const typical = typicalOf(run, step);
   const found = typical.filter(({ video, picture }) => picture && place.has(video)).map(({ video, time_s, picture }) => [place.get(video), time_s, picture]);
   if (found.length) return found.slice(0, SHOTS);
@@ -60,7 +67,7 @@ function shotsOf(run, step) {
   return found;
 }
 
-function shot(video, seconds, picture) {
+export function shot(video, seconds, picture) {
   const data = { video: String(video), seconds: String(seconds) };
   if (picture) return make("img", { src: `data:image/jpeg;base64,${picture}`, alt: "", data });
   const canvas = make("canvas", { data });
@@ -72,54 +79,47 @@ function shot(video, seconds, picture) {
   return canvas;
 }
 
-/** Highlight a card with its arrows, or an arrow with its cards; null ends the highlighting. */
-function bringOut(own, chosen) {
-  const sheet = own.querySelector(".sheet");
-  sheet.classList.toggle("chosen", chosen !== null);
-  for (const element of sheet.querySelectorAll(".lit")) element.classList.remove("lit");
-  if (!chosen) return;
-  const step = chosen.matches(".node") ? chosen.dataset.step : null;
-  const edges = step ? [...sheet.querySelectorAll(".edge")].filter((edge) => endsOf(edge).flat().includes(step)) : [chosen];
-  for (const edge of edges) {
-    edge.classList.add("lit");
-    for (const end of endsOf(edge).flat()) sheet.querySelector(`.node[data-step="${end}"]`)?.classList.add("lit");
+/** Highlight a card with the cards that it needs, and those that need it; null ends the highlighting. */
+function bringOut(own, card) {
+  const all = [...own.querySelectorAll(".node")];
+  own.querySelector(".layers").classList.toggle("chosen", card !== null);
+  for (const one of all) {
+    one.classList.toggle("own", one === card);
+    one.classList.toggle("needed", card !== null && needsOf(card).has(one.dataset.step));
+    one.classList.toggle("later", card !== null && needsOf(one).has(card.dataset.step));
   }
-  if (step) chosen.classList.add("lit");
 }
 
-/** The key steps (or START, END) at both ends of an arrow. */
-const endsOf = ({ dataset }) => [dataset.before.split(" "), dataset.after.split(" ")];
+/** What a card needs directly: in how many videos each need holds, by key step. */
+const needsOf = (card) => new Map(Object.entries(JSON.parse(card.dataset.needs)));
 
-/** An arrow in words, with names instead of numbers if there are any. */
-function arrowLines(edge) {
-  const [before, after] = endsOf(edge).map((ends) => ends.map((end) => (Number(end) ? labelOf(state.run, Number(end)) : end)));
-  const listed = (parts) => [parts.slice(0, -1).join(", "), parts[parts.length - 1]].filter(Boolean).join(" and ");
-  if (before[0] === "START") return [`${listed(after)} may come first`];
-  if (after[0] === "END") return [`${listed(before)} may come last`];
-  return [`${listed(before)} before ${listed(after)}`, edge.dataset.share];
+/** A card in words: its key step and its needs, by name where there is one. */
+function cardLines(card) {
+  const needs = [...needsOf(card)].map(([step, share]) => `after ${labelOf(state.run, Number(step))} ${share}`);
+  const later = [...pictureOf(state.run).querySelectorAll(".node")].filter((one) => needsOf(one).has(card.dataset.step)).map((one) => labelOf(state.run, Number(one.dataset.step)));
+  return [labelOf(state.run, Number(card.dataset.step)), ...(needs.length ? needs : ["needs no other key step"]), ...(later.length ? [`before ${listed(later)}`] : [])];
 }
 
 function pointedAt(event, x, y) {
   const own = event.target.closest(".procedure");
-  const edge = event.target.closest(".edge:not(.loop)");
   const node = event.target.closest(".node");
   const moment = event.target.closest(".deviation");
   const frame = event.target.closest("[data-seconds]");
   if (!own) return;
-  bringOut(own, edge || node);
-  if (edge) showPopup(arrowLines(edge), x, y);
-  else if (frame) showPopup([DATA.videos[frame.dataset.video].name, `at ${clock(Number(frame.dataset.seconds))}`], x, y, [[Number(frame.dataset.video), Number(frame.dataset.seconds)]]);
+  if (own.querySelector(".layers")) bringOut(own, node);
+  if (frame) showPopup([DATA.videos[frame.dataset.video].name, `at ${clock(Number(frame.dataset.seconds))}`], x, y, [[Number(frame.dataset.video), Number(frame.dataset.seconds)]]);
   else if (moment) {
     const at = Number(moment.closest(".line").dataset.video);
     const [start, end] = [Number(moment.dataset.start), Number(moment.dataset.end)];
     light(moment);
     showPopup([moment.textContent.trim(), end > start ? `${clock(start)} to ${clock(end)}` : `at ${clock(start)}`], x, y, [[at, (start + end) / 2]]);
-  } else hidePopup();
+  } else if (node) showPopup(cardLines(node), x, y);
+  else hidePopup();
 }
 
 function letGo() {
   const own = pictureOf(state.run);
-  if (own && own.querySelector(".sheet")) bringOut(own, null);
+  if (own && own.querySelector(".layers")) bringOut(own, null);
   hidePopup();
 }
 
@@ -159,10 +159,9 @@ procedures.addEventListener("click", (event) => {
   }
 });
 procedures.addEventListener("keydown", (event) => {
-  const from = event.target.closest(".face, .edge");
+  const from = event.target.closest(".face");
   if (!from) return;
-  const kind = from.matches(".face") ? ".face" : ".edge:not(.loop)";
-  const all = [...from.closest(".sheet").querySelectorAll(kind)].filter((one) => one.checkVisibility());
+  const all = [...from.closest(".layers").querySelectorAll(".face")];
   const here = all.indexOf(from);
   const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
   const to = event.key === "Home" ? all[0] : event.key === "End" ? all[all.length - 1] : step ? all[here + step] : null;

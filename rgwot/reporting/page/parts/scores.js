@@ -1,18 +1,24 @@
-// Scores of all methods and seeds side by side, what was left to the data, and whether anything collapsed.
+// The tab of scores: all methods and seeds side by side, and whether a result collapsed.
+
+import { byId, make, offer, scrolling, table } from "./dom.js";
+import { factsOf, runTitle } from "./results.js";
+import { DATA, state } from "./state.js";
+import { score } from "./text.js";
 
 const METRIC_NAMES = { f1: "F1", iou: "IoU", precision: "Precision", recall: "Recall", order_distance: "Order distance (lower is better)" };
+const FIGURES = { embedding: "its embeddings in the plane", plan: "the transport between two of its videos" };
 const RULE_NAMES = { exact: "exact", cnc: "cnc (both ends count)" };
 
-function startScores() {
+export function startScores() {
   const scores = DATA.scores;
   byId("score-controls").hidden = !scores;
   if (!scores) return;
-  byId("metric").replaceChildren(...scores.metrics.map((metric) => make("option", { value: metric, textContent: METRIC_NAMES[metric] || metric })));
-  byId("rule").replaceChildren(...scores.rules.map((rule) => make("option", { value: rule, textContent: RULE_NAMES[rule] || rule })));
+  offer(byId("metric"), scores.metrics.map((metric) => [metric, METRIC_NAMES[metric] || metric]));
+  offer(byId("rule"), scores.rules.map((rule) => [rule, RULE_NAMES[rule] || rule]));
   for (const id of ["metric", "rule", "seeds"]) byId(id).addEventListener("change", drawScores);
 }
 
-function drawScores() {
+export function drawScores() {
   const scores = DATA.scores;
   const space = byId("score-table");
   if (!scores) {
@@ -35,7 +41,7 @@ function drawScores() {
     const trivial = row.kind === "trivial";
     const cells = columns.map(({ key }) => {
       const value = row.mean[key];
-      const cell = make("td", { textContent: value === undefined ? "-" : `${shown(value)}${row.sd[key] === undefined ? "" : ` ± ${shown(row.sd[key])}`}` });
+      const cell = make("td", { textContent: value === undefined ? "-" : `${score(value)}${row.sd[key] === undefined ? "" : ` ± ${score(row.sd[key])}`}` });
       if (value !== undefined && value === best.get(key)) cell.classList.add("best");
       return cell;
     });
@@ -43,27 +49,28 @@ function drawScores() {
     const made = [make("tr", { className: trivial ? "trivial" : "" }, make("th", { scope: "row", textContent: title }), ...cells)];
     if (every) {
       for (const { seed, value } of row.seeds) {
-        made.push(make("tr", { className: "seed" }, make("th", { scope: "row", textContent: `seed ${seed}` }), ...columns.map(({ key }) => make("td", { textContent: value[key] === undefined ? "-" : shown(value[key]) }))));
+        made.push(make("tr", { className: "seed" }, make("th", { scope: "row", textContent: `seed ${seed}` }), ...columns.map(({ key }) => make("td", { textContent: value[key] === undefined ? "-" : score(value[key]) }))));
       }
     }
     return made;
   });
   const unscored = DATA.runs.flatMap(({ id, method, decoder, seed }, run) => (
-    scores.rows.some((row) => row.method === method && row.decoder === decoder && row.seeds.some((one) => one.seed === seed)) ? [] : [`${id}: snakemake ${DATA.views[run].replace("/views/", "/scores/").replace(/json$/, "csv")}`]));
+    scores.rows.some((row) => row.method === method && row.decoder === decoder && row.seeds.some((one) => one.seed === seed)) ? [] : [`${id}: snakemake ${DATA.runs[run].score_file}`]));
   space.replaceChildren(
     unscored.length ? make("p", { className: "notice", textContent: `Not scored; ask for the scores, then for this page: ${unscored.join("; ")}` }) : "",
     make("p", { className: "hint", textContent: `In percent${scores.rows.some((row) => row.n > 1) ? ", mean ± standard deviation over seeds" : ""}; the best of a column is underlined; bg is background. Trivial baselines never looked at a video: a result that does not beat them under a protocol shows nothing under it. micro_video and macro_video score each video by itself, which the other tabs do not show; micro_video counts frames, macro_video takes the mean over steps. In macro_task and strict_task one matching holds for all videos; macro_task takes the mean over matched steps, strict_task counts every frame. All but strict_task ignore unmatched key steps.` }),
-    make("div", { className: "scroll", tabIndex: 0, role: "region", aria: { label: "Scores" } }, make("table", { className: "scores" }, make("thead", {}, ...head), make("tbody", {}, ...rows))),
+    scrolling("Scores", make("table", { className: "scores" }, make("thead", {}, ...head), make("tbody", {}, ...rows))),
   );
 }
 
-const shown = (value) => (100 * value).toFixed(1);
-
-function drawTraining() {
+export function drawTraining() {
+  const links = Object.entries(factsOf(state.run).figures).map(([name, href]) => make("a", { href, textContent: FIGURES[name] }));
+  byId("figures").hidden = links.length === 0;
+  byId("figures").replaceChildren("Figures of this result: ", ...links.flatMap((link, at) => (at ? [", ", link] : [link])));
   const headings = [...new Set(DATA.runs.flatMap(({ soundness }) => Object.keys(soundness)))];
   const rows = DATA.runs.map(({ soundness }, run) => make("tr", {},
     make("th", { scope: "row", textContent: runTitle(run) }),
-    ...headings.map((heading) => make("td", { className: "wrap text", textContent: soundness[heading] || "" }))));
+    ...headings.map((heading) => make("td", { className: heading === "Notes" ? "wrap text" : "text", textContent: soundness[heading] || "" }))));
   byId("soundness").replaceChildren(table("Collapse", ["Result", ...headings], rows));
   const words = byId("curve-words");
   if (!words) return;

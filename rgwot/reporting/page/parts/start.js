@@ -1,14 +1,29 @@
-// What is drawn when: a view is drawn when it is first looked at, and anew when the result or a name changes.
+// The entry of the page: tabs, the choice of a result and the head of the page. A tab is drawn when it is first shown,
+// and anew when the result or a name changes.
+
+import { drawComparison, startComparison } from "./compare.js";
+import { byId, make, offer } from "./dom.js";
+import { drawEditing, startEditing } from "./editing.js";
+import { drawGroups, startGroups } from "./groups.js";
+import { dye, lookOf } from "./looks.js";
+import { player, stopPlayer } from "./player.js";
+import { hidePopup, popup } from "./popup.js";
+import { drawProcedure } from "./procedure.js";
+import { ANNOTATED, downloadNames, factsOf, forgetTyped, runTitle } from "./results.js";
+import { drawScores, drawTraining, startScores } from "./scores.js";
+import { DATA, state } from "./state.js";
+import { drawOrders, drawSteps } from "./steps.js";
+import { plural } from "./text.js";
+import { drawTree, startTree } from "./tree.js";
+import { cards, drawStrip, fill, makeCards, refreshCards } from "./videos.js";
 
 const VIEWS = {
   procedure: () => { drawProcedure(); drawGroups(); },
-  videos: () => (cards.children.length ? refreshCards() : makeCards()),
+  videos: () => { drawEditing(); (cards.children.length ? refreshCards : makeCards)(); },
   steps: () => { drawSteps(); drawOrders(); },
   tree: drawTree,
   scores: () => { drawScores(); drawTraining(); drawComparison(); },
-  inside: drawInside,
 };
-const stale = new Set(Object.keys(VIEWS));
 const tabs = [...document.querySelectorAll('[role="tab"]')];
 const row = document.querySelector('[role="tablist"]');
 
@@ -30,28 +45,26 @@ function show(view, focus = false) {
   }
   state.view = view;
   hidePopup();
-  if (stale.delete(view)) VIEWS[view]();
-}
-
-function redraw() {
-  for (const view of Object.keys(VIEWS)) stale.add(view);
-  show(state.view);
+  if (state.drawn.has(view)) return;
+  state.drawn.add(view);
+  VIEWS[view]();
 }
 
 /** A name changed: everything that shows names is drawn anew, but not the field that is being typed into. */
 function namesChanged() {
-  for (const view of ["procedure", "videos", "scores", "inside"]) stale.add(view);
+  for (const view of ["procedure", "videos", "scores"]) state.drawn.delete(view);
   drawVerdict();
   if (state.view !== "steps") return show(state.view);
-  for (const own of byId("rows").children) dye(own.querySelector(".chip"), lookOf(state.run, Number(own.dataset.step)));
+  for (const own of byId("rows").querySelectorAll(".keystep")) dye(own.querySelector(".chip"), lookOf(state.run, Number(own.dataset.step)));
   return drawOrders();
 }
 
 function chooseRun(run) {
   state.run = run;
-  fix.chosen = null;
+  state.chosen = null;
   drawVerdict();
-  redraw();
+  state.drawn.clear();
+  show(state.view);
 }
 
 function drawSummary() {
@@ -69,7 +82,7 @@ function drawSummary() {
   if (notices.length > 20) shownNotices.push(make("p", { className: "notice", textContent: `and ${notices.length - 20} more` }));
   byId("notices").replaceChildren(...shownNotices);
   if (DATA.next) {
-    const [sentence, command] = DATA.next;
+    const { sentence, command } = DATA.next;
     byId("next").replaceChildren(`${sentence}, here under Videos, or in ELAN after `, make("code", { textContent: command }));
     byId("next").hidden = false;
   }
@@ -115,13 +128,12 @@ document.addEventListener("keydown", (event) => {
   else if (!player.hidden) stopPlayer();
 });
 window.addEventListener("scroll", hidePopup, { passive: true });
-byId("run").replaceChildren(...DATA.runs.map((facts, run) => make("option", { value: String(run), textContent: `${runTitle(run)}${facts.degenerate ? " (collapsed)" : ""}` })));
+offer(byId("run"), DATA.runs.map((facts, run) => [run, `${runTitle(run)}${facts.collapsed ? " (collapsed)" : ""}`]));
 byId("run").addEventListener("change", () => chooseRun(Number(byId("run").value)));
-byId("bars").addEventListener("change", () => { stale.add("videos"); show(state.view); });
-byId("first").addEventListener("change", choosePair);
-byId("second").addEventListener("change", choosePair);
+byId("bars").addEventListener("change", () => { state.drawn.delete("videos"); show(state.view); });
 startTree();
 startEditing();
+byId("rows").addEventListener("change", namesChanged);
 byId("download").addEventListener("click", downloadNames);
 byId("forget").addEventListener("click", () => {
   forgetTyped(state.run);

@@ -1,8 +1,17 @@
-// Key steps as rows of typical frames, with a field for a name; and the orders in which they come.
+// The tab of key steps: rows of typical frames with a field for a name, and the orders in which key steps come.
+
+import { byId, make, table } from "./dom.js";
+import { chip, chips } from "./looks.js";
+import { playFrom } from "./player.js";
+import { shot, shotsOf, typicalOf } from "./procedure.js";
+import { ANNOTATED, LONGEST_NAME, bodyOf, factsOf, hasBackground, inOrder, isTaught, matchInWords, nameOf, place, rename, runTitle, segmentsOf, stepsOf, viewOf } from "./results.js";
+import { stepNumbers } from "./segments.js";
+import { DATA, state } from "./state.js";
+import { clock, percent, plural } from "./text.js";
 
 const MANY_PROCEDURES = 20;
 
-function drawSteps() {
+export function drawSteps() {
   const run = state.run;
   const rows = byId("rows");
   if (factsOf(run).kind === "trivial") {
@@ -14,7 +23,7 @@ function drawSteps() {
     className: "notice",
     textContent: "Typical frames are shown for the first seed of a method.",
   });
-  const numbers = stepNumbers(run);
+  const numbers = stepNumbers(stepsOf(run), DATA.videos.map((_, at) => segmentsOf(at, run)));
   const background = hasBackground(run) ? backgroundRow(run) : null;
   rows.replaceChildren(...[note, ...inOrder(run).map((step) => stepRow(run, step, view, numbers.get(step))), background].filter(Boolean));
 }
@@ -27,21 +36,6 @@ function backgroundRow(run) {
     make("p", { className: "hint", textContent: "Frames that belong to no key step in this result." }),
     frames.length ? make("div", { className: "frames" }, ...frames) : null,
   );
-}
-
-/** Segments, seconds and videos of every key step. */
-function stepNumbers(run) {
-  const numbers = new Map(stepsOf(run).map((step) => [step, { segments: 0, seconds: 0, videos: new Set() }]));
-  DATA.videos.forEach((_, at) => {
-    for (const [start, end, step] of segmentsOf(at, run)) {
-      const own = numbers.get(step);
-      if (!own) continue;
-      own.segments += 1;
-      own.seconds += end - start;
-      own.videos.add(at);
-    }
-  });
-  return numbers;
 }
 
 function stepRow(run, step, view, numbers) {
@@ -59,15 +53,12 @@ function stepRow(run, step, view, numbers) {
   input.addEventListener("change", () => {
     input.value = nameOf(run, step);
     byId("names-status").textContent = "Kept in this browser. Download the file to keep it for good.";
-    namesChanged();
   });
-  const matched = ANNOTATED && !isTaught(run);
-  const match = matched ? matchOf(run, step) : undefined;
   const told = [
     plural(numbers.segments, "segment"),
-    `in ${plural(numbers.videos.size, "video")}`,
+    `in ${plural(numbers.videos, "video")}`,
     `${clock(numbers.seconds, 0)} in all`,
-    matched ? (match === undefined ? "matched to no annotated step" : match ? `matched to annotated ${match}: ${DATA.steps[match]}` : "matched to background") : "",
+    ANNOTATED && !isTaught(run) ? matchInWords(run, step) : "",
   ].filter(Boolean).join(", ");
   const frames = view ? typicalOf(run, step) : [];
   return make("article", { className: "keystep", data: { step: String(step) } },
@@ -94,7 +85,7 @@ function frameButton(at, name, seconds, picture) {
   return button;
 }
 
-function drawOrders() {
+export function drawOrders() {
   const run = state.run;
   const trivial = factsOf(run).kind === "trivial";
   const parts = trivial ? [] : [procedureTable(`Found: ${runTitle(run)}`, run, bodyOf(run).procedures)];
@@ -122,11 +113,4 @@ function procedureTable(title, run, procedures) {
     make("h3", { textContent: `${title}: ${plural(procedures.length, "order")} in ${plural(total, "video")}` }),
     table(title, ["Rank", "Procedure", "Videos"], rows),
     rest > 0 ? make("p", { className: "hint", textContent: `and ${plural(rest, "more order")}, each in at most as many videos as the last one` }) : null);
-}
-
-/** A table that scrolls sideways by itself if the window is narrow. */
-function table(title, heads, rows) {
-  const first = make("tr", {}, ...heads.map((text) => make("th", { scope: "col", className: "text", textContent: text })));
-  return make("div", { className: "scroll", tabIndex: 0, role: "region", aria: { label: title } },
-    make("table", {}, make("thead", {}, first), make("tbody", {}, ...rows)));
 }

@@ -1,37 +1,19 @@
-// A tree of key steps, which the reader cuts: parts of all videos with a typical frame each, and how they merge.
+// The tab "How many?": a tree of key steps, which the reader cuts. It shows parts of all videos with a typical frame each,
+// and how they merge.
+
+import { cutSegments, cutTable, cutTree, explainedShare, firstLeaf, mergeLines } from "./cut.js";
+import { byId, download, make, spread } from "./dom.js";
+import { drawPicture, label, lookAt, pictureAt, sharp, stripOf } from "./looks.js";
+import { factsOf, place, viewOf } from "./results.js";
+import { DATA, state } from "./state.js";
+import { clock, percent, plural } from "./text.js";
 
 const LEAF_ROW = 44;
-const tree = { run: -1, K: 0 };
-
-/** The key step 1..K of every leaf: the first merges are made until K are left, numbered by their first leaf. */
-function cutTree({ merges, leaves }, K) {
-  const members = new Map(leaves.map((_, leaf) => [leaf, [leaf]]));
-  merges.slice(0, Math.max(0, leaves.length - K)).forEach(([a, b], at) => {
-    members.set(leaves.length + at, [...members.get(a), ...members.get(b)]);
-    members.delete(a);
-    members.delete(b);
-  });
-  const steps = [];
-  const own = [...members.values()].sort((one, other) => Math.min(...one) - Math.min(...other));
-  own.forEach((group, at) => group.forEach((leaf) => { steps[leaf] = at + 1; }));
-  return steps;
-}
-
-/** Segments of a video after a cut, [start, end, step] in seconds; adjoining segments of a key step are joined. */
-function cutSegments({ ends, leaves }, steps) {
-  const found = [];
-  leaves.forEach((leaf, at) => {
-    const last = found[found.length - 1];
-    if (last && last[2] === steps[leaf]) last[1] = ends[at] / 1000;
-    else found.push([last ? last[1] : 0, ends[at] / 1000, steps[leaf]]);
-  });
-  return found;
-}
 
 /** The colour of the k-th key step of a cut; these have nothing to do with annotated ones. */
 const lookOfCut = (step) => lookAt(step, 8);
 
-function drawTree() {
+export function drawTree() {
   const view = viewOf(state.run);
   const own = view && view.tree;
   for (const id of ["tree-controls", "dendrogram", "cut-bars", "cut-next", "cut-words"]) byId(id).hidden = !own;
@@ -43,12 +25,12 @@ function drawTree() {
     return;
   }
   const n = own.leaves.length;
-  if (tree.run !== state.run) {
-    tree.run = state.run;
-    tree.K = Math.max(1, Math.min(n, factsOf(state.run).K || 7));
+  if (state.cut.run !== state.run) {
+    state.cut.run = state.run;
+    state.cut.K = Math.max(1, Math.min(n, factsOf(state.run).K || 7));
   }
   byId("cut").max = String(n);
-  byId("cut").value = String(tree.K);
+  byId("cut").value = String(state.cut.K);
   drawMerges(own);
   byId("leaves").replaceChildren(...own.leaves.map((leaf) => leafRow(leaf)));
   byId("cut-bars").replaceChildren(...DATA.videos.flatMap((video, at) => (own.videos[video.id] ? [
@@ -86,26 +68,17 @@ function drawn(tag, properties) {
   return element;
 }
 
-/** Draw the merges, with the leaves at the right; one that leaves c clusters is at (c - 1) / (n - 1) of the width. */
-function drawMerges({ merges, leaves }) {
-  const n = leaves.length;
-  const across = (clusters) => (n > 1 ? (1000 * (clusters - 1)) / (n - 1) : 1000);
-  const ends = leaves.map((_, leaf) => [1000, (leaf + 0.5) * LEAF_ROW]);
-  const lines = merges.map(([a, b], at) => {
-    const x = across(n - 1 - at);
-    const [[xa, ya], [xb, yb]] = [ends[a], ends[b]];
-    ends.push([x, (ya + yb) / 2]);
-    return drawn("path", { d: `M${xa} ${ya}H${x}V${yb}H${xb}` });
-  });
-  const height = n * LEAF_ROW;
+/** Draw the merges, with the leaves at the right. */
+function drawMerges(own) {
+  const height = own.leaves.length * LEAF_ROW;
   byId("merges").setAttribute("viewBox", `0 0 1000 ${height}`);
   byId("merges").style.height = `${height}px`;
-  byId("merges").replaceChildren(...lines, drawn("line", { id: "cut-line", y1: 0, y2: height }));
+  byId("merges").replaceChildren(...mergeLines(own, 1000, LEAF_ROW).map((d) => drawn("path", { d })), drawn("line", { id: "cut-line", y1: 0, y2: height }));
 }
 
 function moveCut(K) {
-  tree.K = Math.max(1, Math.min(viewOf(state.run).tree.leaves.length, K));
-  byId("cut").value = String(tree.K);
+  state.cut.K = Math.max(1, Math.min(viewOf(state.run).tree.leaves.length, K));
+  byId("cut").value = String(state.cut.K);
   showCut();
 }
 
@@ -113,7 +86,7 @@ function moveCut(K) {
 function showCut() {
   const own = viewOf(state.run).tree;
   const { merges, leaves, videos } = own;
-  const [n, K] = [leaves.length, tree.K];
+  const [n, K] = [leaves.length, state.cut.K];
   const steps = cutTree(own, K);
   byId("cut-at").textContent = String(K);
   // Half-way between the merge that leaves K clusters and the next merge; for the extreme K, near the edge of the drawing.
@@ -131,16 +104,16 @@ function showCut() {
       return made;
     }));
   }
-  const explained = (count) => percent(merges.slice(n - count).reduce((sum, one) => sum + one[2], 0));
+  const explained = (count) => percent(explainedShare(own, count));
   const sentences = [`${plural(K, "key step")} of ${plural(n, "part")}: they explain ${explained(K)} of the differences between samples, and all ${n} parts ${explained(n)}.`];
-  const leavesOf = (cluster) => (cluster < n ? cluster : leavesOf(merges[cluster - n][0]));
+  const stepOf = (cluster) => steps[firstLeaf(own, cluster)];
   if (K > 1) {
     const [a, b, more] = merges[n - K];
-    sentences.push(`One fewer joins ${[steps[leavesOf(a)], steps[leavesOf(b)]].sort((one, other) => one - other).join(" and ")} and gives up ${percent(more, 1)}.`);
+    sentences.push(`One fewer joins ${[stepOf(a), stepOf(b)].sort((one, other) => one - other).join(" and ")} and gives up ${percent(more, 1)}.`);
   }
   if (K < n) {
     const [a, , less] = merges[n - K - 1];
-    sentences.push(`One more divides ${steps[leavesOf(a)]} and gains ${percent(less, 1)}.`);
+    sentences.push(`One more divides ${stepOf(a)} and gains ${percent(less, 1)}.`);
   }
   byId("cut-words").textContent = sentences.join(" ");
   byId("cut-next").hidden = K === factsOf(state.run).K;
@@ -148,16 +121,10 @@ function showCut() {
 }
 
 function downloadCut() {
-  const own = viewOf(state.run).tree;
-  const steps = cutTree(own, tree.K);
-  const lines = ["video,scope,start_s,end_s,key_step"];
-  for (const [video, parts] of Object.entries(own.videos)) {
-    for (const [start, end, step] of cutSegments(parts, steps)) lines.push(`${video},task,${start},${end},${step}`);
-  }
-  download(`${lines.join("\n")}\n`, "text/csv", `${DATA.task}_K${tree.K}.csv`);
+  download(cutTable(viewOf(state.run).tree, state.cut.K), "text/csv", `${DATA.task}_K${state.cut.K}.csv`);
 }
 
-function startTree() {
+export function startTree() {
   byId("cut").addEventListener("input", () => moveCut(Number(byId("cut").value)));
   byId("cut-download").addEventListener("click", downloadCut);
   byId("merges").addEventListener("click", (event) => {

@@ -1,36 +1,30 @@
-// One card per video: its strip of frames, and bars of segments beneath it on the same axis. Cards are filled when they
-// come near the window and emptied when they are far from it, so that hundreds of them open and scroll like one.
+// The tab of videos: a card per video with its strip of frames and, beneath it on the same axis, bars of segments. Cards
+// are filled when they come near the window and emptied when they are far from it, so that hundreds of them scroll well.
+// A card sends the event "filled" when it has its bars.
 
+import { byId, make, spread } from "./dom.js";
+import { editedOf } from "./edits.js";
+import { chip, chips, colourOf, drawPicture, dye, lookOf, sharp, stripOf } from "./looks.js";
+import { playFrom } from "./player.js";
+import { hidePopup, showPopup } from "./popup.js";
+import { ANNOTATED, bodyOf, factsOf, fullLabel, hasBackground, inOrder, isTaught, labelOf, matchInWords, matchOf, nameOf, runTitle, sameStep, segmentsOf, stepsOf } from "./results.js";
+import { comingSteps, drawnRuns, indexAt, nearestSpan, tickTimes } from "./segments.js";
+import { DATA, state } from "./state.js";
+import { clock, plural } from "./text.js";
+
+/** A bar of more segments is drawn as one picture. */
 const MANY_SEGMENTS = 150;
-const MOST_COMING = 40;
-const cards = byId("cards");
-const TICKS = [0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
+export const cards = byId("cards");
 
-/** The runs whose bars are drawn, the chosen one first. */
-function drawnRuns() {
-  const chosen = factsOf(state.run);
-  const same = (facts) => facts.method === chosen.method && facts.decoder === chosen.decoder;
-  const every = DATA.runs.map((_, run) => run);
-  const one = (run) => every.find((other) => DATA.runs[other].method === DATA.runs[run].method && DATA.runs[other].decoder === DATA.runs[run].decoder) === run;
-  const rule = {
-    one: () => false,
-    seeds: (run) => same(DATA.runs[run]),
-    methods: (run) => !same(DATA.runs[run]) && one(run),
-    all: () => true,
-  }[byId("bars").value];
-  return [state.run, ...every.filter((run) => run !== state.run && rule(run))];
-}
-
-// A window's height around the window: the style sheet lets cards further away keep their height without content.
+// Cards up to one window height away are filled; the style sheet keeps the height of the others.
 const near = new IntersectionObserver((entries) => {
   for (const { isIntersecting, target, boundingClientRect } of entries) {
     if (isIntersecting) fill(target);
     else if (!target.contains(document.activeElement)) clear(target, boundingClientRect.height);
   }
 }, { rootMargin: "100% 0px" });
-let axisWidth = 0;
 
-function makeCards() {
+export function makeCards() {
   const usable = DATA.videos.map((video, at) => [video, at]).filter(([video]) => video.status !== "skipped");
   cards.replaceChildren(...usable.map(([video, at]) => make(
     "article", { className: "card", data: { video: String(at) }, aria: { label: video.name } },
@@ -53,12 +47,11 @@ function decodeAhead(at) {
 }
 
 /** Empty all cards; those near the window are filled again at once. */
-function refreshCards() {
+export function refreshCards() {
   drawLegend();
-  drawEditing();
   near.disconnect();
   // Read once: reading it for every card would lay out the page again each time.
-  axisWidth = cards.clientWidth;
+  state.axisWidth = cards.clientWidth;
   for (const card of cards.children) {
     clear(card, null);
     near.observe(card);
@@ -71,7 +64,7 @@ function refreshCards() {
 }
 
 /** Empty a card but for its name; it keeps its height. */
-function clear(card, height) {
+export function clear(card, height) {
   if (height === null) card.style.minHeight = "";
   if (!card.dataset.filled) return;
   delete card.dataset.filled;
@@ -79,17 +72,18 @@ function clear(card, height) {
   if (height !== null) card.style.minHeight = `${height}px`;
 }
 
-function fill(card) {
+export function fill(card) {
   if (card.dataset.filled) return;
   card.dataset.filled = "yes";
   card.style.minHeight = "";
   const at = Number(card.dataset.video);
   const video = DATA.videos[at];
   const edited = editedOf(at, state.run);
-  const order = comingSteps(at, edited || segmentsOf(at, state.run));
+  const steps = (edited || segmentsOf(at, state.run)).map(([, , step]) => sameStep(state.run, step));
+  const order = comingSteps(steps, bodyOf(state.run).orders[at] || []);
   const truth = DATA.truth[at].length ? [-1] : [];
   const axis = make("div", { className: "axis" }, strip(at));
-  for (const run of [...truth, ...drawnRuns()]) {
+  for (const run of [...truth, ...drawnRuns(DATA.runs, state.run, byId("bars").value)]) {
     const own = run === state.run ? edited : null;
     axis.append(make("div", { className: "label", textContent: run < 0 ? "ground truth" : `${runTitle(run)}${own ? ", edited" : ""}` }), bar(at, run, own));
   }
@@ -100,20 +94,13 @@ function fill(card) {
     make("p", { className: "hint", textContent: facts }),
     order.length ? chips(state.run, order) : make("p", { className: "hint", textContent: "No key steps in this result." }),
     axis,
-    ...[editRow(at)].filter(Boolean),
   );
-  if (fix.chosen && fix.chosen.video === at) showChosen();
-}
-
-/** The key steps of a video in the order of its segments; if these are too many, each once, by its mean time. */
-function comingSteps(at, segments) {
-  const coming = segments.map(([, , step]) => sameStep(state.run, step)).filter(Boolean).filter((step, i, all) => step !== all[i - 1]);
-  return coming.length && coming.length <= MOST_COMING ? coming : bodyOf(state.run).orders[at] || [];
+  card.dispatchEvent(new Event("filled", { bubbles: true }));
 }
 
 function strip(at) {
   const video = DATA.videos[at];
-  if (!video.strip) return make("div", { className: "strip empty", textContent: video.pictured === false ? "no pictures: features without a video" : "no pictures: the video did not decode" });
+  if (!video.strip) return make("div", { className: "strip empty", textContent: !video.pictured ? "no pictures: features without a video" : "no pictures: the video did not decode" });
   const canvas = make("canvas", { className: "strip", role: "img", aria: { label: `frames of ${video.name} in the order of time` } });
   resized.observe(canvas);
   return canvas;
@@ -126,7 +113,7 @@ const resized = new ResizeObserver((entries) => {
   }
 });
 
-function drawStrip(canvas, at) {
+export function drawStrip(canvas, at) {
   stripOf(at).then((image) => {
     const { width, height } = canvas.getBoundingClientRect();
     if (!image || !width) return;
@@ -139,7 +126,7 @@ function drawStrip(canvas, at) {
 }
 
 /** A bar of the segments of a result, or of those that a person edited. */
-function bar(at, run, edited = null) {
+export function bar(at, run, edited = null) {
   const video = DATA.videos[at];
   const segments = edited || segmentsOf(at, run);
   const many = run >= 0 && (bodyOf(run).segments[at] || {}).many;
@@ -177,9 +164,8 @@ function bar(at, run, edited = null) {
 
 function ticks(duration) {
   const made = make("div", { className: "ticks", aria: { hidden: "true" } });
-  const most = Math.max(3, Math.min(10, axisWidth / 90));
-  const step = TICKS.find((size) => duration / size <= most) || 7200;
-  for (let time = 0; time <= duration * 0.97; time += step) {
+  const [step, times] = tickTimes(duration, Math.max(3, Math.min(10, state.axisWidth / 90)));
+  for (const time of times) {
     const left = `${(100 * time) / duration}%`;
     const label = make("span", { textContent: clock(time, step < 1 ? 1 : 0) });
     const line = make("i");
@@ -190,7 +176,7 @@ function ticks(duration) {
 }
 
 /** What the pointer or the focus is on: the video, the time, and the segment if there is one. */
-function targetOf(element, clientX = null) {
+export function targetOf(element, clientX = null) {
   const axis = element.closest(".axis");
   if (!axis) return null;
   const at = Number(axis.closest("[data-video]").dataset.video);
@@ -204,7 +190,7 @@ function targetOf(element, clientX = null) {
   const button = element.closest(".seg");
   const index = button
     ? Number(button.dataset.index)
-    : segments.findLastIndex(([start, end]) => seconds !== null && start <= seconds && seconds < end);
+    : seconds === null ? -1 : indexAt(segments, seconds);
   const segment = index >= 0 ? segments[index] : null;
   if (seconds === null) seconds = segment ? segment[0] : 0;
   return { at, seconds, run, segment };
@@ -216,10 +202,7 @@ function describe({ at, seconds, run, segment }) {
   if (segment) {
     const [start, end, step] = segment;
     lines.push(fullLabel(run, step));
-    if (run >= 0 && ANNOTATED && step && !isTaught(run)) {
-      const match = matchOf(run, step);
-      lines.push(match === undefined ? "matched to no annotated step" : match === 0 ? "matched to background" : `matched to annotated step ${match}: ${DATA.steps[match]}`);
-    }
+    if (run >= 0 && ANNOTATED && step && !isTaught(run)) lines.push(matchInWords(run, step));
     lines.push(`${clock(start)} to ${clock(end)} (${(end - start).toFixed(1)} s)`);
   } else if (run !== null) {
     lines.push(run < 0 ? "background: no annotated step" : "no segment");
@@ -229,7 +212,7 @@ function describe({ at, seconds, run, segment }) {
 }
 
 /** Let the bars and strips in a part of the page answer to pointer and keyboard. */
-function watchBars(part) {
+export function watchBars(part) {
   part.addEventListener("pointermove", (event) => {
     const target = targetOf(event.target, event.clientX);
     if (target) showPopup(describe(target), event.clientX, event.clientY, [[target.at, target.seconds]]);
@@ -284,13 +267,8 @@ function across(own, from, step) {
   if (!other) return null;
   if (other.matches(".fine")) return other;
   const box = from.getBoundingClientRect();
-  const middle = (box.left + box.right) / 2;
-  const away = (segment) => {
-    const { left, right } = segment.getBoundingClientRect();
-    return Math.max(left - middle, middle - right, 0);
-  };
   const all = [...other.querySelectorAll(".seg")];
-  return all.length ? all.reduce((best, segment) => (away(segment) < away(best) ? segment : best)) : null;
+  return all[nearestSpan(all.map((segment) => segment.getBoundingClientRect()).map(({ left, right }) => [left, right]), (box.left + box.right) / 2)] || null;
 }
 
 function drawLegend() {

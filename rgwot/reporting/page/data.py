@@ -1,0 +1,240 @@
+"""The data that a page hands to its script as JSON, and the types of this data as JSDoc."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+
+@dataclass(frozen=True)
+class Video:
+    """A video of the task.
+
+    ``status`` and ``reason`` are those of the manifest, ``duration`` is in seconds, ``aspect`` is width over height.
+    ``strip`` says whether the page has pictures of the video, ``pictured`` whether there is a video and not only
+    features. ``file`` is its address relative to the page, None if a browser cannot play it.
+    """
+
+    id: str
+    name: str
+    status: str
+    reason: str
+    duration: float
+    fps: float
+    aspect: float
+    strip: bool
+    pictured: bool
+    path: str
+    file: str | None
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """Facts of a result.
+
+    ``kind`` is annotated, trivial, untrained or trained. ``result`` is the id of its key steps, to which typed names
+    belong. By key step: ``names``, ``labels`` (names from annotated videos), ``match`` (the annotated step, 0 for
+    background) and ``colour`` (from 1). ``given`` are the annotated videos that it learned from, and ``taught`` is a
+    sentence on them; ``stale`` are names typed for an earlier result. ``collapsed`` and ``warnings`` are sentences,
+    ``soundness`` are cells by their headings. ``view`` says whether the page has typical frames and a tree;
+    ``figures`` are addresses of figures of the result. ``folder`` and ``score_file`` are paths of the workflow.
+    """
+
+    id: str
+    method: str
+    decoder: str
+    seed: int
+    kind: str
+    K: int | None
+    steps: Sequence[int]
+    result: str
+    names: Mapping[str, str]
+    labels: Mapping[str, str]
+    match: Mapping[str, int]
+    given: Sequence[str]
+    taught: str
+    stale: Sequence[str]
+    collapsed: str
+    soundness: Mapping[str, str]
+    warnings: Sequence[str]
+    view: bool
+    folder: str
+    score_file: str
+    colour: Mapping[str, int] = field(default_factory=dict)
+    figures: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RankedOrder:
+    """An order of key steps, and the number of videos that follow it."""
+
+    order: Sequence[int]
+    n: int
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Losses of a training, averaged over equal parts of it."""
+
+    method: str
+    seed: int
+    step: Sequence[float]
+    loss: Sequence[float]
+    align: Sequence[float]
+    cidm: Sequence[float]
+
+
+@dataclass(frozen=True)
+class SeedScores:
+    """Scores of one seed, by ``protocol background rule metric``, each in [0, 1]."""
+
+    seed: int
+    value: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    """Scores of a method and decoder: mean and standard deviation over ``n`` seeds, and each seed."""
+
+    method: str
+    decoder: str
+    kind: str
+    n: int
+    mean: Mapping[str, float]
+    sd: Mapping[str, float]
+    seeds: Sequence[SeedScores]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of all results that have any, and the axes of their keys."""
+
+    protocols: Sequence[str]
+    backgrounds: Sequence[str]
+    rules: Sequence[str]
+    metrics: Sequence[str]
+    rows: Sequence[ScoreRow]
+
+
+@dataclass(frozen=True)
+class GroupRow:
+    """A test of a measure of a key step between groups.
+
+    ``a`` and ``b`` name the pair of groups, and are empty for a test of all groups. ``numbers`` has n, mean, and low
+    and high end of the interval of every group.
+    """
+
+    step: int
+    measure: str
+    successor: float | None
+    a: str
+    b: str
+    p: float | None
+    adjusted: float | None
+    star: bool
+    numbers: Sequence[Sequence[float | None]]
+
+
+@dataclass(frozen=True)
+class GroupsOfRun:
+    """The comparison of groups in a result; ``about`` describes the tests, ``few`` warns of small groups."""
+
+    about: str
+    few: str
+    groups: Sequence[str]
+    rows: Sequence[GroupRow]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups in a column of the table of videos, the words for each measure, and ``runs`` by index of the result."""
+
+    column: str
+    measures: Mapping[str, str]
+    runs: Mapping[str, GroupsOfRun]
+
+
+@dataclass(frozen=True)
+class TypedNames:
+    """Names of key steps in the file of names, for the key steps with the id ``result``."""
+
+    result: str
+    names: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """Which videos to annotate next, and the command that exports them."""
+
+    sentence: str
+    command: str
+
+
+@dataclass(frozen=True)
+class PageData:
+    """What every tab of a page needs.
+
+    ``frames`` is the number of pictures in a strip, ``colours`` the number of colours. ``steps`` are the annotated
+    steps, ``truth`` the annotated segments (start, end, step) of every video in seconds.
+    """
+
+    dataset: str
+    task: str
+    version: str
+    frames: int
+    colours: int
+    videos: Sequence[Video]
+    steps: Mapping[str, str]
+    truth: Sequence[Sequence[tuple[float, float, int]]]
+    true_procedures: Sequence[RankedOrder]
+    runs: Sequence[RunFacts]
+    notices: Sequence[str]
+    names_path: str
+    typed: Mapping[str, TypedNames]
+    curves: Sequence[Curve]
+    scores: Scores | None
+    groups: Groups | None
+    next: Suggestion | None
+
+
+_SIMPLE = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
+
+
+def typedefs() -> str:
+    """Return the types of `PageData` as JSDoc, the text of ``parts/types.js``."""
+    found: dict[type, None] = {}
+    _collect(PageData, found)
+    blocks = []
+    for kind in found:
+        hints = get_type_hints(kind)
+        members = ", ".join(f"{one.name}: {_written(hints[one.name])}" for one in fields(kind))
+        about = (kind.__doc__ or "").partition("\n")[0]
+        blocks.append(f"/** {about}\n * @typedef {{{{ {members} }}}} {kind.__name__} */")
+    head = "// Types of the page's data, generated from rgwot/reporting/page/data.py by `typedefs`."
+    return "\n".join([head, *blocks, "export {};\n"])
+
+
+def _collect(kind: Any, found: dict[type, None]) -> None:
+    """Add the dataclasses in a type, those that are used before those that use them."""
+    if is_dataclass(kind) and isinstance(kind, type) and kind not in found:
+        for hint in get_type_hints(kind).values():
+            _collect(hint, found)
+        found[kind] = None
+    for inner in get_args(kind):
+        _collect(inner, found)
+
+
+def _written(kind: Any) -> str:
+    """Return a Python type as JSDoc writes it."""
+    origin, inner = get_origin(kind), [_written(one) for one in get_args(kind) if one is not Ellipsis]
+    if origin in (Union, types.UnionType):
+        return "|".join(dict.fromkeys(inner))
+    if origin is tuple:
+        return f"[{', '.join(inner)}]"
+    if origin is Mapping:
+        return f"Record<{', '.join(inner)}>"
+    if origin is Sequence:
+        return f"({inner[0]})[]" if "|" in inner[0] else f"{inner[0]}[]"
+    return _SIMPLE.get(kind) or kind.__name__

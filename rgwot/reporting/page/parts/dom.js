@@ -1,0 +1,73 @@
+// Making elements, storing text in the browser and downloading files. No text becomes markup: elements are made one by
+// one, and texts are set as text.
+
+export const byId = (id) => document.getElementById(id);
+
+/** Make an element; `properties` are DOM properties, `data` its data-, `aria` its aria- attributes. */
+export function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  const { data = {}, aria = {}, role, ...rest } = properties;
+  Object.assign(element, rest);
+  for (const [key, value] of Object.entries(data)) element.dataset[key] = value;
+  for (const [key, value] of Object.entries(aria)) element.setAttribute(`aria-${key}`, value);
+  if (role) element.setAttribute("role", role);
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** What this browser stores under a key; null if there is nothing, or if it was based on another state of the file. */
+export function recall(key, base) {
+  try {
+    const kept = JSON.parse(localStorage.getItem(key) || "null");
+    return kept && JSON.stringify(kept.base) === JSON.stringify(base) ? kept : null;
+  } catch {
+    // Without storage, as in some private windows, changes last as long as the page.
+    return null;
+  }
+}
+
+/** Keep a text in this browser; null forgets what is there. */
+export function remember(key, text) {
+  try {
+    if (text === null) localStorage.removeItem(key);
+    else localStorage.setItem(key, text);
+  } catch {
+    // See recall.
+  }
+}
+
+/** Give the reader a file. */
+export function download(text, type, name) {
+  const link = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+const parsed = new Map();
+/** Read a block of JSON of the page, once and only when it is needed. */
+export function block(id) {
+  if (!parsed.has(id)) {
+    const element = byId(id);
+    parsed.set(id, element ? JSON.parse(element.textContent) : null);
+  }
+  return parsed.get(id);
+}
+
+/** Place an element on the axis of a video from a start to an end. */
+export function spread(element, start, end, duration) {
+  element.style.left = `${(100 * start) / duration}%`;
+  element.style.width = `${(100 * (end - start)) / duration}%`;
+}
+
+/** Fill a list of choices from pairs [value, text]. */
+export const offer = (select, choices) => select.replaceChildren(...choices.map(([value, textContent]) => make("option", { value: String(value), textContent })));
+
+/** A table that scrolls sideways by itself if the window is narrow. */
+export function table(title, heads, rows) {
+  const first = make("tr", {}, ...heads.map((text) => make("th", { scope: "col", className: "text", textContent: text })));
+  return scrolling(title, make("table", {}, make("thead", {}, first), make("tbody", {}, ...rows)));
+}
+
+export const scrolling = (title, content) => make("div", { className: "scroll", tabIndex: 0, role: "region", aria: { label: title } }, content);

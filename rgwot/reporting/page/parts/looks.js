@@ -1,0 +1,87 @@
+// The colours and labels of key steps, and the pictures of videos.
+
+import { byId, make } from "./dom.js";
+import { ANNOTATED, isTaught, labelOf, matchOf, placeOf, sameStep } from "./results.js";
+import { DATA } from "./state.js";
+
+/** Classes that colour a step: if there are annotations, a colour means the same annotated step everywhere. */
+export function lookOf(run, step) {
+  const own = sameStep(run, step);
+  // What a method itself calls background is no key step.
+  const index = run < 0 || own === 0 || isTaught(run) ? own : ANNOTATED ? matchOf(run, own) : placeOf(run, own) ?? own;
+  if (index === undefined) return ["step", "none"];
+  return index === 0 ? ["step", "s0"] : lookAt(index);
+}
+
+/** The classes of the n-th colour: the colours, then the same with patterns. */
+export function lookAt(n, colours = DATA.colours) {
+  const pattern = ["", "stripes", "dots"][Math.min(2, Math.floor((n - 1) / colours))];
+  return ["step", `s${((n - 1) % colours) + 1}`, pattern].filter(Boolean);
+}
+
+/** Give an element the classes of a colour, in place of those it had. */
+export function dye(element, look) {
+  element.classList.remove(...(element.dataset.look || "").split(" ").filter(Boolean));
+  element.classList.add(...look);
+  element.dataset.look = look.join(" ");
+}
+
+/** A small coloured label; in a list, its tag is li. */
+export function label(look, text, tag = "span") {
+  const made = make(tag, { className: "chip" }, make("span", { textContent: text }));
+  dye(made, look);
+  return made;
+}
+
+export const chip = (run, step, text = labelOf(run, step), tag = "span") => label(lookOf(run, step), text, tag);
+/** An order of steps as a list of labels. */
+export const chips = (run, order) => make("ol", { className: "chips" }, ...order.map((step) => chip(run, step, labelOf(run, step), "li")));
+/** A list of labels of a run's key steps, from pairs [key step, text]. */
+export const titled = (run, steps) => make("ul", { className: "chips" }, ...steps.map(([step, text]) => chip(run, step, text, "li")));
+
+const colours = new Map();
+/** The colour of a step for drawing, read from the style sheet. */
+export function colourOf(run, step) {
+  const name = lookOf(run, step).slice(0, 2).join(" ");
+  if (!colours.has(name)) {
+    const probe = document.body.appendChild(make("span", { className: name }));
+    colours.set(name, getComputedStyle(probe).backgroundColor);
+    probe.remove();
+  }
+  return colours.get(name);
+}
+
+/** Prepare a canvas for sharp drawing in CSS pixels. */
+export function sharp(canvas, width, height) {
+  const ratio = Math.min(3, window.devicePixelRatio || 1);
+  canvas.width = Math.max(1, Math.round(width * ratio));
+  canvas.height = Math.max(1, Math.round(height * ratio));
+  const pen = canvas.getContext("2d");
+  pen.scale(ratio, ratio);
+  return pen;
+}
+
+const strips = new Map();
+/** The strip of a video as a decoded picture, or null where there is none. */
+export function stripOf(video) {
+  if (!DATA.videos[video].strip) return Promise.resolve(null);
+  if (!strips.has(video)) {
+    const bytes = Uint8Array.from(atob(byId(`strip-${video}`).textContent), (letter) => letter.charCodeAt(0));
+    const image = new Image();
+    image.src = URL.createObjectURL(new Blob([bytes], { type: "image/jpeg" }));
+    strips.set(video, image.decode().then(() => image, () => null));
+  }
+  return strips.get(video);
+}
+
+/** Which picture of the strip is nearest to a time. */
+export function pictureAt(video, seconds) {
+  const share = seconds / DATA.videos[video].duration;
+  return Math.max(0, Math.min(DATA.frames - 1, Math.floor(share * DATA.frames)));
+}
+
+/** Draw one picture of a strip into a rectangle. */
+export function drawPicture(pen, image, picture, x, y, width, height) {
+  const size = image.naturalWidth / DATA.frames;
+  pen.drawImage(image, picture * size, 0, size, image.naturalHeight, x, y, width, height);
+}

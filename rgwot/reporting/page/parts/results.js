@@ -1,0 +1,98 @@
+// What a result found: its facts, key steps and segments, and the names of its key steps. A page without a server cannot
+// write files: typed names stay in this browser, and can be downloaded as a file that the workflow reads. Names belong to
+// one result, because every training numbers its clusters anew.
+
+import { block, byId, download, recall, remember } from "./dom.js";
+import { segmentsOfBars } from "./segments.js";
+import { DATA, state } from "./state.js";
+import { namesText, oneLine } from "./text.js";
+
+export const ANNOTATED = Object.keys(DATA.steps).length > 0;
+export const LONGEST_NAME = 80;
+/** The number of a video, by its id. */
+export const place = new Map(DATA.videos.map((video, at) => [video.id, at]));
+
+export const factsOf = (run) => DATA.runs[run];
+export const bodyOf = (run) => block(`run-${run}`);
+export const viewOf = (run) => block(`view-${run}`);
+/** The key steps of a result, without background. */
+export const stepsOf = (run) => factsOf(run).steps;
+export const runTitle = (run) => `${factsOf(run).method} / ${factsOf(run).decoder}, seed ${factsOf(run).seed}`;
+/** The annotated step that a found one is matched to over all videos: a number, 0 for background, or nothing. */
+export const matchOf = (run, step) => factsOf(run).match[step];
+/** Whether a result learned from annotated videos: its key steps are annotated ones, by number and by name. */
+export const isTaught = (run) => run >= 0 && factsOf(run).given.length > 0;
+/** The segments of a video as [start, end, step] in seconds; run -1 is the annotation. */
+export const segmentsOf = (video, run) => (run < 0 ? DATA.truth[video] : segmentsOfBars(bodyOf(run).segments[video]));
+export const hasBackground = (run) => DATA.videos.some((_, at) => segmentsOf(at, run).some(([, , step]) => step === 0));
+/** The place of a key step among the colours. */
+export const placeOf = (run, step) => factsOf(run).colour[step];
+/** The key steps of a run in the order of their colours, the consensus order of the first result. */
+export const inOrder = (run) => [...stepsOf(run)].sort((a, b) => placeOf(run, a) - placeOf(run, b));
+
+const keyOf = (run) => `rgwot names ${DATA.dataset}/${DATA.task}/${factsOf(run).id}/${factsOf(run).result}`;
+
+/** Names of a run by step: those of the file, or as they were changed in this browser since. */
+export function namesOf(run) {
+  if (!state.names.has(run)) {
+    const inFile = factsOf(run).names;
+    const kept = recall(keyOf(run), inFile);
+    state.names.set(run, kept ? kept.names : { ...inFile });
+  }
+  return state.names.get(run);
+}
+
+/** Names of a run's key steps that people typed; names that annotated videos gave are left out. */
+const typedOf = (run) => Object.fromEntries(Object.entries(namesOf(run)).filter(([step, name]) => stepsOf(run).includes(Number(step)) && name !== factsOf(run).labels[step]));
+
+export const nameOf = (run, step) => (run < 0 ? DATA.steps[step] : namesOf(run)[step]) || "";
+/** The key step that a key step is merged into: the first one with its name, or background if its name is "-". */
+export function sameStep(run, step) {
+  const name = run < 0 ? "" : nameOf(run, step);
+  if (!name) return step;
+  return name === "-" ? 0 : stepsOf(run).find((other) => nameOf(run, other) === name) ?? step;
+}
+
+/** A name, or else the number. */
+export const labelOf = (run, step) => nameOf(run, step) || (step ? String(step) : "-");
+/** The number and the name. */
+export const fullLabel = (run, step) => step === 0 ? "background" : `${run < 0 ? "annotated step" : "key step"} ${step}${nameOf(run, step) ? `: ${nameOf(run, step)}` : ""}`;
+/** A name, or else the number in words; 0 is what a method itself calls background. */
+export const stepTitle = (run, step) => nameOf(run, step) || (step ? `key step ${step}` : "background");
+/** How a key step is matched to the annotated ones. */
+export function matchInWords(run, step) {
+  const match = matchOf(run, step);
+  return match === undefined ? "matched to no annotated step" : match ? `matched to annotated step ${match}: ${DATA.steps[match]}` : "matched to background";
+}
+
+export function rename(run, step, text) {
+  const names = { ...namesOf(run) };
+  const name = oneLine(text) || factsOf(run).labels[step];
+  if (name) names[step] = name;
+  else delete names[step];
+  state.names.set(run, names);
+  remember(keyOf(run), JSON.stringify({ base: factsOf(run).names, names }));
+}
+
+/** Forget what was typed in this browser; the names of the file stay. */
+export function forgetTyped(run) {
+  remember(keyOf(run), null);
+  state.names.delete(run);
+}
+
+/** The file of names; it keeps the names of other results. */
+export function namesFile() {
+  const entries = new Map(Object.entries(DATA.typed));
+  DATA.runs.forEach((facts, run) => {
+    const names = typedOf(run);
+    if (Object.keys(names).length) entries.set(facts.id, { result: facts.result, names });
+    else if (entries.has(facts.id) && entries.get(facts.id).result === facts.result) entries.delete(facts.id);
+  });
+  return namesText(entries, DATA.names_path);
+}
+
+export function downloadNames() {
+  download(namesFile(), "application/yaml", `${DATA.task}.yaml`);
+  const cut = DATA.names_path.lastIndexOf("/") + 1;
+  byId("names-status").textContent = `Downloaded. Move it into the folder ${DATA.names_path.slice(0, cut) || "."} (create it if it is missing) as ${DATA.names_path.slice(cut)}; then repeat the command that made this page, such as \`rgwot run first\`. Tables and figures then use the names, too.`;
+}

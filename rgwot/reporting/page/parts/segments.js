@@ -1,0 +1,93 @@
+// Segments of videos: reading, summarising and editing them. All functions are pure. Segments are [start, end, step]
+// in seconds; rows are the same in milliseconds, without gaps, and are never changed in place.
+
+const TICKS = [0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
+/** A video with more segments than this is summarised by its order instead. */
+const MOST_COMING = 40;
+
+/** Segments from stored bars: the end of each in milliseconds, and its key step. */
+export function segmentsOfBars(bars) {
+  if (!bars || bars.many) return [];
+  return bars.steps.map((step, at) => [at ? bars.ends[at - 1] / 1000 : 0, bars.ends[at] / 1000, step]);
+}
+
+/** The results whose bars are drawn, the chosen one first; `which` is one, seeds, methods or all. */
+export function drawnRuns(runs, chosen, which) {
+  const same = (a, b) => runs[a].method === runs[b].method && runs[a].decoder === runs[b].decoder;
+  const firstSeed = (run) => runs.findIndex((_, other) => same(other, run)) === run;
+  const rule = {
+    one: () => false,
+    seeds: (run) => same(run, chosen),
+    methods: (run) => !same(run, chosen) && firstSeed(run),
+    all: () => true,
+  }[which];
+  return [chosen, ...runs.keys()].filter((run, at) => at === 0 || (run !== chosen && rule(run)));
+}
+
+/** Key steps in the order of their segments, without background and repetition; if there are too many, the `order`. */
+export function comingSteps(steps, order) {
+  const coming = steps.filter(Boolean).filter((step, at, all) => step !== all[at - 1]);
+  return coming.length && coming.length <= MOST_COMING ? coming : order;
+}
+
+/** The number of segments, the seconds and the videos of every key step, from the segments of all videos. */
+export function stepNumbers(steps, videos) {
+  const numbers = new Map(steps.map((step) => [step, { segments: 0, seconds: 0, videos: 0 }]));
+  for (const segments of videos) {
+    for (const step of new Set(segments.map((segment) => segment[2]))) if (numbers.has(step)) numbers.get(step).videos += 1;
+    for (const [start, end, step] of segments) {
+      if (!numbers.has(step)) continue;
+      numbers.get(step).segments += 1;
+      numbers.get(step).seconds += end - start;
+    }
+  }
+  return numbers;
+}
+
+/** The times of the marks below an axis, at most `most` of them, and their distance, in seconds. */
+export function tickTimes(duration, most) {
+  const step = TICKS.find((size) => duration / size <= most) || 7200;
+  return [step, Array.from({ length: Math.floor((0.97 * duration) / step) + 1 }, (_, n) => n * step)];
+}
+
+/** The index of the segment at a time, -1 if there is none. */
+export const indexAt = (segments, time) => segments.findLastIndex(([start, end]) => start <= time && time < end);
+
+/** The side of a row whose border is nearer to a time inside it; null at its start, where there is nothing to move. */
+export const nearerSide = ([start, end], at) => (at > start ? (at - start < end - at ? "start" : "end") : null);
+
+/** Move a border of a row; its neighbours grow or shrink. Returns the new rows and the moved one, nothing if it would vanish. */
+export function moveBorder(rows, index, side, to) {
+  const [start, end, step] = rows[index];
+  const last = rows[rows.length - 1][1];
+  const time = Math.round(Math.min(last, Math.max(0, to)));
+  if (side === "end" ? time <= start : time >= end) return {};
+  let [before, after] = [rows.slice(0, index), rows.slice(index + 1)];
+  if (side === "end") {
+    if (!after.length) after = [[end, last, 0]];
+    after = after.map(([first, till, own], n) => [n ? Math.max(first, time) : time, till, own]);
+  } else {
+    if (!before.length) before = [[0, start, 0]];
+    before = before.map(([first, till, own], n) => [first, n < before.length - 1 ? Math.min(till, time) : time, own]);
+  }
+  const moved = side === "end" ? [start, time, step] : [time, end, step];
+  return { rows: [...before, moved, ...after].filter(([first, till]) => first < till), moved };
+}
+
+/** Give a row to a key step; 0 is none. */
+export const giveRow = (rows, index, step) => rows.map(([start, end, own], n) => [start, end, n === index ? step : own]);
+
+/** Cut the row at a time in two. */
+export const cutRows = (rows, cut) => rows.flatMap(([start, end, own]) => (start < cut && cut < end ? [[start, cut, own], [cut, end, own]] : [[start, end, own]]));
+
+/** Rows as lines of a table with the times in seconds, no later than `last` ms; `write` writes the key step. */
+export const annotationLines = (rows, last, write) => rows.flatMap(([start, end, step]) => {
+  const till = Math.min(end, last);
+  return start < till ? [`${start / 1000},${till / 1000},${write(step)}`] : [];
+});
+
+/** The index of the span [left, right] that is nearest to a position. */
+export function nearestSpan(spans, position) {
+  const away = ([left, right]) => Math.max(left - position, position - right, 0);
+  return spans.reduce((best, span, at) => (best < 0 || away(span) < away(spans[best]) ? at : best), -1);
+}

