@@ -69,7 +69,6 @@ def test_how_long_steps_take(grouped: Path) -> None:
     }
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 def test_what_is_seen(grouped: Path, browser: Browser) -> None:
     window = browser.window()

@@ -37,7 +37,6 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     return checkout
 
 
-@pytest.mark.slow
 def test_table_and_figure(study: Checkout) -> None:
     made = study.snakemake(f"results/groups/group/{RUN}.csv", more=["mine.yaml"])
     assert made.returncode == 0, made.text[-4000:]
