@@ -67,20 +67,29 @@ class Said:
         return Counter({rule: int(count) for rule, count in (line.split() for line in table[1].splitlines())})
 
 
-def run(command: list[str], folder: Path, timeout_s: float = HANG_S) -> Said:
-    """Run a command to its end, both streams in one text.
+def run(
+    command: list[str], folder: Path, timeout_s: float = HANG_S, environment: Mapping[str, str] | None = None
+) -> Said:
+    """Run a command to its end, both streams in one text; ``environment`` has variables of its own.
 
     Snakemake, and what its jobs need, is imported once for all runs: each is a fork of a process that has done so.
     """
     with tempfile.TemporaryDirectory() as said:
-        return _said(command, folder, timeout_s, Path(said) / "said", ())
+        return _said(command, folder, timeout_s, Path(said) / "said", environment or {}, ())
 
 
-def _said(command: list[str], folder: Path, timeout_s: float, said: Path, plans: Sequence[Sequence[str]]) -> Said:
+def _said(
+    command: list[str],
+    folder: Path,
+    timeout_s: float,
+    said: Path,
+    environment: Mapping[str, str],
+    plans: Sequence[Sequence[str]],
+) -> Said:
     words = command[len(SNAKEMAKE) :] if command[: len(SNAKEMAKE)] == SNAKEMAKE else None
     python = None if words is None else forked_jobs.interpreter()
     said.touch()
-    process = FORKS.Process(target=_run, args=(words or command, python, str(folder), str(said), plans))
+    process = FORKS.Process(target=_run, args=(words or command, python, str(folder), str(said), environment, plans))
     process.start()
     process.join(timeout_s)
     if process.exitcode is None:
@@ -93,14 +102,21 @@ def _said(command: list[str], folder: Path, timeout_s: float, said: Path, plans:
     return Said(process.exitcode, said.read_text(encoding="utf-8", errors="replace"))
 
 
-def _run(words: Sequence[str], python: str | None, folder: str, said: str, plans: Sequence[Sequence[str]]) -> None:
+def _run(
+    words: Sequence[str],
+    python: str | None,
+    folder: str,
+    said: str,
+    environment: Mapping[str, str],
+    plans: Sequence[Sequence[str]],
+) -> None:
     """Become a run of Snakemake that believes itself to be run by a Python, or another command; write to a file.
 
     With ``plans``, the run reads the workflow once and forks for the targets of every plan.
     """
     os.setsid()
     os.chdir(folder)
-    os.environ |= {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+    os.environ |= {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", **environment}
     _write_to(said)
     if python is None:
         os.execvp(words[0], words)
@@ -210,7 +226,7 @@ class Checkout:
         command = [*SNAKEMAKE, *PLANNED, "--configfile", SMALL, ALL_TASKS, *more]
         with tempfile.TemporaryDirectory() as folder:
             said = Path(folder) / "said"
-            read = _said(command, self.path, HANG_S, said, [*plans.values()])
+            read = _said(command, self.path, HANG_S, said, {}, [*plans.values()])
             codes = json.loads(Path(f"{said}.codes").read_text(encoding="utf-8")) if not read.returncode else []
             assert len(codes) == len(plans), read.text
             texts = (Path(f"{said}.{number}").read_text(encoding="utf-8") for number in range(len(plans)))
