@@ -25,10 +25,13 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # A failed job must fail the target that pipes or chains it.
 SHELL := /bin/bash -o pipefail
 
+# A worker runs whole files, in the order of tests/conftest.py instead of by number of tests.
+BY_FILE := --dist loadfile --no-loadscope-reorder
+
 # The revision that `make bench` compares with.
 BEFORE ?= HEAD~1
 
-.PHONY: help env lock container docs demo test test-long paper-small faults bench bench-answers claims comparison labelled trained graphs cluster-test test-page pictures lint clean
+.PHONY: help env lock container docs demo test test-lab test-long paper-small faults bench bench-answers claims comparison labelled trained graphs cluster-test test-page pictures lint clean
 
 help:
 	@echo "make env    the environment in .venv; TORCH=cpu without CUDA, LOCK= with the newest versions"
@@ -36,7 +39,8 @@ help:
 	@echo "make container  an image of the environment and the workflow, with podman or docker; TORCH=cpu without CUDA"
 	@echo "make docs   the documentation as a site, in build/docs"
 	@echo "make demo   environment, then the whole pipeline on synthetic clips; prints the table"
-	@echo "make test   environment, then every test"
+	@echo "make test   environment, then every test of the package and the workflow"
+	@echo "make test-lab  tests of benchmarks and of other papers' methods"
 	@echo "make test-long  from mock downloads of published features to one table and trainings; ten minutes"
 	@echo "make paper-small  every table and figure of the paper on synthetic clips, in a small setting"
 	@echo "make faults kills the demo at 30 random moments, fills disks"
@@ -96,7 +100,10 @@ demo: $(READY)
 	@echo "To look at it, open results/report/demo/assembly.html in a browser."
 
 test: $(DEVELOPER)
-	OMP_NUM_THREADS=1 pytest -n $(CORES) --dist loadfile
+	OMP_NUM_THREADS=1 pytest -n $(CORES) $(BY_FILE) --ignore tests/benchmarks
+
+test-lab: $(DEVELOPER)
+	OMP_NUM_THREADS=1 pytest -n $(CORES) $(BY_FILE) tests/benchmarks
 
 # Whole workflows, too long for `test`.
 test-long: $(DEVELOPER)

@@ -146,10 +146,14 @@ class Window:
 
 
 class Browser:
-    """A running Chromium; all its windows share what pages store."""
+    """A profile in a running Chromium; all its windows share what pages store."""
 
     def __init__(self, chromium: Chromium) -> None:
         self._context = chromium.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+
+    def close(self) -> None:
+        """Close all windows, and forget what pages stored."""
+        self._context.close()
 
     def window(self, width: int = 1280, height: int = 900) -> Window:
         """Open an empty tab."""
@@ -159,7 +163,7 @@ class Browser:
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
+def chromium() -> Iterator[Chromium]:
     """Start a headless Chromium, and end it."""
     assert WHERE is not None, WITHOUT
     # Not at the top: most tests of pages need none.
@@ -169,6 +173,6 @@ def chromium() -> Iterator[Browser]:
         flags = ["--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--mute-audio"]
         running = playwright.chromium.launch(executable_path=WHERE, args=flags)
         try:
-            yield Browser(running)
+            yield running
         finally:
             running.close()

@@ -1,7 +1,9 @@
 """Beside this file lie helper modules; it makes pytest put their folder on the module path."""
 
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 # How long an example takes says more about what else the machine does than about the code; every run draws the same.
@@ -10,3 +12,13 @@ settings.load_profile("rgwot")
 
 # Every job of a workflow is a process, and would compile the project again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+#: Files that take minutes. They come first, because the worker that has one at the end leaves the others idle.
+LONGEST = [Path(__file__).parent / name for name in ("workflow", "faults", "test_notebook.py")]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def rank(item: pytest.Item) -> int:
+        return next((at for at, path in enumerate(LONGEST) if item.path.is_relative_to(path)), len(LONGEST))
+
+    items.sort(key=rank)

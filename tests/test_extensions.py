@@ -7,13 +7,16 @@ import re
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import get_type_hints
 
 import pytest
+from registries import own_registries
 
 from rgwot.blocks import Block
 from rgwot.config import extensions
+from rgwot.config.configuration import load_config
 from rgwot.config.methods import CLUSTERING, EMBEDDING_KINDS, LOSSES, Decoder, load
 from rgwot.config.settings import check_entries
 from rgwot.runtime.errors import RgwotError
@@ -26,7 +29,7 @@ from pydantic import Field
 
 from rgwot import Extension
 from rgwot.config.methods import Decoder, Embedding, Family, Loss
-from rgwot.baselines.settings import RegressionSettings, SoftDtwSettings
+from rgwot.baselines.settings import RegressionSettings, TccSettings
 from rgwot.blocks import Block, Positive
 from rgwot.embedding.interface import Embedded
 from rgwot.keysteps.interface import Decoded
@@ -43,7 +46,7 @@ class ClockSettings(Block):
 
 
 def align_position(batch, loss, frame):
-    return loss.gamma * ((batch.x - batch.y) ** 2).sum(2).mean(1)
+    return loss.lambda_v * ((batch.x - batch.y) ** 2).sum(2).mean(1)
 
 
 def align_clock(batch, clock):
@@ -60,7 +63,7 @@ def decode_pieces(frames, K, generator, starts, consensus):
 
 EXTENSION = Extension(
     losses={
-        "position": Loss(align_position, "distance, same place", settings=(SoftDtwSettings, VirtualFrameSettings)),
+        "position": Loss(align_position, "distance, same place", settings=(TccSettings, VirtualFrameSettings)),
         "timed": Loss(align_clock, "the same, scaled", settings=(ClockSettings,)),
     },
     embeddings={"clock": Embedding(fit_clock, "nothing but time", settings=(ClockSettings, RegressionSettings))},
@@ -73,12 +76,12 @@ import sys
 from rgwot.config.configuration import load_config
 from rgwot.config.experiments import Experiments
 experiments = Experiments(load_config({"extensions": ["mine.py"], "clock": {"unit_s": 8}}))
-print(experiments.method("rgwot@loss.gamma=0.5,loss.alignment=position"))
+print(experiments.method("rgwot@loss.lambda_v=0.5,loss.alignment=position"))
 print(experiments.method("slow@clock.unit_s=3"))
 print(experiments.decoder("pieces@decode.restarts=9,K=3", "rgwot"))
 print(experiments.method("rgwot@clock.unit_s=3,loss.alignment=timed"))
 print([experiments.settings(method, None, "").clock.unit_s for method in ("rgwot", "slow", "slow@clock.unit_s=3")])
-for ask in (lambda: experiments.method("rgwot@loss.alignment=position,loss.tau=0.5"),
+for ask in (lambda: experiments.method("rgwot@loss.alignment=position,loss.phi_rate=0.5"),
             lambda: experiments.decoder("pieces@meanfield.alpha=0.1", "rgwot"),
             lambda: experiments.method("rgwot@clock.unit_s=3"),
             lambda: experiments.method("slow@clock.unit=3"),
@@ -98,9 +101,8 @@ rgwot.extend(EXTENSION)
 rgwot.extend(EXTENSION)
 videos = [np.random.default_rng(n).normal(size=(12, 4)) for n in range(2)]
 small = {"encoder": {"channels": 4, "hidden": 4, "D": 4}, "train": {"N": 4, "iterations": 3, "threads": 1}}
-made = rgwot.discover(
-    videos, method="rgwot@loss.alignment=position,loss.gamma=0.5", decoder="pieces", K=3, settings=small, device="cpu"
-)
+method = "rgwot@loss.alignment=position,loss.lambda_v=0.5"
+made = rgwot.discover(videos, method=method, decoder="pieces", K=3, settings=small, device="cpu")
 print(made.labels["0"].tolist())
 print(rgwot.discover(videos, method="slow", decoder="pieces", K=3, fps=2).embeddings["0"][:, 0].max() * 32)
 """
@@ -119,6 +121,26 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def printed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Callable[[str], list[str]]]:
+    """A function that runs code in the folder and returns the lines that it prints."""
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
+    modules = set(sys.modules)
+
+    def lines(code: str) -> list[str]:
+        exec(code, {})
+        return capsys.readouterr().out.splitlines()
+
+    with own_registries():
+        yield lines
+    for name in set(sys.modules) - modules:
+        if Path(getattr(sys.modules[name], "__file__", None) or "/").is_relative_to(folder):
+            del sys.modules[name]
+
+
 def test_planning_knows_extensions(folder: Path) -> None:
     light = MINE.replace("from rgwot.embedding.interface import Embedded\n", "").replace(
         "from rgwot.keysteps.interface import Decoded\n", ""
@@ -127,7 +149,7 @@ def test_planning_knows_extensions(folder: Path) -> None:
     done = run(PLANNED, folder)
     assert done.returncode == 0, done.stderr
     loss, embedding, decoder, own_block, values, *errors, imported = done.stdout.splitlines()
-    assert loss == "rgwot@loss.alignment=position,loss.gamma=0.5"
+    assert loss == "rgwot@loss.alignment=position,loss.lambda_v=0.5"
     assert embedding == "slow@clock.unit_s=3"
     assert decoder == "pieces@K=3,decode.restarts=9"
     assert own_block == "rgwot@clock.unit_s=3,loss.alignment=timed"
@@ -135,7 +157,7 @@ def test_planning_knows_extensions(folder: Path) -> None:
     for error, part in zip(
         errors,
         (
-            "expected keys that this loss reads (loss.gamma, ot.zeta)",
+            "expected keys that this loss reads (loss.tau, loss.lambda_v, loss.distance, ot.zeta)",
             "unknown key 'meanfield.alpha'",
             "clock.unit_s has no effect with loss.alignment gromov_wasserstein",
             "it takes only the keys",
@@ -148,7 +170,7 @@ def test_planning_knows_extensions(folder: Path) -> None:
     assert imported == "[]"
 
 
-def test_settings_of_other_methods_are_what_they_are_without(folder: Path) -> None:
+def test_settings_of_other_methods_are_what_they_are_without(printed: Callable[[str], list[str]]) -> None:
     code = """
 from pathlib import Path
 from rgwot.study.study import Study
@@ -156,17 +178,15 @@ from rgwot.study.jobs import tracked_settings
 for given in ({}, {"extensions": ["mine.py"]}):
     study = Study.of({**given, "datasets": {"x": {"layout": "folder", "root": "r"}}})
     print([tracked_settings(study, "train", "x", "y", "rgwot"), study.experiments.method("rgwot@beta=0"),
-           tracked_settings(study, "decode", "x", "y", "raw", "kmeans"), study.experiments.method("gtcc")])
+           tracked_settings(study, "decode", "x", "y", "raw", "kmeans"), study.experiments.method("opel")])
 print(tracked_settings(study, "embed", "x", "y", "rgwot@loss.alignment=timed")["clock"])
 """
-    done = run(code, folder)
-    assert done.returncode == 0, done.stderr
-    without, beside, own = done.stdout.splitlines()
+    without, beside, own = printed(code)
     assert without == beside
     assert own == "{'unit_s': 16.0}"
 
 
-def test_a_refused_extension_adds_nothing_and_a_path_may_have_dots(folder: Path) -> None:
+def test_a_refused_extension_adds_nothing_and_a_path_may_have_dots(printed: Callable[[str], list[str]]) -> None:
     code = """
 from pathlib import Path
 from dataclasses import replace
@@ -189,17 +209,15 @@ Path("sub").mkdir()
 load_extensions(["sub/../mine.py"])
 print("pieces" in CLUSTERING)
 """
-    done = run(code, folder)
-    assert done.returncode == 0, done.stderr
-    refused, known, dots = done.stdout.splitlines()
+    refused, known, dots = printed(code)
     assert "unknown key 'decode.restart'; did you mean 'decode.restarts'?" in refused
     assert known == "[]"
     assert dots == "True"
 
 
-def test_the_example_of_the_docstring_runs(tmp_path: Path) -> None:
+def test_the_example_of_the_docstring_runs(folder: Path, printed: Callable[[str], list[str]]) -> None:
     (example,) = re.findall(r"(?ms)^    import numpy.*?^    EXTENSION = .*?$", extensions.__doc__ or "")
-    (tmp_path / "mine.py").write_text(textwrap.dedent(example), encoding="utf-8")
+    (folder / "mine.py").write_text(textwrap.dedent(example), encoding="utf-8")
     code = """
 import numpy as np
 import rgwot
@@ -209,16 +227,14 @@ for ask in ("pieces", "pieces@pieces.jitter=1"):
     made = rgwot.discover([np.eye(30)] * 2, method="raw", decoder=ask, K=3)
     print(made.labels["0"].tolist())
 """
-    done = run(code, tmp_path)
-    assert done.returncode == 0, done.stderr
-    equal, moved = done.stdout.splitlines()
+    equal, moved = printed(code)
     assert equal == str([1] * 10 + [2] * 10 + [3] * 10)
     assert moved != equal
 
 
-def test_the_decoder_of_the_documentation_runs(tmp_path: Path) -> None:
+def test_the_decoder_of_the_documentation_runs(folder: Path, printed: Callable[[str], list[str]]) -> None:
     page = (REPOSITORY / "docs/architecture.md").read_text(encoding="utf-8").partition("### A decoder")[2]
-    (tmp_path / "angular.py").write_text(page.split("```")[1].removeprefix("python"), encoding="utf-8")
+    (folder / "angular.py").write_text(page.split("```")[1].removeprefix("python"), encoding="utf-8")
     code = """
 import numpy as np
 import angular
@@ -232,17 +248,13 @@ try:
 except rgwot.RgwotError as error:
     print(error)
 """
-    done = run(code, tmp_path)
-    assert done.returncode == 0, done.stderr
-    first, second, refused = done.stdout.splitlines()
+    first, second, refused = printed(code)
     assert first == second == str([1] * 8 + [2] * 8 + [3] * 8)
     assert refused == "extension: found str, expected a rgwot.config.extensions.Extension"
 
 
-def test_extensions_run_by_name(folder: Path) -> None:
-    done = run(FOUND, folder)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "[1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]\n5.5\n"
+def test_extensions_run_by_name(printed: Callable[[str], list[str]]) -> None:
+    assert printed(FOUND) == ["[1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]", "5.5"]
 
 
 @pytest.mark.parametrize(
@@ -250,12 +262,12 @@ def test_extensions_run_by_name(folder: Path) -> None:
     [
         ('"position": Loss', '"tcc": Loss', "mine.py: losses: tcc: the name is used by the library already"),
         ('"position": Loss', '"My Loss": Loss', "losses: My Loss: expected a name of a-z"),
-        ('"clock": Embedding', '"lav": Embedding', "methods: lav: the name is used by the library already"),
+        ('"clock": Embedding', '"cnc": Embedding', "methods: cnc: the name is used by the library already"),
         ('Family("slow"', 'Family("vaot"', "methods: vaot: the name is used by the library already"),
         ('"pieces": Decoder', '"uniform": Decoder', "decoders: uniform: the name is used by the library already"),
         ('BLOCK = "clock"', 'BLOCK = "ot"', "timed: settings: unknown key 'ot.unit_s'"),
         (
-            "settings=(SoftDtwSettings, VirtualFrameSettings)",
+            "settings=(TccSettings, VirtualFrameSettings)",
             'settings="ot"',
             "settings: found 'ot', expected",
         ),
@@ -268,6 +280,7 @@ def test_extensions_run_by_name(folder: Path) -> None:
         (None, "mine.yaml", "expected the name of an importable Python file"),
     ],
 )
+@pytest.mark.usefixtures("printed")
 def test_mistakes_are_reported_in_one_line(folder: Path, right: str | None, wrong: str, message: str) -> None:
     name = "mine.py"
     if right is None:
@@ -278,13 +291,20 @@ def test_mistakes_are_reported_in_one_line(folder: Path, right: str | None, wron
     else:
         assert right in MINE
         (folder / name).write_text(MINE.replace(right, wrong), encoding="utf-8")
-    (folder / "config.yaml").write_text(f"extensions: [{name}]\n", encoding="utf-8")
+    with pytest.raises(RgwotError) as told:
+        load_config({"extensions": [name]})
+    assert message in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_the_command_line_reports_a_mistake_in_one_line(folder: Path) -> None:
+    (folder / "config.yaml").write_text("extensions: [other.py]\n", encoding="utf-8")
     command = [sys.executable, "-m", "rgwot", "doctor", "--config", "config.yaml"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert line.startswith("rgwot: ")
-    assert message in line
+    assert "no such file; expected a Python file that defines EXTENSION" in line
 
 
 @pytest.mark.parametrize(
@@ -301,10 +321,12 @@ def test_mistakes_are_reported_in_one_line(folder: Path, right: str | None, wron
         ("return Decoded(", "return (", "decoder: found ndarray, expected rgwot.keysteps.interface.Decoded"),
     ],
 )
-def test_what_an_extension_makes_is_checked(folder: Path, right: str, wrong: str, message: str) -> None:
+def test_what_an_extension_makes_is_checked(
+    folder: Path, printed: Callable[[str], list[str]], right: str, wrong: str, message: str
+) -> None:
     (folder / "mine.py").write_text(MINE.replace(right, wrong), encoding="utf-8")
-    done = run(FOUND.split("made =")[0] + FOUND.splitlines()[-1], folder)
-    assert re.search(f"RgwotError: {message}", done.stderr), done.stderr
+    with pytest.raises(RgwotError, match=f"^{message}"):
+        printed(FOUND.split("made =")[0] + FOUND.splitlines()[-1])
 
 
 def test_entries_are_true() -> None:

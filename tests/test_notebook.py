@@ -15,7 +15,6 @@ import pytest
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "docs/notebooks"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
 def test_every_cell_gives_what_is_stored(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")

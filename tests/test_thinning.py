@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import adjusted_rand_score
 from with_defaults import decode_by
 
 from rgwot.config.settings import build
-from rgwot.evaluation.metrics import adjusted_rand_score
 from rgwot.keysteps import consensus, extended, tree
 from rgwot.keysteps.extended import choose_share
 from rgwot.keysteps.interface import Frames

@@ -21,27 +21,6 @@ class TccSettings(SoftmaxSettings):
     )
 
 
-class GtccSettings(SoftmaxSettings):
-    """Several cycles per frame, `gtcc` (methods 4.2)."""
-
-    mixture: Count = Field(15, description="gtcc: Gaussians for the matches of a frame; EgoProceL 15, other datasets 5")
-    delta: Annotated[float, Field(gt=0, le=1)] = Field(
-        0.2, description="gtcc: window of the way back, share of N; EgoProceL 0.2, other datasets 0.5"
-    )
-    keep: Annotated[float, Field(gt=0, le=1)] = Field(
-        0.95,
-        description="gtcc: smallest weight of a frame, to the power of the epoch; EgoProceL 0.95, other datasets 1",
-    )
-
-
-class SoftDtwSettings(Block):
-    """Soft dynamic time warping, `soft_dtw` (methods 4.3)."""
-
-    BLOCK: ClassVar[str] = "loss"
-
-    gamma: Positive = Field(0.1, description="smoothing of soft_dtw; LAV")
-
-
 class KantorovichLossSettings(Block):
     """Transport with a prior on the matches, `kantorovich` (methods 4.5 to 4.7)."""
 

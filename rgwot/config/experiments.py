@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from rgwot.config.configuration import Config
-from rgwot.config.methods import DECODERS, FAMILIES, LOSSES, NAME_PATTERN, Family, without_effect
+from rgwot.config.methods import DECODERS, FAMILIES, LOSSES, NAME_PATTERN, Family, moved, without_effect
 from rgwot.config.settings import EXECUTION, Settings, build, defaults, flatten, known_blocks
 from rgwot.keysteps.settings import LABELLED
 from rgwot.runtime.errors import RgwotError, nearest
@@ -49,7 +49,7 @@ def family_of(method: str) -> Family:
     """Return the named method behind an experiment's id; RgwotError if there is none of this name."""
     base = split_id(method)[0]
     if base not in FAMILIES:
-        raise RgwotError(f"method {method!r}: unknown base {base!r}; {nearest(base, FAMILIES)}")
+        raise RgwotError(f"method {method!r}: unknown base {base!r}; {moved(base) or nearest(base, FAMILIES)}")
     return FAMILIES[base]
 
 

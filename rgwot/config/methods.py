@@ -18,11 +18,9 @@ from pydantic import AfterValidator, Field
 
 from rgwot.baselines.settings import (
     GraphSettings,
-    GtccSettings,
     KantorovichLossSettings,
     KantorovichTransportSettings,
     RegressionSettings,
-    SoftDtwSettings,
     SubsetSettings,
     TccSettings,
     ViterbiSettings,
@@ -170,14 +168,6 @@ LOSSES: dict[str, Loss] = {
         "TCC",
         (TccSettings,),
     ),
-    "gtcc": Loss(
-        "rgwot.baselines.gtcc:align_gtcc",
-        "several cycles per frame and frames that may be dropped",
-        "GTCC, CVPR 2024",
-        (GtccSettings,),
-        learned="rgwot.baselines.gtcc:learned_gtcc",
-    ),
-    "soft_dtw": Loss("rgwot.baselines.soft_dtw:align_soft_dtw", "soft dynamic time warping", "LAV", (SoftDtwSettings,)),
     "kantorovich": Loss(
         "rgwot.baselines.kantorovich:align_kantorovich",
         "transport with a prior on the matches, contrast within and between videos",
@@ -188,17 +178,32 @@ LOSSES: dict[str, Loss] = {
 }  # fmt: skip
 
 
+#: Former methods and losses of the library, now files of `benchmarks/peers`.
+MOVED: Mapping[str, str] = {"gtcc": "gtcc", "lav": "lav", "soft_dtw": "lav"}
+
+
+def moved(name: str) -> str:
+    """Return how to get a method or loss that has left the library, or an empty text for any other name."""
+    if name not in MOVED:
+        return ""
+    module = MOVED[name]
+    return (
+        f"an extension now: copy benchmarks/peers/{module}.py from the source repository and add extensions: "
+        f"[{module}.py] to config.yaml (in Python: import {module}; rgwot.extend({module}.EXTENSION))"
+    )
+
+
 class TransportSettings(KantorovichTransportSettings, FusedGromovWassersteinSettings):
     """Transport between the frames of two videos (methods 3.3 to 3.5, 4.5 to 4.7)."""
 
 
 def _known_loss(name: str) -> str:
     if name not in LOSSES:
-        raise ValueError(f"not known; {nearest(name, LOSSES)}")
+        raise ValueError(f"not known; {moved(name) or nearest(name, LOSSES)}")
     return name
 
 
-class LossSettings(KantorovichLossSettings, GtccSettings, SoftDtwSettings, TccSettings, CrossEntropySettings):
+class LossSettings(KantorovichLossSettings, TccSettings, CrossEntropySettings):
     """Alignment loss (methods 3.6, 4.2 to 4.7)."""
 
     alignment: Annotated[str, AfterValidator(_known_loss), Field(json_schema_extra={"enum": [*LOSSES]})] = Field(
@@ -303,21 +308,6 @@ _LISTED = (
     ),
     Family("vaot", "RGWOT without the contrastive term", overrides={"cidm.beta": 0.0}),
     Family("tcc", "temporal cycle consistency", overrides=_TCC),
-    Family(
-        "gtcc",
-        "several cycles per frame, frames may be dropped; as released, on sampled frames",
-        overrides={**_TCC, "loss.alignment": "gtcc", "train.clip": 1.0},
-    ),
-    Family(
-        "lav",
-        "soft dynamic time warping and C-IDM",
-        overrides={
-            "loss.alignment": "soft_dtw",
-            "cidm.beta": 0.5 / 32,  # 0.5 in LAV, which also divides C-IDM by N
-            "cidm.unit": "native_frames",
-            "cidm.sigma": 10.0,
-        },
-    ),
     Family("cnc", "TCC and C-IDM, with the gradient of the published formula", overrides=_CNC),
     Family(
         "cnc-released",

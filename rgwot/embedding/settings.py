@@ -45,7 +45,7 @@ class TrainSettings(Block):
     accumulation: Count = Field(4, description="iterations per optimiser step; public code")
     lr: Positive = Field(1e-4, description="learning rate of Adam; paper")
     weight_decay: NonNegative = Field(1e-5, description="coupled L2 weight decay; paper")
-    clip: Positive | None = Field(None, description="largest gradient norm of a step; null: no limit (gtcc: 1)")
+    clip: Positive | None = Field(None, description="largest gradient norm of a step; null: no limit")
     precision: Literal["float32", "bfloat16", "auto"] = Field(
         "float32",
         description="arithmetic of convolutions (float32 on a GPU: TF32); auto: bfloat16 where the processor has it",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rgwot.evaluation.metrics import IntArray, Matching, adjusted_rand, contingency, f1, macro, match, strict
+from rgwot.evaluation.metrics import IntArray, Matching, contingency, f1, macro, match, strict
 from rgwot.evaluation.segmental import found_segments, key_step_runs
 
 #: A key step is a part of another if it covers at least `PART` of the other, and more than `INSIDE` of it is inside the
@@ -116,7 +116,10 @@ def agreement(
         of_video.append((pair[0].labels[found_segments(*pair, overlap)], pair[0].labels, pair[1].labels))
     sides = [np.concatenate(labels) for labels in zip(*of_video, strict=True)]
     by_step = {step: _segments_f1(*(side[side == step] for side in sides)) for step in names_a.tolist() if step}
-    rand = adjusted_rand(table)
+    # It takes a second to import, which most users of this module would pay for nothing.
+    from sklearn.metrics import adjusted_rand_score
+
+    rand = float(adjusted_rand_score(a, b))
     return _of_overlap((names_a, names_b), table, pairs, rand, _segments_f1(*sides), by_step)
 
 

@@ -58,34 +58,6 @@ def contingency(truth: npt.ArrayLike, prediction: npt.ArrayLike, n_classes: int,
     return counts.reshape(n_classes, n_clusters).astype(np.int64)
 
 
-def adjusted_rand(table: npt.ArrayLike) -> float:
-    """Return the adjusted Rand index of two labellings (Hubert and Arabie, 1985), from their `contingency`.
-
-    It is 1 for the same partition, about 0 for unrelated ones. scikit-learn's function is not used: it takes 0.8 s to
-    import, and needs the labels themselves.
-
-    >>> round(adjusted_rand([[3, 0], [1, 2]]), 3)
-    0.324
-    """
-    counts = np.asarray(table, dtype=np.float64)
-    together, rows, columns, every = (
-        float((n * (n - 1) / 2).sum()) for n in (counts, counts.sum(axis=1), counts.sum(axis=0), counts.sum())
-    )
-    expected, most = rows * columns / max(every, 1.0), (rows + columns) / 2
-    # If ``most`` equals ``expected``, both labellings have one cluster, or one cluster per sample.
-    return (together - expected) / (most - expected) if most > expected else 1.0
-
-
-def adjusted_rand_score(first: npt.ArrayLike, other: npt.ArrayLike) -> float:
-    """Return the adjusted Rand index of two labellings (T,) of T >= 1 samples; labels are any whole numbers.
-
-    >>> adjusted_rand_score([-1, -1, 4], [7, 7, 2])
-    1.0
-    """
-    a, b = (labels - labels.min() for labels in (np.asarray(first), np.asarray(other)))
-    return adjusted_rand(contingency(a, b, int(a.max()) + 1, int(b.max()) + 1))
-
-
 def match(overlap: npt.ArrayLike) -> Matching:
     """Match classes to clusters one to one so that the total overlap is largest (methods 6.1, step 1).
 

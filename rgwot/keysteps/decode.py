@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from rgwot.columns import readable
 from rgwot.embedding.arrays import scales_differ
 from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo
-from rgwot.evaluation.metrics import adjusted_rand_score
 from rgwot.keysteps import collapse
 from rgwot.keysteps.evidence import appearance, usual_samples, without_lookalikes
 from rgwot.keysteps.extended import (
@@ -420,11 +419,14 @@ def _cluster_task(
     labelling = labelling_of(training.values(), task.features_fps, K, _seeded(decode, K, generator))
     labels, facts = split_by_video(training, labelling.labels), labelling.facts()
     facts["second_seed"] = None
-    if labelling.decoded.twice is not None:
-        facts["second_seed"] = adjusted_rand_score(*labelling.decoded.twice)
-    elif other is not None:
-        again = labelling_of(training.values(), task.features_fps, K, _seeded(decode, K, other)).labels
-        facts["second_seed"] = adjusted_rand_score(labelling.labels, again)
+    twice = labelling.decoded.twice
+    if twice is None and other is not None:
+        again = labelling_of(training.values(), task.features_fps, K, _seeded(decode, K, other))
+        twice = labelling.labels, again.labels
+    if twice is not None:
+        from sklearn.metrics import adjusted_rand_score
+
+        facts["second_seed"] = float(adjusted_rand_score(*twice))
     members = [
         {name: row for name, row in split_by_video(training, member).items() if (row != UNKNOWN).all()}
         for member in labelling.members

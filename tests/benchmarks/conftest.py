@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from registries import own_registries
 
 from rgwot.config import extensions
-from rgwot.config.methods import CLUSTERING, EMBEDDING_KINDS, FAMILIES, LOSSES
-from rgwot.config.settings import ADDED_BLOCKS
 
 # Benchmarks are scripts beside each other, not a package, and so are extensions.
 PEERS = Path(__file__).parents[2] / "benchmarks" / "peers"
@@ -18,16 +17,9 @@ sys.path[:0] = [str(PEERS.parent), str(PEERS)]
 @pytest.fixture(scope="module")
 def peers() -> Iterator[None]:
     """Every method of the folder, for the tests of a file; other tests see the library alone."""
-    registries = (LOSSES, EMBEDDING_KINDS, CLUSTERING, FAMILIES, ADDED_BLOCKS, extensions._BROUGHT)
-    before = [dict(registry) for registry in registries]
-    files = set(extensions._FILES)
-    extensions.load_extensions(sorted(PEERS.glob("*.py")))
-    yield
-    for registry, content in zip(registries, before, strict=True):
-        registry.clear()
-        registry.update(content)
-    extensions._FILES.clear()
-    extensions._FILES.update(files)
+    with own_registries():
+        extensions.load_extensions(sorted(PEERS.glob("*.py")))
+        yield
 
 
 @pytest.fixture

@@ -38,13 +38,12 @@ DEMO = Experiments(
         ("cnc@cidm.gradient=false,loss.distance=elementwise", "cnc-released"),
         ("cnc-released@cidm.gradient=true,loss.distance=squared", "cnc"),
         ("cnc-released@beta=0,cidm.gradient=true", "cnc@beta=0,loss.distance=elementwise"),
-        ("lav@cidm.unit=native_frames,sigma=10,loss.gamma=0.10", "lav"),
-        ("gtcc@loss.alignment=tcc", "tcc@train.clip=1"),
-        ("tcc@loss.alignment=gtcc,train.clip=1", "gtcc"),
-        ("lav@beta=0.03125,cidm.unit=seconds", "rgwot@loss.alignment=soft_dtw"),
+        ("vava@loss.prior=gaussian,loss.lambda2=0.10", "vava"),
+        ("tcc@loss.alignment=kantorovich", "vava"),
+        ("vava@beta=0.03125,encoder.unit_norm=true", "rgwot@loss.alignment=kantorovich"),
         # What the loss does not read makes no second path, nor an id that is refused.
-        ("lav@loss.alignment=gtcc,beta=0,cidm.unit=seconds,sigma=10", "vaot@loss.alignment=gtcc"),
-        ("rgwot-active@loss.alignment=soft_dtw", "rgwot@loss.alignment=soft_dtw"),
+        ("cnc-released@loss.alignment=kantorovich,cidm.gradient=true", "cnc@loss.alignment=kantorovich"),
+        ("rgwot-active@loss.alignment=tcc", "rgwot@loss.alignment=tcc"),
         ("rgwot@data.split=all", "rgwot"),
         ("raw@data.split=all", "raw"),
         ("none@data.split_seed=0,data.split=holdout,data.holdout=0.35", "none@data.split=holdout"),
@@ -71,7 +70,7 @@ def test_a_key_that_some_dataset_overrides_is_kept():
 
 def test_a_key_that_the_family_sets_is_dropped_whatever_a_dataset_says():
     # Datasets of config.yaml change sigma, and the family stands above them.
-    assert SHIPPED.method("lav@sigma=10") == "lav"
+    assert SHIPPED.method("rgwot-literal@sigma=300") == "rgwot-literal"
     assert SHIPPED.method("rgwot@sigma=10") == "rgwot@sigma=10"
 
 
@@ -93,12 +92,12 @@ def test_a_key_that_is_what_every_dataset_says_is_dropped():
 
 
 def test_families_are_one_only_where_every_dataset_agrees():
-    written = "rgwot@loss.alignment=soft_dtw,beta=0.015625,cidm.unit=native_frames"
-    assert PLAIN.method(written) == "lav"
-    # Here sigma is 1 for one of two datasets, and 10 for both with `lav`: two experiments.
+    written = "rgwot@encoder.input_norm=whitened,encoder.beside=0.8,cidm.unit=share"
+    assert PLAIN.method(f"{written},sigma=0.02") == "rgwot-whitened"
+    # Here sigma is 1 for one of two datasets and 10 for the other, but 0.02 for both with `rgwot-whitened`.
     two = Experiments(load_config({"datasets": {"d": of_dataset(cidm={"sigma": 1}), "e": of_dataset()}}))
     assert split_id(two.method(written))[0] == "rgwot"
-    assert two.method(f"{written},sigma=10") == "lav"
+    assert two.method(f"{written},sigma=0.02") == "rgwot-whitened"
 
 
 def test_a_split_that_nothing_makes_is_refused_where_a_dataset_names_another_share():
@@ -201,7 +200,10 @@ def test_canonical_decoder(written, method, canonical):
         ("rgwot@data.holdout=0.5", "data.holdout has no effect .*add data.split=holdout"),
         ("raw@data.split=all,data.split_seed=1", "data.split_seed has no effect"),
         ("tcc@alpha=0.5", "ot.alpha has no effect with loss.alignment tcc; expected .*loss.tau"),
-        ("rgwot@loss.alignment=soft_dtw,tau=0.2", "loss.tau has no effect with loss.alignment soft_dtw"),
+        ("vava@tau=0.2", "loss.tau has no effect with loss.alignment kantorovich"),
+        ("gtcc", "an extension now: copy benchmarks/peers/gtcc.py .* add extensions: .gtcc.py. to config.yaml"),
+        ("lav@sigma=1", "an extension now: copy benchmarks/peers/lav.py"),
+        ("rgwot@loss.alignment=soft_dtw", "loss.alignment: .*benchmarks/peers/lav.py"),
         ("RGWOT", "expected base"),
     ],
 )

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from phases import finish, write_video
+from phases import finish, tiny, write_index, write_video
+from torch import Tensor, nn
 
-from rgwot.config.settings import Settings, build
+from rgwot.config.methods import LOSSES, Loss
+from rgwot.config.settings import Settings
 from rgwot.features.store import DEFAULT_CHANNELS, IMPORTER, FeatureStore, StoreWriter, open_store
+from rgwot.losses.interface import PairBatch
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -35,25 +38,9 @@ def make_task(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     return make
 
 
-def write_index(folder: Path, videos: Mapping[str, int]) -> Path:
-    rows = [f"{name},{'ok' if frames else 'skipped'},,{frames}" for name, frames in videos.items()]
-    (folder / "index.csv").write_text("\n".join(["video,status,reason,frames", *rows]) + "\n")
-    return folder / "index.csv"
-
-
 @pytest.fixture(scope="session")
 def task(make_task: Callable[..., Path]) -> Path:
     return make_task()
-
-
-def tiny(**changes: Any) -> Settings:
-    """Return settings for tests of seconds; dotted keys with ``__`` for the dot."""
-    values: dict[str, Any] = {
-        "encoder.channels": 8, "encoder.hidden": 8, "encoder.D": 8,
-        "train.N": 6, "train.iterations": 12, "train.lr": 1e-3, "train.threads": 1, "cidm.sigma": 2.0,
-    }  # fmt: skip
-    values |= {key.replace("__", "."): value for key, value in changes.items()}
-    return build(values, "test")
 
 
 @pytest.fixture(scope="session")
@@ -94,3 +81,15 @@ def write_vectors(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Pat
         return write_index(folder, {f"v{number}": len(x) for number, x in enumerate(videos)})
 
     return write
+
+
+@pytest.fixture
+def learning_loss(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the name of a loss that trains a module besides the encoder; only extensions have such losses."""
+
+    def align(batch: PairBatch) -> Tensor:
+        assert batch.learned is not None
+        return (batch.learned(batch.x) - batch.y).square().mean((1, 2))
+
+    monkeypatch.setitem(LOSSES, "mapped", Loss(align, "distance of mapped frames", learned=lambda D: nn.Linear(D, D)))
+    return "mapped"

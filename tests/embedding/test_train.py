@@ -149,12 +149,13 @@ def test_units_of_the_window_of_the_contrast(make_task: Callable[..., Path], set
     assert np.abs(found["share", True] - found["seconds", True])[0, 2] > 1e-3
 
 
-GTCC = {key.replace(".", "__"): value for key, value in FAMILIES["gtcc"].overrides.items()}
+LEARNING = {"loss__alignment": "mapped"}
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"train__memory_gb": 1e-9}, GTCC], ids=["memory", "disk", "what a loss learns"]
+    "changes", [{}, {"train__memory_gb": 1e-9}, LEARNING], ids=["memory", "disk", "what a loss learns"]
 )
+@pytest.mark.usefixtures("learning_loss")
 def test_interrupted_run_ends_with_the_same_bits(
     task: Path, settings: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, typing.Any]
 ) -> None:
@@ -178,7 +179,7 @@ def test_interrupted_run_ends_with_the_same_bits(
     assert not (tmp_path / "parts").exists()
     (state,) = (tmp_path / ".resume").glob("*/state.pt")
     kept = torch.load(state, weights_only=True)
-    assert (len(kept["history"]), bool(kept["learned"])) == (8, changes is GTCC)
+    assert (len(kept["history"]), bool(kept["learned"])) == (8, changes is LEARNING)
     monkeypatch.setattr(Trainer, "run", run)
     train(task, task.parent, tmp_path / "parts", chosen, 1, device="cpu")
     np.testing.assert_array_equal(losses(tmp_path / "whole"), losses(tmp_path / "parts"))

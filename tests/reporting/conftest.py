@@ -11,6 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from chromium import Browser, Window
     from page_tree import Task
+    from playwright.sync_api import Browser as Chromium
 
 
 @pytest.fixture(scope="session")
@@ -26,12 +27,21 @@ def page(made: Task) -> Path:
     return made.page()
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+@pytest.fixture(scope="session")
+def running() -> Iterator[Chromium]:
     from chromium import chromium
 
     with chromium() as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def browser(running: Chromium) -> Iterator[Browser]:
+    from chromium import Browser
+
+    opened = Browser(running)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from PIL import Image
 from rgwot import paths
 from rgwot.paths import Run, Tree
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(WHERE is None, reason=WITHOUT)]
+pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 
 LOG = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from rgwot.paths import Run
 from rgwot.reporting.names import read_names
 from rgwot.reporting.page.render import write_page
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(WHERE is None, reason=WITHOUT)]
+pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 
 TYPED = "\"><script>window.hacked=9</script> '# %@`: {x} – 搅拌 😀"
 FIRST = Run("rgwot", "graphcut", 0)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chromium import Window
     from page_tree import Task
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(WHERE is None, reason=WITHOUT)]
+pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 
 HOSTILE = 'stir, "slowly" – 搅拌'
 

@@ -49,7 +49,6 @@ def test_only_where_groups_were_compared(grouped: Path) -> None:
     assert len(shown["rows"]) == 4 * 6 * 4
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 def test_what_is_seen(grouped: Path, browser: Browser) -> None:
     window = browser.window()

@@ -64,7 +64,6 @@ def test_videos_annotated_since_are_not_suggested(made: Task, tmp_path: Path) ->
         manifest.write_bytes(before)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 def test_given_videos_are_marked_and_names_come_from_labels(browser: Browser, made: Task, tmp_path: Path) -> None:
     window = browser.window()

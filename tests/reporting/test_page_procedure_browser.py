@@ -9,7 +9,7 @@ from chromium import WHERE, WITHOUT, Browser, Window
 from page_tree import Task
 from procedure_tree import CASES, given_page, make_page
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(WHERE is None, reason=WITHOUT)]
+pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 
 OWN = ".procedure:not([hidden])"
 #: Whether everything of the picture is in its place.

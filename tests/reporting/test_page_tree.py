@@ -65,7 +65,6 @@ def test_cut_at_their_number_the_planted_steps_are_found() -> None:
     assert tree == json.loads(json.dumps(tree_of(videos, 0)))
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_page_cuts_as_the_library_does_by_slider_key_and_click(

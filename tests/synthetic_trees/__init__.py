@@ -49,7 +49,8 @@ def plan(settings: TreeSettings) -> list[TreeVideo]:
             pictures = task.task if place.lead_frames == 0 else f"{task.task} {place.camera}"
             seed = seed_of(settings.seed, pictures, FIRST_VIDEO + place.take)
             timeline = _led_in(timelines[place.take], place.lead_frames)
-            videos.append(TreeVideo(task.task, task.step_ids, task.label, place, timeline, called, look_seed, seed))
+            plan = task.task, place.video, place.annotation, timeline, called, look_seed, seed
+            videos.append(TreeVideo(*plan, task.step_ids, task.label, place))
     return videos
 
 

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from rgwot.config.configuration import SynthSettings
-from rgwot.synthetic.timelines import FPS, Timeline, TimelineSegment
+from rgwot.synthetic.timelines import FPS, TimelineSegment, VideoPlan
 
 Content: TypeAlias = "str | bytes"
 
@@ -49,25 +49,12 @@ class TaskPlaces:
 
 
 @dataclass(frozen=True)
-class TreeVideo:
-    """Everything one video is made of; ``task``, ``step_ids`` and ``label`` as in `TaskPlaces`.
+class TreeVideo(VideoPlan):
+    """The plan of a video at its place; ``step_ids`` and ``label`` as in `TaskPlaces`."""
 
-    ``names`` are those of the key steps, and the seeds those of the task's look and of this video's pictures.
-    """
-
-    task: str
     step_ids: tuple[int, ...]
     label: str
     place: Place
-    timeline: Timeline
-    names: tuple[str, ...]
-    look_seed: int
-    seed: int
-
-    @property
-    def K(self) -> int:
-        """Number of key steps of the task."""
-        return len(self.step_ids)
 
 
 def three_columns(video: TreeVideo) -> str:

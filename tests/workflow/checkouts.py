@@ -12,8 +12,8 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["snakemake.cli", "pandas"])
 # Every worker of the suite takes its share of the cores.
 CORES = str(max(1, (os.cpu_count() or 1) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))))
+PLANNED = ("--dry-run", "--cores", "2", "--quiet", "rules")
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]
 # Everything that `snakemake` in a clone reads, besides the installed package.
 PARTS = ("Snakefile", "config.yaml", "workflow", "profiles", "envs", SMALL, ALL_TASKS)
@@ -66,42 +67,93 @@ class Said:
         return Counter({rule: int(count) for rule, count in (line.split() for line in table[1].splitlines())})
 
 
-def run(command: list[str], folder: Path, timeout_s: float = HANG_S) -> Said:
-    """Run a command to its end, both streams in one text.
+def run(
+    command: list[str], folder: Path, timeout_s: float = HANG_S, environment: Mapping[str, str] | None = None
+) -> Said:
+    """Run a command to its end, both streams in one text; ``environment`` has variables of its own.
 
     Snakemake, and what its jobs need, is imported once for all runs: each is a fork of a process that has done so.
     """
+    with tempfile.TemporaryDirectory() as said:
+        return _said(command, folder, timeout_s, Path(said) / "said", environment or {}, ())
+
+
+def _said(
+    command: list[str],
+    folder: Path,
+    timeout_s: float,
+    said: Path,
+    environment: Mapping[str, str],
+    plans: Sequence[Sequence[str]],
+) -> Said:
     words = command[len(SNAKEMAKE) :] if command[: len(SNAKEMAKE)] == SNAKEMAKE else None
     python = None if words is None else forked_jobs.interpreter()
-    with tempfile.NamedTemporaryFile() as said:
-        process = FORKS.Process(target=_run, args=(words or command, python, str(folder), said.name))
-        process.start()
-        process.join(timeout_s)
-        if process.exitcode is None:
-            # Asked to end, snakemake ends its jobs, or hangs over it; killed alone, it would leave them running.
-            process.terminate()
-            process.join(30)
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            raise TimeoutError(f"{command}: no end after {timeout_s} s")
-        return Said(process.exitcode, Path(said.name).read_text(encoding="utf-8", errors="replace"))
+    said.touch()
+    process = FORKS.Process(target=_run, args=(words or command, python, str(folder), str(said), environment, plans))
+    process.start()
+    process.join(timeout_s)
+    if process.exitcode is None:
+        # Asked to end, snakemake ends its jobs, or hangs over it; killed alone, it would leave them running.
+        process.terminate()
+        process.join(30)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        raise TimeoutError(f"{command}: no end after {timeout_s} s")
+    return Said(process.exitcode, said.read_text(encoding="utf-8", errors="replace"))
 
 
-def _run(words: Sequence[str], python: str | None, folder: str, said: str) -> None:
-    """Become a run of Snakemake that believes itself to be run by a Python, or another command; write to a file."""
+def _run(
+    words: Sequence[str],
+    python: str | None,
+    folder: str,
+    said: str,
+    environment: Mapping[str, str],
+    plans: Sequence[Sequence[str]],
+) -> None:
+    """Become a run of Snakemake that believes itself to be run by a Python, or another command; write to a file.
+
+    With ``plans``, the run reads the workflow once and forks for the targets of every plan.
+    """
     os.setsid()
     os.chdir(folder)
-    os.environ |= {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-    file = os.open(said, os.O_WRONLY | os.O_APPEND)
-    for stream in (1, 2):
-        os.dup2(file, stream)
+    os.environ |= {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", **environment}
+    _write_to(said)
     if python is None:
         os.execvp(words[0], words)
     sys.executable = python
     from snakemake.cli import main
 
+    if plans:
+        _plan_in_forks(plans, said)
     sys.argv = ["snakemake", *words]
     main()
+
+
+def _write_to(said: str) -> None:
+    file = os.open(said, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    for stream in (1, 2):
+        os.dup2(file, stream)
+
+
+def _plan_in_forks(plans: Sequence[Sequence[str]], said: str) -> None:
+    """Let Snakemake, once it has read the workflow, fork for every plan; texts and exit codes go to files."""
+    from snakemake.workflow import Workflow
+
+    execute = Workflow.execute
+
+    def forks(workflow: Workflow, *given: Any, **options: Any) -> bool:
+        codes = []
+        for number, targets in enumerate(plans):
+            plan = os.fork()
+            if plan == 0:
+                _write_to(f"{said}.{number}")
+                workflow.dag_settings = replace(workflow.dag_settings, targets=frozenset(targets))
+                return bool(execute(workflow, *given, **options))
+            codes.append(os.waitstatus_to_exitcode(os.waitpid(plan, 0)[1]))
+        Path(f"{said}.codes").write_text(json.dumps(codes), encoding="utf-8")
+        os._exit(0)
+
+    Workflow.execute = forks
 
 
 KEPT = """
@@ -168,7 +220,18 @@ class Checkout:
 
     def plan(self, *targets: str, more: Sequence[str] = ()) -> Said:
         """Say which jobs would run for these targets."""
-        return self.snakemake(*targets, options=("--dry-run", "--cores", "2", "--quiet", "rules"), more=more)
+        return self.snakemake(*targets, options=PLANNED, more=more)
+
+    def plans(self, plans: Mapping[str, Sequence[str]], more: Sequence[str] = ()) -> dict[str, Said]:
+        """Say, by the name of a plan, which jobs would run for its targets; the workflow is read once for all plans."""
+        command = [*SNAKEMAKE, *PLANNED, "--configfile", SMALL, ALL_TASKS, *more]
+        with tempfile.TemporaryDirectory() as folder:
+            said = Path(folder) / "said"
+            read = _said(command, self.path, HANG_S, said, {}, [*plans.values()])
+            codes = json.loads(Path(f"{said}.codes").read_text(encoding="utf-8")) if not read.returncode else []
+            assert len(codes) == len(plans), read.text
+            texts = (Path(f"{said}.{number}").read_text(encoding="utf-8") for number in range(len(plans)))
+            return {name: Said(code, text) for name, code, text in zip(plans, codes, texts, strict=True)}
 
 
 SMALL_CLIPS = {"width": 160, "height": 120, "min_s": 4, "max_s": 6}

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 from checkouts import Checkout
 from videos import write_video
 
@@ -67,7 +66,6 @@ def write(root: Path) -> None:
     (root / "tables/mine.py").write_text(ENTRY)
 
 
-@pytest.mark.slow
 def test_every_form_goes_from_files_to_scores_and_pages(fresh: Checkout) -> None:
     write(fresh.path)
     made = fresh.snakemake(TABLE, *SCORES, PAGE, more=["more.yaml"])

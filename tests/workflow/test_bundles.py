@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from checkouts import Checkout
 
 METHODS = {"rgwot": "graphcut", "whitened": "meanfield", "rgwot-plus": "consensus"}
@@ -16,25 +15,24 @@ def target(method: str, decoder: str) -> str:
     return f"results/bundles/{method}/{decoder}/demo/assembly/seed0.rgwot"
 
 
+MISTAKES = {
+    target("rgwott", "graphcut"): "did you mean 'rgwot'",
+    target("rgwot", "graphcut").replace("assembly", "assembli"): "assembli",
+    target("none", "uniform"): "decoder 'uniform': does not look at videos",
+}
+
+
 def test_a_bundle_needs_the_result_and_nothing_else(fresh: Checkout) -> None:
+    bundles = [target(method, decoder) for method, decoder in METHODS.items()]
+    plans = fresh.plans({path: [path] for path in (*bundles, *MISTAKES)})
     for method, decoder in METHODS.items():
-        jobs = fresh.plan(target(method, decoder)).jobs
+        jobs = plans[target(method, decoder)].jobs
         trained = method == "rgwot"
         embedded = "embed" if trained else "embed_without_encoder"
         assert jobs["train"] == trained
         assert (jobs[embedded], jobs["decode"], jobs["bundle"], jobs["evaluate"]) == (1, 1, 1, 0)
-
-
-@pytest.mark.parametrize(
-    ("path", "words"),
-    [
-        (target("rgwott", "graphcut"), "did you mean 'rgwot'"),
-        (target("rgwot", "graphcut").replace("assembly", "assembli"), "assembli"),
-        (target("none", "uniform"), "decoder 'uniform': does not look at videos"),
-    ],
-)
-def test_what_cannot_be_bundled_is_told_in_one_line(fresh: Checkout, path: str, words: str) -> None:
-    assert words in fresh.plan(path).mistake
+    for path, words in MISTAKES.items():
+        assert words in plans[path].mistake
 
 
 def test_a_bundle_is_made_once_and_applied(fresh: Checkout, tmp_path: Path) -> None:

@@ -74,7 +74,6 @@ EDITS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("edit", list(EDITS))
 def test_a_job_on_a_cluster_uses_the_configuration_of_its_run(study: Checkout, edit: str) -> None:
     pytest.importorskip("snakemake_executor_plugin_cluster_generic", reason="needs the plugin")
@@ -141,7 +140,6 @@ READ = {
 }
 
 
-@pytest.mark.slow
 def test_a_file_that_is_edited_while_a_job_reads_it_makes_its_result_outdated(study: Checkout) -> None:
     for name in "vw":
         for folder in ("features", "groundTruth"):

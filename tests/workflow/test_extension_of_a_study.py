@@ -22,7 +22,6 @@ def run(folder: Path, *arguments: str) -> str:
     return done.stdout + done.stderr
 
 
-@pytest.mark.slow
 def test_one_setting_adds_a_method(tmp_path: Path) -> None:
     for name, order in (("a", [0, 1, 2]), ("b", [1, 0, 2])):
         (tmp_path / "features" / "tea").mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,6 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from checkouts import Checkout
 
 # Clips that the workflow itself writes, so that figures of PC Assembly and ProceL need nothing on disk.
@@ -27,11 +26,12 @@ datasets:
 
 
 def test_a_figure_makes_what_it_shows_and_nothing_else(fresh: Checkout, configured: Callable[[str], str]) -> None:
-    jobs = fresh.plan("results/figures/transport_plan.pdf", more=[configured(WRITTEN)]).jobs
+    targets = {name: [f"results/figures/{name}"] for name in ("transport_plan.pdf", "tsne_procel.png")}
+    plans = fresh.plans(targets, more=[configured(WRITTEN)])
+    jobs = plans["transport_plan.pdf"].jobs
     assert jobs == {"synth": 1, "manifest": 1, "extract": 1, "index": 1, "train": 1, "embed": 1, "figure": 1}
     # Without a decoding it shows no key steps, without an embedding no plan: the features of four videos suffice.
-    jobs = fresh.plan("results/figures/tsne_procel.png", more=[configured(WRITTEN)]).jobs
-    assert jobs == {"synth": 1, "extract_video": 2, "figure": 1}
+    assert plans["tsne_procel.png"].jobs == {"synth": 1, "extract_video": 2, "figure": 1}
 
 
 def test_a_mistake_in_the_figures_ends_before_any_job(fresh: Checkout) -> None:
@@ -48,7 +48,6 @@ def test_figures_of_a_result_need_its_embeddings_alone(fresh: Checkout, configur
     assert "method 'whitened': found no encoder to train" in said
 
 
-@pytest.mark.slow
 def test_figures_are_drawn_once_and_stand_in_the_report(fresh: Checkout, configured: Callable[[str], str]) -> None:
     more = [configured(WRITTEN)]
     targets = [f"results/figures/{name}.pdf" for name in ("teaser", "transport_plan")]

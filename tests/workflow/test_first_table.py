@@ -15,8 +15,6 @@ from checkouts import Checkout
 
 from rgwot.reporting.targets import load_targets
 
-pytestmark = pytest.mark.slow
-
 TABLE = "results/tables/egoprocel.csv"
 # See EGOPROCEL_TASKS in conftest.py.
 N_TASKS = {"cmu_mmac": 2, "meccano": 1}

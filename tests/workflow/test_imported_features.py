@@ -9,7 +9,6 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pandas as pd
-import pytest
 from checkouts import Checkout
 from videos import write_video
 
@@ -33,7 +32,6 @@ def write(root: Path) -> None:
             file["images"] = rng.integers(0, 256, (30, 32, 32, 3), dtype=np.uint8)
 
 
-@pytest.mark.slow
 def test_both_end_in_the_feature_index(fresh: Checkout, configured: Callable[[str], str]) -> None:
     write(fresh.path)
     more = configured(CONFIGURATION)
@@ -56,7 +54,6 @@ def test_both_end_in_the_feature_index(fresh: Checkout, configured: Callable[[st
     assert not fresh.plan(*targets, more=[configured(CONFIGURATION)]).jobs
 
 
-@pytest.mark.slow
 def test_an_import_that_failed_is_not_taken_for_up_to_date(fresh: Checkout, configured: Callable[[str], str]) -> None:
     write(fresh.path)
     more, target = configured(CONFIGURATION), "results/features/mine/tea/index.csv"

@@ -7,12 +7,10 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 import numpy as np
-import pytest
 from checkouts import CORES, Checkout
 
 from rgwot.study.datasets import BATCH
 
-pytestmark = pytest.mark.slow
 VIDEOS = 3000
 GIVEN = "datasets: {mine: {layout: features, root: given, imported: {axes: TC, fps: 2}}}\n"
 MINE = "datasets: {mine: {layout: folder, root: videos}}\n"

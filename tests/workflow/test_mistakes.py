@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from checkouts import REPOSITORY, Checkout, run
+from checkouts import ALL_TASKS, REPOSITORY, SMALL, Checkout, Said, run
+
+from rgwot.runtime.errors import RgwotError
+from rgwot.study.study import Study
 
 TABLE = "results/tables/egoprocel.csv"
 MECCANO = "results/scores/{}/graphcut/meccano/meccano/seed0.csv"
-# One of every kind; `tests/study/test_asked.py` and the tests of ids and of the configuration have the others.
+# One of every kind; `tests/study/test_refused_results.py` and tests of ids and of the configuration have the others.
 MISTAKES = {
     "misspelt key": (MECCANO.format("rgwot@alhpa=0.5"), "'alhpa'", "did you mean 'alpha'?"),
     "decoder of another method": ("results/scores/rgwot/one_label/meccano/meccano/seed0.csv", "does not fit method"),
@@ -30,7 +34,6 @@ CONFIGURATIONS = {
     "not a number": ("ot: {alpha: .nan}", "ot.alpha", "nan"),
     "of another kind": ("train: {iterations: many}", "train.iterations", "'many'"),
     "unknown setting of a dataset": ("datasets: {meccano: {settings: {ot: {x: 1}}}}", "datasets.meccano", "ot.x"),
-    "unknown layout": ("datasets: {meccano: {layout: egoprocell}}", "did you mean 'egoprocel'?"),
 }
 
 
@@ -43,11 +46,15 @@ def test_the_tree_itself_can_be_planned(planned: Checkout) -> None:
     assert jobs["evaluate"] == 15 * 16
 
 
-@pytest.mark.parametrize(("target", "words"), [(case[0], case[1:]) for case in MISTAKES.values()], ids=list(MISTAKES))
-def test_mistake_in_a_target(planned: Checkout, target: str, words: tuple[str, ...]) -> None:
-    told = planned.snakemake(target).mistake
-    assert all(word in told for word in words), told
-    assert not (planned.path / "results").exists()
+@pytest.fixture(scope="module")
+def told(planned: Checkout) -> dict[str, Said]:
+    return planned.plans({name: [case[0]] for name, case in MISTAKES.items()})
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistake_in_a_target(told: dict[str, Said], name: str) -> None:
+    mistake = told[name].mistake
+    assert all(word in mistake for word in MISTAKES[name][1:]), mistake
 
 
 @pytest.mark.parametrize(
@@ -56,8 +63,17 @@ def test_mistake_in_a_target(planned: Checkout, target: str, words: tuple[str, .
 def test_mistake_in_the_configuration(
     planned: Checkout, configured: Callable[[str], str], text: str, words: tuple[str, ...]
 ) -> None:
-    told = planned.snakemake(TABLE, more=[configured(text)]).mistake
-    assert all(word in told for word in words), told
+    files = [planned.path / file for file in ("config.yaml", SMALL, ALL_TASKS)]
+    with pytest.raises(RgwotError) as told:
+        Study.read((*files, Path(configured(text))))
+    assert all(word in str(told.value) for word in words), told.value
+
+
+def test_a_mistake_ends_the_run_before_any_job(planned: Checkout, configured: Callable[[str], str]) -> None:
+    target, *words = MISTAKES["misspelt key"]
+    assert all(word in planned.snakemake(target).mistake for word in words)
+    layout = configured("datasets: {meccano: {layout: egoprocell}}")
+    assert "did you mean 'egoprocel'?" in planned.snakemake(TABLE, more=[layout]).mistake
     assert not (planned.path / "results").exists()
 
 
@@ -93,26 +109,21 @@ def test_a_profile_whose_plugin_is_not_installed_names_the_package(fresh: Checko
     assert "usage:" not in said.text
 
 
-@pytest.mark.parametrize(
-    ("target", "words"),
-    [
-        (
-            "keysteps/rgwot/graphcut@K=gt/mine/tea/seed0/segments.csv",
+def test_what_needs_annotations_of_a_task_nobody_annotated(planned: Checkout, configured: Callable[[str], str]) -> None:
+    said = {
+        "keysteps/rgwot/graphcut@K=gt/mine/tea/seed0/segments.csv":
             "K=gt depends on the number of annotated steps, but no video of the task is annotated; give K as a number",
-        ),
-        ("scores/rgwot/graphcut/mine/tea/seed0.csv", "no video of the task is annotated, so nothing can be scored"),
-    ],
-)
-def test_what_needs_annotations_of_a_task_nobody_annotated(
-    target: str, words: str, planned: Checkout, configured: Callable[[str], str]
-) -> None:
+        "scores/rgwot/graphcut/mine/tea/seed0.csv":
+            "no video of the task is annotated, so nothing can be scored",
+    }  # fmt: skip
     for name in ("one", "two"):
         video = planned.path / "videos" / "tea" / f"{name}.mp4"
         video.parent.mkdir(parents=True, exist_ok=True)
         video.touch()
     mine = configured("datasets: {mine: {layout: folder, root: videos}}")
-    told = planned.snakemake(f"results/{target}", more=[mine]).mistake
-    assert f"mine/tea: {words}" in told
+    told = planned.plans({target: [f"results/{target}"] for target in said}, more=[mine])
+    for target, words in said.items():
+        assert f"mine/tea: {words}" in told[target].mistake
 
 
 def test_a_locked_folder_is_told_in_one_line(planned: Checkout) -> None:

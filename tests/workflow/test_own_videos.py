@@ -18,8 +18,6 @@ from rgwot.synthetic.appearance import task_look
 from rgwot.synthetic.timelines import plan
 from rgwot.synthetic.videos import Scene
 
-pytestmark = pytest.mark.slow
-
 ROOT = "results/keysteps/rgwot/graphcut/mine/tea/seed0"
 SEGMENTS = f"{ROOT}/segments.csv"
 INDEX = "results/features/mine/tea/index.csv"

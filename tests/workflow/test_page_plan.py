@@ -211,19 +211,20 @@ def test_a_mistake_is_told_in_one_line(own: Callable[..., Study], page: dict[str
     assert all(word in str(told.value) for word in words), str(told.value)
 
 
-@pytest.mark.slow
 def test_a_page_of_own_videos_is_planned_by_the_workflow(fresh: Checkout, configured: Callable[[str], str]) -> None:
     for name in ("a", "b"):
         (fresh.path / f"videos/tea/{name}.mp4").parent.mkdir(parents=True, exist_ok=True)
         (fresh.path / f"videos/tea/{name}.mp4").touch()
     more = configured("datasets: {mine: {layout: folder, root: videos}}\npage: {datasets: [mine]}\n")
-    jobs = fresh.plan("results/report/index.html", more=[more]).jobs
+    asked = {"index": ["results/report/index.html"], "tee": ["results/report/mine/tee.html"]}
+    plans = fresh.plans({**asked, "page": [PAGE], "both": ["first", PAGE]}, more=[more])
+    jobs = plans["index"].jobs
     assert {rule: jobs[rule] for rule in ("page_index", "page", "strips", "view", "train", "evaluate")} == {
         "page_index": 1, "page": 1, "strips": 1, "view": 2, "train": 0, "evaluate": 0
     }  # fmt: skip
-    assert "did you mean 'tea'" in fresh.plan("results/report/mine/tee.html", more=[more]).mistake
+    assert "did you mean 'tea'" in plans["tee"].mistake
     # Asked for with another target, the page has the same content.
-    assert fresh.plan("first", PAGE, more=[more]).jobs == fresh.plan(PAGE, more=[more]).jobs + Counter(first=1)
+    assert plans["both"].jobs == plans["page"].jobs + Counter(first=1)
     more = configured(
         "datasets: {mine: {layout: folder, root: videos}}\npage: {datasets: [mine], methods: [rgwot/graphcut]}\n"
     )

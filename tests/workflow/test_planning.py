@@ -6,12 +6,33 @@ import re
 import sys
 from pathlib import Path
 
-from checkouts import REPOSITORY, SMALL, Checkout, run
+import pytest
+from checkouts import REPOSITORY, SMALL, Checkout, Said, run
 
 from rgwot.reporting.targets import load_targets
 from rgwot.study.jobs import reads_annotations
 
 LOADED = load_targets()
+
+
+ROWS_OF_ONE_TRAINING = [
+    *(f"ablation_clustering/{row}" for row in ("kmeans", "subset", "graphcut")),
+    *(f"sensitivity_{row}" for row in ("alpha/alpha=0.3", "radius/r=0.02", "rho/rho=0.35", "lambda/lambda=2")),
+]
+ANNOTATED = ("annotated", "annotated@procedure.learner=chain", "uniform@procedure.learner=intersection")
+PLANS = {
+    "nothing": [],
+    "paper": ["paper"],
+    "row": ["results/tables/ablation_components/no_virtual_frame.csv"],
+    "tables": [f"results/tables/{name}.csv" for name in ("hyperparameters", "runtime", "egoprocel/random")],
+    "annotated": [f"results/scores/none/{decoder}/meccano/meccano/seed0.csv" for decoder in ANNOTATED],
+    "one training": [f"results/tables/{row}.csv" for row in ROWS_OF_ONE_TRAINING],
+}
+
+
+@pytest.fixture(scope="module")
+def plans(planned: Checkout) -> dict[str, Said]:
+    return planned.plans(PLANS)
 
 
 def test_every_named_target_can_be_planned(planned: Checkout) -> None:
@@ -34,8 +55,8 @@ def test_what_make_demo_prints_is_made_by_its_target(planned: Checkout) -> None:
         assert any(target == path or target.startswith(f"{path}/") for target in targets), path
 
 
-def test_an_empty_list_of_targets_trains_nothing(planned: Checkout) -> None:
-    jobs = planned.plan().jobs
+def test_an_empty_list_of_targets_trains_nothing(plans: dict[str, Said]) -> None:
+    jobs = plans["nothing"].jobs
     assert (jobs["all"], jobs["synth"], jobs["train"]) == (1, 1, 0)
     assert (jobs["decode"], jobs["page"]) == (2, 0)
 
@@ -50,9 +71,9 @@ OF_THE_PAPER = {
 }  # fmt: skip
 
 
-def test_every_table_and_figure_of_the_paper_is_a_target(planned: Checkout) -> None:
+def test_every_table_and_figure_of_the_paper_is_a_target(plans: dict[str, Said]) -> None:
     assert {name for name in LOADED.tables if LOADED.table(name).paper} == OF_THE_PAPER
-    jobs = planned.plan("paper").jobs
+    jobs = plans["paper"].jobs
     assert jobs["paper"] == 1
     assert jobs["table"] == len(OF_THE_PAPER)
     # A table is one job, whatever the number of its rows.
@@ -63,35 +84,27 @@ def test_every_table_and_figure_of_the_paper_is_a_target(planned: Checkout) -> N
     assert jobs["train"] == jobs["embed"] < jobs["evaluate"]
 
 
-def test_one_row_plans_no_other(planned: Checkout) -> None:
+def test_one_row_plans_no_other(plans: dict[str, Said]) -> None:
     # Two datasets of one task and two videos each, one seed.
-    jobs = planned.plan("results/tables/ablation_components/no_virtual_frame.csv").jobs
-    assert jobs == {
+    assert plans["row"].jobs == {
         "manifest": 2, "extract": 2, "index": 2, "train": 2, "embed": 2, "decode": 2, "evaluate": 2, "table_row": 1,
     }  # fmt: skip
 
 
-def test_tables_plan_what_they_need(planned: Checkout) -> None:
-    names = ("hyperparameters", "runtime", "egoprocel/random")
-    jobs = planned.plan(*(f"results/tables/{name}.csv" for name in names)).jobs
+def test_tables_plan_what_they_need(plans: dict[str, Said]) -> None:
     # A setting needs no file, a training time no decoding, and random labels of 16 tasks only their manifests.
     timed = {"extract": 1, "index": 1, "train": 3, "table": 2}
-    assert jobs == {**timed, "manifest": 16, "decode_trivial": 16, "evaluate": 16, "table_row": 1}
+    assert plans["tables"].jobs == {**timed, "manifest": 16, "decode_trivial": 16, "evaluate": 16, "table_row": 1}
 
 
-def test_annotations_and_learners_of_procedures_are_decodings(planned: Checkout) -> None:
-    decoders = ("annotated", "annotated@procedure.learner=chain", "uniform@procedure.learner=intersection")
-    jobs = planned.plan(*(f"results/scores/none/{decoder}/meccano/meccano/seed0.csv" for decoder in decoders)).jobs
-    assert jobs == {"manifest": 1, "decode_trivial": 3, "evaluate": 3}
+def test_annotations_and_learners_of_procedures_are_decodings(plans: dict[str, Said]) -> None:
+    assert plans["annotated"].jobs == {"manifest": 1, "decode_trivial": 3, "evaluate": 3}
     assert reads_annotations("annotated@procedure.learner=chain")
     assert not reads_annotations("uniform")
 
 
-def test_a_decoder_or_a_default_value_trains_nothing_again(planned: Checkout) -> None:
-    decoded = ("kmeans", "subset", "graphcut")
-    swept = ("alpha/alpha=0.3", "radius/r=0.02", "rho/rho=0.35", "lambda/lambda=2")
-    rows = [f"ablation_clustering/{row}" for row in decoded] + [f"sensitivity_{row}" for row in swept]
-    jobs = planned.plan(*(f"results/tables/{row}.csv" for row in rows)).jobs
+def test_a_decoder_or_a_default_value_trains_nothing_again(plans: dict[str, Said]) -> None:
+    jobs = plans["one training"].jobs
     # CMU-MMAC has five tasks, EGTEA-GAZE+ seven, the two others one; the sweeps are on another dataset of one task.
     assert (jobs["train"], jobs["decode"], jobs["table_row"]) == (14 + 1, 3 * 14 + 1, 3 + 4)
 
@@ -116,11 +129,11 @@ TABLES = {"tau_of_the_demo": tau_of_the_demo}
 
 def test_a_study_adds_a_sweep_by_a_function(fresh: Checkout) -> None:
     fresh.write_tables(SWEEP)
-    assert fresh.plan("results/tables/tau_of_the_demo.csv").jobs["train"] == 2
     # The default value is the default model.
-    target = "results/scores/rgwot/graphcut/demo/assembly/seed0.csv"
-    jobs = fresh.plan("results/tables/tau_of_the_demo/tau=0.1.csv", target).jobs
-    assert (jobs["table_row"], jobs["train"]) == (1, 1)
+    row = ["results/tables/tau_of_the_demo/tau=0.1.csv", "results/scores/rgwot/graphcut/demo/assembly/seed0.csv"]
+    plans = fresh.plans({"table": ["results/tables/tau_of_the_demo.csv"], "row": row})
+    assert plans["table"].jobs["train"] == 2
+    assert (plans["row"].jobs["table_row"], plans["row"].jobs["train"]) == (1, 1)
 
 
 def test_another_working_directory(planned: Checkout, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from checkouts import REPOSITORY, SMALL, Checkout, run
+from checkouts import REPOSITORY, SMALL, SNAKEMAKE, Checkout, run
 
 ENVS = REPOSITORY / "envs"
 TARGETS = {"all", "demo", "first", "paper"}
@@ -57,8 +57,8 @@ def submissions(
     options += ["--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "1"]
     options += ["--latency-wait", "1", "--seconds-between-status-checks", "1"]
     path = os.pathsep.join([str(fakes), os.environ["PATH"]])
-    command = ["env", f"PATH={path}", sys.executable, "-m", "snakemake", *options]
-    said = run([*command, "--configfile", "config.yaml", SMALL, "--", *targets], checkout.path)
+    command = [*SNAKEMAKE, *options, "--configfile", "config.yaml", SMALL, "--", *targets]
+    said = run(command, checkout.path, environment={"PATH": path})
     assert record.exists(), said.text
     return [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
 

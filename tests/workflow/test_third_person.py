@@ -36,7 +36,6 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     return checkout
 
 
-@pytest.mark.slow
 def test_a_task_of_each_is_read(checkout: Checkout) -> None:
     made = checkout.snakemake(
         *(f"results/manifest/{name}/{task}.csv" for name, task in TASK.items()), more=["two.yaml"]

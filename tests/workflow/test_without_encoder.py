@@ -76,7 +76,6 @@ def test_one_video_is_too_few_for_a_graph_before_any_job_runs(fresh: Checkout) -
     assert fresh.plan(cte, more=["more.yaml"]).jobs["embed_without_encoder"] == 1
 
 
-@pytest.mark.slow
 def test_from_features_to_scores(fresh: Checkout) -> None:
     write(fresh.path)
     made = fresh.snakemake(*TARGETS, more=["more.yaml"])
@@ -100,7 +99,6 @@ def test_from_features_to_scores(fresh: Checkout) -> None:
     assert not fresh.plan(*TARGETS, more=["more.yaml"]).jobs
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", list(FOUND))
 def test_every_decoder_finds_steps_that_cannot_be_mistaken(method: str) -> None:
     decoder, expected = FOUND[method]

@@ -28,8 +28,6 @@ BASELINES = [
 CTE = Row("cte", "CTE", "cte", "viterbi", "released code")
 ALIGNMENTS = [
     Row("tcc", "TCC", "tcc", "graphcut", "released code"),
-    Row("gtcc", "GTCC", "gtcc", "graphcut", "released code"),
-    Row("lav", "LAV", "lav", "graphcut", "released code"),
     Row("cnc-released", "CnC as released", "cnc-released", "graphcut", "released code"),
     Row("vava", "VAVA", "vava", "graphcut", "released code"),
 ]

@@ -3,16 +3,15 @@ from __future__ import annotations
 import math
 from functools import partial
 
+import lav
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lav import soft_dtw
 from torch import Tensor
 
-from rgwot.baselines import soft_dtw as module
-from rgwot.baselines.soft_dtw import soft_dtw
-
-soft_dtw_loss = partial(module.soft_dtw_loss, gamma=0.1)
+soft_dtw_loss = partial(lav.soft_dtw_loss, gamma=0.1)
 SIZES = [(1, 1), (1, 4), (5, 1), (2, 2), (4, 6), (7, 3)]
 
 

@@ -1,6 +1,6 @@
 r"""Generalised temporal cycle consistency (GTCC): several neighbours per frame, and frames that may be dropped.
 
-The loss is computed as in the released code (methods 4.2), but on the frames that are sampled for a training step
+The loss is computed as in the released code (peers 9), but on the frames that are sampled for a training step
 instead of whole videos. Cycles lead from some frames of a video, the anchors, by K soft neighbours each to the other
 video and back:
 
@@ -31,15 +31,34 @@ G. Donahue, E. Elhamifar, "Learning to predict activity progress by self-supervi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
-from rgwot.baselines.settings import GtccSettings
+from rgwot.blocks import Block, Count
+from rgwot.config.extensions import Extension
+from rgwot.config.methods import Family, Loss
 from rgwot.losses.interface import PairBatch, accurate
+from rgwot.losses.settings import SoftmaxSettings
 from rgwot.transport.fused_gromov_wasserstein import where_state
+
+
+class GtccSettings(Block):
+    """Several cycles per frame, the loss `gtcc` (peers 9)."""
+
+    BLOCK = "gtcc"
+
+    mixture: Count = Field(15, description="Gaussians for the matches of a frame; EgoProceL 15, other datasets 5")
+    delta: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.2, description="window of the way back, share of N; EgoProceL 0.2, other datasets 0.5"
+    )
+    keep: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.95, description="smallest weight of a frame, to the power of the epoch; EgoProceL 0.95, other datasets 1"
+    )
+
 
 Objective = Callable[[Tensor], tuple[Tensor, Tensor]]
 """Points (R, n), one per problem -> values (R,) and gradients (R, n)."""
@@ -213,8 +232,8 @@ class Mixtures(NamedTuple):
     weights: Tensor
 
 
-def align_gtcc(batch: PairBatch, settings: GtccSettings) -> Tensor:
-    """Return the loss of cycle consistency with several neighbours and dropped frames (GTCC; methods 4.2), (P,)."""
+def align_gtcc(batch: PairBatch, softmax: SoftmaxSettings, gtcc: GtccSettings) -> Tensor:
+    """Return the loss of cycle consistency with several neighbours and dropped frames (GTCC; peers 9), (P,)."""
     score = batch.learned
     if score is None or batch.chance is None:
         raise ValueError(
@@ -224,7 +243,7 @@ def align_gtcc(batch: PairBatch, settings: GtccSettings) -> Tensor:
     generators = [batch.chance(iteration) for iteration in batch.iterations.tolist()]
     x_draw, y_draw = (draw(video.shape[1], generators, video.device) for video in (batch.x, batch.y))
     epoch = EPOCHS * batch.iterations // batch.planned
-    least = (settings.keep ** (epoch + 1).double())[:, None]
+    least = (gtcc.keep ** (epoch + 1).double())[:, None]
     return gtcc_loss(
         batch.x,
         batch.y,
@@ -232,7 +251,8 @@ def align_gtcc(batch: PairBatch, settings: GtccSettings) -> Tensor:
         y_draw,
         least + (1 - least) * score(batch.x, batch.y).sigmoid(),
         least + (1 - least) * score(batch.y, batch.x).sigmoid(),
-        settings,
+        softmax.tau,
+        gtcc,
     )
 
 
@@ -247,7 +267,14 @@ def draw(n: int, generators: list[np.random.Generator], device: torch.device) ->
 
 
 def gtcc_loss(
-    x: Tensor, y: Tensor, x_draw: Draw, y_draw: Draw, x_kept: Tensor, y_kept: Tensor, settings: GtccSettings
+    x: Tensor,
+    y: Tensor,
+    x_draw: Draw,
+    y_draw: Draw,
+    x_kept: Tensor,
+    y_kept: Tensor,
+    tau: float,
+    gtcc: GtccSettings,
 ) -> Tensor:
     """Return the sum of B l + (1 - B) / l over the anchors of both videos (module docstring).
 
@@ -261,16 +288,17 @@ def gtcc_loss(
         Anchors of both videos, and the sides of their windows.
     x_kept, y_kept : Tensor, shape (P, N) and (P, M)
         Weight B with which each frame is kept, in (0, 1].
-    settings
+    tau : float
+        Softmax temperature, > 0, in units of distance.
+    gtcc
         ``mixture``, the number K of Gaussians per anchor; ``delta``, the width of the window as a share of a video's
-        frames; ``tau``, the softmax temperature, > 0, in units of distance.
+        frames.
 
     Returns
     -------
     Tensor, shape (P,)
         One value per pair. No gradient flows through alpha and the mixtures.
     """
-    components, delta, tau = settings.mixture, settings.delta, settings.tau
     with torch.autocast(device_type=x.device.type, enabled=False):
         x, y, x_kept, y_kept = accurate(x, y, x_kept, y_kept)
         ways = ((x, y, x_draw, x_kept), (y, x, y_draw, y_kept))
@@ -278,12 +306,12 @@ def gtcc_loss(
             alphas = [
                 torch.softmax(-distance(_at(u, chosen.anchors), v) / tau, 2).flatten(0, 1) for u, v, chosen, _ in ways
             ]
-            mixtures = _fitted(alphas, components)
+            mixtures = _fitted(alphas, gtcc.mixture)
         total = x.new_zeros(len(x))
         for (u, v, chosen, keep), mixture in zip(ways, mixtures, strict=True):
-            shape = (*chosen.anchors.shape, components)
+            shape = (*chosen.anchors.shape, gtcc.mixture)
             parts, weights = mixture.parts.view(*shape, -1).to(u.dtype), mixture.weights.view(shape).to(u.dtype)
-            error = cycle_errors(u, v, chosen, Mixtures(parts, weights), delta, tau)
+            error = cycle_errors(u, v, chosen, Mixtures(parts, weights), gtcc.delta, tau)
             share = keep.gather(1, chosen.anchors)
             total = total + (share * error + (1 - share) / error.clamp_min(ERROR_FLOOR)).sum(1)
         return total
@@ -304,7 +332,7 @@ def cycle_errors(u: Tensor, v: Tensor, chosen: Draw, mixtures: Mixtures, delta: 
 
 
 def windows(n: int, chosen: Draw, delta: float) -> Tensor:
-    """Return at which of the n frames the way back from each anchor may end, (P, Q, n) bool.
+    """Return the frames at which the way back from each anchor may end, (P, Q, n) bool.
 
     A window has w = round(delta n) frames, from the anchor on or before it. If the anchor is among the first or last w
     frames of the video, these also belong to its window, so that no window is empty.
@@ -428,3 +456,23 @@ class DropFunction(nn.Module):
 def learned_gtcc(D: int) -> nn.Module:
     """Make the drop function."""
     return DropFunction(D)
+
+
+EXTENSION = Extension(
+    losses={
+        "gtcc": Loss(
+            align_gtcc,
+            "several cycles per frame and frames that may be dropped",
+            "GTCC, CVPR 2024",
+            (SoftmaxSettings, GtccSettings),
+            learned=learned_gtcc,
+        )
+    },
+    methods=(
+        Family(
+            "gtcc",
+            "several cycles per frame, frames may be dropped; as released, on sampled frames",
+            overrides={"loss.alignment": "gtcc", "encoder.unit_norm": False, "cidm.beta": 0.0, "train.clip": 1.0},
+        ),
+    ),
+)

@@ -6,9 +6,8 @@ import importlib
 
 import pytest
 import torch
+from gtcc import minimise
 from torch import Tensor
-
-from rgwot.baselines.gtcc import minimise
 
 
 def valley(x: Tensor, steepness: Tensor) -> Tensor:

@@ -1,21 +1,32 @@
-"""Soft dynamic time warping with a custom backward pass, for batches of pairs (LAV; methods 4.3)."""
+"""Soft dynamic time warping with a custom backward pass, for batches of pairs (LAV; peers 10)."""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
 import torch
+from pydantic import Field
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from rgwot.baselines.settings import SoftDtwSettings
+from rgwot.blocks import Block, Positive
+from rgwot.config.extensions import Extension
+from rgwot.config.methods import Family, Loss
 from rgwot.losses.interface import PairBatch, accurate
 from rgwot.transport.costs import squared_distance
 
 
+class SoftDtwSettings(Block):
+    """Soft dynamic time warping, the loss `soft_dtw` (peers 10)."""
+
+    BLOCK = "soft_dtw"
+
+    gamma: Positive = Field(0.1, description="smoothing, in units of squared distance; LAV")
+
+
 def align_soft_dtw(batch: PairBatch, settings: SoftDtwSettings) -> Tensor:
-    """Return the loss of soft dynamic time warping (LAV; methods 4.3), (P,)."""
+    """Return the loss of soft dynamic time warping (LAV; peers 10), (P,)."""
     return soft_dtw_loss(batch.x, batch.y, gamma=settings.gamma)
 
 
@@ -136,3 +147,20 @@ def _down(values: Tensor) -> Tensor:
 def _up(values: Tensor) -> Tensor:
     """Value of the row below, (P, N): entry i has the value at i + 1."""
     return F.pad(values[:, 1:], (0, 1))
+
+
+EXTENSION = Extension(
+    losses={"soft_dtw": Loss(align_soft_dtw, "soft dynamic time warping", "LAV", (SoftDtwSettings,))},
+    methods=(
+        Family(
+            "lav",
+            "soft dynamic time warping and C-IDM",
+            overrides={
+                "loss.alignment": "soft_dtw",
+                "cidm.beta": 0.5 / 32,  # 0.5 in LAV, which also divides C-IDM by N
+                "cidm.unit": "native_frames",
+                "cidm.sigma": 10.0,
+            },
+        ),
+    ),
+)

@@ -1,4 +1,4 @@
-"""Features of made-up videos in which three phases follow each other."""
+"""Features of made-up videos in which three phases follow each other, and settings that train on them in seconds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rgwot.config.settings import Settings, build
 from rgwot.features.store import StoreWriter
 
 FPS = 2.0
@@ -31,3 +32,19 @@ def write_video(path: Path, frames: int, seed: int, weights: str = "random") -> 
     for shard in range(-(-frames // 64)):
         writer.write(shard, maps[shard * 64 : (shard + 1) * 64])
     finish(writer, frames, {"weights": weights, "weights_sha256": "0" * 64, "layer": "conv4c"})
+
+
+def write_index(folder: Path, videos: Mapping[str, int]) -> Path:
+    rows = [f"{name},{'ok' if frames else 'skipped'},,{frames}" for name, frames in videos.items()]
+    (folder / "index.csv").write_text("\n".join(["video,status,reason,frames", *rows]) + "\n")
+    return folder / "index.csv"
+
+
+def tiny(**changes: Any) -> Settings:
+    """Return settings for tests of seconds; dotted keys with ``__`` for the dot."""
+    values: dict[str, Any] = {
+        "encoder.channels": 8, "encoder.hidden": 8, "encoder.D": 8,
+        "train.N": 6, "train.iterations": 12, "train.lr": 1e-3, "train.threads": 1, "cidm.sigma": 2.0,
+    }  # fmt: skip
+    values |= {key.replace("__", "."): value for key, value in changes.items()}
+    return build(values, "test")

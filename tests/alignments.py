@@ -1,0 +1,150 @@
+"""What every alignment loss must do, for tests of the library's losses and of other papers'."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from phases import tiny
+from torch import Tensor, nn
+
+from rgwot.config.methods import FAMILIES, LOSSES, blocks
+from rgwot.config.settings import Settings
+from rgwot.embedding.encoder import seeded
+from rgwot.embedding.loop import Recipe, Terms, Trainer, objective
+from rgwot.embedding.sampler import FeatureBank
+from rgwot.features.index import open_stores
+from rgwot.losses.interface import PairBatch
+from rgwot.stages.train import build_encoder, recipe_of, train
+
+TRANSPORT = ("vava", "opel")
+
+
+def of_family(name: str, **changes: Any) -> Settings:
+    """Return the small settings of a family."""
+    own = {key.replace(".", "__"): value for key, value in FAMILIES[name].overrides.items()}
+    if name in TRANSPORT:
+        # With the 8 frames of these runs nothing is 15 frames apart.
+        own |= {"train__N": 8, "loss__window": 2}
+    return tiny(**{"train__iterations": 6, **own, **changes})
+
+
+def terms(directory: Path) -> np.ndarray:
+    return pd.read_csv(directory / "history.csv")[["loss", "align", "cidm"]].to_numpy()
+
+
+def random_batch(seed: int = 0) -> PairBatch:
+    """Embeddings of three pairs, four frames each, of length 1; times in seconds."""
+    generator = torch.Generator().manual_seed(seed)
+    x, y = torch.nn.functional.normalize(
+        torch.randn(2, 3, 4, 5, dtype=torch.float64, generator=generator), dim=3
+    ).unbind()
+    times = (40 * torch.rand(2, 3, 4, dtype=torch.float64, generator=generator)).sort(2)[0]
+    lengths = torch.tensor([[40.0, 50.0, 60.0], [45.0, 41.0, 70.0]], dtype=torch.float64)
+    return PairBatch(
+        x,
+        y,
+        times[0],
+        lengths[0],
+        times[1],
+        lengths[1],
+        torch.arange(3),
+        chance=lambda i: np.random.default_rng([0, i]),
+    )
+
+
+class Recorder:
+    """A block of settings that notes which keys are read."""
+
+    def __init__(self, block: str, values: object, read: set[str]) -> None:
+        self.block, self.values, self.read = block, values, read
+
+    def __getattr__(self, key: str) -> Any:
+        self.read.add(f"{self.block}.{key}")
+        return getattr(self.values, key)
+
+
+def learned_by(recipe: Recipe) -> nn.Module | None:
+    make = recipe.learned
+    return seeded(0, lambda: make(5)) if make else None
+
+
+def losses(batch: PairBatch, settings: Settings) -> Terms:
+    recipe = recipe_of(settings)
+    return objective(batch, recipe.align, recipe.cidm)
+
+
+def aligned(name: str, batch: PairBatch) -> Terms:
+    """Losses with an alignment and its defaults; what that learns begins from one seed."""
+    settings = Settings.model_validate({"loss": {"alignment": name, "window": 2}, "encoder": {"D": 5}})
+    learned = learned_by(recipe_of(settings))
+    learned = learned.to(batch.x.dtype) if learned is not None and batch.x.dtype == torch.float64 else learned
+    return losses(replace(batch, learned=learned), settings)
+
+
+def trainer_of(settings: Settings, bank: FeatureBank, seed: int, double: bool = False) -> Trainer:
+    encoder = build_encoder(settings.encoder, settings.train.precision, seed, bank, "random")[0]
+    return Trainer(encoder.double() if double else encoder, bank, recipe_of(settings), seed)
+
+
+def check_keys(name: str) -> None:
+    """The keys that an alignment is said to read are those that it reads."""
+    read: set[str] = set()
+    settings = Settings.model_validate({"loss": {"alignment": name}})
+    recording = SimpleNamespace(**{
+        block: Recorder(block, getattr(settings, block), read) for block in blocks([LOSSES[name]])
+    })  # fmt: skip
+    batch = replace(random_batch(), learned=learned_by(recipe_of(settings)))
+    if batch.learned is not None:
+        batch.learned.double()
+    LOSSES[name].bound(recording)(batch)
+    assert read == set(LOSSES[name].dotted())
+
+
+def check_pairs(name: str) -> None:
+    """A batch is its pairs one by one."""
+    batch = random_batch()
+    found = torch.stack(aligned(name, batch))
+    for p in range(3):
+        tensors = (one.name for one in fields(batch) if isinstance(getattr(batch, one.name), Tensor))
+        alone = replace(batch, **{key: getattr(batch, key)[p : p + 1] for key in tensors})
+        torch.testing.assert_close(torch.stack(aligned(name, alone))[:, 0], found[:, p], rtol=1e-6, atol=0)
+
+
+def check_precision(name: str) -> None:
+    """Autocast does not lower the precision."""
+    batch = random_batch()
+    batch = replace(batch, x=batch.x.float(), y=batch.y.float())
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        inside = aligned(name, batch)
+    for one, other in zip(inside, aligned(name, batch), strict=True):
+        assert one.dtype == torch.float32
+        assert torch.equal(one, other)
+
+
+def check_fall(name: str, task: Path, out: Path, steps: int = 40, **changes: Any) -> None:
+    """The alignment falls on a planted problem."""
+    own = {"train__iterations": steps, "train__lr": 5e-3, "cidm__beta": 0.0, **changes}
+    train(task, task.parent, out, of_family(name, **own), 0, device="cpu")
+    align = terms(out)[:, 1]
+    assert np.isfinite(align).all()
+    assert align[-steps // 4 :].mean() < 0.95 * align[: steps // 4].mean()
+
+
+def check_pairs_at_once(name: str, task: Path, batch_norm: str) -> None:
+    """Pairs in one forward pass equal pairs one by one."""
+    bank = FeatureBank(open_stores(task, task.parent), 1.0)
+    chosen = of_family(name, train__iterations=4, encoder__batch_norm=batch_norm, encoder__dropout=0.2)
+    histories = []
+    # In float32 Adam makes much of the rounding of tiny gradients.
+    for pairs_at_once in (1, 3, 4):
+        trainer = trainer_of(chosen, bank, 0, double=True)
+        trainer.pairs_at_once = pairs_at_once
+        trainer.run(lambda records: True)
+        histories.append([record[1:4] for record in trainer.history])
+    np.testing.assert_allclose(histories[1:], histories[:1] * 2, rtol=1e-8)
