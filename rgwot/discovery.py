@@ -5,6 +5,7 @@ It calls the same functions as the workflow, so that equal features, settings an
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -36,7 +37,7 @@ from rgwot.keysteps.decode import check_number
 from rgwot.keysteps.ordering import KeySteps, Order, rank_procedures
 from rgwot.keysteps.settings import LABELLED, resolved_K
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
-from rgwot.labels import Labels, read_labels
+from rgwot.labels import Labels, n_labelled, read_labels
 from rgwot.paths import MANIFEST, NAMES, STORE, Run, Tree, name_of
 from rgwot.procedure import Procedure, recordings_from_segments
 from rgwot.procedure.groups import compare_groups
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from rgwot.reporting.compare import Comparison
+
+log = logging.getLogger(__name__)
 
 Video = ArrayLike | str | os.PathLike[str]
 """Features (T, C) or (T, C, h, w) of a video, or the path of a feature store of the workflow."""
@@ -382,6 +385,7 @@ def discover(
     decoder: str | None = None,
     K: int | str | None = None,
     labels: Labels | None = None,
+    silence: str | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     seed: int = 0,
     device: str = "auto",
@@ -412,11 +416,16 @@ def discover(
     K
         Number of key steps, like ``decode.K`` in the settings: at least 2; by default 7.
     labels
-        Labels of some of the videos, by name: the key steps (T,) of all features, from 1, with 0 for background and -1
-        for unlabelled features; or a table of segments with ``start_s``, ``end_s``, and ``key_step`` or ``label``
-        (`rgwot.labels.read_labels`). Labelled videos keep their labels, and the others learn from them (only ``n`` of
-        them with the decoder ``labelled@n=...``). Key steps then have the numbers and names of the labels, and K is
-        ignored.
+        Labels of some of the videos, by name: the key steps (T,) of all features, from 1 or as names, with 0 for
+        background and -1 or NaN for unlabelled features; or a table of segments with ``start_s``, ``end_s``, and
+        ``key_step`` or ``label``, where rows with ``time_s`` instead are marks, labels of one moment; or one such table
+        of all videos with the column ``video`` (`rgwot.labels.read_labels`). Labelled videos keep their labels, and the
+        others learn from them (only ``n`` of them with the decoder ``labelled@n=...``). Key steps then have the numbers
+        and names of the labels, and K is ignored, which is logged.
+    silence
+        What time without a segment is in the tables of ``labels``: ``throughout``, ``until`` or ``only``
+        (`rgwot.timing.SILENCES`), unless their column ``silence`` says it. By default, it is background between the
+        first and the last segment of a video, and otherwise unknown; if only one key step is annotated, ``only``.
     settings
         Blocks of settings as in ``config.yaml``, such as ``{"train": {"iterations": 800}}``. Settings that define a
         method can only be changed by keys of an id, such as ``consensus@decode.time=0``, not here.
@@ -452,7 +461,11 @@ def discover(
         decoder = "consensus" if labels is None else LABELLED
     run, embedding, decoding = _resolved(method, decoder, K, settings, seed)
     # Checked before an encoder is trained.
-    check_labels(split_id(run.decoder)[0], decoding, 0 if labels is None else len(labels))
+    check_labels(split_id(run.decoder)[0], decoding, 0 if labels is None else n_labelled(labels))
+    if labels is None and silence is not None:
+        raise RgwotError(f"silence: found {silence!r} without labels; expected labels; give labels, or leave it out")
+    if labels is not None and K is not None:
+        log.warning("K: found %s beside labels, which give the number of key steps, so it is ignored; leave it out", K)
     if fps is not None and times is not None:
         raise RgwotError("fps and times are both given; expected at most one of the two")
     every = video_features(features, times, embedding.features.fps if fps is None and times is None else fps)
@@ -467,7 +480,7 @@ def discover(
         held_out = split_videos(subjects, embedding.data.holdout, embedding.data.split_seed).test
     # Videos are sorted by id, as in the workflow, because the drawn pairs of videos depend on their order.
     videos = sorted(with_frames, key=lambda video: video.video)
-    given = None if labels is None else read_labels(labels, list(named_videos(features)), videos)
+    given = None if labels is None else read_labels(labels, list(named_videos(features)), videos, silence)
     name, times_of_videos = split_id(run.decoder)[0], {stem_of(video.video): video.time_s for video in with_frames}
     if DECODERS[name].trivial:
         return Discovery(run, decoding, _trivial(run, decoding, videos, held_out), times_of_videos)

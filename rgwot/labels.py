@@ -1,76 +1,145 @@
-"""The labels of `rgwot.discover`: key steps per feature, or segments, of some of the videos."""
+"""The labels of `rgwot.discover`: key steps per feature, segments or marks, of some of the videos."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from rgwot.datasets.annotation_formats import ENDS, STARTS
+from rgwot.datasets.annotation_formats import ENDS, MOMENT, STARTS
 from rgwot.datasets.annotations import BACKGROUND_NAMES, TOLERATED_S
 from rgwot.datasets.names import id_of
+from rgwot.keysteps.given import BETWEEN, SampleLabels, check_silence, labels_of_rows, lasting, taken_silences
 from rgwot.keysteps.interface import Given
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.timing import given_labels
+from rgwot.timing import BACKGROUND
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from rgwot.embedding.interface import VideoFeatures
 
-Labels = Mapping[str, Any] | Sequence[Any]
-"""Labels (T,) or tables by the name of a video, or in a sequence with None for a video without labels."""
+Labels: TypeAlias = "Mapping[str, Any] | Sequence[Any] | pd.DataFrame"
+"""Labels (T,) or tables by the name of a video, in a sequence with None for a video without labels, or one long table
+with the column ``video``."""
 
 LABEL_COLUMNS = ("label", "name", "step")
 
+_OVERLAP_S = 1e-3
+"""Segments of different key steps may overlap by this much, in seconds, because exports round to milliseconds."""
 
-def read_labels(labels: Labels, names: Sequence[str], videos: Sequence[VideoFeatures]) -> Given:
-    """Read the labels of videos from key steps per feature or from segments.
+
+def read_labels(
+    labels: Labels, names: Sequence[str], videos: Sequence[VideoFeatures], silence: str | None = None
+) -> Given:
+    """Read the labels of videos from key steps per feature, or from segments and marks.
 
     Parameters
     ----------
     labels
-        For each video whole numbers (T,): key steps from 1, 0 for background, -1 for unlabelled features; or a table of
+        For each video the key steps (T,) of its features, as whole numbers or floats from 1, with 0 for background and
+        -1 or NaN for unlabelled features, or as names, with ``background`` for background and None, NaN or an empty
+        text for unlabelled features; a single labelled feature between unlabelled ones is a mark. Or a table of
         segments with ``start_s``, ``end_s`` in seconds, and ``key_step``, a name (``label``, ``name`` or ``step``), or
-        both. Names without numbers are numbered in the order of their first occurrence, after the largest number. Time
-        without a segment between the first and the last segment of a video is background.
+        both; rows with ``time_s`` instead, or without an end, are marks. Or one table of all videos with the column
+        ``video``, of which a column ``scope`` selects the rows ``task``. Names without numbers are numbered in the
+        order of their first occurrence, after the largest number.
     names
         Names of all videos, in the order of ``labels`` if that is a sequence.
     videos
         The videos that have features.
+    silence
+        What time without a segment is in tables (`rgwot.timing.SILENCES`), unless a column ``silence`` says it. By
+        default, time between the first and the last segment of a video is background, and other time is unlabelled; if
+        only one key step occurs in all labels, all other time is some other thing (``only``).
 
     Raises
     ------
     RgwotError
         For labels of an unknown video, or labels that do not fit the video or each other.
     """
-    if not isinstance(labels, Mapping):
-        if len(labels) != len(names):
-            raise RgwotError(f"labels: found {len(labels)}, expected {len(names)}, one per video (None for no labels)")
-        labels = dict(zip(names, labels, strict=True))
-    by_id, numbers, labels_of = {video.video: video for video in videos}, _Numbers(), {}
-    # Tables of names alone come last, so that their names get numbers that no other labels have.
-    for name, of_video in sorted(labels.items(), key=lambda item: _without_numbers(item[1])):
+    if silence is not None:
+        check_silence("silence", silence)
+    by_id, numbers = {video.video: video for video in videos}, _Numbers()
+    arrays: dict[str, SampleLabels] = {}
+    tables: dict[str, tuple[str, pd.DataFrame]] = {}
+    words: dict[str, str | None] = {}
+    # Names without numbers come last, so that they get numbers that no other labels have.
+    for name, of_video in sorted(_by_name(labels, names).items(), key=lambda item: _without_numbers(item[1])):
         where = f"labels[{name!r}]"
         if name not in names:
             raise RgwotError(f"{where}: no video of this name; {nearest(str(name), names)}")
         video = by_id.get(id_of(name))
         if of_video is None or video is None:
             continue
-        labels_here = (
-            _of_table(where, of_video, video, numbers)
-            if hasattr(of_video, "columns")
-            else _of_array(where, of_video, len(video))
+        if _is_table(of_video):
+            table = _of_table(where, of_video, video, numbers)
+            words[video.video] = _word(where, of_video) or silence
+            tables[video.video] = where, table
+            largest = int(table["key_step"].max()) if len(table) else 0
+        else:
+            arrays[video.video] = _of_array(where, of_video, len(video), numbers)
+            largest = int(arrays[video.video].labels.max(initial=0))
+        numbers.largest = max(numbers.largest, largest)
+    steps = {int(step) for made in arrays.values() for step in np.unique(made.labels) if step > 0}
+    steps |= {step for _, table in tables.values() for step in table["key_step"].tolist() if step > 0}
+    if not steps:
+        marks = any(not lasting(table).all() for _, table in tables.values())
+        marks = marks or any(made.marked.any() for made in arrays.values())
+        found = "found marks of background alone" if marks else "found no key step in any video"
+        raise RgwotError(f"labels: {found}, expected at least one key step")
+    silences = taken_silences({video: table for video, (_, table) in tables.items()}, words, len(steps))
+    for ident, (where, table) in tables.items():
+        word, features = silences.get(ident, BETWEEN), by_id[ident]
+        arrays[ident] = labels_of_rows(
+            where, table, features.time_s, features.duration_s, None if word == BETWEEN else word
         )
-        numbers.largest = max(numbers.largest, int(labels_here.max(initial=0)))
-        if (labels_here > 0).any():
-            labels_of[video.video] = labels_here
-    if not labels_of:
-        raise RgwotError("labels: found no key step in any video, expected at least one")
-    labels_of = {video.video: labels_of[video.video] for video in videos if video.video in labels_of}
-    return Given(labels_of, numbers.names, max(int(labels_here.max()) for labels_here in labels_of.values()))
+    # Background alone teaches only if it is marked.
+    teaching = [
+        name for name in by_id if name in arrays and ((made := arrays[name]).labels > 0).any() | made.marked.any()
+    ]
+    if not any((arrays[name].labels > 0).any() for name in teaching):
+        raise RgwotError("labels: found no feature of a key step in any video, expected at least one")
+    return Given(
+        {name: arrays[name].labels for name in teaching},
+        numbers.names,
+        max(int(arrays[name].labels.max()) for name in teaching),
+        {name: arrays[name].marked for name in teaching if arrays[name].marked.any()},
+        {name: silences[name] for name in teaching if name in silences},
+    )
+
+
+def n_labelled(labels: Labels) -> int:
+    """Return the number of videos with labels, as far as it is known without their features."""
+    if _is_table(labels):
+        return int(labels["video"].nunique()) if "video" in labels else 1
+    return len(labels) if hasattr(labels, "__len__") else 1
+
+
+def _by_name(labels: Labels, names: Sequence[str]) -> dict[str, Any]:
+    """Return the labels by the name of a video."""
+    if _is_table(labels):
+        if "video" not in labels:
+            raise RgwotError(
+                f"labels: found one table with the columns {list(labels.columns)}, expected the column video beside "
+                "these, or a table for each video by its name"
+            )
+        table = labels[labels["scope"] == "task"] if "scope" in labels else labels
+        ids = {id_of(name): name for name in names}
+        by_video = {str(video): rows for video, rows in table.groupby("video", sort=False)}
+        return {video if video in names else ids.get(video, video): rows for video, rows in by_video.items()}
+    if isinstance(labels, Mapping):
+        return dict(labels)
+    if isinstance(labels, str) or not hasattr(labels, "__len__"):
+        raise RgwotError(
+            f"labels: found {type(labels).__name__}, expected labels by the name of a video, or a table with the "
+            "column video"
+        )
+    if len(labels) != len(names):
+        raise RgwotError(f"labels: found {len(labels)}, expected {len(names)}, one per video (None for no labels)")
+    return dict(zip(names, labels, strict=True))
 
 
 class _Numbers:
@@ -93,70 +162,144 @@ class _Numbers:
         return number
 
 
-def _of_array(where: str, values: ArrayLike, length: int) -> NDArray[np.int64]:
-    labels = np.asarray(values)
-    whole = labels.dtype.kind in "iu" and labels.ndim == 1
-    if not whole or len(labels) != length or labels.min(initial=0) < -1:
-        least = f"{len(labels)} labels from {labels.min(initial=0)}" if whole else ""
-        what = least or f"shape {labels.shape} of {labels.dtype}"
-        raise RgwotError(
-            f"{where}: found {what}, expected {length} whole numbers, one per feature: key steps from 1, 0 for "
-            "background, -1 for unlabelled features"
-        )
-    return labels.astype(np.int64)
+def _of_array(where: str, values: Any, length: int, numbers: _Numbers) -> SampleLabels:
+    """Return the labels of features; a single labelled feature between unlabelled ones is a mark."""
+    # NumPy would turn a missing value beside texts into a text.
+    texts = isinstance(values, list | tuple) and any(isinstance(value, str) for value in values)
+    array = np.asarray(values, dtype=object if texts else None)
+    if array.ndim == 1 and len(array) == length and array.dtype.kind in "OUT":
+        labels = np.array([_of_value(where, value, numbers) for value in array.tolist()], dtype=np.int64)
+    else:
+        labels = array
+        if array.dtype.kind == "f" and (np.isnan(array) | (array == np.trunc(array))).all():
+            labels = np.nan_to_num(array, nan=-1, posinf=-2, neginf=-2).astype(np.int64)
+        whole = labels.dtype.kind in "iu" and labels.ndim == 1
+        if not whole or len(labels) != length or labels.min(initial=0) < -1:
+            least = f"{len(labels)} labels from {labels.min(initial=0)}" if whole else ""
+            what = least or f"shape {labels.shape} of {labels.dtype}"
+            raise RgwotError(
+                f"{where}: found {what}, expected {length} whole numbers or names, one per feature: key steps from 1, "
+                "0 for background, -1 (or NaN) for unlabelled features"
+            )
+        labels = labels.astype(np.int64)
+    unlabelled = np.concatenate([[True], labels < 0, [True]])
+    alone = (labels >= 0) & unlabelled[:-2] & unlabelled[2:]
+    return SampleLabels(labels, alone if length > 1 else np.zeros(length, dtype=bool))
 
 
-def _of_table(where: str, of_video: pd.DataFrame, video: VideoFeatures, numbers: _Numbers) -> NDArray[np.int64]:
+def _of_value(where: str, value: Any, numbers: _Numbers) -> int:
+    """Return the key step of a feature from a name or number: 0 for background, -1 for a missing value."""
+    if isinstance(value, str):
+        name = " ".join(value.split())
+        return -1 if name in ("", "-1") else 0 if _is_background(name) else numbers.of(where, None, name)
+    if _empty(value) or value == -1:
+        return -1
+    return _whole(where, value, "label")
+
+
+def _of_table(where: str, of_video: pd.DataFrame, video: VideoFeatures, numbers: _Numbers) -> pd.DataFrame:
+    """Return the rows of a video as ``start_s,end_s,key_step``, by start; marks have equal start and end."""
     start, end, name = (
         next((value for value in some if value in of_video), None) for some in (STARTS, ENDS, LABEL_COLUMNS)
     )
     numbered = "key_step" in of_video
-    if start is None or end is None or (name is None and not numbered):
+    if not ((start and end) or MOMENT in of_video) or (name is None and not numbered):
         raise RgwotError(
-            f"{where}: found columns {list(of_video.columns)}, expected start_s, end_s and key_step or label"
+            f"{where}: found columns {list(of_video.columns)}, expected start_s, end_s (or time_s, for marks) and "
+            "key_step or label"
         )
-    try:
-        timed = bool(np.isfinite(of_video[[start, end]].to_numpy(dtype=np.float64)).all())
-    except (TypeError, ValueError):
-        timed = False
-    if not timed:
-        raise RgwotError(f"{where}: found a row without times, expected {start} and {end} in seconds in every row")
-    table = of_video.sort_values(start, kind="stable")
-    last = float(table[end].max()) if len(table) else 0.0
+    read = []
+    for row in of_video.to_dict("records"):
+        start_s, end_s = _times(where, row, start, end)
+        text = "" if name is None or _empty(row[name]) else " ".join(str(row[name]).split())
+        number = _whole(where, row["key_step"], "key_step") if numbered else None
+        background = number == 0 or (number is None and (not text or _is_background(text)))
+        read.append((start_s, end_s, number, "" if background else text, background))
+    read.sort(key=lambda row: row[0])
+    table = of_video.iloc[:0].reindex(columns=["start_s", "end_s", "key_step"])
+    rows = [(*row[:2], 0 if row[4] else numbers.of(where, row[2], row[3])) for row in read]
+    table = type(table)(rows, columns=table.columns).astype({"start_s": float, "end_s": float, "key_step": "int64"})
+    segments = table[lasting(table)]
+    last = float(segments["end_s"].max()) if len(segments) else 0.0
     if last > video.duration_s + TOLERATED_S:
         raise RgwotError(
             f"{where}: a segment ends at {last:g} s, and the video at {video.duration_s:g} s; expected no "
             "segment to end after the video; check video, rate and unit"
         )
-    steps = []
-    for row in table.to_dict("records"):
-        text = "" if name is None or _empty(row[name]) else " ".join(str(row[name]).split())
-        number = _whole(where, row["key_step"]) if numbered else None
-        if number == 0 or (number is None and (text.lower() in BACKGROUND_NAMES or text in ("", "0"))):
-            steps.append(0)
-        else:
-            steps.append(numbers.of(where, number, text))
-    segments = table[[start, end]].set_axis(["start_s", "end_s"], axis=1).assign(key_step=steps)
-    return given_labels(segments, video.time_s)
+    reached_s, of_reached = -math.inf, BACKGROUND
+    for start_s, end_s, step in segments.itertuples(index=False):
+        if step != of_reached and start_s < reached_s - _OVERLAP_S:
+            raise RgwotError(
+                f"{where}: segments of key steps {of_reached} and {step} overlap from {start_s:g} to "
+                f"{min(reached_s, end_s):g} s; expected one key step at a time; correct the times"
+            )
+        if end_s > reached_s:
+            reached_s, of_reached = end_s, step
+    return table
+
+
+def _times(where: str, row: Mapping[Any, Any], start: str | None, end: str | None) -> tuple[float, float]:
+    """Return the start and end of a row in seconds, which are equal for a mark."""
+    starts_s, ends_s, moment = (
+        "" if column is None or _empty(row.get(column)) else row[column] for column in (start, end, MOMENT)
+    )
+    if moment != "" and (starts_s != "" or ends_s != ""):
+        raise RgwotError(
+            f"{where}: found a row with time_s {moment} and {start or end} {starts_s if starts_s != '' else ends_s}, "
+            "expected time_s for a mark, or start and end for a segment"
+        )
+    try:
+        start_s = float(starts_s if moment == "" else moment)
+        end_s = start_s if ends_s == "" else float(ends_s)
+    except (TypeError, ValueError):
+        start_s = end_s = math.nan
+    if not (math.isfinite(start_s) and math.isfinite(end_s)):
+        columns = f"{start} and {end}" if start and end else MOMENT
+        raise RgwotError(f"{where}: found a row without times, expected {columns} in seconds in every row")
+    if end_s < start_s:
+        raise RgwotError(f"{where}: found a segment from {start_s:g} to {end_s:g} s, expected start <= end; correct it")
+    return start_s, end_s
+
+
+def _word(where: str, of_video: pd.DataFrame) -> str | None:
+    """Return the word for silence in the rows of a video, None if there is none."""
+    if "silence" not in of_video:
+        return None
+    words = list(dict.fromkeys(str(word) for word in of_video["silence"].tolist() if not _empty(word) and word != ""))
+    for word in words:
+        check_silence(f"{where}: silence", word)
+    if len(words) > 1:
+        raise RgwotError(f"{where}: silence: found {' and '.join(words)}, expected one word per video")
+    return words[0] if words else None
 
 
 def _without_numbers(of_video: Any) -> bool:
-    """Return whether the labels of a video are a table of names alone."""
-    return hasattr(of_video, "columns") and "key_step" not in of_video
+    """Return whether the labels of a video are a table of names alone, or names of features."""
+    if _is_table(of_video):
+        return "key_step" not in of_video
+    return of_video is not None and np.asarray(of_video).dtype.kind in "OUT"
+
+
+def _is_table(value: object) -> TypeGuard[pd.DataFrame]:
+    return hasattr(value, "columns")
+
+
+def _is_background(text: str) -> bool:
+    return text.lower() in BACKGROUND_NAMES or text == "0"
 
 
 def _empty(value: Any) -> bool:
-    """Return whether a cell is empty: None, or NaN as pandas reads it from a CSV."""
-    return value is None or value != value
+    """Return whether a cell is empty: None, NaN as pandas reads it from a CSV, or pandas' NA."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
-def _whole(where: str, value: Any) -> int:
+def _whole(where: str, value: Any, column: str) -> int:
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError):
         number = -1
     if number < 0 or number != float(value):
         raise RgwotError(
-            f"{where}: key_step: found {value!r}, expected whole numbers: key steps from 1, 0 for background"
+            f"{where}: {column}: found {value!r}, expected whole numbers: key steps from 1, 0 for background"
         )
     return number

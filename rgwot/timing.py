@@ -136,11 +136,13 @@ def sample_times(duration_s: float, fps: float | Fraction) -> NDArray[np.float64
     return times[times < duration_s]
 
 
-def thinned(lengths: Sequence[int], most: int) -> tuple[NDArray[np.int64], tuple[int, ...], NDArray[np.int64]]:
+def thinned(
+    lengths: Sequence[int], most: int, keep: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.int64], tuple[int, ...], NDArray[np.int64]]:
     """Choose every n-th sample of each video, with the smallest n that leaves about ``most`` samples in all.
 
-    Returns the indices of the chosen samples, their number in each video, and for every sample the index (among the
-    chosen samples) of the nearest one of its video.
+    Samples to ``keep`` (T,) are chosen, too. Returns the indices of the chosen samples, their number in each video, and
+    for every sample the index (among the chosen samples) of the nearest one of its video.
 
     >>> chosen, counts, nearest = thinned([5, 2], 4)
     >>> chosen.tolist(), counts, nearest.tolist()
@@ -153,7 +155,17 @@ def thinned(lengths: Sequence[int], most: int) -> tuple[NDArray[np.int64], tuple
         chosen.append(np.arange(first, first + n, step))
         nearest.append(place + np.minimum((np.arange(n) + (step - 1) // 2) // step, count - 1))
         first, place = first + n, place + count
-    return np.concatenate(chosen), counts, np.concatenate(nearest)
+    every = np.concatenate(chosen)
+    if keep is None or keep[every].sum() == keep.sum():
+        return every, counts, np.concatenate(nearest)
+    every = np.union1d(every, np.flatnonzero(keep))
+    edges = np.cumsum([0, *lengths])
+    places = np.searchsorted(every, edges)
+    for video, (start, end) in enumerate(zip(edges, edges[1:], strict=False)):
+        here = every[places[video] : places[video + 1]]
+        # A sample half-way between two follows the earlier one, as without samples to keep.
+        nearest[video] = places[video] + np.searchsorted((here[:-1] + here[1:]) / 2, np.arange(start, end))
+    return every, tuple(np.diff(places).tolist()), np.concatenate(nearest)
 
 
 def repeated_frames(info: VideoInfo, fps: float) -> str:
@@ -232,17 +244,24 @@ def labels_at(segments: pd.DataFrame, times: NDArray[np.float64]) -> NDArray[np.
     return labels
 
 
-def given_labels(segments: pd.DataFrame, times: NDArray[np.float64]) -> NDArray[np.int64]:
+SILENCES = ("throughout", "until", "only")
+"""What time without a segment may mean: background (``throughout``); background up to the end of the last segment, and
+unknown after it (``until``); anything but the annotated key steps, because only these were looked for (``only``)."""
+
+
+def given_labels(segments: pd.DataFrame, times: NDArray[np.float64], silence: str | None = None) -> NDArray[np.int64]:
     """Return the labels of a video at times (T,) in seconds: key steps, 0 for background, -1 for unlabelled time.
 
-    ``segments`` is a table of annotations, ``start_s,end_s,key_step``; key step 0 is background. Gaps between the
-    first and the last segment are background, too; time before and after them is unlabelled.
+    ``segments`` is a table of annotations, ``start_s,end_s,key_step``; key step 0 is background. Time without a segment
+    is background as far as ``silence`` says (`SILENCES`); by default, gaps between the first and the last segment are
+    background, and time before and after them is unlabelled.
     """
     labels = labels_at(segments, times)
     if len(segments) == 0:
         return np.full(len(times), -1, dtype=np.int64)
-    annotated = (times >= segments["start_s"].min()) & (times < segments["end_s"].max())
-    return np.where(annotated, labels, -1)
+    first = segments["start_s"].min() if silence is None else -np.inf
+    last = segments["end_s"].max() if silence in (None, "until") else np.inf
+    return np.where((times >= first) & (times < last), labels, -1)
 
 
 TOLERANCE_S = 1e-6

@@ -7,19 +7,19 @@ import math
 import os
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rgwot.datasets import annotation_formats as formats
-from rgwot.datasets.annotation_formats import SegmentRow
+from rgwot.datasets.annotation_formats import BACKGROUND_LABEL, SegmentRow
 from rgwot.datasets.annotations import BACKGROUND_NAMES, AnnotatedSegment, Annotation, Notes, build_annotation
 from rgwot.datasets.names import pairing_key
 from rgwot.datasets.settings import Options
-from rgwot.datasets.text import DataFault, read_bytes
+from rgwot.datasets.text import DataFault, judged, read_bytes
 from rgwot.runtime.errors import RgwotError, first_line
-from rgwot.timing import VideoInfo, parse_rate
+from rgwot.timing import SILENCES, VideoInfo, parse_rate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,7 +59,7 @@ ANNOTATION_READERS: Mapping[str, Reader] = {
     "table": Reader(
         formats.read_table_rows,
         (".csv", ".tsv"),
-        "columns start_s, end_s, label, and video if there are several",
+        "columns start_s, end_s (or time_s, for marks), label, and video if there are several",
         formats.is_table,
         many=("video",),
     ),
@@ -121,6 +121,7 @@ def read_annotation_file(
     *,
     tier: str | None = None,
     fps: str | float | Fraction | None = None,
+    marks: bool = False,
 ) -> pd.DataFrame:
     """Read the segments of one file in any of the `ANNOTATION_READERS`, recognised by suffix and content.
 
@@ -132,12 +133,14 @@ def read_annotation_file(
         The tier of an ELAN file; by default the tier ``key steps``, or the only one.
     fps
         Frames per second of an MS-TCN file, which counts frames.
+    marks
+        Whether to return marks, too, which have equal start and end, and background, whose label is ``background``.
 
     Returns
     -------
     pandas.DataFrame
         Columns ``video`` (the stem of its file), ``start_s``, ``end_s`` (seconds, start < end) and ``label``, in the
-        order of the file, without background.
+        order of the file; by default without background.
 
     Raises
     ------
@@ -148,10 +151,13 @@ def read_annotation_file(
 
     path = Path(path)
     rows = _rows(path, Options(tier=tier, labels_fps=None if fps is None else str(parse_rate(fps))))
-    segments = [row for row in rows if row.end_s > row.start_s]
-    if len(segments) < len(rows):
-        _LOG.warning("%s: %d events without length are left out", path, len(rows) - len(segments))
-    segments = [row for row in segments if row.label.lower() not in BACKGROUND_NAMES]
+    if marks:
+        segments = [row._replace(label=_step(row)) for row in rows]
+    else:
+        segments = [row for row in rows if row.end_s > row.start_s]
+        if len(segments) < len(rows):
+            _LOG.warning("%s: %d events without length are left out", path, len(rows) - len(segments))
+        segments = [row for row in segments if row.label.lower() not in BACKGROUND_NAMES]
     table = pd.DataFrame(segments, columns=list(SegmentRow._fields), dtype=object).astype(
         {"start_s": float, "end_s": float}
     )
@@ -169,13 +175,68 @@ def read_annotation(path: Path, names: Iterable[str], options: Options, clock: V
     # file.
     if len({row.video for row in rows}) > 1 or pairing_key(path.stem) not in keys:
         rows = [row for row in rows if pairing_key(row.video) in keys]
-    for row in rows:
-        if row.start_s == row.end_s:
-            notes.add("short", row.where, "no length; left out")
+    silence = _silence(path, rows)
+    rows = _with_marks(path, rows, notes, clock, overlap_is_normal=format_of(path) == "boris")
     segments = (
-        AnnotatedSegment(row.where, row.start_s, row.end_s, 0, row.label) for row in rows if row.end_s > row.start_s
+        AnnotatedSegment(row.where, row.start_s, row.end_s, 0, row.label, row.end_s == row.start_s) for row in rows
     )
-    return build_annotation(path, segments, notes, clock, overlap_is_normal=False)
+    return replace(build_annotation(path, segments, notes, clock, overlap_is_normal=False), silence=silence)
+
+
+def _silence(path: Path, rows: Iterable[SegmentRow]) -> str:
+    """Return what time without a segment means in a video, or an empty text if the file does not say it."""
+    words = {row.silence: row.where for row in rows if row.silence}
+    for word, where in words.items():
+        if word not in SILENCES:
+            raise DataFault("silence", path, where, f"silence {word!r}; expected one of {', '.join(SILENCES)}")
+    if len(words) > 1:
+        raise DataFault("silence", path, "", f"silence {' and '.join(words)}; expected one word per video")
+    return next(iter(words), "")
+
+
+def _with_marks(
+    path: Path, rows: Iterable[SegmentRow], notes: Notes, clock: VideoInfo | None, *, overlap_is_normal: bool
+) -> list[SegmentRow]:
+    """Return the rows of a video without the marks inside segments of their own step, which tell nothing more.
+
+    If ``overlap_is_normal``, as in BORIS, which codes several behaviours at a time, marks inside segments of other
+    steps are left out, too.
+
+    Raises DataFault for a mark outside the video or inside a segment of another step, and for two steps at one moment.
+    """
+    kept: list[SegmentRow] = []
+    segments = [row for row in rows if row.end_s > row.start_s]
+    marked: dict[float, str] = {}
+    for row in rows:
+        if row.end_s > row.start_s:
+            kept.append(row)
+            continue
+        with judged():
+            if clock is not None and row.start_s > clock.duration_s:
+                fault = f"mark of {row.label!r} at {row.start_s:g} s of a video of {clock.duration_s:g} s"
+                raise DataFault("past_end", path, row.where, f"{fault}; expected it inside the video; correct the time")
+            over = [_step(other) for other in segments if other.start_s <= row.start_s < other.end_s]
+            if over and over[-1] != _step(row):
+                fault = f"mark of {row.label!r} at {row.start_s:g} s, inside a segment of {over[-1]!r}"
+                if not overlap_is_normal:
+                    raise DataFault(
+                        "overlap", path, row.where,
+                        f"{fault}; expected one step per moment; delete the mark or correct the segment",
+                    )  # fmt: skip
+                notes.add("overlap", row.where, "a point event inside a segment of another step; left out")
+            elif not over:
+                if marked.setdefault(row.start_s, _step(row)) != _step(row):
+                    raise DataFault(
+                        "overlap", path, row.where,
+                        f"marks of {marked[row.start_s]!r} and {row.label!r} at {row.start_s:g} s; expected one step "
+                        "per moment; delete one",
+                    )  # fmt: skip
+                kept.append(row)
+    return kept
+
+
+def _step(row: SegmentRow) -> str:
+    return BACKGROUND_LABEL if row.label.lower() in BACKGROUND_NAMES else row.label
 
 
 def _rows(path: Path, options: Options) -> list[SegmentRow]:

@@ -30,13 +30,17 @@ TIER = "key steps"
 
 
 class SegmentRow(NamedTuple):
-    """A segment of a file: ``video`` is the stem of the video's file, ``where`` a position, such as ``line 3``."""
+    """A segment of a file, or a mark, whose start is its end.
+
+    ``video`` is the stem of the video's file, ``where`` a position, such as ``line 3``.
+    """
 
     video: str
     start_s: float
     end_s: float
     label: str
     where: str
+    silence: str = ""  #: what time without a segment means in this video, if the file says it
 
 
 def label_rate(path: Path, options: Options) -> Fraction:
@@ -158,10 +162,12 @@ PYMPI = "pip install pympi-ling"
 
 #: Columns of a table in lower case; the first that exists is used.
 STARTS, ENDS = ("start_s", "start"), ("end_s", "end", "stop")
+#: The column with the time of a mark.
+MOMENT = "time_s"
 #: The column ``key_step`` is the last choice, because it has only numbers; the other columns have names.
 LABELS = ("label", "name", "step", "key_step")
 #: All columns of times, including those of BORIS.
-TIME_COLUMNS = frozenset({*STARTS, *ENDS, "start (s)", "stop (s)", "time", "time offset (s)"})
+TIME_COLUMNS = frozenset({*STARTS, *ENDS, MOMENT, "start (s)", "stop (s)", "time", "time offset (s)"})
 #: The label of background.
 BACKGROUND_LABEL = "background"
 
@@ -209,20 +215,32 @@ def read_mstcn(path: Path, options: Options) -> Iterator[SegmentRow]:
 def is_table(head: str) -> bool:
     """Return whether the first line has the columns of a table with a header."""
     names = set(header_columns(head.splitlines()[0] if head else ""))
-    return all(names.intersection(alternatives) for alternatives in (STARTS, ENDS, LABELS))
+    timed = MOMENT in names or (names.intersection(STARTS) and names.intersection(ENDS))
+    return bool(timed and names.intersection(LABELS))
 
 
 def read_table_rows(path: Path, options: Options) -> Iterator[SegmentRow]:
-    """Read a table with a header; label 0 is background. Rows with another ``scope`` than ``task`` are left out."""
+    """Read a table with a header; label 0 is background. Rows with another ``scope`` than ``task`` are left out.
+
+    A row with ``time_s``, or without an end, is a mark.
+    """
     for where, row in records(path):
         low = {name.lower(): value for name, value in row.items()}
         start, end, label = (
-            next(low[name] for name in alternatives if name in low) for alternatives in (STARTS, ENDS, LABELS)
+            next((low[name] for name in alternatives if name in low), "") for alternatives in (STARTS, ENDS, LABELS)
         )
-        if low.get("scope", "task") == "task":
-            start_s, end_s = read_seconds(path, where, start), read_seconds(path, where, end)
-            label = BACKGROUND_LABEL if label == "0" else label
-            yield SegmentRow(low.get("video") or path.stem, start_s, end_s, label, where)
+        if low.get("scope", "task") != "task":
+            continue
+        moment = low.get(MOMENT, "")
+        if moment and (start or end):
+            fault = f"{MOMENT} {excerpt(moment)} beside {excerpt(start or end)}"
+            raise DataFault(
+                "columns", path, where, f"{fault}; expected {MOMENT} for a mark, or start and end for a segment"
+            )
+        start_s = read_seconds(path, where, moment or start)
+        end_s = read_seconds(path, where, end) if end else start_s
+        label = BACKGROUND_LABEL if label == "0" else label
+        yield SegmentRow(low.get("video") or path.stem, start_s, end_s, label, where, low.get("silence", ""))
 
 
 def read_without_header(path: Path, options: Options) -> Iterator[SegmentRow]:

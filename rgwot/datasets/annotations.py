@@ -26,18 +26,25 @@ TOLERATED_S = 1.0
 #: Names of background, in lower case, in GTEA, Breakfast, YouTube Instructions and `names/`.
 BACKGROUND_NAMES = frozenset({"background", "bg", "sil", "-1", "-"})
 
+NO_ROWS = "annotation without rows"
+"""Why a video with an empty annotation is not scored."""
+
 _DTYPES = {"start_s": "float64", "end_s": "float64", "step_id": "int64", "name": "object"}
 
 
 @dataclass(frozen=True)
 class AnnotatedSegment:
-    """One annotated interval ``[start_s, end_s)`` and the place it was read from, such as ``line 3``."""
+    """One annotated interval ``[start_s, end_s)`` and the place it was read from, such as ``line 3``.
+
+    A mark (`rgwot.keysteps.given`) has ``end_s`` equal to ``start_s``.
+    """
 
     where: str
     start_s: float
     end_s: float
     step_id: int
     name: str
+    mark: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,8 @@ class Annotation:
     """The key steps of one video."""
 
     #: Columns ``start_s,end_s`` (seconds), ``step_id`` (as in the file; 0 where steps have names only), ``name``; in
-    #: file order, because a later row wins where segments overlap. A video without rows cannot be scored.
+    #: file order, because a later row wins where segments overlap. Marks have equal start and end. A video without
+    #: rows cannot be scored.
     segments: pd.DataFrame
     warnings: tuple[str, ...] = ()  #: one line each, with the file and, if known, its line number
     overlaps: int = 0  #: number of segments that start before an earlier one has ended
@@ -54,6 +62,25 @@ class Annotation:
         None  #: end of the frame labels in seconds, if before the end of the video; the rest is not scored
     )
     background: tuple[tuple[float, float], ...] = ()  #: start and end of annotated background, in seconds
+    marks: int = 0  #: number of marks, also of background
+    silence: str = ""  #: what time without a segment means (`rgwot.timing.SILENCES`), if the file says it
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no segment or mark, background apart."""
+        return len(self.segments) == 0 and not self.marks
+
+    def unscored(self, silence: str | None) -> str:
+        """Return why the video cannot be scored, or an empty text if it can.
+
+        ``silence`` is what time without a segment means in the dataset, unless the annotation says it.
+        """
+        if self.empty:
+            return NO_ROWS
+        if self.marks:
+            alone = len(self.segments) + len(self.background) == self.marks
+            return "marks alone, which tell no borders" if alone else "marks beside segments, so labelled in part"
+        return "silence: until, so labelled in part" if (self.silence or silence) == "until" else ""
 
 
 def steps_of(segments: pd.DataFrame) -> list[int | str]:
@@ -133,6 +160,7 @@ def build_annotation(
 
     rows: dict[tuple[float, float, int, str], None] = {}
     background: list[tuple[float, float]] = []
+    marks = 0
     for segment in segments:
         with judged():
             start_s, end_s = segment.start_s, segment.end_s
@@ -141,16 +169,18 @@ def build_annotation(
                 raise DataFault(
                     "time_order", path, segment.where, f"{fault}; expected start <= end; swap the two times"
                 )
-            if clock is not None:
+            if clock is not None and not segment.mark:
                 end_s = _clipped(segment, path, clock, notes)
             if segment.step_id == 0 and segment.name.lower() in BACKGROUND_NAMES:
                 background.append((start_s, end_s))
+                marks += segment.mark
                 continue
             key = (start_s, end_s, segment.step_id, segment.name)
             if key in rows:
                 notes.add("duplicate", segment.where, "repeats an earlier row; dropped")
                 continue
-            if end_s == start_s or (clock is not None and (end_s - start_s) * clock.fps < 1):
+            marks += segment.mark
+            if not segment.mark and (end_s == start_s or (clock is not None and (end_s - start_s) * clock.fps < 1)):
                 notes.add("short", segment.where, "shorter than a frame; kept, but labels at most one frame")
             rows[key] = None
     overlaps, overlap_s = _overlap((start_s, end_s) for start_s, end_s, _, _ in rows)
@@ -158,7 +188,7 @@ def build_annotation(
         fault = f"{overlaps} segments overlap for {overlap_s:g} s; the later row of the file is used there"
         notes.add("overlap", "overlap", fault)
     table = pd.DataFrame(list(rows), columns=list(_DTYPES)).astype(_DTYPES)
-    return Annotation(table, notes.lines(), overlaps, overlap_s, background=tuple(background))
+    return Annotation(table, notes.lines(), overlaps, overlap_s, background=tuple(background), marks=marks)
 
 
 def _clipped(segment: AnnotatedSegment, path: Path, clock: VideoInfo, notes: Notes) -> float:

@@ -16,7 +16,7 @@ from rgwot.datasets.names import VIDEO_SUFFIXES, tracked_name
 from rgwot.datasets.pairing import own_tasks, parents, stem, walk
 from rgwot.datasets.settings import Options
 
-OPTIONS = frozenset({"strict", "subset", "tier", "labels_fps"})
+OPTIONS = frozenset({"strict", "subset", "tier", "silence", "labels_fps"})
 EXPECTED = f"a folder of feature files per task: <task>/*.npy (or {', '.join(list(OPENERS)[1:])})"
 
 LOOKED_AT = frozenset({*OPENERS, *VIDEO_SUFFIXES})

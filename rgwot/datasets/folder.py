@@ -12,7 +12,7 @@ from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.settings import Options
 from rgwot.timing import VideoInfo
 
-OPTIONS = frozenset({"strict", "subset", "frames_fps", "tier", "labels_fps"})
+OPTIONS = frozenset({"strict", "subset", "frames_fps", "tier", "silence", "labels_fps"})
 EXPECTED = "a folder of videos per task: <task>/*.mp4 (or avi, mkv, webm, mov, m4v)"
 
 

@@ -7,6 +7,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -45,9 +46,9 @@ def write_manifest(
     Root, layout and options come from the dataset's entry in the configuration. So does ``imported``, for features
     without videos: their files take the place of the videos, with width and height 0. The manifest has the columns
     `MANIFEST_COLUMNS`: paths are relative to the root, ``fps`` is an exact fraction like ``30000/1001``, and ``status``
-    is ``ok``, ``unscored`` (no annotation, or an empty one) or ``skipped`` (unusable, with the reason, if
-    ``on_bad_video`` is ``skip``). Scores use a video only up to the end of its labels. `segment_table` makes the table
-    of annotations.
+    is ``ok``, ``unscored`` (no annotation, an empty one, or labels in part, such as marks) or ``skipped`` (unusable,
+    with the reason, if ``on_bad_video`` is ``skip``). Scores use a video only up to the end of its labels.
+    `segment_table` makes the table of annotations.
 
     Raises RgwotError if files are missing, a video is bad and ``on_bad_video`` is ``fail``, or an annotation is
     malformed.
@@ -61,6 +62,7 @@ def write_manifest(
         _LOG.warning("%s/%s: %s", dataset, task, message)
     rows: list[dict[str, Any]] = []
     annotations: dict[str, Annotation] = {}
+    told = chosen.silence or ""
     for entry in with_progress(_LOG, f"manifest {dataset}/{task}", entries, "video"):
         row, clock = _probed(folder, entry, on_bad_video, chosen.told_fps, form)
         rows.append(row)
@@ -72,10 +74,10 @@ def write_manifest(
         if annotation.labelled_s is not None:
             # The video ends with its labels here; otherwise unlabelled time would be scored as background.
             row["duration_s"] = annotation.labelled_s
-        if annotation.segments.empty:
-            row.update(status="unscored", reason="annotation without rows")
-        else:
-            annotations[entry.video] = annotation
+        if reason := annotation.unscored(told):
+            row.update(status="unscored", reason=reason)
+        if not annotation.empty:
+            annotations[entry.video] = replace(annotation, silence=annotation.silence or told)
     write_csv(segment_table(annotations), annotations_csv)
     # Int64 keeps integers, although skipped videos have no value.
     sizes: Mapping[str, Literal["Int64"]] = {"width": "Int64", "height": "Int64"}
@@ -115,7 +117,7 @@ def read_annotation(
 ) -> Annotation:
     """Read the annotation of a video by the module of its layout, and tell if it has no rows."""
     annotation = module.read_annotation(root, entry, facts, clock, options)
-    if annotation.segments.empty:
+    if annotation.empty:
         tell("no_rows", root / str(entry.annotation), f"no rows, so {entry.name} is not scored, but used otherwise")
     return annotation
 
@@ -150,7 +152,8 @@ def segment_table(annotations: Mapping[str, Annotation]) -> pd.DataFrame:
     It is sorted by video, and in file order within a video. Ids of a release can have gaps, and some steps never occur,
     so the ids that occur are renumbered in ascending order: key steps 1 to K'. Steps without ids follow, in the order
     in which they first occur. If a step has several spellings, the most common one is used or, on a tie, the first.
-    Annotated background comes before the segments of its video, with key step 0.
+    Annotated background comes before the segments of its video, with key step 0. If any annotation says what time
+    without a segment means, there is a column ``silence``.
     """
     columns = list(ANNOTATION_COLUMNS)
     if not annotations:
@@ -167,6 +170,8 @@ def segment_table(annotations: Mapping[str, Annotation]) -> pd.DataFrame:
     name = [names.get(step, "") for step in table["step"]]
     table = table.assign(key_step=table["step"].map(numbers), name=name)[columns]
     background = [(video, *span, 0, "") for video, annotation in annotations.items() for span in annotation.background]
-    if not background:
-        return table
-    return pd.concat([pd.DataFrame(background, columns=columns), table]).sort_values("video", kind="stable")
+    if background:
+        table = pd.concat([pd.DataFrame(background, columns=columns), table]).sort_values("video", kind="stable")
+    if any(annotation.silence for annotation in annotations.values()):
+        table = table.assign(silence=[annotations[video].silence for video in table["video"]])
+    return table

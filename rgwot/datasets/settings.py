@@ -64,6 +64,12 @@ class LayoutOptions(Block):
         "frame_labels: those that a list names, such as splits/test.split1.bundle",
     )
     tier: str | None = Field(None, description="ELAN: the tier with the steps, if there are several")
+    silence: Literal["throughout", "until", "only"] | None = Field(
+        None,
+        description="what time without a segment is, where annotated videos teach others: background (throughout); "
+        "background until the last segment, then unknown (until); anything but the annotated steps (only); without it, "
+        "background between the first and the last segment, otherwise unknown",
+    )
     labels_fps: Rate | None = Field(
         None,
         description="annotations that count frames, those of MS-TCN: frames per second; without it, .txt files are "

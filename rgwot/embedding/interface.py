@@ -138,7 +138,7 @@ class EmbeddedVideo:
     """Embeddings (T, D) of one video, sample times (T,) and its length in seconds, native frames per second.
 
     ``background`` (T,) marks samples that are not clustered, if the method detects background. ``given`` (T,) are the
-    labels of an annotated video (`rgwot.keysteps.interface.Frames`).
+    labels of an annotated video, and ``marked`` (T,) those of them that are marks (`rgwot.keysteps.interface.Frames`).
     """
 
     embedding: NDArray[Any]
@@ -147,6 +147,7 @@ class EmbeddedVideo:
     native_fps: float | Fraction
     background: NDArray[np.bool_] | None = None
     given: NDArray[np.int64] | None = None
+    marked: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)

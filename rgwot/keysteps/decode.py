@@ -301,6 +301,12 @@ def _diagnostics(
             "extra": extra,
             "names": {str(step): name for step, name in sorted(labels_given.names.items())},
         }
+        if labels_given.marks:
+            marks = {name: int(labels_given.marks[name].sum()) for name in task.videos if name in labels_given.marks}
+            diagnostics["labelled"]["marks"] = marks
+        if labels_given.silence:
+            silence = {name: labels_given.silence[name] for name in task.videos if name in labels_given.silence}
+            diagnostics["labelled"]["silence"] = silence
     if task.held_out:
         diagnostics["split"] = {"train": list(task.part(held_out=False)), "test": list(task.held_out)}
     if notes := [*task.notes, *(no_background(background, surplus) if labels_given is None else [])]:
@@ -365,7 +371,11 @@ def labelling_of(videos: Collection[EmbeddedVideo], features_fps: float, K: int,
         if any(video.given is not None for video in videos):
             labels_of_videos = [np.full(len(v.time_s), UNKNOWN) if v.given is None else v.given for v in videos]
             labels_given = np.concatenate(labels_of_videos)[rows]
-        decoded = decoder(Frames(x[rows], lengths, features_fps, rates, given=labels_given))
+        marked = None
+        if any(video.marked is not None for video in videos):
+            marks = [np.zeros(len(v.time_s), dtype=bool) if v.marked is None else v.marked for v in videos]
+            marked = np.concatenate(marks)[rows]
+        decoded = decoder(Frames(x[rows], lengths, features_fps, rates, given=labels_given, marked=marked))
         if not isinstance(decoded, Decoded):
             raise RgwotError(f"decoder: found {type(decoded).__name__}, expected rgwot.keysteps.interface.Decoded")
         cluster_labels, expected = (
@@ -495,7 +505,7 @@ def _with_given(video: EmbeddedVideo, labelled: Given, name: str) -> EmbeddedVid
     if clusters.shape != video.time_s.shape:
         raise RgwotError(f"labels of {name}: found {len(clusters)}, expected {len(video.time_s)}, one per sample")
     background = None if video.background is None else video.background & (clusters == UNKNOWN)
-    return replace(video, given=clusters, background=background)
+    return replace(video, given=clusters, background=background, marked=labelled.marks.get(name))
 
 
 def split_by_video(videos: Mapping[str, EmbeddedVideo], labels: NDArray[Any]) -> dict[str, NDArray[Any]]:

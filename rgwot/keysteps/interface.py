@@ -28,7 +28,7 @@ class Frames:
     ``features_fps`` is the number of samples per second, ``native_fps`` the frames per second of each video; by
     default, every frame was sampled. The last ``place`` columns of x are the relative time
     (`rgwot.keysteps.extended.with_time`). ``given`` (T,) are the labels of annotated videos, if any: 0..K-1,
-    `NO_CLUSTER` for background, or `UNKNOWN`.
+    `NO_CLUSTER` for background, or `UNKNOWN`. ``marked`` (T,) are the samples whose label is a mark, if any.
     """
 
     x: NDArray[np.float64]
@@ -37,6 +37,7 @@ class Frames:
     native_fps: tuple[float, ...] = ()
     place: int = 0
     given: NDArray[np.int64] | None = None
+    marked: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         if not self.native_fps:
@@ -51,6 +52,7 @@ class Frames:
             lengths=tuple(self.lengths[v] for v in videos),
             native_fps=tuple(self.native_fps[v] for v in videos),
             given=None if self.given is None else self.given[rows],
+            marked=None if self.marked is None else self.marked[rows],
         )
 
 
@@ -106,11 +108,19 @@ class Given:
         Names of key steps, if they have any.
     K
         Largest number of a key step, whether or not it occurs in ``labels``.
+    marks
+        Whether the label of a sample (T,) is a mark, by video id; videos without a mark may be missing. A mark tells
+        the key step of one moment: its sample is no whole segment, and its neighbours may belong to it.
+    silence
+        What time without a segment means in videos with segments, by video id: one of `rgwot.timing.SILENCES`, or
+        ``between`` if nothing was said.
     """
 
     labels: Mapping[str, NDArray[np.int64]]
     names: Mapping[int, str]
     K: int
+    marks: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    silence: Mapping[str, str] = field(default_factory=dict)
 
 
 def first_samples(lengths: Sequence[int]) -> NDArray[np.int64]:

@@ -15,6 +15,7 @@ from rgwot.config.methods import CLUSTERING, DECODERS
 from rgwot.config.settings import Settings
 from rgwot.embedding.interface import EmbeddedTask
 from rgwot.keysteps.decode import find_key_steps
+from rgwot.keysteps.given import given_of_rows
 from rgwot.keysteps.interface import Given
 from rgwot.keysteps.ordering import KeySteps, rank_procedures
 from rgwot.keysteps.settings import ANNOTATED, LABELLED
@@ -28,7 +29,6 @@ from rgwot.runtime.files import other_than, replacing, write_csv, write_json
 from rgwot.runtime.provenance import write_record
 from rgwot.stages.embed import read_embeddings
 from rgwot.stages.procedure import write_procedure
-from rgwot.timing import given_labels
 
 #: Finds other files than key steps in a folder.
 NOT_KEY_STEPS = other_than({name_of(path) for path in (*KEYSTEPS, NAMES)})
@@ -80,17 +80,16 @@ def decode(
 
 
 def given_of(task: EmbeddedTask, annotations: pd.DataFrame) -> Given:
-    """Return the labels of all annotated videos of a task, from the table of their segments."""
-    # Rows without length label nothing.
-    annotations = annotations[annotations["end_s"] > annotations["start_s"]]
-    of_video = {
-        str(video): segments for video, segments in annotations.groupby("video") if (segments["key_step"] > 0).any()
-    }
+    """Return the labels of all annotated videos of a task, from the table of their segments and marks."""
+    rows = {str(video): table for video, table in annotations.groupby("video")}
     named = annotations[annotations["name"] != ""]
-    return Given(
-        {name: given_labels(of_video[name], video.time_s) for name, video in task.videos.items() if name in of_video},
+    return given_of_rows(
+        {name: rows[name] for name in task.videos if name in rows} | rows,
+        {name: video.time_s for name, video in task.videos.items()},
+        {name: video.duration_s for name, video in task.videos.items()},
         dict(zip(named["key_step"].tolist(), named["name"], strict=True)),
         int(annotations["key_step"].max()) if len(annotations) else 0,
+        {video: table["silence"].iloc[0] for video, table in rows.items()} if "silence" in annotations else {},
     )
 
 
@@ -109,7 +108,12 @@ def taught_by(task: EmbeddedTask, given: Given, settings: Settings, seed: int) -
         chosen = [order[place] for place in suggest(frames, given.K, n, settings.meanfield, generator, among=places)]
     elif n < len(chosen):
         chosen = sorted(generator.permutation(chosen)[:n].tolist())
-    return replace(given, labels={video: given.labels[video] for video in chosen})
+    return replace(
+        given,
+        labels={video: given.labels[video] for video in chosen},
+        marks={video: given.marks[video] for video in chosen if video in given.marks},
+        silence={video: given.silence[video] for video in chosen if video in given.silence},
+    )
 
 
 def check_labels(decoder: str, settings: Settings, labelled: int) -> None:

@@ -34,6 +34,9 @@ def evaluate(
         If no video can be scored, a file cannot be read, or a table does not fit the others.
     """
     manifest, annotations = read_manifest(Path(manifest_csv)), read_annotations(Path(annotations_csv))
+    # Marks are no truth, and videos with marks are not scored.
+    unscored = manifest.loc[manifest["status"] == "unscored", "video"]
+    annotations = annotations[~annotations["video"].isin(unscored)]
     segments, diagnostics = read_segments(Path(segments_csv)), read_diagnostics(diagnostics_json)
     table = score_task(manifest, annotations, segments, diagnostics, identity, n_key_steps, stride, more, also)
     write_csv(table, output_csv)

@@ -15,7 +15,7 @@ from typing import Any
 from rgwot import paths
 from rgwot.config.configuration import SynthSettings
 from rgwot.datasets import frame_labels, registry
-from rgwot.datasets.annotations import occurring
+from rgwot.datasets.annotations import NO_ROWS, occurring
 from rgwot.datasets.arrays import feature_file, holding_file
 from rgwot.datasets.base import DatasetFiles, VideoEntry
 from rgwot.datasets.finding import find, layout_module, no_task, read_options
@@ -117,6 +117,31 @@ def annotated(study: Study, dataset: str, task: str) -> bool:
 def annotated_videos(study: Study, dataset: str, task: str) -> list[str]:
     """Return the ids of the task's videos that have an annotation file, as synthetic videos do."""
     return [video for video, entry in videos(study, dataset, task).items() if entry is None or entry.annotation]
+
+
+@cache
+def scored_videos(study: Study, dataset: str, task: str) -> list[str]:
+    """Return the annotated videos that can be scored: those without marks and not labelled in part.
+
+    Only a layout with the option ``silence`` has others; its annotations are read. A faulty one counts, too, because
+    the stages tell its fault.
+    """
+    settings, root = study.config.dataset(dataset), study.config.root_of(dataset)
+    module, chosen = layout_module(settings.layout), annotated_videos(study, dataset, task)
+    entries = videos(study, dataset, task)
+    if "silence" not in module.OPTIONS or None in entries.values():
+        return chosen
+    options = read_options(dataset, settings.layout, settings.options())
+    facts = registry.facts(settings.subset or dataset, task)
+
+    def scorable(entry: VideoEntry) -> bool:
+        try:
+            reason = module.read_annotation(root, entry, facts, None, options).unscored(options.silence)
+        except (RgwotError, OSError):
+            return True
+        return reason in ("", NO_ROWS)
+
+    return [video for video in chosen if (entry := entries[video]) is not None and scorable(entry)]
 
 
 def annotations_of(study: Study, dataset: str, task: str) -> str:

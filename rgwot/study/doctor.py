@@ -310,7 +310,9 @@ def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEnt
     if faulty := any(fault.severity == "error" for fault in faults):
         # Rows that cannot be read are no lack of rows.
         faults = [fault for fault in faults if fault.rule != "no_rows"]
-    return VideoReport(task, video, usable, facts, annotation, faulty, (*findings, *faults), feature_facts)
+    return VideoReport(
+        task, video, usable, facts, annotation, faulty, (*findings, *faults), feature_facts, options.silence
+    )
 
 
 def _of_task(

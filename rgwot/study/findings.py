@@ -138,13 +138,14 @@ class VideoReport:
     faulty: bool  #: whether the stages refuse the annotation
     findings: tuple[Finding, ...]
     features: FeatureFacts | None = None  #: facts of imported features, if they are usable
+    silence: str | None = None  #: what time without a segment means in the dataset
 
     @property
     def status(self) -> str:
         """``ok``, ``unscored`` or ``skipped``, as in a manifest; ``faulty`` if the annotation is refused."""
         if not self.usable or self.faulty:
             return "faulty" if self.usable else "skipped"
-        return "unscored" if self.annotation is None or self.annotation.segments.empty else "ok"
+        return "unscored" if self.annotation is None or self.annotation.unscored(self.silence) else "ok"
 
     @property
     def step_ids(self) -> set[int | str]:

@@ -32,6 +32,7 @@ from rgwot.study.datasets import (
     import_settings,
     plain_path,
     reading,
+    scored_videos,
     videos,
 )
 from rgwot.study.shipped import DEFAULTS
@@ -270,12 +271,22 @@ def teaching(study: Study, dataset: str, task: str, method: str, decoder: str) -
 
 def scored(study: Study, dataset: str, task: str, method: str, decoder: str) -> bool:
     """Return whether a task has an annotated video from which a result did not learn."""
-    return len(annotated_videos(study, dataset, task)) > teachers(study, dataset, task, method, decoder)
+    teaching_videos = teachers(study, dataset, task, method, decoder)
+    # Reading annotations is left out where all of them teach.
+    return (
+        len(annotated_videos(study, dataset, task)) > teaching_videos
+        and len(scored_videos(study, dataset, task)) > teaching_videos
+    )
 
 
 def scoring(study: Study, dataset: str, task: str, method: str, decoder: str) -> str:
     """Return the annotations for scoring a result; raise RgwotError if there are none."""
     annotations = annotations_of(study, dataset, task)
+    if not scored_videos(study, dataset, task):
+        raise RgwotError(
+            f"{dataset}/{task}: annotations are marks or label videos in part, so nothing can be scored; expected a "
+            "video with segments throughout; annotate one"
+        )
     if not scored(study, dataset, task, method, decoder):
         raise RgwotError(
             f"{dataset}/{task}: {method}/{decoder} learns from all annotated videos, so none is left to score; "

@@ -312,7 +312,7 @@ def test_annotations_of_every_kind_beside_videos(tmp_path: Path, caplog: pytest.
     assert dict(zip(table["name"], table["key_step"], strict=True)) == numbers
     assert table.loc[table["video"] == "eaf", ["start_s", "end_s"]].values.tolist() == [[0.5, 2.0], [3.0, 4.25]]
     assert table.loc[table["video"] == "frames", ["start_s", "end_s"]].values.tolist() == [[1.0, 3.0]]
-    assert "at 1.0 s: no length; left out" in caplog.text
+    assert "at 1.0 s: a point event inside a segment of another step; left out" in caplog.text
     # Without a rate a text is no annotation; two files of many videos are one too many.
     frames = next(one for one in find("mine", "folder", tmp_path / "root").of("tea") if one.name == "frames")
     assert frames.annotation == "tea/coding.boris"

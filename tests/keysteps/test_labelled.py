@@ -266,7 +266,7 @@ def test_the_estimator_learns_from_a_few_labels(arrays: Any) -> None:
         ({"take 1": segments(key_step=[-3])}, "key_step: found -3, expected whole numbers"),
         ({"take 1": segments(key_step=[1.5])}, "key_step: found 1.5, expected whole numbers"),
         ({"take 1": segments(key_step=[np.nan])}, "key_step: found nan, expected whole numbers"),
-        ({"take 1": segments(key_step=[1], end_s=[np.nan])}, "found a row without times, expected start_s and end_s"),
+        ({"take 1": segments(key_step=[1], start_s=[np.nan])}, "found a row without times, expected start_s and end_s"),
         ({"take 1": segments(label=["a"], start_s=["now"])}, "found a row without times"),
     ],
 )

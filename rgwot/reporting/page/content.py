@@ -124,8 +124,9 @@ def gather(
     lasting = annotations[annotations["end_s"] > annotations["start_s"]]
     orders = {str(video): order_of_segments(segments) for video, segments in lasting.groupby("video")}
     # If the task is no longer annotated, its scores are outdated, and not read.
-    scores = read_task_scores(tree, runs) if len(annotations) else None
-    leading = leading_scores(tree, runs) if len(annotations) else {}
+    scorable = bool((manifest["status"] == "ok").any()) and len(annotations) > 0
+    scores = read_task_scores(tree, runs) if scorable else None
+    leading = leading_scores(tree, runs) if scorable else {}
 
     def agreed(first: int, second: int) -> float | None:
         return seeds[first, second].agreement.same if (first, second) in seeds else None
@@ -149,7 +150,7 @@ def gather(
         if shown_run.procedure is not None:
             given, all_annotated = shown_run.facts.given, shown_run.run.decoder == ANNOTATED
             doubts = [
-                *against_trivial(shown_run.run, leading, len(annotations) > 0, bool(given)),
+                *against_trivial(shown_run.run, leading, scorable, bool(given)),
                 *seeds_agree(shown_run.run, runs, agreed),
                 *_second_method(place, shown_runs, agreements),
             ]

@@ -88,7 +88,7 @@ export function fill(card) {
     axis.append(make("div", { className: "label", textContent: run < 0 ? "ground truth" : `${runTitle(run)}${own ? ", edited" : ""}` }), bar(at, run, own));
   }
   axis.append(ticks(video.duration));
-  const facts = `${clock(video.duration)} long, ${Math.round(video.duration * video.fps)} frames at ${Number(video.fps.toFixed(3))} per second${video.status === "unscored" ? "; not scored, no annotation" : ""}${order.length ? "; key steps as they come:" : ""}`;
+  const facts = `${clock(video.duration)} long, ${Math.round(video.duration * video.fps)} frames at ${Number(video.fps.toFixed(3))} per second${video.status === "unscored" ? `; not scored, ${DATA.truth[at].length ? "labelled in part" : "no annotation"}` : ""}${order.length ? "; key steps as they come:" : ""}`;
   card.replaceChildren(
     heading(at),
     make("p", { className: "hint", textContent: facts }),
@@ -155,6 +155,7 @@ export function bar(at, run, edited = null) {
       aria: { label: `${fullLabel(run, step)}, ${clock(start)} to ${clock(end)}` },
     }, make("span", { textContent: text }));
     segment.classList.add("seg");
+    segment.classList.toggle("mark", start === end);
     dye(segment, lookOf(run, step));
     spread(segment, start, end, video.duration);
     made.append(segment);
