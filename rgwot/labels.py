@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rgwot.datasets.annotation_formats import ENDS, MOMENT, STARTS
 from rgwot.datasets.annotations import BACKGROUND_NAMES, TOLERATED_S
@@ -164,15 +165,13 @@ class _Numbers:
 
 def _of_array(where: str, values: Any, length: int, numbers: _Numbers) -> SampleLabels:
     """Return the labels of features; a single labelled feature between unlabelled ones is a mark."""
-    # NumPy would turn a missing value beside texts into a text.
-    texts = isinstance(values, list | tuple) and any(isinstance(value, str) for value in values)
-    array = np.asarray(values, dtype=object if texts else None)
-    if array.ndim == 1 and len(array) == length and array.dtype.kind in "OUT":
+    array = _array(values)
+    if array.ndim == 1 and len(array) == length and array.dtype.kind == "O":
         labels = np.array([_of_value(where, value, numbers) for value in array.tolist()], dtype=np.int64)
     else:
         labels = array
-        if array.dtype.kind == "f" and (np.isnan(array) | (array == np.trunc(array))).all():
-            labels = np.nan_to_num(array, nan=-1, posinf=-2, neginf=-2).astype(np.int64)
+        if array.dtype.kind == "f" and (np.isnan(array) | (np.isfinite(array) & (array == np.trunc(array)))).all():
+            labels = np.nan_to_num(array, nan=-1).astype(np.int64)
         whole = labels.dtype.kind in "iu" and labels.ndim == 1
         if not whole or len(labels) != length or labels.min(initial=0) < -1:
             least = f"{len(labels)} labels from {labels.min(initial=0)}" if whole else ""
@@ -277,7 +276,17 @@ def _without_numbers(of_video: Any) -> bool:
     """Return whether the labels of a video are a table of names alone, or names of features."""
     if _is_table(of_video):
         return "key_step" not in of_video
-    return of_video is not None and np.asarray(of_video).dtype.kind in "OUT"
+    return of_video is not None and _array(of_video).dtype.kind == "O"
+
+
+def _array(values: Any) -> NDArray[Any]:
+    """Return an array of labels, of objects if they are texts or of several kinds."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # sequences among the values
+        return np.asarray(values, dtype=object)
+    # NumPy would turn a missing value beside texts into a text.
+    return np.asarray(values, dtype=object) if array.dtype.kind in "UT" else array
 
 
 def _is_table(value: object) -> TypeGuard[pd.DataFrame]:

@@ -34,6 +34,25 @@ def test_every_sample_follows_the_nearest_of_its_video(lengths: list[int], most:
         assert chosen.tolist() == nearest.tolist() == list(range(sum(lengths)))
 
 
+@given(
+    lengths=st.lists(st.integers(0, 40), min_size=1, max_size=6),
+    most=st.integers(1, 100),
+    kept=st.sets(st.integers(0, 239)),
+)
+def test_samples_to_keep_are_never_thinned_out(lengths: list[int], most: int, kept: set[int]) -> None:
+    samples = np.arange(sum(lengths))
+    keep = np.isin(samples, list(kept))
+    usual, *_ = thinned(lengths, most)
+    chosen, counts, nearest = thinned(lengths, most, keep)
+    assert chosen.tolist() == sorted({*usual.tolist(), *samples[keep].tolist()})
+    owner = np.repeat(np.arange(len(lengths)), lengths)
+    assert list(counts) == np.bincount(owner[chosen], minlength=len(lengths)).tolist()
+    for i, place in enumerate(nearest):
+        own = chosen[owner[chosen] == owner[i]]
+        assert owner[chosen[place]] == owner[i]
+        assert abs(chosen[place] - i) == abs(own - i).min()
+
+
 def steps(seed: int = 0) -> np.ndarray:
     generator = np.random.default_rng(seed)
     labels = np.concatenate([np.arange(n) * 4 // n for n in LENGTHS])

@@ -321,6 +321,92 @@ def test_annotations_of_every_kind_beside_videos(tmp_path: Path, caplog: pytest.
         find("mine", "folder", tmp_path / "root").of("tea")
 
 
+def test_marks_and_silence_of_tables(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("start_s,end_s,time_s,label\n0.5,2,,pour\n,,2.5,stir\n3,,,0\n")
+    assert rows(path) == [["a", 0.5, 2.0, "pour"]]
+    assert rows(path, marks=True) == [["a", 0.5, 2.0, "pour"], ["a", 2.5, 2.5, "stir"], ["a", 3.0, 3.0, "background"]]
+    path.write_text("time_s;label\n2,5;stir\n")
+    assert rows(path, marks=True) == [["a", 2.5, 2.5, "stir"]]
+    path.write_text("start_s,end_s,time_s,label\n0.5,2,1,pour\n")
+    with pytest.raises(
+        RgwotError, match="a.csv: line 2: time_s '1' beside '0.5'; expected time_s for a mark, or start"
+    ):
+        rows(path)
+
+
+def manifest(folder: Path, options: dict[str, Any] | None = None) -> tuple[dict[str, str], pd.DataFrame]:
+    """Return the reasons of the videos that are not scored, and the table of annotations with background."""
+    out = folder / "manifest.csv", folder / "annotations.csv"
+    write_manifest("mine", "tea", folder / "root", "folder", options or {}, *out, "fail")
+    table = pd.read_csv(out[0], keep_default_na=False)
+    unscored = table[table["status"] == "unscored"]
+    return dict(zip(unscored["name"], unscored["reason"], strict=True)), read_annotations(out[1], background=True)
+
+
+def test_videos_with_marks_are_kept_and_not_scored(tmp_path: Path) -> None:
+    task = tmp_path / "root/tea"
+    task.mkdir(parents=True)
+    for name in ("marks", "mixed", "own", "point", "segments", "until", "zero"):
+        write_video(task / f"{name}.mp4", 180)
+    (task / "marks.csv").write_text("time_s,label\n1,pour\n2.5,stir\n4,background\n")
+    (task / "mixed.csv").write_text("start_s,end_s,time_s,label\n0,2,,pour\n,,3,stir\n")
+    # A mark inside a segment of its own step tells nothing more.
+    (task / "own.csv").write_text("start_s,end_s,time_s,label\n0,2,,pour\n,,1,pour\n")
+    (task / "segments.csv").write_text("start_s,end_s,label\n0,2,pour\n")
+    (task / "until.csv").write_text("start_s,end_s,label,silence\n0,2,pour,until\n")
+    (task / "zero.csv").write_text("time_s,label\n1,background\n")
+    # BORIS codes several behaviours at a time: the point event at 1 s, inside a segment of pour, is left out.
+    (task / "point.tsv").write_text(tabular([*EVENTS, [5.0, "", "sip", "", "", 1]]).replace("cup of tea", "point"))
+    unscored, table = manifest(tmp_path)
+    alone, part = "marks alone, which tell no borders", "marks beside segments, so labelled in part"
+    until = "silence: until, so labelled in part"
+    assert unscored == {"marks": alone, "mixed": part, "until": until, "zero": alone, "point": part}
+    of_video = {video: part[["start_s", "end_s", "name"]].values.tolist() for video, part in table.groupby("video")}
+    assert of_video == {
+        "marks": [[4.0, 4.0, ""], [1.0, 1.0, "pour"], [2.5, 2.5, "stir"]],
+        "mixed": [[0.0, 2.0, "pour"], [3.0, 3.0, "stir"]],
+        "own": [[0.0, 2.0, "pour"]],
+        "point": [[0.5, 2.0, "pour"], [1.2, 1.5, "pour"], [3.0, 4.25, "stir"], [5.0, 5.0, "sip"]],
+        "segments": [[0.0, 2.0, "pour"]],
+        "until": [[0.0, 2.0, "pour"]],
+        "zero": [[1.0, 1.0, ""]],
+    }
+    # The column wins over the key.
+    words = dict(zip(table["video"], table["silence"], strict=True))
+    assert words == dict.fromkeys(words, "") | {"until": "until"}
+    _, table = manifest(tmp_path, {"silence": "only"})
+    words = dict(zip(table["video"], table["silence"], strict=True))
+    assert words == dict.fromkeys(words, "only") | {"until": "until"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "start_s,end_s,time_s,label\n0,2,,pour\n,,1,stir\n",
+            "line 3: mark of 'stir' at 1 s, inside a segment of 'pour'; expected one step per moment",
+        ),
+        (
+            "start_s,end_s,time_s,label\n0,2,,-\n,,1,stir\n",
+            "line 3: mark of 'stir' at 1 s, inside a segment of 'background'",
+        ),
+        ("time_s,label\n1,pour\n1,stir\n", "line 3: marks of 'pour' and 'stir' at 1 s; expected one step per moment"),
+        ("time_s,label\n6,pour\n", "line 2: mark of 'pour' at 6 s of a video of 5 s; expected it inside the video"),
+        ("time_s,label\n-1,pour\n", "line 2: 'pour' from -1 to -1 s; expected 0 <= start"),
+        ("time_s,label,silence\n1,pour,never\n", "line 2: silence 'never'; expected one of throughout, until, only"),
+        ("time_s,label,silence\n1,a,only\n2,a,until\n", "silence only and until; expected one word per video"),
+    ],
+)
+def test_marks_that_cannot_be_meant_are_refused_in_one_line(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "root/tea").mkdir(parents=True)
+    write_video(tmp_path / "root/tea/a.mp4", 150)
+    (tmp_path / "root/tea/a.csv").write_text(text)
+    with pytest.raises(RgwotError, match=f"a.csv: {said}") as error:
+        manifest(tmp_path)
+    assert "\n" not in str(error.value)
+
+
 def test_annotations_of_features_without_videos(tmp_path: Path) -> None:
     (tmp_path / "tea").mkdir()
     np.save(tmp_path / "tea/a.npy", np.zeros((10, 3), np.float32))
