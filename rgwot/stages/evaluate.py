@@ -34,6 +34,8 @@ def evaluate(
         If no video can be scored, a file cannot be read, or a table does not fit the others.
     """
     manifest, annotations = read_manifest(Path(manifest_csv)), read_annotations(Path(annotations_csv))
+    if n_key_steps is None and len(annotations):
+        n_key_steps = int(annotations["key_step"].max())
     # Marks are no truth, and videos with marks are not scored.
     unscored = manifest.loc[manifest["status"] == "unscored", "video"]
     annotations = annotations[~annotations["video"].isin(unscored)]

@@ -14,7 +14,7 @@ from rgwot.config.methods import DECODERS
 from rgwot.keysteps.settings import LABELLED
 from rgwot.paths import Run, Tree
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.datasets import annotated, annotated_videos, page_column, tasks, videos
+from rgwot.study.datasets import annotated, annotated_videos, page_column, scored_videos, tasks, videos
 from rgwot.study.jobs import check_task, learns_from_labels, scored
 from rgwot.study.study import Study
 
@@ -51,8 +51,8 @@ def _runs_of(
 ) -> tuple[Run, ...]:
     """Return the results that a key of the configuration names and that the task can have.
 
-    Those that learned from annotated videos come first. If some videos are annotated and some are not, the first method
-    is among these, with the first seed.
+    Those that learned from annotated videos come first. If some videos are annotated and some are not, or only
+    in part, the first method is among these, with the first seed.
     """
     runs: dict[Run, None] = {}
     for text in methods:
@@ -68,10 +68,17 @@ def _runs_of(
         runs |= dict.fromkeys(Run(method, decoder, seed) for seed in seeds)
     taught = [run for run in runs if learns_from_labels(run.decoder)]
     first = next((run for run in runs if not _trivial(run.decoder)), None)
-    some = 0 < len(annotated_videos(study, dataset, task)) < len(videos(study, dataset, task))
-    if first is not None and not taught and some:
+    if first is not None and not taught and _leaves_something_to_learn(study, dataset, task):
         taught = [replace(first, decoder=LABELLED)]
     return tuple(dict.fromkeys([*taught, *runs]))
+
+
+def _leaves_something_to_learn(study: Study, dataset: str, task: str) -> bool:
+    """Return whether annotated videos can teach: others that are not annotated, or themselves if labelled in part."""
+    chosen = annotated_videos(study, dataset, task)
+    if len(chosen) < len(videos(study, dataset, task)):
+        return bool(chosen)
+    return len(scored_videos(study, dataset, task)) < len(chosen)
 
 
 def page_shown(study: Study, dataset: str, task: str) -> dict[str, Any]:

@@ -333,6 +333,20 @@ def test_videos_that_taught_are_not_scored_and_the_others_by_name(files):
     assert values["macro_task", "with", "background_recall"] == 0
 
 
+def test_marks_of_videos_that_are_not_scored_change_no_score(files):
+    def more(videos, annotations, segments, n_key_steps, n_clusters):
+        seen.append(set(annotations["video"]))
+        return pd.DataFrame(columns=["protocol", "background", "label_rule", "metric", "value"])
+
+    seen = []
+    scores = files.run(more=more)
+    marks = pd.DataFrame([("bare", 1.0, 1.0, 2, ""), ("bare", 2.0, 2.0, 0, "")], columns=ANNOTATION_COLUMNS)
+    files.annotations = pd.concat([files.annotations, marks])
+    assert files.run(more=more).equals(scores)
+    # The true procedure is learned from the other videos, too.
+    assert seen[0] == seen[1]
+
+
 def test_annotated_background_is_no_key_step(files):
     scores = files.run()
     files.annotations = pd.concat(

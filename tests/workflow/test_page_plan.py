@@ -96,6 +96,25 @@ def test_a_page_begins_with_what_annotated_videos_taught(
     assert not any("labelled" in file for file in scored)
 
 
+def test_marks_teach_and_are_not_scored(own: Callable[..., Study], tmp_path: Path) -> None:
+    (tmp_path / "videos/tea").mkdir(parents=True)
+    for name in "ab":
+        (tmp_path / f"videos/tea/{name}.csv").write_text("time_s,label\n1,pour\n2,stir\n")
+    study = own(False, methods=["raw/kmeans"])
+    first = ["raw/labelled/seed3", "raw/kmeans/seed3"]
+    assert [str(run) for run in pages.page_runs(study, "mine", "tea")][:2] == first
+    assert jobs.teachers(study, "mine", "tea", "raw", "labelled") == 2
+    assert not [file for file in pages.page_files(study, "mine", "tea") if "/scores/" in file]
+    with pytest.raises(RgwotError, match="mine/tea: annotations are marks or label videos in part, so nothing can be"):
+        jobs.scoring(study, "mine", "tea", "raw", "kmeans")
+    # Marks in every video leave something to learn, and segments in every video do not.
+    (tmp_path / "videos/tea/c.csv").write_text("time_s,label\n1,pour\n")
+    assert str(pages.page_runs(own(False, methods=["raw/kmeans"]), "mine", "tea")[0]) == first[0]
+    for name in "abc":
+        (tmp_path / f"videos/tea/{name}.csv").write_text("start_s,end_s,label\n1,2,pour\n")
+    assert str(pages.page_runs(own(False, methods=["raw/kmeans"]), "mine", "tea")[0]) == first[1]
+
+
 def test_no_setting_of_another_block_teaches_a_decoder(own: Callable[..., Study]) -> None:
     own(True)
     content = {"datasets": {"mine": {"layout": "folder", "root": "videos"}}, "labelled": {"n": 2, "extra": 1}}
