@@ -1,15 +1,21 @@
 """The decoder for tasks with some annotated videos (methods 5.10).
 
-Several segmentations fit the samples equally well; labels decide between them. Three sources of evidence are combined.
-Dynamic time warping carries labels from annotated videos over to the others, which uses the order of key steps. Linear
-classifiers are trained on the labelled samples, and then on the labels that all samples have so far (self-training).
-The mean field, with the memberships of labelled samples fixed, uses clusters and neighbours in time.
+Several segmentations fit the samples equally well; labels decide between them. Four sources of evidence are combined.
+Dynamic time warping carries labels from annotated videos over to the others, which uses the order of key steps. A
+hidden Markov model with a state per labelled class uses appearance, transitions and durations; it takes the place of
+warping in videos whose order warping does not explain. Linear classifiers are trained on the labelled samples, and then
+on the labels that all samples have so far (self-training). The mean field, with the memberships of labelled samples
+fixed, uses clusters and neighbours in time.
+
+Marks (labels of single moments) are turned into segments: the labels that surround them are decoded twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +33,9 @@ from rgwot.keysteps.interface import (
     Predict,
     decode_by_some,
     directions,
+    first_samples,
     learned_from,
+    rows_of,
 )
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.meanfield import MeanField, label, label_at_once, minimise_energy
@@ -96,7 +104,8 @@ CONTEXTS = ((-0.02, 0.0, 0.02), CONTEXT, (-0.15, -0.07, -0.03, 0.0, 0.03, 0.07, 
 are averaged, because the duration of key steps is not known beforehand and one context errs more with few labels."""
 
 CARRIED, CLUSTERED = 0.5, 0.2
-"""Weights of the labels carried over and of the mean field; classifiers have the rest. Choosing a weight by
+"""Weights of the labels carried over, or of the hidden Markov model where these do not count, and of the mean field;
+classifiers have the rest. Choosing a weight by
 cross-validation over the annotated videos loses 1 to 5 points with two or three of them and gains nothing with five."""
 
 REFITTED = 0.55
@@ -113,18 +122,161 @@ STRANGE = 0.25
 segment is taken for background if its similarity to every class is below this quantile: an annotator would rarely omit
 a step."""
 
+NO_ORDER, ORDER = 0.10, 0.22
+"""Agreement beyond chance (methods 5.10) of carried labels with the hidden Markov model. Up to `NO_ORDER`, the order of
+key steps does not count; from `ORDER` on, it counts fully. The ten recorded tasks have 0.26 to 0.49, and 0.04 to 0.11
+after their segments were shuffled."""
+
+TASK_VIDEOS = 3.0
+"""Weight of the mean agreement of the task in the agreement of a video, which has weight 1."""
+
+REACH = 0.15
+"""Share of the way to the neighbouring mark that a mark is first taken to reach."""
+
+MOSTLY = 0.5
+"""Least share of the samples between two marks, decoded as one of their labels, at which nothing else lies between."""
+
 FARTHEST = 0.25
 """Share of the unlabelled samples, those least similar to annotated key steps, in which extra key steps are sought."""
+
+
+class StateModel(NamedTuple):
+    r"""A hidden Markov model with a state per class, and Gaussians with one shrunken covariance (methods 5.10).
+
+    .. math:: p(x \mid k) \propto \exp(w_k \cdot x + b_k), \qquad
+              w_k = \Sigma^{-1} \mu_k, \quad b_k = -\tfrac12 \mu_k \cdot w_k
+
+    Attributes
+    ----------
+    states
+        Classes (S,) that have labels.
+    weights, offsets
+        w (S, D) and b (S,).
+    first, transitions
+        Probabilities (S,) of the first state, and (S, S) of the next one.
+    """
+
+    states: NDArray[np.int64]
+    weights: Array
+    offsets: Array
+    first: Array
+    transitions: Array
+
+    @classmethod
+    def fit(cls, x: Array, lengths: Sequence[int], labels: NDArray[np.int64], C: int) -> StateModel:
+        """Fit to samples (T, D) of videos with labels (T,) in 0..C-1 or `UNKNOWN`; at least one is labelled."""
+        from sklearn.covariance import ledoit_wolf
+
+        known = labels != UNKNOWN
+        states, places = np.unique(labels[known], return_inverse=True)
+        means = np.stack([x[labels == state].mean(axis=0) for state in states])
+        covariance = ledoit_wolf(x[known] - means[places], assume_centered=True)[0]
+        covariance += (1e-6 * np.trace(covariance) / len(covariance) + 1e-12) * np.eye(len(covariance))
+        weights = np.linalg.solve(covariance, means.T).T
+        first, counts = np.ones(C), np.full((C, C), 1 / C)
+        for part in np.split(labels, np.cumsum(lengths)[:-1]):
+            labelled = part != UNKNOWN
+            if labelled.any():
+                first[part[labelled.argmax()]] += 1
+            pair = labelled[:-1] & labelled[1:]
+            np.add.at(counts, (part[:-1][pair], part[1:][pair]), 1)
+        counts = counts[np.ix_(states, states)]
+        first = first[states] / first[states].sum()
+        offsets = -0.5 * np.einsum("kd,kd->k", weights, means)
+        return cls(states, weights, offsets, first, counts / counts.sum(axis=1, keepdims=True))
+
+    def posterior(self, x: Array, lengths: Sequence[int], C: int) -> Array:
+        """Return the probabilities (T, C) of the classes of samples (T, D), given all samples of their video."""
+        scores = x @ self.weights.T + self.offsets
+        densities = np.exp(scores - scores.max(axis=1, keepdims=True))
+        V, S, longest = len(lengths), len(self.states), max(lengths)
+        inside = np.arange(longest) < np.asarray(lengths)[:, None]
+        padded = np.ones((V, longest, S))
+        padded[inside] = np.maximum(densities, np.finfo(np.float64).tiny)
+        forward, backward = np.empty_like(padded), np.ones_like(padded)
+        forward[:, 0] = self.first * padded[:, 0]
+        for t in range(longest):
+            if t:
+                forward[:, t] = (forward[:, t - 1] @ self.transitions) * padded[:, t]
+            forward[:, t] /= forward[:, t].sum(axis=1, keepdims=True)
+        for t in range(longest - 2, -1, -1):
+            ahead = (padded[:, t + 1] * backward[:, t + 1]) @ self.transitions.T
+            # Behind the end of a video nothing is known.
+            backward[:, t] = np.where(inside[:, t + 1, None], ahead / ahead.sum(axis=1, keepdims=True), 1.0)
+        p = np.zeros((len(x), C))
+        p[:, self.states] = (forward * backward)[inside]
+        return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+def agreement(carried: Array, states: Array, lengths: Sequence[int]) -> Array:
+    r"""Return how far carried labels agree with the hidden Markov model in each video, (V,): 1 fully, 0 by chance.
+
+    .. math:: a_v = \frac{\overline{c_{i,k_i}} - \bar c \cdot \bar h}{1 - \bar c \cdot \bar h},
+              \qquad k_i = \operatorname{argmax}_k h_{ik}
+
+    with the probabilities c of labels carried over (T, C) and h of the model (T, C), and means over the video.
+    """
+    chosen = carried[np.arange(len(carried)), states.argmax(axis=1)]
+    starts, sizes = first_samples(lengths), np.asarray(lengths)
+    mean = np.add.reduceat(chosen, starts) / sizes
+    by_video = [np.add.reduceat(p, starts, axis=0) / sizes[:, None] for p in (carried, states)]
+    chance = (by_video[0] * by_video[1]).sum(axis=1)
+    return np.asarray((mean - chance) / np.maximum(1 - chance, 1e-9))
+
+
+def order_weights(agreements: Array, mean: float) -> Array:
+    """Return how much order counts in each video, (V,) in [0, 1], by its agreement and the ``mean`` of the task."""
+    each = (agreements + TASK_VIDEOS * mean) / (1 + TASK_VIDEOS)
+    return np.clip((each - NO_ORDER) / (ORDER - NO_ORDER), 0, 1)
+
+
+def reaching(labels: NDArray[np.int64], marked: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the labels (T,) of a video in which every mark reaches some of the way to its neighbours (`REACH`)."""
+    reached, places = labels.copy(), np.flatnonzero(labels != UNKNOWN)
+    for at in np.flatnonzero(marked):
+        place = int(np.searchsorted(places, at))
+        before = places[place - 1] if place else -1
+        after = places[place + 1] if place + 1 < len(places) else len(labels)
+        reached[at - int(REACH * (at - before)) : at + int(REACH * (after - at)) + 1] = labels[at]
+    return reached
+
+
+def bordered(labels: NDArray[np.int64], marked: NDArray[np.bool_], log_p: Array) -> NDArray[np.int64]:
+    """Return the labels (T,) of a video with segments in place of its marks, by log p (T, C) of a first decoding.
+
+    If most samples between two neighbouring marks have one of their two labels, all of them get one, with one border
+    where log p is largest; otherwise other key steps may lie between. There, and before the first and after the last
+    mark, a mark has the samples around it that were given its label.
+    """
+    filled, chosen, places = labels.copy(), log_p.argmax(axis=1), np.flatnonzero(labels != UNKNOWN)
+    for at in np.flatnonzero(marked):
+        place = int(np.searchsorted(places, at))
+        low, high = (
+            (places[place - 1] + 1 if place else 0),
+            (places[place + 1] if place + 1 < len(places) else len(labels)),
+        )
+        other = np.flatnonzero(chosen != labels[at])
+        start = max(low, int(other[other < at].max(initial=-1)) + 1)
+        filled[start : min(high, int(other[other > at].min(initial=len(labels))))] = labels[at]
+    for left, right in pairwise(places.tolist()):
+        a, b = labels[left], labels[right]
+        between = slice(left + 1, right)
+        if right > left + 1 and marked[[left, right]].all() and np.isin(chosen[between], (a, b)).mean() >= MOSTLY:
+            gains = np.cumsum(log_p[between, a] - log_p[between, b])
+            border = left + 1 + int(np.concatenate([[0.0], gains]).argmax())
+            filled[left:border], filled[border:right] = a, b
+    return filled
 
 
 @dataclass(frozen=True)
 class _Task:
     """The samples of a task, prepared for every source of evidence.
 
-    ``x`` (T, D) are directions, ``views`` the components of samples in each of `CONTEXTS`. The C classes are K key
-    steps, the last ``extra`` of them without annotations, and background.
+    ``samples`` (T, D) are embeddings, ``x`` (T, D) their directions, ``views`` the components of samples in each of
+    `CONTEXTS`. The C classes are K key steps, the last ``extra`` of them without annotations, and background.
     """
 
+    samples: Array
     x: Array
     lengths: tuple[int, ...]
     views: Sequence[Array]
@@ -174,17 +326,39 @@ class _Task:
         return classes, self.x @ centres.T
 
     def shown(self, labels: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
-        """Return evenly spaced samples of the annotated videos that others are warped onto, and their labels."""
+        """Return evenly spaced samples of the annotated videos that others are warped onto, and their labels.
+
+        A label between two of these samples goes to the nearest one, if that has none.
+        """
         annotated = np.flatnonzero(self.annotated(labels))
         chosen = annotated[np.unique(np.linspace(0, len(annotated) - 1, SHOWN).round().astype(int))]
-        return evenly_spaced(self.x, self.lengths)[chosen], evenly_spaced(labels, self.lengths)[chosen]
+        said = evenly_spaced(labels, self.lengths)[chosen]
+        for row, video in zip(said, chosen, strict=True):
+            here = rows_of(self.lengths, [int(video)])
+            for at in np.flatnonzero(labels[here] != UNKNOWN):
+                nearest = int(np.rint(at * (ALIGNED - 1) / max(len(here) - 1, 1)))
+                if row[nearest] == UNKNOWN:
+                    row[nearest] = labels[here][at]
+        return evenly_spaced(self.x, self.lengths)[chosen], said
 
-    def fixed(self, clusters: Array, references: Array, reference_labels: NDArray[np.int64]) -> Array:
+    def ordered(
+        self, states: StateModel, references: Array, reference_labels: NDArray[np.int64], mean: float | None = None
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return evidence from the order and from the hidden Markov model, and how much order counts in each video.
+
+        These are the probabilities (T, C) of labels carried over and of the model, the weights of order (V,), and the
+        agreements (V,) that the weights follow from. ``mean`` is that of the task; by default, that of these videos.
+        """
+        carried = carry_over(self.x, self.lengths, references, reference_labels, self.C)
+        p = states.posterior(self.samples, self.lengths, self.C)
+        agreements = agreement(carried, p, self.lengths)
+        return carried, p, order_weights(agreements, float(agreements.mean()) if mean is None else mean), agreements
+
+    def fixed(self, clusters: Array, carried: Array, states: Array, order: Array) -> Array:
         """Return the weighted log probabilities (T, C) of the evidence that self-training does not change."""
-        carried = _completed(
-            carry_over(self.x, self.lengths, references, reference_labels, self.C), clusters, self.found
-        )
-        return CARRIED * self.smooth(carried) + CLUSTERED * clusters
+        share = np.repeat(order, self.lengths)[:, None]
+        carried, states = (self.smooth(_completed(p, clusters, self.found)) for p in (carried, states))
+        return CARRIED * (share * carried + (1 - share) * states) + CLUSTERED * clusters
 
     def cluster(self, labels: NDArray[np.int64]) -> tuple[MeanField, NDArray[np.int64]]:
         """Minimise the energy of the mean field, with labelled samples fixed; return the field and its classes."""
@@ -242,49 +416,98 @@ def _decode(
 ) -> Decoded:
     """Decode videos and learn from all of them."""
     assert frames.given is not None
-    chosen, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES)
+    marked = frames.marked if frames.marked is not None else np.zeros(len(frames.given), dtype=bool)
+    chosen, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES, keep=marked)
     few = replace(frames, x=frames.x[chosen], lengths=lengths, given=frames.given[chosen])
-    labels_given = np.where(frames.given == NO_CLUSTER, K, frames.given)
-    labels = labels_given[chosen]
+    labels = np.where(frames.given == NO_CLUSTER, K, frames.given)[chosen]
     parts = []
     views = []
     for shares in CONTEXTS:
         context = in_context(few, shares, timed=True)
         parts.append(Components.fit(context, 1))
         views.append(parts[-1].apply(context))
-    task = _Task(directions(few.x), lengths, views, K + 1, labelled.extra, generator, chain)
-    labels = task.with_ends(labels)
+    samples = few.x[:, : few.x.shape[1] - few.place]
+    task = _Task(samples, directions(few.x), lengths, views, K + 1, labelled.extra, generator, chain)
+    if marked.any():
+        at = marked[chosen]
+        first_pass = _learn(task, _by_video(reaching, lengths, labels, at))
+        labels = _by_video(bordered, lengths, labels, at, first_pass.log_p)
+    result = _learn(task, task.with_ends(labels))
+    learned = {
+        **_stored(parts, result.first, "first"),
+        **_stored(parts, result.last, "last"),
+        **{f"states_{what}": array for what, array in result.states._asdict().items()},
+        "centres": result.field.centres,
+        "shares": result.field.shares,
+        "classes": result.classes,
+        "shown": result.references[0].astype(np.float32),
+        "said": result.references[1],
+        "agreement": np.array(result.agreement),
+    }
+    decoded = _decoded(result.log_p[nearest], K)
+    labels_out = np.where(frames.given == UNKNOWN, decoded.labels, frames.given)
+    labels_now = np.where(labels == K, NO_CLUSTER, labels)
+    labels_out[chosen] = np.where(labels == UNKNOWN, labels_out[chosen], labels_now)
+    facts = {
+        "labelled": {
+            "energy": float(result.field.energies[-1]),
+            "order": float(np.average(result.order, weights=lengths)),
+            "order_agreement": result.agreement,
+        }
+    }
+    return replace(decoded, labels=labels_out, facts=facts, learned=learned)
+
+
+@dataclass(frozen=True)
+class _Result:
+    """What `_learn` finds: log p (T, C) up to a constant, and what labels other videos."""
+
+    log_p: Array
+    first: list[Classifier]
+    last: list[Classifier]
+    states: StateModel
+    field: MeanField
+    classes: NDArray[np.int64]
+    references: tuple[Array, NDArray[np.int64]]
+    order: Array
+    agreement: float
+
+
+def _learn(task: _Task, labels: NDArray[np.int64]) -> _Result:
+    """Decode a task by the labels (T,) of its samples, classes in 0..C-1 or `UNKNOWN`."""
     references = task.shown(labels)
     field, classes = task.cluster(labels)
     clusters = _spread(field.memberships, classes, task.C)
+    states = StateModel.fit(task.samples, task.lengths, labels, task.C)
+    # Annotated videos agree with themselves, so the others tell how far order is kept.
+    carried, p, _, agreements = task.ordered(states, *references)
+    others = agreements[~task.annotated(labels)]
+    mean = float((others if len(others) else agreements).mean())
+    order = order_weights(agreements, mean)
     first = task.fit(labels)
     before = task.smooth(_classified(first, task.views, clusters, task.found))
-    fixed = task.fixed(clusters, *references)
+    fixed = task.fixed(clusters, carried, p, order)
     last, log_p = first, _mix(before, before, fixed)
     for _ in range(REFITS):
         labels_now = np.where(labels == UNKNOWN, log_p.argmax(axis=1), labels)
         last = task.fit(labels_now)
         log_p = task.smooth(_mix(before, _classified(last, task.views), fixed))
+    return _Result(log_p, first, last, states, field, classes, references, order, mean)
 
-    arrays = {
-        f"{name}_{number}_{what}": array
-        for name, classifiers in (("first", first), ("last", last))
-        for number, (part, classifier) in enumerate(zip(parts, classifiers, strict=True))
-        for what, array in part.undone(classifier)._asdict().items()
-    }
-    learned = {
-        **arrays,
-        "centres": field.centres,
-        "shares": field.shares,
-        "classes": classes,
-        "shown": references[0].astype(np.float32),
-        "said": references[1],
-    }
 
-    decoded = _decoded(log_p[nearest], K)
-    labels_out = np.where(frames.given == UNKNOWN, decoded.labels, frames.given)
-    facts = {"labelled": {"energy": float(field.energies[-1])}}
-    return replace(decoded, labels=labels_out, facts=facts, learned=learned)
+def _by_video(
+    fill: Callable[..., NDArray[np.int64]], lengths: Sequence[int], *arrays: NDArray[Any]
+) -> NDArray[np.int64]:
+    """Return the concatenated results of a function of each video's part of some arrays (T, ...)."""
+    parts = [np.split(array, np.cumsum(lengths)[:-1]) for array in arrays]
+    return np.concatenate([fill(*part) for part in zip(*parts, strict=True)])
+
+
+def _stored(parts: Sequence[Components], classifiers: Sequence[Classifier], name: str) -> dict[str, Array]:
+    """Return classifiers of samples in context as arrays by name."""
+    pairs = enumerate(zip(parts, classifiers, strict=True))
+    undone = {number: part.undone(classifier)._asdict() for number, (part, classifier) in pairs}
+    return {f"{name}_{number}_{what}": array for number, each in undone.items() for what, array in each.items()}
 
 
 def restore_labelled(
@@ -297,14 +520,17 @@ def restore_labelled(
         for name in ("first", "last")
     )
 
+    states = StateModel(*(learned[f"states_{name}"] for name in StateModel._fields))
+
     def predict(others: Frames) -> Decoded:
         views = [in_context(others, shares, timed=True) for shares in CONTEXTS]
         memberships = label_by(others.x, others.lengths, learned["centres"], learned["shares"], chain)
         clusters = _spread(memberships, learned["classes"], K + 1)
-        x = directions(others.x)
-        task = _Task(x, others.lengths, views, K + 1, labelled.extra, np.random.default_rng(0), chain)
+        x, samples = directions(others.x), others.x[:, : others.x.shape[1] - others.place]
+        task = _Task(samples, x, others.lengths, views, K + 1, labelled.extra, np.random.default_rng(0), chain)
         before = task.smooth(_classified(first, views, clusters, task.found))
-        fixed = task.fixed(clusters, learned["shown"].astype(np.float64), learned["said"])
+        references = learned["shown"].astype(np.float64), learned["said"]
+        fixed = task.fixed(clusters, *task.ordered(states, *references, float(learned["agreement"]))[:3])
         log_p = task.smooth(_mix(before, _classified(last, views), fixed))
         return _decoded(log_p, K)
 
