@@ -218,7 +218,9 @@ def find_key_steps(
     orders = {
         name: order_of(key_steps["task"][name], video.time_s / video.duration_s) for name, video in task.videos.items()
     }
-    annotated = () if labels_given is None else tuple(labels_given.labels)
+    # Borders around marks are decoded, so slivers of these videos are no annotation.
+    taught = {} if labels_given is None else {name: name in labels_given.marks for name in labels_given.labels}
+    annotated = tuple(name for name, marked in taught.items() if not marked)
     segments_of_evidence, *alternatives = (_segments(task, part) for part in (evidence, *others))
     procedure = procedure_of(segments_of_evidence, learner, task.held_out, annotated)
     learned = None if clusters.learned is None else {**clusters.learned, NUMBERS: numbers}
