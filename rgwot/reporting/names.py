@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_SEGMENTS = re.compile(r"\d+ \d+( \d+ \d+)*")
+_SEGMENTS = re.compile(r"\d{1,6} \d{1,12}( \d{1,6} \d{1,12})*")
 
 #: Longest name in characters.
 LONGEST = 80
@@ -181,15 +181,15 @@ def _same_steps(before: Mapping[str, str], segments: pd.DataFrame) -> dict[int, 
         return {}
     from scipy.optimize import linear_sum_assignment
 
-    table = pd.Series(shared).unstack(fill_value=0)
-    lengths = table.to_numpy()
-    own, others = lengths.sum(axis=1), lengths.sum(axis=0)
-    # Background keeps its place: it is no key step to be named.
-    lengths = lengths * np.outer(table.index > 0, table.columns > 0)
+    olds, news = (sorted({pair[side] for pair in shared}) for side in (0, 1))
+    common = np.array([[shared.get((a, b), 0) for b in news] for a in olds])
+    own, others = common.sum(axis=1), common.sum(axis=0)
+    # Background has no name to give or take.
+    common *= np.outer(np.array(olds) > 0, np.array(news) > 0)
     return {
-        int(table.index[a]): int(table.columns[b])
-        for a, b in zip(*linear_sum_assignment(-lengths), strict=True)
-        if lengths[a, b] >= max(1, CARRIED * min(own[a], others[b]))
+        olds[a]: news[b]
+        for a, b in zip(*(places.tolist() for places in linear_sum_assignment(-common)), strict=True)
+        if common[a, b] >= max(1, CARRIED * min(own[a], others[b]))
     }
 
 

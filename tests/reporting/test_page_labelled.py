@@ -103,6 +103,8 @@ def test_given_videos_are_marked_and_names_come_from_labels(browser: Browser, ma
     said = window.get("byId('score-table').innerText")
     assert said.startswith(f"{RUN} has no score, because every annotated video taught it. Learned from 2")
     assert "rgwot run" not in said
+    window.run("DATA.runs[0].score_file = 'x.csv'; drawScores()")
+    assert window.get("byId('score-table').innerText").endswith(f"for this page: {RUN}: rgwot run x.csv")
     tab(window, "videos")
     assert window.get(marked.format(".card h3")) == ["first", "second"]
     # A key step is the annotated one: there is nothing to match.
