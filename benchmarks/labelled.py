@@ -375,30 +375,32 @@ def printed(rows: pd.DataFrame) -> str:
     spread = rows.groupby(["method", "n", "dataset", "task"])["f1"].std(ddof=1).groupby(["method", "n"]).mean()
 
     def means(values: pd.DataFrame, spreads: bool = False) -> str:
-        """Write means over rows, with the number of rows if a method has not been measured on all."""
-        all_of = {n: measured(values, n).sum() for n in numbers}
-        lines = []
+        """Write means over rows, with the number of rows if a method has not been measured on all.
+
+        Numbers of annotated videos that some rows lack are left out, so that a line has the same rows throughout.
+        """
+        lines, numbers_here = [], [n for n in numbers if measured(values, n).all()]
         for method in (name for name in METHODS if name in values.columns.levels[0]):
             line = [method]
-            for n in numbers:
+            for n in numbers_here:
                 known = values[method, n].dropna() if (method, n) in values else pd.Series(dtype=float)
                 text = f"{known.mean():.1f}" if len(known) else ""
                 deviation = spread.get((method, n), np.nan)
                 text += f" ± {deviation:.1f}" if spreads and np.isfinite(deviation) else ""
-                line.append(f"{text} ({len(known)})" if 0 < len(known) < all_of[n] else text)
+                line.append(f"{text} ({len(known)})" if 0 < len(known) < len(values) else text)
             lines.append(line)
-        heads = [f"n = {n}" + (f" ({all_of[n]})" if all_of[n] < len(values) else "") for n in numbers]
-        return table(["method", *heads], lines)
+        return table(["method", *(f"n = {n}" for n in numbers_here)], lines)
 
     f1 = by_task(rows)
     blocks += [
         f"Mean over {len(f1)} tasks ± mean over tasks of the standard deviation over draws or seeds; in brackets"
     ]
     blocks[-1] += ", the number of tasks if a method was not measured on all:"
-    blocks += [means(f1, spreads=True), "Mean over data sets:", means(f1.groupby(level="dataset").mean())]
+    blocks += [means(f1, spreads=True)]
     late = late_tasks(f1)
     if len(late):
-        blocks += [f"Mean over the {len(late)} tasks that have n = {NUMBERS[-1]}:", means(late)]
+        blocks += [f"Mean over the {len(late)} of them that have every number, up to n = {NUMBERS[-1]}:", means(late)]
+    blocks += ["Mean over data sets:", means(f1.groupby(level="dataset").mean())]
     background = by_task(rows, "background_f1")
     background = background[[task in WITH_BACKGROUND for _, task in background.index]]
     if len(background):

@@ -327,8 +327,9 @@ class Discovery:
         Returns
         -------
         rgwot.reporting.compare.Comparison
-            ``common`` videos (ids), those ``alone`` in one, and the `rgwot.evaluation.agreement.Agreement`: ``kappa``
-            and ``segments_f1`` overall, ``kappas`` and ``segments_f1s`` by key step, ...
+            ``common`` videos (ids), those ``alone`` in one, those that ``taught`` a result and are not compared, and
+            the `rgwot.evaluation.agreement.Agreement`: ``kappa`` and ``segments_f1`` overall, ``kappas`` and
+            ``segments_f1s`` by key step, ...
 
         Raises
         ------
@@ -337,10 +338,16 @@ class Discovery:
         """
         from rgwot.reporting.compare import answer_of, compare, compare_with, shared
 
-        answer = answer_of(self.key_steps.segment_table)
+        answer, taught = answer_of(self.key_steps.segment_table), self._teaching
         if isinstance(other, Discovery):
-            return shared(compare(answer, answer_of(other.key_steps.segment_table)))
-        return compare_with(answer, Path(other))
+            taught = taught | other._teaching
+            return shared(compare(answer, answer_of(other.key_steps.segment_table), taught=taught), taught=taught)
+        return compare_with(answer, Path(other), taught=taught)
+
+    @property
+    def _teaching(self) -> frozenset[str]:
+        """The ids of the labelled videos that the result learned from."""
+        return frozenset(self.diagnostics.get("labelled", {}).get("videos", ()))
 
     def compare_groups(self, groups: Mapping[str, Any]) -> pd.DataFrame:
         """Test for every key step whether groups of videos differ (`rgwot.procedure.groups.compare_groups`).

@@ -109,7 +109,7 @@ def make_bundle(
         blocks=blocks,
         embedded=embedded,
         key_steps=key_steps,
-        names=label_names(diagnostics) | names_of(read_names(names_yaml), str(run), segments),
+        names=label_names(diagnostics) | names_of(read_names(names_yaml), str(run), segments).names,
         model=model_path.read_bytes() if model_path else None,
     )
     with replacing(output) as temporary:

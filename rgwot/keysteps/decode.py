@@ -179,7 +179,7 @@ def find_key_steps(
     else:
         K, surplus, alone = labels_given.K + extra, 0, False
         task = replace(
-            task, videos={name: _with_given(video, labels_given, name) for name, video in task.videos.items()}
+            task, videos={name: with_given(video, labels_given, name) for name, video in task.videos.items()}
         )
     from threadpoolctl import threadpool_limits
 
@@ -498,7 +498,7 @@ def _equal_segments(task: EmbeddedTask, labels: Mapping[str, NDArray[np.int64]],
     return explained_share(x, equal, lengths) / explained if explained > 0 else 0.0
 
 
-def _with_given(video: EmbeddedVideo, labelled: Given, name: str) -> EmbeddedVideo:
+def with_given(video: EmbeddedVideo, labelled: Given, name: str) -> EmbeddedVideo:
     """Return a video with its labels; a sample labelled with a key step is no longer background."""
     if name not in labelled.labels:
         return video

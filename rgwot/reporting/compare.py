@@ -23,7 +23,7 @@ from rgwot.paths import DEVIATIONS, DIAGNOSTICS, SEGMENTS, name_of
 from rgwot.procedure import recordings_from_segments
 from rgwot.procedure.facts import join_words
 from rgwot.procedure.groups import ALPHA, LEVEL, MEASURES, PERMUTATIONS, TEST_COLUMNS, UNIT, compare_groups, few_videos
-from rgwot.records import read_segments
+from rgwot.records import read_diagnostics, read_segments
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, PAGE, Drawn, save, sheet, short, styled, tell
 from rgwot.reporting.names import names_in
 from rgwot.runtime.errors import RgwotError
@@ -46,13 +46,15 @@ Answer = Mapping[str, IntArray]
 class Comparison(NamedTuple):
     """Two results side by side: the videos of both, the videos of only one, and how far the results agree.
 
-    ``names`` are the names of the second result's key steps if a person coded it.
+    ``names`` are the names of the second result's key steps if a person coded it. The common videos that ``taught`` one
+    of the results do not count.
     """
 
     common: tuple[str, ...]
     alone: tuple[str, ...]
     agreement: Agreement
     names: Mapping[int, str] = {}
+    taught: tuple[str, ...] = ()
 
 
 def read_answer(folder: Path) -> Answer:
@@ -63,6 +65,12 @@ def read_answer(folder: Path) -> Answer:
     if not path.is_file():
         raise RgwotError(f"{folder}: found no {path.name}, expected a folder of key steps below results/keysteps")
     return answer_of(read_segments(path), path)
+
+
+def teaching_videos(folder: Path) -> tuple[str, ...]:
+    """Return the annotated videos that the result in a folder learned from, if any."""
+    path = folder / name_of(DIAGNOSTICS)
+    return tuple(read_diagnostics(path).get("labelled", {}).get("videos", ())) if path.is_file() else ()
 
 
 def answer_of(segments: pd.DataFrame, where: Path | str = "segments") -> Answer:
@@ -119,46 +127,66 @@ def coded_answer(coded: pd.DataFrame, numbers: Mapping[str, int], seconds: Mappi
     return {str(video): labels_at(rows, sample_times(seconds[str(video)], RATE)) for video, rows in by_video}
 
 
-def compare(first: Answer, second: Answer, overlap: float = OVERLAP, *, same: bool = False) -> Comparison | None:
-    """Compare two answers in their common videos, up to the earlier end; return None without a common video."""
-    common = tuple(video for video in first if video in second)
-    unshared = tuple(video for one in (first, second) for video in one if video not in common)
+def compare(
+    first: Answer, second: Answer, overlap: float = OVERLAP, *, same: bool = False, taught: Collection[str] = ()
+) -> Comparison | None:
+    """Compare two answers in their common videos, up to the earlier end; return None without a common video.
+
+    Videos that ``taught`` one of the answers are left out, because their key steps are annotations.
+    """
+    both = tuple(video for video in first if video in second)
+    common, left_out = (tuple(video for video in both if (video in taught) is chosen) for chosen in (False, True))
+    unshared = tuple(video for one in (first, second) for video in one if video not in both)
     if not common:
         return None
     pairs = [(first[video], second[video]) for video in common]
     lengths = [min(map(len, pair)) for pair in pairs]
     one, other = ([pair[side][:length] for pair, length in zip(pairs, lengths, strict=True)] for side in (0, 1))
-    return Comparison(common, unshared, agreement(one, other, overlap, same=same))
+    return Comparison(common, unshared, agreement(one, other, overlap, same=same), taught=left_out)
 
 
-def compare_pairs(answers: Sequence[Answer]) -> dict[tuple[int, int], Comparison]:
+def compare_pairs(
+    answers: Sequence[Answer], taught: Sequence[Collection[str]] | None = None
+) -> dict[tuple[int, int], Comparison]:
     """Compare every pair of results, or only the first with every other one if there are more than `MOST_RESULTS`.
 
-    The keys are pairs of indices into ``answers``; pairs without a common video are left out.
+    The keys are pairs of indices into ``answers``; pairs without a common video are left out. ``taught`` has the videos
+    that taught each result, by default none.
     """
-    places = range(len(answers))
+    places, taught = range(len(answers)), taught or [()] * len(answers)
     pairs = combinations(places, 2) if len(answers) <= MOST_RESULTS else ((0, place) for place in places[1:])
-    comparisons = {(a, b): compare(answers[a], answers[b]) for a, b in pairs}
+    comparisons = {(a, b): compare(answers[a], answers[b], taught={*taught[a], *taught[b]}) for a, b in pairs}
     return {pair: comparison for pair, comparison in comparisons.items() if comparison is not None}
 
 
 def compare_with(
-    answer: Answer, other: Path, overlap: float = OVERLAP, tier: str | None = None, fps: str | None = None
+    answer: Answer,
+    other: Path,
+    overlap: float = OVERLAP,
+    tier: str | None = None,
+    fps: str | None = None,
+    taught: Collection[str] = (),
 ) -> Comparison:
-    """Compare an answer with a folder of key steps or annotations; raise RgwotError without a common video."""
+    """Compare an answer with a folder of key steps or annotations; raise RgwotError without a common video.
+
+    Videos that ``taught`` the answer, or the other result, are left out.
+    """
     if not coded(other):
-        return shared(compare(answer, read_answer(other), overlap), f"{other}: ")
+        taught = {*taught, *teaching_videos(other)}
+        return shared(compare(answer, read_answer(other), overlap, taught=taught), f"{other}: ", taught)
     table = read_coding(other, tier, fps, answer.keys())
     numbers = _numbers(table)
     seconds = {video: len(labels) / RATE for video, labels in answer.items()}
-    comparison = shared(compare(answer, coded_answer(table, numbers, seconds), overlap), f"{other}: ")
+    coding = coded_answer(table, numbers, seconds)
+    comparison = shared(compare(answer, coding, overlap, taught=taught), f"{other}: ", taught)
     return comparison._replace(names={number: name for name, number in numbers.items()})
 
 
-def shared(comparison: Comparison | None, where: str = "") -> Comparison:
-    """Return a comparison; raise RgwotError if it is None because there is no common video."""
+def shared(comparison: Comparison | None, where: str = "", taught: Collection[str] = ()) -> Comparison:
+    """Return a comparison; raise RgwotError if it is None, without a common video besides those that ``taught``."""
     if comparison is None:
-        raise RgwotError(f"{where}found no common video, expected results of the same task")
+        besides = f" besides the {len(taught)} that taught a result, which are not compared" if taught else ""
+        raise RgwotError(f"{where}found no common video{besides}; expected results of the same task")
     return comparison
 
 
@@ -174,7 +202,7 @@ def compare_results(
 
     ``first`` and ``second`` are folders of key steps, or annotations (`rgwot.datasets.annotation_files`) in a file or
     a folder of files, in which time outside all segments is background. Key steps are matched one to one, except those
-    of two people, which are matched by name.
+    of two people, which are matched by name. Annotated videos that a result learned from are left out.
 
     Raises
     ------
@@ -182,7 +210,7 @@ def compare_results(
         If a folder has no key steps, a file has no annotations, or there is no common video.
     """
     if not coded(first):
-        comparison = compare_with(read_answer(first), second, overlap, tier, fps)
+        comparison = compare_with(read_answer(first), second, overlap, tier, fps, teaching_videos(first))
         called = [names_in(first, names), dict(comparison.names) or names_in(second, names)]
     elif not coded(second):
         return compare_results(second, first, names, overlap, tier, fps)
@@ -199,7 +227,8 @@ def compare_results(
         f"A: {first}",
         f"B: {second}",
         f"{len(comparison.common)} videos, {together.n_frames / RATE:.0f} s"
-        + (f"; only in one: {', '.join(map(readable, comparison.alone))}" if comparison.alone else ""),
+        + (f"; only in one: {', '.join(map(readable, comparison.alone))}" if comparison.alone else "")
+        + (f"; left out, because they taught: {', '.join(map(readable, comparison.taught))}" * bool(comparison.taught)),
         f"Adjusted Rand index {together.adjusted_rand:.2f}. F1 after matching key steps one to one: "
         f"{100 * together.macro_f1:.1f} (mean over matched key steps of A), "
         f"{100 * together.strict_f1:.1f} (of all time).",
@@ -287,7 +316,14 @@ def write_groups(
     if names:
         table.insert(1, "name", table["key_step"].map(names).fillna(""))
     write_csv(table, output)
-    return lines(table, names)
+    return [*([f"{note}."] if (note := note_on_teaching(teaching_videos(keysteps))) else []), *lines(table, names)]
+
+
+def note_on_teaching(videos: Collection[str]) -> str:
+    """Return a note for a comparison of groups if some of its videos taught the result, otherwise an empty text."""
+    if not videos:
+        return ""
+    return f"In the {len(videos)} videos that taught this result, key steps are annotated; in the others, found"
 
 
 def read_group_table(path: Path) -> pd.DataFrame:

@@ -6,9 +6,12 @@ Typed names are in a YAML file ``names/{dataset}/{task}.yaml``::
       result: 3f2a9c1b7d20
       names:
         1: "pour water"
+      segments:
+        monday: "0 1500 1 9000"
 
-Every training numbers its clusters afresh, so names are valid for one result, identified by ``result``. Key steps with
-the same name are one key step, and a key step named ``-`` is background (`as_named`).
+Every training numbers its clusters afresh, so names belong to one result, identified by ``result``; ``segments`` are
+its key steps, each with its end in milliseconds, with which names are carried over to a later result (`names_of`). Key
+steps with the same name are one key step, and a key step named ``-`` is background (`as_named`).
 """
 
 from __future__ import annotations
@@ -16,8 +19,9 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,17 +42,35 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_SEGMENTS = re.compile(r"\d{1,6} \d{1,12}( \d{1,6} \d{1,12})*")
+
 #: Longest name in characters.
 LONGEST = 80
 #: The name that makes a key step background.
 NO_STEP = "-"
 
 
+#: A name is carried over if at least this share of the key step, or of the new one, is common to both.
+CARRIED = 0.5
+
+
 class RunNames(NamedTuple):
-    """The names of a run's key steps, and the id of the result for which they were typed."""
+    """The names of a run's key steps, and the id and segments (by video) of the result for which they were typed.
+
+    A text of segments has the key step and the end in milliseconds of each. There are none for names that an earlier
+    version wrote.
+    """
 
     result: str
     names: Mapping[int, str]
+    segments: Mapping[str, str] = {}
+
+
+class Carried(NamedTuple):
+    """The names of a result's key steps, and those typed for an earlier result that no key step could be given."""
+
+    names: dict[int, str]
+    lost: list[str]
 
 
 def result_id(segments: pd.DataFrame) -> str:
@@ -84,7 +106,11 @@ def _renamed(run: str) -> str:
 def _run_names(where: str, run: str, entry: Any) -> RunNames:
     if Run.of_text(run) is None:
         raise RgwotError(f"{where}: expected a run such as rgwot/graphcut/seed0")
-    if not isinstance(entry, dict) or set(entry) != {"result", "names"} or not isinstance(entry["names"], dict):
+    if (
+        not isinstance(entry, dict)
+        or set(entry) - {"segments"} != {"result", "names"}
+        or not isinstance(entry["names"], dict)
+    ):
         keys = sorted(map(str, entry)) if isinstance(entry, dict) else type(entry).__name__
         raise RgwotError(f"{where}: found {keys}, expected the keys result and names; download the file from the page")
     names = {}
@@ -96,7 +122,10 @@ def _run_names(where: str, run: str, entry: Any) -> RunNames:
         raise RgwotError(
             f"{where}: result: found {entry['result']!r}, expected 12 letters and digits; put it in quotes"
         )
-    return RunNames(str(entry["result"]), names)
+    segments = entry.get("segments", {})
+    if not isinstance(segments, dict) or not all(_SEGMENTS.fullmatch(str(text)) for text in segments.values()):
+        raise RgwotError(f"{where}: segments: expected videos with key steps and ends in milliseconds, such as 1 9000")
+    return RunNames(str(entry["result"]), names, {str(video): str(text) for video, text in segments.items()})
 
 
 def _name(where: str, name: Any) -> str:
@@ -110,16 +139,77 @@ def _name(where: str, name: Any) -> str:
     return text
 
 
-def names_of(names: Mapping[str, RunNames], run: str, segments: pd.DataFrame) -> dict[int, str]:
-    """Return the names of a run's key steps, or none if they were typed for another result."""
-    named = names.get(run)
-    return dict(named.names) if named is not None and named.result == result_id(segments) else {}
+def names_of(names: Mapping[str, RunNames], run: str, segments: pd.DataFrame) -> Carried:
+    """Return the names of a run's key steps.
+
+    Names that were typed for another result of this run, or of one that differs only in K, are given to the key steps
+    at the same time of the same videos, one to one.
+    """
+    named = names.get(run) or next((names[other] for other in names if _without_K(other) == _without_K(run)), None)
+    if named is None:
+        return Carried({}, [])
+    if named.result == result_id(segments):
+        return Carried(dict(named.names), [])
+    steps = _same_steps(named.segments, segments)
+    kept = {steps[step]: name for step, name in named.names.items() if step in steps}
+    return Carried(dict(sorted(kept.items())), [name for step, name in named.names.items() if step not in steps])
+
+
+def _without_K(run: str) -> str:  # noqa: N802
+    """Return a run without the K in the id of its decoder."""
+    method, decoder, seed = run.split("/")
+    name, _, keys = decoder.partition("@")
+    return "/".join([method, name, *(key for key in keys.split(",") if key and not key.startswith("K=")), seed])
+
+
+def _same_steps(before: Mapping[str, str], segments: pd.DataFrame) -> dict[int, int]:
+    """Return the key steps of ``segments`` by the key steps of an earlier result that have most time in common."""
+    shared: dict[tuple[int, int], int] = {}
+    for video, rows in segments[segments["scope"] == "task"].groupby("video", sort=False):
+        old = np.array(before.get(str(video), "").split(), dtype=np.int64).reshape(-1, 2)
+        new = rows.sort_values("start_s")
+        ends = np.rint(new["end_s"].to_numpy(np.float64) * 1000).astype(np.int64)
+        if not len(old):
+            continue
+        borders = np.union1d(old[:, 1], ends)
+        borders = borders[borders <= min(old[-1, 1], ends[-1])]
+        earlier = old[np.searchsorted(old[:, 1], borders), 0].tolist()
+        later = new["key_step"].to_numpy()[np.searchsorted(ends, borders)].tolist()
+        for a, b, length in zip(earlier, later, np.diff(borders, prepend=0).tolist(), strict=True):
+            shared[a, b] = shared.get((a, b), 0) + length
+    if not shared:
+        return {}
+    from scipy.optimize import linear_sum_assignment
+
+    olds, news = (sorted({pair[side] for pair in shared}) for side in (0, 1))
+    common = np.array([[shared.get((a, b), 0) for b in news] for a in olds])
+    own, others = common.sum(axis=1), common.sum(axis=0)
+    # Background has no name to give or take.
+    common *= np.outer(np.array(olds) > 0, np.array(news) > 0)
+    return {
+        olds[a]: news[b]
+        for a, b in zip(*(places.tolist() for places in linear_sum_assignment(-common)), strict=True)
+        if common[a, b] >= max(1, CARRIED * min(own[a], others[b]))
+    }
+
+
+def lost_names(run: str, lost: Sequence[str]) -> str:
+    """Return a line on names that could not be carried over."""
+    return (
+        f"{run}: names typed for another result could not be given to its key steps: {', '.join(lost)}; "
+        "type them again on its page"
+    )
 
 
 def names_text(run: str, segments: pd.DataFrame, names: Mapping[int, str]) -> str:
     """Return the text of a file with the names of one run."""
-    content: dict[str, Any] = {run: {"result": result_id(segments), "names": dict(names)}} if names else {}
-    return str(yaml.safe_dump(content, allow_unicode=True, sort_keys=False))
+    if not names:
+        return "{}\n"
+    rows = segments[segments["scope"] == "task"].sort_values(["video", "start_s"], kind="stable")
+    pairs = rows["key_step"].astype(str) + " " + (rows["end_s"] * 1000).round().astype("int64").astype(str)
+    by_video = {str(video): " ".join(texts) for video, texts in pairs.groupby(rows["video"], sort=False)}
+    entry = {"result": result_id(segments), "names": dict(names), "segments": by_video}
+    return str(yaml.safe_dump({run: entry}, allow_unicode=True, sort_keys=False, width=10**9))
 
 
 def names_in(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> dict[int, str]:
@@ -127,24 +217,20 @@ def names_in(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> 
 
     The names are read from ``names_yaml``, by default the file of the study that the results belong to. A result saved
     from Python can have its own file of names in its folder, wherever that is. If a result was learned with annotated
-    videos, key steps without a typed name have their annotated one. Names of another result are ignored, with a
-    warning.
+    videos, key steps without a typed name have their annotated one. Names of an earlier result are carried over
+    (`names_of`), with a warning about those that cannot be.
     """
     folder = folder.absolute()
     file = _names_file(folder) if names_yaml is None else names_yaml
     named = read_names(folder / name_of(NAMES))
-    names, run = {**read_names(file), **named}, str(Run.of_folder(folder) or next(iter(named), None))
+    names, run = {**read_names(file), **named}, str(Run.of_folder(folder) or next(iter(named), ""))
     diagnostics = folder / name_of(DIAGNOSTICS)
     taught = label_names(read_diagnostics(diagnostics)) if diagnostics.is_file() else {}
-    if run not in names:
+    if not names or not run:
         return taught
-    typed = names_of(names, run, read_segments(folder / name_of(SEGMENTS)))
-    if not typed and names[run].names:
-        log.warning(
-            "%s: the names of %s were typed for an earlier result and are ignored; type them again on its page",
-            file,
-            run,
-        )
+    typed, lost = names_of(names, run, read_segments(folder / name_of(SEGMENTS)))
+    if lost:
+        log.warning("%s: %s", file, lost_names(run, lost))
     return taught | typed
 
 

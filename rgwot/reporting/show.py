@@ -12,6 +12,7 @@ import numpy as np
 
 from rgwot import paths
 from rgwot.datasets.names import stem_of
+from rgwot.keysteps.left_out import left_out_sentence
 from rgwot.keysteps.settings import MeanfieldSettings
 from rgwot.keysteps.suggest import frames_of, suggest
 from rgwot.paths import DEVIATIONS, PROCEDURE, SEGMENTS, Run, Tree, name_of
@@ -25,7 +26,7 @@ from rgwot.procedure.facts import (
     order_sentence,
     step_facts,
 )
-from rgwot.records import read_manifest, read_segments
+from rgwot.records import read_diagnostics, read_manifest, read_segments
 from rgwot.reporting.names import names_in
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import unedited
@@ -49,6 +50,9 @@ def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = No
     deviations = read_deviation_list(folder / name_of(DEVIATIONS))
     run = Run.of_folder(folder.absolute())
     head = [f"Found by {run}."] if run is not None else []
+    diagnostics = read_diagnostics(path) if (path := folder / name_of(paths.DIAGNOSTICS)).is_file() else {}
+    if "left_out" in diagnostics:
+        head.append(left_out_sentence(diagnostics["left_out"], len(diagnostics["labelled"]["videos"])))
     return head + drawn(procedure, deviations, recordings_from_segments(segments), names_in(folder, names_yaml))
 
 

@@ -17,6 +17,7 @@ from rgwot.embedding.interface import EmbeddedTask
 from rgwot.keysteps.decode import find_key_steps
 from rgwot.keysteps.given import given_of_rows
 from rgwot.keysteps.interface import Given
+from rgwot.keysteps.left_out import leave_one_out
 from rgwot.keysteps.ordering import KeySteps, rank_procedures
 from rgwot.keysteps.settings import ANNOTATED, LABELLED
 from rgwot.keysteps.suggest import frames_of, suggest
@@ -132,7 +133,8 @@ def decode_task(
     """Find the key steps of a task by a decoder and its settings (`rgwot.keysteps.decode.find_key_steps`).
 
     The decoder ``labelled`` learns from ``given`` labels (`taught_by`). The diagnostics also have ``decoding_cpu_s``,
-    the CPU time in seconds.
+    the CPU time in seconds, and with three and more teaching videos ``left_out`` (`leave_one_out`), whose own CPU time
+    is apart.
 
     Raises RgwotError for an unknown decoder, for labels that the decoder does not learn from or lacks, and wherever
     `find_key_steps` does.
@@ -142,21 +144,26 @@ def decode_task(
         raise RgwotError(f"decoder {decoder!r}: unknown; {nearest(decoder, CLUSTERING)}")
     check_labels(decoder, settings, 0 if given is None else len(given.labels))
     entry = CLUSTERING[decoder]
+    run = entry.bound(settings)
+    taught = None if given is None else taught_by(task, given, settings, seed)
     key_steps = find_key_steps(
         task,
         decoder,
-        entry.bound(settings),
+        run,
         settings=settings.decode,
         chain=settings.meanfield,
         learner=settings.procedure.learner,
         seed=seed,
         restore=entry.bound(settings, entry.restore) if entry.restore else None,
         alone=alone,
-        labels_given=None if given is None else taught_by(task, given, settings, seed),
+        labels_given=taught,
         extra=settings.labelled.extra,
         second_seed=not entry.slow,
     )
     key_steps.diagnostics["decoding_cpu_s"] = round(process_time() - began, 3)
+    left_out = None if taught is None else leave_one_out(task, taught, run, settings.labelled.extra, seed)
+    if left_out is not None:
+        key_steps.diagnostics["left_out"] = left_out
     return key_steps
 
 

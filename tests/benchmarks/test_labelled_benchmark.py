@@ -7,8 +7,24 @@ from pathlib import Path
 
 import labelled
 import numpy as np
+import pandas as pd
 import pytest
-from labelled import CLASSIFIER, OURS, TAUGHT, UNTAUGHT, Seen, cells, drawn, measure, numbers_of, said
+from labelled import (
+    CLASSIFIER,
+    COLUMNS,
+    NUMBERS,
+    OURS,
+    PLUS,
+    TAUGHT,
+    UNTAUGHT,
+    Seen,
+    cells,
+    drawn,
+    measure,
+    numbers_of,
+    printed,
+    said,
+)
 from recordings import Recording, Task
 
 from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Frames
@@ -55,6 +71,24 @@ def test_two_videos_teach_an_easy_task(seen: Seen, method: str) -> None:
 def test_peers_that_need_other_libraries(seen: Seen, method: str) -> None:
     pytest.importorskip("hmmlearn" if "HMM" in method else "dtaidistance")
     assert measure(seen, method, 2, 0)["f1"] > 85
+
+
+def test_a_line_of_means_has_the_same_tasks_throughout() -> None:
+    rows = [
+        ("a", task, OURS, n, draw, 10.0 * n + 20 * (task == "small"), 50.0, 1.0)
+        for task, most in (("large", 8), ("small", 5))
+        for n in NUMBERS
+        if n <= most
+        for draw in range(2)
+    ]
+    rows += [("a", task, PLUS, 0, 0, 5.0, 0.0, 2.0) for task in ("large", "small")]
+    texts = printed(pd.DataFrame(rows, columns=list(COLUMNS))).split("\n\n")
+    assert texts[0].startswith("Mean over 2 tasks")
+    every, late = (text.splitlines() for text in (texts[1], texts[3]))
+    assert every[0] == "| method | n = 0 | n = 1 | n = 2 | n = 3 | n = 5 |"
+    assert every[-1] == f"| {OURS} |  | 20.0 ± 0.0 | 30.0 ± 0.0 | 40.0 ± 0.0 | 60.0 ± 0.0 |"
+    assert texts[2] == "Mean over the 1 of them that have every number, up to n = 8:"
+    assert late[-1] == f"| {OURS} |  | 10.0 | 20.0 | 30.0 | 50.0 | 80.0 |"
 
 
 def test_samples_of_every_video_are_found_again(seen: Seen) -> None:

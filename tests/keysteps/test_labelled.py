@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ from numpy.typing import NDArray
 import rgwot
 from rgwot.config.settings import Settings
 from rgwot.keysteps import interface as many
+from rgwot.keysteps import left_out
 from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Frames
 from rgwot.keysteps.labelled import decode_labelled, restore_labelled
 from rgwot.keysteps.suggest import suggest
+from rgwot.reporting.compare import compare_results
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import given_labels
 
@@ -214,6 +217,57 @@ def test_the_number_in_the_id_says_how_many_videos_teach(arrays: Any) -> None:
     assert (every.run.decoder, len(every.diagnostics["labelled"]["videos"])) == ("labelled", V)
     as_many = rgwot.discover(videos, fps=2, decoder=f"labelled@n={V}", labels=labels)
     pd.testing.assert_frame_equal(every.segments, as_many.segments)
+
+
+@pytest.mark.parametrize("labelled", [1.0, 0.5])
+def test_leaving_one_out_counts_what_the_other_labelled_videos_say(arrays: Any, labelled: float) -> None:
+    videos, labels = arrays
+    known = np.arange(T) % 6 < 6 * labelled
+    three = {name: np.where(known, own, -1) for name, own in list(labels.items())[:3]}
+    # One calls a step what the others call another.
+    three["take 2"][known & (labels["take 2"] == 2)] = 1
+    found = rgwot.discover(videos, fps=2, labels=three).diagnostics["left_out"]
+    assert found["videos"] == ["take%200", "take%201", "take%202"]
+    shares = []
+    for hidden in three:
+        others = {name: own for name, own in three.items() if name != hidden}
+        answer = rgwot.discover(videos, fps=2, labels=others).labels[hidden]
+        shares.append((answer == three[hidden])[known].mean())
+    assert shares[2] < 0.85
+    assert found["frames_right"] == pytest.approx(np.mean(shares), abs=1e-4)
+    assert found["decoding_cpu_s"] > 0
+
+
+def test_only_some_of_many_are_left_out_and_three_are_needed(arrays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    videos, labels = arrays
+    monkeypatch.setattr(left_out, "MOST", 2)
+    assert "left_out" not in rgwot.discover(videos, fps=2, decoder="labelled@n=2", labels=labels).diagnostics
+    several = rgwot.discover(videos, fps=2, labels=labels).diagnostics["left_out"]
+    assert several["videos"] == ["take%200", "take%207"]
+    assert several["frames_right"] > 0.9
+    assert left_out.left_out_sentence({**several, "frames_right": 0.954}, V) == (
+        "About 95 of 100 frames right: each of 2 of 8 annotated videos labelled by the other 7."
+    )
+
+
+def test_videos_that_taught_are_not_compared(arrays: Any, tmp_path: Path) -> None:
+    videos, labels = arrays
+    first = rgwot.discover(videos, fps=2, labels={name: labels[name] for name in ("take 0", "take 1")})
+    second = rgwot.discover(videos, fps=2, labels={name: labels[name] for name in ("take 1", "take 2")})
+    both = first.compare(second)
+    assert (len(both.common), both.alone, both.taught) == (V - 3, (), ("take%200", "take%201", "take%202"))
+    first.export("csv", tmp_path / "coded")
+    coded, folder = tmp_path / "coded/segments.csv", second.save(tmp_path / "results")
+    assert second.compare(coded).taught == ("take%201", "take%202")
+    text = "\n".join(compare_results(folder, coded))
+    assert f"{V - 2} videos" in text
+    assert "; left out, because they taught: take 1, take 2\n" in text
+    assert compare_results(coded, folder)[2:] == compare_results(folder, coded)[2:]
+    assert first.compare(folder).taught == both.taught
+    every = rgwot.discover(videos, fps=2, labels=labels)
+    for other in (every, coded, folder):
+        with pytest.raises(RgwotError, match=f"no common video besides the {V} that taught a result"):
+            every.compare(other)
 
 
 def test_the_settings_of_labels_do_not_change_other_decoders(arrays: Any) -> None:

@@ -46,6 +46,14 @@ def compared(result: Path, groups: str, *more: str) -> tuple[str, Path]:
     return done.output, output
 
 
+def test_videos_that_taught_are_told_apart(result: Path) -> None:
+    assert "taught" not in compared(result, "aaaaaabbbbbb")[0]
+    (result / "diagnostics.json").write_text('{"K": 3, "labelled": {"videos": ["v0", "v7"]}}')
+    assert compared(result, "aaaaaabbbbbb")[0].startswith(
+        "In the 2 videos that taught this result, key steps are annotated; in the others, found."
+    )
+
+
 def test_table_figure_and_words(result: Path) -> None:
     said, output = compared(result, "aaaaaabbbbbb")
     assert "a (n = 6), b (n = 6); the unit is the video. Kruskal-Wallis by 10,000 permutations" in said

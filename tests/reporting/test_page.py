@@ -172,7 +172,7 @@ def test_a_view_or_names_of_another_result_are_not_shown(made: Task, tmp_path: P
     result = result_id(pd.read_csv(task.tree.keysteps(FIRST) / "segments.csv"))
     names.write_text(f"{FIRST}: {{result: {result!r}, names: {{1: one, 3: '<b>three'}}}}")
     facts = embedded_data(task.page(names))["runs"][0]  # type: ignore[index]
-    assert (facts["view"], facts["names"], facts["stale"]) == (True, {"1": "one", "3": "<b>three"}, [])
+    assert (facts["view"], facts["names"], facts["lost"]) == (True, {"1": "one", "3": "<b>three"}, "")
     procedures = pd.read_csv(task.tree.at(paths.PAGE).with_suffix(".csv"))
     assert list(procedures.columns) == ["method", "decoder", "seed", "rank", "order", "names", "n_videos", "share"]
     called = {"1": "one", "3": "<b>three"}
@@ -185,9 +185,12 @@ def test_a_view_or_names_of_another_result_are_not_shown(made: Task, tmp_path: P
     table.to_csv(segments, index=False)
     record_path(segments).unlink()
     facts = embedded_data(task.page(names))["runs"][0]  # type: ignore[index]
-    assert (facts["view"], facts["names"], facts["stale"]) == (False, {}, ["<b>three", "one"])
+    assert (facts["view"], facts["names"]) == (False, {})
+    assert "could not be given to its key steps: one, <b>three;" in facts["lost"]
     # What was typed is not lost: the page gives it back with the next download.
-    assert embedded_data(task.tree.at(paths.PAGE))["typed"] == {str(FIRST): {"result": result, "names": called}}
+    assert embedded_data(task.tree.at(paths.PAGE))["typed"] == {
+        str(FIRST): {"result": result, "names": called, "segments": {}}
+    }
 
 
 @pytest.mark.usefixtures("without_curves")

@@ -16,8 +16,10 @@ from page_tree import SECONDS, Task
 from page_window import STEPS, TABS, VIDEOS, see, segment, tab
 from videos import write_video
 
+from rgwot import paths
 from rgwot.paths import Run
-from rgwot.reporting.names import read_names
+from rgwot.records import read_segments
+from rgwot.reporting.names import names_text, read_names
 from rgwot.reporting.page.render import write_page
 
 pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
@@ -139,6 +141,11 @@ def test_names_go_round_from_the_page_to_a_file_and_back(
     assert downloaded.suffix == ".yaml"
     names = read_names(downloaded)
     assert {run: dict(entry.names) for run, entry in names.items()} == {str(FIRST): {step: TYPED}}
+    # The browser writes the segments as Python does.
+    written = tmp_path / "by_python.yaml"
+    segments = read_segments(made.tree.at(paths.SEGMENTS, FIRST))
+    written.write_text(names_text(str(FIRST), segments, {step: TYPED}), encoding="utf-8")
+    assert names == read_names(written)
     again = made.folder / "again" / "results" / "report" / "mine" / "page.html"
     # Made anew with the file, a browser that never saw the name shows it, and so does the table.
     write_page(made.tree, made.root, made.runs, again, downloaded)

@@ -15,8 +15,9 @@ from page_window import tab
 
 from rgwot import paths
 from rgwot.paths import Run
+from rgwot.records import read_diagnostics
 from rgwot.reporting.names import read_names
-from rgwot.reporting.show import suggestion
+from rgwot.reporting.show import procedure_lines, suggestion
 
 if TYPE_CHECKING:
     from chromium import Browser
@@ -47,6 +48,24 @@ def test_the_page_knows_who_taught_and_who_should_be_next(made: Task) -> None:
     chosen = [word for before, word in zip(words, words[1:], strict=False) if before == "--videos"]
     assert len(set(chosen)) == 3
     assert set(chosen) == {"third", "fourth one", "fifth"}
+
+
+def test_what_taught_is_not_scored_and_says_how_well_it_labels_itself(tmp_path: Path) -> None:
+    task = make_task(tmp_path, NAMES[:4], taught=3)
+    [facts] = embedded_data(task.page())["runs"]
+    assert facts["score_file"] == ""
+    left_out = read_diagnostics(task.tree.at(paths.DIAGNOSTICS, RUN))["left_out"]
+    of_100 = f"About {100 * left_out['frames_right']:.0f} of 100 frames right"
+    right = f"{of_100}: each of 3 annotated videos labelled by the other 2."
+    assert facts["taught"].endswith(right)
+    assert procedure_lines(task.tree.keysteps(RUN))[1] == right
+    # An annotated video that did not teach can be scored.
+    manifest = task.tree.at(paths.MANIFEST)
+    table = pd.read_csv(manifest)
+    table["status"] = "ok"
+    table.to_csv(manifest, index=False)
+    [facts] = embedded_data(task.page())["runs"]
+    assert facts["score_file"] == task.tree.at(paths.SCORES, RUN).as_posix()
 
 
 def test_videos_annotated_since_are_not_suggested(made: Task, tmp_path: Path) -> None:
@@ -80,6 +99,12 @@ def test_given_videos_are_marked_and_names_come_from_labels(browser: Browser, ma
     assert sorted(window.get("[...document.querySelectorAll('.node .name')].map((one) => one.textContent)")) == sorted(
         STEPS
     )
+    tab(window, "scores")
+    said = window.get("byId('score-table').innerText")
+    assert said.startswith(f"{RUN} has no score, because every annotated video taught it. Learned from 2")
+    assert "rgwot run" not in said
+    window.run("DATA.runs[0].score_file = 'x.csv'; drawScores()")
+    assert window.get("byId('score-table').innerText").endswith(f"for this page: {RUN}: rgwot run x.csv")
     tab(window, "videos")
     assert window.get(marked.format(".card h3")) == ["first", "second"]
     # A key step is the annotated one: there is nothing to match.

@@ -15,7 +15,7 @@ from PIL import Image
 from videos import number, write_video
 
 from rgwot.reporting.figures.style import BACKGROUND_COLOUR, STEP_COLOURS, UNMATCHED, ink_on
-from rgwot.reporting.names import match_to_steps, named_order, names_in, names_of, read_names, result_id
+from rgwot.reporting.names import match_to_steps, named_order, names_in, names_of, names_text, read_names, result_id
 from rgwot.reporting.page.pictures import STRIP_FRAMES, STRIP_HEIGHT, strip_times, write_strips
 from rgwot.reporting.page.render import embedded, policy, script, style_sheet
 from rgwot.reporting.page.view import APART_S, Samples, typical_frames
@@ -99,6 +99,7 @@ def test_a_key_step_goes_to_the_annotated_step_it_shares_most_frames_with() -> N
         ("rgwot/graphcut/seed0: {result: x, names: {1: true}}", ["True", "put it in quotes"]),
         ('rgwot/graphcut/seed0: {result: x, names: {1: "a\\nb"}}', ["in one line"]),
         (f"rgwot/graphcut/seed0: {{result: x, names: {{1: {'a' * 81}}}}}", ["1 to 80"]),
+        ("rgwot/graphcut/seed0: {result: x, names: {1: a}, segments: {v: '1 2 3'}}", ["ends in milliseconds"]),
         ("rgwot/graphcut/seed0: !!python/object/apply:os.getcwd []", ["names.yaml"]),
     ],
 )
@@ -119,8 +120,8 @@ def test_names_typed_under_an_earlier_id_with_labels_are_kept(tmp_path: Path, de
     entry = f"{{result: {result_id(table)!r}, names: {{2: pour}}}}"
     path.write_text(f"rgwot-plus/{decoder}/seed0: {entry}\nraw/kmeans@labelled.extra=1,labelled.n=2/seed1: {entry}\n")
     names = read_names(path)
-    assert names_of(names, "rgwot-plus/labelled/seed0", table) == {2: "pour"}
-    assert names_of(names, "raw/labelled@extra=1,n=2/seed1", table) == {2: "pour"}
+    assert names_of(names, "rgwot-plus/labelled/seed0", table).names == {2: "pour"}
+    assert names_of(names, "raw/labelled@extra=1,n=2/seed1", table).names == {2: "pour"}
     # A folder that an earlier version wrote has its names, too.
     for now in (decoder, "labelled"):
         folder = tmp_path / "keysteps/rgwot-plus" / now / "mine/tea/seed0"
@@ -129,7 +130,7 @@ def test_names_typed_under_an_earlier_id_with_labels_are_kept(tmp_path: Path, de
         assert names_in(folder, path) == {2: "pour"}
     # Names typed under the present id count.
     path.write_text(path.read_text() + f"rgwot-plus/labelled/seed0: {entry.replace('pour', 'drink')}\n")
-    assert names_of(read_names(path), "rgwot-plus/labelled/seed0", table) == {2: "drink"}
+    assert names_of(read_names(path), "rgwot-plus/labelled/seed0", table).names == {2: "drink"}
 
 
 def test_names_hold_for_one_result(tmp_path: Path) -> None:
@@ -145,10 +146,42 @@ def test_names_hold_for_one_result(tmp_path: Path) -> None:
     assert names_in(tmp_path, path) == {}
     # Another scope, or less than half a millisecond, is the same result; another border is another one.
     other = pd.concat([table, table.assign(scope="video", end_s=9)])
-    assert names_of(names, "rgwot/graphcut/seed0", other.assign(end_s=other["end_s"] + 1e-5)) == {2: "pour"}
-    assert names_of(names, "rgwot/graphcut/seed0", table.assign(end_s=[1.6, 3])) == {}
-    assert names_of(names, "rgwot/graphcut/seed1", table) == {}
+    assert names_of(names, "rgwot/graphcut/seed0", other.assign(end_s=other["end_s"] + 1e-5)).names == {2: "pour"}
+    # Without segments, as an earlier version wrote them, they cannot be carried over.
+    assert names_of(names, "rgwot/graphcut/seed0", table.assign(end_s=[1.6, 3])) == ({}, ["pour"])
+    assert names_of(names, "rgwot/graphcut/seed1", table) == ({}, [])
     assert read_names(tmp_path / "nowhere.yaml") == read_names(None) == {}
+
+
+def test_names_go_over_to_the_same_frames_of_a_later_result(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def table(**videos: str) -> pd.DataFrame:
+        """Return segments with a letter per second: the key step."""
+        rows = [
+            (video, "task", at, at + 1.0, int(step)) for video, steps in videos.items() for at, step in enumerate(steps)
+        ]
+        return pd.DataFrame(rows, columns=["video", "scope", "start_s", "end_s", "key_step"])
+
+    run, file = "rgwot/graphcut/seed0", tmp_path / "typed.yaml"
+    called = {1: "pour", 2: "stir", 3: "drink"}
+    file.write_text(names_text(run, table(a="1112223330", b="3332221110"), called))
+    names = read_names(file)
+    # Another video, other numbers, and a border that moved.
+    later = table(a="3332211120", b="1112223330", c="1232222222")
+    assert names_of(names, run, later) == ({1: "drink", 2: "stir", 3: "pour"}, [])
+    # With more key steps one has no name; with fewer, one name has no key step.
+    assert names_of(names, run, table(a="1442223330")) == ({4: "pour", 2: "stir", 3: "drink"}, [])
+    fewer = table(a="1111112220", b="2221111110")
+    assert names_of(names, "rgwot/graphcut@K=2/seed0", fewer) == ({1: "pour", 2: "drink"}, ["stir"])
+    # A key step that is elsewhere gets no name, and neither does background.
+    assert names_of(names, run, table(a="4444440000")) == ({4: "pour"}, ["stir", "drink"])
+    assert names_of(names, run, table(c="1112223330")) == ({}, list(called.values()))
+    for other in ("rgwot/graphcut/seed1", "rgwot/graphcut@pairwise=1/seed0", "rgwot/kmeans/seed0"):
+        assert names_of(names, other, later) == ({}, [])
+    folder = tmp_path / "keysteps/rgwot/graphcut/mine/tea/seed0"
+    folder.mkdir(parents=True)
+    fewer.to_csv(folder / "segments.csv", index=False)
+    assert names_in(folder, file) == {1: "pour", 2: "drink"}
+    assert "could not be given to its key steps: stir;" in caplog.text
 
 
 @given(st.recursive(st.text() | st.floats(allow_nan=False, allow_infinity=False), st.lists, max_leaves=6))

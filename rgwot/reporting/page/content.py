@@ -39,10 +39,12 @@ from rgwot.reporting.compare import (
     compare,
     compare_pairs,
     impossible,
+    note_on_teaching,
     parts,
     read_answer,
     read_group_table,
     sizes,
+    teaching_videos,
 )
 from rgwot.reporting.figures.style import STEP_COLOURS
 from rgwot.reporting.names import read_names
@@ -117,7 +119,7 @@ def gather(
     files = [tree.at(paths.STRIPS) / f"{video}.jpg" for video in manifest["video"]]
     strips = [base64.b64encode(file.read_bytes()).decode() if file.exists() else "" for file in files]
     answers = [read_answer(tree.keysteps(run)) for run in runs]
-    agreements = compare_pairs(answers)
+    agreements = compare_pairs(answers, [run.facts.given for run in shown_runs])
     seeds = _seeds_compared(shown_runs, answers, agreements)
     doubted = _seeds_that_differ(shown_runs, seeds)
     # Segments without length do not count in an order.
@@ -150,7 +152,7 @@ def gather(
         if shown_run.procedure is not None:
             given, all_annotated = shown_run.facts.given, shown_run.run.decoder == ANNOTATED
             doubts = [
-                *against_trivial(shown_run.run, leading, scorable, bool(given)),
+                *against_trivial(shown_run.run, leading, scorable, bool(given) and not shown_run.facts.score_file),
                 *seeds_agree(shown_run.run, runs, agreed),
                 *_second_method(place, shown_runs, agreements),
             ]
@@ -183,7 +185,7 @@ def gather(
         ],
         names_path=f"names/{tree.dataset}/{tree.task}.yaml" if names_yaml is None else Path(names_yaml).as_posix(),
         typed={
-            run: TypedNames(typed.result, {str(step): name for step, name in typed.names.items()})
+            run: TypedNames(typed.result, {str(step): name for step, name in typed.names.items()}, typed.segments)
             for run, typed in names.items()
         },
         curves=read_curves(tree, runs),
@@ -289,8 +291,9 @@ def _seeds_compared(
     for first_place, other in combinations(range(len(shown)), 2):
         first, second = shown[first_place].run, shown[other].run
         if (first.method, first.decoder) == (second.method, second.decoder) and answer_kind(first) != "trivial":
+            taught = {*shown[first_place].facts.given, *shown[other].facts.given}
             comparisons[first_place, other] = agreements.get((first_place, other)) or compare(
-                answers[first_place], answers[other]
+                answers[first_place], answers[other], taught=taught
             )
     return {pair: comparison for pair, comparison in comparisons.items() if comparison is not None}
 
@@ -361,8 +364,9 @@ def compared(agreements: Mapping[tuple[int, int], Comparison]) -> list[dict[str,
     its number, seconds, shares of the second run's key steps in it, kappa and F1 of segments.
     """
     comparisons = []
-    for pair, (common, alone, both, _) in agreements.items():
-        facts = {"pair": pair, "videos": len(common), "alone": len(alone), "seconds": both.n_frames / RATE}
+    for pair, (common, alone, both, _, taught) in agreements.items():
+        facts = {"pair": pair, "videos": len(common), "alone": len(alone), "taught": len(taught)}
+        facts["seconds"] = both.n_frames / RATE
         scores: dict[str, float | None] = {"rand": round(both.adjusted_rand, 4), "strict": round(both.strict_f1, 4)}
         scores |= {"kappa": _number(both.kappa), "segments": _number(both.segments_f1)}
         comparisons.append({**facts, **scores, "sides": [_side(both), _side(both.swapped())]})
@@ -503,7 +507,8 @@ def shown_groups(tree: Tree, runs: Sequence[Run], column: str | None) -> Groups 
             for row in table.to_dict("records")
         ]
         interval = f"in brackets {100 * LEVEL:.0f} % bootstrap intervals of the mean"
-        about_here = ". ".join(filter(None, [f"{about(table)}; {interval}", impossible(table)]))
+        note = note_on_teaching(teaching_videos(tree.keysteps(run)))
+        about_here = ". ".join(filter(None, [f"{about(table)}; {interval}", impossible(table), note]))
         by_run[str(place)] = GroupsOfRun(about_here, few_videos(groups), list(groups), rows)
     return (
         Groups(column, {str(name): words for name, words in MEASURES.items()}, by_run)

@@ -37,9 +37,10 @@ class RunFacts:
     ``kind`` is annotated, trivial, untrained or trained. ``result`` is the id of its key steps, to which typed names
     belong. By key step: ``names``, ``labels`` (names from annotated videos), ``match`` (the annotated step, 0 for
     background) and ``colour`` (from 1). ``given`` are the annotated videos that it learned from, and ``taught`` is a
-    sentence on them; ``stale`` are names typed for an earlier result. ``collapsed`` and ``warnings`` are sentences,
-    ``soundness`` are cells by their headings. ``view`` says whether the page has typical frames and a tree;
-    ``figures`` are addresses of figures of the result. ``folder`` and ``score_file`` are paths of the workflow.
+    sentence on them; ``lost`` is a sentence on names typed for an earlier result that fit no key step. ``collapsed``
+    and ``warnings`` are sentences, ``soundness`` are cells by their headings. ``view`` says whether the page has
+    typical frames and a tree; ``figures`` are addresses of figures of the result. ``folder`` and ``score_file`` are
+    paths of the workflow; without a video to score, ``score_file`` is empty.
     """
 
     id: str
@@ -55,7 +56,7 @@ class RunFacts:
     match: Mapping[str, int]
     given: Sequence[str]
     taught: str
-    stale: Sequence[str]
+    lost: str
     collapsed: str
     soundness: Mapping[str, str]
     warnings: Sequence[str]
@@ -158,10 +159,11 @@ class Groups:
 
 @dataclass(frozen=True)
 class TypedNames:
-    """Names of key steps in the file of names, for the key steps with the id ``result``."""
+    """Names of key steps in the file of names, for the key steps with the id ``result`` and these ``segments``."""
 
     result: str
     names: Mapping[str, str]
+    segments: Mapping[str, str]
 
 
 @dataclass(frozen=True)

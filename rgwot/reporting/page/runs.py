@@ -18,6 +18,7 @@ from rgwot.config.experiments import split_id
 from rgwot.config.methods import FAMILIES, TRIVIAL
 from rgwot.datasets.names import stem_of
 from rgwot.keysteps.decode import NAMED
+from rgwot.keysteps.left_out import left_out_sentence
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Node, Procedure, Recording, recordings_from_segments
@@ -34,7 +35,7 @@ from rgwot.procedure.facts import (
 from rgwot.procedure.interface import END, START
 from rgwot.records import read_diagnostics, read_history, read_orders, read_procedures, read_segments
 from rgwot.reporting.figures.losses import smoothed
-from rgwot.reporting.names import RunNames, label_names, match_to_steps, names_of, result_id
+from rgwot.reporting.names import RunNames, label_names, lost_names, match_to_steps, names_of, result_id
 from rgwot.reporting.page.data import Curve, RunFacts, Video
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.procedure import read_deviation_list, read_procedure
@@ -104,9 +105,9 @@ def read_run(
     orders, procedures = read_orders(tree.at(paths.ORDER, run)), read_procedures(tree.at(paths.PROCEDURES, run))
     segments_here = segments[segments["scope"] == "task"]
     result = result_id(segments)
-    typed = names.get(str(run))
     taught = list(diagnostics.get("labelled", {}).get("videos", []))
-    names_here = label_names(diagnostics) | names_of(names, str(run), segments)
+    typed, lost = names_of(names, str(run), segments)
+    names_here = label_names(diagnostics) | typed
     view, kind = _view(tree.at(paths.VIEW, run), result) if viewed else "", answer_kind(run)
     warnings = diagnostics.get("warnings", [])
     learned = None
@@ -126,9 +127,8 @@ def read_run(
         labels=_keyed(label_names(diagnostics)),
         match={str(step): to for step, to in matched.items()},
         given=taught,
-        taught=_taught(taught) if taught else "",
-        # Names typed for an earlier result are ignored; the page tells the person who typed them.
-        stale=sorted(typed.names.values()) if typed is not None and typed.result != result else [],
+        taught=_taught(taught, diagnostics.get("left_out")) if taught else "",
+        lost=lost_names(str(run), lost) if lost else "",
         collapsed=_COLLAPSED.get(str(diagnostics.get("degenerate_cause")), "Collapsed: there is only one key step.")
         if diagnostics.get("degenerate")
         else "",
@@ -140,7 +140,7 @@ def read_run(
         ],
         view=bool(view),
         folder=tree.keysteps(run).as_posix(),
-        score_file=tree.at(paths.SCORES, run).as_posix(),
+        score_file=tree.at(paths.SCORES, run).as_posix() if _can_be_scored(videos, diagnostics) else "",
     )
     body = _body(segments_here, orders, procedures, videos)
     return ShownRun(run, facts, body, view, procedures, learned, names_here, recordings_from_segments(segments_here))
@@ -157,11 +157,18 @@ def _order_alone(diagnostics: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _taught(videos: Sequence[str]) -> str:
-    """Return a sentence on the annotated videos that a result learned from."""
+def _can_be_scored(videos: pd.DataFrame, diagnostics: Mapping[str, Any]) -> bool:
+    """Return whether an annotated video of the manifest did not teach the result, as `score_task` demands."""
+    scored = set(videos.loc[videos["status"] == "ok", "video"]) - set(diagnostics.get("labelled", {}).get("videos", []))
+    return bool(scored & set(diagnostics["split"]["test"]) if "split" in diagnostics else scored)
+
+
+def _taught(videos: Sequence[str], left_out: Mapping[str, Any] | None) -> str:
+    """Return sentences on the annotated videos that a result learned from, and on how well these label each other."""
     number = f"{len(videos)} annotated video{'s' if len(videos) > 1 else ''}"
     named = f": {join_words([stem_of(video) for video in videos])}" if len(videos) <= NAMED else ""
-    return f"Learned from {number}, whose segments are kept{named}."
+    kept = f"Learned from {number}, whose segments are kept{named}."
+    return f"{kept} {left_out_sentence(left_out, len(videos))}" if left_out else kept
 
 
 def _keyed(names: Mapping[int, str]) -> dict[str, str]:

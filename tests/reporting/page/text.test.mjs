@@ -46,10 +46,10 @@ test("YAML escapes quotes, backslashes and what does not print", () => {
 });
 
 test("the file of names is sorted by result and by number", () => {
-  const entries = new Map([["b/seed0", { result: "2", names: { 10: "ten", 9: "nine" } }], ["a/seed0", { result: "1", names: { 1: "one" } }]]);
+  const entries = new Map([["b/seed0", { result: "2", names: { 10: "ten", 9: "nine" }, segments: { "0003": "9 1500 10 3000" } }], ["a/seed0", { result: "1", names: { 1: "one" }, segments: {} }]]);
   assert.equal(namesText(entries, "names/\u202ex.yaml").split("\n").slice(1).join("\n"), [
     '"a/seed0":', '  result: "1"', "  names:", '    1: "one"',
-    '"b/seed0":', '  result: "2"', "  names:", '    9: "nine"', '    10: "ten"', "",
+    '"b/seed0":', '  result: "2"', "  names:", '    9: "nine"', '    10: "ten"', "  segments:", '    "0003": "9 1500 10 3000"', "",
   ].join("\n"));
   assert.ok(namesText(entries, "names/\u202ex.yaml").startsWith("# Names of key steps, typed into the page of a task. Its place is names/?x.yaml\n"));
 });

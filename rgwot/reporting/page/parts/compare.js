@@ -35,11 +35,14 @@ export function drawComparison() {
   const found = block("comparisons").find(({ pair }) => pair.includes(a) && pair.includes(b));
   if (a === b || !found) {
     const command = [a, b].map((run) => DATA.runs[run].folder).join(" ");
-    space.replaceChildren(make("p", { textContent: a === b ? "Choose two different results." : `Not compared here: ${block("comparisons").length ? "there are so many results that only the first is compared with every other" : "they have no video in common"}. On a terminal: rgwot compare ${command}` }));
+    // With many results, only the first is compared with every other.
+    const many = a && b && block("comparisons").every(({ pair }) => pair.includes(0));
+    const besides = DATA.runs[a].given.length + DATA.runs[b].given.length ? " besides those that taught, which are not compared" : "";
+    space.replaceChildren(make("p", { textContent: a === b ? "Choose two different results." : many ? `Not compared here: there are so many results that only the first is compared with every other. On a terminal: rgwot compare ${command}` : `Not compared: they have no video in common${besides}.` }));
     return;
   }
   const side = found.sides[found.pair[0] === a ? 0 : 1];
-  const alone = found.alone ? `; ${plural(found.alone, "video")} only in one of them` : "";
+  const alone = (found.alone ? `; ${plural(found.alone, "video")} only in one of them` : "") + (found.taught ? `; ${plural(found.taught, "video")} left out, because a result learned from ${found.taught === 1 ? "it" : "them"}` : "");
   const changes = [
     ...Object.entries(side.split).map(([step, others]) => change("Split", "A", [[a, Number(step)]], "is", others.map((other) => [b, other]), "B")),
     ...Object.entries(side.merged).map(([step, others]) => change("Merged", "A", others.map((other) => [a, other]), "are", [[b, Number(step)]], "B")),

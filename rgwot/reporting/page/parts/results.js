@@ -80,12 +80,17 @@ export function forgetTyped(run) {
   state.names.delete(run);
 }
 
+/** The segments of a run by video, each as its key step and its end in milliseconds, by which its names are found again. */
+const segmentTexts = (run) => Object.fromEntries(Object.entries(bodyOf(run).segments)
+  .filter(([, { ends }]) => ends)
+  .map(([video, { ends, steps }]) => [DATA.videos[video].id, ends.map((end, at) => `${steps[at]} ${end}`).join(" ")]));
+
 /** The file of names; it keeps the names of other results. */
 export function namesFile() {
   const entries = new Map(Object.entries(DATA.typed));
   DATA.runs.forEach((facts, run) => {
     const names = typedOf(run);
-    if (Object.keys(names).length) entries.set(facts.id, { result: facts.result, names });
+    if (Object.keys(names).length) entries.set(facts.id, { result: facts.result, names, segments: segmentTexts(run) });
     else if (entries.has(facts.id) && entries.get(facts.id).result === facts.result) entries.delete(facts.id);
   });
   return namesText(entries, DATA.names_path);

@@ -1,7 +1,7 @@
 // The tab of scores: all methods and seeds side by side, and whether a result collapsed.
 
 import { byId, make, offer, scrolling, table } from "./dom.js";
-import { factsOf, runTitle } from "./results.js";
+import { ANNOTATED, factsOf, runTitle } from "./results.js";
 import { DATA, state } from "./state.js";
 import { score } from "./text.js";
 
@@ -22,7 +22,7 @@ export function drawScores() {
   const scores = DATA.scores;
   const space = byId("score-table");
   if (!scores) {
-    space.replaceChildren(make("p", { textContent: "No video of this task is annotated, so there is nothing to score." }));
+    space.replaceChildren(...(ANNOTATED ? unscored([]) : [make("p", { textContent: "No video of this task is annotated, so there is nothing to score." })]));
     return;
   }
   const [metric, rule, every] = [byId("metric").value, byId("rule").value, byId("seeds").checked];
@@ -54,13 +54,21 @@ export function drawScores() {
     }
     return made;
   });
-  const unscored = DATA.runs.flatMap(({ id, method, decoder, seed }, run) => (
-    scores.rows.some((row) => row.method === method && row.decoder === decoder && row.seeds.some((one) => one.seed === seed)) ? [] : [`${id}: snakemake ${DATA.runs[run].score_file}`]));
   space.replaceChildren(
-    unscored.length ? make("p", { className: "notice", textContent: `Not scored; ask for the scores, then for this page: ${unscored.join("; ")}` }) : "",
+    ...unscored(scores.rows),
     make("p", { className: "hint", textContent: `In percent${scores.rows.some((row) => row.n > 1) ? ", mean ± standard deviation over seeds" : ""}; the best of a column is underlined; bg is background. Trivial baselines never looked at a video: a result that does not beat them under a protocol shows nothing under it. micro_video and macro_video score each video by itself, which the other tabs do not show; micro_video counts frames, macro_video takes the mean over steps. In macro_task and strict_task one matching holds for all videos; macro_task takes the mean over matched steps, strict_task counts every frame. All but strict_task ignore unmatched key steps.` }),
     scrolling("Scores", make("table", { className: "scores" }, make("thead", {}, ...head), make("tbody", {}, ...rows))),
   );
+}
+
+/** Which results have no scores: the command for those that can have them, and a reason for those that cannot. */
+function unscored(rows) {
+  const runs = DATA.runs.filter(({ method, decoder, seed }) => !rows.some((row) => row.method === method && row.decoder === decoder && row.seeds.some((one) => one.seed === seed)));
+  const [missing, never] = [true, false].map((can) => runs.filter(({ score_file: file }) => Boolean(file) === can));
+  return [
+    missing.length ? `Not scored; ask for the scores, then for this page: ${missing.map(({ id, score_file: file }) => `${id}: rgwot run ${file}`).join("; ")}` : "",
+    ...never.map(({ id, given, taught }) => (given.length ? `${id} has no score, because every annotated video taught it. ${taught}` : `${id} has no score: none of the videos that are scored is annotated.`)),
+  ].filter(Boolean).map((text) => make("p", { className: "notice", textContent: text }));
 }
 
 export function drawTraining() {

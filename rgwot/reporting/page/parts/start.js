@@ -76,7 +76,7 @@ function drawSummary() {
   byId("summary").textContent = parts.join(", ");
   const notices = DATA.notices.concat(DATA.videos.filter((video) => video.status === "skipped").map((video) => `Left out: ${video.name}: ${video.reason}`));
   for (const facts of DATA.runs) {
-    if (facts.stale.length) notices.push(`Names typed for an earlier result of ${facts.id} are ignored, because its key steps are numbered anew: ${facts.stale.join(", ")}`);
+    if (facts.lost) notices.push(facts.lost);
   }
   const shownNotices = notices.slice(0, 20).map((text) => make("p", { className: "notice", textContent: text }));
   if (notices.length > 20) shownNotices.push(make("p", { className: "notice", textContent: `and ${notices.length - 20} more` }));

@@ -34,12 +34,14 @@ export function yamlText(text) {
   return `"${letters.join("")}"`;
 }
 
-/** The file of names, from pairs of a result's id and { result, names }; `path` is where the file belongs. */
+/** The file of names, from pairs of a result's id and { result, names, segments }; `path` is where the file belongs. */
 export function namesText(entries, path) {
   const lines = [`# Names of key steps, typed into the page of a task. Its place is ${path.replace(/\p{C}/gu, "?")}`];
-  for (const [run, { result, names }] of [...entries].sort()) {
+  for (const [run, { result, names, segments }] of [...entries].sort()) {
     lines.push(`${yamlText(run)}:`, `  result: ${yamlText(result)}`, "  names:");
     for (const step of Object.keys(names).map(Number).sort((a, b) => a - b)) lines.push(`    ${step}: ${yamlText(names[step])}`);
+    const videos = Object.keys(segments);
+    if (videos.length) lines.push("  segments:", ...videos.map((video) => `    ${yamlText(video)}: ${yamlText(segments[video])}`));
   }
   return `${lines.join("\n")}\n`;
 }

@@ -4,9 +4,9 @@
 /** An order of key steps, and the number of videos that follow it.
  * @typedef {{ order: number[], n: number }} RankedOrder */
 /** Facts of a result.
- * @typedef {{ id: string, method: string, decoder: string, seed: number, kind: string, K: number|null, steps: number[], result: string, names: Record<string, string>, labels: Record<string, string>, match: Record<string, number>, given: string[], taught: string, stale: string[], collapsed: string, soundness: Record<string, string>, warnings: string[], view: boolean, folder: string, score_file: string, colour: Record<string, number>, figures: Record<string, string> }} RunFacts */
-/** Names of key steps in the file of names, for the key steps with the id ``result``.
- * @typedef {{ result: string, names: Record<string, string> }} TypedNames */
+ * @typedef {{ id: string, method: string, decoder: string, seed: number, kind: string, K: number|null, steps: number[], result: string, names: Record<string, string>, labels: Record<string, string>, match: Record<string, number>, given: string[], taught: string, lost: string, collapsed: string, soundness: Record<string, string>, warnings: string[], view: boolean, folder: string, score_file: string, colour: Record<string, number>, figures: Record<string, string> }} RunFacts */
+/** Names of key steps in the file of names, for the key steps with the id ``result`` and these ``segments``.
+ * @typedef {{ result: string, names: Record<string, string>, segments: Record<string, string> }} TypedNames */
 /** Losses of a training, averaged over equal parts of it.
  * @typedef {{ method: string, seed: number, step: number[], loss: number[], align: number[], cidm: number[] }} Curve */
 /** Scores of one seed, by ``protocol background rule metric``, each in [0, 1].

@@ -1,0 +1,89 @@
+"""How well annotated videos label each other: each is labelled by all others in turn (methods 5.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from rgwot.embedding.interface import EmbeddedTask
+from rgwot.keysteps.decode import labelling_of, split_by_video, with_given
+from rgwot.keysteps.interface import UNKNOWN, Decode, Given, learned_from
+from rgwot.keysteps.ordering import generator_for
+
+FEWEST = 3
+"""With fewer teaching videos, one alone would have to label the other."""
+
+MOST = 8
+"""At most this many videos are left out, each for one decoding; of more, evenly spaced ones are taken."""
+
+
+def leave_one_out(task: EmbeddedTask, given: Given, decode: Decode, extra: int, seed: int) -> dict[str, Any] | None:
+    """Label teaching videos by the others, and count how many of their labelled samples get their label.
+
+    The decoder sees the unlabelled videos, too, as it does for the result itself; of many videos, only those that a
+    decoder learns from (`learned_from`).
+
+    Parameters
+    ----------
+    task
+        Embeddings; held-out videos are not used.
+    given
+        Labels of the teaching videos.
+    decode
+        The decoder with its settings.
+    extra
+        Number of key steps beyond those of the labels.
+    seed
+        Seed of every decoding.
+
+    Returns
+    -------
+    dict or None
+        ``videos`` that were left out; ``frames_right``, the share of labelled samples, in [0, 1], that get their label,
+        as the mean over these videos; and ``decoding_cpu_s``, the CPU time in seconds. None with fewer than three
+        teaching videos.
+    """
+    training = task.part(held_out=False)
+    teachers = [name for name in training if name in given.labels and (given.labels[name] >= 0).any()]
+    if len(teachers) < FEWEST:
+        return None
+    from threadpoolctl import threadpool_limits
+
+    began = process_time()
+    names = list(training)
+    sizes = [len(video.time_s) for video in training.values()]
+    seen = {names[at] for at in learned_from(sizes)} | set(teachers)
+    plain = {name: video for name, video in training.items() if name in seen}
+    taught = {name: with_given(video, given, name) for name, video in plain.items()}
+    chosen = [teachers[at] for at in np.unique(np.linspace(0, len(teachers) - 1, MOST).round().astype(int))]
+    K = given.K + extra
+    shares = []
+    # As for the result itself: sums depend on the number of threads.
+    with threadpool_limits(limits=1):
+        for hidden in chosen:
+            videos = {**taught, hidden: plain[hidden]}
+            found = labelling_of(
+                videos.values(), task.features_fps, K, lambda frames: decode(frames, K, generator_for(seed))
+            )
+            truth = given.labels[hidden] - 1
+            labelled = truth != UNKNOWN
+            shares.append(np.mean(split_by_video(videos, found.labels)[hidden][labelled] == truth[labelled]))
+    cpu_s = round(process_time() - began, 3)
+    return {"videos": chosen, "frames_right": round(float(np.mean(shares)), 4), "decoding_cpu_s": cpu_s}
+
+
+def left_out_sentence(found: Mapping[str, Any], teachers: int) -> str:
+    """Return a sentence on the result of `leave_one_out`, with ``teachers`` teaching videos.
+
+    >>> left_out_sentence({"videos": ["a", "b", "c"], "frames_right": 0.8512}, 3)
+    'About 85 of 100 frames right: each of 3 annotated videos labelled by the other 2.'
+    """
+    videos = len(found["videos"])
+    among = f"{videos} of {teachers}" if videos < teachers else f"{teachers}"
+    return (
+        f"About {100 * found['frames_right']:.0f} of 100 frames right: each of {among} annotated videos labelled by "
+        f"the other {teachers - 1}."
+    )
