@@ -134,8 +134,8 @@ def bundle_of(
 
     ``embedded`` are the embeddings of all videos, ``model`` is the file of a trained encoder.
     """
-    rules, labels = learned.rules(), training_labels(embedded, key_steps)
-    again = [rules.key_steps(embedded.videos[video]) == steps for video, steps in labels.items()]
+    (_, predict), labels = learned.rules(), training_labels(embedded, key_steps)
+    again = [learned.key_steps(predict, embedded.videos[video]) == steps for video, steps in labels.items()]
     parts = {EMBEDDING: packed(learned.embedding)} if model is None else {MODEL: model}
     parts[DECODER] = packed(learned.decoder)
     parts[PROCEDURE_FILE] = (json.dumps(key_steps.procedure.to_json(), indent=1, allow_nan=False) + "\n").encode()

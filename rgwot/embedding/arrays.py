@@ -72,39 +72,14 @@ class Spread:
         """Largest standard deviation of a channel divided by the smallest, of the channels that vary; 1 without any."""
         if not self._count:
             return 1.0
-        deviations, varies = self._deviations()
-        varying = deviations[varies]
+        deviations, squares = self.deviations()
+        varying = deviations[deviations > self._rounding * np.sqrt(squares)]
         return float(varying.max() / varying.min()) if varying.size else 1.0
 
-    def _deviations(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def deviations(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return standard deviation and mean square of every channel, (C,) each."""
         squares = self._squares / self._count
-        deviations = np.sqrt(np.maximum(squares - np.square(self._sums / self._count), 0))
-        return deviations, deviations > self._rounding * np.sqrt(squares)
-
-
-class Rounding(Spread):
-    """The rounding error that float16 would cause in vectors of float32."""
-
-    def __init__(self) -> None:
-        super().__init__("float32")
-        self._errors: Any = 0.0
-
-    def add(self, block: NDArray[Any]) -> None:
-        """Take in more vectors of the same channels, (n, C, 1, 1)."""
-        super().add(block)
-        with np.errstate(over="ignore"):
-            lost = block - block.astype(np.float16).astype(np.float64)
-        self._errors = self._errors + np.square(lost).sum(axis=(0, 2, 3))
-
-    @property
-    def dtype(self) -> str:
-        """Type in which to store vectors: float16, unless it cannot hold a value or spoils a channel that varies."""
-        if not self._count:
-            return "float16"
-        errors, (deviations, _) = np.sqrt(self._errors / self._count), self._deviations()
-        varies = deviations > resolution(self._squares / self._count, "float32")
-        spoilt = (varies & (errors > SPOILT * deviations)) | ~np.isfinite(errors)
-        return "float32" if spoilt.any() else "float16"
+        return np.sqrt(np.maximum(squares - np.square(self._sums / self._count), 0)), squares
 
 
 def usual_ratio(ratios: Iterable[float | None]) -> float | None:
@@ -143,16 +118,24 @@ def checked_as(where: object, part: NDArray[Any], dtype: str, start: int = 0) ->
 def stored_type(read: Callable[[int, int, str], NDArray[Any]], count: int, maps: bool, dtype: str) -> str:
     """Return the type in which to store features of a ``dtype``: float16, or float32 for vectors that float16 spoils.
 
+    float16 spoils vectors if it cannot hold a value, or its rounding error is large for a channel that varies.
+
     ``read(start, end, dtype)`` returns features ``start`` to ``end`` (n, C, h, w) of the ``count`` features.
     """
-    # Maps are stored as float16 without the test of `Rounding`: a network may have channels that fail it, because their
-    # values are small, or large in a single place.
-    if maps or dtype == "float16":
+    # Maps are stored as float16 without this test: a network may have channels that fail it, because their values are
+    # small, or large in a single place.
+    if maps or dtype == "float16" or not count:
         return "float16"
-    rounding = Rounding()
+    spread, lost = Spread("float32"), np.zeros(1)
     for start in range(0, count, FRAMES_PER_BLOCK):
-        rounding.add(read(start, min(start + FRAMES_PER_BLOCK, count), "float32"))
-    return rounding.dtype
+        block = read(start, min(start + FRAMES_PER_BLOCK, count), "float32")
+        spread.add(block)
+        with np.errstate(over="ignore"):
+            lost = lost + np.square(block - block.astype(np.float16).astype(np.float64)).sum(axis=(0, 2, 3))
+    errors, (deviations, squares) = np.sqrt(lost / count), spread.deviations()
+    varies = deviations > resolution(squares, "float32")
+    spoilt = (varies & (errors > SPOILT * deviations)) | ~np.isfinite(errors)
+    return "float32" if spoilt.any() else "float16"
 
 
 def check_beginning(where: object, times: NDArray[np.float64], fps: Fraction) -> None:

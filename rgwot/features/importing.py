@@ -126,8 +126,8 @@ def import_features(
             status = "partial" if reason else "ok"
         sizes = measured.sizes
         side = tuple(sizes[axis] for axis in "HW" if axis in settings.axes)
-        reader = partial(_read, source, array, settings.axes)
-        dtype = stored_type(reader, count, bool(side), array.dtype)
+        read = partial(read_maps, source, array, settings.axes)
+        dtype = stored_type(read, count, bool(side), array.dtype)
         with replacing(output) as temporary:
             store = StoreWriter(
                 temporary, measured.time_s(count), side, channels=sizes["C"], layer=settings.layer, dtype=dtype
@@ -137,14 +137,14 @@ def import_features(
             spread = None if side else Spread(dtype)
             for chunk in with_progress(log, source.name, range(-(-count // CHUNK)), "chunk"):
                 start = chunk * CHUNK
-                maps = read_maps(source, array, settings.axes, start, min(start + CHUNK, count), dtype)
+                maps = read(start, min(start + CHUNK, count), dtype)
                 store.write(chunk, maps)
                 if spread is not None:
                     spread.add(maps)
             facts = described(array, measured, settings, source_facts(source))
             facts |= {key: value for key, value in expect.items() if key in ("source_frames", "source_step")}
             if spread is not None:
-                facts |= _numbers_of(spread, dtype)
+                facts |= _numbers_of(spread.ratio, dtype)
             store.finish(count, {**facts, **video_facts(footage, status, reason)})
 
 
@@ -215,13 +215,9 @@ def count_kept(source: Path, measured: FileFacts, settings: ImportSettings, foot
     return n_features, clause
 
 
-def _numbers_of(spread: Spread, dtype: str) -> dict[str, Any]:
+def _numbers_of(scales: float, dtype: str) -> dict[str, Any]:
     """Return a store's attributes on its numbers: how far the scales of channels differ, and any type but float16."""
-    return {"scales": spread.ratio, **({} if dtype == "float16" else {"stored": dtype})}
-
-
-def _read(source: Path, array: ArraySource, axes: str, start: int, end: int, dtype: str) -> NDArray[Any]:
-    return read_maps(source, array, axes, start, end, dtype)
+    return {"scales": scales, **({} if dtype == "float16" else {"stored": dtype})}
 
 
 def read_maps(
@@ -245,8 +241,7 @@ def described(
     ``source`` are the attributes of their file (`rgwot.features.store.source_facts`).
     """
     timed = {} if settings.times is None else {"source_times": settings.times}
-    # With the axes CT, the columns of a table are points in time, so they do not name features.
-    named = {"columns": array.columns} if array.columns and settings.axes == "TC" else {}
+    named = {"columns": measured.columns} if measured.columns else {}
     return {
         **_origin(settings, source),
         "precision": array.dtype,
@@ -312,7 +307,7 @@ def store_of_array(
         **video_facts(VideoInfo(store.duration_s, store.native_fps), "ok", ""),
     }
     if store.scales is not None:
-        attributes |= {"scales": store.scales, **({} if store.dtype == "float16" else {"stored": store.dtype})}
+        attributes |= _numbers_of(store.scales, store.dtype)
     return FeatureStore(label, attributes, store.time_s, store.x, store.video)
 
 

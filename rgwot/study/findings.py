@@ -16,10 +16,10 @@ from typing import Any
 from rgwot import __version__
 from rgwot.datasets.annotations import Annotation, in_order, occurring
 from rgwot.datasets.base import DatasetFiles, TaskFiles, VideoEntry
+from rgwot.datasets.feature_files import FileFacts
 from rgwot.datasets.text import Complaint, DataFault, Severity, collecting
 from rgwot.runtime.errors import RgwotError, escaped
 
-_PLACED = re.compile(r"(?:(?P<where>line \d+|overlap): )?(?P<message>.*)", re.DOTALL)
 SCHEMA = 2
 """Version of the JSON, raised when a key changes its meaning or is removed."""
 
@@ -59,8 +59,8 @@ def of_complaint(complaint: Complaint, root: Path, task: str | None) -> Finding:
 def of_error(error: RgwotError | OSError, root: Path, file: str | None, rule: str, task: str | None) -> Finding:
     """Return an error as a finding.
 
-    ``file`` (below ``root``) and ``rule`` apply unless the error has others. If its message begins with a file and
-    line, these are taken.
+    ``file`` (below ``root``) and ``rule`` apply unless the error has others. If its message begins with a file, this
+    is taken.
     """
     if isinstance(error, DataFault):
         return of_complaint(error.complaint, root, task)
@@ -70,9 +70,7 @@ def of_error(error: RgwotError | OSError, root: Path, file: str | None, rule: st
     named = file_of(error)
     if named is None:
         return Finding("error", rule, str(error), task, file)
-    match = _PLACED.fullmatch(str(error)[len(str(named)) + 2 :])
-    where, message = (match["where"] or "", match["message"]) if match else ("", str(error))
-    return Finding("error", rule, message, task, below(named, root), where)
+    return Finding("error", rule, str(error)[len(str(named)) + 2 :], task, below(named, root))
 
 
 @contextmanager
@@ -106,27 +104,6 @@ class VideoFacts:
 
 
 @dataclass(frozen=True)
-class FeatureFacts:
-    """Facts about a file of features."""
-
-    count: int
-    channels: int
-    height: int  #: 1 for vectors, as is the width
-    width: int
-    fps: float
-    end_s: float  #: end of the last feature in seconds
-    columns: str = ""  #: names of the channels of a table, one per line
-
-    @property
-    def size(self) -> str:
-        """Size and rate as text (`rgwot.features.index.size_text`)."""
-        from rgwot.features.index import size_text
-
-        vectors = self.height == self.width == 1
-        return size_text((self.channels,) if vectors else (self.channels, self.height, self.width), self.fps)
-
-
-@dataclass(frozen=True)
 class VideoReport:
     """The report on a video."""
 
@@ -137,7 +114,7 @@ class VideoReport:
     annotation: Annotation | None  #: its usable rows, None if it cannot be read or does not exist
     faulty: bool  #: whether the stages refuse the annotation
     findings: tuple[Finding, ...]
-    features: FeatureFacts | None = None  #: facts of imported features, if they are usable
+    features: FileFacts | None = None  #: facts of imported features, if they are usable
 
     @property
     def status(self) -> str:
@@ -215,6 +192,16 @@ class Report:
         return int(self.count("error") > 0 or (strict and self.count("warning") > 0))
 
 
+def _features(facts: FileFacts) -> dict[str, Any]:
+    return {
+        "count": facts.count,
+        **{name: facts.sizes[axis] for axis, name in (("C", "channels"), ("H", "height"), ("W", "width"))},
+        "fps": float(facts.fps),
+        "end_s": facts.footage.duration_s,
+        "columns": facts.columns,
+    }
+
+
 def as_json(report: Report, strict: bool = False) -> dict[str, Any]:
     """Return the report as plain data, with the same keys for every dataset."""
     return {
@@ -242,7 +229,7 @@ def as_json(report: Report, strict: bool = False) -> dict[str, Any]:
                 "fps": None if video.facts.fps is None else str(video.facts.fps),
                 "segments": None if video.annotation is None else len(video.annotation.segments),
                 "step_ids": sorted(video.step_ids, key=in_order),
-                "features": None if video.features is None else asdict(video.features),
+                "features": None if video.features is None else _features(video.features),
             }
             for video in report.videos
         ],

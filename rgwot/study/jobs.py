@@ -209,7 +209,7 @@ def held_out(study: Study, dataset: str, task: str, method: str, videos: Iterabl
     try:
         return split_videos(
             subjects_of(videos, facts_of_task.pattern if facts_of_task else None), data.holdout, data.split_seed
-        ).test
+        )
     except RgwotError as error:
         raise RgwotError(f"{dataset}/{task}: {error}") from None
 
