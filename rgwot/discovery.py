@@ -42,7 +42,7 @@ from rgwot.procedure import Procedure, recordings_from_segments
 from rgwot.procedure.groups import compare_groups
 from rgwot.reporting.names import names_text
 from rgwot.runtime.errors import RgwotError, first_line, nearest
-from rgwot.runtime.files import replacing, write_csv, write_text
+from rgwot.runtime.files import write_csv, write_text
 from rgwot.runtime.limits import threads_kept
 from rgwot.stages.decode import check_labels, decode_task, write_keysteps
 from rgwot.stages.embed import embedded_task, embedder
@@ -232,8 +232,7 @@ class Discovery:
 
         Returns the path. Raises RgwotError if the decoder or the embedding has no rule for other videos.
         """
-        from rgwot.bundles.file import bundle_bytes
-        from rgwot.bundles.make import bundle_of
+        from rgwot.bundles.make import write_bundle
 
         learned, model = self._rule(), None
         assert self.embedded is not None
@@ -241,7 +240,8 @@ class Discovery:
             from rgwot.stages.train import model_bytes
 
             model = model_bytes(learned.model)
-        facts, parts = bundle_of(
+        write_bundle(
+            path,
             learned,
             dataset=dataset,
             task=task,
@@ -251,8 +251,6 @@ class Discovery:
             names=self.names,
             model=model,
         )
-        with replacing(path) as temporary:
-            temporary.write_bytes(bundle_bytes(facts, parts))
         return Path(path)
 
     def _rule(self) -> LearnedResult:

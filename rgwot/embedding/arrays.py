@@ -5,7 +5,6 @@ In imported features, a channel may outweigh all others, or vary by less than th
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
@@ -14,11 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.embedding.interface import ArrayFeatures
 from rgwot.runtime.errors import RgwotError
-from rgwot.timing import frame_times, rate_of_times
-
-log = logging.getLogger(__name__)
 
 FRAMES_PER_BLOCK = 64
 """Number of frames that are checked at once, the chunk of a store."""
@@ -161,60 +156,3 @@ def unlikely_times(times: NDArray[np.float64], fps: Fraction) -> str:
         f"times: {float(fps):g} features per second over {span / 3600:,.1f} hours, expected seconds; are these "
         "milliseconds? then divide by 1000"
     )
-
-
-def array_features(
-    where: str, video: str, array: NDArray[Any], fps: Fraction | None, times: NDArray[np.float64] | None
-) -> ArrayFeatures:
-    """Return the features of a video in the form in which they are stored.
-
-    Parameters
-    ----------
-    where
-        Name of the features in errors.
-    video
-        Id of the video.
-    array
-        (T, C) or (T, C, h, w), of any floating-point type; stored as float16, or as float32 if float16 spoils vectors.
-    fps
-        Features per second; feature i is at i / fps seconds, and the video lasts T / fps.
-    times
-        (T,) in seconds from the beginning, increasing; instead of ``fps``.
-
-    Raises
-    ------
-    RgwotError
-        For another type or shape, a value that is not finite or too large, or times that do not fit.
-    """
-    if array.dtype.kind != "f":
-        raise RgwotError(f"{where}: array of {array.dtype}, expected floating-point numbers")
-    if min(array.shape) == 0:
-        raise RgwotError(f"{where}: shape {array.shape}; expected at least one feature")
-    if times is None:
-        if fps is None:
-            raise RgwotError(f"{where}: found no times, expected the times of its features in seconds; give times")
-        time_s, end_s = np.asarray(frame_times(np.arange(len(array)), fps)), float(len(array) / fps)
-    elif len(times) != len(array):
-        raise RgwotError(
-            f"{where}: {len(times)} times and {len(array)} features in shape {array.shape}; expected one time per "
-            "feature; correct `times`"
-        )
-    else:
-        rate = rate_of_times(where, times, fps)
-        check_beginning(where, times, rate)
-        if fps is None and (doubt := unlikely_times(times, rate)):
-            log.warning("%s: %s", where, doubt)
-        fps, time_s, end_s = rate, times, float(times[-1]) + float(1 / rate)
-
-    def read(start: int, end: int, dtype: str) -> NDArray[np.floating[Any]]:
-        part = array[start:end]
-        return checked_as(where, part.reshape(part.shape + (1,) * (4 - part.ndim)), dtype, start)
-
-    dtype = stored_type(read, len(array), array.ndim == 4, array.dtype.name)
-    x, spread = np.empty(array.shape, dtype=dtype), Spread(dtype)
-    for start in range(0, len(array), FRAMES_PER_BLOCK):
-        maps = read(start, min(start + FRAMES_PER_BLOCK, len(array)), dtype)
-        spread.add(maps)
-        x[start : start + FRAMES_PER_BLOCK] = maps.reshape(-1, *array.shape[1:])
-    scales = spread.ratio if array.ndim == 2 else None
-    return ArrayFeatures(video, x, time_s, end_s, fps, float(fps), scales)

@@ -30,7 +30,7 @@ from rgwot.datasets.feature_files import (
 from rgwot.datasets.names import id_of
 from rgwot.datasets.settings import IMPORTED, ImportSettings
 from rgwot.datasets.text import tell
-from rgwot.embedding.arrays import Spread, array_features, checked_as, stored_type
+from rgwot.embedding.arrays import Spread, checked_as, stored_type
 from rgwot.features.store import (
     CHUNK,
     IMPORTER,
@@ -296,19 +296,32 @@ def store_of_array(
     RgwotError
         For another type or shape, a value that is not finite or too large, or times that do not fit.
     """
-    label, array = Path(f"features[{name!r}]"), np.asarray(features)
+    label, array, video = Path(f"features[{name!r}]"), np.asarray(features), id_of(name)
     when = None if times is None else seconds(str(label), times)
-    store = array_features(
-        str(label), id_of(name), array, None if settings.fps is None else Fraction(settings.fps), when
-    )
+    if array.dtype.kind != "f":
+        raise RgwotError(f"{label}: array of {array.dtype}, expected floating-point numbers")
+    if when is None and settings.fps is None:
+        raise RgwotError(f"{label}: found no times, expected the times of its features in seconds; give times")
     source = ArraySource("", array.shape, array.dtype.name, lambda slices: array[slices], when, columns=columns)
-    attributes: dict[str, Any] = {
-        **described(source, measure(label, source, settings), settings, _facts(name, array)),
-        **video_facts(VideoInfo(store.duration_s, store.native_fps), "ok", ""),
-    }
-    if store.scales is not None:
-        attributes |= _numbers_of(store.scales, store.dtype)
-    return FeatureStore(label, attributes, store.time_s, store.x, store.video)
+    measured = measure(label, source, settings)
+    footage = in_place_of_video(label, measured)
+    if doubt := doubted_times(measured, settings):
+        log.warning("%s: %s", label, doubt)
+
+    def read(start: int, end: int, dtype: str) -> NDArray[np.floating[Any]]:
+        part = array[start:end]
+        return checked_as(label, part.reshape(part.shape + (1,) * (4 - part.ndim)), dtype, start)
+
+    dtype = stored_type(read, len(array), array.ndim == 4, array.dtype.name)
+    x, spread = np.empty(array.shape, dtype=dtype), Spread(dtype)
+    for start in range(0, len(array), CHUNK):
+        maps = read(start, min(start + CHUNK, len(array)), dtype)
+        spread.add(maps)
+        x[start : start + CHUNK] = maps.reshape(-1, *array.shape[1:])
+    attributes = {**described(source, measured, settings, _facts(name, array)), **video_facts(footage, "ok", "")}
+    if array.ndim == 2:
+        attributes |= _numbers_of(spread.ratio, dtype)
+    return FeatureStore(label, attributes, measured.time_s(len(array)), x, video)
 
 
 def seconds(where: str, times: ArrayLike) -> NDArray[np.float64]:
