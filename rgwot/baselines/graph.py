@@ -35,14 +35,14 @@ def means_of(values: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.floa
 
 
 @dataclass(frozen=True)
-class Clips:
+class _Clips:
     """Clips of one video: features (C, F) of norm 1, and the clip (T,) of every sample."""
 
     features: NDArray[np.float32]
     of_sample: NDArray[np.int64]
 
 
-def clips_of(times: NDArray[np.float64], means: NDArray[np.float32], clip_s: float) -> Clips:
+def clips_of(times: NDArray[np.float64], means: NDArray[np.float32], clip_s: float) -> _Clips:
     """Cut a video, samples at times (T,) with features (T, F), into clips of equal length and average over each.
 
     Where ``clip_s`` is shorter than the distance of samples, each sample is a clip.
@@ -50,7 +50,7 @@ def clips_of(times: NDArray[np.float64], means: NDArray[np.float32], clip_s: flo
     # Without the small term, rounding could put a sample on the border of two clips into the earlier one.
     number = np.floor(times / clip_s + 1e-9).astype(np.int64)
     of_sample = np.unique(number, return_inverse=True)[1].astype(np.int64)
-    return Clips(unit_rows(means_of(means, of_sample).astype(np.float32)), of_sample)
+    return _Clips(unit_rows(means_of(means, of_sample).astype(np.float32)), of_sample)
 
 
 def most_similar(
@@ -215,14 +215,14 @@ def restore_graph(learned: Learned, settings: GraphSettings) -> EmbedVideo:
 
 
 def _of_samples(
-    video: Clips, embedding: NDArray[np.float32], similarity: NDArray[np.float64], limit: Any, settings: GraphSettings
+    video: _Clips, embedding: NDArray[np.float32], similarity: NDArray[np.float64], limit: Any, settings: GraphSettings
 ) -> Embedded:
     """Give samples the embedding of their clip (C, D); clips with a similarity (C,) below the limit are background."""
     background = (similarity < limit)[video.of_sample] if settings.background else None
     return Embedded(np.ascontiguousarray(embedding[video.of_sample]), background)
 
 
-def _clips(store: VideoFeatures, clip_s: float) -> Clips:
+def _clips(store: VideoFeatures, clip_s: float) -> _Clips:
     return clips_of(store.time_s, spatial_means(store), clip_s)
 
 

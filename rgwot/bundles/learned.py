@@ -136,20 +136,14 @@ class LearnedResult:
                 f"{self.name}: was made from features of the network {attributes.get('backbone')}, not from arrays; "
                 f"expected feature stores ({STORE}) with features of this network"
             )
-        # Bundles of earlier versions do not say which features were used (``every``), but have the rate of the used
-        # ones.
-        when: dict[str, Any] = {
-            "every": attributes.get("source_every") or 1,
-            "keypoints": attributes.get("source_keypoints"),
-        }
+        when: dict[str, Any] = {"every": attributes["source_every"], "keypoints": attributes.get("source_keypoints")}
         if attributes.get("source_window"):
             when |= {"window": attributes["source_window"], "native_fps": attributes["source_native_fps"]}
         elif attributes.get("source_times"):
             # If no rate is stated (None), the times imply one.
             when |= {"times": attributes["source_times"], "fps": attributes.get("source_fps")}
         else:
-            rate = attributes.get("source_fps") or attributes.get("fps_exact") or str(attributes["fps"])
-            when |= {"start_s": attributes.get("start_s", 0.0), "fps": rate}
+            when |= {"start_s": attributes["start_s"], "fps": attributes["source_fps"]}
         source = {name: attributes[name] for name in ("backbone", "layer", "weights")}
         form = {"axes": attributes["source_axes"], "channels": self.features.frame[0], **when, **source}
         return validated(ImportSettings, form, f"{self.name}: features")

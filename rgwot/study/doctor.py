@@ -42,7 +42,6 @@ from rgwot.study.datasets import MIN_VIDEOS
 from rgwot.study.findings import (
     Finding,
     Report,
-    TaskReport,
     VideoFacts,
     VideoReport,
     examining,
@@ -242,7 +241,7 @@ def examine(
         if isinstance(error, RgwotError) and not none and file_of(error) is None:
             raise
         fault = of_error(error, root, None, "task" if none else "release", None)
-        return Report(dataset, entry.layout, root, files, quick, (), (fault,))
+        return Report(dataset, entry.layout, root, files, quick, {}, (), (fault,))
     chosen = tuple(dict.fromkeys(match_name(task, task_ids, f"task of {dataset}") for task in tasks)) or task_ids
     pairs = [(task, video) for task in chosen for video in files.tasks.get(task, TaskFiles()).videos]
     videos: list[VideoReport] = []
@@ -251,7 +250,7 @@ def examine(
         for video in pool.map(partial(_examined, study, dataset, quick), pairs):
             videos.append(video)
             progress.advance(1)
-    summaries = []
+    K_of_task: dict[str, int | None] = {}
     findings: list[Finding] = []
     if entry.imported is None:
         findings += lacking(study, dataset)
@@ -263,14 +262,14 @@ def examine(
     for task in chosen:
         of_task = tuple(video for video in videos if video.task == task)
         K, facts = datasets.known_K(study, dataset, task), registered_facts(dataset, task, options)
-        summaries.append(TaskReport(task, files.tasks.get(task, TaskFiles()), of_task, K))
+        K_of_task[task] = K
         findings += dict.fromkeys(
             [*_of_task(files, task, facts, K, of_task), *(finding for video in of_task for finding in video.findings)]
         )
         findings += _of_lengths(task, of_task)
         findings += _of_groups(study, dataset, task, [video.entry.video for video in of_task])
         findings += _of_numbers(study, dataset, task, of_task)
-    return Report(dataset, entry.layout, root, files, quick, tuple(summaries), tuple(findings))
+    return Report(dataset, entry.layout, root, files, quick, K_of_task, tuple(videos), tuple(findings))
 
 
 def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEntry]) -> VideoReport:

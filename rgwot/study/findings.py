@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -130,43 +129,6 @@ class VideoReport:
 
 
 @dataclass(frozen=True)
-class TaskReport:
-    """The report on a task."""
-
-    task: str
-    files: TaskFiles
-    videos: tuple[VideoReport, ...]
-    K: int | None
-
-    @cached_property
-    def step_ids(self) -> set[int | str]:
-        """Ids of the key steps that occur; a name without an id takes the id that other videos have for this name."""
-        import pandas as pd
-
-        tables = [video.annotation.segments for video in self.videos if video.annotation is not None]
-        return occurring(pd.concat(tables)) if tables else set()
-
-    def as_json(self, findings: Sequence[Finding] = ()) -> dict[str, Any]:
-        """Return the counts of the task as plain data; ``fps`` counts videos by rate, the most common first."""
-        severities = Counter(finding.severity for finding in findings if finding.task == self.task)
-        rates = Counter(str(video.facts.fps) for video in self.videos if video.facts.fps is not None)
-        return {
-            "task": self.task,
-            "videos": len(self.videos),
-            "annotated": sum(video.status == "ok" for video in self.videos),
-            "skipped": sum(not video.usable for video in self.videos),
-            "seconds": sum(video.facts.duration_s or 0.0 for video in self.videos),
-            "fps": dict(sorted(rates.items(), key=lambda rate: (-rate[1], rate[0]))),
-            "K_registered": self.K,
-            "step_ids": sorted(self.step_ids, key=in_order),
-            "videos_without_annotation": list(self.files.without_annotation),
-            "annotations_without_video": list(self.files.without_video),
-            "errors": severities["error"],
-            "warnings": severities["warning"],
-        }
-
-
-@dataclass(frozen=True)
 class Report:
     """The report on a dataset; ``findings`` on the whole dataset come first."""
 
@@ -175,13 +137,9 @@ class Report:
     root: Path
     files: DatasetFiles
     quick: bool
-    tasks: tuple[TaskReport, ...]
+    tasks: Mapping[str, int | None]  #: known number of key steps of each task
+    videos: tuple[VideoReport, ...]
     findings: tuple[Finding, ...]
-
-    @cached_property
-    def videos(self) -> tuple[VideoReport, ...]:
-        """The videos of all tasks."""
-        return tuple(video for task in self.tasks for video in task.videos)
 
     def count(self, severity: Severity) -> int:
         """Return the number of findings of a severity."""
@@ -190,6 +148,33 @@ class Report:
     def exit_code(self, strict: bool = False) -> int:
         """Return 1 if there are errors (with ``strict`` also for warnings), otherwise 0."""
         return int(self.count("error") > 0 or (strict and self.count("warning") > 0))
+
+
+def _counts(report: Report, task: str, K: int | None) -> dict[str, Any]:
+    """Return the counts of a task as plain data; ``fps`` counts videos by rate, the most common first.
+
+    In ``step_ids``, a name without an id takes the id that other videos have for this name.
+    """
+    import pandas as pd
+
+    files, videos = report.files.tasks.get(task, TaskFiles()), [video for video in report.videos if video.task == task]
+    severities = Counter(finding.severity for finding in report.findings if finding.task == task)
+    rates = Counter(str(video.facts.fps) for video in videos if video.facts.fps is not None)
+    tables = [video.annotation.segments for video in videos if video.annotation is not None]
+    return {
+        "task": task,
+        "videos": len(videos),
+        "annotated": sum(video.status == "ok" for video in videos),
+        "skipped": sum(not video.usable for video in videos),
+        "seconds": sum(video.facts.duration_s or 0.0 for video in videos),
+        "fps": dict(sorted(rates.items(), key=lambda rate: (-rate[1], rate[0]))),
+        "K_registered": K,
+        "step_ids": sorted(occurring(pd.concat(tables)) if tables else (), key=in_order),
+        "videos_without_annotation": list(files.without_annotation),
+        "annotations_without_video": list(files.without_video),
+        "errors": severities["error"],
+        "warnings": severities["warning"],
+    }
 
 
 def _features(facts: FileFacts) -> dict[str, Any]:
@@ -216,7 +201,7 @@ def as_json(report: Report, strict: bool = False) -> dict[str, Any]:
         "errors": report.count("error"),
         "warnings": report.count("warning"),
         "notes": report.count("note"),
-        "tasks": [task.as_json(report.findings) for task in report.tasks],
+        "tasks": [_counts(report, task, K) for task, K in report.tasks.items()],
         "videos": [
             {
                 "task": video.task,
