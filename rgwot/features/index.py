@@ -68,8 +68,7 @@ def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathL
         rows += part
     for store, fault in unlike([(Path(f"{row['video']}{STORE}"), row[SIZE], "") for row in rows if row["frames"]]):
         raise RgwotError(f"{Path(output).parent / store}: {fault}")
-    # Parts that an earlier version wrote have no digest, so it may be empty.
-    write_rows(INDEX_COLUMNS, [[row.get(column, "") for column in INDEX_COLUMNS] for row in rows], output)
+    write_rows(INDEX_COLUMNS, [[row[column] for column in INDEX_COLUMNS] for row in rows], output)
 
 
 def _row(path: Path) -> dict[str, Any]:
