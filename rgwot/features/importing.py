@@ -302,6 +302,11 @@ def store_of_array(
         raise RgwotError(f"{label}: array of {array.dtype}, expected floating-point numbers")
     if when is None and settings.fps is None:
         raise RgwotError(f"{label}: found no times, expected the times of its features in seconds; give times")
+    if when is not None and len(when) != len(array):
+        raise RgwotError(
+            f"{label}: {len(when)} times and {len(array)} features in shape {array.shape}; expected one time per "
+            "feature; correct `times`"
+        )
     source = ArraySource("", array.shape, array.dtype.name, lambda slices: array[slices], when, columns=columns)
     measured = measure(label, source, settings)
     footage = in_place_of_video(label, measured)
