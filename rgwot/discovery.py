@@ -31,7 +31,7 @@ from rgwot.datasets.settings import ImportSettings
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.embedding.interface import EmbeddedTask, EmbedVideo, embedded_video
 from rgwot.features.importing import store_of_array
-from rgwot.features.index import check_alike, common_attributes
+from rgwot.features.index import check_stores, common_attributes
 from rgwot.features.store import FeatureStore, open_store
 from rgwot.keysteps.decode import check_number
 from rgwot.keysteps.ordering import KeySteps, Order, rank_procedures
@@ -43,7 +43,7 @@ from rgwot.procedure import Procedure, recordings_from_segments
 from rgwot.procedure.groups import compare_groups
 from rgwot.reporting.names import names_text
 from rgwot.runtime.errors import RgwotError, first_line, nearest
-from rgwot.runtime.files import replacing, write_csv, write_text
+from rgwot.runtime.files import write_csv, write_text
 from rgwot.runtime.limits import threads_kept
 from rgwot.stages.decode import check_labels, decode_task, write_keysteps
 from rgwot.stages.embed import embedded_task, embedder
@@ -222,9 +222,9 @@ class Discovery:
         with_frames = [store for store in stores if len(store)]
         # Running an encoder sets PyTorch's number of threads, which is restored for the caller.
         with nullcontext() if learned.model is None else threads_kept():
-            rules = learned.rules()
-            embedded = {store.video: embedded_video(store, rules.embed) for store in with_frames}
-        steps, _ = rules.label(with_frames, embedded)
+            embed, predict = learned.rules()
+            embedded = {store.video: embedded_video(store, embed) for store in with_frames}
+        steps, _ = learned.label(predict, with_frames, embedded)
         return {
             name: steps.get(store.video, np.empty(0, dtype=np.int64))
             for name, store in zip(named_videos(videos), stores, strict=True)
@@ -235,8 +235,7 @@ class Discovery:
 
         Returns the path. Raises RgwotError if the decoder or the embedding has no rule for other videos.
         """
-        from rgwot.bundles.file import bundle_bytes
-        from rgwot.bundles.make import bundle_of
+        from rgwot.bundles.make import write_bundle
 
         learned, model = self._rule(), None
         assert self.embedded is not None
@@ -244,7 +243,8 @@ class Discovery:
             from rgwot.stages.train import model_bytes
 
             model = model_bytes(learned.model)
-        facts, parts = bundle_of(
+        write_bundle(
+            path,
             learned,
             dataset=dataset,
             task=task,
@@ -254,8 +254,6 @@ class Discovery:
             names=self.names,
             model=model,
         )
-        with replacing(path) as temporary:
-            temporary.write_bytes(bundle_bytes(facts, parts))
         return Path(path)
 
     def _rule(self) -> LearnedResult:
@@ -484,7 +482,7 @@ def discover(
     held_out: tuple[str, ...] = ()
     if embedding.data.split == "holdout":
         subjects = subjects_of(video.video for video in every)
-        held_out = split_videos(subjects, embedding.data.holdout, embedding.data.split_seed).test
+        held_out = split_videos(subjects, embedding.data.holdout, embedding.data.split_seed)
     # Videos are sorted by id, as in the workflow, because the drawn pairs of videos depend on their order.
     videos = sorted(with_frames, key=lambda video: video.video)
     given = None if labels is None else read_labels(labels, list(named_videos(features)), videos, silence)
@@ -574,7 +572,7 @@ def video_features(features: Videos, times: Times | None, fps: float | str | Fra
         raise RgwotError(f"fps: expected a positive rate like 30 or 30000/1001, found {str(fps)!r}") from None
     when = {"times": "times"} if rate is None else {"fps": str(fps)}
     stores = stores_of(features, times, lambda axes: validated(ImportSettings, {"axes": axes, **when}, "features"))
-    check_alike((store.path, store, store.columns, store.imported) for store in stores)
+    check_stores(stores)
     return stores
 
 

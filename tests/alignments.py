@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from rgwot.config.methods import FAMILIES, LOSSES, blocks
 from rgwot.config.settings import Settings
 from rgwot.embedding.encoder import seeded
-from rgwot.embedding.loop import Recipe, Terms, Trainer, objective
+from rgwot.embedding.loop import Recipe, Trainer, objective
 from rgwot.embedding.sampler import FeatureBank
 from rgwot.features.index import open_stores
 from rgwot.losses.interface import PairBatch
@@ -74,12 +74,12 @@ def learned_by(recipe: Recipe) -> nn.Module | None:
     return seeded(0, lambda: make(5)) if make else None
 
 
-def losses(batch: PairBatch, settings: Settings) -> Terms:
+def losses(batch: PairBatch, settings: Settings) -> tuple[Tensor, Tensor, Tensor]:
     recipe = recipe_of(settings)
     return objective(batch, recipe.align, recipe.cidm)
 
 
-def aligned(name: str, batch: PairBatch) -> Terms:
+def aligned(name: str, batch: PairBatch) -> tuple[Tensor, Tensor, Tensor]:
     """Losses with an alignment and its defaults; what that learns begins from one seed."""
     settings = Settings.model_validate({"loss": {"alignment": name, "window": 2}, "encoder": {"D": 5}})
     learned = learned_by(recipe_of(settings))

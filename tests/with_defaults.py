@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rgwot import transport
-from rgwot.baselines.kantorovich import SoftMatching
 from rgwot.baselines.kantorovich import kantorovich_match as match
 from rgwot.config.methods import CLUSTERING, DECODERS, EMBEDDING_KINDS, DecodeSettings, LossSettings, TransportSettings
 from rgwot.config.settings import Settings
@@ -60,7 +59,7 @@ def align_frames(x: Tensor, y: Tensor, **changes: Any) -> FrameAlignment:
     return transport.align_frames(x, y, **ENDS | BALANCED | changes)
 
 
-def kantorovich_match(x: Tensor, y: Tensor, phi: Tensor, **changes: Any) -> SoftMatching:
+def kantorovich_match(x: Tensor, y: Tensor, phi: Tensor, **changes: Any) -> tuple[Tensor, Tensor]:
     """Settings of the blocks ``loss`` (prior, lambda1, lambda2) and ``ot`` (zeta, sinkhorn, last)."""
     loss = {key: changes.pop(key) for key in ("prior", "lambda1", "lambda2") if key in changes}
     return match(x, y, phi, OT.model_copy(update=changes), LOSS.model_copy(update=loss))

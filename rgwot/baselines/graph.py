@@ -35,14 +35,14 @@ def means_of(values: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.floa
 
 
 @dataclass(frozen=True)
-class Clips:
+class _Clips:
     """Clips of one video: features (C, F) of norm 1, and the clip (T,) of every sample."""
 
     features: NDArray[np.float32]
     of_sample: NDArray[np.int64]
 
 
-def clips_of(times: NDArray[np.float64], means: NDArray[np.float32], clip_s: float) -> Clips:
+def clips_of(times: NDArray[np.float64], means: NDArray[np.float32], clip_s: float) -> _Clips:
     """Cut a video, samples at times (T,) with features (T, F), into clips of equal length and average over each.
 
     Where ``clip_s`` is shorter than the distance of samples, each sample is a clip.
@@ -50,7 +50,7 @@ def clips_of(times: NDArray[np.float64], means: NDArray[np.float32], clip_s: flo
     # Without the small term, rounding could put a sample on the border of two clips into the earlier one.
     number = np.floor(times / clip_s + 1e-9).astype(np.int64)
     of_sample = np.unique(number, return_inverse=True)[1].astype(np.int64)
-    return Clips(unit_rows(means_of(means, of_sample).astype(np.float32)), of_sample)
+    return _Clips(unit_rows(means_of(means, of_sample).astype(np.float32)), of_sample)
 
 
 def most_similar(
@@ -70,20 +70,13 @@ def most_similar(
     return nearest, score
 
 
-@dataclass(frozen=True)
-class UnityGraph:
-    """The graph of the C clips of a task, and the mean cosine (C,) of each clip to its chosen neighbours.
+def unity_graph(videos: Sequence[NDArray[np.float32]], neighbours: int) -> tuple[csr_array, NDArray[np.float64]]:
+    """Connect the clips of two videos or more, each (C_v, F) of norm 1; nodes are numbered video after video.
 
-    ``edges`` (C, C) are symmetric, 1 for an edge: temporal ones between neighbouring clips of a video, spatial ones
-    between a clip and the most similar clips of other videos.
+    Returns the edges (C, C) and the mean cosine (C,) of each clip to its chosen neighbours. Edges are symmetric, 1 for
+    an edge: temporal ones between neighbouring clips of a video, spatial ones between a clip and the most similar clips
+    of other videos.
     """
-
-    edges: csr_array
-    similarity: NDArray[np.float64]
-
-
-def unity_graph(videos: Sequence[NDArray[np.float32]], neighbours: int) -> UnityGraph:
-    """Connect the clips of two videos or more, each (C_v, F) of norm 1; nodes are numbered video after video."""
     x = np.concatenate(videos)
     starts = np.concatenate([[0], np.cumsum([len(video) for video in videos])])
     rows, columns, scores = [], [], []
@@ -101,7 +94,7 @@ def unity_graph(videos: Sequence[NDArray[np.float32]], neighbours: int) -> Unity
     # walks, reproducible.
     edges.sum_duplicates()
     edges.data[:] = 1
-    return UnityGraph(edges, np.concatenate(scores))
+    return edges, np.concatenate(scores)
 
 
 def random_walks(graph: csr_array, walks: int, length: int, generator: np.random.Generator) -> NDArray[np.int64]:
@@ -151,16 +144,16 @@ def node_vectors(paths: NDArray[np.int64], D: int, window: int, epochs: int, see
 
 
 def node_embeddings(
-    x: NDArray[np.float32], graph: UnityGraph, settings: GraphSettings, seed: int
+    x: NDArray[np.float32], edges: csr_array, settings: GraphSettings, seed: int
 ) -> NDArray[np.float32]:
     """Embed the nodes of a graph with features x (C, F): by Node2Vec, or by the mean of a node and its neighbours.
 
     The embeddings (C, D) have norm 1 in both cases.
     """
     if settings.update == "mean":
-        return unit_rows((x + graph.edges @ x).astype(np.float32))
+        return unit_rows((x + edges @ x).astype(np.float32))
     generator = np.random.default_rng([seed])
-    paths = random_walks(graph.edges, settings.walks, settings.walk_length, generator)
+    paths = random_walks(edges, settings.walks, settings.walk_length, generator)
     number = int(generator.integers(1, 2**31 - 1))
     return unit_rows(node_vectors(paths, settings.D, settings.window, settings.epochs, number))
 
@@ -188,10 +181,10 @@ def fit_graph(stores: Sequence[VideoFeatures], seed: int, settings: GraphSetting
     with threadpool_limits(limits=1):
         clips = {store.video: _clips(store, settings.clip_s) for store in stores}
         features = np.concatenate([video.features for video in clips.values()])
-        graph = unity_graph([video.features for video in clips.values()], settings.neighbours)
-        nodes = node_embeddings(features, graph, settings, seed)
-    log.info("graph of %d clips of %d videos, %d edges", len(features), len(clips), graph.edges.nnz // 2)
-    limit = np.quantile(graph.similarity, settings.background) if settings.background else -np.inf
+        edges, similarity = unity_graph([video.features for video in clips.values()], settings.neighbours)
+        nodes = node_embeddings(features, edges, settings, seed)
+    log.info("graph of %d clips of %d videos, %d edges", len(features), len(clips), edges.nnz // 2)
+    limit = np.quantile(similarity, settings.background) if settings.background else -np.inf
     ends = np.cumsum([len(video.features) for video in clips.values()])
     rows_of = {
         name: slice(end - len(video.features), end) for (name, video), end in zip(clips.items(), ends, strict=True)
@@ -201,7 +194,7 @@ def fit_graph(stores: Sequence[VideoFeatures], seed: int, settings: GraphSetting
         if store.video not in clips:
             return beside(store)
         rows = rows_of[store.video]
-        return _of_samples(clips[store.video], nodes[rows], graph.similarity[rows], limit, settings)
+        return _of_samples(clips[store.video], nodes[rows], similarity[rows], limit, settings)
 
     learned = {"clips": features, "nodes": nodes, "limit": np.asarray(limit)}
     beside = restore_graph(learned, settings)
@@ -222,14 +215,14 @@ def restore_graph(learned: Learned, settings: GraphSettings) -> EmbedVideo:
 
 
 def _of_samples(
-    video: Clips, embedding: NDArray[np.float32], similarity: NDArray[np.float64], limit: Any, settings: GraphSettings
+    video: _Clips, embedding: NDArray[np.float32], similarity: NDArray[np.float64], limit: Any, settings: GraphSettings
 ) -> Embedded:
     """Give samples the embedding of their clip (C, D); clips with a similarity (C,) below the limit are background."""
     background = (similarity < limit)[video.of_sample] if settings.background else None
     return Embedded(np.ascontiguousarray(embedding[video.of_sample]), background)
 
 
-def _clips(store: VideoFeatures, clip_s: float) -> Clips:
+def _clips(store: VideoFeatures, clip_s: float) -> _Clips:
     return clips_of(store.time_s, spatial_means(store), clip_s)
 
 

@@ -21,7 +21,7 @@ CVPR 2022 (VAVA); S. Chowdhury et al., "OPEL: Optimal transport guided procedure
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -47,21 +47,6 @@ SINKHORN_PASSES = 20
 MOST_PASSES = 100_000
 # Width of the prior in VAVA and OPEL, in units of mu.
 PRIOR_SCALE = 2.0
-
-
-class SoftMatching(NamedTuple):
-    r"""Soft matches of B pairs of videos; no gradient flows into them.
-
-    Attributes
-    ----------
-    plan : Tensor, float64, shape (B, N + 1, M + 1)
-        T, total mass 1, virtual row and column first.
-    score : Tensor, float64, shape (B, N, M)
-        :math:`K \circ D` of the real frames, from which the inter-video term takes best and worst matches.
-    """
-
-    plan: Tensor
-    score: Tensor
 
 
 def temporal_share(iterations: Tensor, rate: float) -> Tensor:
@@ -125,7 +110,7 @@ def match_prior(nearest: Tensor, m: int, phi: Tensor, *, density: Density) -> tu
 
 def kantorovich_match(
     x: Tensor, y: Tensor, phi: Tensor, ot: KantorovichTransportSettings, loss: KantorovichLossSettings
-) -> SoftMatching:
+) -> tuple[Tensor, Tensor]:
     r"""Match the frames of pairs of videos by Kantorovich transport with priors (module docstring).
 
     The cost is :math:`D_{ij} = |x_i - y_j|^2`, with zeta for the virtual frame. The problem is solved in
@@ -140,6 +125,13 @@ def kantorovich_match(
     ot, loss
         ``ot`` has ``zeta``, in units of the cost, ``sinkhorn`` and ``last``; ``loss`` has ``prior``, ``lambda1``, which
         is multiplied by N + M, and ``lambda2``, which is multiplied by N M / 4.
+
+    Returns
+    -------
+    plan : Tensor, float64, shape (B, N + 1, M + 1)
+        T, total mass 1, virtual row and column first, without gradient.
+    score : Tensor, float64, shape (B, N, M)
+        :math:`K \circ D` of the real frames, from which the inter-video term takes best and worst matches.
     """
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
         real = squared_distance(x.double(), y.double())
@@ -149,7 +141,7 @@ def kantorovich_match(
         log_kernel = prior.log() + (loss.lambda1 * (n + m) * moment - cost) / (loss.lambda2 * n * m / 4)
         log_kernel = log_kernel.clamp(*(math.log(bound) for bound in KERNEL_RANGE))
         plan = kantorovich_plan(log_kernel, ot.sinkhorn, ot.last)
-        return SoftMatching(plan, (log_kernel.exp() * cost)[:, 1:, 1:])
+        return plan, (log_kernel.exp() * cost)[:, 1:, 1:]
 
 
 def kantorovich_plan(log_kernel: Tensor, solver: SinkhornSolver, last: MarginalSide) -> Tensor:
@@ -196,11 +188,13 @@ def _density(u: Tensor, density: Density) -> Tensor:
 def align_kantorovich(batch: PairBatch, ot: KantorovichTransportSettings, loss: KantorovichLossSettings) -> Tensor:
     """Return the loss of transport with a prior and contrast in and between videos (VAVA, OPEL; methods 4.5), (P,)."""
     phi = temporal_share(batch.iterations + loss.count_from, loss.phi_rate)
-    matching = kantorovich_match(batch.x.detach(), batch.y.detach(), phi, ot, loss)
-    return vava_loss(batch.x, batch.y, matching, ot.zeta, loss)
+    plan, score = kantorovich_match(batch.x.detach(), batch.y.detach(), phi, ot, loss)
+    return vava_loss(batch.x, batch.y, plan, score, ot.zeta, loss)
 
 
-def vava_loss(x: Tensor, y: Tensor, matching: SoftMatching, zeta: float, settings: KantorovichLossSettings) -> Tensor:
+def vava_loss(
+    x: Tensor, y: Tensor, plan: Tensor, score: Tensor, zeta: float, settings: KantorovichLossSettings
+) -> Tensor:
     r"""Return the loss of VAVA, or with weighted negatives that of OPEL, for every pair of videos.
 
     .. math:: L = \tfrac12 (C(X) + C(Y)) + \frac{\langle T, D\rangle}{N' M' \cdot N M} + \lambda_c L_{inter}
@@ -216,8 +210,8 @@ def vava_loss(x: Tensor, y: Tensor, matching: SoftMatching, zeta: float, setting
         Embeddings of the first video of each pair, in order of time, of any length.
     y : Tensor, shape (B, M, D)
         Embeddings of the second video of each pair.
-    matching : SoftMatching
-        From `rgwot.baselines.kantorovich.kantorovich_match`.
+    plan, score
+        From `kantorovich_match`.
     zeta : float
         Cost of the virtual frame, as in the matching.
     settings
@@ -230,11 +224,11 @@ def vava_loss(x: Tensor, y: Tensor, matching: SoftMatching, zeta: float, setting
     """
     n, m = x.shape[1], y.shape[1]
     with torch.autocast(device_type=x.device.type, enabled=False):
-        x, y, plan = accurate(x, y, matching.plan)
+        x, y, plan = accurate(x, y, plan)
         distance = squared_distance(x, y)
         transport = (plan * add_virtual_frame(distance, zeta)).sum((1, 2)) / ((n + 1) * (m + 1))
         of_x, of_y = (intra_video_loss(video, settings.window, settings.weighted_negatives) for video in (x, y))
-        inter = inter_video_loss(distance / x.shape[2], matching.score)
+        inter = inter_video_loss(distance / x.shape[2], score)
         return (of_x + of_y) / 2 + transport / (n * m) + settings.lambda_c * inter
 
 

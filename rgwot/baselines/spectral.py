@@ -28,7 +28,7 @@ def affinity(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class SpectralMap:
+class _SpectralMap:
     """Coordinates in which samples lie close together if random walks on the affinity connect them.
 
     ``coordinates`` (L, K) of the ``landmarks`` (L, D) are eigenvectors psi of the walk P = diag(A 1)^-1 A on them (no
@@ -57,7 +57,7 @@ class SpectralMap:
         return np.concatenate(parts) if parts else np.zeros((0, self.coordinates.shape[1]))
 
 
-def spectral_map(landmarks: NDArray[Any], K: int, seed: int) -> SpectralMap:
+def spectral_map(landmarks: NDArray[Any], K: int, seed: int) -> _SpectralMap:
     """Embed landmarks (L, D) by the K leading eigenvectors of their affinity, 1 <= K < L.
 
     scikit-learn's spectral clustering uses the same coordinates (Laplacian eigenmaps with symmetric normalisation,
@@ -71,7 +71,7 @@ def spectral_map(landmarks: NDArray[Any], K: int, seed: int) -> SpectralMap:
     degrees = A.sum(axis=1)
     # The solver returns no eigenvalues; the eigenvalue of an eigenvector is its Rayleigh quotient.
     eigenvalues = np.einsum("lk,lk->k", psi, A @ psi) / np.einsum("lk,l,lk->k", psi, degrees, psi)
-    return SpectralMap(np.asarray(landmarks, dtype=np.float64), psi, eigenvalues)
+    return _SpectralMap(np.asarray(landmarks, dtype=np.float64), psi, eigenvalues)
 
 
 def decode_spectral(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
@@ -101,5 +101,5 @@ def restore_spectral(learned: Learned, K: int) -> Predict:
     """Return the function that places other samples among the landmarks and labels them by the nearest mean."""
     if "landmarks" not in learned:
         return restore_kmeans(learned, K)
-    embedding = SpectralMap(learned["landmarks"], learned["coordinates"], learned["eigenvalues"])
+    embedding = _SpectralMap(learned["landmarks"], learned["coordinates"], learned["eigenvalues"])
     return lambda others: Decoded(nearest_centre(embedding.place(others.x), learned["centres"]))

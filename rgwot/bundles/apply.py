@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rgwot import __version__, paths
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, Bundle, read_bundle
-from rgwot.bundles.learned import LearnedResult, Rules
+from rgwot.bundles.learned import LearnedResult
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import DECODERS, FAMILIES
@@ -27,12 +27,12 @@ from rgwot.config.settings import Settings, validated
 from rgwot.datasets.arrays import OPENERS
 from rgwot.datasets.names import stem_of, video_id
 from rgwot.datasets.pairing import stem
-from rgwot.embedding.interface import EmbeddedVideo
+from rgwot.embedding.interface import EmbeddedVideo, EmbedVideo
 from rgwot.features.settings import FeatureSettings, extractor
 from rgwot.features.store import IMPORTER, FeatureStore, open_store
 from rgwot.keysteps import collapse
 from rgwot.keysteps.decode import Labelling, doubts, no_background, order_of
-from rgwot.keysteps.interface import Decoded
+from rgwot.keysteps.interface import Decoded, Predict
 from rgwot.keysteps.ordering import KeySteps, format_order
 from rgwot.paths import STORE, Tree
 from rgwot.procedure import Procedure
@@ -184,7 +184,7 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
         For an unusable bundle or video. The content of the folder does not change until the new key steps are complete.
     """
     bundle = read_bundle(path)
-    learned, rules = restore(bundle)
+    learned, embed, predict = restore(bundle)
     procedure = bundle.procedure()
     facts = bundle.facts
     # Files without a folder results beside them are not from this command, so they are not replaced.
@@ -203,9 +203,9 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
         _write_unannotated(tree, inputs)
         embeddings = tree.at(paths.EMBEDDINGS, facts.run)
         recorded = {"method": facts.method, "seed": facts.seed, "features_fps": facts.features_fps}
-        write_embeddings(embeddings, stores, rules.embed, recorded)
+        write_embeddings(embeddings, stores, embed, recorded)
         videos = read_embeddings(embeddings).videos
-        steps, of_study = rules.label(stores, videos)
+        steps, of_study = learned.label(predict, stores, videos)
         empty = [store.video for store in inputs.values() if not len(store)]
         written = _write(bundle, procedure, tree, videos, steps, of_study, empty)
     tree = Tree(output / "results", facts.dataset, facts.task)
@@ -215,8 +215,8 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
     return written
 
 
-def restore(bundle: Bundle) -> tuple[LearnedResult, Rules]:
-    """Restore the result in a bundle; raise RgwotError if a part is missing."""
+def restore(bundle: Bundle) -> tuple[LearnedResult, EmbedVideo, Predict]:
+    """Restore the result in a bundle, with its `LearnedResult.rules`; raise RgwotError if a part is missing."""
     facts = bundle.facts
     for name, entries in ((facts.method, FAMILIES), (facts.decoder, DECODERS)):
         if split_id(name)[0] not in entries:
@@ -241,7 +241,7 @@ def restore(bundle: Bundle) -> tuple[LearnedResult, Rules]:
         answers=bundle.arrays(ANSWERS),
     )
     try:
-        return learned, learned.rules()
+        return learned, *learned.rules()
     except (KeyError, ValueError, TypeError, IndexError, AttributeError, RuntimeError) as error:
         raise bundle.wrong(f"lacks a part that {facts.run} needs ({first_line(error)})") from None
 

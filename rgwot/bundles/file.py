@@ -48,7 +48,7 @@ _Name = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]+$", max_length=LON
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class PartDigest(Block):
+class _PartDigest(Block):
     """Size and SHA-256 of a part."""
 
     bytes: int
@@ -108,7 +108,7 @@ class About(Block):
     videos: list[str]
     held_out: list[str]
     agreement: float
-    parts: dict[str, PartDigest]
+    parts: dict[str, _PartDigest]
 
     @property
     def run(self) -> Run:
@@ -188,11 +188,6 @@ def read_bundle(path: Path) -> Bundle:
         raise RgwotError(
             f"{path}: no such file; expected a bundle ({SUFFIX}), as the workflow makes it below results/bundles"
         ) from None
-    return parse_bundle(content, path)
-
-
-def parse_bundle(content: bytes, path: Path) -> Bundle:
-    """Read a bundle from its bytes, like `read_bundle` from a file; ``path`` is its name in errors."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             seal = content[-_SEAL:].decode("ascii", "replace")

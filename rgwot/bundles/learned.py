@@ -70,8 +70,8 @@ class LearnedResult:
     decoder: Learned
     answers: Mapping[str, NDArray[Any]]
 
-    def rules(self) -> Rules:
-        """Return the functions that embed and label other videos."""
+    def rules(self) -> tuple[EmbedVideo, Predict]:
+        """Return the function that embeds other videos, and the one that labels their samples."""
         if self.model is None:
             entry = EMBEDDING_KINDS[family_of(self.run.method).embedding]
             embed = entry.bound(self.settings, entry.restore)(self.embedding)
@@ -84,8 +84,31 @@ class LearnedResult:
             embed = embed_by_model(self.model, self.features_fps, torch.device("cpu"), 1)
         decoder = DECODERS[split_id(self.run.decoder)[0]]
         restore = decoder.bound(self.settings, decoder.restore)
-        label = restored(restore, self.decoder, self.K, time=self.time, surplus=self.surplus)
-        return Rules(embed, label, self.features_fps, self.K, self.answers)
+        return embed, restored(restore, self.decoder, self.K, time=self.time, surplus=self.surplus)
+
+    def key_steps(self, predict: Predict, video: EmbeddedVideo) -> NDArray[np.int64]:
+        """Return the key steps (T,) of a video, with fixed clusters."""
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(limits=1):
+            return labelling_of([video], self.features_fps, self.K, predict).labels + 1
+
+    def label(
+        self, predict: Predict, stores: Sequence[FeatureStore], videos: Mapping[str, EmbeddedVideo]
+    ) -> tuple[dict[str, NDArray[np.int64]], dict[str, str]]:
+        """Label each video separately, by its embedding; videos that were learned from keep their labels.
+
+        ``stores`` holds the features of videos with frames, ``videos`` their embeddings by id. Returns the key steps
+        (T,) by id, and the SHA-256 of the source of each video that was learned from, by id.
+        """
+        steps, of_study = {name: self.key_steps(predict, video) for name, video in videos.items()}, {}
+        for store in stores:
+            digest = str(store.attributes.get("source_sha256"))
+            answer = self.answers.get(digest)
+            if answer is not None and answer.shape == steps[store.video].shape:
+                steps[store.video] = answer.astype(np.int64)
+                of_study[store.video] = digest
+        return steps, of_study
 
     def check_kind(self, store: FeatureStore) -> None:
         """Raise RgwotError if features differ in kind from those that were learned from."""
@@ -113,58 +136,17 @@ class LearnedResult:
                 f"{self.name}: was made from features of the network {attributes.get('backbone')}, not from arrays; "
                 f"expected feature stores ({STORE}) with features of this network"
             )
-        # Bundles of earlier versions do not say which features were used (``every``), but have the rate of the used
-        # ones.
-        when: dict[str, Any] = {
-            "every": attributes.get("source_every") or 1,
-            "keypoints": attributes.get("source_keypoints"),
-        }
+        when: dict[str, Any] = {"every": attributes["source_every"], "keypoints": attributes.get("source_keypoints")}
         if attributes.get("source_window"):
             when |= {"window": attributes["source_window"], "native_fps": attributes["source_native_fps"]}
         elif attributes.get("source_times"):
             # If no rate is stated (None), the times imply one.
             when |= {"times": attributes["source_times"], "fps": attributes.get("source_fps")}
         else:
-            rate = attributes.get("source_fps") or attributes.get("fps_exact") or str(attributes["fps"])
-            when |= {"start_s": attributes.get("start_s", 0.0), "fps": rate}
+            when |= {"start_s": attributes["start_s"], "fps": attributes["source_fps"]}
         source = {name: attributes[name] for name in ("backbone", "layer", "weights")}
         form = {"axes": attributes["source_axes"], "channels": self.features.frame[0], **when, **source}
         return validated(ImportSettings, form, f"{self.name}: features")
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How to embed and label other videos, and the key steps of the videos that were learned from (`LearnedResult`)."""
-
-    embed: EmbedVideo
-    predict: Predict
-    features_fps: float
-    K: int
-    answers: Mapping[str, NDArray[Any]]
-
-    def key_steps(self, video: EmbeddedVideo) -> NDArray[np.int64]:
-        """Return the key steps (T,) of a video, with fixed clusters."""
-        from threadpoolctl import threadpool_limits
-
-        with threadpool_limits(limits=1):
-            return labelling_of([video], self.features_fps, self.K, self.predict).labels + 1
-
-    def label(
-        self, stores: Sequence[FeatureStore], videos: Mapping[str, EmbeddedVideo]
-    ) -> tuple[dict[str, NDArray[np.int64]], dict[str, str]]:
-        """Label each video separately, by its embedding; videos that were learned from keep their labels.
-
-        ``stores`` holds the features of videos with frames, ``videos`` their embeddings by id. Returns the key steps
-        (T,) by id, and the SHA-256 of the source of each video that was learned from, by id.
-        """
-        steps, of_study = {name: self.key_steps(video) for name, video in videos.items()}, {}
-        for store in stores:
-            digest = str(store.attributes.get("source_sha256"))
-            answer = self.answers.get(digest)
-            if answer is not None and answer.shape == steps[store.video].shape:
-                steps[store.video] = answer.astype(np.int64)
-                of_study[store.video] = digest
-        return steps, of_study
 
 
 def learned_result(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,8 @@ def make_bundle(
         model=model,
         key_steps=key_steps,
     )
-    facts, parts = bundle_of(
+    agreement = write_bundle(
+        output,
         learned,
         dataset=dataset,
         task=task,
@@ -112,14 +114,12 @@ def make_bundle(
         names=label_names(diagnostics) | names_of(read_names(names_yaml), str(run), segments).names,
         model=model_path.read_bytes() if model_path else None,
     )
-    with replacing(output) as temporary:
-        temporary.write_bytes(bundle_bytes(facts, parts))
-    agreement = float(facts["agreement"])
     log.info("%s: the rule for other videos agrees with the result on %.2f %% of its frames", output, 100 * agreement)
     return agreement
 
 
-def bundle_of(
+def write_bundle(
+    output: str | os.PathLike[str],
     learned: LearnedResult,
     *,
     dataset: str,
@@ -129,13 +129,14 @@ def bundle_of(
     key_steps: KeySteps,
     names: Mapping[int, str],
     model: bytes | None = None,
-) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return the facts and parts of a bundle (`rgwot.bundles.file.bundle_bytes`).
+) -> float:
+    """Write what was learned as a bundle; return its agreement (`rgwot.bundles.file.About`).
 
     ``embedded`` are the embeddings of all videos, ``model`` is the file of a trained encoder.
     """
-    rules, labels = learned.rules(), training_labels(embedded, key_steps)
-    again = [rules.key_steps(embedded.videos[video]) == steps for video, steps in labels.items()]
+    (_, predict), labels = learned.rules(), training_labels(embedded, key_steps)
+    again = [learned.key_steps(predict, embedded.videos[video]) == steps for video, steps in labels.items()]
+    agreement = float(np.mean(np.concatenate(again)))
     parts = {EMBEDDING: packed(learned.embedding)} if model is None else {MODEL: model}
     parts[DECODER] = packed(learned.decoder)
     parts[PROCEDURE_FILE] = (json.dumps(key_steps.procedure.to_json(), indent=1, allow_nan=False) + "\n").encode()
@@ -155,9 +156,11 @@ def bundle_of(
         "names": names,
         "videos": list(labels),
         "held_out": list(embedded.held_out),
-        "agreement": float(np.mean(np.concatenate(again))),
+        "agreement": agreement,
     }
-    return facts, parts
+    with replacing(output) as temporary:
+        temporary.write_bytes(bundle_bytes(facts, parts))
+    return agreement
 
 
 def _check_embedding(

@@ -36,13 +36,6 @@ class SynthSettings(Block):
         le=0.5,
         description="mean normalised Kendall distance between the step orders of two videos",
     )
-    min_piece_s: float = Field(0.8, gt=0.0, description="shortest step segment, seconds; shrinks in very short clips")
-    max_share: float = Field(
-        0.25,
-        gt=0.0,
-        le=1.0,
-        description="largest share of a task's step time one step may hold (at least 1.1 / K)",
-    )
     width: int = Field(320, ge=64, multiple_of=2, description="frame width, pixels")
     height: int = Field(240, ge=64, multiple_of=2, description="frame height, pixels")
     seed: int = Field(0, ge=0, description="one seed for the ground truth and the pictures")

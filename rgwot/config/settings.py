@@ -159,13 +159,10 @@ def build(values: Mapping[str, Any], where: str) -> Settings:
     return validated(Settings, nested, where)
 
 
-def validated(model: type[Model], content: Any, where: str, context: Mapping[str, Any] | None = None) -> Model:
-    """Return a model with this content; raise RgwotError, a line with ``where`` and the first wrong key, if invalid.
-
-    ``context`` is passed to the validators of the model.
-    """
+def validated(model: type[Model], content: Any, where: str) -> Model:
+    """Return a model with this content; raise RgwotError, a line with ``where`` and the first wrong key, if invalid."""
     try:
-        return model.model_validate(content, context=context)
+        return model.model_validate(content)
     except RgwotError as error:
         raise RgwotError(f"{where}: {error}") from None
     except ValidationError as error:

@@ -110,7 +110,7 @@ def _points(folder: Path, task: str, name: str) -> list[Path]:
     places = [place for place in (folder / task, folder) if place.is_dir()]
     begun = (str(place / file) for place in places for file in sorted(os.listdir(place)) if file.startswith(name))
     paths, _ = points_chosen(path for path in begun if os.path.splitext(path)[1].lower() in OPENERS)
-    return [Path(path) for path in paths if (points := tracked_name(path)) is not None and points.video == name]
+    return [Path(path) for path in paths if (points := tracked_name(path)) is not None and points["video"] == name]
 
 
 @contextmanager

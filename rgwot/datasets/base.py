@@ -44,16 +44,6 @@ class TaskFiles:
     unusable: tuple[tuple[str, str], ...] = ()
     left_out: tuple[str, ...] = ()
 
-    @property
-    def points_told(self) -> str:
-        """A text on the DeepLabCut files that are left out; empty if there are none."""
-        kinds = "labelled videos, and tables beside a filtered one or beside a .csv"
-        return (
-            f"{len(self.left_out)} files of DeepLabCut are left out ({kinds}), such as {self.left_out[0]}"
-            if self.left_out
-            else ""
-        )
-
 
 @dataclass(frozen=True)
 class DatasetFiles:

@@ -11,7 +11,7 @@ from rgwot.datasets.base import DatasetFiles, VideoEntry
 from rgwot.datasets.pairing import by_suffix, by_task, pair, parents, stem, walk_videos
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.settings import Options
-from rgwot.datasets.text import excerpt, read_lines
+from rgwot.datasets.text import DataFault, excerpt, read_lines
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import VideoInfo
 
@@ -77,22 +77,18 @@ def read_tasks(path: Path) -> dict[str, tuple[str, ...]]:
         if not filled:
             continue
         lines = list(block)
-        first = lines[0].number
+        where = f"line {lines[0].number}"
         if len(lines) != 5:
-            raise RgwotError(
-                f"{path}: line {first}: {len(lines)} lines in the block that begins {excerpt(lines[0].text.strip())}; "
-                "expected id, name, URL, number of steps, comma-separated step names, then a blank line; "
-                "restore the blank line or the missing line"
-            )
+            fault = f"{len(lines)} lines in the block that begins {excerpt(lines[0].text.strip())}"
+            expected = "expected id, name, URL, number of steps, comma-separated step names, then a blank line"
+            raise DataFault("release", path, where, f"{fault}; {expected}; restore the blank line or the missing line")
         task, _, _, count, listed = (line.text.strip() for line in lines)
         steps = tuple(step.strip() for step in listed.split(","))
         if count != str(len(steps)):
-            raise RgwotError(
-                f"{path}: line {lines[3].number}: {excerpt(count)} steps declared and {len(steps)} listed for task "
-                f"{task}; expected equal numbers; use the file of the release"
-            )
+            fault = f"{excerpt(count)} steps declared and {len(steps)} listed for task {task}; expected equal numbers"
+            raise DataFault("release", path, f"line {lines[3].number}", f"{fault}; use the file of the release")
         if task in tasks:
-            raise RgwotError(f"{path}: line {first}: task {task!r} occurs twice; expected every task once; delete one")
+            raise DataFault("release", path, where, f"task {task!r} occurs twice; expected every task once; delete one")
         tasks[task] = steps
     return tasks
 

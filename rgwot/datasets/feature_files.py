@@ -197,6 +197,8 @@ class FileFacts:
     footage
         Facts that stand in for those of a video if there is none. The length is the end of the features; with
         ``window``, that in the table of rates or, without a table, the longest one that adds no further window.
+    columns
+        Names of the channels of a table, one per line. With the axes CT, the columns are points in time instead.
     """
 
     sizes: Mapping[str, int]
@@ -204,6 +206,7 @@ class FileFacts:
     fps: Fraction
     start_s: float
     footage: VideoInfo
+    columns: str = ""
 
     @property
     def count(self) -> int:
@@ -234,8 +237,9 @@ def measure(path: Path, array: ArraySource, settings: ImportSettings) -> FileFac
             f"{path}: {sizes['C']} channels in shape {array.shape} read as {axes}; expected {settings.channels}, as "
             "`channels` says; import other features, or correct `axes`"
         )
+    columns = array.columns if axes == "TC" else ""
     if settings.window is not None:
-        return _of_windows(path, sizes, settings, settings.window)
+        return replace(_of_windows(path, sizes, settings, settings.window), columns=columns)
     if array.times is None:
         fps, start_s = Fraction(settings.fps or 0) / settings.every, settings.start_s
         end_s = start_s + float(sizes["T"] / fps)
@@ -248,7 +252,8 @@ def measure(path: Path, array: ArraySource, settings: ImportSettings) -> FileFac
         stated = None if settings.fps is None else Fraction(settings.fps) / settings.every
         fps, start_s = rate_of_times(path, array.times, stated), 0.0
         end_s = float(array.times[-1]) + float(1 / fps)
-    return FileFacts(sizes, array.times, fps, start_s, VideoInfo(end_s, Fraction(settings.native_fps or fps)))
+    footage = VideoInfo(end_s, Fraction(settings.native_fps or fps))
+    return FileFacts(sizes, array.times, fps, start_s, footage, columns)
 
 
 @contextmanager

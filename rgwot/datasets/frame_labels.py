@@ -134,9 +134,8 @@ def read_label_numbers(folder: Path, options: Options) -> dict[str, int | None]:
     for line in filled_lines(path):
         match = re.fullmatch(r"(-1|[0-9]{1,9})\s+(\S.*)", line.text.strip())
         if match is None or match[2] in steps:
-            raise RgwotError(
-                f"{path}: line {line.number}: {excerpt(line.text)}; expected a whole number, a blank and a new name"
-            )
+            expected = "expected a whole number, a blank and a new name"
+            raise DataFault("release", path, f"line {line.number}", f"{excerpt(line.text)}; {expected}")
         # 1 is added, because 0 means background in annotations, but is a step in some mappings.
         steps[match[2]] = None if match[1] == "-1" else int(match[1]) + 1
     for name in options.background:

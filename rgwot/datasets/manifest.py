@@ -128,7 +128,9 @@ def leftovers(files: TaskFiles, published: bool) -> Iterator[tuple[Severity, str
     A published dataset should be annotated throughout; in one's own, some annotated videos teach the others.
     """
     if files.left_out:
-        yield "note", "name", files.points_told
+        kinds = "labelled videos, and tables beside a filtered one or beside a .csv"
+        line = f"{len(files.left_out)} files of DeepLabCut are left out ({kinds}), such as {files.left_out[0]}"
+        yield "note", "name", line
     lonely, unused = files.without_annotation, files.without_video
     pairs = sum(entry.annotation is not None for entry in files.videos)
     if files.videos and not pairs and not unused:

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from rgwot.runtime.errors import RgwotError
@@ -34,23 +34,16 @@ _TRACKED = re.compile(
 )
 
 
-class Tracked(NamedTuple):
-    """The parts of a DeepLabCut file's name: the stem of its video, the network, and the treatment of its points."""
+def tracked_name(path: str) -> re.Match[str] | None:
+    """Match the name of a DeepLabCut file; return None for other files.
 
-    video: str
-    network: str
-    filtered: bool
-    derived: bool  #: whether the file is a video with drawn points or a table of bone lengths, not a table of points
+    The groups are ``video`` (the stem of its video), ``network``, ``filtered``, and ``derived`` for a video with drawn
+    points or a table of bone lengths, which is no table of points.
 
-
-def tracked_name(path: str) -> Tracked | None:
-    """Parse the name of a DeepLabCut file; return None for other files.
-
-    >>> tracked_name("tea/Trial1DLC_resnet50_teaJan1shuffle1_1000_filtered.csv")
-    Tracked(video='Trial1', network='DLC_resnet50_teaJan1shuffle1_1000', filtered=True, derived=False)
+    >>> tracked_name("tea/Trial1DLC_resnet50_teaJan1shuffle1_1000_filtered.csv")["video"]
+    'Trial1'
     """
-    match = _TRACKED.fullmatch(PurePosixPath(path).stem)
-    return match and Tracked(match["video"], match["network"], bool(match["filtered"]), bool(match["derived"]))
+    return _TRACKED.fullmatch(PurePosixPath(path).stem)
 
 
 def points_chosen(paths: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -64,8 +57,8 @@ def points_chosen(paths: Iterable[str]) -> tuple[list[str], list[str]]:
     for path in listed:
         if (tracked := tracked_name(path)) is None:
             best[path,] = path
-        elif not tracked.derived:
-            key = (str(PurePosixPath(path).parent), tracked.video, tracked.network)
+        elif not tracked["derived"]:
+            key = (str(PurePosixPath(path).parent), tracked["video"], tracked["network"])
             best[key] = max(
                 best.get(key, path),
                 path,

@@ -108,7 +108,7 @@ def by_suffix(paths: Iterable[str], suffix: str | tuple[str, ...]) -> tuple[list
 def stem(path: str) -> str:
     """Return the file name without its last extension, or the video of a DeepLabCut file."""
     points = tracked_name(path)
-    return PurePosixPath(path).stem if points is None else points.video
+    return PurePosixPath(path).stem if points is None else points["video"]
 
 
 def parents(path: str) -> tuple[str, ...]:

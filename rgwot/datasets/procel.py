@@ -94,10 +94,8 @@ def read_video_names(data: Path, drop_rows: Collection[str] = ()) -> tuple[str, 
     for line in filled_lines(path):
         cells = [cell.strip() for cell in line.text.split("\t")]
         if len(cells) < 2 or not cells[1] or cells[1] in names:
-            raise RgwotError(
-                f"{path}: line {line.number}: {excerpt(line.text)}; expected URL, a new video name, start and end of "
-                f"the cut, separated by tabs; {_REMEDY}"
-            )
+            expected = "expected URL, a new video name, start and end of the cut, separated by tabs"
+            raise DataFault("release", path, f"line {line.number}", f"{excerpt(line.text)}; {expected}; {_REMEDY}")
         names.append(cells[1])
     return tuple(name for name in names if name not in drop_rows)
 

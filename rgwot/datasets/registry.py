@@ -91,12 +91,6 @@ def facts(dataset: str, task: str) -> TaskFacts | None:
     return rows[match_name(task, rows, f"task of {dataset}")] if rows else None
 
 
-def reported_K(dataset: str, task: str) -> int | None:
-    """Return K as reported for a task, None for a user's own dataset."""
-    row = facts(dataset, task)
-    return None if row is None else row.K
-
-
 def camera(dataset: str, view: str | None) -> str | None:
     """Return the number of a view's camera; a view is a name of the registry, a number, or None for the default.
 

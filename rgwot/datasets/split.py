@@ -13,7 +13,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import accumulate
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,13 +21,6 @@ from rgwot.runtime.errors import RgwotError
 
 #: Alignment needs at least two videos, scoring at least one.
 MIN_TRAIN, MIN_TEST = 2, 1
-
-
-class Split(NamedTuple):
-    """The sorted video ids of the two parts, which are disjoint and together contain all videos."""
-
-    train: tuple[str, ...]
-    test: tuple[str, ...]
 
 
 def subjects_of(videos: Iterable[str], pattern: str | None = None) -> dict[str, str]:
@@ -45,8 +37,8 @@ def subjects_of(videos: Iterable[str], pattern: str | None = None) -> dict[str, 
     return {video: subject.casefold() if subject else video for video, subject in subjects.items()}
 
 
-def split_videos(subjects: Mapping[str, str], fraction: float, seed: int) -> Split:
-    """Divide videos into a training part and a held-out part, with all videos of a subject in the same part.
+def split_videos(subjects: Mapping[str, str], fraction: float, seed: int) -> tuple[str, ...]:
+    """Return the sorted ids of the videos to hold out; all videos of a subject are held out, or none.
 
     Subjects are ranked by a hash of seed and name, and the first of them are held out, so that the number of held-out
     videos is nearest to ``fraction`` of all (in a tie the smaller number). The order of the videos does not matter, a
@@ -70,10 +62,7 @@ def split_videos(subjects: Mapping[str, str], fraction: float, seed: int) -> Spl
             + ("" if len(subjects) <= MIN_TRAIN else " or data.split_by=video")
         )
     out = set(ranked[: int(np.abs(counts - fraction * len(subjects)).argmin()) + 1])
-    return Split(
-        tuple(sorted(video for video, subject in subjects.items() if subject not in out)),
-        tuple(sorted(video for video, subject in subjects.items() if subject in out)),
-    )
+    return tuple(sorted(video for video, subject in subjects.items() if subject in out))
 
 
 def _counted(number: int, what: str) -> str:

@@ -96,7 +96,7 @@ LARGEST_TEXT = 64 * 2**20
 """Largest annotation in bytes; annotations have a few kilobytes, so a larger file is something else."""
 
 
-class TextLine(NamedTuple):
+class _TextLine(NamedTuple):
     """A line of a text file, numbered from 1."""
 
     number: int
@@ -108,7 +108,7 @@ class CsvRow:
     """A row of a comma-separated file: the line on which it begins, and its fields without surrounding blanks."""
 
     path: Path
-    line: TextLine
+    line: _TextLine
     fields: tuple[str, ...]
 
     @property
@@ -194,12 +194,12 @@ def read_text(path: Path) -> str:
     return decode_text(path, read_bytes(path)).replace("\r\n", "\n").replace("\r", "\n")
 
 
-def read_lines(path: Path) -> list[TextLine]:
+def read_lines(path: Path) -> list[_TextLine]:
     """Return the lines of a text (`read_text`)."""
-    return [TextLine(number, line) for number, line in enumerate(read_text(path).split("\n"), start=1)]
+    return [_TextLine(number, line) for number, line in enumerate(read_text(path).split("\n"), start=1)]
 
 
-def filled_lines(path: Path) -> list[TextLine]:
+def filled_lines(path: Path) -> list[_TextLine]:
     """Return the lines of a text (`read_lines`) without blank lines."""
     return [line for line in read_lines(path) if line.text.strip()]
 

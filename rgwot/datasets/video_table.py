@@ -6,7 +6,7 @@ import logging
 from collections.abc import Collection
 from io import StringIO
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rgwot.datasets.names import GROUP, pairing_key, stem_of
 from rgwot.datasets.text import read_text
@@ -16,13 +16,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _LOG = logging.getLogger(__name__)
-
-
-class Groups(NamedTuple):
-    """The groups of videos in a table."""
-
-    of_video: dict[str, str]  #: the group of each video that has one, by id of the video
-    unknown: list[str]  #: names in the table that are not videos
 
 
 def read_video_table(path: Path) -> pd.DataFrame:
@@ -63,28 +56,27 @@ def columns_of(table: pd.DataFrame) -> tuple[str, ...]:
 
 def groups_in(
     table: pd.DataFrame, path: Path, videos: Collection[str], column: str = GROUP, task: str | None = None
-) -> Groups:
-    """Return the group of videos, as a column of a table says; arguments and errors as in `read_groups`.
+) -> tuple[dict[str, str], list[str]]:
+    """Return the group of videos, as a column of a table says, and the names in the table that are not videos.
 
-    One group, or none, is no error here.
+    Arguments and errors are as in `read_groups`, but one group, or none, is no error here.
     """
     if column not in table:
         raise RgwotError(f"{path}: no column {column!r}; {nearest(column, columns_of(table))}")
     if task is not None and "task" in table:
         table = table[table["task"] == task]
     ids = {pairing_key(stem_of(video)): video for video in videos}
-    groups = Groups({}, [])
+    of_video, unknown = dict[str, str](), list[str]()
     for row, name, group in zip(table.index, table["video"].str.strip(), table[column].str.strip(), strict=True):
         video = ids.get(pairing_key(name)) or ids.get(pairing_key(PurePosixPath(name).stem))
         if video is None:
-            groups.unknown.append(name)
-        elif group and groups.of_video.setdefault(video, group) != group:
-            other = groups.of_video[video]
+            unknown.append(name)
+        elif group and (other := of_video.setdefault(video, group)) != group:
             raise RgwotError(
                 f"{path}: row {row + 2}: found group {group!r} for video {name!r}, which an earlier row puts into "
                 f"{other!r}; expected one group per video"
             )
-    return groups
+    return of_video, unknown
 
 
 def read_groups(path: Path, videos: Collection[str], column: str = GROUP, task: str | None = None) -> dict[str, str]:

@@ -5,7 +5,6 @@ In imported features, a channel may outweigh all others, or vary by less than th
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
@@ -14,11 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.embedding.interface import ArrayFeatures
 from rgwot.runtime.errors import RgwotError
-from rgwot.timing import frame_times, rate_of_times
-
-log = logging.getLogger(__name__)
 
 FRAMES_PER_BLOCK = 64
 """Number of frames that are checked at once, the chunk of a store."""
@@ -72,39 +67,14 @@ class Spread:
         """Largest standard deviation of a channel divided by the smallest, of the channels that vary; 1 without any."""
         if not self._count:
             return 1.0
-        deviations, varies = self._deviations()
-        varying = deviations[varies]
+        deviations, squares = self.deviations()
+        varying = deviations[deviations > self._rounding * np.sqrt(squares)]
         return float(varying.max() / varying.min()) if varying.size else 1.0
 
-    def _deviations(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def deviations(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return standard deviation and mean square of every channel, (C,) each."""
         squares = self._squares / self._count
-        deviations = np.sqrt(np.maximum(squares - np.square(self._sums / self._count), 0))
-        return deviations, deviations > self._rounding * np.sqrt(squares)
-
-
-class Rounding(Spread):
-    """The rounding error that float16 would cause in vectors of float32."""
-
-    def __init__(self) -> None:
-        super().__init__("float32")
-        self._errors: Any = 0.0
-
-    def add(self, block: NDArray[Any]) -> None:
-        """Take in more vectors of the same channels, (n, C, 1, 1)."""
-        super().add(block)
-        with np.errstate(over="ignore"):
-            lost = block - block.astype(np.float16).astype(np.float64)
-        self._errors = self._errors + np.square(lost).sum(axis=(0, 2, 3))
-
-    @property
-    def dtype(self) -> str:
-        """Type in which to store vectors: float16, unless it cannot hold a value or spoils a channel that varies."""
-        if not self._count:
-            return "float16"
-        errors, (deviations, _) = np.sqrt(self._errors / self._count), self._deviations()
-        varies = deviations > resolution(self._squares / self._count, "float32")
-        spoilt = (varies & (errors > SPOILT * deviations)) | ~np.isfinite(errors)
-        return "float32" if spoilt.any() else "float16"
+        return np.sqrt(np.maximum(squares - np.square(self._sums / self._count), 0)), squares
 
 
 def usual_ratio(ratios: Iterable[float | None]) -> float | None:
@@ -143,16 +113,24 @@ def checked_as(where: object, part: NDArray[Any], dtype: str, start: int = 0) ->
 def stored_type(read: Callable[[int, int, str], NDArray[Any]], count: int, maps: bool, dtype: str) -> str:
     """Return the type in which to store features of a ``dtype``: float16, or float32 for vectors that float16 spoils.
 
+    float16 spoils vectors if it cannot hold a value, or its rounding error is large for a channel that varies.
+
     ``read(start, end, dtype)`` returns features ``start`` to ``end`` (n, C, h, w) of the ``count`` features.
     """
-    # Maps are stored as float16 without the test of `Rounding`: a network may have channels that fail it, because their
-    # values are small, or large in a single place.
-    if maps or dtype == "float16":
+    # Maps are stored as float16 without this test: a network may have channels that fail it, because their values are
+    # small, or large in a single place.
+    if maps or dtype == "float16" or not count:
         return "float16"
-    rounding = Rounding()
+    spread, lost = Spread("float32"), np.zeros(1)
     for start in range(0, count, FRAMES_PER_BLOCK):
-        rounding.add(read(start, min(start + FRAMES_PER_BLOCK, count), "float32"))
-    return rounding.dtype
+        block = read(start, min(start + FRAMES_PER_BLOCK, count), "float32")
+        spread.add(block)
+        with np.errstate(over="ignore"):
+            lost = lost + np.square(block - block.astype(np.float16).astype(np.float64)).sum(axis=(0, 2, 3))
+    errors, (deviations, squares) = np.sqrt(lost / count), spread.deviations()
+    varies = deviations > resolution(squares, "float32")
+    spoilt = (varies & (errors > SPOILT * deviations)) | ~np.isfinite(errors)
+    return "float32" if spoilt.any() else "float16"
 
 
 def check_beginning(where: object, times: NDArray[np.float64], fps: Fraction) -> None:
@@ -178,60 +156,3 @@ def unlikely_times(times: NDArray[np.float64], fps: Fraction) -> str:
         f"times: {float(fps):g} features per second over {span / 3600:,.1f} hours, expected seconds; are these "
         "milliseconds? then divide by 1000"
     )
-
-
-def array_features(
-    where: str, video: str, array: NDArray[Any], fps: Fraction | None, times: NDArray[np.float64] | None
-) -> ArrayFeatures:
-    """Return the features of a video in the form in which they are stored.
-
-    Parameters
-    ----------
-    where
-        Name of the features in errors.
-    video
-        Id of the video.
-    array
-        (T, C) or (T, C, h, w), of any floating-point type; stored as float16, or as float32 if float16 spoils vectors.
-    fps
-        Features per second; feature i is at i / fps seconds, and the video lasts T / fps.
-    times
-        (T,) in seconds from the beginning, increasing; instead of ``fps``.
-
-    Raises
-    ------
-    RgwotError
-        For another type or shape, a value that is not finite or too large, or times that do not fit.
-    """
-    if array.dtype.kind != "f":
-        raise RgwotError(f"{where}: array of {array.dtype}, expected floating-point numbers")
-    if min(array.shape) == 0:
-        raise RgwotError(f"{where}: shape {array.shape}; expected at least one feature")
-    if times is None:
-        if fps is None:
-            raise RgwotError(f"{where}: found no times, expected the times of its features in seconds; give times")
-        time_s, end_s = np.asarray(frame_times(np.arange(len(array)), fps)), float(len(array) / fps)
-    elif len(times) != len(array):
-        raise RgwotError(
-            f"{where}: {len(times)} times and {len(array)} features in shape {array.shape}; expected one time per "
-            "feature; correct `times`"
-        )
-    else:
-        rate = rate_of_times(where, times, fps)
-        check_beginning(where, times, rate)
-        if fps is None and (doubt := unlikely_times(times, rate)):
-            log.warning("%s: %s", where, doubt)
-        fps, time_s, end_s = rate, times, float(times[-1]) + float(1 / rate)
-
-    def read(start: int, end: int, dtype: str) -> NDArray[np.floating[Any]]:
-        part = array[start:end]
-        return checked_as(where, part.reshape(part.shape + (1,) * (4 - part.ndim)), dtype, start)
-
-    dtype = stored_type(read, len(array), array.ndim == 4, array.dtype.name)
-    x, spread = np.empty(array.shape, dtype=dtype), Spread(dtype)
-    for start in range(0, len(array), FRAMES_PER_BLOCK):
-        maps = read(start, min(start + FRAMES_PER_BLOCK, len(array)), dtype)
-        spread.add(maps)
-        x[start : start + FRAMES_PER_BLOCK] = maps.reshape(-1, *array.shape[1:])
-    scales = spread.ratio if array.ndim == 2 else None
-    return ArrayFeatures(video, x, time_s, end_s, fps, float(fps), scales)

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from rgwot.embedding.encoder import Encoder, dropout_masks, seeded
 from rgwot.embedding.interface import VideoFeatures
-from rgwot.embedding.sampler import FeatureBank, Pair, Stream, context_offsets, draw_pair, generator, with_context
+from rgwot.embedding.sampler import FeatureBank, Stream, context_offsets, draw_pair, generator, with_context
 from rgwot.embedding.settings import DataSettings, EncoderSettings, TrainSettings
 from rgwot.losses.cidm import cidm_loss
 from rgwot.losses.interface import Alignment, PairBatch
@@ -37,19 +37,13 @@ class Record(NamedTuple):
     seconds: float
 
 
-class Terms(NamedTuple):
-    """Losses of P pairs, each (P,): the total, the alignment loss, and I(X) + I(Y) before its weight."""
-
-    loss: Tensor
-    align: Tensor
-    cidm: Tensor
-
-
-def objective(batch: PairBatch, align: Alignment, cidm: CidmSettings) -> Terms:
+def objective(batch: PairBatch, align: Alignment, cidm: CidmSettings) -> tuple[Tensor, Tensor, Tensor]:
     """Return the loss of every pair, L = L_align + beta (I(X) + I(Y)) (RGWOT's total loss; methods 3.6).
 
     With ``cidm.over_n`` the total is divided by N if it includes C-IDM, as in the public code. Without
     ``cidm.gradient`` C-IDM is a constant.
+
+    Returns the total, the alignment loss, and I(X) + I(Y) before its weight, each (P,).
     """
     aligned = align(batch)
     embedded = torch.cat([batch.x, batch.y])
@@ -71,7 +65,7 @@ def objective(batch: PairBatch, align: Alignment, cidm: CidmSettings) -> Terms:
     loss = aligned + cidm.beta * contrast
     if cidm.over_n and cidm.beta:
         loss = loss / n
-    return Terms(loss, aligned, contrast)
+    return loss, aligned, contrast
 
 
 class Recipe(NamedTuple):
@@ -215,7 +209,7 @@ class Trainer:
         train, encoder = self.recipe.train, self.recipe.encoder
         lengths = self.bank.lengths
         pairs = [draw_pair(lengths, train.N, generator(self.seed, Stream.PAIRS, i)) for i in iterations]
-        drawn = [video for pair in pairs for video in zip(pair.videos, pair.frames, strict=True)]
+        drawn = [video for pair in pairs for video in pair]
         stacks = [with_context(frames, self.offsets, int(lengths[video])) for video, frames in drawn]
         clips = self.bank.clips([video for video, _ in drawn], stacks)
         masks = None
@@ -229,18 +223,20 @@ class Trainer:
         if not bool(finite.all()):
             raise _not_finite(iterations[int(finite.int().argmin())] + 1, "an embedding is not finite")
         terms = objective(self._batch(embedded, pairs, iterations), self.recipe.align, self.recipe.cidm)
-        torch.autograd.backward(terms.loss.sum() / train.accumulation)
-        values: NDArray[np.float64] = torch.stack(list(terms), dim=1).detach().to("cpu", torch.float64).numpy()
+        torch.autograd.backward(terms[0].sum() / train.accumulation)
+        values: NDArray[np.float64] = torch.stack(terms, dim=1).detach().to("cpu", torch.float64).numpy()
         return values
 
-    def _batch(self, embedded: Tensor, pairs: Sequence[Pair], iterations: range) -> PairBatch:
+    def _batch(
+        self, embedded: Tensor, pairs: Sequence[Sequence[tuple[int, NDArray[np.int64]]]], iterations: range
+    ) -> PairBatch:
         x, y = embedded.view(len(pairs), 2, self.recipe.train.N, -1).unbind(1)
         sides = []
         for side in (0, 1):
-            stores = [self.bank.stores[pair.videos[side]] for pair in pairs]
+            stores = [self.bank.stores[pair[side][0]] for pair in pairs]
             units = [per_second(store, self.recipe.cidm.unit) for store in stores]
             times = np.stack([
-                store.time_s[pair.frames[side]] * unit
+                store.time_s[pair[side][1]] * unit
                 for store, pair, unit in zip(stores, pairs, units, strict=True)
             ])  # fmt: skip
             lengths = np.array([store.duration_s * unit for store, unit in zip(stores, units, strict=True)])

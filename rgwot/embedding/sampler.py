@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal
 
@@ -36,14 +35,6 @@ class Stream(IntEnum):
     LOSS = 5
 
 
-@dataclass(frozen=True)
-class Pair:
-    """Two different videos and, for each, N sorted frame indices."""
-
-    videos: tuple[int, int]
-    frames: tuple[NDArray[np.int64], NDArray[np.int64]]
-
-
 def generator(seed: int, stream: Stream, iteration: int = 0) -> np.random.Generator:
     """Return the generator of one iteration of one stream."""
     return np.random.default_rng([seed, int(stream), iteration])
@@ -60,13 +51,13 @@ def draw_frames(length: int, n: int, rng: np.random.Generator) -> NDArray[np.int
     return np.sort(np.concatenate([np.arange(length), repeated])).astype(np.int64)
 
 
-def draw_pair(lengths: NDArray[np.int64], n: int, rng: np.random.Generator) -> Pair:
-    """Draw an ordered pair of different videos uniformly, and ``n`` frames of each (methods 3.2).
+def draw_pair(lengths: NDArray[np.int64], n: int, rng: np.random.Generator) -> list[tuple[int, NDArray[np.int64]]]:
+    """Draw an ordered pair of different videos uniformly, and the sorted indices of ``n`` frames of each (methods 3.2).
 
     ``lengths`` holds the number of frames of each of at least two videos.
     """
-    first, second = (int(video) for video in rng.choice(len(lengths), size=2, replace=False))
-    return Pair((first, second), (draw_frames(int(lengths[first]), n, rng), draw_frames(int(lengths[second]), n, rng)))
+    videos = rng.choice(len(lengths), size=2, replace=False)
+    return [(int(video), draw_frames(int(lengths[video]), n, rng)) for video in videos]
 
 
 def draw_videos(available: int, n_train: int, seed: int) -> NDArray[np.int64]:

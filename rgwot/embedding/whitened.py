@@ -221,14 +221,9 @@ def fit_whitened(stores: Sequence[VideoFeatures], seed: int, settings: WhitenSet
         videos = conditioned(stores, settings)
         whitening = fit_blocks(videos, settings)
         fitted = {store.video: Embedded(whitening.apply(video)) for store, video in zip(stores, videos, strict=True)}
-
-    def embed(store: VideoFeatures) -> Embedded:
-        if store.video in fitted:
-            return fitted[store.video]
-        with threadpool_limits(limits=1):
-            return Embedded(whitening.apply(conditioned([store], settings)[0]))
-
-    return Fitted(embed, {"mean": whitening.mean, "basis": whitening.basis})
+    learned = {"mean": whitening.mean, "basis": whitening.basis}
+    others = restore_whitened(learned, settings)
+    return Fitted(lambda store: fitted[store.video] if store.video in fitted else others(store), learned)
 
 
 def restore_whitened(learned: Learned, settings: WhitenSettings) -> EmbedVideo:

@@ -30,7 +30,7 @@ from rgwot.datasets.feature_files import (
 from rgwot.datasets.names import id_of
 from rgwot.datasets.settings import IMPORTED, ImportSettings
 from rgwot.datasets.text import tell
-from rgwot.embedding.arrays import Spread, array_features, checked_as, stored_type
+from rgwot.embedding.arrays import Spread, checked_as, stored_type
 from rgwot.features.store import (
     CHUNK,
     IMPORTER,
@@ -126,8 +126,8 @@ def import_features(
             status = "partial" if reason else "ok"
         sizes = measured.sizes
         side = tuple(sizes[axis] for axis in "HW" if axis in settings.axes)
-        reader = partial(_read, source, array, settings.axes)
-        dtype = stored_type(reader, count, bool(side), array.dtype)
+        read = partial(read_maps, source, array, settings.axes)
+        dtype = stored_type(read, count, bool(side), array.dtype)
         with replacing(output) as temporary:
             store = StoreWriter(
                 temporary, measured.time_s(count), side, channels=sizes["C"], layer=settings.layer, dtype=dtype
@@ -137,14 +137,14 @@ def import_features(
             spread = None if side else Spread(dtype)
             for chunk in with_progress(log, source.name, range(-(-count // CHUNK)), "chunk"):
                 start = chunk * CHUNK
-                maps = read_maps(source, array, settings.axes, start, min(start + CHUNK, count), dtype)
+                maps = read(start, min(start + CHUNK, count), dtype)
                 store.write(chunk, maps)
                 if spread is not None:
                     spread.add(maps)
             facts = described(array, measured, settings, source_facts(source))
             facts |= {key: value for key, value in expect.items() if key in ("source_frames", "source_step")}
             if spread is not None:
-                facts |= _numbers_of(spread, dtype)
+                facts |= _numbers_of(spread.ratio, dtype)
             store.finish(count, {**facts, **video_facts(footage, status, reason)})
 
 
@@ -215,13 +215,9 @@ def count_kept(source: Path, measured: FileFacts, settings: ImportSettings, foot
     return n_features, clause
 
 
-def _numbers_of(spread: Spread, dtype: str) -> dict[str, Any]:
+def _numbers_of(scales: float, dtype: str) -> dict[str, Any]:
     """Return a store's attributes on its numbers: how far the scales of channels differ, and any type but float16."""
-    return {"scales": spread.ratio, **({} if dtype == "float16" else {"stored": dtype})}
-
-
-def _read(source: Path, array: ArraySource, axes: str, start: int, end: int, dtype: str) -> NDArray[Any]:
-    return read_maps(source, array, axes, start, end, dtype)
+    return {"scales": scales, **({} if dtype == "float16" else {"stored": dtype})}
 
 
 def read_maps(
@@ -245,8 +241,7 @@ def described(
     ``source`` are the attributes of their file (`rgwot.features.store.source_facts`).
     """
     timed = {} if settings.times is None else {"source_times": settings.times}
-    # With the axes CT, the columns of a table are points in time, so they do not name features.
-    named = {"columns": array.columns} if array.columns and settings.axes == "TC" else {}
+    named = {"columns": measured.columns} if measured.columns else {}
     return {
         **_origin(settings, source),
         "precision": array.dtype,
@@ -301,19 +296,37 @@ def store_of_array(
     RgwotError
         For another type or shape, a value that is not finite or too large, or times that do not fit.
     """
-    label, array = Path(f"features[{name!r}]"), np.asarray(features)
+    label, array, video = Path(f"features[{name!r}]"), np.asarray(features), id_of(name)
     when = None if times is None else seconds(str(label), times)
-    store = array_features(
-        str(label), id_of(name), array, None if settings.fps is None else Fraction(settings.fps), when
-    )
+    if array.dtype.kind != "f":
+        raise RgwotError(f"{label}: array of {array.dtype}, expected floating-point numbers")
+    if when is None and settings.fps is None:
+        raise RgwotError(f"{label}: found no times, expected the times of its features in seconds; give times")
+    if when is not None and len(when) != len(array):
+        raise RgwotError(
+            f"{label}: {len(when)} times and {len(array)} features in shape {array.shape}; expected one time per "
+            "feature; correct `times`"
+        )
     source = ArraySource("", array.shape, array.dtype.name, lambda slices: array[slices], when, columns=columns)
-    attributes: dict[str, Any] = {
-        **described(source, measure(label, source, settings), settings, _facts(name, array)),
-        **video_facts(VideoInfo(store.duration_s, store.native_fps), "ok", ""),
-    }
-    if store.scales is not None:
-        attributes |= {"scales": store.scales, **({} if store.dtype == "float16" else {"stored": store.dtype})}
-    return FeatureStore(label, attributes, store.time_s, store.x, store.video)
+    measured = measure(label, source, settings)
+    footage = in_place_of_video(label, measured)
+    if doubt := doubted_times(measured, settings):
+        log.warning("%s: %s", label, doubt)
+
+    def read(start: int, end: int, dtype: str) -> NDArray[np.floating[Any]]:
+        part = array[start:end]
+        return checked_as(label, part.reshape(part.shape + (1,) * (4 - part.ndim)), dtype, start)
+
+    dtype = stored_type(read, len(array), array.ndim == 4, array.dtype.name)
+    x, spread = np.empty(array.shape, dtype=dtype), Spread(dtype)
+    for start in range(0, len(array), CHUNK):
+        maps = read(start, min(start + CHUNK, len(array)), dtype)
+        spread.add(maps)
+        x[start : start + CHUNK] = maps.reshape(-1, *array.shape[1:])
+    attributes = {**described(source, measured, settings, _facts(name, array)), **video_facts(footage, "ok", "")}
+    if array.ndim == 2:
+        attributes |= _numbers_of(spread.ratio, dtype)
+    return FeatureStore(label, attributes, measured.time_s(len(array)), x, video)
 
 
 def seconds(where: str, times: ArrayLike) -> NDArray[np.float64]:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from rgwot.datasets.arrays import other_columns
-from rgwot.embedding.interface import VideoFeatures
 from rgwot.features import read_index
 from rgwot.features.store import FeatureStore, open_store
 from rgwot.paths import STORE
@@ -69,13 +68,12 @@ def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathL
         rows += part
     for store, fault in unlike([(Path(f"{row['video']}{STORE}"), row[SIZE], "") for row in rows if row["frames"]]):
         raise RgwotError(f"{Path(output).parent / store}: {fault}")
-    # Parts that an earlier version wrote have no digest, so it may be empty.
-    write_rows(INDEX_COLUMNS, [[row.get(column, "") for column in INDEX_COLUMNS] for row in rows], output)
+    write_rows(INDEX_COLUMNS, [[row[column] for column in INDEX_COLUMNS] for row in rows], output)
 
 
 def _row(path: Path) -> dict[str, Any]:
     store = open_store(path)
-    facts = (store.video, store.status, store.reason, len(store), _digest(store), size_of(store, store.imported))
+    facts = (store.video, store.status, store.reason, len(store), _digest(store), size_of(store))
     return dict(zip((*INDEX_COLUMNS, SIZE), facts, strict=True))
 
 
@@ -86,18 +84,8 @@ def _digest(store: FeatureStore) -> str:
 
 
 def check_stores(stores: Iterable[FeatureStore]) -> None:
-    """Raise RgwotError if the features of a task differ in size, columns or, if imported, rate."""
-    check_alike([(store.path, store, store.columns, store.imported) for store in stores])
-
-
-def check_alike(videos: Iterable[tuple[Path, VideoFeatures, str, bool]]) -> None:
-    """Raise RgwotError if the features of videos with frames differ in size, columns or rate.
-
-    The arguments for each video are its name in errors, its features, the names of its columns, and whether the
-    features are imported: only then the rates must be equal.
-    """
-    sized = [(path, size_of(video, imported), columns) for path, video, columns, imported in videos if len(video)]
-    for path, fault in unlike(sized):
+    """Raise RgwotError if the features of a task's videos with frames differ in size, columns or, if imported, rate."""
+    for path, fault in unlike([(store.path, size_of(store), store.columns) for store in stores if len(store)]):
         raise RgwotError(f"{path}: {fault}")
 
 
@@ -160,9 +148,9 @@ def common_attributes(store: FeatureStore) -> dict[str, Any]:
     return {key: value for key, value in shared.items() if key != "precision" or not store.imported}
 
 
-def size_of(video: VideoFeatures, imported: bool) -> str:
+def size_of(store: FeatureStore) -> str:
     """Return the size of a feature as text and, for imported features, their rate."""
-    return size_text(video.shape[1 : 2 if video.vectors else 4], video.fps if imported else None)
+    return size_text(store.shape[1 : 2 if store.vectors else 4], store.fps if store.imported else None)
 
 
 def size_text(shape: Sequence[int], fps: float | None) -> str:

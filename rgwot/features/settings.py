@@ -178,15 +178,6 @@ def extractor(name: str) -> Extractor:
     return replace(entry, name=name, member=member, layer=layer) if colon else entry
 
 
-def missing_checkpoint(where: str, entry: Extractor, weights: str) -> str:
-    """Return the message for a missing checkpoint."""
-    names = ", ".join([*entry.weights, "random"])
-    return (
-        f"{where}: features.weights: no file {weights}; expected {names} or the path of a checkpoint of {entry.name}; "
-        "correct it"
-    )
-
-
 #: Keys of the block `features` that affect how a job runs, but no result.
 EXECUTION = ("timeout_s", "codec")
 

@@ -58,14 +58,6 @@ def create(group: zarr.Group, name: str, shape: tuple[int, ...], chunk: int, **o
     )
 
 
-def writable(group: zarr.Group, name: str) -> zarr.Array[Any]:
-    """Open an array that `create` has made, to write more of it."""
-    with zarr.config.set({"array.write_empty_chunks": True}):
-        array = group[name]
-    assert isinstance(array, zarr.Array)
-    return array
-
-
 def put(group: zarr.Group, name: str, values: NDArray[Any], chunk: int | None = None, **options: Any) -> None:
     """Write a whole array, in a single chunk or in chunks of ``chunk`` rows."""
     array = create(group, name, values.shape, chunk or len(values), dtype=values.dtype, overwrite=True, **options)
@@ -351,7 +343,10 @@ class StoreWriter:
             names = ("frame", "channel", "y", "x")[: len(shape)]
             chunk = min(len(time_s), CHUNK)
             create(self._group, name, shape, chunk, dtype=dtype, compressors=CODECS[codec], dimension_names=names)
-        self._array = writable(self._group, name)
+        with zarr.config.set({"array.write_empty_chunks": True}):
+            array = self._group[name]
+        assert isinstance(array, zarr.Array)
+        self._array = array
         self._resize(len(time_s))
 
     def write(self, chunk: int, maps: NDArray[np.floating[Any]]) -> None:

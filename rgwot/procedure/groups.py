@@ -196,7 +196,7 @@ def _checked(groups: Mapping[str, Any], videos: Collection[str]) -> dict[str, st
     return {video: group for video, group in texts.items() if group}
 
 
-class Tested(NamedTuple):
+class _Tested(NamedTuple):
     """A test of C columns: arrays (C,) of the statistic, p, p adjusted, and whether it is starred."""
 
     statistic: Floats
@@ -207,7 +207,7 @@ class Tested(NamedTuple):
 
 def permutation_tests(
     values: ArrayLike, labels: Sequence[str], permutations: int = PERMUTATIONS, seed: int = 0
-) -> dict[tuple[str, ...], Tested]:
+) -> dict[tuple[str, ...], _Tested]:
     """Test columns of values for differences between groups, as keypoint-moseq does.
 
     Parameters
@@ -267,7 +267,7 @@ def permutation_tests(
     if family.any():
         adjusted[family] = false_discovery_control(p[family])
     star = adjusted <= ALPHA
-    tested: dict[tuple[str, ...], Tested] = {(): Tested(h, p, adjusted, star)}
+    tested: dict[tuple[str, ...], _Tested] = {(): _Tested(h, p, adjusted, star)}
     if len(names) == 2:
         # With two groups, Dunn's z squared is the Kruskal-Wallis statistic.
         return tested
@@ -275,7 +275,7 @@ def permutation_tests(
     of_pairs = [_permuted(dunn, [groups[a], groups[b]], permutations, rng) for a, b in pairs]
     adjusted_pairs = false_discovery_control(np.nan_to_num([p for _, p, _ in of_pairs], nan=1.0), axis=0)
     for (a, b), (z, p, _), corrected in zip(pairs, of_pairs, adjusted_pairs, strict=True):
-        tested[str(names[a]), str(names[b])] = Tested(z, p, corrected, star & (corrected <= ALPHA))
+        tested[str(names[a]), str(names[b])] = _Tested(z, p, corrected, star & (corrected <= ALPHA))
     return tested
 
 

@@ -279,15 +279,10 @@ def without_broken_links(files: Iterable[str]) -> list[str]:
     return [file for file in files if os.path.exists(file) or not os.path.islink(file)]
 
 
-def features_of(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> list[str]:
-    """Return the files with the imported features of videos, and the table of rates, if any."""
-    files = (holding_file(Path(imported_file(study, dataset, task, video))) for video in chosen)
-    return list(dict.fromkeys([*map(str, files), *_rates(study, dataset)]))
-
-
 def import_files(study: Study, dataset: str, task: str, chosen: Sequence[str]) -> list[str]:
-    """Return the files from which the features of videos are imported, and the videos."""
-    return list(dict.fromkeys(features_of(study, dataset, task, chosen) + footage_of(study, dataset, task, chosen)))
+    """Return the files from which the features of videos are imported, the table of rates, if any, and the videos."""
+    files = (str(holding_file(Path(imported_file(study, dataset, task, video)))) for video in chosen)
+    return list(dict.fromkeys([*files, *_rates(study, dataset), *footage_of(study, dataset, task, chosen)]))
 
 
 def _rates(study: Study, dataset: str) -> list[str]:
@@ -330,7 +325,8 @@ def known_K(study: Study, dataset: str, task: str) -> int | None:
     entry = study.config.dataset(dataset)
     if entry.synth is not None and task in entry.synth.tasks:
         return entry.synth.K
-    return registry.reported_K(entry.subset or dataset, task)
+    facts = registry.facts(entry.subset or dataset, task)
+    return None if facts is None else facts.K
 
 
 @cache

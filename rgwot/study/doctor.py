@@ -24,14 +24,14 @@ from rgwot.config.methods import load
 from rgwot.datasets.annotations import id_ranges
 from rgwot.datasets.arrays import feature_file, holding_file
 from rgwot.datasets.base import DatasetFiles, TaskFiles, VideoEntry, too_few_videos
-from rgwot.datasets.feature_files import open_features
+from rgwot.datasets.feature_files import FileFacts, open_features
 from rgwot.datasets.finding import NoTaskFound, first_few, layout_module, read_options, registered_facts, tasks_inside
 from rgwot.datasets.manifest import leftovers, read_annotation
 from rgwot.datasets.names import parts_among
 from rgwot.datasets.registry import TaskFacts, match_name
 from rgwot.datasets.text import DataFault, tell
 from rgwot.datasets.video_table import columns_of, groups_in, read_video_table
-from rgwot.features.index import unlike
+from rgwot.features.index import size_text, unlike
 from rgwot.features.settings import extractor
 from rgwot.keysteps.settings import too_fine
 from rgwot.runtime.errors import RgwotError
@@ -40,10 +40,8 @@ from rgwot.runtime.provenance import sha256
 from rgwot.study import datasets
 from rgwot.study.datasets import MIN_VIDEOS
 from rgwot.study.findings import (
-    FeatureFacts,
     Finding,
     Report,
-    TaskReport,
     VideoFacts,
     VideoReport,
     examining,
@@ -154,7 +152,7 @@ def _sampled(
 
 def check_features(
     path: Path, settings: ImportSettings, video: VideoFacts | None, quick: bool
-) -> tuple[FeatureFacts | None, VideoFacts]:
+) -> tuple[FileFacts | None, VideoFacts]:
     """Examine every value of a file of features by the code that imports it; only its directory entry if ``quick``.
 
     ``video`` has the facts of its video, None without a video. Returns the facts of the features (None if ``quick``),
@@ -176,12 +174,7 @@ def check_features(
         dtype = "float16" if "H" in settings.axes else "float32"
         for start in range(0, n_kept, FRAMES_PER_READ):
             read_maps(path, array, settings.axes, start, min(start + FRAMES_PER_READ, n_kept), dtype)
-        named = array.columns if settings.axes == "TC" else ""
-    sizes, footage = measured.sizes, measured.footage
-    facts = FeatureFacts(
-        measured.count, sizes["C"], sizes["H"], sizes["W"], float(measured.fps), footage.duration_s, named
-    )
-    return facts, VideoFacts(footage.duration_s, footage.fps)
+    return measured, VideoFacts(measured.footage.duration_s, measured.footage.fps)
 
 
 def torch_cache() -> Path:
@@ -248,7 +241,7 @@ def examine(
         if isinstance(error, RgwotError) and not none and file_of(error) is None:
             raise
         fault = of_error(error, root, None, "task" if none else "release", None)
-        return Report(dataset, entry.layout, root, files, quick, (), (fault,))
+        return Report(dataset, entry.layout, root, files, quick, {}, (), (fault,))
     chosen = tuple(dict.fromkeys(match_name(task, task_ids, f"task of {dataset}") for task in tasks)) or task_ids
     pairs = [(task, video) for task in chosen for video in files.tasks.get(task, TaskFiles()).videos]
     videos: list[VideoReport] = []
@@ -257,7 +250,7 @@ def examine(
         for video in pool.map(partial(_examined, study, dataset, quick), pairs):
             videos.append(video)
             progress.advance(1)
-    summaries = []
+    K_of_task: dict[str, int | None] = {}
     findings: list[Finding] = []
     if entry.imported is None:
         findings += lacking(study, dataset)
@@ -269,14 +262,14 @@ def examine(
     for task in chosen:
         of_task = tuple(video for video in videos if video.task == task)
         K, facts = datasets.known_K(study, dataset, task), registered_facts(dataset, task, options)
-        summaries.append(TaskReport(task, files.tasks.get(task, TaskFiles()), of_task, K))
+        K_of_task[task] = K
         findings += dict.fromkeys(
             [*_of_task(files, task, facts, K, of_task), *(finding for video in of_task for finding in video.findings)]
         )
         findings += _of_lengths(task, of_task)
         findings += _of_groups(study, dataset, task, [video.entry.video for video in of_task])
         findings += _of_numbers(study, dataset, task, of_task)
-    return Report(dataset, entry.layout, root, files, quick, tuple(summaries), tuple(findings))
+    return Report(dataset, entry.layout, root, files, quick, K_of_task, tuple(videos), tuple(findings))
 
 
 def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEntry]) -> VideoReport:
@@ -340,7 +333,7 @@ def _of_task(
             yield Finding("warning", "task", f"{usable} usable video; {needed}", task)
     yield from (Finding(*told, task) for told in leftovers(entry, registered is not None))
     measured = {video.entry.path: video.features for video in videos if video.features is not None}
-    for file, fault in unlike([(Path(path), facts.size, facts.columns) for path, facts in measured.items()]):
+    for file, fault in unlike([(Path(path), _size(facts), facts.columns) for path, facts in measured.items()]):
         yield Finding("error", "features", fault, task, file.as_posix())
     if registered is None and (inner := tasks_inside(entry)):
         line = (
@@ -372,6 +365,11 @@ def _of_task(
         seconds = sum(annotation.overlap_s for annotation in annotated)
         line = f"{overlaps} segments overlap, for {seconds:.1f} s in total; the later row of a file is used there"
         yield Finding("note", "overlap", line, task)
+
+
+def _size(facts: FileFacts) -> str:
+    channels, *space = (facts.sizes[axis] for axis in "CHW")
+    return size_text((channels,) if space == [1, 1] else (channels, *space), float(facts.fps))
 
 
 def _of_numbers(study: Study, dataset: str, task: str, videos: Sequence[VideoReport]) -> Iterator[Finding]:

@@ -5,21 +5,20 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from rgwot import __version__
 from rgwot.datasets.annotations import Annotation, in_order, occurring
 from rgwot.datasets.base import DatasetFiles, TaskFiles, VideoEntry
+from rgwot.datasets.feature_files import FileFacts
 from rgwot.datasets.text import Complaint, DataFault, Severity, collecting
 from rgwot.runtime.errors import RgwotError, escaped
 
-_PLACED = re.compile(r"(?:(?P<where>line \d+|overlap): )?(?P<message>.*)", re.DOTALL)
 SCHEMA = 2
 """Version of the JSON, raised when a key changes its meaning or is removed."""
 
@@ -59,8 +58,8 @@ def of_complaint(complaint: Complaint, root: Path, task: str | None) -> Finding:
 def of_error(error: RgwotError | OSError, root: Path, file: str | None, rule: str, task: str | None) -> Finding:
     """Return an error as a finding.
 
-    ``file`` (below ``root``) and ``rule`` apply unless the error has others. If its message begins with a file and
-    line, these are taken.
+    ``file`` (below ``root``) and ``rule`` apply unless the error has others. If its message begins with a file, this
+    is taken.
     """
     if isinstance(error, DataFault):
         return of_complaint(error.complaint, root, task)
@@ -70,9 +69,7 @@ def of_error(error: RgwotError | OSError, root: Path, file: str | None, rule: st
     named = file_of(error)
     if named is None:
         return Finding("error", rule, str(error), task, file)
-    match = _PLACED.fullmatch(str(error)[len(str(named)) + 2 :])
-    where, message = (match["where"] or "", match["message"]) if match else ("", str(error))
-    return Finding("error", rule, message, task, below(named, root), where)
+    return Finding("error", rule, str(error)[len(str(named)) + 2 :], task, below(named, root))
 
 
 @contextmanager
@@ -106,27 +103,6 @@ class VideoFacts:
 
 
 @dataclass(frozen=True)
-class FeatureFacts:
-    """Facts about a file of features."""
-
-    count: int
-    channels: int
-    height: int  #: 1 for vectors, as is the width
-    width: int
-    fps: float
-    end_s: float  #: end of the last feature in seconds
-    columns: str = ""  #: names of the channels of a table, one per line
-
-    @property
-    def size(self) -> str:
-        """Size and rate as text (`rgwot.features.index.size_text`)."""
-        from rgwot.features.index import size_text
-
-        vectors = self.height == self.width == 1
-        return size_text((self.channels,) if vectors else (self.channels, self.height, self.width), self.fps)
-
-
-@dataclass(frozen=True)
 class VideoReport:
     """The report on a video."""
 
@@ -137,7 +113,7 @@ class VideoReport:
     annotation: Annotation | None  #: its usable rows, None if it cannot be read or does not exist
     faulty: bool  #: whether the stages refuse the annotation
     findings: tuple[Finding, ...]
-    features: FeatureFacts | None = None  #: facts of imported features, if they are usable
+    features: FileFacts | None = None  #: facts of imported features, if they are usable
     silence: str | None = None  #: what time without a segment means in the dataset
 
     @property
@@ -154,43 +130,6 @@ class VideoReport:
 
 
 @dataclass(frozen=True)
-class TaskReport:
-    """The report on a task."""
-
-    task: str
-    files: TaskFiles
-    videos: tuple[VideoReport, ...]
-    K: int | None
-
-    @cached_property
-    def step_ids(self) -> set[int | str]:
-        """Ids of the key steps that occur; a name without an id takes the id that other videos have for this name."""
-        import pandas as pd
-
-        tables = [video.annotation.segments for video in self.videos if video.annotation is not None]
-        return occurring(pd.concat(tables)) if tables else set()
-
-    def as_json(self, findings: Sequence[Finding] = ()) -> dict[str, Any]:
-        """Return the counts of the task as plain data; ``fps`` counts videos by rate, the most common first."""
-        severities = Counter(finding.severity for finding in findings if finding.task == self.task)
-        rates = Counter(str(video.facts.fps) for video in self.videos if video.facts.fps is not None)
-        return {
-            "task": self.task,
-            "videos": len(self.videos),
-            "annotated": sum(video.status == "ok" for video in self.videos),
-            "skipped": sum(not video.usable for video in self.videos),
-            "seconds": sum(video.facts.duration_s or 0.0 for video in self.videos),
-            "fps": dict(sorted(rates.items(), key=lambda rate: (-rate[1], rate[0]))),
-            "K_registered": self.K,
-            "step_ids": sorted(self.step_ids, key=in_order),
-            "videos_without_annotation": list(self.files.without_annotation),
-            "annotations_without_video": list(self.files.without_video),
-            "errors": severities["error"],
-            "warnings": severities["warning"],
-        }
-
-
-@dataclass(frozen=True)
 class Report:
     """The report on a dataset; ``findings`` on the whole dataset come first."""
 
@@ -199,13 +138,9 @@ class Report:
     root: Path
     files: DatasetFiles
     quick: bool
-    tasks: tuple[TaskReport, ...]
+    tasks: Mapping[str, int | None]  #: known number of key steps of each task
+    videos: tuple[VideoReport, ...]
     findings: tuple[Finding, ...]
-
-    @cached_property
-    def videos(self) -> tuple[VideoReport, ...]:
-        """The videos of all tasks."""
-        return tuple(video for task in self.tasks for video in task.videos)
 
     def count(self, severity: Severity) -> int:
         """Return the number of findings of a severity."""
@@ -214,6 +149,43 @@ class Report:
     def exit_code(self, strict: bool = False) -> int:
         """Return 1 if there are errors (with ``strict`` also for warnings), otherwise 0."""
         return int(self.count("error") > 0 or (strict and self.count("warning") > 0))
+
+
+def _counts(report: Report, task: str, K: int | None) -> dict[str, Any]:
+    """Return the counts of a task as plain data; ``fps`` counts videos by rate, the most common first.
+
+    In ``step_ids``, a name without an id takes the id that other videos have for this name.
+    """
+    import pandas as pd
+
+    files, videos = report.files.tasks.get(task, TaskFiles()), [video for video in report.videos if video.task == task]
+    severities = Counter(finding.severity for finding in report.findings if finding.task == task)
+    rates = Counter(str(video.facts.fps) for video in videos if video.facts.fps is not None)
+    tables = [video.annotation.segments for video in videos if video.annotation is not None]
+    return {
+        "task": task,
+        "videos": len(videos),
+        "annotated": sum(video.status == "ok" for video in videos),
+        "skipped": sum(not video.usable for video in videos),
+        "seconds": sum(video.facts.duration_s or 0.0 for video in videos),
+        "fps": dict(sorted(rates.items(), key=lambda rate: (-rate[1], rate[0]))),
+        "K_registered": K,
+        "step_ids": sorted(occurring(pd.concat(tables)) if tables else (), key=in_order),
+        "videos_without_annotation": list(files.without_annotation),
+        "annotations_without_video": list(files.without_video),
+        "errors": severities["error"],
+        "warnings": severities["warning"],
+    }
+
+
+def _features(facts: FileFacts) -> dict[str, Any]:
+    return {
+        "count": facts.count,
+        **{name: facts.sizes[axis] for axis, name in (("C", "channels"), ("H", "height"), ("W", "width"))},
+        "fps": float(facts.fps),
+        "end_s": facts.footage.duration_s,
+        "columns": facts.columns,
+    }
 
 
 def as_json(report: Report, strict: bool = False) -> dict[str, Any]:
@@ -230,7 +202,7 @@ def as_json(report: Report, strict: bool = False) -> dict[str, Any]:
         "errors": report.count("error"),
         "warnings": report.count("warning"),
         "notes": report.count("note"),
-        "tasks": [task.as_json(report.findings) for task in report.tasks],
+        "tasks": [_counts(report, task, K) for task, K in report.tasks.items()],
         "videos": [
             {
                 "task": video.task,
@@ -243,7 +215,7 @@ def as_json(report: Report, strict: bool = False) -> dict[str, Any]:
                 "fps": None if video.facts.fps is None else str(video.facts.fps),
                 "segments": None if video.annotation is None else len(video.annotation.segments),
                 "step_ids": sorted(video.step_ids, key=in_order),
-                "features": None if video.features is None else asdict(video.features),
+                "features": None if video.features is None else _features(video.features),
             }
             for video in report.videos
         ],

@@ -18,7 +18,7 @@ from rgwot.datasets import registry
 from rgwot.datasets.base import too_few_videos
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.evaluation import EvaluationSettings
-from rgwot.features.settings import FeatureSettings, extractor, missing_checkpoint
+from rgwot.features.settings import FeatureSettings, extractor
 from rgwot.keysteps.settings import ANNOTATED, resolved_K
 from rgwot.paths import DIAGNOSTICS, KEYSTEPS, name_of
 from rgwot.runtime.errors import RgwotError
@@ -166,27 +166,20 @@ def long_trainings(study: Study, trainings: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def tracked(blocks: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return settings without those that do not affect results (`rgwot.config.settings.EXECUTION`)."""
-    return {
-        block: {name: value for name, value in keys.items() if f"{block}.{name}" not in EXECUTION}
-        for block, keys in blocks.items()
-    }
-
-
 def tracked_settings(
     study: Study, stage: str, dataset: str, task: str, method: str = "none", decoder: str | None = None
 ) -> dict[str, dict[str, Any]]:
     """Return the settings that make results of a stage outdated if they change, including those of earlier stages.
 
     Snakemake checks only the job that makes a file: if a training fails after a change, the old scores would otherwise
-    seem up to date.
+    seem up to date. Settings that do not affect results (`rgwot.config.settings.EXECUTION`) are left out.
     """
     blocks: dict[str, dict[str, Any]] = {}
     for earlier in (stage, "embed", *(["decode"] if decoder is not None else [])):
         for block, keys in stage_settings(study, earlier, dataset, task, method, decoder).items():
-            blocks.setdefault(block, {}).update(keys)
-    return tracked(blocks)
+            kept = {name: value for name, value in keys.items() if f"{block}.{name}" not in EXECUTION}
+            blocks.setdefault(block, {}).update(kept)
+    return blocks
 
 
 def feature_settings(study: Study, dataset: str, task: str) -> dict[str, Any]:
@@ -210,7 +203,7 @@ def held_out(study: Study, dataset: str, task: str, method: str, videos: Iterabl
     try:
         return split_videos(
             subjects_of(videos, facts_of_task.pattern if facts_of_task else None), data.holdout, data.split_seed
-        ).test
+        )
     except RgwotError as error:
         raise RgwotError(f"{dataset}/{task}: {error}") from None
 
@@ -318,7 +311,10 @@ def weights_file(study: Study, dataset: str) -> list[str]:
     if not backbone.is_file(features.weights):
         return []
     if not Path(features.weights).is_file():
-        raise RgwotError(missing_checkpoint(f"datasets.{dataset}", backbone, features.weights))
+        raise RgwotError(
+            f"datasets.{dataset}: features.weights: no file {features.weights}; expected "
+            f"{', '.join([*backbone.weights, 'random'])} or the path of a checkpoint of {backbone.name}; correct it"
+        )
     return [plain_path(features.weights)]
 
 

@@ -17,6 +17,11 @@ from rgwot.synthetic.appearance import step_names, task_look
 FPS = 30
 """Frames per second of clips if a layout has no other rate; clip lengths are whole numbers of these frames."""
 
+#: Shortest step segment in seconds, except in very short clips.
+MIN_PIECE_S = 0.8
+#: Largest share of a task's step time that one step may have, at least 1.1 / K.
+MAX_SHARE = 0.25
+
 
 class TimelineSegment(NamedTuple):
     """A segment ``[start_s, end_s)`` of key step 1..K, in seconds."""
@@ -178,10 +183,10 @@ def compose(
     # In short clips, pieces must stay long enough to be seen: first there are fewer cuts, then more foreground.
     total = max(pieces, min(total, int(0.8 * settings.foreground * clips_s / SHORTEST_S)))
     foreground = max(settings.foreground, min(0.8, pieces * SHORTEST_S / 0.8 / clips_s))
-    floor = min(settings.min_piece_s, 0.8 * foreground * clips_s / total)
+    floor = min(MIN_PIECE_S, 0.8 * foreground * clips_s / total)
     step_s = _foregrounds(sequences, durations, floor, foreground, rng) * durations
     sequences = _cut(sequences, total, step_s, durations, floor, K, rng)
-    lengths_s = _piece_lengths(sequences, step_s, floor, K, settings.max_share)
+    lengths_s = _piece_lengths(sequences, step_s, floor, K)
     return [
         _place(sequence, piece_s, float(duration), rng)
         for sequence, piece_s, duration in zip(sequences, lengths_s, durations, strict=True)
@@ -256,10 +261,10 @@ def _position(sequence: list[Piece], index: int, gapless: bool, rng: np.random.G
 
 
 def _piece_lengths(
-    sequences: list[list[Piece]], step_s: NDArray[np.float64], floor: float, K: int, max_share: float
+    sequences: list[list[Piece]], step_s: NDArray[np.float64], floor: float, K: int
 ) -> list[NDArray[np.float64]]:
     """Return the seconds of each video's pieces: a minimum, and the rest by weight; long steps are shortened."""
-    ceiling = max(max_share, 1.1 / K) * 0.99
+    ceiling = max(MAX_SHARE, 1.1 / K) * 0.99
     scale = np.ones(K + 1)
     steps = [np.array([piece.key_step for piece in sequence]) for sequence in sequences]
     weights = [np.array([piece.weight for piece in sequence]) for sequence in sequences]

@@ -18,8 +18,8 @@ from rgwot.losses.cidm import cidm_loss
 from rgwot.losses.interface import PairBatch
 
 
-def vava_loss(x: Tensor, y: Tensor, match: kantorovich.SoftMatching, zeta: float = 0.5, **changes: object) -> Tensor:
-    return kantorovich.vava_loss(x, y, match, zeta, LossSettings(**{"lambda_c": 1e-4, **changes}))
+def vava_loss(x: Tensor, y: Tensor, match: tuple[Tensor, Tensor], zeta: float = 0.5, **changes: object) -> Tensor:
+    return kantorovich.vava_loss(x, y, *match, zeta, LossSettings(**{"lambda_c": 1e-4, **changes}))
 
 
 def mean_square(one: Tensor, two: Tensor) -> float:
@@ -75,10 +75,10 @@ def test_whole_loss_by_plain_loops(weighted: bool) -> None:
         for i in range(7):
             for j in range(5):
                 cost = 0.3 if i == 0 or j == 0 else 5 * mean_square(x[b, i - 1], y[b, j - 1])
-                transported += float(match.plan[b, i, j]) * cost
+                transported += float(match[0][b, i, j]) * cost
         distance = torch.cdist(x[b], y[b]) ** 2 / 5
         expected = (plain_intra(x[b], 2, weighted) + plain_intra(y[b], 2, weighted)) / 2
-        expected += transported / (7 * 5) / (6 * 4) + 0.7 * plain_inter(distance, match.score[b])
+        expected += transported / (7 * 5) / (6 * 4) + 0.7 * plain_inter(distance, match[1][b])
         assert loss[b].item() == pytest.approx(expected, rel=1e-12)
 
 
@@ -103,7 +103,7 @@ def test_gradient_of_the_transported_cost() -> None:
     intra = sum(intra_video_loss(video, 0, False) / 2 for video in (x, y))
     loss = vava_loss(x, y, match, window=0, lambda_c=0.0) - intra
     (gradient,) = torch.autograd.grad(16 * 9 * loss.sum(), x)
-    expected = 2 * (match.plan[:, 1:, 1:, None] * (x[:, :, None] - y[:, None])).sum(2)
+    expected = 2 * (match[0][:, 1:, 1:, None] * (x[:, :, None] - y[:, None])).sum(2)
     torch.testing.assert_close(gradient, expected.detach())
 
 

@@ -64,9 +64,9 @@ def test_a_video_of_the_study_keeps_its_answer(
     if (method, decoder) in INDUCTIVE:
         # The rule for other videos, without a memory, is that of the result.
         assert read_bundle(bundle).facts.agreement == 1
-        _, rules = restore(read_bundle(bundle))
-        embedded = {store.video: embedded_video(store, rules.embed) for store in map(open_store, stores)}
-        steps, of_study = dataclasses.replace(rules, answers={}).label([*map(open_store, stores)], embedded)
+        learned, embed, predict = restore(read_bundle(bundle))
+        embedded = {store.video: embedded_video(store, embed) for store in map(open_store, stores)}
+        steps, of_study = dataclasses.replace(learned, answers={}).label(predict, [*map(open_store, stores)], embedded)
         assert not of_study
         for name, video in embedded.items():
             found = label_segments(video.time_s, steps[name], video.duration_s)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rgwot.datasets.names import folded, pairing_key, stem_of, video_id
-from rgwot.datasets.registry import camera, datasets, facts, match_name, reported_K, tasks_of
+from rgwot.datasets.registry import camera, datasets, facts, match_name, tasks_of
 from rgwot.datasets.settings import LAYOUTS
 from rgwot.runtime.errors import RgwotError
 
@@ -37,8 +37,10 @@ def test_every_row_is_consistent() -> None:
     ],
 )
 def test_key_steps_without_case_and_punctuation(dataset: str, task: str, K: int) -> None:
-    assert reported_K(dataset, task) == K
-    assert reported_K("mine", task) is None
+    row = facts(dataset, task)
+    assert row is not None
+    assert row.K == K
+    assert facts("mine", task) is None
 
 
 def test_unknown_task_lists_the_known_ones() -> None:

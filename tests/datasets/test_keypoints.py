@@ -294,7 +294,7 @@ def test_points_of_two_networks_are_not_chosen_among(analysed: Path) -> None:
 def test_names_of_deeplabcut(name: str, video: str, filtered: bool, derived: bool) -> None:
     found = tracked_name(f"mice/{name}")
     assert found is not None
-    assert (found.video, found.filtered, found.derived) == (video, filtered, derived)
+    assert (found["video"], bool(found["filtered"]), bool(found["derived"])) == (video, filtered, derived)
 
 
 @pytest.mark.parametrize("name", ["Trial1.csv", "DLC_day1.mp4", "myDLC_videos.mp4", "a_labeled.mp4", "b_filtered.csv"])

@@ -35,15 +35,15 @@ def test_clips_are_means_over_equal_times() -> None:
 
 def test_edges_by_hand() -> None:
     first, second = angles(0, 50, 90), angles(2, 47)
-    graph = unity_graph([first, second], neighbours=1)
+    edges, similarity = unity_graph([first, second], neighbours=1)
     expected = np.zeros((5, 5))
     # In time 0-1, 1-2, 3-4; 0 chose 3, 1 chose 4, 2 chose 4, 3 chose 0, 4 chose 1.
     for a, b in [(0, 1), (1, 2), (3, 4), (0, 3), (1, 4), (2, 4)]:
         expected[a, b] = expected[b, a] = 1
-    np.testing.assert_array_equal(graph.edges.toarray(), expected)
-    np.testing.assert_allclose(graph.similarity, np.cos(np.radians([2, 3, 43, 2, 3])), rtol=1e-5)
+    np.testing.assert_array_equal(edges.toarray(), expected)
+    np.testing.assert_allclose(similarity, np.cos(np.radians([2, 3, 43, 2, 3])), rtol=1e-5)
     # More neighbours than the other video has: all of its clips.
-    assert unity_graph([first, second], neighbours=9).edges.nnz == 2 * (3 + 6)
+    assert unity_graph([first, second], neighbours=9)[0].nnz == 2 * (3 + 6)
 
 
 def test_most_similar_against_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +141,7 @@ def test_without_node2vec_a_node_is_the_mean_of_its_neighbourhood(
     embed = fit_by("graph", stores[:3], block, seed=0)
     clips = [clips_of(store.time_s, spatial_means(store), 1.0).features for store in stores]
     known = np.concatenate(clips[:3])
-    edges = unity_graph(clips[:3], 2).edges.toarray()
+    edges = unity_graph(clips[:3], 2)[0].toarray()
     expected = unit_rows(((edges + np.eye(len(edges))) @ known).astype(np.float32))
     np.testing.assert_allclose(embed(stores[0]).embedding[::2], expected[: len(clips[0])], atol=1e-6)
     new = clips[3]

@@ -18,7 +18,6 @@ from rgwot.features.extract import Extraction
 from rgwot.features.index import write_index
 from rgwot.features.store import StoreWriter, open_store
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import write_rows
 from rgwot.study import datasets
 from rgwot.study.study import Study
 
@@ -202,14 +201,6 @@ def test_an_index_from_parts_is_that_from_stores(given: Path) -> None:
         write_index([PART, PART.parent / "d.zarr"], "joined.csv")
     with pytest.raises(RgwotError, match=r"whole\.csv: no column size; expected a part of an index"):
         write_index(["whole.csv"], "joined.csv")
-
-
-def test_parts_of_an_earlier_version_have_no_digest(given: Path) -> None:
-    take()
-    rows = [list(row.values()) for row in read_index(PART)]
-    write_rows(("video", "status", "reason", "frames", "size"), [[*row[:4], row[5]] for row in rows], PART)
-    write_index([PART], "index.csv")
-    assert [(row["frames"], row["digest"]) for row in read_index("index.csv")] == [(5, ""), (6, ""), (7, "")]
 
 
 @pytest.fixture

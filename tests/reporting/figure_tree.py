@@ -28,7 +28,7 @@ SECONDS = 12.0
 
 def synthetic(dataset: str, tasks: tuple[str, ...]) -> dict:
     """Return an entry of `datasets` that needs nothing on disk."""
-    synth = {"tasks": list(tasks), "n_videos": N_VIDEOS.get(dataset, 3), "K": registry.reported_K(dataset, tasks[0])}
+    synth = {"tasks": list(tasks), "n_videos": N_VIDEOS.get(dataset, 3), "K": registry.facts(dataset, tasks[0]).K}
     return {"layout": "folder", "root": f"results/synthetic/{dataset}", "synth": synth}
 
 

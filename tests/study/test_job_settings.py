@@ -10,7 +10,7 @@ from rgwot.config.configuration import read_file
 from rgwot.config.settings import Settings, flatten
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import annotated_steps, known_K
-from rgwot.study.jobs import replaced, stage_settings, tracked, tracked_settings
+from rgwot.study.jobs import replaced, stage_settings, tracked_settings
 from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study
 
@@ -64,8 +64,9 @@ def test_a_job_computes_with_the_blocks_it_reads_and_no_result_depends_on_how_it
     assert (settings.ot.r, settings.loss.symmetric, settings.train.N) == (0.1, True, 16)
     assert "decode" not in blocks
     assert "save_every_s" in blocks["train"]
-    assert "save_every_s" not in tracked(blocks)["train"]
-    assert tracked(blocks)["train"]["N"] == 16
+    kept = tracked_settings(STUDY, "train", "demo", "assembly", "rgwot-active@N=16")
+    assert "save_every_s" not in kept["train"]
+    assert kept["train"]["N"] == 16
 
 
 def test_annotated_steps_of_a_task_nobody_registered_are_counted(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from timeline_statistics import assert_sound, clips_of, measured, statistics, step_seconds
 
-from rgwot.synthetic.timelines import FPS, TimelineSegment, discordance, parametric
+from rgwot.synthetic.timelines import FPS, MIN_PIECE_S, TimelineSegment, discordance, parametric
 
 
 def test_statistics_of_a_case_worked_by_hand():
@@ -48,7 +48,7 @@ def test_parametric_meets_the_requested_levels(K, levels, seed):
     share = step_seconds(timelines, K)
     assert (share / share.sum()).max() <= max(0.25, 1.1 / K)
     shortest = min(s.end_s - s.start_s for t in timelines for s in t.segments)
-    assert shortest >= levels.min_piece_s * (0.99 if K <= 7 else 0.8)
+    assert shortest >= MIN_PIECE_S * (0.99 if K <= 7 else 0.8)
 
 
 def test_full_foreground_in_canonical_order():

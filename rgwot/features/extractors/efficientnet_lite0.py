@@ -32,7 +32,7 @@ def padded(x: Tensor, kernel: int, stride: int) -> Tensor:
     return F.pad(x, (width // 2, width - width // 2, height // 2, height - height // 2))
 
 
-class InvertedResidual(nn.Module):
+class _InvertedResidual(nn.Module):
     """A MobileNet block: 1x1 to more channels, depthwise, 1x1 to fewer, with a shortcut where shapes allow."""
 
     def __init__(self, expansion: int, kernel: int, stride: int, channels: int, out: int) -> None:
@@ -55,14 +55,14 @@ class InvertedResidual(nn.Module):
         return y + x if self.shortcut else y
 
 
-class EfficientNetStem(nn.Module):
+class _EfficientNetStem(nn.Module):
     """The stem and the first blocks, from standardised frames (B, 3, H, W) to (B, 112, ceil(H / 16), ceil(W / 16))."""
 
     def __init__(self) -> None:
         super().__init__()
         self._conv_stem = nn.Conv2d(3, 32, 3, 2, bias=False)
         self._bn0 = nn.BatchNorm2d(32, EPS)
-        self._blocks = nn.ModuleList(InvertedResidual(*block) for block in BLOCK_SHAPES)
+        self._blocks = nn.ModuleList(_InvertedResidual(*block) for block in BLOCK_SHAPES)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map frames (B, 3, H, W) to (B, 112, ceil(H / 16), ceil(W / 16))."""
@@ -72,4 +72,4 @@ class EfficientNetStem(nn.Module):
         return y
 
 
-network = EfficientNetStem
+network = _EfficientNetStem
