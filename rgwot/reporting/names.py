@@ -18,8 +18,9 @@ import logging
 import os
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,9 +34,6 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_yaml
 from rgwot.timing import BACKGROUND, frame_times, parse_rate, predicted_labels, scoring_frames, truth_labels
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 log = logging.getLogger(__name__)
 
 #: Longest name in characters.
@@ -44,7 +42,8 @@ LONGEST = 80
 NO_STEP = "-"
 
 
-class RunNames(NamedTuple):
+@dataclass(frozen=True)
+class RunNames:
     """The names of a run's key steps, and the id of the result for which they were typed."""
 
     result: str

@@ -9,7 +9,7 @@ import pytest
 from figure_tree import REPOSITORY
 from table_helpers import write_scores
 
-from rgwot.reporting.figures.sweep import Panel, ReportedCurve, above, curve, read_curve, reported_points
+from rgwot.reporting.figures.sweep import ReportedCurve, above, curve, read_curve, reported_points
 from rgwot.reporting.tables.table import Place
 from rgwot.runtime.errors import RgwotError
 
@@ -17,10 +17,6 @@ REPORTED = REPOSITORY / "workflow" / "reported"
 
 
 PC_ASSEMBLY = Place("d", "D", reported="PC Assembly")
-
-
-def panel(derived: str) -> Panel:
-    return Panel(PC_ASSEMBLY, "x", {}, {}, False, derived, frames=33, epsilon=0.07, classes=10, reported=None)
 
 
 def test_seeds_are_averaged_over_tasks_and_the_band_spans_them(tmp_path: Path) -> None:
@@ -69,6 +65,16 @@ def test_a_reported_curve_leaves_out_what_is_printed_as_degenerate() -> None:
 def test_a_radius_acts_from_one_frame_on_and_alpha_is_a_temperature() -> None:
     radii = np.array([0.01, 0.02, 0.03, 1 / 33, 0.035, 0.05, 0.065, 0.1, 0.2])
     # a = floor(33 r); 1/33 itself is one whole frame.
-    assert above(panel("radius"), radii) == ["0", "0", "0", "1", "1", "1", "2", "3", "6"]
+    assert above("radius", radii, frames=33, epsilon=0.07) == ["0", "0", "0", "1", "1", "1", "2", "3", "6"]
     alphas = np.array([0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9])
-    assert above(panel("temperature"), alphas) == [".07", ".078", ".088", ".1", ".12", ".14", ".23", ".7"]
+    found = above("temperature", alphas, frames=33, epsilon=0.07)
+    assert found == [
+        ".07",
+        ".078",
+        ".088",
+        ".1",
+        ".12",
+        ".14",
+        ".23",
+        ".7",
+    ]

@@ -37,7 +37,7 @@ Shown = tuple[Tree, int | None, Labelled, tuple[str, ...]]
 """A task, its registered number of key steps, its runs, and which videos are wanted."""
 
 
-class Bar(NamedTuple):
+class _Bar(NamedTuple):
     """One bar: its name, the step of every scored frame (T,), and the texts beside it."""
 
     label: str
@@ -88,12 +88,12 @@ def _draw(title: str, about: str, tasks: Sequence[Shown], beside: str, n_videos:
     step_legend(drawn, steps, unmatched=-1 in steps)
     note = "; beside the bars: F1 (%) of protocols A and B, and the number of segments"
     if beside == "collapse":
-        note = f": {degenerate_text([bar for _, bars in groups for bar in bars[1:]])}"
+        note = f": {degenerate_text([bar.degenerate for _, bars in groups for bar in bars[1:]])}"
     tell(drawn, f"{title}{note}", about)
     return drawn
 
 
-def _groups(shown: Shown, beside: str, n_videos: int) -> Iterator[tuple[str, list[Bar]]]:
+def _groups(shown: Shown, beside: str, n_videos: int) -> Iterator[tuple[str, list[_Bar]]]:
     """Yield the text above the bars of each video of a task, and the bars."""
     task, key_steps, runs, videos = shown
     labels = TaskLabels.of(task, key_steps)
@@ -102,7 +102,7 @@ def _groups(shown: Shown, beside: str, n_videos: int) -> Iterator[tuple[str, lis
     for video in labels.choose(videos, n_videos, decoded):
         truth = read[0][1][video].truth["exact"]
         count = str(len(stretches(truth)))
-        bars = [Bar("ground truth", truth, ("", "", count) if beside == "scores" else ())]
+        bars = [_Bar("ground truth", truth, ("", "", count) if beside == "scores" else ())]
         for label, labelled, diagnostics in read:
             prediction, K = labelled[video].prediction["video"], int(diagnostics["K"])
             texts, degenerate = collapse_facts(diagnostics, video)
@@ -110,7 +110,7 @@ def _groups(shown: Shown, beside: str, n_videos: int) -> Iterator[tuple[str, lis
                 both = (PROTOCOLS[name] for name in ("micro_video", "macro_video"))
                 scores = [score(bar, [truth], [prediction], labels.n_key_steps, K).f1 for bar in both]
                 texts = (*(f"{100 * value:.1f}" for value in scores), str(len(stretches(prediction))))
-            bars.append(Bar(label, matched_steps(truth, prediction, labels.n_key_steps, K), texts, degenerate))
+            bars.append(_Bar(label, matched_steps(truth, prediction, labels.n_key_steps, K), texts, degenerate))
         yield f"{task.task}, {labels.name(video)}", bars
 
 
@@ -127,13 +127,13 @@ def collapse_facts(diagnostics: dict[str, Any], video: str) -> tuple[tuple[str, 
     return (*numbers, str(facts["distinct_labels"]), "degenerate" if degenerate else "not degenerate"), degenerate
 
 
-def degenerate_text(bars: Sequence[Bar]) -> str:
+def degenerate_text(degenerate: Sequence[bool]) -> str:
     """Say how many of the runs drawn collapsed; a figure of degenerate solutions may have none to show."""
-    count = sum(bar.degenerate for bar in bars)
-    return f"{count or 'none'} of the {len(bars)} clusterings drawn {'are' if count > 1 else 'is'} degenerate"
+    count = sum(degenerate)
+    return f"{count or 'none'} of the {len(degenerate)} clusterings drawn {'are' if count > 1 else 'is'} degenerate"
 
 
-def _group(axis: Axes, bars: Sequence[Bar], heads: Mapping[str, float], *, headed: bool) -> None:
+def _group(axis: Axes, bars: Sequence[_Bar], heads: Mapping[str, float], *, headed: bool) -> None:
     for position, bar in enumerate(bars):
         draw_steps(axis, bar.steps, position)
     axis.set_yticks(range(len(bars)), [bar.label for bar in bars])

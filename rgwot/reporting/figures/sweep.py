@@ -52,7 +52,7 @@ class ReportedCurve:
     mark: str = "reported"
 
 
-class Panel(NamedTuple):
+class _Panel(NamedTuple):
     """A panel of a sweep: curves over a parameter, called ``label``, at one place.
 
     ``untrained`` are curves of methods without training. ``above`` annotates the axis with a derived value of `ABOVE`.
@@ -75,13 +75,13 @@ class Panel(NamedTuple):
 def panel(
     study: Study, place: Place, label: str, rows: Sweepable, *, untrained: Mapping[str, Sweepable] | None = None,
     log: bool = False, above: str | None = None, classes: bool = False, reported: ReportedCurve | None = None,
-) -> Panel:  # fmt: skip
+) -> _Panel:  # fmt: skip
     """Return a panel of rows over a parameter; ``classes`` marks K_gt + 1, the number of classes with background."""
     check_known("annotation", filter(None, [above]), ABOVE)
     lines = {name: score_curve(study, place, line) for name, line in (untrained or {}).items()}
     used = study.experiments.settings(next(iter(rows.values())).method, None, place.dataset)
     K = annotated_K(study, place) if classes else None
-    return Panel(
+    return _Panel(
         place, label, score_curve(study, place, rows), lines, log, above, used.train.N + (used.ot.virtual == "cost"),
         used.ot.epsilon, None if K is None else K + 1, reported,
     )  # fmt: skip
@@ -122,7 +122,7 @@ def scored(
 
 
 def parameter_sweep(
-    study: Study, panels: Sequence[Panel], metrics: Sequence[str] = ("precision", "recall", "f1", "iou"),
+    study: Study, panels: Sequence[_Panel], metrics: Sequence[str] = ("precision", "recall", "f1", "iou"),
     protocol: str = "micro_video",
 ) -> Drawing:  # fmt: skip
     """Return a figure of scores over a parameter, one panel per sweep."""
@@ -138,18 +138,15 @@ def parameter_sweep(
 
 def read_curve(curve: Curve, protocol: str) -> dict[float, pd.DataFrame]:
     """Read the scores behind a curve, by the value of the parameter: a row per run, a column per metric."""
-    how = {"protocol": protocol, "background": "with", "label_rule": "exact"}
-    return {value: read_runs(files, how) for value, files in curve.items()}
-
-
-def read_runs(files: Iterable[Path], how: Mapping[str, str]) -> pd.DataFrame:
-    """Read the scores that match ``how`` (column to value): a row per run, a column per metric."""
-    from rgwot.columns import IDENTITY
+    from rgwot.columns import CELL, IDENTITY
     from rgwot.records import read_scores
 
-    scores = read_scores(dict.fromkeys(files))
-    chosen = scores[(scores[list(how)] == list(how.values())).all(axis=1)]
-    return chosen.pivot(index=list(IDENTITY), columns="metric", values="value").reset_index()
+    read = {}
+    for value, files in curve.items():
+        scores = read_scores(dict.fromkeys(files))
+        chosen = scores[(scores[list(CELL)] == [protocol, "with", "exact"]).all(axis=1)]
+        read[value] = chosen.pivot(index=list(IDENTITY), columns="metric", values="value").reset_index()
+    return read
 
 
 def curve(scores: Mapping[float, pd.DataFrame], metric: str, protocol: str) -> pd.DataFrame:
@@ -185,7 +182,7 @@ def reported_points(
 
 
 def _draw_sweep(
-    title: str, about: str, panels: Sequence[Panel], metrics: Sequence[str], protocol: str, seeds: Sequence[int]
+    title: str, about: str, panels: Sequence[_Panel], metrics: Sequence[str], protocol: str, seeds: Sequence[int]
 ) -> Drawn:
     """Draw every panel."""
     columns = min(2, len(panels))
@@ -205,7 +202,7 @@ def _draw_sweep(
     return drawn
 
 
-def _scores(axis: Axes, shown: Panel, metrics: Sequence[str], protocol: str) -> None:
+def _scores(axis: Axes, shown: _Panel, metrics: Sequence[str], protocol: str) -> None:
     """Draw the metrics of one sweep."""
     scores = read_curve(shown.curve, protocol)
     for number, metric in enumerate(metrics):
@@ -235,17 +232,17 @@ def _legend(drawn: Drawn, axes: NDArray[Any]) -> None:
     drawn.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=max(1, min(len(handles), columns)))
 
 
-def above(shown: Panel, x: Array) -> list[str]:
-    """Return the annotation of the axis at every value of the parameter.
+def above(kind: str, x: Array, frames: int, epsilon: float) -> list[str]:
+    """Return the annotation (a key of `ABOVE`) of the axis at every value of the parameter.
 
     It is the active radius, or the temperature epsilon / (1 - alpha), which is all that alpha changes if the structural
     prior is off (methods 3.4).
     """
     from rgwot.transport import structure_radius
 
-    if shown.above == "radius":
-        return [str(structure_radius(shown.frames, float(value))) for value in x]
-    return [f"{shown.epsilon / (1 - float(value)):.2g}".removeprefix("0") for value in x]
+    if kind == "radius":
+        return [str(structure_radius(frames, float(value))) for value in x]
+    return [f"{epsilon / (1 - float(value)):.2g}".removeprefix("0") for value in x]
 
 
 def spaced(places: Array, apart: float = APART) -> list[int]:
@@ -274,7 +271,7 @@ def draw_curve(axis: Axes, points: pd.DataFrame, number: int, label: str) -> Non
     axis.plot(bad["x"], 100 * bad["mean"], style["marker"], label=said, **opened)
 
 
-def _axis(axis: Axes, shown: Panel, x: Array, *, balanced: bool = False) -> None:
+def _axis(axis: Axes, shown: _Panel, x: Array, *, balanced: bool = False) -> None:
     """Scale and annotate the axis of the parameter; if ``balanced``, it notes where P equals R."""
     if shown.log:
         axis.set_xscale("log" if x.min() > 0 else "symlog")
@@ -288,7 +285,7 @@ def _axis(axis: Axes, shown: Panel, x: Array, *, balanced: bool = False) -> None
     if shown.above is not None:
         ticks = ticks if shown.above == "temperature" else spaced(places, 0.03)
         top = axis.secondary_xaxis("top")
-        top.set_xticks(x[ticks], [above(shown, x)[index] for index in ticks])
+        top.set_xticks(x[ticks], above(shown.above, x[ticks], shown.frames, shown.epsilon))
         top.minorticks_off()
         top.spines[:].set_visible(False)
         top.tick_params(length=2)

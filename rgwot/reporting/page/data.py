@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from rgwot.reporting.names import RunNames
+
 
 @dataclass(frozen=True)
 class Video:
@@ -157,14 +159,6 @@ class Groups:
 
 
 @dataclass(frozen=True)
-class TypedNames:
-    """Names of key steps in the file of names, for the key steps with the id ``result``."""
-
-    result: str
-    names: Mapping[str, str]
-
-
-@dataclass(frozen=True)
 class Suggestion:
     """Which videos to annotate next, and the command that exports them."""
 
@@ -192,7 +186,7 @@ class PageData:
     runs: Sequence[RunFacts]
     notices: Sequence[str]
     names_path: str
-    typed: Mapping[str, TypedNames]
+    typed: Mapping[str, RunNames]
     curves: Sequence[Curve]
     scores: Scores | None
     groups: Groups | None
