@@ -176,12 +176,10 @@ def fetch(name: str | None, accept: bool, data: Path, mirror: str | None) -> Non
 
     Run the command again to resume an interrupted download. Proxies of the environment (https_proxy) are used.
     """
-    import sys
     from urllib.parse import urlsplit
 
     from rgwot.datasets.fetch import fetch as download
     from rgwot.datasets.fetch import sources
-    from rgwot.runtime.errors import RgwotError
 
     if mirror and urlsplit(mirror).scheme not in ("file", "http", "https"):
         raise RgwotError(f"--from: found {mirror}, expected file:///folder or https://...")

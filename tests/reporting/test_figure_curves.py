@@ -33,14 +33,14 @@ def test_seeds_are_averaged_over_tasks_and_the_band_spans_them(tmp_path: Path) -
                 degenerate=int(method == "vaot" and seed == 1),
             )
             files[x] += (written,)
-    scores = read_curve(files, "micro_video")
-    found = curve(scores, "f1", "micro_video")
+    scores = read_curve(files)
+    found = curve(scores, "f1")
     assert found["x"].tolist() == [1, 2]
     assert found["mean"].tolist() == pytest.approx([0.45, 0.65])
     assert (found["low"].tolist(), found["high"].tolist()) == (pytest.approx([0.3, 0.5]), pytest.approx([0.6, 0.8]))
     assert found["degenerate"].tolist() == [False, True]
     # A metric that is not there is no number.
-    assert curve(scores, "mof", "micro_video")["mean"].isna().all()
+    assert curve(scores, "mof")["mean"].isna().all()
 
 
 def test_reported_peaks_are_the_numbers_of_the_main_table() -> None:
