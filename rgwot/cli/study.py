@@ -37,7 +37,7 @@ def init(folder: Path, videos: Path | None) -> None:
     click.echo(f"Then check the videos with {change_folder}rgwot doctor, and get a first result with rgwot run first")
 
 
-class Verbatim(click.Command):
+class _Verbatim(click.Command):
     """A command that passes its arguments on unchanged, including ``--``; it handles only a lone ``--help`` itself."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -49,7 +49,7 @@ class Verbatim(click.Command):
 
 
 @click.command(
-    cls=Verbatim,
+    cls=_Verbatim,
     help="""Run the workflow in this folder: Snakemake with the workflow of the package, by default on all cores.
 
 \b
@@ -176,12 +176,10 @@ def fetch(name: str | None, accept: bool, data: Path, mirror: str | None) -> Non
 
     Run the command again to resume an interrupted download. Proxies of the environment (https_proxy) are used.
     """
-    import sys
     from urllib.parse import urlsplit
 
     from rgwot.datasets.fetch import fetch as download
     from rgwot.datasets.fetch import sources
-    from rgwot.runtime.errors import RgwotError
 
     if mirror and urlsplit(mirror).scheme not in ("file", "http", "https"):
         raise RgwotError(f"--from: found {mirror}, expected file:///folder or https://...")

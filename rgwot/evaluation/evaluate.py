@@ -142,7 +142,7 @@ def score_table(
                 scores |= {f"background_{name}": value for name, value in detected._asdict().items()}
                 if protocol.scope == "task":
                     fixed = score_fixed(protocol, truths, predictions, n_key_steps, n_clusters, says_background)
-                    scores |= {f"{name}_fixed": value for name, value in fixed._asdict().items()}
+                    scores |= {f"{name}_fixed": getattr(fixed, name) for name in ("precision", "recall", "f1", "iou")}
             rows += [(protocol.name, background, rule, metric, value) for metric, value in scores.items()]
     predictions = [video.prediction["task"] for video in videos]
     for background, rule in product(BACKGROUNDS, RULES):

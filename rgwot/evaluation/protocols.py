@@ -165,7 +165,7 @@ DESCRIPTIONS: Mapping[str, str] = {
 
 
 class ProtocolScores(NamedTuple):
-    """Scores of one task under one protocol; NaN throughout when no video has a frame to score."""
+    """Scores of one task under one protocol, each in [0, 1]; NaN throughout when no video has a frame to score."""
 
     precision: float
     recall: float
@@ -174,17 +174,10 @@ class ProtocolScores(NamedTuple):
     n_videos: int
 
 
-class Unit(NamedTuple):
-    """One scoring unit: classes of its frames from 0, their clusters from 0, and the numbers of possible ones."""
-
-    truth: IntArray
-    prediction: IntArray
-    n_classes: int
-    n_clusters: int
-
-
-def unit(truth: IntArray, prediction: IntArray, n_key_steps: int, n_clusters: int, background: str = "with") -> Unit:
-    """Prepare the frames of one scoring unit.
+def unit(
+    truth: IntArray, prediction: IntArray, n_key_steps: int, n_clusters: int, background: str = "with"
+) -> tuple[IntArray, IntArray, int, int]:
+    """Return the classes of a scoring unit's frames from 0, their clusters from 0, and how many there can be of each.
 
     With background, class 0 is a class like any other and G = K_gt + 1. Without, G = K_gt, and no frame has the true
     label 0 (`kept_frames`). Classes that do not occur count, too. Predicted labels may be any whole numbers, at most
@@ -201,7 +194,7 @@ def unit(truth: IntArray, prediction: IntArray, n_key_steps: int, n_clusters: in
     """
     first = 0 if background == "with" else 1
     columns = np.unique(prediction, return_inverse=True)[1].astype(np.int64)
-    return Unit(truth - first, columns, n_key_steps + 1 - first, n_clusters)
+    return truth - first, columns, n_key_steps + 1 - first, n_clusters
 
 
 def score(
@@ -328,15 +321,6 @@ class Detection(NamedTuple):
     f1: float
 
 
-class FixedResult(NamedTuple):
-    """Scores with key step 0 tied to background, each in [0, 1]."""
-
-    precision: float
-    recall: float
-    f1: float
-    iou: float
-
-
 def detection(true: npt.ArrayLike, predicted: npt.ArrayLike) -> Detection:
     """Score which frames are found: P = TP / (TP + FP), R = TP / (TP + FN), F1 = 2TP / (2TP + FP + FN).
 
@@ -407,7 +391,7 @@ def score_fixed(
     n_key_steps: int,
     n_clusters: int,
     says_background: bool,
-) -> FixedResult:
+) -> ProtocolScores:
     """Score the videos of one task with background, key step 0 being background and the K clusters steps.
 
     An answer that never says background gets nothing for background: under ``macro_task`` its class counts 0,
@@ -438,7 +422,7 @@ def score_fixed(
     columns[~background] = clusters + 1
     overlap = contingency(truth, columns, n_key_steps + 1, n_clusters + 1)
     precision, recall, iou = protocol.score(overlap, match_fixed(overlap))
-    return FixedResult(precision, recall, f1(precision, recall), iou)
+    return ProtocolScores(precision, recall, f1(precision, recall), iou, len(truths))
 
 
 def _pool(labels: Sequence[npt.ArrayLike]) -> IntArray:

@@ -23,7 +23,7 @@ OVERLAPS = (0.10, 0.25, 0.50)
 SAMPLED = 15
 
 
-class SegmentalScores(NamedTuple):
+class _SegmentalScores(NamedTuple):
     """Scores of one task, each in [0, 1]; NaN throughout when no video has a frame to score."""
 
     mof: float
@@ -116,7 +116,7 @@ def score_segmentation(
     n_key_steps: int,
     n_clusters: int,
     background: str = "with",
-) -> SegmentalScores:
+) -> _SegmentalScores:
     """Score the videos of one task as unsupervised action segmentation does, and by their segments.
 
     The arguments are as in `rgwot.evaluation.protocols.score` for a protocol of scope ``task``. Only key steps have
@@ -124,7 +124,7 @@ def score_segmentation(
 
     Returns
     -------
-    SegmentalScores
+    _SegmentalScores
         ``mof``: frames labelled right. ``miou``: intersection over union, mean over the classes that occur.
         ``precision_sampled``: segments hit (`sampled_hits`) over videos x K_gt, at most 1; ``recall_sampled``: over
         true segments. ``f1_10`` and so on: of all segments of all videos (`found_segments`). ``edit``: mean over the
@@ -138,7 +138,7 @@ def score_segmentation(
     pairs = kept_frames(truths, predictions, background)
     if not any(len(g) for g, _, _ in pairs):
         nan = float("nan")
-        return SegmentalScores(nan, nan, nan, nan, nan, nan, nan, nan, nan, 0)
+        return _SegmentalScores(nan, nan, nan, nan, nan, nan, nan, nan, nan, 0)
     step_of = pooled_matching(pairs, n_key_steps, n_clusters, background)
     names = np.unique(np.concatenate([c for _, c, _ in pairs]))
     # A cluster without a partner gets a number that no key step has, and is right nowhere.
@@ -153,7 +153,7 @@ def score_segmentation(
     precision, recall = min(1.0, hits / (len(labelled) * n_key_steps)), hits / n_true if n_true else float("nan")
     f1_10, f1_25, f1_50 = (segmental_f1(segments, overlap) for overlap in OVERLAPS)
     edits = [edit_score(true.labels, predicted.labels) for true, predicted in segments if len(true.labels)]
-    return SegmentalScores(
+    return _SegmentalScores(
         mof=float((truth == prediction).mean()),
         miou=float(np.mean(ious)),
         precision_sampled=precision,

@@ -24,7 +24,7 @@ from rgwot.procedure import recordings_from_segments
 from rgwot.procedure.facts import join_words
 from rgwot.procedure.groups import ALPHA, LEVEL, MEASURES, PERMUTATIONS, TEST_COLUMNS, UNIT, compare_groups, few_videos
 from rgwot.records import read_diagnostics, read_segments
-from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, PAGE, Drawn, save, sheet, short, styled, tell
+from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, Drawn, save, sheet, short, styled, tell
 from rgwot.reporting.names import names_in
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv, write_csv
@@ -244,7 +244,7 @@ def _numbers(coded: pd.DataFrame) -> dict[str, int]:
     return {str(label): at for at, label in enumerate(coded["label"].unique(), start=1)}
 
 
-class StepComparison(NamedTuple):
+class _StepComparison(NamedTuple):
     """How the second answer labels a key step of the first.
 
     ``seconds`` is the time of the key step, ``shares`` maps key steps of the second answer to their shares of this
@@ -258,7 +258,7 @@ class StepComparison(NamedTuple):
     segments_f1: float
 
 
-def parts(agreed: Agreement) -> list[StepComparison]:
+def parts(agreed: Agreement) -> list[_StepComparison]:
     """Return how the second answer labels each key step of the first; its ``shares`` begin with the largest."""
     pieces = []
     for step, overlap in zip(agreed.steps[0], agreed.overlap, strict=True):
@@ -266,7 +266,7 @@ def parts(agreed: Agreement) -> list[StepComparison]:
         largest = [at for at in np.argsort(-shares, kind="stable") if shares[at] >= NAMED_SHARE]
         named = {int(agreed.steps[1][at]): float(shares[at]) for at in largest}
         scores = agreed.kappas[int(step)], agreed.segments_f1s.get(int(step), float("nan"))
-        pieces.append(StepComparison(int(step), int(overlap.sum()) / RATE, named, *scores))
+        pieces.append(_StepComparison(int(step), int(overlap.sum()) / RATE, named, *scores))
     return pieces
 
 
@@ -391,7 +391,7 @@ def group_bars(table: pd.DataFrame, title: str, names: Mapping[int, str] | None 
     steps, groups = sorted(set(whole["key_step"])), sizes(table)
     width, columns = FILLED / len(groups), 2 if len(steps) <= 12 else 1
     with styled():
-        figure, axes = sheet(len(MEASURES) // columns, columns, height=1.9 * len(MEASURES) / columns + 0.8, width=PAGE)
+        figure, axes = sheet(len(MEASURES) // columns, columns, height=1.9 * len(MEASURES) / columns + 0.8)
         for axis, (measure, words) in zip(axes.flat, MEASURES.items(), strict=True):
             rows = whole[whole["measure"] == measure].set_index("key_step").loc[steps]
             top = np.zeros(len(steps))

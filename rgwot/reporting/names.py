@@ -22,8 +22,9 @@ import os
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -36,9 +37,6 @@ from rgwot.records import read_diagnostics, read_segments
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_yaml
 from rgwot.timing import BACKGROUND, frame_times, parse_rate, predicted_labels, scoring_frames, truth_labels
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +52,8 @@ NO_STEP = "-"
 CARRIED = 0.5
 
 
-class RunNames(NamedTuple):
+@dataclass(frozen=True)
+class RunNames:
     """The names of a run's key steps, and the id and segments (by video) of the result for which they were typed.
 
     A text of segments has the key step and the end in milliseconds of each. There are none for names that an earlier
@@ -63,7 +62,7 @@ class RunNames(NamedTuple):
 
     result: str
     names: Mapping[int, str]
-    segments: Mapping[str, str] = {}
+    segments: Mapping[str, str] = field(default_factory=dict)
 
 
 class Carried(NamedTuple):

@@ -37,7 +37,7 @@ _ID = re.compile(r"[a-z][a-z0-9_]*")
 Made = TypeVar("Made")
 
 
-class Targets(NamedTuple):
+class _Targets(NamedTuple):
     """Functions of tables and figures by id; ``own`` tells whether a study has files of its own."""
 
     tables: Mapping[str, Callable[[], AnyTable]]
@@ -71,7 +71,7 @@ class Targets(NamedTuple):
         return functions[name]
 
 
-def load_targets(own: Path = OWN_TABLES) -> Targets:
+def load_targets(own: Path = OWN_TABLES) -> _Targets:
     """Read the files of the package and those of a study in a folder ``own``; nothing is made.
 
     Raises
@@ -107,7 +107,7 @@ def load_targets(own: Path = OWN_TABLES) -> Targets:
                 if name in functions:
                     raise RgwotError(f"{path}: {kind}: another file makes {name!r}, too; rename one")
                 functions[name] = function
-    return Targets(found["TABLES"], found["FIGURES"], any(own.glob("*.py")))
+    return _Targets(found["TABLES"], found["FIGURES"], any(own.glob("*.py")))
 
 
 def _made(kind: str, name: str, expected: type[Made], function: Callable[..., Any], *given: Any) -> Made:
@@ -133,7 +133,7 @@ def _title(function: Callable[..., Any], name: str) -> str:
 
 
 @cache
-def targets(study: Study) -> Targets:
+def targets(study: Study) -> _Targets:
     """Return the functions of all tables and figures; raise RgwotError if a file cannot be read."""
     return load_targets()
 

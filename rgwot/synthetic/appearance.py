@@ -20,7 +20,7 @@ _STREAM = 1
 
 
 @dataclass(frozen=True)
-class Activity:
+class _Activity:
     """An activity: the look and the place of its object, its tool, and its motion."""
 
     shape: str
@@ -41,8 +41,8 @@ class Activity:
 class TaskLook:
     """The activities that all videos of a task share: its key steps, and background that recurs between them."""
 
-    steps: tuple[Activity, ...]
-    shared: tuple[Activity, ...]
+    steps: tuple[_Activity, ...]
+    shared: tuple[_Activity, ...]
 
 
 def task_look(K: int, seed: int) -> TaskLook:
@@ -55,7 +55,7 @@ def task_look(K: int, seed: int) -> TaskLook:
     hues = rng.random() + rng.permutation(count) / count
     places = _places(count, rng)
     activities = tuple(
-        Activity(
+        _Activity(
             shape=list(SHAPES)[shapes[i]],
             texture=int(textures[i]),
             hue=float(hues[i]),
@@ -94,7 +94,7 @@ def _places(count: int, rng: np.random.Generator) -> NDArray[np.float64]:
     return offset * (0.72, 0.42)
 
 
-def varied(activity: Activity, rng: np.random.Generator) -> Activity:
+def varied(activity: _Activity, rng: np.random.Generator) -> _Activity:
     """Return the activity as one video shows it: similar, not equal."""
     x, y = activity.place
     return replace(
@@ -109,7 +109,7 @@ def varied(activity: Activity, rng: np.random.Generator) -> Activity:
 
 
 @dataclass(frozen=True)
-class Motion:
+class _Motion:
     """Displacements at one phase of a motion, in radii of the object; angles in radians."""
 
     tool_x: float
@@ -124,19 +124,19 @@ class Motion:
 
 #: The displacement of a motion as a function of the sine and cosine of its phase and the phase itself, in radians;
 #: period 2 pi.
-MOTIONS: dict[str, Callable[[float, float, float], Motion]] = {
-    "stir": lambda s, c, phase: Motion(0.5 * c, 0.5 * s, 0.25 * c),
-    "cut": lambda s, c, phase: Motion(0.3 * s, 0.6 * abs(c) - 0.5, -0.3),
-    "pour": lambda s, c, phase: Motion(-0.6, -0.5 + 0.1 * s, 1.9 + 0.4 * s),
-    "turn": lambda s, c, phase: Motion(0.75, 0.2 * s, 0.5, turn=0.6 * s),
-    "press": lambda s, c, phase: Motion(0.0, 0.15 * s, 0.0, scale=0.95 + 0.07 * s),
-    "wipe": lambda s, c, phase: Motion(0.7 * s, 0.3 * float(np.sin(2.0 * phase)), -0.5),
-    "hammer": lambda s, c, phase: Motion(0.1, -0.2, -0.5 + 0.7 * abs(s)),
-    "shake": lambda s, c, phase: Motion(0.2, 0.5, 0.0, dx=0.12 * s, dy=0.06 * float(np.sin(2.0 * phase))),
-    "saw": lambda s, c, phase: Motion(0.6 * s, -0.1, 1.2),
-    "screw": lambda s, c, phase: Motion(0.0, 0.0, 0.9 * s),
-    "sprinkle": lambda s, c, phase: Motion(0.35 * c, -0.6 + 0.12 * float(np.sin(3.0 * phase)), 2.4),
-    "fold": lambda s, c, phase: Motion(0.5, 0.3 * c, 0.8, squash=0.85 + 0.12 * s),
+MOTIONS: dict[str, Callable[[float, float, float], _Motion]] = {
+    "stir": lambda s, c, phase: _Motion(0.5 * c, 0.5 * s, 0.25 * c),
+    "cut": lambda s, c, phase: _Motion(0.3 * s, 0.6 * abs(c) - 0.5, -0.3),
+    "pour": lambda s, c, phase: _Motion(-0.6, -0.5 + 0.1 * s, 1.9 + 0.4 * s),
+    "turn": lambda s, c, phase: _Motion(0.75, 0.2 * s, 0.5, turn=0.6 * s),
+    "press": lambda s, c, phase: _Motion(0.0, 0.15 * s, 0.0, scale=0.95 + 0.07 * s),
+    "wipe": lambda s, c, phase: _Motion(0.7 * s, 0.3 * float(np.sin(2.0 * phase)), -0.5),
+    "hammer": lambda s, c, phase: _Motion(0.1, -0.2, -0.5 + 0.7 * abs(s)),
+    "shake": lambda s, c, phase: _Motion(0.2, 0.5, 0.0, dx=0.12 * s, dy=0.06 * float(np.sin(2.0 * phase))),
+    "saw": lambda s, c, phase: _Motion(0.6 * s, -0.1, 1.2),
+    "screw": lambda s, c, phase: _Motion(0.0, 0.0, 0.9 * s),
+    "sprinkle": lambda s, c, phase: _Motion(0.35 * c, -0.6 + 0.12 * float(np.sin(3.0 * phase)), 2.4),
+    "fold": lambda s, c, phase: _Motion(0.5, 0.3 * c, 0.8, squash=0.85 + 0.12 * s),
 }
 
 

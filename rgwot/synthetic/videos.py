@@ -14,12 +14,12 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import nullcontext
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
 from multiprocessing import get_context, parent_process
 from pathlib import Path
+from typing import NamedTuple
 
 import av
 import numpy as np
@@ -52,7 +52,11 @@ class Scene:
         rng = np.random.default_rng([_STREAM, seed])
         self._gain = rng.uniform(0.6, 1.15) * rng.uniform(0.82, 1.18, 3)
         self._speed = rng.uniform(0.75, 1.3)
-        self._camera = Camera(rng)
+        # The camera is a head that moves and tilts: slow sums of sines around a resting pose.
+        self._rest = rng.normal(0.0, [0.04, 0.03, 0.08, 0.05])
+        self._sway = np.array([0.09, 0.07, 0.14, 0.08]) * rng.uniform(0.6, 1.2, 4)
+        self._sway_rates = rng.uniform(0.08, 0.7, (4, 3))
+        self._sway_phases = rng.uniform(0.0, 2.0 * np.pi, (4, 3))
         self._skin = colour(rng.uniform(0.02, 0.09), rng.uniform(0.25, 0.6), rng.uniform(0.35, 0.95))
         self._sleeve = colour(rng.random(), rng.uniform(0.1, 0.7), rng.uniform(0.2, 0.9))
         self._table_seed, self._noise_seed = (int(value) for value in rng.integers(0, 2**31, 2))
@@ -69,7 +73,7 @@ class Scene:
     def frame(self, index: int, time_s: float) -> NDArray[np.uint8]:
         """Render the frame at a time, RGB ``(height, width, 3)`` uint8; its number picks the noise of the sensor."""
         bout = self._bouts[max(0, int(np.searchsorted(self._starts, time_s, side="right")) - 1)]
-        pose = self._camera.at(time_s, bout.away)
+        pose = self._pose(time_s, bout.away)
         picture = self._table_view(pose)
         if bout.activity is not None:
             self._draw_activity(picture, pose, bout, time_s)
@@ -80,6 +84,12 @@ class Scene:
     def n_frames(self, fps: Fraction) -> int:
         """Return the number of frames that cover the clip at a rate."""
         return ceil(self.timeline.duration_s * fps - 1e-6)
+
+    def _pose(self, time_s: float, away: tuple[float, float]) -> _Pose:
+        """Return the pose of the camera at a time, shifted where it looks away from the work."""
+        waves = np.sin(2.0 * np.pi * self._sway_rates * time_s + self._sway_phases)
+        x, y, roll, zoom = self._rest + self._sway * (waves @ (0.6, 0.35, 0.25))
+        return _Pose(float(x) + away[0], float(y) + away[1], float(roll), float(1.0 + zoom))
 
     @cached_property
     def _table(self) -> Image.Image:
@@ -116,7 +126,7 @@ class Scene:
             self._sprites[number] = self._lit(thing), self._lit(tool)
         return self._sprites[number]
 
-    def _table_view(self, pose: Pose) -> Image.Image:
+    def _table_view(self, pose: _Pose) -> Image.Image:
         table = self._table
         step = TABLE_SCALE / pose.zoom
         c, s = np.cos(pose.roll) * step, np.sin(pose.roll) * step
@@ -126,7 +136,7 @@ class Scene:
         data = (c, s, centre_x - c * across - s * down, -s, c, centre_y + s * across - c * down)
         return table.transform((self.width, self.height), Image.Transform.AFFINE, data, Image.Resampling.NEAREST)
 
-    def _draw_activity(self, picture: Image.Image, pose: Pose, bout: Bout, time_s: float) -> None:
+    def _draw_activity(self, picture: Image.Image, pose: _Pose, bout: _Bout, time_s: float) -> None:
         number = bout.activity
         assert number is not None
         activity = self._activities[number]
@@ -144,7 +154,7 @@ class Scene:
         hand_x, hand_y = tool_x - reach * np.sin(motion.tool_turn), tool_y + reach * np.cos(motion.tool_turn)
         self._paste(picture, pose, self._hand, hand_x, hand_y, 0.2, 0.5 * motion.tool_turn - 0.25, 1.0)
 
-    def _draw_hands_alone(self, picture: Image.Image, pose: Pose, bout: Bout, time_s: float) -> None:
+    def _draw_hands_alone(self, picture: Image.Image, pose: _Pose, bout: _Bout, time_s: float) -> None:
         phase = 2.0 * np.pi * (bout.phase + 0.3 * self._speed * (time_s - bout.start_s))
         sway = 0.08 * np.sin(phase)
         self._paste(picture, pose, self._hand, 0.25 + sway, 0.2 + 0.05 * np.cos(phase), 0.24, -0.4, 1.0)
@@ -153,7 +163,7 @@ class Scene:
     def _paste(
         self,
         picture: Image.Image,
-        pose: Pose,
+        pose: _Pose,
         sprite: Image.Image,
         x: float,
         y: float,
@@ -193,8 +203,7 @@ class Scene:
 BOUT_S = (1.2, 4.0)  # length of one background activity
 
 
-@dataclass(frozen=True)
-class Pose:
+class _Pose(NamedTuple):
     """The place on the work surface at which the camera looks (frame heights), its roll (radians) and its zoom."""
 
     x: float
@@ -203,24 +212,7 @@ class Pose:
     zoom: float
 
 
-class Camera:
-    """A head that moves and tilts: slow sums of sines around a resting pose, different in every video."""
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        self._rest = rng.normal(0.0, [0.04, 0.03, 0.08, 0.05])
-        self._sizes = np.array([0.09, 0.07, 0.14, 0.08]) * rng.uniform(0.6, 1.2, 4)
-        self._rates = rng.uniform(0.08, 0.7, (4, 3))
-        self._phases = rng.uniform(0.0, 2.0 * np.pi, (4, 3))
-
-    def at(self, time_s: float, away: tuple[float, float]) -> Pose:
-        """Return the pose at a time, shifted where the camera looks away from the work."""
-        waves = np.sin(2.0 * np.pi * self._rates * time_s + self._phases)
-        x, y, roll, zoom = self._rest + self._sizes * (waves @ (0.6, 0.35, 0.25))
-        return Pose(float(x) + away[0], float(y) + away[1], float(roll), float(1.0 + zoom))
-
-
-@dataclass(frozen=True)
-class Bout:
+class _Bout(NamedTuple):
     """One stretch of the clip with one activity, until the next one."""
 
     start_s: float
@@ -229,12 +221,12 @@ class Bout:
     away: tuple[float, float] = (0.0, 0.0)  #: shift of the camera, in frame heights
 
 
-def bouts_of(timeline: Timeline, n_steps: int, n_shared: int, n_own: int, rng: np.random.Generator) -> list[Bout]:
+def bouts_of(timeline: Timeline, n_steps: int, n_shared: int, n_own: int, rng: np.random.Generator) -> list[_Bout]:
     """Return bouts of activities in order of time, the first at 0: one per key step, and more to fill the background.
 
     Activities are numbered: first key steps, then background activities of the task, then those of this video alone.
     """
-    bouts: list[Bout] = []
+    bouts: list[_Bout] = []
     reached = 0.0
 
     def background(start: float, end: float) -> None:
@@ -248,13 +240,13 @@ def bouts_of(timeline: Timeline, n_steps: int, n_shared: int, n_own: int, rng: n
                 activity = n_steps + n_shared + int(rng.integers(n_own))
             elif kind < 0.88:
                 away = (float(rng.choice([-0.4, 0.4])), float(rng.uniform(-0.4, 0.1)))
-            bouts.append(Bout(start, activity, float(rng.random()), away))
+            bouts.append(_Bout(start, activity, float(rng.random()), away))
             length = float(rng.uniform(*BOUT_S))
             start = end if end - start < 1.5 * length else start + length
 
     for segment in timeline.segments:
         background(reached, segment.start_s)
-        bouts.append(Bout(segment.start_s, segment.key_step - 1, float(rng.random())))
+        bouts.append(_Bout(segment.start_s, segment.key_step - 1, float(rng.random())))
         reached = segment.end_s
     background(reached, timeline.duration_s)
     return bouts

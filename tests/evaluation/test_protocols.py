@@ -52,14 +52,14 @@ def test_strict_is_accuracy_over_the_frames_that_count():
 def test_without_background_drops_the_frames_and_the_class():
     ((truth, prediction, places),) = kept_frames([[0, 2, 1, 0]], [[5, 9, 9, 0]], "without")
     assert places.tolist() == [1, 2]
-    dropped = unit(truth, prediction, n_key_steps=3, n_clusters=4, background="without")
-    assert dropped.truth.tolist() == [1, 0]
-    assert (dropped.n_classes, dropped.n_clusters) == (3, 4)
-    assert len(set(dropped.prediction.tolist())) == 1
+    classes, clusters, *sizes = unit(truth, prediction, n_key_steps=3, n_clusters=4, background="without")
+    assert classes.tolist() == [1, 0]
+    assert sizes == [3, 4]
+    assert len(set(clusters.tolist())) == 1
     ((truth, prediction, _),) = kept_frames([[0, 2, 1, 0]], [[5, 9, 9, 0]], "with")
-    kept = unit(truth, prediction, n_key_steps=3, n_clusters=4)
-    assert kept.truth.tolist() == [0, 2, 1, 0]
-    assert kept.n_classes == 4
+    classes, _, n_classes, _ = unit(truth, prediction, n_key_steps=3, n_clusters=4)
+    assert classes.tolist() == [0, 2, 1, 0]
+    assert n_classes == 4
 
 
 def test_background_frames_have_no_say_without_background():

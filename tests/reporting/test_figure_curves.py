@@ -9,7 +9,7 @@ import pytest
 from figure_tree import REPOSITORY
 from table_helpers import write_scores
 
-from rgwot.reporting.figures.sweep import Panel, ReportedCurve, above, curve, read_curve, reported_points
+from rgwot.reporting.figures.sweep import ReportedCurve, above, curve, read_curve, reported_points
 from rgwot.reporting.tables.table import Place
 from rgwot.runtime.errors import RgwotError
 
@@ -17,10 +17,6 @@ REPORTED = REPOSITORY / "workflow" / "reported"
 
 
 PC_ASSEMBLY = Place("d", "D", reported="PC Assembly")
-
-
-def panel(derived: str) -> Panel:
-    return Panel(PC_ASSEMBLY, "x", {}, {}, False, derived, frames=33, epsilon=0.07, classes=10, reported=None)
 
 
 def test_seeds_are_averaged_over_tasks_and_the_band_spans_them(tmp_path: Path) -> None:
@@ -37,14 +33,14 @@ def test_seeds_are_averaged_over_tasks_and_the_band_spans_them(tmp_path: Path) -
                 degenerate=int(method == "vaot" and seed == 1),
             )
             files[x] += (written,)
-    scores = read_curve(files, "micro_video")
-    found = curve(scores, "f1", "micro_video")
+    scores = read_curve(files)
+    found = curve(scores, "f1")
     assert found["x"].tolist() == [1, 2]
     assert found["mean"].tolist() == pytest.approx([0.45, 0.65])
     assert (found["low"].tolist(), found["high"].tolist()) == (pytest.approx([0.3, 0.5]), pytest.approx([0.6, 0.8]))
     assert found["degenerate"].tolist() == [False, True]
     # A metric that is not there is no number.
-    assert curve(scores, "mof", "micro_video")["mean"].isna().all()
+    assert curve(scores, "mof")["mean"].isna().all()
 
 
 def test_reported_peaks_are_the_numbers_of_the_main_table() -> None:
@@ -69,6 +65,16 @@ def test_a_reported_curve_leaves_out_what_is_printed_as_degenerate() -> None:
 def test_a_radius_acts_from_one_frame_on_and_alpha_is_a_temperature() -> None:
     radii = np.array([0.01, 0.02, 0.03, 1 / 33, 0.035, 0.05, 0.065, 0.1, 0.2])
     # a = floor(33 r); 1/33 itself is one whole frame.
-    assert above(panel("radius"), radii) == ["0", "0", "0", "1", "1", "1", "2", "3", "6"]
+    assert above("radius", radii, frames=33, epsilon=0.07) == ["0", "0", "0", "1", "1", "1", "2", "3", "6"]
     alphas = np.array([0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9])
-    assert above(panel("temperature"), alphas) == [".07", ".078", ".088", ".1", ".12", ".14", ".23", ".7"]
+    found = above("temperature", alphas, frames=33, epsilon=0.07)
+    assert found == [
+        ".07",
+        ".078",
+        ".088",
+        ".1",
+        ".12",
+        ".14",
+        ".23",
+        ".7",
+    ]

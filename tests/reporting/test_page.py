@@ -18,7 +18,7 @@ from rgwot import paths
 from rgwot.paths import Run
 from rgwot.reporting.names import result_id
 from rgwot.reporting.page import render
-from rgwot.reporting.page.render import list_pages, write_page, write_page_list
+from rgwot.reporting.page.render import list_pages, write_page
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import record_path
 
@@ -161,8 +161,7 @@ def test_scores_of_a_task_whose_annotations_are_gone_are_not_shown(made: Task, t
     annotations.write_text(annotations.read_text(encoding="utf-8").splitlines(keepends=True)[0], encoding="utf-8")
     manifest.write_text(manifest.read_text(encoding="utf-8").replace(",ok,", ",unscored,"), encoding="utf-8")
     assert embedded_data(task.page())["scores"] is None
-    write_page_list([task.tree.at(paths.PAGE)], tmp_path / "index.html")
-    assert "<td>not scored</td>" in (tmp_path / "index.html").read_text()
+    assert "<td>not scored</td>" in list_pages(task.tree.results).read_text()
 
 
 @pytest.mark.usefixtures("without_curves")
@@ -244,8 +243,7 @@ def test_the_list_of_pages(made: Task, tmp_path: Path) -> None:
     assert 'href="mine/' in (left := (results / "report/index.html").read_text())
     assert "tea.html" not in left
     assert "mine/other.html" not in left
-    write_page_list([], tmp_path / "index.html")
-    assert "No task has a page yet" in (tmp_path / "index.html").read_text()
+    assert "No task has a page yet" in list_pages(tmp_path / "empty").read_text()
 
 
 @pytest.mark.usefixtures("without_curves")

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from dataclasses import fields
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import pytest
 from page_tree import embedded_data
 
-from rgwot.reporting.page.data import PageData, typedefs
+from rgwot.reporting.page.data import PageData
 from rgwot.reporting.page.render import part, script
 
 NODE = shutil.which("node")
@@ -72,8 +75,49 @@ def test_modules_import_what_they_use() -> None:
     assert (lacking, unused) == ([], [])
 
 
+_SIMPLE = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
+
+
+def typedefs() -> str:
+    """Return the types of `PageData` as JSDoc, the text of ``parts/types.js``."""
+    found: dict[type, None] = {}
+    _collect(PageData, found)
+    blocks = []
+    for kind in found:
+        hints = get_type_hints(kind)
+        members = ", ".join(f"{one.name}: {_written(hints[one.name])}" for one in fields(kind))
+        about = (kind.__doc__ or "").partition("\n")[0]
+        blocks.append(f"/** {about}\n * @typedef {{{{ {members} }}}} {kind.__name__} */")
+    head = "// Types of the page's data, generated from page/data.py by test_page_script.py."
+    return "\n".join([head, *blocks, "export {};\n"])
+
+
+def _collect(kind: Any, found: dict[type, None]) -> None:
+    """Add the dataclasses in a type, those that are used before those that use them."""
+    if is_dataclass(kind) and isinstance(kind, type) and kind not in found:
+        for hint in get_type_hints(kind).values():
+            _collect(hint, found)
+        found[kind] = None
+    for inner in get_args(kind):
+        _collect(inner, found)
+
+
+def _written(kind: Any) -> str:
+    """Return a Python type as JSDoc writes it."""
+    origin, inner = get_origin(kind), [_written(one) for one in get_args(kind) if one is not Ellipsis]
+    if origin in (Union, types.UnionType):
+        return "|".join(dict.fromkeys(inner))
+    if origin is tuple:
+        return f"[{', '.join(inner)}]"
+    if origin is Mapping:
+        return f"Record<{', '.join(inner)}>"
+    if origin is Sequence:
+        return f"({inner[0]})[]" if "|" in inner[0] else f"{inner[0]}[]"
+    return _SIMPLE.get(kind) or kind.__name__
+
+
 def test_types_are_those_of_the_data() -> None:
-    assert part("types.js") == typedefs(), "write the text of rgwot.reporting.page.data.typedefs() to parts/types.js"
+    assert part("types.js") == typedefs(), "write the text of typedefs() to rgwot/reporting/page/parts/types.js"
 
 
 def test_the_page_has_the_fields_of_its_data(page: Path) -> None:

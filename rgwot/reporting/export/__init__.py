@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Format:
+class _Format:
     """An export format: its module and a description.
 
     ``graph`` formats export the procedure instead of segments; the files of ``links`` formats refer to the videos.
@@ -44,15 +44,15 @@ class Format:
 
 
 #: ``export_x`` of the module writes the format ``x`` into an empty folder, from videos or a graph.
-FORMATS: Mapping[str, Format] = {
-    "csv": Format("texts", "one table of all videos, segments.csv, with names of key steps"),
-    "elan": Format("texts", "annotations of ELAN, VIDEO.eaf, with the video linked if there is one", links=True),
-    "webvtt": Format("texts", "subtitles, VIDEO.vtt, which browsers show"),
-    "boris": Format("texts", "a project of BORIS, project.boris, an observation per video", links=True),
-    "lerobot": Format("lerobot", "subtasks of the LeRobot dataset that the episodes were cut from, to copy over it"),
-    "clips": Format("clips", "a clip per segment, and a sheet of pictures per key step; needs the videos"),
-    "dot": Format("texts", "the procedure for Graphviz, procedure.dot", graph=True),
-    "eventlog": Format("texts", "an event log for process mining, eventlog.csv"),
+FORMATS: Mapping[str, _Format] = {
+    "csv": _Format("texts", "one table of all videos, segments.csv, with names of key steps"),
+    "elan": _Format("texts", "annotations of ELAN, VIDEO.eaf, with the video linked if there is one", links=True),
+    "webvtt": _Format("texts", "subtitles, VIDEO.vtt, which browsers show"),
+    "boris": _Format("texts", "a project of BORIS, project.boris, an observation per video", links=True),
+    "lerobot": _Format("lerobot", "subtasks of the LeRobot dataset that the episodes were cut from, to copy over it"),
+    "clips": _Format("clips", "a clip per segment, and a sheet of pictures per key step; needs the videos"),
+    "dot": _Format("texts", "the procedure for Graphviz, procedure.dot", graph=True),
+    "eventlog": _Format("texts", "an event log for process mining, eventlog.csv"),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rgwot import paths
@@ -33,11 +33,11 @@ HEADS: Mapping[str, Mapping[str, float]] = {
 #: A segment at least this share of the bar carries the number of its step.
 NUMBERED = 0.035
 OF_RUN = (paths.SEGMENTS, paths.DIAGNOSTICS)
-Shown = tuple[Tree, int | None, Labelled, tuple[str, ...]]
-"""A task, its registered number of key steps, its runs, and which videos are wanted."""
+Shown = tuple[Tree, int | None, Labelled]
+"""A task, its registered number of key steps, and its runs."""
 
 
-class Bar(NamedTuple):
+class _Bar(NamedTuple):
     """One bar: its name, the step of every scored frame (T,), and the texts beside it."""
 
     label: str
@@ -47,34 +47,35 @@ class Bar(NamedTuple):
 
 
 def step_bars(
-    study: Study, dataset: Place, rows: Sequence[Row], beside: str, tasks: Sequence[str] = (), n_tasks: int = 1,
-    videos: Sequence[str] = (), n_videos: int = 1,
-) -> Drawing:  # fmt: skip
-    """Return a figure of key steps over time: ground truth and a bar per row, with columns of `HEADS` beside them."""
+    study: Study, dataset: Place, rows: Sequence[Row], beside: str, tasks: Sequence[str] = (), n_tasks: int = 1
+) -> Drawing:
+    """Return a figure of key steps over time: ground truth and a bar per row, with columns of `HEADS` beside them.
+
+    The first annotated video of each task is shown.
+    """
     once("runs", [row.id for row in rows])
     check_known("beside", [beside], HEADS)
     chosen, seeds = tasks_to_draw(study, dataset, tasks, n_tasks), study.config.seeds[:1]
     runs = [runs_to_draw(study, task, rows, seeds, trained=False) for task in chosen]
     shown = tuple(
-        (task, known_K(study, task.dataset, task.task), of_task, tuple(videos))
-        for task, of_task in zip(chosen, runs, strict=True)
+        (task, known_K(study, task.dataset, task.task), of_task) for task, of_task in zip(chosen, runs, strict=True)
     )
     files = [task.at(file) for task in chosen for file in OF_TASK]
-    files += [task.at(file, run) for task, _, of_task, _ in shown for _, run in of_task for file in OF_RUN]
+    files += [task.at(file, run) for task, _, of_task in shown for _, run in of_task for file in OF_RUN]
     caption = (
         "Key steps over the share of each video: ground truth on top, then one bar per method; a cluster has the "
         "colour of the step it is matched to."
     )
     scoring = "one clustering per video, clusters matched to steps per video, background a class, exact labels"
     return drawing(
-        study, _draw, (shown, beside, n_videos), files, caption=caption, places=[dataset],
+        study, _draw, (shown, beside), files, caption=caption, places=[dataset],
         notes=[*told(chosen, runs[0]), scoring], seeds=seeds, protocols="micro_video, macro_video",
     )  # fmt: skip
 
 
-def _draw(title: str, about: str, tasks: Sequence[Shown], beside: str, n_videos: int) -> Drawn:
+def _draw(title: str, about: str, tasks: Sequence[Shown], beside: str) -> Drawn:
     """Draw ground truth and predictions over relative time, one group per video."""
-    groups = [group for task in tasks for group in _groups(task, beside, n_videos)]
+    groups = [_bars(task, beside) for task in tasks]
     sizes = [len(bars) for _, bars in groups]
     drawn, axes = sheet(
         len(groups), height=0.2 * sum(sizes) + 0.28 * len(groups) + 1.25, height_ratios=[n + 1 for n in sizes]
@@ -88,30 +89,28 @@ def _draw(title: str, about: str, tasks: Sequence[Shown], beside: str, n_videos:
     step_legend(drawn, steps, unmatched=-1 in steps)
     note = "; beside the bars: F1 (%) of protocols A and B, and the number of segments"
     if beside == "collapse":
-        note = f": {degenerate_text([bar for _, bars in groups for bar in bars[1:]])}"
+        note = f": {degenerate_text([bar.degenerate for _, bars in groups for bar in bars[1:]])}"
     tell(drawn, f"{title}{note}", about)
     return drawn
 
 
-def _groups(shown: Shown, beside: str, n_videos: int) -> Iterator[tuple[str, list[Bar]]]:
-    """Yield the text above the bars of each video of a task, and the bars."""
-    task, key_steps, runs, videos = shown
+def _bars(shown: Shown, beside: str) -> tuple[str, list[_Bar]]:
+    """Return the text above the bars of the first video of a task, and the bars."""
+    task, key_steps, runs = shown
     labels = TaskLabels.of(task, key_steps)
     read = [(label, *labels.labelled(task, run)) for label, run in runs]
-    decoded = set.intersection(*(set(labelled) for _, labelled, _ in read))
-    for video in labels.choose(videos, n_videos, decoded):
-        truth = read[0][1][video].truth["exact"]
-        count = str(len(stretches(truth)))
-        bars = [Bar("ground truth", truth, ("", "", count) if beside == "scores" else ())]
-        for label, labelled, diagnostics in read:
-            prediction, K = labelled[video].prediction["video"], int(diagnostics["K"])
-            texts, degenerate = collapse_facts(diagnostics, video)
-            if beside == "scores":
-                both = (PROTOCOLS[name] for name in ("micro_video", "macro_video"))
-                scores = [score(bar, [truth], [prediction], labels.n_key_steps, K).f1 for bar in both]
-                texts = (*(f"{100 * value:.1f}" for value in scores), str(len(stretches(prediction))))
-            bars.append(Bar(label, matched_steps(truth, prediction, labels.n_key_steps, K), texts, degenerate))
-        yield f"{task.task}, {labels.name(video)}", bars
+    (video,) = labels.choose((), 1, set.intersection(*(set(labelled) for _, labelled, _ in read)))
+    truth = read[0][1][video].truth["exact"]
+    bars = [_Bar("ground truth", truth, ("", "", str(len(stretches(truth)))) if beside == "scores" else ())]
+    for label, labelled, diagnostics in read:
+        prediction, K = labelled[video].prediction["video"], int(diagnostics["K"])
+        texts, degenerate = collapse_facts(diagnostics, video)
+        if beside == "scores":
+            both = (PROTOCOLS[name] for name in ("micro_video", "macro_video"))
+            scores = [score(bar, [truth], [prediction], labels.n_key_steps, K).f1 for bar in both]
+            texts = (*(f"{100 * value:.1f}" for value in scores), str(len(stretches(prediction))))
+        bars.append(_Bar(label, matched_steps(truth, prediction, labels.n_key_steps, K), texts, degenerate))
+    return f"{task.task}, {labels.name(video)}", bars
 
 
 def collapse_facts(diagnostics: dict[str, Any], video: str) -> tuple[tuple[str, ...], bool]:
@@ -127,13 +126,13 @@ def collapse_facts(diagnostics: dict[str, Any], video: str) -> tuple[tuple[str, 
     return (*numbers, str(facts["distinct_labels"]), "degenerate" if degenerate else "not degenerate"), degenerate
 
 
-def degenerate_text(bars: Sequence[Bar]) -> str:
+def degenerate_text(degenerate: Sequence[bool]) -> str:
     """Say how many of the runs drawn collapsed; a figure of degenerate solutions may have none to show."""
-    count = sum(bar.degenerate for bar in bars)
-    return f"{count or 'none'} of the {len(bars)} clusterings drawn {'are' if count > 1 else 'is'} degenerate"
+    count = sum(degenerate)
+    return f"{count or 'none'} of the {len(degenerate)} clusterings drawn {'are' if count > 1 else 'is'} degenerate"
 
 
-def _group(axis: Axes, bars: Sequence[Bar], heads: Mapping[str, float], *, headed: bool) -> None:
+def _group(axis: Axes, bars: Sequence[_Bar], heads: Mapping[str, float], *, headed: bool) -> None:
     for position, bar in enumerate(bars):
         draw_steps(axis, bar.steps, position)
     axis.set_yticks(range(len(bars)), [bar.label for bar in bars])

@@ -70,7 +70,7 @@ def matrices(x: Side, y: Side, settings: Mapping[str, Any]) -> dict[str, Array]:
         "R": temporal_prior(places, places).numpy(),
         "Cx": structure_matrix_x(n + 1, r, dtype=torch.float64).numpy(),
         "Cy": structure_matrix_y(n + 1, r, dtype=torch.float64).numpy(),
-        "T": transport(x, y, settings).plan[1:, 1:],
+        "T": transport(x, y, settings)[1][1:, 1:],
         "P": torch.softmax(first @ second.T / float(settings["loss.tau"]), 1).numpy(),
     }
 

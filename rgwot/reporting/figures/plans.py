@@ -49,28 +49,22 @@ def solver_plans(
 
 def _draw(title: str, about: str, shown: Pair, radii: tuple[float, float]) -> Drawn:
     """Draw the cost, four plans and the mass on the virtual frame."""
-    from rgwot.transport import structure_radius
-
     settings = shown.settings
     N = int(settings["train.N"])
     pair = shown.read(N)
     solved = {(solver, r): transport(*pair, settings, solver=solver, r=r) for r in radii for solver in SOLVERS}
+    plans = {key: plan for key, (_, plan) in solved.items()}
     drawn, axes = sheet(2, 3, height=5.4)
     # The cost is the same for all solvers and radii, so the first is drawn.
-    picture = _matrix(axes[0, 0], next(iter(solved.values())).cost[1:, 1:], *pair, cmap="Greys_r")
-    axes[0, 0].set_title(f"cost C + ρ R\nvirtual frame: ζ = {settings['ot.zeta']:g}")
+    picture = _cost(axes[0, 0], next(iter(solved.values()))[0], pair, settings)
     drawn.colorbar(picture, ax=axes[0, 0], location="right", aspect=25)
-    _virtual(axes[1, 0], {f"{solver}\nr = {r:g}": alignment.plan for (solver, r), alignment in solved.items()})
-    top = max(float(np.quantile(shares(alignment.plan)[:, 1:], 0.995)) for alignment in solved.values())
-    for axis, ((solver, r), alignment) in zip((*axes[0, 1:], *axes[1, 1:]), solved.items(), strict=True):
-        picture = _matrix(axis, shares(alignment.plan)[:, 1:], *pair, cmap="Greys", vmin=0, vmax=top)
-        a = structure_radius(N + 1, r)
-        axis.set_title(f"T*, {solver}\nr = {r:g} (a = {a}: prior {'acts' if a else 'off'})")
+    _virtual(axes[1, 0], {f"{solver}\nr = {r:g}": plan for (solver, r), plan in plans.items()})
+    top = max(float(np.quantile(shares(plan)[:, 1:], 0.995)) for plan in plans.values())
+    for axis, ((solver, r), plan) in zip((*axes[0, 1:], *axes[1, 1:]), plans.items(), strict=True):
+        picture = _plan(axis, plan, pair, solver, r, vmax=top)
     look: dict[str, Any] = {"location": "right", "aspect": 40, "shrink": 0.6, "extend": "max"}
     drawn.colorbar(picture, ax=axes[:, 1:], label="share of a frame of X", **look)
-    step_legend(drawn, sorted({step for side in pair for step in side.steps.tolist()}), unmatched=False)
-    frames = f"{N} frames spread evenly over each video, true steps on both axes"
-    tell(drawn, f"{title}: {named(pair)}", f"{about}; {frames}; {_values(settings)}")
+    _tell(drawn, title, pair, f"{about}; {N} frames spread evenly over each video, true steps on both axes", settings)
     return drawn
 
 
@@ -81,31 +75,40 @@ def draw_plan(
 
     True steps on the axes are background where a video is not annotated. Raises RgwotError if there is only one video.
     """
-    from rgwot.transport import structure_radius
-
     if len(embedded) < 2:
         raise RgwotError(f"{title}: found {len(embedded)} video, expected two; a plan is between two videos")
     N, solver, r = int(settings["train.N"]), str(settings["ot.solver"]), float(settings["ot.r"])
-    x, y = (side_of(video, embedded[video], labels, N) for video in list(embedded)[:2])
-    solved = transport(x, y, settings)
+    first, second = list(embedded)[:2]
+    pair = side_of(first, embedded[first], labels, N), side_of(second, embedded[second], labels, N)
+    cost, plan = transport(*pair, settings)
     drawn, axes = sheet(1, 3, height=3.3)
-    picture = _matrix(axes[0, 0], solved.cost[1:, 1:], x, y, cmap="Greys_r")
-    axes[0, 0].set_title(f"cost C + ρ R\nvirtual frame: ζ = {settings['ot.zeta']:g}")
-    drawn.colorbar(picture, ax=axes[0, 0], location="bottom", aspect=25)
-    picture = _matrix(axes[0, 1], shares(solved.plan)[:, 1:], x, y, cmap="Greys", vmin=0)
-    a = structure_radius(N + 1, r)
-    axes[0, 1].set_title(f"T*, {solver}\nr = {r:g} (a = {a}: prior {'acts' if a else 'off'})")
+    drawn.colorbar(_cost(axes[0, 0], cost, pair, settings), ax=axes[0, 0], location="bottom", aspect=25)
+    picture = _plan(axes[0, 1], plan, pair, solver, r)
     drawn.colorbar(picture, ax=axes[0, 1], location="bottom", aspect=25, label="share of a frame of X")
-    _virtual(axes[0, 2], {"": solved.plan})
-    step_legend(drawn, sorted({step for side in (x, y) for step in side.steps.tolist()}), unmatched=False)
-    tell(drawn, f"{title}: {named((x, y))}", f"{N} frames spread evenly over each video; {_values(settings)}")
+    _virtual(axes[0, 2], {"": plan})
+    _tell(drawn, title, pair, f"{N} frames spread evenly over each video", settings)
     return drawn
 
 
-def _values(settings: Mapping[str, Any]) -> str:
-    """Return the settings of a transport as text."""
+def _cost(axis: Axes, cost: Array, pair: tuple[Side, Side], settings: Mapping[str, Any]) -> Any:
+    axis.set_title(f"cost C + ρ R\nvirtual frame: ζ = {settings['ot.zeta']:g}")
+    return _matrix(axis, cost[1:, 1:], *pair, cmap="Greys_r")
+
+
+def _plan(axis: Axes, plan: Array, pair: tuple[Side, Side], solver: str, r: float, **options: Any) -> Any:
+    from rgwot.transport import structure_radius
+
+    a = structure_radius(len(plan), r)
+    axis.set_title(f"T*, {solver}\nr = {r:g} (a = {a}: prior {'acts' if a else 'off'})")
+    return _matrix(axis, shares(plan)[:, 1:], *pair, cmap="Greys", vmin=0, **options)
+
+
+def _tell(drawn: Drawn, title: str, pair: tuple[Side, Side], about: str, settings: Mapping[str, Any]) -> None:
+    """Add the legend, the title and the caption with the settings of the transport."""
+    step_legend(drawn, sorted({step for side in pair for step in side.steps.tolist()}), unmatched=False)
     keys = {"α": "ot.alpha", "ε": "ot.epsilon", "ρ": "ot.rho", "ζ": "ot.zeta"}
-    return ", ".join(f"{symbol} = {settings[key]:g}" for symbol, key in keys.items())
+    values = ", ".join(f"{symbol} = {settings[key]:g}" for symbol, key in keys.items())
+    tell(drawn, f"{title}: {named(pair)}", f"{about}; {values}")
 
 
 def virtual_share(plan: Array) -> float:

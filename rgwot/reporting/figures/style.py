@@ -50,8 +50,8 @@ LINE_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)))
 HATCHES = ("", "///", "...", "\\\\\\", "xx", "--", "o", "++")
-#: Width of a column and of a page of the usual two-column paper, inches.
-COLUMN, PAGE = 3.3, 6.9
+#: Width of a page of the usual two-column paper, inches.
+PAGE = 6.9
 SMALLEST = 7.0
 
 _RC = {
@@ -113,9 +113,9 @@ def save(figure: Drawn, path: str | os.PathLike[str]) -> None:
     _pyplot().close(figure)
 
 
-def sheet(rows: int = 1, columns: int = 1, *, height: float, width: float = PAGE, **options: Any) -> tuple[Drawn, Any]:
-    """Return a figure of some height and width (inches, by default a page's) and its axes (rows, columns)."""
-    look = {"figsize": (width, height), "squeeze": False, "layout": "constrained"}
+def sheet(rows: int = 1, columns: int = 1, *, height: float, **options: Any) -> tuple[Drawn, Any]:
+    """Return a figure of a page's width and some height (inches) and its axes (rows, columns)."""
+    look = {"figsize": (PAGE, height), "squeeze": False, "layout": "constrained"}
     drawn: tuple[Drawn, Any] = _pyplot().subplots(rows, columns, **look, **options)
     return drawn
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Array = NDArray[np.float64]
+#: The protocol of all points, with background and exact labels, and the metrics of a sweep.
+PROTOCOL, SWEPT = "micro_video", ("precision", "recall", "f1", "iou")
 #: Added to captions of figures with measured and reported numbers.
 FINE_TUNED = "; reported numbers: of a fine-tuned backbone, ours is frozen"
 #: Ticks nearer than this share of the axis would run into each other.
@@ -52,7 +54,7 @@ class ReportedCurve:
     mark: str = "reported"
 
 
-class Panel(NamedTuple):
+class _Panel(NamedTuple):
     """A panel of a sweep: curves over a parameter, called ``label``, at one place.
 
     ``untrained`` are curves of methods without training. ``above`` annotates the axis with a derived value of `ABOVE`.
@@ -75,13 +77,13 @@ class Panel(NamedTuple):
 def panel(
     study: Study, place: Place, label: str, rows: Sweepable, *, untrained: Mapping[str, Sweepable] | None = None,
     log: bool = False, above: str | None = None, classes: bool = False, reported: ReportedCurve | None = None,
-) -> Panel:  # fmt: skip
+) -> _Panel:  # fmt: skip
     """Return a panel of rows over a parameter; ``classes`` marks K_gt + 1, the number of classes with background."""
     check_known("annotation", filter(None, [above]), ABOVE)
     lines = {name: score_curve(study, place, line) for name, line in (untrained or {}).items()}
     used = study.experiments.settings(next(iter(rows.values())).method, None, place.dataset)
     K = annotated_K(study, place) if classes else None
-    return Panel(
+    return _Panel(
         place, label, score_curve(study, place, rows), lines, log, above, used.train.N + (used.ot.virtual == "cost"),
         used.ot.epsilon, None if K is None else K + 1, reported,
     )  # fmt: skip
@@ -107,52 +109,44 @@ def score_curve(study: Study, place: Place, rows: Sweepable) -> Curve:
 
 
 def scored(
-    study: Study, draw: Callable[..., Drawn], protocol: str, shown: tuple[Any, ...], curves: Iterable[Curve],
+    study: Study, draw: Callable[..., Drawn], shown: tuple[Any, ...], curves: Iterable[Curve],
     reported: Iterable[ReportedCurve | None], places: Sequence[Place], caption: str,
 ) -> Drawing:  # fmt: skip
-    """Return a figure of scores under one protocol with background and exact labels."""
-    check_known("protocol", [protocol], PROTOCOLS)
+    """Return a figure of scores under `PROTOCOL`."""
     files = [file for curve in curves for files in curve.values() for file in files]
     files += [points.file for points in reported if points is not None]
-    note = f"protocol {PROTOCOLS[protocol].letter} ({protocol}), background a class, exact labels"
+    note = f"protocol {PROTOCOLS[PROTOCOL].letter} ({PROTOCOL}), background a class, exact labels"
     return drawing(
-        study, draw, (*shown, protocol, study.config.seeds), files, caption=caption, places=places, notes=[note],
-        seeds=study.config.seeds, protocols=protocol,
+        study, draw, (*shown, study.config.seeds), files, caption=caption, places=places, notes=[note],
+        seeds=study.config.seeds, protocols=PROTOCOL,
     )  # fmt: skip
 
 
-def parameter_sweep(
-    study: Study, panels: Sequence[Panel], metrics: Sequence[str] = ("precision", "recall", "f1", "iou"),
-    protocol: str = "micro_video",
-) -> Drawing:  # fmt: skip
+def parameter_sweep(study: Study, panels: Sequence[_Panel]) -> Drawing:
     """Return a figure of scores over a parameter, one panel per sweep."""
-    check_known("metric", metrics, METRICS)
     caption = (
         "Scores over a parameter: means over seeds as in the tables, bands from the least to the largest seed, "
         "stars as papers report."
     )
     curves = [curve for one in panels for curve in (one.curve, *one.untrained.values())]
     reported, places = [one.reported for one in panels], [one.place for one in panels]
-    return scored(study, _draw_sweep, protocol, (tuple(panels), tuple(metrics)), curves, reported, places, caption)
+    return scored(study, _draw_sweep, (tuple(panels),), curves, reported, places, caption)
 
 
-def read_curve(curve: Curve, protocol: str) -> dict[float, pd.DataFrame]:
+def read_curve(curve: Curve) -> dict[float, pd.DataFrame]:
     """Read the scores behind a curve, by the value of the parameter: a row per run, a column per metric."""
-    how = {"protocol": protocol, "background": "with", "label_rule": "exact"}
-    return {value: read_runs(files, how) for value, files in curve.items()}
-
-
-def read_runs(files: Iterable[Path], how: Mapping[str, str]) -> pd.DataFrame:
-    """Read the scores that match ``how`` (column to value): a row per run, a column per metric."""
-    from rgwot.columns import IDENTITY
+    from rgwot.columns import CELL, IDENTITY
     from rgwot.records import read_scores
 
-    scores = read_scores(dict.fromkeys(files))
-    chosen = scores[(scores[list(how)] == list(how.values())).all(axis=1)]
-    return chosen.pivot(index=list(IDENTITY), columns="metric", values="value").reset_index()
+    read = {}
+    for value, files in curve.items():
+        scores = read_scores(dict.fromkeys(files))
+        chosen = scores[(scores[list(CELL)] == [PROTOCOL, "with", "exact"]).all(axis=1)]
+        read[value] = chosen.pivot(index=list(IDENTITY), columns="metric", values="value").reset_index()
+    return read
 
 
-def curve(scores: Mapping[float, pd.DataFrame], metric: str, protocol: str) -> pd.DataFrame:
+def curve(scores: Mapping[float, pd.DataFrame], metric: str) -> pd.DataFrame:
     """Return the points of one line from the scores at every value, averaged as in the tables (methods 6.1).
 
     A row is a point: the parameter ``x``; ``mean``, ``low`` and ``high`` over seeds, in [0, 1]; and whether a run
@@ -162,7 +156,7 @@ def curve(scores: Mapping[float, pd.DataFrame], metric: str, protocol: str) -> p
 
     points = []
     for value, by_seed in scores.items():
-        seeds = over_tasks(by_seed, metric, protocol)
+        seeds = over_tasks(by_seed, metric, PROTOCOL)
         points.append((value, seeds.mean(), seeds.min(), seeds.max(), bool((by_seed["degenerate"] > 0).any())))
     return pd.DataFrame(points, columns=["x", "mean", "low", "high", "degenerate"])
 
@@ -184,15 +178,13 @@ def reported_points(
     return points
 
 
-def _draw_sweep(
-    title: str, about: str, panels: Sequence[Panel], metrics: Sequence[str], protocol: str, seeds: Sequence[int]
-) -> Drawn:
+def _draw_sweep(title: str, about: str, panels: Sequence[_Panel], seeds: Sequence[int]) -> Drawn:
     """Draw every panel."""
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
     drawn, axes = sheet(rows, columns, height=2.25 * rows + 0.95, sharey=True)
     for axis, shown in zip(axes.flat, panels, strict=False):
-        _scores(axis, shown, metrics, protocol)
+        _scores(axis, shown)
         if len({one.place.name for one in panels}) > 1:
             axis.set_title(shown.place.label)
     for axis in axes[:, 0]:
@@ -205,24 +197,21 @@ def _draw_sweep(
     return drawn
 
 
-def _scores(axis: Axes, shown: Panel, metrics: Sequence[str], protocol: str) -> None:
+def _scores(axis: Axes, shown: _Panel) -> None:
     """Draw the metrics of one sweep."""
-    scores = read_curve(shown.curve, protocol)
-    for number, metric in enumerate(metrics):
-        draw_curve(axis, curve(scores, metric, protocol), number, METRICS[metric].label)
+    scores = read_curve(shown.curve)
+    for number, metric in enumerate(SWEPT):
+        draw_curve(axis, curve(scores, metric), number, METRICS[metric].label)
     for name, other in shown.untrained.items():
-        curve_here, label = curve(read_curve(other, protocol), "f1", protocol), f"{name} answer without training, F1"
+        curve_here, label = curve(read_curve(other), "f1"), f"{name} answer without training, F1"
         look: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (1, 1.5))}
         axis.plot(curve_here["x"], 100 * curve_here["mean"], zorder=1, label=label, **look)
     if shown.reported is not None:
-        for name, points in reported_points(shown.reported, shown.place, metrics).items():
-            colour = line_style(list(metrics).index(name))["color"]
+        for name, points in reported_points(shown.reported, shown.place, SWEPT).items():
+            colour = line_style(SWEPT.index(name))["color"]
             axis.plot([x for x, _ in points], [100 * y for _, y in points], **STAR, color=colour, zorder=5)
         axis.plot([], [], **STAR, color="#FFFFFF", label=shown.reported.mark)
-    # With this protocol, if K = K_gt + 1, every class and every cluster has a partner, so that P and R are shares
-    # of the same frames (methods 6.1, A).
-    balanced = protocol == "micro_video"
-    _axis(axis, shown, np.array(list(shown.curve)), balanced=balanced)
+    _axis(axis, shown, np.array(list(shown.curve)))
 
 
 def _legend(drawn: Drawn, axes: NDArray[Any]) -> None:
@@ -235,17 +224,17 @@ def _legend(drawn: Drawn, axes: NDArray[Any]) -> None:
     drawn.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=max(1, min(len(handles), columns)))
 
 
-def above(shown: Panel, x: Array) -> list[str]:
-    """Return the annotation of the axis at every value of the parameter.
+def above(kind: str, x: Array, frames: int, epsilon: float) -> list[str]:
+    """Return the annotation (a key of `ABOVE`) of the axis at every value of the parameter.
 
     It is the active radius, or the temperature epsilon / (1 - alpha), which is all that alpha changes if the structural
     prior is off (methods 3.4).
     """
     from rgwot.transport import structure_radius
 
-    if shown.above == "radius":
-        return [str(structure_radius(shown.frames, float(value))) for value in x]
-    return [f"{shown.epsilon / (1 - float(value)):.2g}".removeprefix("0") for value in x]
+    if kind == "radius":
+        return [str(structure_radius(frames, float(value))) for value in x]
+    return [f"{epsilon / (1 - float(value)):.2g}".removeprefix("0") for value in x]
 
 
 def spaced(places: Array, apart: float = APART) -> list[int]:
@@ -274,8 +263,8 @@ def draw_curve(axis: Axes, points: pd.DataFrame, number: int, label: str) -> Non
     axis.plot(bad["x"], 100 * bad["mean"], style["marker"], label=said, **opened)
 
 
-def _axis(axis: Axes, shown: Panel, x: Array, *, balanced: bool = False) -> None:
-    """Scale and annotate the axis of the parameter; if ``balanced``, it notes where P equals R."""
+def _axis(axis: Axes, shown: _Panel, x: Array) -> None:
+    """Scale and annotate the axis of the parameter."""
     if shown.log:
         axis.set_xscale("log" if x.min() > 0 else "symlog")
     axis.set_xlabel(shown.label)
@@ -288,7 +277,7 @@ def _axis(axis: Axes, shown: Panel, x: Array, *, balanced: bool = False) -> None
     if shown.above is not None:
         ticks = ticks if shown.above == "temperature" else spaced(places, 0.03)
         top = axis.secondary_xaxis("top")
-        top.set_xticks(x[ticks], [above(shown, x)[index] for index in ticks])
+        top.set_xticks(x[ticks], above(shown.above, x[ticks], shown.frames, shown.epsilon))
         top.minorticks_off()
         top.spines[:].set_visible(False)
         top.tick_params(length=2)
@@ -299,7 +288,9 @@ def _axis(axis: Axes, shown: Panel, x: Array, *, balanced: bool = False) -> None
         axis.axvspan(left, 1 / shown.frames, color="#EEEEEE", zorder=0)
         axis.text(0.02, 0.03, "prior off", transform=axis.transAxes, fontsize=7, color=GREY)
     if shown.classes is not None:
-        note = f"K_gt + 1 = {shown.classes}{': P = R' if balanced else ''}"
+        # If K = K_gt + 1, every class and every cluster has a partner, so that P and R are shares of the same frames
+        # (methods 6.1, A).
+        note = f"K_gt + 1 = {shown.classes}: P = R"
         axis.axvline(shown.classes, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
         axis.annotate(
             note, (shown.classes, 0), (3, 3), xycoords=("data", "axes fraction"), textcoords="offset points",
@@ -308,37 +299,36 @@ def _axis(axis: Axes, shown: Panel, x: Array, *, balanced: bool = False) -> None
 
 
 def growth_by_videos(
-    study: Study, dataset: Place, rows: Mapping[str, Sweepable], levels: Sequence[Row] = (), metric: str = "f1",
-    reported: ReportedCurve | None = None, reported_methods: Sequence[str] = (), protocol: str = "micro_video",
+    study: Study, dataset: Place, rows: Mapping[str, Sweepable], levels: Sequence[Row] = (),
+    reported: ReportedCurve | None = None, reported_methods: Sequence[str] = (),
 ) -> Drawing:  # fmt: skip
-    """Return a figure of a score over the number of training videos: a line per method.
+    """Return a figure of F1 over the number of training videos: a line per method.
 
     ``levels`` are rows without training, drawn as horizontal lines, ``reported_methods`` the methods with points of
     ``reported``.
     """
-    check_known("metric", [metric], METRICS)
     caption = (
         "A score over the number of training videos, scored on all videos; horizontal lines need no training, "
         "stars are as papers report."
     )
     lines = {name: score_curve(study, dataset, line) for name, line in rows.items()}
     flat = {row.label: score_curve(study, dataset, {0: row}) for row in levels}
-    shown = (dataset, lines, flat, metric, reported, tuple(reported_methods))
+    shown = (dataset, lines, flat, reported, tuple(reported_methods))
     curves = [*lines.values(), *flat.values()]
-    return scored(study, _draw_growth, protocol, shown, curves, [reported], [dataset], caption)
+    return scored(study, _draw_growth, shown, curves, [reported], [dataset], caption)
 
 
 def _draw_growth(
-    title: str, about: str, place: Place, lines: Mapping[str, Curve], levels: Mapping[str, Curve], metric: str,
-    reported: ReportedCurve | None, methods: Sequence[str], protocol: str, seeds: Sequence[int],
+    title: str, about: str, place: Place, lines: Mapping[str, Curve], levels: Mapping[str, Curve],
+    reported: ReportedCurve | None, methods: Sequence[str], seeds: Sequence[int],
 ) -> Drawn:  # fmt: skip
     """Draw measured scores, levels of answers without training, and reported scores at their number of videos."""
     drawn, axes = sheet(height=4.3)
     axis = axes[0, 0]
     for number, (name, line) in enumerate(lines.items()):
-        draw_curve(axis, curve(read_curve(line, protocol), metric, protocol), number, name)
+        draw_curve(axis, curve(read_curve(line), "f1"), number, name)
     for number, (label, level) in enumerate(levels.items()):
-        value = 100 * float(curve(read_curve(level, protocol), metric, protocol)["mean"].iloc[0])
+        value = 100 * float(curve(read_curve(level), "f1")["mean"].iloc[0])
         dashes = DASHES[1 + number % (len(DASHES) - 1)]
         axis.axhline(value, label=f"{label} {value:.1f}", color=GREY, linewidth=0.9, linestyle=dashes)
     sizes = {value for line in lines.values() for value in line}
@@ -347,14 +337,14 @@ def _draw_growth(
         known = list(dict.fromkeys([*lines, *methods]))
         for method in methods:
             of_method = replace(reported, where={**reported.where, "method": method})
-            for x, value in reported_points(of_method, place, [metric]).get(metric, []):
+            for x, value in reported_points(of_method, place, ["f1"]).get("f1", []):
                 text = f"{method}, {reported.mark} {100 * value:.1f}"
                 colour = line_style(known.index(method))["color"]
                 axis.plot([x], [100 * value], color=colour, zorder=5, label=text, **STAR)
         sizes |= set() if isinstance(reported.x, str) else {float(reported.x)}
     axis.set_xticks(sorted(sizes), [f"{size:g}" for size in sorted(sizes)])
     axis.set_xlabel("training videos")
-    axis.set_ylabel(f"{METRICS[metric].label}, %")
+    axis.set_ylabel("F1, %")
     axis.set_ylim(bottom=0)
     _legend(drawn, axes)
     band = "; line: mean over seeds (each draws its own videos), band: least to largest"

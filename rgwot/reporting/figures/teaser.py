@@ -47,7 +47,7 @@ def _draw(title: str, about: str, shown: Pair) -> Drawn:
     scored = labels.manifest[labels.manifest["status"] == "ok"]
     names = match_to_steps(scored, labels.annotations, segments[segments["scope"] == "task"])
     drawn, axes = sheet(1, 3, height=3.15, width_ratios=[1.25, 0.8, 1.15])
-    _strips(axes[0, 0], pair, shares(transport(*pair, shown.settings).plan)[:, 1:])
+    _strips(axes[0, 0], pair, shares(transport(*pair, shown.settings)[1])[:, 1:])
     _scatter(axes[0, 1], pair, labels, shown)
     steps = _answers(axes[0, 2], pair, labels, shown, names)
     steps |= {int(step) for side in pair for step in side.steps}

@@ -92,14 +92,13 @@ def _panel(axis: Axes, store: FeatureStore) -> float:
     """Draw one video and return the perplexity used, or the requested one if there are too few frames to draw."""
     from rgwot.keysteps.collapse import mean_pairwise_cosine
 
-    axis.set(xticks=[], yticks=[])
-    axis.spines[:].set_visible(True)
-    x, time_s = pooled_features(store, MAX_FRAMES)
+    _bare(axis)
+    x, time_s = pooled_features(store)
     if len(x) < LEAST:
         note = store.reason or f"{len(x)} frames, too few"
         axis.text(0.5, 0.5, note, ha="center", va="center", wrap=True, transform=axis.transAxes, fontsize=7)
         return PERPLEXITY
-    points, perplexity = embed_2d(x, PERPLEXITY, COMPONENTS, SEED)
+    points, perplexity = embed_2d(x, SEED)
     _scatter(axis, points, time_s)
     distance, rank = 1 - mean_pairwise_cosine(x), effective_rank(x)
     axis.set_xlabel(f"d = {distance:.3f}, er = {rank:.1f}, {len(x)} frames", fontsize=7)
@@ -110,9 +109,13 @@ def _scatter(axis: Axes, points: NDArray[Any], time: NDArray[np.float64]) -> Non
     """Draw points (n, 2) in the colours of their times (n,)."""
     size = 7 if len(points) > 300 else 14
     axis.scatter(points[:, 0], points[:, 1], c=time, cmap=_colours(), s=size, linewidths=0.15, edgecolors="#00341A")
+    _bare(axis)
+    axis.margins(0.06)
+
+
+def _bare(axis: Axes) -> None:
     axis.set(xticks=[], yticks=[])
     axis.spines[:].set_visible(True)
-    axis.margins(0.06)
 
 
 def _colours() -> Colormap:
@@ -148,7 +151,7 @@ def draw_embedding(embedded: Mapping[str, EmbeddedVideo], names: Mapping[str, st
     if len(x) < LEAST:
         raise RgwotError(f"{title}: found {len(x)} samples, expected at least {LEAST} to draw; features.fps is too low")
     time = np.concatenate([video.time_s[chosen[name]] / video.duration_s for name, video in embedded.items()])
-    points, perplexity = embed_2d(x.astype(np.float64), PERPLEXITY, COMPONENTS, seed)
+    points, perplexity = embed_2d(x.astype(np.float64), seed)
     drawn, axes = sheet(1, 2, height=3.9)
     by_time, by_video = axes[0]
     _scatter(by_time, points, time)
@@ -159,8 +162,7 @@ def draw_embedding(embedded: Mapping[str, EmbeddedVideo], names: Mapping[str, st
         start += len(frames)
         look = line_style(number) | {"linestyle": "none", "markersize": 3, "markeredgewidth": 0}
         by_video.plot(part[:, 0], part[:, 1], label=short(names[name], LONGEST_TITLE), **look)
-    by_video.set(xticks=[], yticks=[])
-    by_video.spines[:].set_visible(True)
+    _bare(by_video)
     by_video.margins(0.06)
     by_video.set_title("by video")
     if len(chosen) <= len(LINE_COLOURS):
@@ -189,7 +191,9 @@ def effective_rank(x: NDArray[Any]) -> float:
     return float(np.exp(-np.sum(shares * np.log(shares))))
 
 
-def pooled_features(store: FeatureStore, max_frames: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def pooled_features(
+    store: FeatureStore, max_frames: int = MAX_FRAMES
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Average the maps of at most ``max_frames`` frames over space; the frames are spread evenly over the video.
 
     Returns features (n, C) as they enter the model, and times (n,) in seconds.
@@ -200,20 +204,18 @@ def pooled_features(store: FeatureStore, max_frames: int) -> tuple[NDArray[np.fl
     return np.concatenate([np.empty((0, store.shape[1])), *pooled]), store.time_s[chosen]
 
 
-def embed_2d(
-    x: NDArray[np.float64], perplexity: float = 30.0, components: int = 50, seed: int = 0, iterations: int = 1000
-) -> tuple[NDArray[Any], float]:
-    """Reduce x (n, D) by PCA to some components, then by t-SNE to (n, 2); also return the perplexity that n allows.
+def embed_2d(x: NDArray[np.float64], seed: int) -> tuple[NDArray[Any], float]:
+    """Reduce x (n, D) by PCA to `COMPONENTS`, then by t-SNE to (n, 2); also return the perplexity that n allows.
 
-    The perplexity is the requested one, or (n - 1) / 3 if that is less: with fewer frames every frame would be the
+    The perplexity is `PERPLEXITY`, or (n - 1) / 3 if that is less: with fewer frames every frame would be the
     neighbour of every other.
     """
     from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE
 
-    perplexity = min(perplexity, (len(x) - 1) / 3)
-    reduced = PCA(min(components, *x.shape), svd_solver="full").fit_transform(x)
+    perplexity = min(PERPLEXITY, (len(x) - 1) / 3)
+    reduced = PCA(min(COMPONENTS, *x.shape), svd_solver="full").fit_transform(x)
     # t-SNE starts from PCA, too; features that do not vary have no directions, and a random start.
     start = "pca" if np.ptp(reduced, axis=0).max() > 0 else "random"
-    method = TSNE(2, perplexity=perplexity, init=start, max_iter=iterations, random_state=seed, n_jobs=1)
+    method = TSNE(2, perplexity=perplexity, init=start, max_iter=1000, random_state=seed, n_jobs=1)
     return method.fit_transform(reduced), perplexity

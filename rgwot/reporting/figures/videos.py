@@ -147,9 +147,9 @@ def matched_steps(truth: IntArray, prediction: IntArray, n_key_steps: int, n_clu
     >>> matched_steps(np.array([0, 0, 2, 2]), np.array([7, 7, 7, 1]), 2, 3).tolist()
     [0, 0, 0, 2]
     """
-    scoring = unit(truth, prediction, n_key_steps, n_clusters)
-    steps = partners(*scoring)
-    return np.array([steps.get(cluster, -1) for cluster in range(scoring.n_clusters)])[scoring.prediction]
+    classes, clusters, n_classes, _ = unit(truth, prediction, n_key_steps, n_clusters)
+    steps = partners(classes, clusters, n_classes, n_clusters)
+    return np.array([steps.get(cluster, -1) for cluster in range(n_clusters)])[clusters]
 
 
 def stretches(labels: NDArray[Any]) -> list[tuple[float, float, int]]:
@@ -186,22 +186,6 @@ class Side(NamedTuple):
     steps: IntArray
 
 
-class PairPlan(NamedTuple):
-    """Cost and plan of a pair, (N + 1, M + 1) with the virtual frame first."""
-
-    cost: Array
-    plan: Array
-
-
-def read_pair(task: Tree, run: Run, labels: TaskLabels, wanted: Sequence[str], n: int) -> tuple[Side, Side]:
-    """Read ``n`` frames of each of two annotated videos with embeddings: ``wanted`` ones, then the first."""
-    from rgwot.stages.embed import read_embeddings
-
-    embedded = read_embeddings(task.at(paths.EMBEDDINGS, run)).videos
-    x, y = (side_of(video, embedded[video], labels, n) for video in labels.choose(wanted, 2, embedded, least=2))
-    return x, y
-
-
 def side_of(video: str, embedded: EmbeddedVideo, labels: TaskLabels, n: int) -> Side:
     """Return ``n`` frames spread evenly over an embedded video."""
     frames = evenly(len(embedded.time_s), n)
@@ -224,8 +208,12 @@ class Pair(NamedTuple):
         return TaskLabels.of(self.task, self.key_steps)
 
     def read(self, n: int) -> tuple[Side, Side]:
-        """Read ``n`` frames of each video."""
-        return read_pair(self.task, self.run, self.labels(), self.videos, n)
+        """Read ``n`` frames of each of two annotated videos with embeddings: wanted ones, then the first."""
+        from rgwot.stages.embed import read_embeddings
+
+        labels, embedded = self.labels(), read_embeddings(self.task.at(paths.EMBEDDINGS, self.run)).videos
+        first, second = labels.choose(self.videos, 2, embedded, least=2)
+        return side_of(first, embedded[first], labels, n), side_of(second, embedded[second], labels, n)
 
 
 def of_pair(
@@ -263,10 +251,11 @@ def shares(plan: Array) -> Array:
     return np.asarray(real / real.sum(axis=1, keepdims=True))
 
 
-def transport(x: Side, y: Side, settings: Mapping[str, Any], **changes: Any) -> PairPlan:
+def transport(x: Side, y: Side, settings: Mapping[str, Any], **changes: Any) -> tuple[Array, Array]:
     """Solve the transport between two videos with a method's dotted settings of ``ot``, as a training step does.
 
     ``changes`` are keys that differ, such as ``solver="parity", r=0.1``; the virtual frame always has a constant cost.
+    Returns cost and plan, (N + 1, M + 1) with the virtual frame first.
     """
     import torch
 
@@ -279,4 +268,4 @@ def transport(x: Side, y: Side, settings: Mapping[str, Any], **changes: Any) -> 
     first, second = (torch.from_numpy(np.ascontiguousarray(side.x))[None] for side in (x, y))
     cost = alignment_cost(first, second, ot["rho"], ot["zeta"], "cost", *places)
     plan = solve(cost, **{key: ot[key] for key in PROBLEM - {"rho", "zeta", "virtual"}}).plan
-    return PairPlan(cost[0].numpy(), plan[0].numpy())
+    return cost[0].numpy(), plan[0].numpy()

@@ -58,7 +58,6 @@ from rgwot.reporting.page.data import (
     Scores,
     SeedScores,
     Suggestion,
-    TypedNames,
     Video,
 )
 from rgwot.reporting.page.pictures import STRIP_FRAMES, has_pictures, shown_aspect
@@ -85,7 +84,7 @@ LEADING_SCORES = "protocol == 'macro_task' and background == 'with' and label_ru
 _NOT_PLAYABLE = {".h5", ".hdf5"}
 
 
-class Content(NamedTuple):
+class _Content(NamedTuple):
     """The content of a page.
 
     ``data`` has what every tab needs. The first of ``runs``
@@ -107,7 +106,7 @@ def gather(
     page_folder: Path,
     names_yaml: str | os.PathLike[str] | None,
     groups: str | None = None,
-) -> Content:
+) -> _Content:
     """Read the results of a task for a page in ``page_folder``."""
     if not runs:
         raise RgwotError(f"{tree.dataset}/{tree.task}: no run to show; name at least one, such as rgwot/graphcut/seed0")
@@ -184,16 +183,13 @@ def gather(
             *(_made_up(tree, root) if scores is not None else []),
         ],
         names_path=f"names/{tree.dataset}/{tree.task}.yaml" if names_yaml is None else Path(names_yaml).as_posix(),
-        typed={
-            run: TypedNames(typed.result, {str(step): name for step, name in typed.names.items()}, typed.segments)
-            for run, typed in names.items()
-        },
+        typed=names,
         curves=read_curves(tree, runs),
         scores=scores,
         groups=shown_groups(tree, runs, groups),
         next=_worth_annotating(tree, shown_runs, manifest),
     )
-    return Content(data, shown_runs, pictures, compared(agreements), strips)
+    return _Content(data, shown_runs, pictures, compared(agreements), strips)
 
 
 def _figures(tree: Tree, run: Run, page_folder: Path) -> dict[str, str]:
@@ -257,13 +253,7 @@ def _other_number(shown: Sequence[ShownRun], annotations: pd.DataFrame) -> list[
     """Return a sentence if the number of key steps asked for is not the number of annotated ones."""
     n_annotated, first = annotations["key_step"].nunique(), shown[0].facts
     sought = first.K
-    if (
-        not n_annotated
-        or not isinstance(sought, int)
-        or sought == n_annotated
-        or first.given
-        or first.kind == ANNOTATED
-    ):
+    if not n_annotated or sought in (None, n_annotated) or first.given or first.kind == ANNOTATED:
         return []
     return [
         f"{sought} key steps were asked for, but {n_annotated} are annotated; set decode.K to gt to ask for as many."
@@ -510,8 +500,4 @@ def shown_groups(tree: Tree, runs: Sequence[Run], column: str | None) -> Groups 
         note = note_on_teaching(teaching_videos(tree.keysteps(run)))
         about_here = ". ".join(filter(None, [f"{about(table)}; {interval}", impossible(table), note]))
         by_run[str(place)] = GroupsOfRun(about_here, few_videos(groups), list(groups), rows)
-    return (
-        Groups(column, {str(name): words for name, words in MEASURES.items()}, by_run)
-        if column is not None and by_run
-        else None
-    )
+    return Groups(column, dict[str, str](MEASURES.items()), by_run) if column is not None and by_run else None

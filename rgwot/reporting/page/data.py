@@ -1,11 +1,11 @@
-"""The data that a page hands to its script as JSON, and the types of this data as JSDoc."""
+"""The data that a page hands to its script as JSON; ``parts/types.js`` has its types as JSDoc."""
 
 from __future__ import annotations
 
-import types
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, field
+
+from rgwot.reporting.names import RunNames
 
 
 @dataclass(frozen=True)
@@ -158,15 +158,6 @@ class Groups:
 
 
 @dataclass(frozen=True)
-class TypedNames:
-    """Names of key steps in the file of names, for the key steps with the id ``result`` and these ``segments``."""
-
-    result: str
-    names: Mapping[str, str]
-    segments: Mapping[str, str]
-
-
-@dataclass(frozen=True)
 class Suggestion:
     """Which videos to annotate next, and the command that exports them."""
 
@@ -194,49 +185,8 @@ class PageData:
     runs: Sequence[RunFacts]
     notices: Sequence[str]
     names_path: str
-    typed: Mapping[str, TypedNames]
+    typed: Mapping[str, RunNames]
     curves: Sequence[Curve]
     scores: Scores | None
     groups: Groups | None
     next: Suggestion | None
-
-
-_SIMPLE = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
-
-
-def typedefs() -> str:
-    """Return the types of `PageData` as JSDoc, the text of ``parts/types.js``."""
-    found: dict[type, None] = {}
-    _collect(PageData, found)
-    blocks = []
-    for kind in found:
-        hints = get_type_hints(kind)
-        members = ", ".join(f"{one.name}: {_written(hints[one.name])}" for one in fields(kind))
-        about = (kind.__doc__ or "").partition("\n")[0]
-        blocks.append(f"/** {about}\n * @typedef {{{{ {members} }}}} {kind.__name__} */")
-    head = "// Types of the page's data, generated from rgwot/reporting/page/data.py by `typedefs`."
-    return "\n".join([head, *blocks, "export {};\n"])
-
-
-def _collect(kind: Any, found: dict[type, None]) -> None:
-    """Add the dataclasses in a type, those that are used before those that use them."""
-    if is_dataclass(kind) and isinstance(kind, type) and kind not in found:
-        for hint in get_type_hints(kind).values():
-            _collect(hint, found)
-        found[kind] = None
-    for inner in get_args(kind):
-        _collect(inner, found)
-
-
-def _written(kind: Any) -> str:
-    """Return a Python type as JSDoc writes it."""
-    origin, inner = get_origin(kind), [_written(one) for one in get_args(kind) if one is not Ellipsis]
-    if origin in (Union, types.UnionType):
-        return "|".join(dict.fromkeys(inner))
-    if origin is tuple:
-        return f"[{', '.join(inner)}]"
-    if origin is Mapping:
-        return f"Record<{', '.join(inner)}>"
-    if origin is Sequence:
-        return f"({inner[0]})[]" if "|" in inner[0] else f"{inner[0]}[]"
-    return _SIMPLE.get(kind) or kind.__name__

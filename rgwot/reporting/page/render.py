@@ -34,11 +34,10 @@ from rgwot.reporting.figures.style import (
     LINE_COLOURS,
     STEP_COLOURS,
     UNMATCHED,
-    Drawn,
     ink_on,
 )
 from rgwot.reporting.names import named_order
-from rgwot.reporting.page.content import LEADING_SCORES, Content, gather, link
+from rgwot.reporting.page.content import LEADING_SCORES, gather, link
 from rgwot.reporting.page.data import Curve
 from rgwot.reporting.page.runs import MOST_LINES
 from rgwot.runtime.files import write_csv, write_text
@@ -75,13 +74,7 @@ def write_page(
         for run in content.runs
     ]
     columns = ["method", "decoder", "seed", "rank", "order", "names", "n_videos", "share"]
-    write_text(page_text(content), output)
-    write_csv(pd.concat(procedures, ignore_index=True)[columns], output.with_suffix(".csv"))
-
-
-def page_text(content: Content) -> str:
-    """Return the page as HTML."""
-    return _filled(
+    text = _filled(
         "page.html.j2",
         script=script(),
         title=f"{content.data.dataset}/{content.data.task}",
@@ -95,6 +88,8 @@ def page_text(content: Content) -> str:
         runs=[(embedded(run.body), _escaped(run.view)) for run in content.runs],
         strips=content.strips,
     )
+    write_text(text, output)
+    write_csv(pd.concat(procedures, ignore_index=True)[columns], output.with_suffix(".csv"))
 
 
 def list_pages(results: Path) -> Path:
@@ -102,7 +97,7 @@ def list_pages(results: Path) -> Path:
     output, listed = paths.at(paths.PAGES, results), None
     # If two jobs write the list at the same time, the later one sees the pages of both.
     while (pages := _pages(results, output.parent)) != listed:
-        write_page_list(pages, output)
+        write_text(_filled("index.html.j2", rows=[_row(page, output.parent) for page in pages]), output)
         listed = pages
     return output
 
@@ -111,12 +106,6 @@ def _pages(results: Path, folder: Path) -> list[Path]:
     """Return the complete pages: those that have a table of procedures beside them and a manifest."""
     pages = sorted(page for page in folder.glob("*/*.html") if page.with_suffix(".csv").is_file())
     return [page for page in pages if Tree(results, page.parent.name, page.stem).at(paths.MANIFEST).is_file()]
-
-
-def write_page_list(pages: Sequence[Path], output_html: str | os.PathLike[str]) -> None:
-    """Write a list of pages ``RESULTS/report/DATASET/TASK.html`` with links: the stage behind ``report-index``."""
-    output = Path(output_html)
-    write_text(_filled("index.html.j2", rows=[_row(page, output.parent) for page in pages]), output)
 
 
 def _row(page: Path, folder: Path) -> dict[str, Any]:
@@ -208,18 +197,9 @@ def _filled(template: str, script: str = "", **content: Any) -> str:
     return page.render(style=style, script=script, policy=policy(style, script), **content)
 
 
-def _svg(figure: Drawn) -> str:
-    """Return a figure as SVG in base64, the same bytes for the same figure."""
-    from matplotlib import rc_context
-
-    written = io.BytesIO()
-    with rc_context({"svg.hashsalt": "rgwot", "svg.fonttype": "path", "text.parse_math": False}):
-        figure.savefig(written, format="svg", metadata={"Date": None})
-    return base64.b64encode(written.getvalue()).decode()
-
-
 def curve_picture(curves: Sequence[Curve]) -> str:
     """Draw the losses of all trainings as base64 SVG, with a colour per method and a line style per seed."""
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogFormatter
 
@@ -246,4 +226,8 @@ def curve_picture(curves: Sequence[Curve]) -> str:
     axes[-1].set_xlabel("iteration", fontsize=10, color=_INK)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", fontsize=10, frameon=False)
-    return _svg(figure)
+    written = io.BytesIO()
+    # The same bytes for the same figure.
+    with rc_context({"svg.hashsalt": "rgwot", "svg.fonttype": "path", "text.parse_math": False}):
+        figure.savefig(written, format="svg", metadata={"Date": None})
+    return base64.b64encode(written.getvalue()).decode()

@@ -283,7 +283,7 @@ LIKELY = 0.75
 _STEP = "\0"
 
 
-class Card(NamedTuple):
+class _Card(NamedTuple):
     """A key step as the page draws it.
 
     ``facts`` are the share of videos and the duration, ``repeated`` says how often it occurs, if more than once.
@@ -315,7 +315,7 @@ class Picture(NamedTuple):
     sentences: Sequence[Sequence[str]]
     table: Sequence[Sequence[Sequence[str]]]
     legend: str
-    layers: Sequence[Sequence[Card]]
+    layers: Sequence[Sequence[_Card]]
     lines: Sequence[Mapping[str, Any]]
     unchecked: bool
 
@@ -358,14 +358,14 @@ def picture(
     )
 
 
-def _layers(procedure: Procedure) -> list[list[Card]]:
+def _layers(procedure: Procedure) -> list[list[_Card]]:
     """Return the key steps in the consensus order, those of a group in one layer."""
     group_of = {step: group for group in procedure.groups for step in group}
     layers = [list(layer) for _, layer in groupby(procedure.order, lambda step: group_of.get(step, (step,)))]
     return [[_card(step, procedure, layers, at) for step in layer] for at, layer in enumerate(layers)]
 
 
-def _card(step: int, procedure: Procedure, layers: Sequence[Sequence[int]], at: int) -> Card:
+def _card(step: int, procedure: Procedure, layers: Sequence[Sequence[int]], at: int) -> _Card:
     """Return the card of a key step in the layer ``at``."""
     node = next(node for node in procedure.nodes if node.key_step == step)
     needs = [edge for edge in procedure.edges if edge.after == step and edge.before != START]
@@ -375,7 +375,7 @@ def _card(step: int, procedure: Procedure, layers: Sequence[Sequence[int]], at: 
     needed = any(edge.before == step and edge.after != END for edge in procedure.edges)
     last = at == len(layers) - 1
     free = [end for end, may in (("first", at and not needs), ("last", not last and not needed)) if may]
-    return Card(
+    return _Card(
         node,
         (f"{node.n_videos} of {procedure.n_videos} videos", f"{length} per video" if often else f"about {length}"),
         f"{node.repeats:.1f}".removesuffix(".0") + " times" if often else "",

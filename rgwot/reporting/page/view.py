@@ -46,7 +46,7 @@ class Samples(NamedTuple):
     key_step: NDArray[Any]
 
 
-class TypicalFrame(NamedTuple):
+class _TypicalFrame(NamedTuple):
     """A sample of a video, and its Euclidean distance to the mean of its key step."""
 
     video: str
@@ -100,7 +100,7 @@ def write_view(
     write_text(json.dumps(content, allow_nan=False), output_json)
 
 
-def typical_frames(videos: Mapping[str, Samples]) -> dict[int, list[TypicalFrame]]:
+def typical_frames(videos: Mapping[str, Samples]) -> dict[int, list[_TypicalFrame]]:
     """Return for every key step the `TYPICAL` frames nearest to the mean of its samples, different videos first.
 
     The nearest sample of every video comes first, in the order of their distances. If these are too few, the second
@@ -111,7 +111,7 @@ def typical_frames(videos: Mapping[str, Samples]) -> dict[int, list[TypicalFrame
     return {step: _typical(videos, step) for step in steps}
 
 
-def _typical(videos: Mapping[str, Samples], step: int) -> list[TypicalFrame]:
+def _typical(videos: Mapping[str, Samples], step: int) -> list[_TypicalFrame]:
     samples_of = {
         name: Samples(*(part[samples.key_step == step] for part in samples)) for name, samples in videos.items()
     }
@@ -126,11 +126,11 @@ def _typical(videos: Mapping[str, Samples], step: int) -> list[TypicalFrame]:
             if len(chosen) < TYPICAL and all(abs(time_s - other) >= APART_S for other in chosen):
                 frames.append((len(chosen), float(distances[place]), name, time_s))
                 chosen.append(time_s)
-    return [TypicalFrame(name, time_s, distance) for _, distance, name, time_s in sorted(frames)[:TYPICAL]]
+    return [_TypicalFrame(name, time_s, distance) for _, distance, name, time_s in sorted(frames)[:TYPICAL]]
 
 
 def _with_pictures(
-    typical: Mapping[int, Sequence[TypicalFrame]], manifest: pd.DataFrame, root: Path
+    typical: Mapping[int, Sequence[_TypicalFrame]], manifest: pd.DataFrame, root: Path
 ) -> list[dict[str, Any]]:
     """Add the picture of every typical frame; each video is opened once."""
     rows = {str(row["video"]): row for row in manifest.to_dict("records")}
@@ -151,7 +151,7 @@ def _with_pictures(
         for time_s, picture in zip(sorted(frame_times), read, strict=False):
             pictures[video, time_s] = base64.b64encode(as_jpeg(picture, FRAME_QUALITY)).decode()
 
-    def shown(frame: TypicalFrame) -> dict[str, Any]:
+    def shown(frame: _TypicalFrame) -> dict[str, Any]:
         numbers = {"time_s": round(frame.time_s, 3), "distance": round(frame.distance, 5)}
         return {"video": frame.video, **numbers, "picture": pictures.get((frame.video, frame.time_s))}
 

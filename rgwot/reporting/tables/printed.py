@@ -92,7 +92,7 @@ DEGENERATE_SHARE = 0.5
 COLLAPSED_MARK = "X"
 
 
-class Form(NamedTuple):
+class _Form(NamedTuple):
     """Formatting of values: the sign before a deviation, the text for no value, and the marks of the best value."""
 
     plus_minus: str
@@ -100,9 +100,9 @@ class Form(NamedTuple):
     best: str
 
 
-PLAIN = Form("±", "-", "{}*")
-MARKDOWN = Form(" ± ", "–", "**{}**")
-LATEX = Form(r"\,$\pm$\,", "--", r"\textbf{{{}}}")
+PLAIN = _Form("±", "-", "{}*")
+MARKDOWN = _Form(" ± ", "–", "**{}**")
+LATEX = _Form(r"\,$\pm$\,", "--", r"\textbf{{{}}}")
 
 
 class Value(NamedTuple):
@@ -127,7 +127,7 @@ class Value(NamedTuple):
         """Whether there is a value to print, or the mark of a collapse."""
         return self.degenerate or not math.isnan(self.mean)
 
-    def text(self, form: Form) -> str:
+    def text(self, form: _Form) -> str:
         """Return the value as text, with an X if it reflects collapsed runs, or with the number of collapsed runs."""
         if math.isnan(self.mean):
             return COLLAPSED_MARK if self.degenerate else form.missing
@@ -140,7 +140,7 @@ class Value(NamedTuple):
         return form.best.format(text) if self.best else text
 
 
-class Line(NamedTuple):
+class _Line(NamedTuple):
     """A printed line: its label, its kind (``measured``, ``reported`` or ``dataset``), and whether it is trivial."""
 
     label: str
@@ -148,14 +148,14 @@ class Line(NamedTuple):
     trivial: bool = False
 
 
-class Grid(NamedTuple):
+class _Grid(NamedTuple):
     """A printed table: its columns (dataset or row, and metrics), its lines and its cells.
 
     A cell has one value, or the values of several metrics.
     """
 
     columns: Sequence[tuple[str, Sequence[str]]]
-    lines: Sequence[tuple[Line, Sequence[Sequence[Value]]]]
+    lines: Sequence[tuple[_Line, Sequence[Sequence[Value]]]]
 
     def heads(self, separator: str) -> list[str]:
         """Return the heads of the columns."""
@@ -165,7 +165,7 @@ class Grid(NamedTuple):
             for (name, _), of_name in zip(self.columns, metrics, strict=True)
         ]
 
-    def texts(self, form: Form) -> list[list[str]]:
+    def texts(self, form: _Form) -> list[list[str]]:
         """Return the cells of every line as text; a cell without values has a mark."""
         return [
             [
@@ -187,7 +187,7 @@ def block_title(block: ColumnGroup) -> str:
     return "{}, {} background".format(*block)
 
 
-def make_grid(table: Table, frame: pd.DataFrame, block: ColumnGroup, max_columns: int = MAX_COLUMNS) -> Grid:
+def make_grid(table: Table, frame: pd.DataFrame, block: ColumnGroup, max_columns: int = MAX_COLUMNS) -> _Grid:
     """Choose the cells of a printed table.
 
     Measured rows are in the order of the table. The best value of each column is marked among them, including trivial
@@ -218,21 +218,21 @@ def make_grid(table: Table, frame: pd.DataFrame, block: ColumnGroup, max_columns
                 cells.append(columns_here)
     lines = list(zip(rows.values(), zip(*cells, strict=True), strict=True)) if cells else []
     if table.lines == "rows":
-        return Grid(columns, lines)
+        return _Grid(columns, lines)
     # Lines are rows up to here; now each row becomes a column.
-    turned = [(Line(name, "dataset"), column) for (name, _), column in zip(columns, cells, strict=True)]
-    return Grid([(line.label, table.metrics) for line, _ in lines], turned)
+    turned = [(_Line(name, "dataset"), column) for (name, _), column in zip(columns, cells, strict=True)]
+    return _Grid([(line.label, table.metrics) for line, _ in lines], turned)
 
 
-def _lines(table: Table) -> dict[tuple[str, str], Line]:
+def _lines(table: Table) -> dict[tuple[str, str], _Line]:
     """Return all rows of a table by kind and id, the reported ones first."""
     labels = {row.id: row.label for row in table.rows}
     # Rows have their ids as keys, because several reported rows of a method may differ only in their condition.
     reported = {
-        ("reported", entry.id): Line(f"{labels.get(entry.id, entry.method)} (reported)", "reported")
+        ("reported", entry.id): _Line(f"{labels.get(entry.id, entry.method)} (reported)", "reported")
         for entry in (table.reported.rows if table.reported else ())
     }
-    return reported | {("measured", row.id): Line(row.label, "measured", row.trivial) for row in table.rows}
+    return reported | {("measured", row.id): _Line(row.label, "measured", row.trivial) for row in table.rows}
 
 
 def _values(
@@ -263,7 +263,7 @@ def _values(
     ]
 
 
-def grids(table: Table, frame: pd.DataFrame) -> Iterator[tuple[str, Grid]]:
+def grids(table: Table, frame: pd.DataFrame) -> Iterator[tuple[str, _Grid]]:
     """Yield grids with values and their titles: leading blocks, other blocks, and rows of unknown protocol last."""
     others = [(name, how) for name in DESCRIPTIONS for how in BACKGROUNDS]
     blocks = [*table.blocks, *(block for block in others if block not in table.blocks)]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class MetricLabel:
+class _MetricLabel:
     """The display of a metric, in percent: its label, and whether lower is better.
 
     ``protocol`` is the only protocol with this metric. If it is None, all protocols without special metrics have the
@@ -40,27 +40,27 @@ class MetricLabel:
         return f"{self.label} ↓" if self.lower_is_better else self.label
 
 
-METRICS: Mapping[str, MetricLabel] = {
-    "f1": MetricLabel("F1", reported="F1"),
-    "iou": MetricLabel("IoU", reported="IoU"),
-    "precision": MetricLabel("Precision", reported="Precision"),
-    "recall": MetricLabel("Recall", reported="Recall"),
-    "order_distance": MetricLabel("Order", lower_is_better=True),
-    "mof": MetricLabel("MoF", SEGMENTATION),
-    "miou": MetricLabel("mIoU", SEGMENTATION),
-    "precision_sampled": MetricLabel("Precision of segments", SEGMENTATION),
-    "recall_sampled": MetricLabel("Recall of segments", SEGMENTATION),
-    "f1_sampled": MetricLabel("F1 of segments", SEGMENTATION),
-    "f1_10": MetricLabel("F1@10", SEGMENTATION),
-    "f1_25": MetricLabel("F1@25", SEGMENTATION),
-    "f1_50": MetricLabel("F1@50", SEGMENTATION),
-    "edit": MetricLabel("Edit", SEGMENTATION),
-    "edge_precision": MetricLabel("Precision of edges", GRAPH),
-    "edge_recall": MetricLabel("Recall of edges", GRAPH),
-    "edge_f1": MetricLabel("F1 of edges", GRAPH),
-    "consensus_distance": MetricLabel("One order", GRAPH, lower_is_better=True),
-    "order_f1": MetricLabel("F1 of order errors", GRAPH),
-    "missing_f1": MetricLabel("F1 of steps left out", GRAPH),
+METRICS: Mapping[str, _MetricLabel] = {
+    "f1": _MetricLabel("F1", reported="F1"),
+    "iou": _MetricLabel("IoU", reported="IoU"),
+    "precision": _MetricLabel("Precision", reported="Precision"),
+    "recall": _MetricLabel("Recall", reported="Recall"),
+    "order_distance": _MetricLabel("Order", lower_is_better=True),
+    "mof": _MetricLabel("MoF", SEGMENTATION),
+    "miou": _MetricLabel("mIoU", SEGMENTATION),
+    "precision_sampled": _MetricLabel("Precision of segments", SEGMENTATION),
+    "recall_sampled": _MetricLabel("Recall of segments", SEGMENTATION),
+    "f1_sampled": _MetricLabel("F1 of segments", SEGMENTATION),
+    "f1_10": _MetricLabel("F1@10", SEGMENTATION),
+    "f1_25": _MetricLabel("F1@25", SEGMENTATION),
+    "f1_50": _MetricLabel("F1@50", SEGMENTATION),
+    "edit": _MetricLabel("Edit", SEGMENTATION),
+    "edge_precision": _MetricLabel("Precision of edges", GRAPH),
+    "edge_recall": _MetricLabel("Recall of edges", GRAPH),
+    "edge_f1": _MetricLabel("F1 of edges", GRAPH),
+    "consensus_distance": _MetricLabel("One order", GRAPH, lower_is_better=True),
+    "order_f1": _MetricLabel("F1 of order errors", GRAPH),
+    "missing_f1": _MetricLabel("F1 of steps left out", GRAPH),
 }
 #: Protocols that have metrics of their own.
 OWN = frozenset(metric.protocol for metric in METRICS.values() if metric.protocol)

@@ -1,12 +1,12 @@
-// Types of the page's data, generated from rgwot/reporting/page/data.py by `typedefs`.
+// Types of the page's data, generated from page/data.py by test_page_script.py.
 /** A video of the task.
  * @typedef {{ id: string, name: string, status: string, reason: string, duration: number, fps: number, aspect: number, strip: boolean, pictured: boolean, path: string, file: string|null }} Video */
 /** An order of key steps, and the number of videos that follow it.
  * @typedef {{ order: number[], n: number }} RankedOrder */
 /** Facts of a result.
  * @typedef {{ id: string, method: string, decoder: string, seed: number, kind: string, K: number|null, steps: number[], result: string, names: Record<string, string>, labels: Record<string, string>, match: Record<string, number>, given: string[], taught: string, lost: string, collapsed: string, soundness: Record<string, string>, warnings: string[], view: boolean, folder: string, score_file: string, colour: Record<string, number>, figures: Record<string, string> }} RunFacts */
-/** Names of key steps in the file of names, for the key steps with the id ``result`` and these ``segments``.
- * @typedef {{ result: string, names: Record<string, string>, segments: Record<string, string> }} TypedNames */
+/** The names of a run's key steps, and the id and segments (by video) of the result for which they were typed.
+ * @typedef {{ result: string, names: Record<number, string>, segments: Record<string, string> }} RunNames */
 /** Losses of a training, averaged over equal parts of it.
  * @typedef {{ method: string, seed: number, step: number[], loss: number[], align: number[], cidm: number[] }} Curve */
 /** Scores of one seed, by ``protocol background rule metric``, each in [0, 1].
@@ -24,5 +24,5 @@
 /** Which videos to annotate next, and the command that exports them.
  * @typedef {{ sentence: string, command: string }} Suggestion */
 /** What every tab of a page needs.
- * @typedef {{ dataset: string, task: string, version: string, frames: number, colours: number, videos: Video[], steps: Record<string, string>, truth: [number, number, number][][], true_procedures: RankedOrder[], runs: RunFacts[], notices: string[], names_path: string, typed: Record<string, TypedNames>, curves: Curve[], scores: Scores|null, groups: Groups|null, next: Suggestion|null }} PageData */
+ * @typedef {{ dataset: string, task: string, version: string, frames: number, colours: number, videos: Video[], steps: Record<string, string>, truth: [number, number, number][][], true_procedures: RankedOrder[], runs: RunFacts[], notices: string[], names_path: string, typed: Record<string, RunNames>, curves: Curve[], scores: Scores|null, groups: Groups|null, next: Suggestion|null }} PageData */
 export {};
