@@ -133,8 +133,12 @@ TASK_VIDEOS = 3.0
 REACH = 0.15
 """Share of the way to the neighbouring mark that a mark is first taken to reach."""
 
+FEW_MARKS = 0.5
+"""A video with fewer marks than this share of the key steps is marked here and there, not in every segment."""
+
 MOSTLY = 0.5
-"""Least share of the samples between two marks, decoded as one of their labels, at which nothing else lies between."""
+"""Least share of the samples between neighbouring marks of a video, decoded as one of their two labels, at which
+nothing else is taken to lie between them."""
 
 FARTHEST = 0.25
 """Share of the unlabelled samples, those least similar to annotated key steps, in which extra key steps are sought."""
@@ -171,7 +175,8 @@ class StateModel(NamedTuple):
         states, places = np.unique(labels[known], return_inverse=True)
         means = np.stack([x[labels == state].mean(axis=0) for state in states])
         covariance = ledoit_wolf(x[known] - means[places], assume_centered=True)[0]
-        covariance += (1e-6 * np.trace(covariance) / len(covariance) + 1e-12) * np.eye(len(covariance))
+        # Single samples have no spread of their own; then the nearest mean decides.
+        covariance += (1e-6 * x.var(axis=0).mean() + 1e-12) * np.eye(len(covariance))
         weights = np.linalg.solve(covariance, means.T).T
         first, counts = np.ones(C), np.full((C, C), 1 / C)
         for part in np.split(labels, np.cumsum(lengths)[:-1]):
@@ -244,27 +249,27 @@ def reaching(labels: NDArray[np.int64], marked: NDArray[np.bool_]) -> NDArray[np
 def bordered(labels: NDArray[np.int64], marked: NDArray[np.bool_], log_p: Array) -> NDArray[np.int64]:
     """Return the labels (T,) of a video with segments in place of its marks, by log p (T, C) of a first decoding.
 
-    If most samples between two neighbouring marks have one of their two labels, all of them get one, with one border
-    where log p is largest; otherwise other key steps may lie between. There, and before the first and after the last
-    mark, a mark has the samples around it that were given its label.
+    If most samples between neighbouring marks are decoded as one of their two labels, marks are taken to be in every
+    segment: between neighbours is one border, where log p is largest, and none between marks of one class. Otherwise,
+    and before the first and after the last mark, a mark has the samples around it that are decoded as its label.
     """
     filled, chosen, places = labels.copy(), log_p.argmax(axis=1), np.flatnonzero(labels != UNKNOWN)
     for at in np.flatnonzero(marked):
         place = int(np.searchsorted(places, at))
-        low, high = (
-            (places[place - 1] + 1 if place else 0),
-            (places[place + 1] if place + 1 < len(places) else len(labels)),
-        )
+        low = places[place - 1] + 1 if place else 0
+        high = places[place + 1] if place + 1 < len(places) else len(labels)
         other = np.flatnonzero(chosen != labels[at])
         start = max(low, int(other[other < at].max(initial=-1)) + 1)
         filled[start : min(high, int(other[other > at].min(initial=len(labels))))] = labels[at]
-    for left, right in pairwise(places.tolist()):
+    gaps = [gap for gap in pairwise(places.tolist()) if marked[list(gap)].all() and gap[1] > gap[0] + 1]
+    expected = [np.isin(chosen[left + 1 : right], labels[[left, right]]) for left, right in gaps]
+    if not gaps or np.concatenate(expected).mean() < MOSTLY:
+        return filled
+    for left, right in gaps:
         a, b = labels[left], labels[right]
-        between = slice(left + 1, right)
-        if right > left + 1 and marked[[left, right]].all() and np.isin(chosen[between], (a, b)).mean() >= MOSTLY:
-            gains = np.cumsum(log_p[between, a] - log_p[between, b])
-            border = left + 1 + int(np.concatenate([[0.0], gains]).argmax())
-            filled[left:border], filled[border:right] = a, b
+        gains = np.cumsum(log_p[left + 1 : right, a] - log_p[left + 1 : right, b])
+        border = left + 1 + int(np.concatenate([[0.0], gains]).argmax())
+        filled[left:border], filled[border:right] = a, b
     return filled
 
 
@@ -299,12 +304,13 @@ class _Task:
         """Average log probabilities over a window inside each video."""
         return np.concatenate([smooth(video, WINDOW) for video in np.split(log_p, np.cumsum(self.lengths)[:-1])])
 
-    def with_ends(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    def with_ends(self, labels: NDArray[np.int64], partly: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return labels in which unlabelled samples of annotated videos that resemble no class are background.
 
-        With one annotated video, labels do not change: too little is known about the variation within a class.
+        Videos (V,) that are labelled only ``partly`` do not change. With one other annotated video, no label changes:
+        too little is known about the variation within a class.
         """
-        labelled, annotated = labels != UNKNOWN, self.annotated(labels)
+        labelled, annotated = labels != UNKNOWN, self.annotated(labels) & ~partly
         ends = np.repeat(annotated, self.lengths) & ~labelled
         if annotated.sum() < 2 or not ends.any():
             return labels
@@ -428,11 +434,10 @@ def _decode(
         views.append(parts[-1].apply(context))
     samples = few.x[:, : few.x.shape[1] - few.place]
     task = _Task(samples, directions(few.x), lengths, views, K + 1, labelled.extra, generator, chain)
+    partly = np.zeros(len(lengths), dtype=bool)
     if marked.any():
-        at = marked[chosen]
-        first_pass = _learn(task, _by_video(reaching, lengths, labels, at))
-        labels = _by_video(bordered, lengths, labels, at, first_pass.log_p)
-    result = _learn(task, task.with_ends(labels))
+        labels, partly = _segments_of_marks(task, labels, marked[chosen])
+    result = _learn(task, task.with_ends(labels, partly))
     learned = {
         **_stored(parts, result.first, "first"),
         **_stored(parts, result.last, "last"),
@@ -471,6 +476,30 @@ class _Result:
     references: tuple[Array, NDArray[np.int64]]
     order: Array
     agreement: float
+
+
+def _segments_of_marks(
+    task: _Task, labels: NDArray[np.int64], marked: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return labels (T,) with segments in place of marks, by a first decoding, and which videos (V,) have gaps."""
+    video = np.repeat(np.arange(len(task.lengths)), task.lengths)
+    marks = np.bincount(video[marked], minlength=len(task.lengths))
+    few = (marks > 0) & (marks < FEW_MARKS * (task.C - 1))
+    reached = labels
+    if few.any():
+        # Few marks have other key steps between them, so clusters tell how far each reaches.
+        field, classes = task.cluster(labels)
+        log_p = _spread(field.memberships, classes, task.C)
+        reached = _by_video(bordered, task.lengths, labels, marked & few[video], log_p)
+    reached = _by_video(reaching, task.lengths, reached, marked & ~few[video])
+    labels = _by_video(bordered, task.lengths, labels, marked, _learn(task, reached).log_p)
+    return labels, few | ((marks > 0) & np.array(list(map(_with_gaps, np.split(labels, np.cumsum(task.lengths)[:-1])))))
+
+
+def _with_gaps(labels: NDArray[np.int64]) -> bool:
+    """Return whether a sample between the first and the last label is unlabelled."""
+    labelled = np.flatnonzero(labels != UNKNOWN)
+    return len(labelled) > 0 and labelled[-1] - labelled[0] >= len(labelled)
 
 
 def _learn(task: _Task, labels: NDArray[np.int64]) -> _Result:

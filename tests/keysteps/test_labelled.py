@@ -16,7 +16,15 @@ from rgwot.config.settings import Settings
 from rgwot.keysteps import interface as many
 from rgwot.keysteps import left_out
 from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Frames
-from rgwot.keysteps.labelled import decode_labelled, restore_labelled
+from rgwot.keysteps.labelled import (
+    StateModel,
+    agreement,
+    bordered,
+    decode_labelled,
+    order_weights,
+    reaching,
+    restore_labelled,
+)
 from rgwot.keysteps.suggest import suggest
 from rgwot.reporting.compare import compare_results
 from rgwot.runtime.errors import RgwotError
@@ -328,3 +336,101 @@ def test_labels_that_cannot_be_meant_are_refused_in_one_line(arrays: Any, labels
     with pytest.raises(RgwotError, match=said) as error:
         rgwot.discover(arrays[0], fps=2, labels=labels)
     assert "\n" not in str(error.value)
+
+
+def test_the_state_model_is_that_of_hmmlearn() -> None:
+    hmm = pytest.importorskip("hmmlearn.hmm")
+    x, looks = task(noise=1.0)
+    given = np.where(np.isin(np.repeat(np.arange(V), T), [1, 4]), looks, UNKNOWN)
+    states = StateModel.fit(x, (T,) * V, given, 6)
+    assert states.states.tolist() == [0, 1, 2, 3, 4]
+    known = given != UNKNOWN
+    means = np.stack([x[given == state].mean(axis=0) for state in states.states])
+    from sklearn.covariance import ledoit_wolf
+
+    model = hmm.GaussianHMM(5, "tied", init_params="", params="")
+    model.means_, model.startprob_, model.transmat_ = means, states.first, states.transitions
+    model.covars_ = ledoit_wolf(x[known] - means[given[known]], assume_centered=True)[0]
+    np.testing.assert_allclose(
+        states.posterior(x, (T,) * V, 6)[:, :5], model.predict_proba(x, (T,) * V), rtol=1e-3, atol=1e-4
+    )
+
+
+def test_posteriors_of_videos_of_any_length_are_those_of_each_alone() -> None:
+    x, looks = task(noise=1.0)
+    states = StateModel.fit(x, (T,) * V, looks, 5)
+    together = states.posterior(x[:100], (7, 60, 1, 32), 5)
+    alone = [states.posterior(part, (len(part),), 5) for part in np.split(x[:100], [7, 67, 68])]
+    np.testing.assert_allclose(together, np.concatenate(alone), atol=1e-12)
+
+
+def test_order_counts_where_warping_and_appearance_agree() -> None:
+    labels = np.repeat(np.arange(4), 15)
+    states, same, other = np.eye(4)[labels], np.eye(4)[labels], np.eye(4)[labels[::-1]]
+    agreements = agreement(np.concatenate([same, other]), np.concatenate([states, states]), (60, 60))
+    np.testing.assert_allclose(agreements, [1, -1 / 3])
+    assert order_weights(agreements[:1], 1.0).tolist() == [1.0]
+    assert order_weights(agreements[1:], 0.0).tolist() == [0.0]
+
+
+def test_videos_in_any_order_are_labelled_by_appearance() -> None:
+    """Labels of two videos in one order teach videos that keep no order (in `task`, none does)."""
+    x, looks = task(noise=2.0, seed=3)
+    made = decoded(x, 5, looks, [0, 1, 2])
+    assert made.facts["labelled"]["order"] < 0.5
+    assert (made.labels == looks).mean() > 0.9
+
+
+def marked(looks: NDArray[np.int64], videos: Collection[int], seed: int = 0) -> NDArray[np.int64]:
+    """Return one label inside every segment of some videos, and `UNKNOWN` elsewhere."""
+    given, generator = np.full(len(looks), UNKNOWN), np.random.default_rng(seed)
+    for video in videos:
+        own = slice(video * T, (video + 1) * T)
+        borders = np.concatenate([[0], np.flatnonzero(np.diff(looks[own])) + 1, [T]])
+        for start, end in zip(borders[:-1], borders[1:], strict=True):
+            at = video * T + int(generator.integers(start, end))
+            given[at] = looks[at]
+    return given
+
+
+@pytest.mark.parametrize("videos", [[0, 1, 2], list(range(V))], ids=["three", "all"])
+def test_a_mark_in_each_segment_is_worth_nearly_the_segments(videos: list[int]) -> None:
+    x, looks = task(noise=1.0)
+    given = marked(looks, videos)
+    frames = Frames(x, (T,) * V, 2.0, given=given, marked=given != UNKNOWN)
+    made = decode_labelled(frames, 5, np.random.default_rng(0), SETTINGS.meanfield, SETTINGS.labelled)
+    assert (made.labels[given != UNKNOWN] == given[given != UNKNOWN]).all()
+    assert (made.labels == looks).mean() > 0.95
+
+
+def test_one_mark_of_every_step_in_the_whole_task_finds_them_all() -> None:
+    """Marks that are far apart say nothing of the time between them."""
+    x, looks = task(noise=0.7)
+    given = np.full(len(looks), UNKNOWN)
+    for step in range(5):
+        at = np.flatnonzero((looks == step) & (np.arange(len(looks)) // T == step))[6]
+        given[at] = step
+    frames = Frames(x, (T,) * V, 2.0, given=given, marked=given != UNKNOWN)
+    made = decode_labelled(frames, 5, np.random.default_rng(0), SETTINGS.meanfield, SETTINGS.labelled)
+    assert (made.labels == looks).mean() > 0.9
+
+
+def test_marks_reach_some_of_the_way_to_their_neighbours() -> None:
+    labels = np.full(41, UNKNOWN)
+    labels[[10, 30]] = 0, 1
+    expected = np.full(41, UNKNOWN)
+    expected[9:14], expected[27:32] = 0, 1
+    assert reaching(labels, labels != UNKNOWN).tolist() == expected.tolist()
+
+
+def test_the_border_between_marks_is_the_best_of_all() -> None:
+    generator, labels = np.random.default_rng(0), np.full(20, UNKNOWN)
+    labels[[3, 16]] = 0, 1
+    log_p = generator.normal(size=(20, 2))
+    filled = bordered(labels, labels != UNKNOWN, log_p)
+    sums = [log_p[4:border, 0].sum() + log_p[border:16, 1].sum() for border in range(4, 17)]
+    assert filled[3:17].tolist() == [0] * (1 + int(np.argmax(sums))) + [1] * (13 - int(np.argmax(sums)))
+    # Between marks of one class there is no border; between those with a third class most of the time, nothing is told.
+    assert (bordered(np.where(labels == 1, 0, labels), labels != UNKNOWN, log_p + [0.5, 0])[3:17] == 0).all()
+    third = np.column_stack([log_p, np.where((np.arange(20) > 5) & (np.arange(20) < 14), 9.0, -9.0)])
+    assert (bordered(labels, labels != UNKNOWN, third)[6:14] == UNKNOWN).all()
