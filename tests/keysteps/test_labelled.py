@@ -431,6 +431,6 @@ def test_the_border_between_marks_is_the_best_of_all() -> None:
     sums = [log_p[4:border, 0].sum() + log_p[border:16, 1].sum() for border in range(4, 17)]
     assert filled[3:17].tolist() == [0] * (1 + int(np.argmax(sums))) + [1] * (13 - int(np.argmax(sums)))
     # Between marks of one class there is no border; between those with a third class most of the time, nothing is told.
-    assert (bordered(np.where(labels == 1, 0, labels), labels != UNKNOWN, log_p + [0.5, 0])[3:17] == 0).all()
+    assert (bordered(np.where(labels == 1, 0, labels), labels != UNKNOWN, log_p + [3.0, 0.0])[3:17] == 0).all()
     third = np.column_stack([log_p, np.where((np.arange(20) > 5) & (np.arange(20) < 14), 9.0, -9.0)])
     assert (bordered(labels, labels != UNKNOWN, third)[6:14] == UNKNOWN).all()
