@@ -141,7 +141,8 @@ def procedure(segments: Path, folder: Path, learner: str) -> None:
     deviating = deviations(learned, recordings)
     folder.mkdir(parents=True, exist_ok=True)
     write_procedure(folder, learned, deviating)
-    click.echo("\n".join(drawn(learned, deviating, recordings, names)))
+    # Segments of a table are taken as they are, like annotations.
+    click.echo("\n".join(drawn(learned, deviating, recordings, names, [recording.video for recording in recordings])))
 
 
 @click.command()

@@ -7,24 +7,27 @@ written as its number.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rgwot.columns import readable
-from rgwot.procedure.interface import START
+from rgwot.procedure.interface import END, START
+from rgwot.procedure.learning import OPTIONAL_BELOW
 
 if TYPE_CHECKING:
     from rgwot.procedure.interface import Deviation, Edge, Node, Procedure, Recording
 
 #: Headings of the tables of `StepFacts` and `DeviationFacts`.
 STEP_HEADINGS = (
-    "Key step", "Found in", "Times per video", "Median time", "Share of time", "Needs", "In either order with",
+    "Key step", "Found in", "Times per video", "Median time", "Share of time", "After", "In any order with",
 )  # fmt: skip
 DEVIATION_HEADINGS = ("Video", "Key step", "Deviation", "Time", "Sureness", "Surprise (bits)")
 _KINDS = {
     "missing": "left out", "added": "added", "repeated": "again", "too_early": "too early", "too_late": "too late",
 }  # fmt: skip
+#: A need with less confidence is written with a question mark.
+LIKELY = 0.75
 #: A deviation is sure if its sureness is at least `SURE`, doubtful below `PERHAPS`, and written with "perhaps" between.
 SURE, PERHAPS = 0.7, 0.25
 
@@ -102,14 +105,19 @@ class StepFacts:
     either_order: tuple[int, ...]
 
     def cells(self, names: Mapping[int, str] | None = None) -> tuple[str, ...]:
-        """Return the texts under `STEP_HEADINGS`."""
+        """Return the texts under `STEP_HEADINGS`.
+
+        A need has a question mark below the confidence `LIKELY`, and the number of videos if some contradict it or too
+        few videos of all support it.
+        """
         share = "" if self.share is None else f"{100 * self.share:.0f} %"
         if not self.key_step:
             return ("background", "", "", "", share, "", "")
-        needs = [
-            step_title(int(need.before), names) + ("" if need.agree == need.both else f" ({need.agree} of {need.both})")
-            for need in self.needs
-        ]
+        needs = []
+        for need in self.needs:
+            few = need.agree < need.both or need.agree / self.of < OPTIONAL_BELOW
+            title = step_title(int(need.before), names) + ("" if need.confidence >= LIKELY else "?")
+            needs.append(title + (f" ({need.agree} of {need.both})" if few else ""))
         return (
             step_title(self.key_step, names),
             f"{self.n_videos} of {self.of}",
@@ -150,7 +158,10 @@ def step_facts(procedure: Procedure, recordings: Sequence[Recording] = ()) -> li
 
 
 def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None) -> str:
-    """Return the consensus order as a sentence, with the number of videos of each optional key step."""
+    """Return the consensus order as a sentence, with the number of videos of each optional key step.
+
+    Key steps that nothing needs may also come last.
+    """
     if not procedure.nodes:
         return "No key step was found: everything is background."
     optional = {
@@ -169,7 +180,11 @@ def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None)
         return f"No fixed order was found: {join_words(parts.popitem()[1])} may come in any order."
     how = {1: "", 2: " in either order"}
     texts = [join_words(titles) + how.get(len(titles), " in any order") for titles in parts.values()]
-    return f"The order that best fits the videos is {', then '.join(texts)}."
+    needed = {edge.before for edge in procedure.edges if edge.after != END}
+    last = group_of.get(procedure.order[-1], procedure.order[-1:])
+    free = [step_title(step, names) for step in procedure.order if step not in needed and step not in last]
+    more = f"; {join_words(free)} may also come last" if free else ""
+    return f"The order that best fits the videos is {', then '.join(texts)}{more}."
 
 
 def doubt_sentence(
@@ -180,16 +195,20 @@ def doubt_sentence(
 ) -> str:
     """Return a sentence on what to doubt about a procedure, or an empty text.
 
-    It consists of the notes of the procedure, its least supported need, a warning if no video differs from another,
-    and further ``clauses``.
+    It consists of the notes of the procedure, the edge of least confidence among those that some videos contradict or
+    that have a question mark in the table, a warning if no video differs from another, and further ``clauses``.
     """
     # The list has a colon, so its parts have dashes.
     doubts = [note.replace(": ", " \N{EN DASH} ") for note in procedure.notes]
-    weak = [need for need in procedure.needs if need.agree < need.both]
+    needs = [edge for edge in procedure.edges if edge.before != START and edge.after != END]
+    weak = [need for need in needs if need.agree < need.both or need.confidence < LIKELY]
     if weak:
-        need = min(weak, key=lambda need: (need.agree / need.both, -need.both))
-        before, after = (step_title(int(step), names) for step in (need.before, need.after))
-        doubts.append(f"{after} was found after {before} in only {need.agree} of the {need.both} videos that have both")
+        need = min(weak, key=lambda need: (need.confidence, need.agree / need.both))
+        before, after = ((names or {}).get(int(step), f"step {step}") for step in (need.before, need.after))
+        both = (
+            f"of the {need.both} videos that have both" if need.agree < need.both else f"video{'s' * (need.both > 1)}"
+        )
+        doubts.append(f"{after} was found after {before} in only {need.agree} {both}")
     complete = all(node.n_videos == procedure.n_videos for node in procedure.nodes)
     if not deviations and procedure.n_videos > 1 and complete:
         doubts.append("every video has every key step, so a step that somebody left out may not be among them")
@@ -221,11 +240,14 @@ class DeviationFacts:
         return (video, step, self.kind, self.time, self.sureness, bits)
 
 
-def deviation_facts(deviations: Sequence[Deviation], recordings: Sequence[Recording]) -> list[DeviationFacts]:
+def deviation_facts(
+    deviations: Sequence[Deviation], recordings: Sequence[Recording], annotated: Collection[str] = ()
+) -> list[DeviationFacts]:
     """Return the facts of deviations, the most surprising first and doubtful ones last.
 
-    ``recordings`` are all segments of the videos. A missing key step that is due at the start or the end of a video may
-    have been done outside the recording. If it has a segment that was too short to count, it is missing only perhaps.
+    ``recordings`` are all segments of the videos. If a missing key step has a segment that was too short to count, it
+    is missing only perhaps. Otherwise, if it is due at the start or the end of a video, it may have been done outside
+    the recording; in a video that is not ``annotated``, it may not have been recognised.
     """
     length = {recording.video: recording.duration_s for recording in recordings}
     seen = {(recording.video, event.key_step) for recording in recordings for event in recording.events}
@@ -233,11 +255,13 @@ def deviation_facts(deviations: Sequence[Deviation], recordings: Sequence[Record
     for deviation in deviations:
         kind, sureness = _KINDS[deviation.kind], _sureness(deviation)
         if deviation.kind == "missing":
+            if (deviation.video, deviation.key_step) in seen:
+                kind, sureness = "very short or left out", "doubtful" if sureness == "doubtful" else "perhaps"
             # Times in files are rounded.
-            if deviation.start_s == 0 or deviation.end_s > length.get(deviation.video, math.inf) - 0.01:
+            elif deviation.start_s == 0 or deviation.end_s > length.get(deviation.video, math.inf) - 0.01:
                 kind = "left out or not recorded"
-            if (deviation.video, deviation.key_step) in seen and sureness != "doubtful":
-                sureness = "perhaps"
+            elif sureness == "unknown" and deviation.video not in annotated:
+                kind = "left out or not recognised"
         rows.append(DeviationFacts(deviation, kind, sureness))
     # The sort keeps the order of videos and times among equals.
     return sorted(rows, key=lambda row: (row.sureness == "doubtful", -row.deviation.surprise))

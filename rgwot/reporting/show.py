@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ import numpy as np
 from rgwot import paths
 from rgwot.datasets.names import stem_of
 from rgwot.keysteps.left_out import left_out_sentence
-from rgwot.keysteps.settings import MeanfieldSettings
+from rgwot.keysteps.settings import ANNOTATED, MeanfieldSettings
 from rgwot.keysteps.suggest import frames_of, suggest
 from rgwot.paths import DEVIATIONS, PROCEDURE, SEGMENTS, Run, Tree, name_of
 from rgwot.procedure import Deviation, Procedure, Recording, recordings_from_segments
@@ -53,7 +53,11 @@ def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = No
     diagnostics = read_diagnostics(path) if (path := folder / name_of(paths.DIAGNOSTICS)).is_file() else {}
     if "left_out" in diagnostics:
         head.append(left_out_sentence(diagnostics["left_out"], len(diagnostics["labelled"]["videos"])))
-    return head + drawn(procedure, deviations, recordings_from_segments(segments), names_in(folder, names_yaml))
+    recordings = recordings_from_segments(segments)
+    annotated = diagnostics.get("labelled", {}).get("videos", [])
+    if run is not None and run.decoder == ANNOTATED:
+        annotated = [recording.video for recording in recordings]
+    return head + drawn(procedure, deviations, recordings, names_in(folder, names_yaml), annotated)
 
 
 def drawn(
@@ -61,15 +65,19 @@ def drawn(
     deviations: Sequence[Deviation],
     recordings: Sequence[Recording],
     names: Mapping[int, str] | None = None,
+    annotated: Collection[str] = (),
 ) -> list[str]:
-    """Return a procedure as lines: its order, what to doubt, and tables of its key steps and of the deviations."""
+    """Return a procedure as lines: its order, what to doubt, and tables of its key steps and of the deviations.
+
+    In videos that are not ``annotated``, a missing key step may not have been recognised.
+    """
     doubt = doubt_sentence(procedure, deviations, names)
     lines = [order_sentence(procedure, names), *([doubt] if doubt else [])]
     # Tables have the numbers, too, because files and pages need them.
     names = {step: f"{step} {name}" for step, name in (names or {}).items()}
     if procedure.nodes:
         lines += ["", *_table(STEP_HEADINGS, [row.cells(names) for row in step_facts(procedure, recordings)])]
-    rows = deviation_facts(deviations, recordings)
+    rows = deviation_facts(deviations, recordings, annotated)
     return [*lines, "", *deviation_lines([row.cells(names) for row in rows])]
 
 

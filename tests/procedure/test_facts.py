@@ -11,8 +11,8 @@ from rgwot.procedure.facts import deviation_facts, doubt_sentence, order_sentenc
 from rgwot.procedure.interface import Deviation, Edge, Event, Node, Procedure, Recording, VideoFit
 
 
-def edge(before: int | str, after: int | str, agree: int = 10, both: int = 10) -> Edge:
-    return Edge(before, after, 0.9, agree, both, (0.7, 1.0))  # type: ignore[arg-type]
+def edge(before: int | str, after: int | str, agree: int = 10, both: int = 10, confidence: float = 0.9) -> Edge:
+    return Edge(before, after, confidence, agree, both, (0.7, 1.0))  # type: ignore[arg-type]
 
 
 def node(key_step: int, n_videos: int = 10, repeats: float = 1.0) -> Node:
@@ -41,12 +41,15 @@ def test_a_row_has_the_facts_of_its_key_step_and_the_last_one_the_background() -
         ("1", "10 of 10", "1", "8 s", "50 %", "", ""),
         ("3", "10 of 10", "1", "8 s", "0 %", "1", "2"),
         ("2", "9 of 10", "1", "8 s", "30 %", "1 (8 of 9)", "3"),
-        ("4", "6 of 10", "2.5", "8 s", "0 %", "2, 3 (5 of 6)", ""),
+        # All videos that have 2 and 4 agree, but few have both.
+        ("4", "6 of 10", "2.5", "8 s", "0 %", "2 (6 of 6), 3 (5 of 6)", ""),
         ("background", "", "", "", "20 %", "", ""),
     ]
     # Without recordings nothing is known about time shares and background.
     *_, last = [row.cells({2: "stir"}) for row in step_facts(TEA)]
-    assert last == ("step 4", "6 of 10", "2.5", "8 s", "", "stir, step 3 (5 of 6)", "")
+    assert last == ("step 4", "6 of 10", "2.5", "8 s", "", "stir (6 of 6), step 3 (5 of 6)", "")
+    (row, _) = step_facts(procedure([node(1), node(2)], [edge(2, 1, 8, 8, 0.74)], (1, 2)))
+    assert row.cells()[5] == "2?"
 
 
 def test_the_order_joins_what_may_come_in_either_order_and_says_what_is_optional() -> None:
@@ -60,16 +63,27 @@ def test_the_order_joins_what_may_come_in_either_order_and_says_what_is_optional
 
 
 @pytest.mark.parametrize(
-    ("steps", "groups", "said"),
+    ("steps", "groups", "needs", "said"),
     [
-        ((), (), "No key step was found: everything is background."),
-        ((1,), (), "One key step was found: 1."),
-        ((2, 1, 3), ((1, 2, 3),), "No fixed order was found: 2, 1 and 3 may come in any order."),
-        ((2, 1, 3, 4), ((1, 2, 3),), "The order that best fits the videos is 2, 1 and 3 in any order, then 4."),
+        ((), (), (), "No key step was found: everything is background."),
+        ((1,), (), (), "One key step was found: 1."),
+        ((2, 1, 3), ((1, 2, 3),), (), "No fixed order was found: 2, 1 and 3 may come in any order."),
+        (
+            (2, 1, 3, 4), ((1, 2, 3),), (1, 2, 3),
+            "The order that best fits the videos is 2, 1 and 3 in any order, then 4.",
+        ),
+        (
+            (2, 1, 3, 4), ((1, 2, 3),), (2,),
+            "The order that best fits the videos is 2, 1 and 3 in any order, then 4; 1 and 3 may also come last.",
+        ),
     ],
-)
-def test_orders_that_are_no_row(steps: tuple[int, ...], groups: tuple[tuple[int, ...], ...], said: str) -> None:
-    assert order_sentence(procedure([node(step) for step in steps], [], steps, groups=groups)) == said
+)  # fmt: skip
+def test_orders_that_are_no_row(
+    steps: tuple[int, ...], groups: tuple[tuple[int, ...], ...], needs: tuple[int, ...], said: str
+) -> None:
+    """The key steps ``needs`` come before the last one, and nothing needs the last."""
+    edges = [*(edge(step, steps[-1]) for step in needs), *(edge(step, "END") for step in steps)]
+    assert order_sentence(procedure([node(step) for step in steps], edges, steps, groups=groups)) == said
 
 
 def test_what_to_doubt_is_one_sentence() -> None:
@@ -77,7 +91,10 @@ def test_what_to_doubt_is_one_sentence() -> None:
     assert doubt_sentence(TEA, found, {1: "boil"}) == (
         "Reliability: step 4 was found after step 3 in only 5 of the 6 videos that have both."
     )
-    noted = replace(TEA, notes=("two videos only: it may be chance",), needs=())
+    # Of the needs on the page, the one of least confidence counts, even if no video contradicts it.
+    unsure = replace(TEA, needs=(*NEEDS, edge(1, 4, 1, 9, 0.1)), edges=(*NEEDS[:2], edge(2, 4, 3, 3, 0.6)))
+    assert doubt_sentence(unsure, found) == "Reliability: step 4 was found after step 2 in only 3 videos."
+    noted = replace(TEA, notes=("two videos only: it may be chance",), edges=())
     assert doubt_sentence(noted, found, clauses=["2 seeds agree on 60 % of the frames"]) == (
         "Reliability: two videos only \N{EN DASH} it may be chance; 2 seeds agree on 60 % of the frames."
     )
@@ -112,9 +129,11 @@ def test_deviations_are_cells_the_most_surprising_first_and_doubtful_ones_last()
         (0.0, 6.0, 2, 0.9, ("left out or not recorded", "sure")),
         (4.0, 9.0, 2, 0.9, ("left out or not recorded", "sure")),
         # A segment of the key step is there, but too short to count.
-        (4.0, 6.0, 5, 0.9, ("left out", "perhaps")),
-        (4.0, 6.0, 5, None, ("left out", "perhaps")),
-        (4.0, 6.0, 5, 0.1, ("left out", "doubtful")),
+        (4.0, 6.0, 5, 0.9, ("very short or left out", "perhaps")),
+        (0.0, 6.0, 5, None, ("very short or left out", "perhaps")),
+        (4.0, 6.0, 5, 0.1, ("very short or left out", "doubtful")),
+        # Without other segmentations, and without annotation, the key step may be there.
+        (4.0, 6.0, 2, None, ("left out or not recognised", "unknown")),
     ],
 )
 def test_a_missing_step_is_told_no_more_surely_than_it_is_known(
@@ -123,6 +142,8 @@ def test_a_missing_step_is_told_no_more_surely_than_it_is_known(
     recordings = [Recording("v", (Event(5, 4.0, 4.5),), 9.0), Recording("w", (Event(2, 4.0, 6.0),), 99.0)]
     (row,) = deviation_facts([Deviation("v", "missing", key_step, start_s, end_s, 3.0, sureness)], recordings)
     assert (row.kind, row.sureness) == cells
+    (row,) = deviation_facts([row.deviation], recordings, annotated=["v"])
+    assert row.kind == cells[0].removesuffix(" or not recognised")
 
 
 @pytest.mark.parametrize(

@@ -179,10 +179,10 @@ SCORES = {
 def test_the_score_stands_beside_that_of_the_best_trivial_baseline() -> None:
     """By the seed that is shown, against the mean over seeds of each baseline."""
     (said,) = against_trivial(OURS, SCORES, annotated=True, taught=False)
-    assert said == "its F1 (macro_task) is 40.0 %, against 40.0 % for the best trivial baseline (random)"
+    assert said == "the F1 of this result (macro_task) is 40.0 %, against 40.0 % for the best trivial baseline (random)"
     alone = {run: score for run, score in SCORES.items() if run.method != "none"}
     (said,) = against_trivial(OURS, alone, annotated=True, taught=False)
-    assert said == "its F1 (macro_task) is 40.0 %, and no trivial baseline is scored for comparison"
+    assert said == "the F1 of this result (macro_task) is 40.0 %, and no trivial baseline is scored for comparison"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from procedure_tree import CASES, EACH_S, FOUND, GIVEN, RUN, given_page, make_pa
 
 from rgwot import paths
 from rgwot.columns import SEGMENT_COLUMNS
-from rgwot.paths import Run
+from rgwot.paths import Run, Tree
 from rgwot.procedure import recordings_from_segments
 from rgwot.procedure.facts import STEP_HEADINGS, step_facts
 from rgwot.reporting.page.render import write_page
@@ -132,8 +132,9 @@ def test_the_table_is_that_of_the_terminal(given: Element) -> None:
     cells = [[cell.text for cell in row.all("td")] for row in table.all("tr")[1:]]
     recordings = recordings_from_segments(pd.DataFrame(rows_of("usual"), columns=list(SEGMENT_COLUMNS)))
     rows = [row.cells() for row in step_facts(GIVEN, recordings)]
-    assert [[cell.replace(" ,", ",") for cell in row] for row in cells] == [list(row) for row in rows]
-    assert cells[1][5] == "1 (8 of 10)"
+    cells = [[cell.replace(" ,", ",").replace(" ?", "?") for cell in row] for row in cells]
+    assert cells == [list(row) for row in rows]
+    assert cells[1][5] == "1? (8 of 10)"
     assert cells[-1][0] == "background"
     unseen = {node["data-step"]: node.all("unseen")[-1].text for node in given.all("node")}
     assert unseen["4"].endswith("2 and 3")
@@ -153,7 +154,9 @@ def test_lines_are_the_videos_with_the_deviations_of_the_file(given: Element) ->
         ("missing", 4.0), ("too_late", 8.5), *(("repeated", 65.0 + at) for at in range(2, MOST_DEVIATIONS)),
     ]  # fmt: skip
     assert sorted(chosen) == sorted((one.kind, one.start_s) for one in FOUND)
-    assert [moment.text for moment in moments[:2]] == ["2 perhaps left out due about 0:04", "1 too late 0:08"]
+    assert [moment.text for moment in moments[:2]] == [
+        "2 perhaps very short or left out, due about 0:04", "1 too late 0:08",
+    ]  # fmt: skip
     assert "2" in lines[0].one("more").text
     assert all(not line.all("deviation") for line in lines[1:])
 
@@ -251,4 +254,19 @@ def test_what_another_seed_does_not_find_is_folded_away_where_the_decoder_knows_
         return [(chip["data-step"], "hidden" in chip.attributes) for chip in chips]
 
     assert (told(10), told(11)) == ([("2", True)], [("3", False)])
-    assert lines["11"].one("deviation").text == "3 left out due about 0:08"
+    assert lines["11"].one("deviation").text == "3 left out, due about 0:08"
+
+
+def test_the_videos_that_differ_most_are_named_by_their_score(tmp_path: Path) -> None:
+    videos = [(1, 2, 3, 4, 5)] * 10 + [(1, 2, 3, 5), (5, 2, 4)]
+    path = make_page(tmp_path, "unlike", videos)
+    page = shown(path)
+    n = {line["data-video"]: len(line.all("deviation")) for line in page.all("line")}
+    fits = read_procedure(Tree(tmp_path / "results", "mine", "unlike").at(paths.PROCEDURE, RUN)).videos
+    first, second = sorted(fits, key=lambda fit: -fit.score)[:2]
+    assert (first.video, second.video) == ("video 12", "video 11")
+    assert f"Most differs: video 12 ({n['11']} deviations), then video 11 ({n['10']})." in page.text
+    alike = shown(make_page(tmp_path, "alike", [(1, 2, 3)] * 4))
+    assert "Most differs" not in alike.text
+    # No key step of these videos has another one beside it, so the column is left out.
+    assert [cell.text for cell in alike.one("steptable").all("th")] == list(STEP_HEADINGS[:-1])

@@ -26,17 +26,17 @@ def test_a_procedure_is_its_sentences_and_tables():
         "The order that best fits the videos is open the box, then step 3 and step 2 in either order, then step 4, "
         "then wipe (found in 1 of 5 videos).",
         "",
-        "Key step        Found in  Times per video  Median time  Share of time  Needs           In either order with",
+        "Key step        Found in  Times per video  Median time  Share of time  After            In any order with",
         "1 open the box  5 of 5    1                2 s          7 %",
-        "step 3          5 of 5    1                2 s          7 %            1 open the box  step 2",
-        "step 2          4 of 5    1                2 s          5 %            1 open the box  step 3",
+        "step 3          5 of 5    1                2 s          7 %            1 open the box   step 2",
+        "step 2          4 of 5    1                2 s          5 %            1 open the box   step 3",
         "step 4          5 of 5    1                2 s          7 %            step 2, step 3",
-        "5 wipe          1 of 5    1                2 s          1 %            step 4",
+        "5 wipe          1 of 5    1                2 s          1 %            step 4 (1 of 1)",
         "background                                              73 %",
         "",
-        "Video  Key step  Deviation  Time            Sureness  Surprise (bits)",
-        "d      5 wipe    added      0:12            unknown   2.0",
-        "e      step 2    left out   due about 0:02  unknown   2.0",
+        "Video  Key step  Deviation                   Time            Sureness  Surprise (bits)",
+        "d      5 wipe    added                       0:12            unknown   2.0",
+        "e      step 2    left out or not recognised  due about 0:02  unknown   2.0",
     ]
 
 

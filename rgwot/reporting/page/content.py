@@ -307,7 +307,8 @@ def _second_method(
             and answer_kind(result.run) in ("untrained", "trained")
         ):
             share = 100 * agreements[pair].agreement.same
-            return [f"{result.run.method}/{result.run.decoder} finds the same key steps in {share:.0f} % of the frames"]
+            name = f"{result.run.method}/{result.run.decoder}"
+            return [f"a second method, {name}, finds the same key steps in {share:.0f} % of the frames"]
     return []
 
 
@@ -462,7 +463,7 @@ def against_trivial(run: Run, leading: Mapping[Run, float], annotated: bool, tau
     for other, score in leading.items():
         if answer_kind(other) == "trivial":
             by_decoder.setdefault(other.decoder, []).append(score)
-    own = f"its F1 (macro_task) is {100 * leading[run]:.1f} %"
+    own = f"the F1 of this result (macro_task) is {100 * leading[run]:.1f} %"
     if not by_decoder:
         return [f"{own}, and no trivial baseline is scored for comparison"]
     best, decoder = max((sum(scores) / len(scores), name) for name, scores in by_decoder.items())

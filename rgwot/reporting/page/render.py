@@ -26,7 +26,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from rgwot import paths
 from rgwot.columns import TERMS
 from rgwot.paths import Run, Tree
-from rgwot.procedure.facts import STEP_HEADINGS
 from rgwot.records import read_manifest, read_scores
 from rgwot.reporting.figures.style import (
     BACKGROUND_COLOUR,
@@ -80,7 +79,6 @@ def write_page(
         title=f"{content.data.dataset}/{content.data.task}",
         pictures=content.pictures,
         most_lines=MOST_LINES,
-        headings=STEP_HEADINGS,
         comparisons=embedded(content.comparisons),
         curves=curve_picture(content.data.curves) if content.data.curves else "",
         data=embedded(asdict(content.data)),

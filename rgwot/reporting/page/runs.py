@@ -23,6 +23,8 @@ from rgwot.keysteps.settings import ANNOTATED
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Node, Procedure, Recording, recordings_from_segments
 from rgwot.procedure.facts import (
+    LIKELY,
+    STEP_HEADINGS,
     DeviationFacts,
     deviation_facts,
     doubt_sentence,
@@ -277,8 +279,6 @@ def as_sentence(note: str) -> str:
 
 #: Number of videos shown at first, and of the most surprising deviations of each.
 MOST_LINES, MOST_DEVIATIONS = 30, 6
-#: A need with less confidence is shown with a question mark.
-LIKELY = 0.75
 #: Marks the number of a key step in the text, which is then split there.
 _STEP = "\0"
 
@@ -305,18 +305,22 @@ class Picture(NamedTuple):
     """The procedure of a run as the template writes it; ``place`` is the place of the run on the page.
 
     Texts are cut into text and numbers of key steps in turn, which the page replaces by names: ``sentences`` on the
-    order and on what to doubt, and the cells of ``table`` (`rgwot.procedure.facts.STEP_HEADINGS`). ``legend`` explains
-    the signs in the drawing. ``layers`` are the cards in the consensus order; those of a layer may come in any order,
-    and need the whole layer before unless they say otherwise. ``lines`` are the videos with their deviations by time,
-    the less surprising and less sure ones apart; ``unchecked`` is true if the sureness of some deviations is unknown.
+    order and on what to doubt, and the cells of ``table`` under its ``headings``
+    (`rgwot.procedure.facts.STEP_HEADINGS`, without empty columns). ``legend`` explains the signs in the drawing.
+    ``layers`` are the cards in the consensus order; those of a layer may come in any order, and need the whole layer
+    before unless they say otherwise. ``lines`` are the videos with their deviations by time, the less surprising and
+    less sure ones apart, and ``most_different`` names those that differ most. ``unchecked`` is true if the sureness of
+    some deviations is unknown.
     """
 
     place: int
     sentences: Sequence[Sequence[str]]
+    headings: Sequence[str]
     table: Sequence[Sequence[Sequence[str]]]
     legend: str
     layers: Sequence[Sequence[_Card]]
     lines: Sequence[Mapping[str, Any]]
+    most_different: str
     unchecked: bool
 
 
@@ -342,18 +346,30 @@ def picture(
             any(card.node.optional for card in cards),
         ),
         ("Key steps in one frame have no fixed order.", len(layers) < len(cards)),
-        ("A key step comes after those before the arrow to it, unless it says otherwise.", len(layers) > 1),
-        ("A question mark: this need is less sure.", any(not likely for card in cards for _, likely in card.after)),
+        (
+            "A card comes after everything in the card or frame before it; "
+            "if it says \N{LEFT DOUBLE QUOTATION MARK}after …\N{RIGHT DOUBLE QUOTATION MARK}, only after those.",
+            len(layers) > 1,
+        ),
+        (
+            "A question mark: few videos show both, or some contradict.",
+            any(not likely for card in cards for _, likely in card.after),
+        ),
     )
     marked = {step: f"{_STEP}{step}{_STEP}" for step in procedure.order}
     sentences = (order_sentence(procedure, marked), doubt_sentence(procedure, deviations, marked, doubts))
+    table = [row.cells(marked) for row in step_facts(procedure, recordings)]
+    filled = [at for at in range(len(STEP_HEADINGS)) if any(row[at] for row in table)]
+    lines = _lines(procedure, deviation_facts(deviations, recordings, taught), videos, taught)
     return Picture(
         place,
         [text.split(_STEP) for text in sentences if text],
-        [[cell.split(_STEP) for cell in row.cells(marked)] for row in step_facts(procedure, recordings)],
+        [STEP_HEADINGS[at] for at in filled],
+        [[row[at].split(_STEP) for at in filled] for row in table],
         " ".join(words for words, there in legend if there),
         layers,
-        _lines(procedure, deviation_facts(deviations, recordings), videos, taught),
+        lines,
+        _most_different(lines),
         any(deviation.sureness is None and deviation.video not in taught for deviation in deviations),
     )
 
@@ -374,14 +390,18 @@ def _card(step: int, procedure: Procedure, layers: Sequence[Sequence[int]], at: 
     placed = bool(at) and set(likely) == set(layers[at - 1]) and all(likely.values())
     needed = any(edge.before == step and edge.after != END for edge in procedure.edges)
     last = at == len(layers) - 1
-    free = [end for end, may in (("first", at and not needs), ("last", not last and not needed)) if may]
+    free = [
+        words
+        for words, may in (("may come first", at and not needs), ("may also come later", not last and not needed))
+        if may
+    ]
     return _Card(
         node,
         (f"{node.n_videos} of {procedure.n_videos} videos", f"{length} per video" if often else f"about {length}"),
         f"{node.repeats:.1f}".removesuffix(".0") + " times" if often else "",
         {str(edge.before): f"in {edge.agree} of {edge.both} videos where both were found" for edge in needs},
         () if placed else tuple(likely.items()),
-        f"may come {join_words(free)}" if len(free) == 1 else "at any time" if free else "",
+        "at any time" if len(free) > 1 else "".join(free),
         f"after {join_words([str(edge.before) for edge in needs])}" if needs else "after no other",
     )
 
@@ -404,6 +424,20 @@ def _lines(
         marks = {"typical": video.id == procedure.most_typical, "given": video.id in taught}
         lines.append({"place": place, "name": video.name, **marks, "moments": moments, "others": others})
     return lines
+
+
+def _most_different(lines: Sequence[Mapping[str, Any]]) -> str:
+    """Return a sentence on the two videos with the most surprising deviations (`rgwot.procedure.interface.VideoFit`).
+
+    Returns an empty text if no video differs.
+    """
+    listed = [(line["name"], [*line["moments"], *line["others"]]) for line in lines if line["moments"]]
+    listed.sort(key=lambda one: -sum(row.deviation.surprise for row in one[1]))
+    if not listed:
+        return ""
+    (name, first), *others = listed[:2]
+    more = "".join(f", then {other} ({len(rows)})" for other, rows in others)
+    return f"Most differs: {name} ({len(first)} deviation{'s' * (len(first) > 1)}){more}."
 
 
 def seeds_agree(run: Run, runs: Sequence[Run], agreed: Callable[[int, int], float | None]) -> list[str]:

@@ -26,7 +26,7 @@ export function drawProcedure() {
   const named = Object.keys(namesOf(run)).length > 0;
   for (const element of own.querySelectorAll(".called")) {
     const step = Number(element.dataset.step);
-    element.textContent = nameOf(run, step) || (named ? `step ${step}` : String(step));
+    element.textContent = nameOf(run, step) || (named || element.closest(".doubt") ? `step ${step}` : String(step));
   }
   for (const element of own.querySelectorAll(".name")) {
     const name = nameOf(run, Number(element.dataset.step));

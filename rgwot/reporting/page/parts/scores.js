@@ -75,7 +75,7 @@ export function drawTraining() {
   const links = Object.entries(factsOf(state.run).figures).map(([name, href]) => make("a", { href, textContent: FIGURES[name] }));
   byId("figures").hidden = links.length === 0;
   byId("figures").replaceChildren("Figures of this result: ", ...links.flatMap((link, at) => (at ? [", ", link] : [link])));
-  const headings = [...new Set(DATA.runs.flatMap(({ soundness }) => Object.keys(soundness)))];
+  const headings = [...new Set(DATA.runs.flatMap(({ soundness }) => Object.keys(soundness)))].sort((a, b) => (a === "Notes") - (b === "Notes"));
   const rows = DATA.runs.map(({ soundness }, run) => make("tr", {},
     make("th", { scope: "row", textContent: runTitle(run) }),
     ...headings.map((heading) => make("td", { className: heading === "Notes" ? "wrap text" : "text", textContent: soundness[heading] || "" }))));
