@@ -110,6 +110,7 @@ def test_layers_follow_the_order_and_cards_say_what_their_place_does_not(given: 
     after = {node["data-step"]: [one.text for one in node.all("after")] for node in given.all("node")}
     # 2 is less sure to need 1; 5 needs nothing, and nothing needs it; 4 does not need 5.
     assert after == {"1": [], "2": ["after 1 ?"], "3": [], "5": ["at any time"], "4": ["after 2 3"]}
+    assert given.all("sentences")[0].text.endswith("; 5 may also come last.")
     needs = {node["data-step"]: json.loads(node["data-needs"]) for node in given.all("node")}
     assert {step: "".join(own) for step, own in needs.items()} == {"1": "", "2": "1", "3": "1", "5": "", "4": "23"}
     assert needs["2"]["1"] == "in 8 of 10 videos where both were found"
