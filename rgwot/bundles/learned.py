@@ -227,6 +227,6 @@ def _form(store: FeatureStore) -> dict[str, Any]:
     if store.imported:
         settings = store.attributes.get("settings", {})
         facts |= {f"source_{key}": settings[key] for key in FORM if settings.get(key) is not None}
-        # The rate of this store instead of the settings' table of rates, which does not cover other videos.
+        # The settings' table of rates has no rate for other videos, so this store's own rate is used.
         facts["source_native_fps"] = str(store.native_fps)
     return facts

@@ -1,4 +1,4 @@
-"""SampleLabels of samples from annotations: segments, marks, and the meaning of time that neither covers.
+"""Labels of samples from annotations: segments, marks, and the meaning of time that neither covers.
 
 A *mark* is a row whose start is its end: it gives the key step (0 for background) of one moment, and tells nothing of
 the time around it. Time without a segment has the meaning that the word for *silence* gives it (`SILENCES`).
@@ -50,7 +50,7 @@ def lasting(rows: pd.DataFrame) -> pd.Series[bool]:
 def placed_marks(
     where: str, rows: pd.DataFrame, duration_s: float, *, lenient: bool = False
 ) -> list[tuple[float, int]]:
-    """Return the times and key steps of the marks of a video that say more than its segments, in order of time.
+    """Return the marks that add to the segments of a video, as times in seconds and key steps, in order of time.
 
     ``rows`` has the columns ``start_s``, ``end_s`` and ``key_step``. A mark inside a segment of its own key step is
     left out and, if ``lenient``, so is a mark that would otherwise be an error.

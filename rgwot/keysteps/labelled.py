@@ -125,7 +125,7 @@ a step."""
 NO_ORDER, ORDER = 0.10, 0.22
 """Agreement beyond chance (methods 5.10) of carried labels with the hidden Markov model. Up to `NO_ORDER`, the order of
 key steps does not count; from `ORDER` on, it counts fully. The ten recorded tasks have 0.26 to 0.49, and 0.04 to 0.11
-after their segments were shuffled."""
+after their segments were shuffled; the limits were chosen on them."""
 
 TASK_VIDEOS = 3.0
 """Weight of the mean agreement of the task in the agreement of a video, which has weight 1."""
@@ -134,7 +134,7 @@ REACH = 0.15
 """Share of the way to the neighbouring mark that a mark is first taken to reach."""
 
 FEW_MARKS = 0.5
-"""A video with fewer marks than this share of the key steps is marked here and there, not in every segment."""
+"""If a video has fewer marks than this share of the number of key steps, some of its segments have none."""
 
 MOSTLY = 0.5
 """Least share of the samples between neighbouring marks of a video, decoded as one of their two labels, at which

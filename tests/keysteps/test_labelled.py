@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import multivariate_normal
+from sklearn.covariance import ledoit_wolf
 
 import rgwot
 from rgwot.config.settings import Settings
@@ -338,22 +341,30 @@ def test_labels_that_cannot_be_meant_are_refused_in_one_line(arrays: Any, labels
     assert "\n" not in str(error.value)
 
 
-def test_the_state_model_is_that_of_hmmlearn() -> None:
-    hmm = pytest.importorskip("hmmlearn.hmm")
-    x, looks = task(noise=1.0)
-    given = np.where(np.isin(np.repeat(np.arange(V), T), [1, 4]), looks, UNKNOWN)
-    states = StateModel.fit(x, (T,) * V, given, 6)
-    assert states.states.tolist() == [0, 1, 2, 3, 4]
-    known = given != UNKNOWN
-    means = np.stack([x[given == state].mean(axis=0) for state in states.states])
-    from sklearn.covariance import ledoit_wolf
-
-    model = hmm.GaussianHMM(5, "tied", init_params="", params="")
-    model.means_, model.startprob_, model.transmat_ = means, states.first, states.transitions
-    model.covars_ = ledoit_wolf(x[known] - means[given[known]], assume_centered=True)[0]
-    np.testing.assert_allclose(
-        states.posterior(x, (T,) * V, 6)[:, :5], model.predict_proba(x, (T,) * V), rtol=1e-3, atol=1e-4
-    )
+def test_posteriors_are_those_of_all_paths_of_states() -> None:
+    """The oracle sums over all paths, with Gaussian densities of SciPy."""
+    rng = np.random.default_rng(0)
+    labels = np.array([0, 0, 1, 2, 2, 0, 1, 1, UNKNOWN, 2, 2, 1])
+    x = rng.normal(size=(12, 3)) + np.where(labels == UNKNOWN, 0, labels)[:, None]
+    states = StateModel.fit(x, (6, 6), labels, 4)
+    assert states.states.tolist() == [0, 1, 2]
+    # First states: 0 and 1, each counted once more than the 1 that every class has.
+    np.testing.assert_allclose(states.first, [2 / 5, 2 / 5, 1 / 5])
+    # From 0 to 0 and to 1 once, with 1/4 added for every class; none across the unlabelled sample or to another video.
+    np.testing.assert_allclose(states.transitions[0], np.array([1.25, 1.25, 0.25]) / 2.75)
+    np.testing.assert_allclose(states.transitions[1], np.array([0.25, 1.25, 1.25]) / 2.75)
+    known = labels != UNKNOWN
+    means = np.stack([x[labels == state].mean(axis=0) for state in range(3)])
+    covariance = ledoit_wolf(x[known] - means[labels[known]], assume_centered=True)[0]
+    video = x[:5]
+    density = np.stack([multivariate_normal(mean, covariance).pdf(video) for mean in means], axis=1)
+    expected = np.zeros((5, 3))
+    for path in product(range(3), repeat=5):
+        p = states.first[path[0]] * np.prod([states.transitions[a, b] for a, b in pairwise(path)])
+        p *= np.prod([density[t, state] for t, state in enumerate(path)])
+        expected[np.arange(5), path] += p
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(states.posterior(video, (5,), 4)[:, :3], expected, rtol=1e-3)
 
 
 def test_posteriors_of_videos_of_any_length_are_those_of_each_alone() -> None:
