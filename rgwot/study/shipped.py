@@ -11,7 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
+from importlib.util import LazyLoader, find_spec, module_from_spec
 from pathlib import Path
 
 import rgwot
@@ -106,6 +106,16 @@ def snakemake_command(arguments: Sequence[str]) -> list[str]:
     if options.workflow_profile is None and not Path("profiles/default").is_dir():
         added += ["--workflow-profile", str(PROFILE)]
     return [sys.executable, "-m", "snakemake", *added, *arguments]
+
+
+def import_when_used(name: str) -> None:
+    """Let a module that may be missing be imported when an attribute of it is first used, not by ``import``."""
+    spec = find_spec(name)
+    if name in sys.modules or spec is None or spec.loader is None:
+        return
+    spec.loader = LazyLoader(spec.loader)
+    sys.modules[name] = module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[name])
 
 
 def executor(name: str) -> str:
