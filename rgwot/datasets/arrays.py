@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from rgwot.datasets.names import VIDEO_SUFFIXES, points_chosen, stem_of, tracked_name
 from rgwot.datasets.text import encoding_of
-from rgwot.runtime.errors import RgwotError, first_line, nearest
+from rgwot.runtime.errors import RgwotError, extras, first_line, nearest
 from rgwot.runtime.tensors import PICKLED, UnreadableTensors, load_tensors
 
 Slices = tuple[slice, ...]
@@ -134,7 +134,8 @@ def open_array(path: Path, key: str | None, times: str | None = None) -> Iterato
         raise RgwotError(f"{path}: key and times are both {key!r}; expected the names of two arrays")
     with ExitStack() as stack:
         try:
-            source = opener(path, key, times, stack)
+            with extras(path):
+                source = opener(path, key, times, stack)
         except UnreadableTensors as error:
             raise RgwotError(f"{path}: cannot be read ({error.why}); expected a plain array of numbers") from None
         # PyTorch raises TypeError for numbers without a NumPy type, such as bfloat16.
