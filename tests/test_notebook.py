@@ -22,7 +22,7 @@ def every_notebook() -> Iterator[Any]:
         yield pytest.param(path, id=path.stem, marks=[pytest.mark.long] if path.stem == "reproduce" else [])
 
 
-@pytest.mark.parametrize("path", every_notebook())
+@pytest.mark.parametrize("path", [*every_notebook()])
 def test_every_cell_gives_what_is_stored(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
