@@ -11,8 +11,11 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from importlib.util import LazyLoader, find_spec, module_from_spec
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import rgwot
 from rgwot.runtime.errors import RgwotError, install
@@ -109,13 +112,18 @@ def snakemake_command(arguments: Sequence[str]) -> list[str]:
 
 
 def import_when_used(name: str) -> None:
-    """Let a module that may be missing be imported when an attribute of it is first used, not by ``import``."""
-    spec = find_spec(name)
-    if name in sys.modules or spec is None or spec.loader is None:
-        return
-    spec.loader = LazyLoader(spec.loader)
-    sys.modules[name] = module_from_spec(spec)
-    spec.loader.exec_module(sys.modules[name])
+    """Import a module, if it is installed, only when one of its attributes is first used, not at `import`."""
+
+    def attribute_of(attribute: str) -> Any:
+        if sys.modules.get(name) is placeholder:
+            del sys.modules[name]
+        return getattr(import_module(name), attribute)
+
+    if name not in sys.modules and find_spec(name) is not None:
+        # `importlib.util.LazyLoader` would import it at the next statement `import`.
+        placeholder = ModuleType(name)
+        vars(placeholder)["__getattr__"] = attribute_of
+        sys.modules[name] = placeholder
 
 
 def executor(name: str) -> str:
