@@ -99,7 +99,6 @@ def known_blocks() -> tuple[str, ...]:
 EXECUTION: tuple[str, ...] = (
     *(f"features.{key}" for key in FEATURES_EXECUTION),
     "train.memory_gb",
-    "train.gpu_memory_gb",
     "train.save_every_s",
 )
 
