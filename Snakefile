@@ -6,15 +6,12 @@ from pathlib import Path
 from snakemake.logging import logger
 from snakemake.utils import min_version
 
-from rgwot.study.shipped import SNAKEFILE, import_when_used
-
 # What Snakemake has made stays to the end: the garbage collector need not go through it.
 gc.freeze()
-# Snakemake imports nbformat for every script, to see whether it is a notebook; that takes a fifth of a second.
-import_when_used("nbformat")
 
 from rgwot.config.configuration import read_file
 from rgwot.runtime.errors import RgwotError
+from rgwot.study.shipped import SNAKEFILE
 
 min_version("9.14")
 

@@ -11,11 +11,8 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import rgwot
 from rgwot.runtime.errors import RgwotError, install
@@ -109,21 +106,6 @@ def snakemake_command(arguments: Sequence[str]) -> list[str]:
     if options.workflow_profile is None and not Path("profiles/default").is_dir():
         added += ["--workflow-profile", str(PROFILE)]
     return [sys.executable, "-m", "snakemake", *added, *arguments]
-
-
-def import_when_used(name: str) -> None:
-    """Import a module, if it is installed, only when one of its attributes is first used, not at `import`."""
-
-    def attribute_of(attribute: str) -> Any:
-        if sys.modules.get(name) is placeholder:
-            del sys.modules[name]
-        return getattr(import_module(name), attribute)
-
-    if name not in sys.modules and find_spec(name) is not None:
-        # `importlib.util.LazyLoader` would import it at the next statement `import`.
-        placeholder = ModuleType(name)
-        vars(placeholder)["__getattr__"] = attribute_of
-        sys.modules[name] = placeholder
 
 
 def executor(name: str) -> str:
