@@ -25,15 +25,16 @@ from rgwot.config.configuration import load_config
 from rgwot.config.experiments import Experiments, family_of, replaced_settings, split_id
 from rgwot.config.methods import DECODERS, EMBEDDING_KINDS
 from rgwot.config.settings import Settings, flatten, known_blocks, validated
-from rgwot.datasets.arrays import check_no_clock, column_names
+from rgwot.datasets.arrays import column_names
 from rgwot.datasets.names import id_of, stem_of
 from rgwot.datasets.settings import ImportSettings
 from rgwot.datasets.split import split_videos, subjects_of
-from rgwot.embedding.interface import EmbeddedTask, EmbedVideo, embedded_video
+from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo, EmbedVideo, embedded_video
 from rgwot.features.importing import store_of_array
 from rgwot.features.index import check_stores, common_attributes
 from rgwot.features.store import FeatureStore, open_store
-from rgwot.keysteps.decode import check_number
+from rgwot.intake import Rates, Times, Videos, array_of, handed_over
+from rgwot.keysteps.decode import NAMED, check_number
 from rgwot.keysteps.ordering import KeySteps, Order, rank_procedures
 from rgwot.keysteps.settings import LABELLED, resolved_K
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
@@ -42,7 +43,8 @@ from rgwot.paths import MANIFEST, NAMES, STORE, Run, Tree, name_of
 from rgwot.procedure import Procedure, recordings_from_segments
 from rgwot.procedure.groups import compare_groups
 from rgwot.reporting.names import names_text
-from rgwot.runtime.errors import RgwotError, extras, first_line, nearest
+from rgwot.runtime.device import check_device
+from rgwot.runtime.errors import RgwotError, extras, nearest
 from rgwot.runtime.files import write_csv, write_text
 from rgwot.runtime.limits import threads_kept
 from rgwot.stages.decode import check_labels, decode_task, write_keysteps
@@ -57,15 +59,6 @@ if TYPE_CHECKING:
     from rgwot.reporting.compare import Comparison
 
 log = logging.getLogger(__name__)
-
-Video = ArrayLike | str | os.PathLike[str]
-"""Features (T, C) or (T, C, h, w) of a video, or the path of a feature store of the workflow."""
-
-Videos = Mapping[str, Video] | Sequence[Video] | NDArray[Any]
-"""Videos by name, or in a sequence."""
-
-Times = Mapping[str, ArrayLike] | Sequence[ArrayLike] | NDArray[Any]
-"""The times (T,) of the features of every video in seconds, by name or in a sequence."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -178,8 +171,13 @@ class Discovery:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Reasons to doubt the result, a line each; they are logged, too."""
-        return tuple(self.diagnostics.get("warnings", ()))
+        """Reasons to doubt the result, a line each; they are logged once per fit, by the logger ``rgwot``."""
+        collapsed: tuple[str, ...] = ()
+        if self.diagnostics.get("degenerate"):
+            collapsed = (
+                f"degenerate: the {self.diagnostics['degenerate_cause']} collapsed, so the key steps are noise",
+            )
+        return (*collapsed, *self.diagnostics.get("warnings", ()))
 
     @property
     def orders(self) -> dict[str, Order]:
@@ -195,7 +193,9 @@ class Discovery:
         ]
         return pd.concat(parts, ignore_index=True)
 
-    def predict(self, videos: Videos, *, times: Times | None = None) -> dict[str, NDArray[np.int64]]:
+    def predict(
+        self, videos: Videos, *, times: Times | None = None, missing: str | None = None
+    ) -> dict[str, NDArray[np.int64]]:
         """Label videos by what was learned; each is labelled separately, with fixed clusters.
 
         Parameters
@@ -204,6 +204,8 @@ class Discovery:
             Features of any number of videos, as `discover` takes them, of the same kind.
         times
             As in `discover`; required if, and only if, times were given there.
+        missing
+            As in `discover`.
 
         Returns
         -------
@@ -216,7 +218,9 @@ class Discovery:
             For features of another kind, or if the decoder or the embedding has no rule for other videos.
         """
         learned = self._rule()
-        stores = stores_of(videos, times, lambda _: learned.import_form())
+        clocks = times is None and bool(learned.features.attributes.get("source_times"))
+        handed = handed_over(videos, times, missing=missing, clocks=clocks)
+        stores = stores_of(handed.features, handed.times, lambda _: learned.import_form())
         for store in stores:
             learned.check_kind(store)
         with_frames = [store for store in stores if len(store)]
@@ -224,10 +228,11 @@ class Discovery:
         with nullcontext() if learned.model is None else threads_kept():
             embed, predict = learned.rules()
             embedded = {store.video: embedded_video(store, embed) for store in with_frames}
+        embedded = _without(embedded, handed.missing)
         steps, _ = learned.label(predict, with_frames, embedded)
         return {
             name: steps.get(store.video, np.empty(0, dtype=np.int64))
-            for name, store in zip(named_videos(videos), stores, strict=True)
+            for name, store in zip(handed.features, stores, strict=True)
         }
 
     def bundle(self, path: str | os.PathLike[str], dataset: str = "arrays", task: str = "task") -> Path:
@@ -385,8 +390,9 @@ class Discovery:
 def discover(
     features: Videos,
     *,
-    fps: float | str | Fraction | None = None,
+    fps: Rates | None = None,
     times: Times | None = None,
+    missing: str | None = None,
     method: str = "rgwot-plus",
     decoder: str | None = None,
     K: int | str | None = None,
@@ -404,16 +410,24 @@ def discover(
     Parameters
     ----------
     features
-        Features (T, C) or maps (T, C, h, w) of every video, of any floating-point type, finite and, for maps, at most
-        65504 in magnitude. They are a mapping from names, or a sequence, in which case the videos are named ``"0"``,
-        ``"1"``, ..., or ``"00"``, ``"01"``, ... if there are more than ten. T may differ between videos, the other axes
-        may not. Instead of an array, a video may be the path of a feature store (``.zarr``) of the workflow, which has
-        its times and the length of its video.
+        Features (T, C) or maps (T, C, h, w) of every video: finite numbers and, for maps, at most 65504 in magnitude. T
+        may differ between videos, the other axes may not. A video may be an array (NumPy, PyTorch, xarray), a table
+        (pandas, polars), the path of an ``.npy``, ``.npz``, ``.csv``, ``.mat``, ``.h5``, ``.pt`` or ``.parquet`` file,
+        or of a feature store (``.zarr``) of the workflow, which has its times and the length of its video. Videos
+        come by name, in a mapping, pairs of names and videos, a series, or one table with the column ``video``; or
+        in a sequence or another iterable. Then they have the names of their files, or ``"0"``, ``"1"``, ..., or
+        ``"00"``, ``"01"``, ... if there are more than ten. Integers as names become their text.
     fps
-        Features per second of video, a number or a fraction such as ``"30000/1001"``; by default ``features.fps`` of
-        the settings, 2. Feature i is at i / fps seconds, and the video lasts T / fps.
+        Features per second of video, a number or a fraction such as ``"30000/1001"``. Feature i is at i / fps seconds,
+        and the video lasts T / fps. Rates of the videos, by name or in a sequence, may differ by 5 %. By default
+        ``features.fps`` of the settings, 2, with a warning.
     times
         Instead of ``fps``, the times (T,) of the features of every video in seconds; increasing, mostly by equal steps.
+        Without ``fps`` and ``times``, tables give their times by a `pandas.TimedeltaIndex`, a `pandas.DatetimeIndex`
+        (from its first date), or an index or column in seconds, such as ``time_s``.
+    missing
+        What to do with samples that have NaN, which are refused by default: ``interpolate`` fills them linearly in
+        time; ``background`` also leaves them out of all key steps, so that their label is 0.
     method, decoder
         Ids as in paths of the workflow, with or without keys: ``whitened``, ``raw``, ``rgwot``, ``rgwot@alpha=0.5``,
         ``rgwot-plus``, ...; ``meanfield``, ``graphcut``, ``consensus``, ``kmeans@K=5``, ... By default, the decoder is
@@ -438,7 +452,7 @@ def discover(
     seed
         Seed of all random draws, at least 0.
     device
-        The device of an encoder: ``auto``, ``cpu`` or ``cuda``.
+        The device of an encoder: ``auto``, ``cpu`` or ``cuda``; another word is refused for every method.
 
     Returns
     -------
@@ -474,7 +488,18 @@ def discover(
         log.warning("K: found %s beside labels, which give the number of key steps, so it is ignored; leave it out", K)
     if fps is not None and times is not None:
         raise RgwotError("fps and times are both given; expected at most one of the two")
-    every = video_features(features, times, embedding.features.fps if fps is None and times is None else fps)
+    check_device(device)
+    handed = handed_over(features, times, fps, missing=missing)
+    features, usual = handed.features, embedding.features.fps
+    every = video_features(features, handed.times, usual if handed.timeless and not handed.times else handed.fps)
+    doubts = [*handed.doubts, *_doubts_on_features(every, decoding.decode.K)]
+    if handed.timeless and not handed.times and "fps" not in (settings or {}).get("features", {}):
+        doubts.append(
+            f"features: found neither fps nor times, so {usual:g} features per second are assumed, and seconds are "
+            f"wrong at another rate; give fps={usual:g}, or times={{name: seconds}}"
+        )
+    for line in doubts:
+        log.warning("%s", line)
     if EMBEDDING_KINDS[family_of(run.method).embedding].several and len(every) < 2:
         raise RgwotError(f"features: videos: found {len(every)}, expected at least 2 for the method {run.method!r}")
     with_frames = [video for video in every if len(video)]
@@ -486,15 +511,19 @@ def discover(
         held_out = split_videos(subjects, embedding.data.holdout, embedding.data.split_seed)
     # Videos are sorted by id, as in the workflow, because the drawn pairs of videos depend on their order.
     videos = sorted(with_frames, key=lambda video: video.video)
-    given = None if labels is None else read_labels(labels, list(named_videos(features)), videos, silence)
+    given = None if labels is None else read_labels(labels, list(features), videos, silence)
     name, times_of_videos = split_id(run.decoder)[0], {stem_of(video.video): video.time_s for video in with_frames}
     if DECODERS[name].trivial:
-        return Discovery(run, decoding, _trivial(run, decoding, videos, held_out), times_of_videos)
+        key_steps = _trivial(run, decoding, videos, held_out)
+        _doubt(key_steps, doubts)
+        return Discovery(run, decoding, key_steps, times_of_videos)
     if given is None:
         samples = sum(len(video) for video in videos if video.video not in held_out)
         check_number(resolved_K(decoding.decode.K), decoding.decode.surplus, samples)
     embedded, embed, model = _embedded(run, embedding, videos, held_out, device)
+    embedded = replace(embedded, videos=_without(embedded.videos, handed.missing))
     key_steps = decode_task(embedded, name, decoding, run.seed, alone=False, given=given)
+    _doubt(key_steps, doubts)
     learned: LearnedResult | str
     try:
         learned = learned_result(
@@ -542,6 +571,42 @@ def _trivial(run: Run, settings: Settings, videos: Sequence[FeatureStore], held_
     return trivial_key_steps(segments, decoder, int(K), run.seed, held_out, settings.procedure.learner)
 
 
+def _doubts_on_features(videos: Sequence[FeatureStore], K: int | str) -> list[str]:
+    """Return reasons to doubt the features: recordings that occur twice, and too few channels."""
+    doubts, same = [], dict[str, list[str]]()
+    for video in videos:
+        if digest := video.attributes.get("source_sha256"):
+            same.setdefault(str(digest), []).append(stem_of(video.video))
+    for names in same.values():
+        if len(names) > 1:
+            some = ", ".join(map(repr, names[:NAMED])) + " and more" * (len(names) > NAMED)
+            doubts.append(f"features: {some} are the same recording, which counts several times; leave out all but one")
+    alone = all(video.vectors and video.shape[1] == 1 for video in videos if len(video))
+    if alone and isinstance(K, int) and K > 2:
+        doubts.append(
+            f"features: a single channel hardly tells {K} key steps apart; add channels, such as its slope or its "
+            "spread in a window"
+        )
+    return doubts
+
+
+def _doubt(key_steps: KeySteps, doubts: Sequence[str]) -> None:
+    """Put reasons for doubt before those of decoding."""
+    if doubts:
+        key_steps.diagnostics["warnings"] = [*doubts, *key_steps.diagnostics.get("warnings", ())]
+
+
+def _without(videos: Mapping[str, EmbeddedVideo], missing: Mapping[str, NDArray[np.bool_]]) -> dict[str, EmbeddedVideo]:
+    """Return embedded videos with the ``missing`` samples (T,), by name, as background."""
+    masks = {id_of(name): mask for name, mask in missing.items()}
+    return {
+        video: replace(one, background=masks[video] if one.background is None else one.background | masks[video])
+        if video in masks
+        else one
+        for video, one in videos.items()
+    }
+
+
 def _embedded(
     run: Run, settings: Settings, videos: Sequence[FeatureStore], held_out: tuple[str, ...], device: str
 ) -> tuple[EmbeddedTask, EmbedVideo, Mapping[str, Any] | None]:
@@ -561,7 +626,9 @@ def _embedded(
         return embedded_task(videos, made), made.embed, model
 
 
-def video_features(features: Videos, times: Times | None, fps: float | str | Fraction | None) -> list[FeatureStore]:
+def video_features(
+    features: Mapping[str, Any], times: Mapping[str, ArrayLike] | None, fps: float | str | Fraction | None
+) -> list[FeatureStore]:
     """Return the features of a task's videos as stores, in the given order.
 
     Raises RgwotError for values that are neither an array nor a feature store, two videos with the same name, times
@@ -571,21 +638,22 @@ def video_features(features: Videos, times: Times | None, fps: float | str | Fra
         rate = None if fps is None else parse_rate(fps)
     except ValueError:
         raise RgwotError(f"fps: expected a positive rate like 30 or 30000/1001, found {str(fps)!r}") from None
-    when = {"times": "times"} if rate is None else {"fps": str(fps)}
+    when = {**({"times": "times"} if times or rate is None else {}), **({} if rate is None else {"fps": str(fps)})}
     stores = stores_of(features, times, lambda axes: validated(ImportSettings, {"axes": axes, **when}, "features"))
     check_stores(stores)
     return stores
 
 
-def stores_of(features: Videos, times: Times | None, form: Callable[[str], ImportSettings]) -> list[FeatureStore]:
+def stores_of(
+    features: Mapping[str, Any], times: Mapping[str, ArrayLike] | None, form: Callable[[str], ImportSettings]
+) -> list[FeatureStore]:
     """Return the features of videos as stores, in the given order; ``form`` returns the form of arrays with given axes.
 
     Raises RgwotError for values that are neither an array nor a feature store, two videos with the same name, or times
     that do not fit the videos.
     """
-    named, stores = named_videos(features), []
-    when = times_of(times, list(named))
-    for name, video in named.items():
+    stores, when = [], times or {}
+    for name, video in features.items():
         what = f"features[{name!r}]"
         if isinstance(video, (str, os.PathLike)):
             stores.append(store_at(what, video, id_of(name)))
@@ -601,65 +669,6 @@ def store_at(what: str, path: str | os.PathLike[str], ident: str) -> FeatureStor
     if store_path.suffix != STORE or not store_path.is_dir():
         raise RgwotError(f"{what}: found {str(path)!r}, expected an array, or a feature store ({STORE})")
     return replace(open_store(store_path), called=ident)
-
-
-def array_of(what: str, video: Any) -> NDArray[Any]:
-    """Return the features of a video as an array (T, C) or (T, C, h, w); raise RgwotError for anything else."""
-    try:
-        array = np.asarray(video)
-    # np.asarray raises these errors for ragged lists and for tensors that require grad or are bfloat16.
-    except (RuntimeError, TypeError, ValueError) as error:
-        raise RgwotError(f"{what}: found no array of numbers ({first_line(error)})") from None
-    # np.asarray drops the mask and would expose the masked values.
-    if isinstance(video, np.ma.MaskedArray) and video.mask.any():
-        raise RgwotError(f"{what}: found masked values, expected none; fill them")
-    if array.dtype.kind == "f" and array.ndim not in (2, 4):
-        raise RgwotError(
-            f"{what}: shape {array.shape}, expected (T, C) or (T, C, h, w), one array per video; for a single video "
-            "give [array]"
-        )
-    check_no_clock(Path(what), getattr(video, "columns", ()))
-    return array
-
-
-def named_videos(features: Videos) -> dict[str, Any]:
-    """Return videos by name; raise RgwotError if they are no collection, or two have the same name."""
-    if isinstance(features, Mapping):
-        named = dict(features)
-    elif isinstance(features, (str, bytes, os.PathLike)) or not isinstance(features, (Sequence, np.ndarray)):
-        raise RgwotError(
-            f"features: found {type(features).__name__}, expected a mapping of names to arrays, or a sequence of arrays"
-        )
-    else:
-        # Numbers of equal length as names, so that sorting by name, as `find` does, keeps the given order.
-        width = len(str(max(len(features) - 1, 0)))
-        called = [
-            stem_of(Path(video).name.removesuffix(STORE)) if isinstance(video, (str, os.PathLike)) else f"{n:0{width}}"
-            for n, video in enumerate(features)
-        ]
-        named = dict(zip(called, features, strict=True))
-        if len(named) < len(called):
-            twice = next(name for name in called if called.count(name) > 1)
-            raise RgwotError(f"features: two videos are called {twice!r}; expected different names; give a mapping")
-    if not named:
-        raise RgwotError("features: found no video, expected at least one")
-    return named
-
-
-def times_of(times: Times | None, names: list[str]) -> Mapping[str, ArrayLike]:
-    """Return the times of videos by name, or none if they were not given."""
-    if times is None:
-        return {}
-    if not isinstance(times, Mapping):
-        if np.isscalar(times):
-            raise RgwotError(f"times: found {times!r}, expected an array of seconds per video; for a rate, use fps")
-        if len(times) != len(names):
-            raise RgwotError(f"times: found arrays of {len(times)} videos, expected {len(names)}, one array per video")
-        return dict(zip(names, times, strict=True))
-    for name in names:
-        if name not in times:
-            raise RgwotError(f"times: found no array for video {name!r}, expected one array per video")
-    return times
 
 
 def _by_name(table: pd.DataFrame) -> pd.DataFrame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rgwot.discovery import Times, Videos, discover
+from rgwot.discovery import discover
+from rgwot.intake import Rates, Times, Videos
 from rgwot.labels import Labels
 
 KeyStepLabels = dict[str, NDArray[np.int64]] | list[NDArray[np.int64]]
@@ -26,7 +26,7 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
 
     Parameters
     ----------
-    method, decoder, K, fps, settings, seed, device
+    method, decoder, K, fps, missing, settings, seed, device
         The parameters of `rgwot.discover`.
 
     Attributes
@@ -57,7 +57,8 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         decoder: str | None = None,
         *,
         K: int | str | None = None,
-        fps: float | str | Fraction | None = None,
+        fps: Rates | None = None,
+        missing: str | None = None,
         settings: Mapping[str, Mapping[str, Any]] | None = None,
         seed: int = 0,
         device: str = "auto",
@@ -66,6 +67,7 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
         self.decoder = decoder
         self.K = K
         self.fps = fps
+        self.missing = missing
         self.settings = settings
         self.seed = seed
         self.device = device
@@ -115,7 +117,7 @@ class ProcedureLearner(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # sc
             For features of another kind, or if the decoder or the embedding has no rule for other videos.
         """
         check_is_fitted(self)
-        return _as_given(X, self.discovery_.predict(X, times=times))
+        return _as_given(X, self.discovery_.predict(X, times=times, missing=self.missing))
 
 
 def _as_given(X: Videos, labels: dict[str, NDArray[np.int64]]) -> KeyStepLabels:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.datasets.annotation_formats import ENDS, MOMENT, STARTS
 from rgwot.datasets.annotations import BACKGROUND_NAMES, TOLERATED_S
-from rgwot.datasets.names import id_of
+from rgwot.datasets.names import id_of, name_of_recording
 from rgwot.keysteps.given import BETWEEN, SampleLabels, check_silence, labels_of_rows, lasting, taken_silences
 from rgwot.keysteps.interface import Given
 from rgwot.runtime.errors import RgwotError, nearest
@@ -131,8 +131,10 @@ def _by_name(labels: Labels, names: Sequence[str]) -> dict[str, Any]:
         ids = {id_of(name): name for name in names}
         by_video = {str(video): rows for video, rows in table.groupby("video", sort=False)}
         return {video if video in names else ids.get(video, video): rows for video, rows in by_video.items()}
+    if type(labels).__name__ == "Series" and type(index := getattr(labels, "index", None)).__name__ != "RangeIndex":
+        labels = dict(zip(cast("Sequence[Any]", index), labels, strict=True))
     if isinstance(labels, Mapping):
-        return dict(labels)
+        return {name_of_recording(name): of_video for name, of_video in labels.items()}
     if isinstance(labels, str) or not hasattr(labels, "__len__"):
         raise RgwotError(
             f"labels: found {type(labels).__name__}, expected labels by the name of a video, or a table with the "

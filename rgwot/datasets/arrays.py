@@ -393,12 +393,12 @@ def column_names(names: Iterable[Any]) -> str:
     return "" if listed == [str(number) for number in range(len(listed))] else "\n".join(listed)
 
 
-def check_no_clock(path: Path, names: Iterable[Any]) -> None:
-    """Raise RgwotError for a column with times or row numbers."""
+def check_no_clock(path: Path, names: Iterable[Any], remedy: str = "set `times` to its name if it has seconds") -> None:
+    """Raise RgwotError, with the remedy if it has times, for a column with times or row numbers."""
     odd = next((name for name in map(str, names) if _UNIT.sub("", name.strip().lower()) in _INDEX), None)
     if odd is not None:
         raise RgwotError(
-            f"{path}: column {odd!r} seems to hold times or row numbers; set `times` to its name if it has seconds, "
+            f"{path}: column {odd!r} seems to hold times or row numbers; {remedy}, "
             "rename it if it is a feature, or else remove it from the table"
         )
 

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+from numbers import Integral
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -88,6 +89,15 @@ def id_of(name: Any) -> str:
     if len(ident) > LONGEST_ID:
         raise RgwotError(f"features: name {name[:40]!r}...: {len(ident)} characters, expected at most {LONGEST_ID}")
     return ident
+
+
+def name_of_recording(name: Any) -> Any:
+    """Return the name of a recording, of which an integer becomes its text.
+
+    >>> name_of_recording(7), name_of_recording("a")
+    ('7', 'a')
+    """
+    return str(int(name)) if isinstance(name, Integral) and not isinstance(name, bool) else name
 
 
 def stem_of(video: str) -> str:

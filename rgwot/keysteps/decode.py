@@ -265,6 +265,9 @@ def _diagnostics(
     )
     if "instead_of" in facts.get("graph_cut", {}):
         warnings.append(INSTEAD)
+    there = len(set(np.concatenate(list(steps.values())).tolist()) - {0})
+    if labels_given is None and there < K:
+        warnings.append(f"{K - there} of {K} key steps are empty: no video has them; give a smaller K")
     videos = collapse.combine([one.cause for name, one in single.items() if not task.held_out or name in task.held_out])
     whole = collapse.combine([clusters.cause, videos])
     if whole:

@@ -1,0 +1,319 @@
+"""What people hand over as recordings, and what is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+import torch
+from numpy.typing import NDArray
+
+import rgwot
+from rgwot.discovery import video_features
+from rgwot.intake import handed_over
+from rgwot.labels import read_labels
+from rgwot.runtime.errors import RgwotError
+
+X = np.arange(12, dtype=np.float64).reshape(6, 2) ** 2
+"""Features of six samples, at 2 per second unless a form tells other times."""
+HALVES = np.arange(6) / 2
+
+
+def table(**index: Any) -> pd.DataFrame:
+    return pd.DataFrame(X, columns=["x", "y"], index=pd.Index(**index) if index else None)
+
+
+def xarray(dims: tuple[str, ...], coords: dict[str, Any], values: NDArray[Any] = X) -> SimpleNamespace:
+    """Return an object with the attributes of `xarray.DataArray` that are read."""
+    named = {name: np.asarray(own).view(_Coordinate) for name, own in coords.items()}
+    return SimpleNamespace(dims=dims, coords=named, values=values)
+
+
+class _Coordinate(np.ndarray[Any, Any]):
+    @property
+    def values(self) -> NDArray[Any]:
+        return np.asarray(self)
+
+
+@pytest.mark.parametrize(
+    ("features", "names"),
+    [
+        ({"a": X, "b": X}, ["a", "b"]),
+        ({1: X, np.int64(2): X}, ["1", "2"]),
+        ({"a": X, "b": X}.values(), ["0", "1"]),
+        ({"a": X, "b": X}.items(), ["a", "b"]),
+        ([("a", X), ("b", X)], ["a", "b"]),
+        ((X for _ in range(2)), ["0", "1"]),
+        (map(np.asarray, [X, X]), ["0", "1"]),
+        ((X, X), ["0", "1"]),
+        (np.stack([X, X]), ["0", "1"]),
+        (torch.tensor(np.stack([X, X])), ["0", "1"]),
+        (pd.Series([X, X]), ["0", "1"]),
+        (pd.Series([X, X], index=["a", "b"]), ["a", "b"]),
+        (pd.Series([X, X], index=[7, 8]), ["7", "8"]),
+        (pd.concat([table().assign(video="b"), table().assign(video="a")]), ["b", "a"]),
+        (pd.concat([table().assign(video=2), table().assign(video=1)]), ["2", "1"]),
+        (pd.concat({"a": table(), "b": table()}).groupby(level=0), ["a", "b"]),
+        ([X] * 11, [f"{n:02}" for n in range(11)]),
+    ],
+)
+def test_collections_tell_names_and_keep_their_order(features: Any, names: list[str]) -> None:
+    handed = handed_over(features, fps=2)
+    assert list(handed.features) == names
+    for own in handed.features.values():
+        np.testing.assert_array_equal(own, X)
+
+
+@pytest.mark.parametrize(
+    "video",
+    [
+        X.tolist(),
+        X.astype(np.int16),
+        X.astype(np.uint8),
+        X.astype(object),
+        torch.tensor(X),
+        torch.tensor(X, dtype=torch.int32),
+        scipy.sparse.csr_matrix(X),
+        table(),
+        table().astype("Float64"),
+        table().astype("int64"),
+        table().astype({"x": "int32"}),
+        table().astype(object),
+        table().rename(columns={"x": 0}),
+        {"x": X[:, 0], "y": X[:, 1]},
+        np.rec.fromarrays(X.T, names="x,y"),
+        np.ma.array(X, mask=False),
+        xarray(("frame", "channel"), {"channel": ["x", "y"]}),
+        xarray(("channel", "time"), {}, X.T),
+        np.asfortranarray(X),
+    ],
+)
+def test_one_recording_in_many_forms_is_the_same_numbers(video: Any) -> None:
+    handed = handed_over({"a": video}, fps=2)
+    made = np.asarray(handed.features["a"])
+    assert made.dtype == np.float64
+    np.testing.assert_array_equal(made, X)
+    assert (handed.times, handed.fps, handed.doubts) == ({}, "2", [])
+
+
+def test_single_precision_stays_as_it_is() -> None:
+    assert np.asarray(handed_over([table().astype(np.float32)], fps=2).features["0"]).dtype == np.float32
+    assert handed_over([X.astype(np.float32)], fps=2).features["0"].dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "video",
+    [
+        table(data=pd.to_timedelta(HALVES, unit="s")),
+        table(data=pd.Timestamp("2024-05-01 12:00", tz="Europe/Berlin") + pd.to_timedelta(HALVES, unit="s")),
+        table(data=pd.date_range("2024-05-01", periods=6, freq="500ms")),
+        table(data=pd.period_range("2024-05-01", periods=6, freq="500ms")),
+        table(data=HALVES, name="time_s"),
+        table(data=HALVES, name="Time [s]"),
+        table(data=HALVES, name="t"),
+        table().assign(time_s=HALVES)[["x", "time_s", "y"]],
+        table().assign(seconds=HALVES),
+        xarray(("time", "channel"), {"time": HALVES}),
+        xarray(("time", "channel"), {"time": np.datetime64("2024-05-01") + (1000 * HALVES).astype("m8[ms]")}),
+        xarray(("channel", "time"), {"time": (1000 * HALVES).astype("m8[ms]")}, X.T),
+    ],
+)
+def test_a_table_tells_its_times(video: Any) -> None:
+    handed = handed_over({"a": video})
+    np.testing.assert_array_equal(handed.features["a"], X)
+    np.testing.assert_allclose(handed.times["a"], HALVES)
+    assert not handed.timeless
+    # A rate or times that are given count, not those of the table.
+    assert handed_over({"a": video}, fps=4).times == {}
+    np.testing.assert_array_equal(handed_over({"a": video}, times=[np.arange(6)]).times["a"], np.arange(6))
+
+
+@pytest.mark.parametrize("index", [{"data": range(6)}, {"data": HALVES}, {"data": range(6), "name": "frame"}])
+def test_an_index_without_a_unit_tells_no_times(index: dict[str, Any]) -> None:
+    assert handed_over({"a": table(**index)}).timeless
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".parquet", ".mat"])
+def test_files_stand_for_their_content(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"monday{suffix}"
+    write: dict[str, Callable[[], Any]] = {
+        ".npy": lambda: np.save(path, X),
+        ".npz": lambda: np.savez(path, features=X, time_s=HALVES),
+        ".csv": lambda: table().assign(time_s=HALVES).to_csv(path, index=False),
+        ".parquet": lambda: table(data=HALVES, name="time_s").to_parquet(path),
+        ".mat": lambda: __import__("scipy.io").io.savemat(path, {"x": X}),
+    }
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    write[suffix]()
+    timed = suffix in (".npz", ".csv", ".parquet")
+    for features in ([path], [str(path)], {"monday": path}):
+        handed = handed_over(features, fps=None if timed else 2)
+        np.testing.assert_array_equal(handed.features["monday"], X)
+        assert handed.times.get("monday", np.array([])).tolist() == (HALVES.tolist() if timed else [])
+
+
+@pytest.mark.parametrize(
+    ("fps", "common", "times"),
+    [
+        ({"a": 50.0, "b": 50.5}, "101/2", {"a": np.arange(6) / 50, "b": np.arange(6) / 50.5}),
+        ([50.0, 50.5], "101/2", {"a": np.arange(6) / 50, "b": np.arange(6) / 50.5}),
+        ({"a": 25, "b": "25"}, "25", {}),
+        ({"b": "30000/1001", "a": 29.97002997}, "30000/1001", {}),
+        (25, "25", {}),
+    ],
+)
+def test_every_recording_may_have_a_rate(fps: Any, common: str, times: dict[str, Any]) -> None:
+    handed = handed_over({"a": X, "b": X}, fps=fps)
+    assert handed.fps == common
+    assert list(handed.times) == list(times)
+    for name, own in times.items():
+        np.testing.assert_allclose(handed.times[name], own)
+
+
+def test_recordings_whose_clocks_run_slightly_apart_fit_together() -> None:
+    handed = handed_over({"a": X, "b": X}, times=[np.arange(6) / 50, np.arange(6) / 50.5])
+    assert handed.fps == "101/2"
+    stores = video_features(handed.features, handed.times, handed.fps)
+    assert [store.fps for store in stores] == [50.5, 50.5]
+    np.testing.assert_allclose(stores[0].time_s, np.arange(6) / 50)
+    assert handed_over({"a": X, "b": X}, times=[HALVES, HALVES]).fps is None
+
+
+def test_samples_with_nan_are_filled_or_left_out() -> None:
+    lost = X.copy()
+    lost[0, 0] = lost[2:4, 1] = np.nan
+    for missing in ("interpolate", "background"):
+        handed = handed_over({"a": lost, "b": X}, fps=2, missing=missing)
+        filled = X.copy()
+        filled[0, 0], filled[2:4, 1] = X[1, 0], X[1, 1] + (X[4, 1] - X[1, 1]) * np.array([1, 2]) / 3
+        np.testing.assert_allclose(handed.features["a"], filled)
+        assert handed.doubts == [
+            "features: 1 of 2 recordings have samples with NaN, up to 50% (features['a']); they are "
+            + {"interpolate": "interpolated", "background": "background"}[missing]
+        ]
+    assert handed.missing["a"].tolist() == [True, False, True, True, False, False]
+    assert list(handed.missing) == ["a"]
+    assert np.isnan(lost).sum() == 3
+    masked = np.ma.array(X, mask=np.isnan(lost))
+    np.testing.assert_allclose(handed_over({"a": masked}, fps=2, missing="interpolate").features["a"], filled)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"features": "a.npy"}, "features: found str, expected a mapping of names to arrays, or a sequence"),
+        ({"features": {1, 2}}, "features: found set, expected a mapping"),
+        ({"features": pd.Series([1.0, 2.0])}, "features: found Series, expected a mapping"),
+        ({"features": table()}, "features: found one table with the columns x, y, expected the column video beside"),
+        ({"features": xarray(("video", "time", "channel"), {})}, "features: found SimpleNamespace, expected a mapping"),
+        ({"features": {1: X, "1": X}}, "features: two recordings are called '1', as a number and as text; rename one"),
+        ({"features": pd.Series([X, X], index=["a", "a"])}, "features: two videos are called 'a'"),
+        ({"features": [("a", X), ("a", X)]}, "features: two videos are called 'a'; expected different names"),
+        ({"features": [["a.npy"]]}, "features['0']: array of <U5, expected numbers"),
+        ({"features": ["a.avi"]}, "features['a']: found 'a.avi', expected an array, a feature store (.zarr), or a"),
+        ({"features": ["none.npy"]}, "features['none']: 'none.npy': no such file; expected features"),
+        ({"features": {"a": X[:, 0]}}, "features['a']: shape (6,), expected (T, C)"),
+        ({"features": {"a": pd.Series(X[:, 0])}}, "features['a']: shape (6,), expected (T, C)"),
+        (
+            {"features": {"a": np.zeros((2, 8, 8, 3), np.uint8)}},
+            "features['a']: integers in the shape (2, 8, 8, 3), ",
+        ),
+        ({"features": {"a": X + 1j}}, "features['a']: array of complex128, expected numbers"),
+        ({"features": {"a": table().assign(who="me")}}, "column 'who' holds values that are no numbers (could not"),
+        ({"features": {"a": table().assign(k=pd.Categorical([1] * 6))}}, "column 'k' holds values that are no numbers"),
+        (
+            {"features": {"a": table().assign(when=pd.to_timedelta(HALVES, unit="s"))}},
+            "features['a']: column 'when' holds times; expected them as the index; give table.set_index('when')",
+        ),
+        ({"features": {"a": table().assign(time=HALVES)}}, "row numbers; call it time_s if it has seconds, rename it"),
+        (
+            {"features": {"a": table(data=HALVES, name="time_s").assign(seconds=HALVES)}},
+            "found times in the index and in the column 'seconds', expected one of them; drop the other",
+        ),
+        (
+            {"features": {"a": table(data=HALVES[::-1], name="time_s")}},
+            "features['a']: times: found 2.5 before 2; expected increasing, finite seconds",
+        ),
+        (
+            {"features": {"a": table(data=HALVES, name="time_s"), "b": X}},
+            "features['b']: found no times, but features['a'] has them; expected times of all recordings or of none",
+        ),
+        ({"features": {"a": {"x": [1, 2], "y": [1]}}}, "features['a']: found a mapping that is no table (All arrays"),
+        ({"features": {"a": pd.DataFrame(index=range(3))}}, "a table without a column of features, expected at least"),
+        ({"features": {"a": (X, HALVES)}}, "features['a']: found no array of numbers (setting an array element"),
+        ({"features": {"a": xarray(("x", "y", "c", "time"), {})}}, "axes x, y, c, time, expected time first"),
+        ({"fps": {"a": 2}}, "fps: found no rate for video 'b', expected one per video, or a single one"),
+        ({"fps": {"a": 2, "b": "fast"}}, "fps: video 'b': found 'fast', expected a positive rate like 30"),
+        ({"fps": [2]}, "fps: found 1 rates, expected 2, one per video, or a single one"),
+        ({"fps": {"a": 50, "b": 100}}, "fps: found 50 for video 'a' and 100 for 'b', expected rates that differ by at"),
+        ({"features": {"a": X * np.nan}, "missing": "interpolate"}, "features['a']: channel 0 has no value; expected"),
+        ({"features": {"a": X * np.nan}}, "nan in 6 of 6 samples, first in sample 0; expected finite numbers; give mi"),
+        ({"missing": "drop"}, "missing: found 'drop'; known: background, interpolate"),
+        ({"times": 3}, "times: found 3, expected an array of seconds per video; for a rate, use fps"),
+        ({"times": {"a": HALVES}}, "times: found no array for video 'b', expected one array per video"),
+        ({"times": [pd.date_range("2024-05-01", periods=6)] * 2}, "expected seconds as numbers: (t - t[0])"),
+    ],
+)
+def test_what_is_not_clear_is_refused_in_one_line(asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(RgwotError) as caught:
+        handed_over(**{"features": {"a": X, "b": X}, **asked})
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_labels_know_recordings_by_number() -> None:
+    stores = video_features({"1": X, "2": X}, None, 2)
+    steps = np.array([1, 1, 1, 2, 2, 2])
+    for labels in ({1: steps}, {"1": steps}, pd.Series([steps], index=[1]), pd.Series([steps, None])):
+        assert {name: own.tolist() for name, own in read_labels(labels, ["1", "2"], stores).labels.items()} == {
+            "1": steps.tolist()
+        }
+
+
+def recordings(n: int = 4) -> dict[str, NDArray[np.float64]]:
+    rng = np.random.default_rng(0)
+    steps = np.repeat(rng.normal(size=(3, 8)), 10, axis=0)
+    return {f"v{number}": steps + rng.normal(scale=0.2, size=steps.shape) for number in range(n)}
+
+
+def test_every_reason_for_doubt_is_in_the_warnings_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    videos = recordings()
+    found = rgwot.discover({**videos, "again": videos["v1"]}, K=3, method="raw", decoder="kmeans")
+    assert found.warnings[:2] == (
+        "features: 'v1', 'again' are the same recording, which counts several times; leave out all but one",
+        "features: found neither fps nor times, so 2 features per second are assumed, and seconds are wrong at another "
+        "rate; give fps=2, or times={name: seconds}",
+    )
+    for line in found.warnings:
+        assert sum(line in record.getMessage() for record in caplog.records) == 1
+    assert rgwot.discover(videos, K=3, method="raw", decoder="kmeans", fps=2).warnings == ()
+    one = rgwot.discover({name: own[:, :1] for name, own in videos.items()}, fps=2, K=4, method="raw", decoder="kmeans")
+    assert one.warnings[0].startswith("features: a single channel hardly tells 4 key steps apart; add channels")
+    same = rgwot.discover([np.ones((9, 3)), np.ones((8, 3))], fps=2, K=3, method="raw", decoder="kmeans")
+    assert same.warnings[0].startswith("degenerate: the embedding collapsed")
+
+
+@pytest.mark.parametrize("method", ["raw", "none", "rgwot-plus"])
+def test_an_unknown_device_is_refused_for_every_method(method: str) -> None:
+    decoder = "uniform" if method == "none" else None
+    with pytest.raises(RgwotError, match="device: found 'gpu', expected auto, cpu or cuda"):
+        rgwot.discover(recordings(), fps=2, K=3, method=method, decoder=decoder, device="gpu")
+
+
+def test_samples_left_out_have_no_key_step_and_predict_leaves_them_out() -> None:
+    videos = recordings()
+    videos["v0"][12:15, 2] = np.nan
+    found = rgwot.discover(videos, fps=2, K=3, missing="background", method="whitened", decoder="meanfield")
+    assert found.labels["v0"].tolist() == [1] * 10 + [2] * 2 + [0] * 3 + [2] * 5 + [3] * 10
+    assert all((found.labels[name] > 0).all() for name in ("v1", "v2", "v3"))
+    new = found.predict({"new": videos["v0"] + 0.01}, missing="background")["new"]
+    assert new.tolist() == found.labels["v0"].tolist()
+    with pytest.raises(RgwotError, match="give missing='interpolate'"):
+        found.predict(videos)
