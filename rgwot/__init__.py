@@ -1,8 +1,9 @@
 """Procedure learning from unlabelled videos by regularised Gromov-Wasserstein optimal transport (RGWOT).
 
 `discover` finds the key steps of arrays of features and returns a `Discovery`, which also labels other videos;
-`ProcedureLearner` does so in the manner of scikit-learn. `example` makes recordings to try them on, and `extend` adds
-methods of your own. Everything else is imported from its own module.
+`ProcedureLearner` does so in the manner of scikit-learn. `load` reads a saved result, and `how_many` grows the tree for
+choosing the number of key steps. `example` makes recordings to try them on, and `extend` adds methods of your own.
+Everything else is imported from its own module.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rgwot.choosing import how_many
     from rgwot.config.extensions import Extension, extend
     from rgwot.discovery import Discovery, discover
     from rgwot.estimator import ProcedureLearner
+    from rgwot.loading import load
     from rgwot.runtime.errors import RgwotError
     from rgwot.synthetic.sensors import Example, example
 
@@ -28,6 +31,8 @@ __all__ = [
     "discover",
     "example",
     "extend",
+    "how_many",
+    "load",
 ]
 
 # Every job of the workflow imports this package; to keep that fast, the module of a name is imported only when the name
@@ -41,6 +46,8 @@ _HOMES = {
     "Extension": "config.extensions",
     "extend": "config.extensions",
     "RgwotError": "runtime.errors",
+    "how_many": "choosing",
+    "load": "loading",
 }
 
 

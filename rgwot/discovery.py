@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,13 +21,14 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from rgwot.bundles.learned import LearnedResult, learned_result
+from rgwot.choosing import Stability, agreement_table, embeddings_of
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.configuration import load_config
 from rgwot.config.experiments import Experiments, family_of, replaced_settings, split_id
 from rgwot.config.methods import DECODERS, EMBEDDING_KINDS
 from rgwot.config.settings import Settings, flatten, known_blocks, validated
 from rgwot.datasets.arrays import column_names
-from rgwot.datasets.names import id_of, stem_of
+from rgwot.datasets.names import id_of, name_of_recording, stem_of
 from rgwot.datasets.settings import ImportSettings
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo, EmbedVideo, embedded_video
@@ -39,21 +41,23 @@ from rgwot.keysteps.ordering import KeySteps, Order, rank_procedures
 from rgwot.keysteps.settings import LABELLED, resolved_K
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
 from rgwot.labels import Labels, n_labelled, read_labels
-from rgwot.paths import MANIFEST, NAMES, STORE, Run, Tree, name_of
+from rgwot.paths import ANNOTATIONS, EMBEDDINGS, MANIFEST, NAMES, SEGMENTS, STORE, VIEW, Run, Tree, name_of
 from rgwot.procedure import Procedure, recordings_from_segments
+from rgwot.procedure.facts import STEP_HEADINGS, step_facts
 from rgwot.procedure.groups import compare_groups
+from rgwot.reporting.html import html_table
 from rgwot.reporting.names import names_text
-from rgwot.runtime.device import check_device
 from rgwot.runtime.errors import RgwotError, extras, nearest
-from rgwot.runtime.files import write_csv, write_text
-from rgwot.runtime.limits import threads_kept
+from rgwot.runtime.files import write_csv, write_rows, write_text
+from rgwot.runtime.limits import check_device, threads_kept
 from rgwot.stages.decode import check_labels, decode_task, write_keysteps
-from rgwot.stages.embed import embedded_task, embedder
+from rgwot.stages.embed import embedded_task, embedder, write_embedded
 from rgwot.stages.procedure import deviation_table
 from rgwot.study.jobs import check_rule
 from rgwot.timing import parse_rate, predicted_labels
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from rgwot.reporting.compare import Comparison
@@ -165,6 +169,22 @@ class Discovery:
         return {name: videos[id_of(name)].embedding for name in self.times if videos}
 
     @property
+    def probabilities(self) -> dict[str, NDArray[np.float64]]:
+        """The memberships (T, K + 1) float64 of the features of each video: background, then key steps 1 to K.
+
+        Rows add up to 1. They come from the decoder before smoothing, if it smooths, and are not calibrated: use them
+        to rank samples, not as chances. Raises RgwotError if the decoder has none (``kmeans``, trivial ones, any with
+        ``decode.surplus``), or the result was loaded.
+        """
+        shares = self.key_steps.probabilities
+        if shares is None:
+            raise RgwotError(
+                f"probabilities: found none for {self.run}; expected a decoder with memberships, such as consensus, "
+                "without decode.surplus"
+            )
+        return {name: shares[id_of(name)] for name in self.times}
+
+    @property
     def K(self) -> int:
         """Number of key steps, set or chosen."""
         return int(self.diagnostics["K"])
@@ -268,23 +288,100 @@ class Discovery:
             raise RgwotError(self.learned)
         return self.learned
 
-    def plot(self, videos: int = 4, title: str | None = None) -> Figure:
-        """Draw the key steps of the first ``videos`` videos (at least 1) over time."""
-        if isinstance(videos, bool) or not isinstance(videos, (int, np.integer)) or videos < 1:
-            raise RgwotError(
-                f"videos: found {videos!r}, expected an integer ≥ 1; to save the figure, use plot().savefig('x.png')"
-            )
-        from rgwot.reporting.figures.segments import segment_bars
+    def plot(self, videos: int | Sequence[Any] = 4, title: str | None = None, *, ax: Axes | None = None) -> Figure:
+        """Draw key steps over time: of the first ``videos`` videos (at least 1), or of those with these names.
 
+        Into ``ax``, if given, with a row per video. Returns the figure.
+        """
+        given, from_name = videos, self._manifest().set_index("name", drop=False)
+        if isinstance(videos, (str, bool)) or not isinstance(videos, (int, np.integer, Sequence)):
+            videos = -1
+        if isinstance(videos, (int, np.integer)):
+            if videos < 1:
+                raise RgwotError(
+                    f"videos: found {given!r}, expected an integer ≥ 1 or a list of names; to save the figure, use "
+                    "plot().savefig('x.png')"
+                )
+            names = list(self.times)[:videos]
+        else:
+            names = [str(name_of_recording(name)) for name in videos]
+        for name in names:
+            if name not in from_name.index:
+                raise RgwotError(f"videos: no video {name!r}; {nearest(name, self.times)}")
+        if not names:
+            raise RgwotError("videos: found no name, expected at least one")
+        manifest, table = from_name.loc[names].reset_index(drop=True), self.key_steps.segment_table
         label = f"{self.run.method}/{self.run.decoder}"
-        some = f", {videos} of {len(self.times)} videos" if videos < len(self.times) else ""
+        some = f", {len(names)} of {len(self.times)} videos" if len(names) < len(self.times) else ""
         title = f"{label}, seed {self.run.seed}{some}" if title is None else title
-        nothing, table = pd.DataFrame(columns=list(ANNOTATION_COLUMNS)), self.key_steps.segment_table
         with extras("plot"):
-            return segment_bars(self._manifest(), nothing, {label: table}, title, videos, {label: self.names})
+            from rgwot.reporting.figures.segments import segment_bars, segment_rows
+
+            if ax is not None:
+                ax.set_title(title)
+                return segment_rows(ax, manifest, table[table["video"].isin(manifest["video"])], self.names)
+            nothing = pd.DataFrame(columns=list(ANNOTATION_COLUMNS))
+            return segment_bars(manifest, nothing, {label: table}, title, len(names), {label: self.names})
+
+    def page(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page of the result, one HTML file without pictures of the videos; return its path.
+
+        It has the procedure, the segments, the deviations and, with embeddings, the tree for choosing K. Needs the
+        extra ``page``.
+        """
+        with TemporaryDirectory() as folder, extras("page"):
+            from rgwot.reporting.page.render import write_page
+            from rgwot.reporting.page.view import write_view
+
+            tree, root = Tree(Path(folder), "arrays", "task"), Path(folder)
+            found = self.save(folder)
+            write_rows(ANNOTATION_COLUMNS, [], tree.at(ANNOTATIONS))
+            if self.embedded is not None:
+                view, segments = tree.at(VIEW, self.run), tree.at(SEGMENTS, self.run)
+                write_view(tree.at(EMBEDDINGS, self.run), segments, tree.at(MANIFEST), root, view, self.run.seed)
+            made = root / "page.html"
+            write_page(tree, root, [self.run], made, found / name_of(NAMES))
+            write_text(made.read_text(encoding="utf-8"), path)
+        return Path(path)
+
+    def stability(self, n: int = 5) -> Stability:
+        """Decode again with other seeds, and compare the answers.
+
+        Embeddings stay; only decoding is repeated, with the seeds that follow that of the result.
+
+        Parameters
+        ----------
+        n
+            Number of seeds with that of the result, at least 2.
+
+        Returns
+        -------
+        rgwot.choosing.Stability
+            The ``answers``, and the ``table`` of their adjusted Rand indices with its ``mean``.
+
+        Raises
+        ------
+        rgwot.RgwotError
+            For a result without embeddings, or one that labels taught, which has ``diagnostics["left_out"]`` instead.
+        """
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 2:
+            raise RgwotError(f"n: found {n!r}, expected a whole number, 2 or more")
+        embeddings_of(self, "stability")
+        if "labelled" in self.diagnostics:
+            raise RgwotError("stability: found a result taught by labels, expected one without; see diagnostics")
+        assert self.embedded is not None
+        answers, reason = [self], "another seed of stability: learned nothing for other videos"
+        for seed in range(self.run.seed + 1, self.run.seed + n):
+            key_steps = decode_task(self.embedded, split_id(self.run.decoder)[0], self.settings, seed, alone=False)
+            answers.append(
+                replace(self, run=replace(self.run, seed=seed), key_steps=key_steps, learned=reason, names={})
+            )
+        return Stability(tuple(answers), agreement_table(answers))
 
     def save(self, folder: str | os.PathLike[str], dataset: str = "arrays", task: str = "task") -> Path:
-        """Write the result and a manifest of its videos below a folder, like the workflow below ``results``.
+        """Write result, embeddings and a manifest of the videos below a folder, like the workflow below ``results``.
+
+        `rgwot.load` reads them.
 
         Returns
         -------
@@ -295,6 +392,9 @@ class Discovery:
         tree = Tree(Path(folder), dataset, task)
         result_folder = tree.keysteps(self.run)
         write_csv(self._manifest(), tree.at(MANIFEST))
+        if self.embedded is not None:
+            about = {"method": self.run.method, "seed": self.run.seed, "features_fps": self.embedded.features_fps}
+            write_embedded(tree.at(EMBEDDINGS, self.run), self.embedded.videos, about)
         write_keysteps(result_folder, self.key_steps)
         if self.names:
             text = names_text(str(self.run), self.key_steps.segment_table, self.names)
@@ -359,7 +459,8 @@ class Discovery:
         ``groups`` maps videos to their groups; videos without a group are left out with a warning.
         """
         deviations = [replace(each, video=stem_of(each.video)) for each in self.key_steps.deviations]
-        return compare_groups(recordings_from_segments(self.segments), deviations, groups)
+        named = {name_of_recording(name): group for name, group in groups.items()}
+        return compare_groups(recordings_from_segments(self.segments), deviations, named)
 
     def _manifest(self) -> pd.DataFrame:
         """Return a manifest of the videos, for which only features are known."""
@@ -377,6 +478,11 @@ class Discovery:
             "reason": "no annotation",
         }  # fmt: skip
         return pd.DataFrame(table, columns=list(MANIFEST_COLUMNS))
+
+    def _repr_html_(self) -> str:
+        recordings = recordings_from_segments(self.segments)
+        rows = [row.cells(self.names) for row in step_facts(self.procedure, recordings)]
+        return html_table(repr(self), STEP_HEADINGS, rows, self.warnings)
 
     def __repr__(self) -> str:
         order = " > ".join(map(str, self.procedure.order)) or "no key step"
@@ -479,7 +585,7 @@ def discover(
     """
     if decoder is None:
         decoder = "consensus" if labels is None else LABELLED
-    run, embedding, decoding = _resolved(method, decoder, K, settings, seed)
+    run, embedding, decoding = resolved(method, decoder, K, settings, seed)
     # Checked before an encoder is trained.
     check_labels(split_id(run.decoder)[0], decoding, 0 if labels is None else n_labelled(labels))
     if labels is None and silence is not None:
@@ -536,7 +642,7 @@ def discover(
     return Discovery(run, decoding, key_steps, times_of_videos, embedded, learned, names)
 
 
-def _resolved(
+def resolved(
     method: str, decoder: str, K: int | str | None, settings: Mapping[str, Mapping[str, Any]] | None, seed: int
 ) -> tuple[Run, Settings, Settings]:
     """Return the canonical ids with the seed, and the settings of method and decoder, like the workflow."""

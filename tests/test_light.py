@@ -44,11 +44,17 @@ assert len(found.compare_groups({{"v0": "a", "v1": "a", "v2": "b", "v3": "b", "v
 folder = found.save("results")
 for name in ("csv", "elan", "boris"):
     found.export(name, name)
-found.bundle("tea.rgwot")
+found.bundle("results/tea.rgwot")
+again = rgwot.load("results")
+assert again.segments.equals(found.segments)
+assert np.array_equal(again.predict({{"v0": videos["v0"]}})["v0"], found.labels["v0"])
+assert set(rgwot.how_many(found).labels(4)["v0"]) == {{1, 2, 3, 4}}
+assert found._repr_html_() and found.probabilities and found.stability(2).mean > 0.9
 assert np.array_equal(found.predict({{"v0": videos["v0"]}})["v0"], found.labels["v0"])
 for heavy in (
     lambda: rgwot.discover(videos, method="rgwot", K=4, fps=1),
     lambda: found.plot(),
+    lambda: found.page("tea.html"),
     lambda: found.export("clips", "clips"),
 ):
     try:
@@ -74,6 +80,7 @@ def test_the_light_parts_need_no_extra_and_the_others_name_theirs(tmp_path: Path
     assert needs == [
         ("method rgwot", "torch", "train"),
         ("plot", "matplotlib", "page"),
+        ("page", "jinja2", "page"),
         ("format clips", "PIL", "video"),
     ]
 

@@ -224,7 +224,13 @@ def find_key_steps(
     segments_of_evidence, *alternatives = (_segments(task, part) for part in (evidence, *others))
     procedure = procedure_of(segments_of_evidence, learner, task.held_out, annotated)
     learned = None if clusters.learned is None else {**clusters.learned, NUMBERS: numbers}
-    return KeySteps(segments, orders, procedure, diagnostics, learned, segments_of_evidence, alternatives, annotated)
+    probabilities = None
+    if clusters.probabilities is not None:
+        columns = np.argsort([0, *(1 + numbers)])
+        probabilities = {name: clusters.probabilities[name][:, columns] for name in task.videos}
+    return KeySteps(
+        segments, orders, procedure, diagnostics, learned, segments_of_evidence, alternatives, annotated, probabilities
+    )
 
 
 def _diagnostics(
@@ -323,7 +329,8 @@ def _diagnostics(
 class Labelling:
     """Labels (T,) of all samples x (T, D), the decoder's result without background, and the cause of a collapse.
 
-    ``members`` are the labels (T,) of other labellings by the decoder.
+    ``members`` are the labels (T,) of other labellings by the decoder. ``probabilities`` (T, K + 1) are the memberships
+    of all samples, with those of background first; None if the decoder has none for K key steps.
     """
 
     x: NDArray[np.float64]
@@ -331,6 +338,7 @@ class Labelling:
     decoded: Decoded
     cause: collapse.Cause | None
     members: tuple[NDArray[np.int64], ...] = ()
+    probabilities: NDArray[np.float64] | None = None
 
     def facts(self) -> dict[str, Any]:
         """Return its part of ``diagnostics.json``."""
@@ -399,7 +407,20 @@ def labelling_of(videos: Collection[EmbeddedVideo], features_fps: float, K: int,
         labels[rows] = cluster_labels
     members = np.full((len(decoded.members), len(x)), NO_CLUSTER, dtype=np.int64)
     members[:, rows] = decoded.members if len(members) else 0
-    return Labelling(x, labels, decoded, collapse.diagnose(x, labels, K, decoded.memberships), tuple(members))
+    cause = collapse.diagnose(x, labels, K, decoded.memberships)
+    return Labelling(x, labels, decoded, cause, tuple(members), _probabilities(decoded.memberships, rows, K))
+
+
+def _probabilities(
+    memberships: NDArray[np.float64] | None, rows: NDArray[np.bool_], K: int
+) -> NDArray[np.float64] | None:
+    """Return memberships (T, K + 1) with background first, from those of the samples ``rows`` (T,) that have any."""
+    if memberships is None or memberships.shape[1] != K:
+        return None
+    full = np.zeros((len(rows), K + 1))
+    full[rows, 1:] = memberships
+    full[:, 0] = np.clip(1 - full.sum(axis=1), 0, 1)
+    return full
 
 
 @dataclass(frozen=True)
@@ -407,7 +428,7 @@ class _Clusters:
     """The clusters of a task.
 
     ``labels`` (T,) of videos are in 0..K-1 or `NO_CLUSTER`; ``members`` are other labellings of some videos. ``facts``
-    are its part of ``diagnostics.json``.
+    are its part of ``diagnostics.json``. ``probabilities`` are those of `Labelling`, by video.
     """
 
     labels: ByVideo
@@ -415,6 +436,7 @@ class _Clusters:
     cause: collapse.Cause | None
     facts: dict[str, Any]
     learned: Learned | None
+    probabilities: dict[str, NDArray[np.float64]] | None = None
 
 
 def _seeded(decode: Decode, K: int, generator: np.random.Generator) -> Predict:
@@ -446,7 +468,8 @@ def _cluster_task(
         {name: row for name, row in split_by_video(training, member).items() if (row != UNKNOWN).all()}
         for member in labelling.members
     ]
-    return _Clusters(labels, members, labelling.cause, facts, labelling.decoded.learned)
+    shares = None if labelling.probabilities is None else split_by_video(training, labelling.probabilities)
+    return _Clusters(labels, members, labelling.cause, facts, labelling.decoded.learned, shares)
 
 
 def _with_held_out(task: EmbeddedTask, clusters: _Clusters, K: int, predict: Predict) -> _Clusters:
@@ -459,6 +482,9 @@ def _with_held_out(task: EmbeddedTask, clusters: _Clusters, K: int, predict: Pre
         labels=clusters.labels | split_by_video(new, applied.labels),
         cause=whole,
         facts=clusters.facts | {**collapse.marks(whole), "held_out": applied.facts()},
+        probabilities=None
+        if clusters.probabilities is None or applied.probabilities is None
+        else clusters.probabilities | split_by_video(new, applied.probabilities),
     )
 
 

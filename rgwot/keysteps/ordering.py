@@ -64,6 +64,15 @@ def format_order(order: Sequence[int]) -> str:
     return ">".join(str(step) for step in order)
 
 
+def order_of_text(text: str) -> Order:
+    """Return the order that `format_order` wrote.
+
+    >>> order_of_text("3>1>2")
+    (3, 1, 2)
+    """
+    return tuple(int(step) for step in text.split(">"))
+
+
 def mean_ranks(orders: Sequence[Order]) -> dict[int, float]:
     """Return the mean rank (first is 1) of each key step over the orders in which it occurs."""
     ranks: dict[int, list[int]] = defaultdict(list)
@@ -167,6 +176,9 @@ class KeySteps:
         Segments of other segmentations of some or all videos, by which deviations get their sureness.
     annotated
         Annotated videos; their key steps count even if they are short.
+    probabilities
+        For each video the memberships (T, K + 1) of its samples, those of background first; None if the decoder has
+        none.
     """
 
     segments: Mapping[str, Mapping[str, pd.DataFrame]]
@@ -177,6 +189,7 @@ class KeySteps:
     evidence: Mapping[str, pd.DataFrame] | None = None
     alternatives: Sequence[Mapping[str, pd.DataFrame]] = ()
     annotated: Collection[str] = ()
+    probabilities: Mapping[str, NDArray[np.float64]] | None = None
 
     @property
     def segment_table(self) -> pd.DataFrame:

@@ -188,6 +188,13 @@ class Procedure:
             graph.add_edge(before, after, **facts, low=low, high=high)
         return graph
 
+    def _repr_html_(self) -> str:
+        from rgwot.procedure.facts import STEP_HEADINGS, order_sentence, step_facts
+        from rgwot.reporting.html import html_table
+
+        caption = f"Procedure of {self.n_videos} videos"
+        return html_table(caption, STEP_HEADINGS, [row.cells() for row in step_facts(self)], [order_sentence(self)])
+
     def to_json(self) -> dict[str, Any]:
         """Return the content of ``procedure.json``; numbers that are not finite become None."""
         return {"version": VERSION, **_JSON.dump_python(self, mode="json")}

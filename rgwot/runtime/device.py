@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import platform
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from rgwot.runtime.errors import RgwotError
-
-if TYPE_CHECKING:
-    import torch
-
-DEVICES = ("auto", "cpu", "cuda")
+from rgwot.runtime.limits import check_device
 
 #: The results of `resolve_device` since the last call of `used_device`.
 _given: list[torch.device] = []
-
-
-def check_device(device: str) -> None:
-    """Raise RgwotError for a word that is no device."""
-    if device not in DEVICES:
-        raise RgwotError(f"device: found {device!r}, expected auto, cpu or cuda")
 
 
 def resolve_device(device: str) -> torch.device:
@@ -30,8 +22,6 @@ def resolve_device(device: str) -> torch.device:
 
     Raises RgwotError if ``device`` is another word, or if it is ``cuda`` and there is no GPU.
     """
-    import torch
-
     check_device(device)
     has_gpu = device != "cpu" and torch.cuda.is_available()
     if device == "cuda" and not has_gpu:
@@ -43,8 +33,6 @@ def resolve_device(device: str) -> torch.device:
 
 def used_device() -> torch.device:
     """Return what `resolve_device` returned last since the previous call of this function, by default the CPU."""
-    import torch
-
     place = _given[-1] if _given else torch.device("cpu")
     _given.clear()
     return place

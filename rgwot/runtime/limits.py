@@ -9,6 +9,8 @@ import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from rgwot.runtime.errors import RgwotError
+
 
 def limit_memory(size: int) -> None:
     """Limit the address space of this process to ``size`` bytes.
@@ -45,3 +47,9 @@ def one_thread() -> Iterator[None]:
     with threads_kept():
         torch.set_num_threads(1)
         yield
+
+
+def check_device(device: object) -> None:
+    """Raise RgwotError for a word that is no device, without PyTorch, which knows the devices that exist."""
+    if device not in ("auto", "cpu", "cuda"):
+        raise RgwotError(f"device: found {device!r}, expected auto, cpu or cuda")

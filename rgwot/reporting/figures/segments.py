@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
 
 import pandas as pd
 
 from rgwot.reporting.figures.style import BACKGROUND_COLOUR, Drawn, sheet, step_legend, step_style, styled
 from rgwot.reporting.names import match_to_steps
 from rgwot.runtime.errors import RgwotError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def segment_bars(
@@ -66,3 +70,29 @@ def segment_bars(
         drawn = sorted({int(step) for table in labelled for step in table.key_step})
         step_legend(figure, drawn, unmatched=annotated, columns=5, names=called)
     return figure
+
+
+def segment_rows(
+    axis: Axes, manifest: pd.DataFrame, segments: pd.DataFrame, names: Mapping[int, str] | None = None
+) -> Drawn:
+    """Draw the segments of all videos of a manifest into one picture, a row per video; return its figure."""
+    from matplotlib.patches import Patch
+
+    task = segments[segments["scope"] == "task"]
+    rows = manifest.to_dict("records")
+    for position, video in enumerate(rows):
+        axis.broken_barh([(0, float(video["duration_s"]))], (position - 0.4, 0.8), facecolor=BACKGROUND_COLOUR)
+        for segment in task[task["video"] == video["video"]].itertuples():
+            stretch = (segment.start_s, segment.end_s - segment.start_s)
+            axis.broken_barh([stretch], (position - 0.4, 0.8), **step_style(segment.key_step))
+    axis.set_yticks(range(len(rows)), [str(video["name"]) for video in rows])
+    axis.invert_yaxis()
+    axis.set_xlabel("seconds")
+    steps = sorted({int(step) for step in task["key_step"]} - {0})
+    called = {step: f"step {step}" for step in steps} | {
+        step: f"step {step}: {name}" for step, name in (names or {}).items()
+    }
+    handles = [Patch(label=called.get(step, f"step {step}"), **step_style(step)) for step in steps]
+    # Beside the axes, where it hides no segment.
+    axis.legend(handles=handles, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    return cast("Drawn", axis.figure)

@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rgwot.choosing import grown
 from rgwot.embedding.interface import EmbeddedVideo
-from rgwot.keysteps.tree import grow
 from rgwot.records import read_manifest, read_segments
 from rgwot.reporting.names import result_id
 from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, has_pictures, read_pictures
@@ -168,15 +168,7 @@ def tree_of(videos: Mapping[str, EmbeddedVideo], seed: int) -> dict[str, Any]:
         each leaf in all samples, and the sample nearest to its mean (``video``, ``time_s``). ``videos`` contains, for
         each id, the ``ends`` of its segments in milliseconds, and ``leaves``, the leaf of each segment.
     """
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1):
-        # A separate generator, so that the tree does not depend on other random draws for the page.
-        tree = grow(
-            np.concatenate([video.embedding for video in videos.values()]),
-            [len(video.time_s) for video in videos.values()],
-            np.random.default_rng([seed, 3]),
-        )
+    tree = grown(videos, seed)
     owners = [(name, float(time_s)) for name, video in videos.items() for time_s in video.time_s]
     leaves = []
     for leaf in range(len(tree.merges) + 1):

@@ -1,0 +1,167 @@
+"""What helps to choose K and to trust a result: the tree of key steps, and the answers of several seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rgwot.datasets.names import stem_of
+from rgwot.keysteps.decode import split_by_video
+from rgwot.keysteps.tree import StepTree, grow
+from rgwot.runtime.errors import RgwotError, extras
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from rgwot.discovery import Discovery
+    from rgwot.embedding.interface import EmbeddedVideo
+
+
+@dataclass(frozen=True, repr=False)
+class HowMany:
+    """The tree of key steps of a result (`how_many`), which can be cut at any K (methods 5.12).
+
+    Attributes
+    ----------
+    merges : tuple
+        Clusters that are merged, in this order: with n leaves 0..n-1, merge i makes cluster n + i. The third number is
+        the share of the variance, in [0, 1], that the merge leaves unexplained.
+    leaves : dict of numpy.ndarray
+        The leaf (T,) int64 of the features of each video.
+    """
+
+    merges: tuple[tuple[int, int, float], ...]
+    leaves: dict[str, NDArray[np.int64]]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """``K, explained, gain``: the share of the variance that K key steps explain, and what the last one adds."""
+        n = len(self.merges) + 1
+        gains = [0.0, *(lost for _, _, lost in reversed(self.merges))]
+        return pd.DataFrame({"K": range(1, n + 1), "explained": np.cumsum(gains), "gain": gains})
+
+    def labels(self, K: int) -> dict[str, NDArray[np.int64]]:
+        """Return the key steps (T,) int64 of each video, from 1 to K, numbered by the times at which they usually come.
+
+        Raises RgwotError unless 1 <= K <= the number of leaves.
+        """
+        n = len(self.merges) + 1
+        if isinstance(K, bool) or not isinstance(K, (int, np.integer)) or not 1 <= K <= n:
+            raise RgwotError(f"K: found {K!r}, expected a whole number from 1 to {n}")
+        members = {leaf: [leaf] for leaf in range(n)}
+        for new, (a, b, _) in enumerate(self.merges[: n - K], start=n):
+            members[new] = members.pop(a) + members.pop(b)
+        step = np.empty(n, dtype=np.int64)
+        # Leaves are numbered by time.
+        for number, own in enumerate(sorted(members.values(), key=min), start=1):
+            step[own] = number
+        return {video: step[leaves] for video, leaves in self.leaves.items()}
+
+    def plot(self, ax: Axes | None = None) -> Figure:
+        """Draw the tree, one key step at the left, a leaf per row at the right; into ``ax``, if given.
+
+        A cut at K crosses the lines of K key steps.
+        """
+        with extras("plot"):
+            from rgwot.reporting.figures.tree import draw_tree
+
+            return draw_tree(self.merges, ax)
+
+    def __repr__(self) -> str:
+        return f"<HowMany: {len(self.leaves)} videos, K = 1 to {len(self.merges) + 1}>"
+
+
+def how_many(found: Discovery) -> HowMany:
+    """Grow the tree of key steps, which tells what each K merges and splits, like the tab *How many?* of the page.
+
+    The tree follows from the embeddings and the seed of a result, not from its K.
+
+    Raises
+    ------
+    RgwotError
+        For a result without embeddings (the method ``none``, or one that was loaded without them).
+
+    Examples
+    --------
+    >>> import rgwot
+    >>> rng = np.random.default_rng(0)
+    >>> steps = np.repeat(rng.normal(size=(3, 16)), 20, axis=0)
+    >>> videos = [steps + rng.normal(scale=0.3, size=steps.shape) for _ in range(4)]
+    >>> tree = how_many(rgwot.discover(videos, fps=2, K=2, decoder="kmeans", method="whitened"))
+    >>> tree.labels(3)["0"][::20].tolist()
+    [1, 2, 3]
+    """
+    videos = embeddings_of(found, "how_many")
+    tree = grown(videos, found.run.seed)
+    leaves = split_by_video(videos, tree.leaves)
+    return HowMany(tree.merges, {stem_of(video): own for video, own in leaves.items()})
+
+
+def embeddings_of(found: Discovery, what: str) -> Mapping[str, EmbeddedVideo]:
+    """Return the embedded videos of a result by id; raise RgwotError for anything else."""
+    embedded = getattr(found, "embedded", None)
+    if embedded is None:
+        kind = f"a result of {found.run}" if hasattr(found, "run") else type(found).__name__
+        raise RgwotError(
+            f"{what}: found {kind}, which has no embeddings; expected a result of discover by a method that has them"
+        )
+    return dict(embedded.videos)
+
+
+def grown(videos: Mapping[str, EmbeddedVideo], seed: int) -> StepTree:
+    """Grow the tree of a result with this seed, the same on the page and in Python."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        # A separate generator, so that the tree does not depend on other random draws.
+        return grow(
+            np.concatenate([video.embedding for video in videos.values()]),
+            [len(video.time_s) for video in videos.values()],
+            np.random.default_rng([seed, 3]),
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Stability:
+    """The answers of several seeds (`rgwot.Discovery.stability`).
+
+    Attributes
+    ----------
+    answers
+        A result for each seed.
+    table : pandas.DataFrame
+        (n, n) adjusted Rand index of the key steps of all samples, by seeds: 1 for the same answer, 0 for chance.
+    """
+
+    answers: tuple[Discovery, ...]
+    table: pd.DataFrame
+
+    @property
+    def mean(self) -> float:
+        """Mean adjusted Rand index over the pairs of seeds."""
+        return float(self.table.to_numpy()[np.triu_indices(len(self.table), 1)].mean())
+
+    def __repr__(self) -> str:
+        return f"<Stability: {len(self.answers)} seeds, mean adjusted Rand index {self.mean:.2f}>"
+
+    def _repr_html_(self) -> str:
+        from rgwot.reporting.html import html_table
+
+        rows = [(str(seed), *(f"{value:.2f}" for value in row)) for seed, row in self.table.iterrows()]
+        return html_table(repr(self), ("seed", *map(str, self.table)), rows)
+
+
+def agreement_table(answers: Sequence[Discovery]) -> pd.DataFrame:
+    """Return the adjusted Rand index (n, n) of the key steps of results of the same videos, by their seeds."""
+    from sklearn.metrics import adjusted_rand_score
+
+    labels: list[NDArray[Any]] = [np.concatenate(list(answer.labels.values())) for answer in answers]
+    seeds = pd.Index([answer.run.seed for answer in answers], name="seed")
+    values = [[float(adjusted_rand_score(a, b)) for b in labels] for a in labels]
+    return pd.DataFrame(values, index=seeds, columns=seeds)

@@ -1,0 +1,160 @@
+"""The way back from `rgwot.Discovery.save`, and from results of the workflow."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rgwot.bundles.learned import LearnedResult
+from rgwot.config.experiments import split_id
+from rgwot.config.methods import DECODERS
+from rgwot.datasets.names import stem_of
+from rgwot.discovery import Discovery, resolved
+from rgwot.embedding.interface import EmbeddedTask
+from rgwot.keysteps.ordering import KeySteps, order_of_text
+from rgwot.paths import (
+    BUNDLE,
+    DEVIATIONS,
+    DIAGNOSTICS,
+    EMBEDDINGS,
+    MANIFEST,
+    NAMES,
+    ORDER,
+    PROCEDURE,
+    SEGMENTS,
+    Run,
+    Tree,
+    name_of,
+)
+from rgwot.procedure import Deviation
+from rgwot.records import read_diagnostics, read_manifest, read_orders, read_segments
+from rgwot.reporting.names import label_names, names_of, read_names
+from rgwot.runtime.errors import RgwotError
+from rgwot.stages.embed import read_embeddings
+from rgwot.stages.procedure import read_deviation_list, read_procedure
+
+
+@dataclass(frozen=True)
+class _Read(KeySteps):
+    """Key steps from files, with the deviations ``told`` there, because the segmentations behind them are not kept."""
+
+    told: Sequence[Deviation] = ()
+
+    @property
+    def deviations(self) -> list[Deviation]:
+        return list(self.told)
+
+
+def load(folder: str | os.PathLike[str]) -> Discovery:
+    """Return a result that `rgwot.Discovery.save` or the workflow wrote.
+
+    Parameters
+    ----------
+    folder
+        The folder of key steps, ``…/keysteps/METHOD/DECODER/DATASET/TASK/seedN``, or one with a single such folder
+        below, such as that given to ``save``.
+
+    Returns
+    -------
+    Discovery
+        With ``predict`` if a bundle lies beside: where the workflow writes it (``bundles/…/seedN.rgwot``), or as the
+        only ``.rgwot`` file in the given folder. Without stored embeddings, times follow from the rate of the features.
+        Settings are those of the ids and of K, or those of the bundle; ``probabilities`` are not stored.
+
+    Raises
+    ------
+    RgwotError
+        Without a result, with several, or for a file that is damaged or edited.
+
+    Examples
+    --------
+    >>> import rgwot
+    >>> example = rgwot.example()
+    >>> found = rgwot.discover(example.videos, fps=example.fps, method="whitened", decoder="kmeans", K=4)
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = found.save(folder)
+    ...     again = rgwot.load(folder)
+    >>> again.segments.equals(found.segments), again.warnings == found.warnings
+    (True, True)
+    """
+    given, path = Path(folder), _key_steps_in(Path(folder))
+    run, tree = Run.of_folder(path.absolute()), Tree.of_folder(path)
+    assert run is not None
+    assert tree is not None
+    segments = read_segments(path / name_of(SEGMENTS))
+    diagnostics = read_diagnostics(path / name_of(DIAGNOSTICS))
+    orders = read_orders(path / name_of(ORDER))
+    key_steps = _Read(
+        {
+            str(scope): {
+                str(video): rows.drop(columns=["video", "scope"]).reset_index(drop=True)
+                for video, rows in table.groupby("video", sort=False)
+            }
+            for scope, table in segments.groupby("scope", sort=False)
+        },
+        {video: order_of_text(order) for video, order in zip(orders["video"], orders["order"], strict=True)},
+        read_procedure(path / name_of(PROCEDURE)),
+        diagnostics,
+        told=read_deviation_list(path / name_of(DEVIATIONS)),
+    )
+    store = tree.at(EMBEDDINGS, run)
+    embedded = read_embeddings(store) if store.is_dir() else None
+    decoder = DECODERS.get(split_id(run.decoder)[0])
+    K = None if decoder is None or decoder.labels else int(diagnostics["K"])
+    settings, learned = resolved(run.method, run.decoder, K, None, run.seed)[2], _learned(given, tree, run)
+    if isinstance(learned, LearnedResult):
+        settings = learned.settings
+    names = names_of(read_names(path / name_of(NAMES)), str(run), segments).names
+    times = _times(key_steps, embedded, tree)
+    return Discovery(run, settings, key_steps, times, embedded, learned, label_names(diagnostics) | names)
+
+
+def _key_steps_in(folder: Path) -> Path:
+    """Return the only folder of key steps in a folder, or the folder itself."""
+    if Tree.of_folder(folder) is not None and (folder / name_of(SEGMENTS)).is_file():
+        return folder
+    inside = sorted(path.parent for path in folder.glob(f"**/{name_of(SEGMENTS)}") if Tree.of_folder(path.parent))
+    if len(inside) != 1:
+        some = ", ".join(str(path) for path in inside[:3])
+        found = f"{len(inside)} results ({some})" if inside else "no result" if folder.is_dir() else "no such folder"
+        raise RgwotError(f"{folder}: {found}; expected one folder of key steps, as Discovery.save returns it")
+    return inside[0]
+
+
+def _learned(given: Path, tree: Tree, run: Run) -> LearnedResult | str:
+    """Return what the bundle beside a result learned, or why there is none."""
+    from rgwot.bundles.apply import restore
+    from rgwot.bundles.file import SUFFIX, read_bundle
+
+    inside = sorted(given.glob(f"*{SUFFIX}"))
+    path = tree.at(BUNDLE, run) if tree.at(BUNDLE, run).is_file() else inside[0] if len(inside) == 1 else None
+    if path is None:
+        return f"{given}: found {len(inside) or 'no'} bundles, expected one; write it beside by Discovery.bundle"
+    bundle = read_bundle(path)
+    if bundle.facts.run != run:
+        return f"{path}: is a bundle of {bundle.facts.run}, expected one of {run}"
+    return replace(restore(bundle)[0], name=str(path))
+
+
+def _times(key_steps: KeySteps, embedded: EmbeddedTask | None, tree: Tree) -> dict[str, NDArray[np.float64]]:
+    """Return the times (T,) of the features of each video by name, in the order of the manifest."""
+    task = key_steps.segments["task"]
+    path = tree.at(MANIFEST)
+    videos = read_manifest(path)["video"].tolist() if path.is_file() else list(task)
+    rate = float(key_steps.diagnostics.get("features_fps") or 1.0)
+    times = {}
+    for video in [video for video in videos if video in task]:
+        if embedded is not None and video in embedded.videos:
+            times[stem_of(video)] = embedded.videos[video].time_s
+            continue
+        length = max(1, math.ceil(float(pd.Series(task[video]["end_s"]).max()) * rate - 1e-6))
+        times[stem_of(video)] = np.arange(length) / rate
+    return times

@@ -1,0 +1,178 @@
+"""What a result in Python offers: probabilities, stability, the tree of key steps, pictures, tables and loading."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from numpy.typing import NDArray
+
+import rgwot
+from rgwot.choosing import HowMany
+from rgwot.reporting.page.view import tree_of
+from rgwot.runtime.errors import RgwotError
+
+STEPS = np.repeat([1, 2, 3], 10)
+NAMES = ("a", "b b", "c", "d")
+
+
+def recordings() -> dict[str, NDArray[np.float64]]:
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(3, 8))
+    return {name: centres[STEPS - 1] + rng.normal(scale=0.2, size=(30, 8)) for name in NAMES}
+
+
+@pytest.fixture(scope="module")
+def found() -> rgwot.Discovery:
+    return rgwot.discover(recordings(), fps=2, K=3, method="whitened", decoder="meanfield")
+
+
+def test_probabilities_add_up_and_name_the_key_steps(found: rgwot.Discovery) -> None:
+    assert list(found.probabilities) == list(NAMES)
+    for name, shares in found.probabilities.items():
+        assert shares.shape == (30, 4)
+        np.testing.assert_allclose(shares.sum(axis=1), 1)
+        # This decoder takes the largest membership.
+        np.testing.assert_array_equal(shares.argmax(axis=1), found.labels[name])
+    kmeans = rgwot.discover(recordings(), fps=2, K=3, method="raw", decoder="kmeans")
+    with pytest.raises(RgwotError, match="probabilities: found none for raw/kmeans/seed0; expected a decoder with me"):
+        _ = kmeans.probabilities
+
+
+def test_probabilities_of_background_and_of_labelled_videos() -> None:
+    videos = recordings()
+    videos["a"][4:6, 0] = np.nan
+    gaps = rgwot.discover(videos, fps=2, K=3, method="whitened", decoder="meanfield", missing="background")
+    assert gaps.probabilities["a"][4:6].tolist() == [[1, 0, 0, 0]] * 2
+    assert np.flatnonzero(gaps.probabilities["a"][:, 0] > 1e-9).tolist() == [4, 5]
+    # Numbers of labels stay, whatever order the steps have.
+    turned = np.array([0, 3, 1, 2])[STEPS]
+    taught = rgwot.discover(recordings(), fps=2, method="whitened", labels={"a": turned})
+    for shares in taught.probabilities.values():
+        np.testing.assert_array_equal(shares.argmax(axis=1), turned)
+
+
+def test_held_out_videos_have_probabilities_too() -> None:
+    split = "whitened@data.split=holdout"
+    held_out = rgwot.discover(recordings(), fps=2, K=3, method=split, decoder="meanfield")
+    assert held_out.diagnostics["split"]["test"]
+    for name, shares in held_out.probabilities.items():
+        np.testing.assert_array_equal(shares.argmax(axis=1), held_out.labels[name])
+
+
+def test_stability_compares_the_answers_of_seeds(found: rgwot.Discovery) -> None:
+    stability = found.stability(3)
+    assert [answer.run.seed for answer in stability.answers] == [0, 1, 2]
+    assert stability.answers[0] is found
+    again = rgwot.discover(recordings(), fps=2, K=3, method="whitened", decoder="meanfield", seed=2)
+    for name in NAMES:
+        np.testing.assert_array_equal(stability.answers[2].labels[name], again.labels[name])
+    assert stability.table.to_numpy().tolist() == np.ones((3, 3)).tolist()
+    assert (stability.table.index.tolist(), stability.mean) == ([0, 1, 2], 1.0)
+    other = replace(found, run=replace(found.run, seed=9))
+    np.testing.assert_array_equal(np.diag(other.stability(2).table), 1)
+    with pytest.raises(RgwotError, match="n: found 1, expected a whole number, 2 or more"):
+        found.stability(1)
+    with pytest.raises(RgwotError, match="stability: found a result of none/uniform/seed0, which has no embeddings"):
+        rgwot.discover(recordings(), fps=2, K=3, method="none", decoder="uniform").stability()
+
+
+def test_the_tree_is_that_of_the_page_and_is_cut_at_any_number(found: rgwot.Discovery) -> None:
+    tree = rgwot.how_many(found)
+    assert found.embedded is not None
+    assert [[a, b, round(lost, 5)] for a, b, lost in tree.merges] == tree_of(found.embedded.videos, 0)["merges"]
+    for name in NAMES:
+        assert tree.labels(3)[name].tolist() == STEPS.tolist()
+    assert set(tree.labels(1)["a"]) == {1}
+    assert tree.table["K"].tolist() == list(range(1, len(tree.merges) + 2))
+    assert tree.table["explained"].is_monotonic_increasing
+    # A third step explains more than any later one.
+    assert tree.table["gain"][2] > 2 * tree.table["gain"][3:].max()
+    for wrong in (0, 99, True, "3"):
+        with pytest.raises(RgwotError, match="K: found .*, expected a whole number from 1 to"):
+            tree.labels(wrong)  # type: ignore[arg-type]
+    with pytest.raises(RgwotError, match="how_many: found dict, which has no embeddings; expected a result"):
+        rgwot.how_many({})  # type: ignore[arg-type]
+
+
+def test_a_small_tree_is_cut_and_drawn_by_hand() -> None:
+    tree = HowMany(((1, 2, 0.1), (0, 3, 0.6)), {"v": np.array([0, 1, 2, 2])})
+    assert tree.table.to_numpy().tolist() == [[1, 0, 0], [2, 0.6, 0.6], [3, 0.7, 0.1]]
+    assert [tree.labels(K)["v"].tolist() for K in (1, 2, 3)] == [[1, 1, 1, 1], [1, 2, 2, 2], [1, 2, 3, 3]]
+    figure, axes = plt.subplots()
+    assert tree.plot(axes) is figure
+    for K in (1, 2, 3):
+        horizontal = [line.get_xdata() for line in axes.lines if len(set(line.get_ydata())) == 1]
+        assert sum(x[0] <= K < x[1] for x in horizontal) == K
+    plt.close(figure)
+
+
+def test_pictures_show_the_videos_that_are_named(found: rgwot.Discovery) -> None:
+    figure = found.plot(videos=["c", "b b"])
+    assert [axis.get_title(loc="left") for axis in figure.axes] == ["c", "b b"]
+    own, axes = plt.subplots()
+    assert found.plot(videos=3, ax=axes) is own
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b b", "c"]
+    for asked, message in ((["e"], "videos: no video 'e'"), ([], "videos: found no name"), (0, "videos: found 0, exp")):
+        with pytest.raises(RgwotError, match=message):
+            found.plot(videos=asked)
+    plt.close("all")
+
+
+def test_tables_for_notebooks_escape_names(found: rgwot.Discovery) -> None:
+    html = replace(found, names={1: "<b>pour</b>"})._repr_html_()
+    assert "&lt;b&gt;pour&lt;/b&gt;" in html
+    assert "<b>" not in html
+    assert html.count("<tr>") == 1 + 3
+    procedure = found.procedure._repr_html_()
+    assert procedure.count("<tr>") == 1 + 3
+    assert procedure.startswith("<p>The order that best fits the videos is 1, then 2, then 3.</p>")
+
+
+def test_a_page_without_pictures(found: rgwot.Discovery, tmp_path: Path) -> None:
+    named = replace(found, names={2: "stir"})
+    assert named.page(tmp_path / "tea.html") == tmp_path / "tea.html"
+    assert [path.name for path in tmp_path.iterdir()] == ["tea.html"]
+    page = (tmp_path / "tea.html").read_text()
+    assert "stir" in page
+    assert re.search(r'"merges":\s*\[\[', page)
+    trivial = rgwot.discover(recordings(), fps=2, K=3, method="none", decoder="uniform")
+    assert trivial.page(tmp_path / "uniform.html").is_file()
+
+
+def test_a_saved_result_comes_back(found: rgwot.Discovery, tmp_path: Path) -> None:
+    named = replace(found, names={1: "pour"})
+    folder = named.save(tmp_path / "results")
+    for place in (folder, tmp_path / "results", tmp_path):
+        back = rgwot.load(place)
+        assert repr(back) == repr(found)
+        for table in ("segments", "order", "procedures", "deviations", "samples"):
+            assert getattr(back, table).equals(getattr(found, table)), table
+        assert (back.procedure, back.orders, back.names) == (found.procedure, found.orders, named.names)
+        assert back.diagnostics == found.diagnostics
+        np.testing.assert_allclose(back.embeddings["b b"], found.embeddings["b b"], rtol=1e-6, atol=1e-6)
+    with pytest.raises(RgwotError, match="found no bundles, expected one; write it beside by Discovery.bundle"):
+        back.predict(recordings())
+    named.bundle(tmp_path / "results/tea.rgwot")
+    taught = rgwot.load(tmp_path / "results")
+    new = {"new": recordings()["c"] + 0.01}
+    np.testing.assert_array_equal(taught.predict(new)["new"], found.predict(new)["new"])
+    assert taught.stability(2).mean == 1
+    replace(found, run=replace(found.run, seed=1)).save(tmp_path / "results")
+    with pytest.raises(RgwotError, match="2 results .*; expected one folder of key steps"):
+        rgwot.load(tmp_path / "results")
+    assert rgwot.load(folder).run == found.run
+    with pytest.raises(RgwotError, match="nowhere: no such folder; expected one folder of key steps"):
+        rgwot.load(tmp_path / "nowhere")
+
+
+def test_a_result_without_embeddings_comes_back_with_times_by_its_rate(tmp_path: Path) -> None:
+    trivial = rgwot.discover(recordings(), fps=2, K=3, method="none", decoder="uniform")
+    back = rgwot.load(trivial.save(tmp_path))
+    assert back.segments.equals(trivial.segments)
+    assert back.embedded is None
+    assert list(back.labels) == list(NAMES)
