@@ -123,8 +123,10 @@ def handed_over(
         one = _read(what, Path(video)) if _path(video) else video
         array, own, counted = _numbers(what, one, missing is not None)
         counts += [name] if counted else []
-        if own is not None and clocks or _path(video) and own is not None and times is None and fps is None:
+        if own is not None and clocks:
             when[name] = own
+        elif own is not None and fps is not None and not _by_index(one):
+            doubts += _other_rate(what, own, rates.get(name, fps))
         lost = _lost(array)
         if lost.any():
             array = _filled(what, array, lost, missing)
@@ -297,6 +299,22 @@ def _at_rates(features: Mapping[str, Any], rates: Mapping[str, Fraction]) -> tup
     return times, str(common)
 
 
+def _other_rate(what: str, own: NDArray[Any], fps: Any) -> list[str]:
+    """Return a line if the times beside some features have another rate than ``fps``."""
+    clock = seconds(what, own)
+    try:
+        stated = parse_rate(fps)
+    except ValueError:
+        return []  # told when the rate is read
+    rate = rate_of_times(what, clock, stated if len(clock) < 2 else None)
+    if abs(rate - stated) <= CONTRADICTS * stated:
+        return []
+    return [
+        f"{what}: its times have {float(rate):g} features per second, but fps is {float(stated):g}, which is used; "
+        "leave fps out to use the times"
+    ]
+
+
 def _nearly_one(times: Mapping[str, NDArray[np.float64]]) -> str | None:
     """Return the common rate of recordings whose times have slightly different rates, None if they have one."""
     rates = {name: rate_of_times(f"features[{name!r}]", own, None) for name, own in times.items() if len(own) > 1}
@@ -463,6 +481,11 @@ def _clock(index: pd.Index[Any]) -> NDArray[np.float64] | None:
     name = str(index.name).strip().lower()
     known = name in SECONDS or (name in TIME and pd.api.types.is_float_dtype(index))
     return index.to_numpy(dtype=np.float64) if known and pd.api.types.is_numeric_dtype(index) else None
+
+
+def _by_index(table: Any) -> bool:
+    """Return whether the index of a table tells times."""
+    return isinstance(table, pd.DataFrame) and _clock(table.index) is not None
 
 
 def _labelled(what: str, video: Any) -> tuple[Any, NDArray[np.float64] | None]:

@@ -134,6 +134,15 @@ def test_a_table_tells_its_times(video: Any) -> None:
     np.testing.assert_array_equal(handed_over({"a": video}, times=[np.arange(6)]).times["a"], np.arange(6))
 
 
+def test_times_beside_another_rate_are_told() -> None:
+    timed = {"a": table().assign(time_s=HALVES)}
+    assert handed_over(timed, fps=2).doubts == []
+    assert handed_over(timed, fps=4).doubts == [
+        "features['a']: its times have 2 features per second, but fps is 4, which is used; leave fps out to use the "
+        "times"
+    ]
+
+
 @pytest.mark.parametrize("index", [{"data": range(6)}, {"data": HALVES}, {"data": range(6), "name": "frame"}])
 def test_an_index_without_a_unit_tells_no_times(index: dict[str, Any]) -> None:
     assert handed_over({"a": table(**index)}).timeless
