@@ -123,9 +123,6 @@ REFITTED = 0.55
 REFITS = 3
 """Rounds of self-training."""
 
-FIRST_REFITS = 1
-"""Rounds of self-training of the decoding that places the borders between marks."""
-
 SHOWN = 16
 """Maximum number of annotated videos whose labels are carried over; of more, evenly spaced ones are taken."""
 
@@ -366,6 +363,9 @@ class _Task:
         """
         labelled, annotated = labels != UNKNOWN, self.annotated(labels) & ~partly
         ends = np.repeat(annotated, self.lengths) & ~labelled
+        if self.extra:
+            # Time between labels may be an extra key step.
+            ends &= _by_video(_outside, self.lengths, labels)
         if annotated.sum() < 2 or not ends.any():
             return labels
         classes, likeness = self.likeness(labels)
@@ -564,7 +564,8 @@ def _segments_of_marks(
         log_p = _spread(field.memberships, classes, task.C)
         reached = _by_video(bordered, task.lengths, labels, marked & few[video], log_p)
     reached = _by_video(reaching, task.lengths, reached, marked & ~few[video])
-    labels = _by_video(bordered, task.lengths, labels, marked, _learn(task, reached, FIRST_REFITS).log_p)
+    # Self-training would take the reach of marks for borders.
+    labels = _by_video(bordered, task.lengths, labels, marked, _learn(task, reached, refits=0).log_p)
     return labels, few | ((marks > 0) & np.array(list(map(_with_gaps, np.split(labels, np.cumsum(task.lengths)[:-1])))))
 
 
@@ -596,9 +597,14 @@ def _learn(task: _Task, labels: NDArray[np.int64], refits: int = REFITS) -> _Res
     return _Result(log_p, first, last, states, field, classes, references, order, mean)
 
 
-def _by_video(
-    fill: Callable[..., NDArray[np.int64]], lengths: Sequence[int], *arrays: NDArray[Any]
-) -> NDArray[np.int64]:
+def _outside(labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which samples (T,) are before the first or after the last labelled one."""
+    labelled = labels != UNKNOWN
+    behind_first, before_last = np.logical_or.accumulate(labelled), np.logical_or.accumulate(labelled[::-1])[::-1]
+    return np.asarray(~(behind_first & before_last))
+
+
+def _by_video(fill: Callable[..., NDArray[Any]], lengths: Sequence[int], *arrays: NDArray[Any]) -> NDArray[Any]:
     """Return the concatenated results of a function of each video's part of some arrays (T, ...)."""
     parts = [np.split(array, np.cumsum(lengths)[:-1]) for array in arrays]
     return np.concatenate([fill(*part) for part in zip(*parts, strict=True)])

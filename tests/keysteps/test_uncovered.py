@@ -70,7 +70,8 @@ def test_it_is_a_warning_of_the_result(recordings: Any) -> None:
     assert found.diagnostics["uncovered"]["videos"] == ["v0", "v1", "v2"]
     more = found.learn(hidden, decoder="labelled@extra=1")
     assert "uncovered" not in more.diagnostics
-    assert more.K == found.K + 1
+    # The new key step is the one that was hidden.
+    assert np.mean([(more.labels[name] == K) == (labels[name] == K) for name in videos]) > 0.95
 
 
 def test_much_background_is_no_reason_to_doubt_if_only_one_step_was_looked_for(recordings: Any) -> None:
