@@ -123,6 +123,9 @@ REFITTED = 0.55
 REFITS = 3
 """Rounds of self-training."""
 
+ROUGHLY = 10
+"""Factor of the tolerance of the mean field, which is one of several sources: half as many rounds give the same F1."""
+
 SHOWN = 16
 """Maximum number of annotated videos whose labels are carried over; of more, evenly spaced ones are taken."""
 
@@ -444,7 +447,8 @@ class _Task:
             parts = kmeans(self.x[strange].astype(np.float32), self.extra, self.generator, restarts=10).labels
             start[strange] = self.found[parts]
         used, columns = np.unique(start, return_inverse=True)
-        return minimise_energy(self.x, self.lengths, np.eye(len(used))[columns], self.chain, held=labelled), used
+        chain = self.chain.model_copy(update={"tolerance": ROUGHLY * self.chain.tolerance})
+        return minimise_energy(self.x, self.lengths, np.eye(len(used))[columns], chain, held=labelled), used
 
 
 def decode_labelled(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import rgwot
 from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo
 from rgwot.keysteps.interface import Given
 from rgwot.keysteps.uncovered import uncovered
+from rgwot.reporting.show import procedure_lines
 
 V, EACH, K = 5, 12, 5
 
@@ -61,13 +63,15 @@ def test_unlabelled_time_that_looks_like_labelled_steps_is_covered(recordings: A
     assert uncovered(task, given(sparse, marks=marks)) is None
 
 
-def test_it_is_a_warning_of_the_result(recordings: Any) -> None:
+def test_it_is_a_warning_of_the_result(recordings: Any, tmp_path: Path) -> None:
     task, labels = recordings
     videos = {name: video.embedding for name, video in task.videos.items()}
     hidden = {name: np.where(labels[name] == K, -1, labels[name]) for name in ("v0", "v1", "v2")}
     found = rgwot.discover(videos, fps=2, labels=hidden)
     assert [text for text in found.warnings if "labelled@extra=1" in text]
     assert found.diagnostics["uncovered"]["videos"] == ["v0", "v1", "v2"]
+    shown = procedure_lines(found.save(tmp_path))
+    assert [text for text in shown if text.startswith("Warning: 20% of the time between labels")]
     more = found.learn(hidden, decoder="labelled@extra=1")
     assert "uncovered" not in more.diagnostics
     # The new key step is the one that was hidden.
