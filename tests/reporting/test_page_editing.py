@@ -264,6 +264,8 @@ def test_marks_stay_marks(browser: Browser, tmp_path: Path) -> None:
     assert window.get(labels.format(0)) == told
     assert window.get(labels.format(-1)) == [told[0].replace("key", "annotated"), told[1]]
     assert window.get("annotationOf(1, true)") == "start_s,end_s,label\n2,3,-\n1,,stir\n3.5,,-\n"
+    # Other time is unknown, not background.
+    assert window.get("describe({ at: 1, seconds: 5, run: -1, segment: null })[0]") == "not labelled"
     # A moment is marked with what was found there, and then with another key step.
     found = rows(window, 2)
     index = next(at for at, (_, _, step) in enumerate(found) if step)

@@ -171,7 +171,7 @@ def _taught(videos: Sequence[str], left_out: Mapping[str, Any] | None) -> str:
     """Return sentences on the annotated videos that a result learned from, and on how well these label each other."""
     number = f"{len(videos)} annotated video{'s' if len(videos) > 1 else ''}"
     named = f": {join_words([stem_of(video) for video in videos])}" if len(videos) <= NAMED else ""
-    kept = f"Learned from {number}, whose segments are kept{named}."
+    kept = f"Learned from {number}, whose labels are kept{named}."
     return f"{kept} {left_out_sentence(left_out, len(videos))}" if left_out else kept
 
 

@@ -136,6 +136,7 @@ export function bar(at, run, rows = null) {
   const parts = [...(marks < segments.length ? [plural(segments.length - marks, "segment")] : []), ...(marks ? [plural(marks, "mark")] : [])];
   const title = `${run < 0 ? "ground truth" : runTitle(run)}: ${listed(parts) || "no segment"} of ${video.name}`;
   const made = make("div", { className: "bar", role: "group", data: { run: String(run), ...(rows ? { edited: "yes" } : {}) }, aria: { label: title } });
+  made.classList.toggle("partly", video.status === "unscored");
   if (segments.length > MANY_SEGMENTS) {
     const canvas = make("canvas");
     const pen = sharp(canvas, 2000, 24);
@@ -209,7 +210,7 @@ function describe({ at, seconds, run, segment }) {
     if (run >= 0 && ANNOTATED && step > 0 && !isTaught(run)) lines.push(matchInWords(run, step));
     lines.push(`${when(start, end)}${start < end ? ` (${(end - start).toFixed(1)} s)` : ""}`);
   } else if (run !== null) {
-    lines.push(run < 0 ? "background: no annotated step" : "no segment");
+    lines.push(run >= 0 ? "no segment" : video.status === "unscored" ? "not labelled" : "background: no annotated step");
   }
   lines.push(`at ${clock(seconds)}, frame ${Math.floor(seconds * video.fps + 1e-6)}`);
   return lines;
