@@ -183,9 +183,7 @@ class Kept:
 
     def warp(self, x_all: Array, y_all: Array) -> tuple[Array, NDArray[np.int16]]:
         """Align pairs of sequences as `rgwot.keysteps.warping.warp`, each pair once."""
-        names = [
-            [blake2b(np.ascontiguousarray(one), digest_size=16).digest() for one in every] for every in (x_all, y_all)
-        ]
+        names = [[blake2b(one.tobytes(), digest_size=16).digest() for one in every] for every in (x_all, y_all)]
         pairs = list(zip(*names, strict=True))
         new = list({pair: at for at, pair in enumerate(pairs) if pair not in self._pairs}.values())
         if new:
