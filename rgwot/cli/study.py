@@ -25,12 +25,13 @@ def init(folder: Path, videos: Path | None) -> None:
 
     If one of these files exists already, nothing is written.
     """
+    from rgwot.columns import readable
     from rgwot.study.shipped import STUDY_FILES, start_study
 
     tasks = start_study(folder, videos)
     click.echo(f"{folder}: wrote {', '.join(STUDY_FILES)}")
     for task, what in tasks.items():
-        click.echo(f"Task {task}: {what}")
+        click.echo(f"Task {readable(task)}: {what}")
     if not tasks:
         click.echo(f"Put your videos into {(videos or folder / 'videos') / 'TASK'}, two or more per task.")
     change_folder = "" if folder.resolve() == Path.cwd() else f"cd {folder} && "

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from rgwot.datasets import annotation_formats as formats
 from rgwot.datasets.annotation_formats import BACKGROUND_LABEL, SegmentRow
 from rgwot.datasets.annotations import BACKGROUND_NAMES, AnnotatedSegment, Annotation, Notes, build_annotation
-from rgwot.datasets.names import pairing_key
+from rgwot.datasets.names import pairing_key, plain_name
 from rgwot.datasets.settings import Options
 from rgwot.datasets.text import DataFault, judged, read_bytes
 from rgwot.runtime.errors import RgwotError, first_line
@@ -244,7 +244,7 @@ def _rows(path: Path, options: Options) -> list[SegmentRow]:
     if suffix_of(path) in TEXTS and not _head(path).strip():
         return []
     try:
-        rows = [row._replace(label=" ".join(row.label.split())) for row in ANNOTATION_READERS[name].read(path, options)]
+        rows = [row._replace(label=plain_name(row.label)) for row in ANNOTATION_READERS[name].read(path, options)]
     except RgwotError:
         raise
     except Exception as error:  # noqa: BLE001 (parsers of other people raise anything on a damaged file)

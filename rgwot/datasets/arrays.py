@@ -94,20 +94,21 @@ def feature_file(folder: Path, task: str, video: str) -> Path:
     there is none, or more than one.
     """
     name = stem_of(video)
-    places = [place / f"{name}{suffix}" for place in (folder / task, folder) for suffix in OPENERS]
+    of_task = folder / stem_of(task)
+    places = [place / f"{name}{suffix}" for place in (of_task, folder) for suffix in OPENERS]
     existing = [path for path in places if path.is_file()]
-    candidates = [path for path in existing if path.suffix not in SECOND] or _points(folder, task, name) or existing
+    candidates = [path for path in existing if path.suffix not in SECOND] or _points(of_task, folder, name) or existing
     if len(candidates) != 1:
         raise RgwotError(
             f"{task}/{video}: {f'features in {candidates[0]} and {candidates[1]}' if candidates else 'no features'}; "
-            f"expected one file {folder / task / name} or {folder / name} with one of the suffixes {', '.join(OPENERS)}"
+            f"expected one file {of_task / name} or {folder / name} with one of the suffixes {', '.join(OPENERS)}"
         )
     return candidates[0]
 
 
-def _points(folder: Path, task: str, name: str) -> list[Path]:
+def _points(of_task: Path, folder: Path, name: str) -> list[Path]:
     """Return the usable DeepLabCut files of a video, by its stem."""
-    places = [place for place in (folder / task, folder) if place.is_dir()]
+    places = [place for place in (of_task, folder) if place.is_dir()]
     begun = (str(place / file) for place in places for file in sorted(os.listdir(place)) if file.startswith(name))
     paths, _ = points_chosen(path for path in begun if os.path.splitext(path)[1].lower() in OPENERS)
     return [Path(path) for path in paths if (points := tracked_name(path)) is not None and points["video"] == name]

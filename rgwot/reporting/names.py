@@ -31,6 +31,7 @@ import pandas as pd
 import yaml
 
 from rgwot.config.experiments import with_labelled
+from rgwot.datasets.names import pairing_key
 from rgwot.evaluation.metrics import IntArray, contingency, match
 from rgwot.paths import DIAGNOSTICS, NAMES, SEGMENTS, Run, Tree, name_of
 from rgwot.records import read_diagnostics, read_segments
@@ -132,7 +133,7 @@ def _name(where: str, name: Any) -> str:
     # YAML reads some unquoted names as numbers, dates or booleans.
     if not isinstance(name, str):
         raise RgwotError(f"{where}: found {name!r}, expected a name; put it in quotes")
-    text = name.strip()
+    text = pairing_key(name).strip()
     if not 0 < len(text) <= LONGEST or any(unicodedata.category(letter) == "Cc" for letter in text):
         raise RgwotError(f"{where}: found {name[:100]!r}, expected a name in one line, of 1 to {LONGEST} characters")
     return text
