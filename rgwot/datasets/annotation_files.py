@@ -59,7 +59,7 @@ ANNOTATION_READERS: Mapping[str, Reader] = {
     "table": Reader(
         formats.read_table_rows,
         (".csv", ".tsv"),
-        "columns start_s, end_s (or time_s, for marks), label, and video if there are several",
+        f"columns {formats.HEADINGS}",
         formats.is_table,
         many=("video",),
     ),
@@ -90,8 +90,11 @@ def format_of(path: Path) -> str:
     if suffix in TEXTS and not head.strip():
         return readers[-1]
     for name in readers:
-        if ANNOTATION_READERS[name].fits(head):
+        fault = formats.unread_header(head) if name == "three_columns" else ""
+        if not fault and ANNOTATION_READERS[name].fits(head):
             return name
+    if suffix in (".csv", ".tsv") and (fault := formats.unread_header(head)):
+        raise DataFault("columns", path, "", fault)
     raise DataFault(
         "file",
         path,
