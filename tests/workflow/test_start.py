@@ -61,6 +61,17 @@ def test_a_folder_is_looked_at_before_a_study_of_it_is_written(tmp_path: Path) -
     assert not (tmp_path / "other").exists()
 
 
+def test_commands_can_be_pasted_and_corrected(tmp_path: Path) -> None:
+    assert "cd 'my study' && rgwot doctor" in rgwot(tmp_path, "init", "my study").text
+    assert rgwot(tmp_path / "my study", "run", "First").mistake.endswith(
+        "target 'First': unknown; did you mean 'first'?"
+    )
+    for text in (None, ""):
+        if text is not None:
+            (tmp_path / "config.yaml").write_text(text)
+        assert "rgwot init" in rgwot(tmp_path, "doctor").mistake
+
+
 def test_a_setting_that_a_method_replaces_is_told(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("decode: {time: 0.0, surplus: 2}\n")
     study = Study.read((tmp_path / "config.yaml",))

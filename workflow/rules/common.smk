@@ -252,7 +252,7 @@ def doubled(gpu=None, **first):
 
 def pages_made():
     """The pages of this run, a line each."""
-    return "\n".join(f"The page: {page}" for page in PAGES)
+    return "\n".join(f"The page: {Path(page).absolute()}" for page in PAGES)
 
 
 def in_our_words(record):
