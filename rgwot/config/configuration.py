@@ -258,7 +258,7 @@ def read_file(path: Path) -> Mapping[str, Any]:
     content = read_yaml(path)
     if content is None:
         raise RgwotError(
-            f"{path}: empty; expected keys and values as in config.yaml; fill it, or make one with rgwot init in a new folder"
+            f"{path}: empty; expected keys and values as in config.yaml; fill it, or make one: rgwot init FOLDER"
         )
     if not isinstance(content, Mapping):
         raise RgwotError(f"{path}: holds {type(content).__name__}; expected keys and values as in config.yaml")
