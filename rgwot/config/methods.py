@@ -261,7 +261,7 @@ _OPEL: Mapping[str, Any] = {
 _LISTED = (
     Family(
         "rgwot",
-        "the paper, except for what methods 7 lists: C-IDM as in its code with beta = 1/32, the virtual frame as a cost",
+        "the paper, except for the list of methods 7: C-IDM as in its code with beta = 1/32, the virtual frame as a cost",
     ),
     Family(
         "rgwot-parity",
