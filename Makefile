@@ -16,7 +16,7 @@ TORCH ?=
 TORCH_CPU := https://download.pytorch.org/whl/cpu
 # Without a compiler, packages that are compiled on installation are left out.
 comma := ,
-EXTRAS := graph$(if $(shell command -v c++ g++ clang++),$(comma)gco$(comma)workflow)
+EXTRAS := all$(comma)graph$(if $(shell command -v c++ g++ clang++),$(comma)gco$(comma)workflow)
 BUILDER = $(firstword $(shell command -v podman docker))
 # If the lock does not fit, the ranges of pyproject.toml still may; a lock that was given as LOCK has to fit.
 install = $(PIP) $(CONSTRAINT) --editable '$(1)'$(if $(and $(CONSTRAINT),$(filter file,$(origin LOCK))), || { echo \
@@ -80,7 +80,7 @@ $(WRITER): $(READY)
 # One file for all platforms and for Python 3.11 to 3.14; the oldest versions for Python 3.11 alone.
 lock: $(DEVELOPER)
 	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 $(COMPILE) --output-file envs/lock.txt
-	uv pip compile pyproject.toml --extra gco --extra graph --resolution lowest-direct --python-version 3.11 --python-platform linux $(COMPILE) --output-file envs/oldest.txt
+	uv pip compile pyproject.toml --extra all --extra gco --extra graph --resolution lowest-direct --python-version 3.11 --python-platform linux $(COMPILE) --output-file envs/oldest.txt
 	python envs/pin.py
 lock: COMPILE := --upgrade --no-annotate --quiet --custom-compile-command "make lock"
 

@@ -126,7 +126,7 @@ def test_the_workflow_asks_for_snakemake_where_it_is_not_installed(tmp_path: Pat
     start_study(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("rgwot.study.shipped.find_spec", lambda name: None if name == "snakemake" else name)
-    with pytest.raises(RgwotError, match=r"snakemake: not installed.*rgwot\[workflow\]"):
+    with pytest.raises(RgwotError, match=r"snakemake: not installed.*rgwot\[all\]"):
         snakemake_command(["first"])
 
 
