@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from rgwot.study.study import Study
 
 
+REFUSED = "rgwot: "
+"""The beginning of the last line of the log of a job that a user's mistake has ended."""
+
+OF_THE_SYSTEM = "This is an error of the system, which may pass."
+
+
 class Stage:
     """A job of the workflow: the `snakemake` object of its script, and its settings."""
 
@@ -90,9 +96,13 @@ class Stage:
 def stage(snakemake: Any, name: str) -> Iterator[Stage]:
     """Run the body of a script as a stage, with its messages in the log of the rule and a record of its output.
 
-    A user's mistake ends the job with one line in the log, any other error with a traceback in the log.
+    A user's mistake ends the job with one line in the log, any other error with a traceback in the log. Another attempt
+    (``retries``) after such a line ends at once, because the same files and settings would end in the same line; errors
+    of the system are tried again.
     """
     atexit.register(_leave)
+    if int(getattr(getattr(snakemake, "resources", None), "attempt", 1)) > 1 and _refused(Path(snakemake.log[0])):
+        sys.exit(1)
     with open(snakemake.log[0], "w", encoding="utf-8", buffering=1) as log, redirect_stderr(log):
         stderr = os.dup(2)
         # C libraries write to file descriptor 2 itself, so it also has to lead to the log.
@@ -102,11 +112,14 @@ def stage(snakemake: Any, name: str) -> Iterator[Stage]:
                 job = Stage(snakemake, name)
                 yield job
                 job.record()
-        except (RgwotError, OSError) as error:
-            log.write(f"rgwot: {one_line(error)}\n")
+        except RgwotError as error:
+            log.write(f"{REFUSED}{one_line(error)}\n")
+            sys.exit(1)
+        except OSError as error:
+            log.write(f"{REFUSED}{one_line(error)}\n{OF_THE_SYSTEM}\n")
             sys.exit(1)
         except KeyboardInterrupt:
-            log.write("rgwot: interrupted\n")
+            log.write("interrupted\n")
             sys.exit(130)
         except Exception:  # noqa: BLE001 - a bug: its traceback belongs into the log
             traceback.print_exc(file=log)
@@ -114,6 +127,14 @@ def stage(snakemake: Any, name: str) -> Iterator[Stage]:
         finally:
             os.dup2(stderr, 2)
             os.close(stderr)
+
+
+def _refused(log: Path) -> bool:
+    """Return whether the last line of a log is that of a user's mistake."""
+    try:
+        return log.read_text(encoding="utf-8").splitlines()[-1].startswith(REFUSED)
+    except (OSError, UnicodeDecodeError, IndexError):
+        return False
 
 
 @contextmanager

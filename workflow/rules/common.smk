@@ -245,8 +245,10 @@ def untracked(value):
 
 
 def doubled(gpu=None, **first):
-    """Resources (megabytes, minutes) that double with every attempt, and GPUs, if a rule may use one."""
-    more = {name: lambda wildcards, attempt, one=one: one * 2 ** (attempt - 1) for name, one in first.items()}
+    """Resources (megabytes, minutes) that double with the second and third attempt, and GPUs, if a rule may use one."""
+    more = {name: lambda wildcards, attempt, one=one: one * 2 ** min(attempt - 1, 2) for name, one in first.items()}
+    # What a script is told, so that it does not repeat what cannot succeed (rgwot.study.script).
+    more["attempt"] = lambda wildcards, attempt: attempt
     return more if gpu is None else {**more, "gpu": gpu}
 
 
