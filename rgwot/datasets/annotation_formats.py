@@ -19,6 +19,7 @@ from pathlib import Path, PureWindowsPath
 from typing import Any, NamedTuple
 
 from rgwot.datasets.annotations import read_three_columns
+from rgwot.datasets.names import VIDEO_SUFFIXES
 from rgwot.datasets.settings import Options
 from rgwot.datasets.text import LARGEST_TEXT, DataFault, decode_text, excerpt, read_bytes, read_lines, seconds_in
 from rgwot.runtime.errors import optional
@@ -295,9 +296,9 @@ def unread_header(head: str) -> str:
 
 
 def read_table_rows(path: Path, options: Options) -> Iterator[SegmentRow]:
-    """Read a table with a header; label 0 is background. Rows with another ``scope`` than ``task`` are left out.
+    """Read a table with a header, in which videos may be files; label 0 is background.
 
-    A row with ``time_s``, or without an end, is a mark.
+    Rows with another ``scope`` than ``task`` are left out. A row with ``time_s``, or without an end, is a mark.
     """
     for where, row in records(path):
         low = {name.lower(): value for name, value in row.items()}
@@ -315,7 +316,10 @@ def read_table_rows(path: Path, options: Options) -> Iterator[SegmentRow]:
         start_s = read_seconds(path, where, moment or start)
         end_s = read_seconds(path, where, end) if end else start_s
         label = BACKGROUND_LABEL if label == "0" else label
-        yield SegmentRow(low.get("video") or path.stem, start_s, end_s, label, where, low.get("silence", ""))
+        video = low.get("video") or path.stem
+        if video.lower().endswith(tuple(VIDEO_SUFFIXES)):
+            video = media_stem(video)
+        yield SegmentRow(video, start_s, end_s, label, where, low.get("silence", ""))
 
 
 def read_without_header(path: Path, options: Options) -> Iterator[SegmentRow]:
@@ -443,7 +447,9 @@ def _of_videos(path: Path) -> Iterator[tuple[str, dict[str, str], str]]:
 def _media(row: dict[str, str]) -> str:
     """Return the stem of the media file of a row, empty if BORIS had none or did not find it."""
     media = row.get("Media file name") or row.get("Media file path") or row.get("Media file") or "NA"
-    return "" if media.lower() in ("na", "not found") else media_stem(media)
+    # One file in several players is listed once for each.
+    stems = {media_stem(part) for part in media.split(";")}
+    return "" if media.lower() in ("na", "not found") else stems.pop() if len(stems) == 1 else media_stem(media)
 
 
 def _check_offset(path: Path, where: str, offset: str | float | None, unit: str = "s") -> None:

@@ -314,6 +314,10 @@ def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> A
     counted = len(names) > 1 and names == [str(number) for number in range(len(names))]
     signs = names if separator == "," else [name.replace(",", ".") for name in names]
     named = counted or any(not _is_number(name) for name in signs)
+    if named and names.count("") > 1:
+        raise ValueError(
+            f"line 1 has {names.count('')} cells without a name; expected the header; delete lines before it"
+        )
     if named and [_is_number(name) for name in names] == [True, True, False]:
         raise RgwotError(
             f"{path}: looks like an annotation (start,end,number name), expected features; put annotations into a "

@@ -250,6 +250,9 @@ def test_boris_tables_of_old_versions(tmp_path: Path) -> None:
     states = "monday 1\ta.mp4\t\tpour\t\tSTATE\t0.5\t2\n"
     (tmp_path / "b.tsv").write_text(old + states)
     assert rows(tmp_path / "b.tsv") == [["a", 0.5, 2.0, "pour"]]
+    # One file in two players (simba#390).
+    (tmp_path / "b.tsv").write_text(old + states.replace("a.mp4", "a.mp4;a.mp4"))
+    assert rows(tmp_path / "b.tsv") == [["a", 0.5, 2.0, "pour"]]
     # Their times count from the beginning of the first.
     (tmp_path / "b.tsv").write_text(old + states + states.replace("a.mp4", "b.mp4"))
     with pytest.raises(RgwotError, match="line 3: 'a' and 'b' in sequence in observation 'monday 1'"):
@@ -324,6 +327,9 @@ def test_tables(tmp_path: Path) -> None:
     assert rows(tmp_path / "b.csv") == [["b", 1.0, 2.5, "pour"]]
     (tmp_path / "c.csv").write_text("1,2.5,3 pour water\n4,5,4\n")
     assert rows(tmp_path / "c.csv") == [["c", 1.0, 2.5, "pour water"], ["c", 4.0, 5.0, "key step 4"]]
+    # As CreateML has it (label-studio-sdk#385).
+    (tmp_path / "f.csv").write_text("video, label, start, end\nclips/v 1.mov,pour,01:03.14,05:01:03\nv1.2,stir,1,2\n")
+    assert rows(tmp_path / "f.csv") == [["v 1", 63.14, 18063.0, "pour"], ["v1.2", 1.0, 2.0, "stir"]]
     (tmp_path / "e.csv").write_text("start;end;label\n0:01,5;1:02:03;pour\n")
     assert rows(tmp_path / "e.csv") == [["e", 1.5, 3723.0, "pour"]]
     for text, clue in (
@@ -331,6 +337,9 @@ def test_tables(tmp_path: Path) -> None:
         ("start_s,end_s,label\n1,0:75,x\n", "line 2: '0:75' as a time"),
         ("start_s,end_s,label\ns,s,-\n1,2,x\n", "line 2: 's' as a time; .* if this is a row of units"),
         ("onset,offset,trial_type\n1,2,x\n", "columns onset, offset, trial_type; expected start_s .* rename them"),
+        # Frame by frame (deepethogram#11), and in frames (lossless-cut#1024).
+        (",background,groom,rear\n0,1,0,0\n1,0,1,0\n", "columns , background, groom, rear; expected start_s"),
+        ("Start Frame,End Frame,Label\n0,30,a\n", "columns Start Frame, End Frame, Label; expected start_s"),
         ("start_ms;end_ms;label\n1;2;x\n", "columns start_ms, end_ms, label; expected start_s .* in seconds"),
         ("# exported\nstart_s,end_s,label\n1,2,x\n", "header in line 2, expected it in line 1; delete the lines"),
         ("start_s,end_s,label\n3,2,x\n", "line 2: 'x' from 3 to 2 s; expected 0 <= start <= end"),
