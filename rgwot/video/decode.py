@@ -162,7 +162,8 @@ def stored(container: InputContainer, stream: VideoStream) -> Stored:
             counted &= key is None or packet.pts >= key
     whole = _whole(container, stream, stamps, breaks) if container.format.name in _SEQUENTIAL else math.inf
     # In MP4 without an edit list, or in FLV, B-frames are shown later than decoded, from the first frame on.
-    counted &= not (container.format.name in _UNSHIFTED and decoded[:1] >= [0] and presented[:1] > decoded[:1])
+    shifted = decoded[:1] == [0] or (not stream.frames and decoded[:1] > [0])
+    counted &= not (container.format.name in _UNSHIFTED and shifted and presented[:1] > decoded[:1])
     whole_s = whole * float(stream.time_base or 0)
     return Stored(presented, decoded, whole_s, counted, picture_end_s, others_end_s)
 
