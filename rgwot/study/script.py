@@ -6,6 +6,7 @@ import atexit
 import gc
 import logging
 import os
+import shutil
 import sys
 import traceback
 import warnings
@@ -20,12 +21,6 @@ from rgwot.runtime.errors import RgwotError, one_line
 if TYPE_CHECKING:
     from rgwot.config.settings import Settings
     from rgwot.study.study import Study
-
-
-REFUSED = "rgwot: "
-"""The beginning of the last line of the log of a job that a user's mistake has ended."""
-
-OF_THE_SYSTEM = "This is an error of the system, which may pass."
 
 
 class Stage:
@@ -97,12 +92,16 @@ def stage(snakemake: Any, name: str) -> Iterator[Stage]:
     """Run the body of a script as a stage, with its messages in the log of the rule and a record of its output.
 
     A user's mistake ends the job with one line in the log, any other error with a traceback in the log. Another attempt
-    (``retries``) after such a line ends at once, because the same files and settings would end in the same line; errors
-    of the system are tried again.
+    (``retries``) after such a line repeats it and ends at once, because the same files and settings would end in the
+    same line; errors of the system are tried again.
     """
     atexit.register(_leave)
-    if int(getattr(getattr(snakemake, "resources", None), "attempt", 1)) > 1 and _refused(Path(snakemake.log[0])):
+    # Snakemake removes the log before each attempt.
+    refusal = Path(snakemake.log[0]).with_name(f".{Path(snakemake.log[0]).name}.refusal")
+    if int(getattr(getattr(snakemake, "resources", None), "attempt", 1)) > 1 and refusal.is_file():
+        shutil.copyfile(refusal, snakemake.log[0])
         sys.exit(1)
+    refusal.unlink(missing_ok=True)
     with open(snakemake.log[0], "w", encoding="utf-8", buffering=1) as log, redirect_stderr(log):
         stderr = os.dup(2)
         # C libraries write to file descriptor 2 itself, so it also has to lead to the log.
@@ -112,14 +111,14 @@ def stage(snakemake: Any, name: str) -> Iterator[Stage]:
                 job = Stage(snakemake, name)
                 yield job
                 job.record()
-        except RgwotError as error:
-            log.write(f"{REFUSED}{one_line(error)}\n")
-            sys.exit(1)
-        except OSError as error:
-            log.write(f"{REFUSED}{one_line(error)}\n{OF_THE_SYSTEM}\n")
+        except (RgwotError, OSError) as error:
+            line = f"rgwot: {one_line(error)}\n"
+            log.write(line)
+            if isinstance(error, RgwotError):
+                refusal.write_text(line, encoding="utf-8")
             sys.exit(1)
         except KeyboardInterrupt:
-            log.write("interrupted\n")
+            log.write("rgwot: interrupted\n")
             sys.exit(130)
         except Exception:  # noqa: BLE001 - a bug: its traceback belongs into the log
             traceback.print_exc(file=log)
@@ -127,14 +126,6 @@ def stage(snakemake: Any, name: str) -> Iterator[Stage]:
         finally:
             os.dup2(stderr, 2)
             os.close(stderr)
-
-
-def _refused(log: Path) -> bool:
-    """Return whether the last line of a log is that of a user's mistake."""
-    try:
-        return log.read_text(encoding="utf-8").splitlines()[-1].startswith(REFUSED)
-    except (OSError, UnicodeDecodeError, IndexError):
-        return False
 
 
 @contextmanager
