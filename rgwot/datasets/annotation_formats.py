@@ -27,6 +27,10 @@ from rgwot.runtime.files import text_of
 
 #: The tier that exports write and that readers prefer if there are several.
 TIER = "key steps"
+#: The tier of marks: each of its annotations is a mark at its start, because ELAN has no annotation without length.
+MARKS_TIER = "key step marks"
+#: What an export adds to the name of a BORIS behaviour with point events, because a behaviour has one kind of events.
+POINT = " (mark)"
 
 
 class SegmentRow(NamedTuple):
@@ -181,7 +185,7 @@ BACKGROUND_LABEL = "background"
 def read_elan(path: Path, options: Options) -> Iterator[SegmentRow]:
     """Read the chosen tier of an ELAN file; the video is the first linked file, or has the name of the file.
 
-    A gap or an empty value is background.
+    A gap or an empty value is background. Annotations of the tier `MARKS_TIER` are marks at their starts.
     """
     document = _elan_document(path)
     linked = document.get_linked_files()
@@ -190,21 +194,27 @@ def read_elan(path: Path, options: Options) -> Iterator[SegmentRow]:
         _check_offset(path, "its first medium", linked[0].get("TIME_ORIGIN"), "ms")
     # By default only tiers with times of their own: those of the others are those of their parents.
     timed = [name for name, (aligned, *_) in document.tiers.items() if aligned]
-    tier = chosen_tier(path, options, document.tiers if options.tier else timed or document.tiers)
-    spans = _elan_spans(document, tier)
-    children = [name for name, (*_, about, _) in document.tiers.items() if about.get("PARENT_REF") == tier]
-    if options.tier is None and children and spans and all(not value or value.isdecimal() for *_, value in spans):
-        raise DataFault(
-            "tier", path, "",
-            f"tier {tier!r} has only numbers, and depending on it {', '.join(map(repr, children))}; set tier to the "
-            "one with the names of steps",
-        )  # fmt: skip
-    for start, end, value in spans:
-        if start is None or end is None:
-            raise DataFault("time", path, tier, f"{value!r} has no time; expected a tier with times")
-        yield SegmentRow(
-            media[0] if media else path.stem, start / 1000, end / 1000, value, f"tier {tier!r} at {start} ms"
-        )
+    tiers = [MARKS_TIER] if MARKS_TIER in timed and options.tier != MARKS_TIER else []
+    # A file may have marks alone.
+    if timed != tiers or options.tier:
+        known = document.tiers if options.tier else timed or document.tiers
+        tiers.append(chosen_tier(path, options, [name for name in known if name not in tiers]))
+    for tier in tiers:
+        spans = _elan_spans(document, tier)
+        children = [name for name, (*_, about, _) in document.tiers.items() if about.get("PARENT_REF") == tier]
+        if options.tier is None and children and spans and all(not value or value.isdecimal() for *_, value in spans):
+            raise DataFault(
+                "tier", path, "",
+                f"tier {tier!r} has only numbers, and depending on it {', '.join(map(repr, children))}; set tier to "
+                "the one with the names of steps",
+            )  # fmt: skip
+        for start, end, value in spans:
+            if start is None or end is None:
+                raise DataFault("time", path, tier, f"{value!r} has no time; expected a tier with times")
+            end_s = (start if tier == MARKS_TIER else end) / 1000
+            yield SegmentRow(
+                media[0] if media else path.stem, start / 1000, end_s, value, f"tier {tier!r} at {start} ms"
+            )
 
 
 class _Attributes(dict[str, str]):
@@ -240,7 +250,7 @@ def _elan_spans(document: Any, tier: str) -> list[tuple[float | None, float | No
         following = {begin: end for begin, end, *_ in aligned.values()}
         for begin in following:
             chain = [begin, following[begin]]
-            while times[chain[-1]] is None and chain[-1] in following:
+            while times[chain[-1]] is None and chain[-1] in following and len(chain) <= len(following):
                 chain.append(following[chain[-1]])
             first, last = times[chain[0]], times[chain[-1]]
             if first is not None and last is not None:
@@ -386,8 +396,7 @@ def read_project(path: Path, options: Options) -> Iterator[SegmentRow]:
             if time == "NA":
                 raise DataFault("media", path, where, "is of pictures, which have no times; expected one of a video")
             event = StateEvent(f"{where} at {time} s", float(time), subject, text_of(code), modifiers)
-            # A point event begins and ends at the same time.
-            events += [event, event] if code in points else [event]
+            events += _ends(event) if code in points else [event]
         yield from _paired(path, video, events)
 
 
@@ -395,7 +404,8 @@ def read_aggregated(path: Path, options: Options) -> Iterator[SegmentRow]:
     """Read a table with an interval or point event per row."""
     for where, row, video in _of_videos(path):
         start_s, stop_s = (read_seconds(path, where, row[column]) for column in (START, STOP))
-        yield SegmentRow(video, start_s, stop_s, row["Behavior"], where)
+        label = row["Behavior"].removesuffix(POINT) if start_s == stop_s else row["Behavior"]
+        yield SegmentRow(video, start_s, stop_s, label, where)
 
 
 def read_tabular(path: Path, options: Options) -> Iterator[SegmentRow]:
@@ -405,9 +415,14 @@ def read_tabular(path: Path, options: Options) -> Iterator[SegmentRow]:
         kind = row.get("Behavior type") or row["Status"]
         modifiers = "|".join(row[column] for column in row if column.startswith("Modifier"))
         event = StateEvent(where, read_seconds(path, where, row["Time"]), row["Subject"], row["Behavior"], modifiers)
-        events[video] += [event, event] if kind == "POINT" else [event]
+        events[video] += _ends(event) if kind == "POINT" else [event]
     for video, events_here in events.items():
         yield from _paired(path, video, events_here)
+
+
+def _ends(point: StateEvent) -> list[StateEvent]:
+    """Return a point event as the start and the end of its step, at the same time."""
+    return [point._replace(code=point.code.removesuffix(POINT))] * 2
 
 
 def _paired(path: Path, video: str, events: Iterable[StateEvent]) -> Iterator[SegmentRow]:
