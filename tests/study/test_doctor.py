@@ -621,7 +621,9 @@ def test_requests_that_cannot_be_met(tea: Path, tmp_path: Path, monkeypatch: pyt
     for text, clue in (("a: [", "not valid YAML"), ("- a", "expected keys")):
         bad = put(tmp_path / "bad.yaml", text.encode())
         assert clue in refused("mine", "--config", str(bad), mine=entry(tea))
-    assert "cannot be read" in refused("mine", "--config", str(tmp_path / "none.yaml"), mine=entry(tea))
+    assert "no such file; expected the configuration" in refused(
+        "mine", "--config", str(tmp_path / "none.yaml"), mine=entry(tea)
+    )
 
 
 def test_hostile_names_are_escaped_on_one_line(tea: Path, tmp_path: Path, clip: Path) -> None:
