@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from rgwot.datasets.annotation_formats import ENDS, MOMENT, STARTS
 from rgwot.datasets.annotations import BACKGROUND_NAMES, TOLERATED_S
-from rgwot.datasets.names import id_of, plain_name
+from rgwot.datasets.names import id_of
 from rgwot.keysteps.given import BETWEEN, SampleLabels, check_silence, labels_of_rows, lasting, taken_silences
 from rgwot.keysteps.interface import Given
 from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.text import plain_name
 from rgwot.timing import BACKGROUND
 
 if TYPE_CHECKING:

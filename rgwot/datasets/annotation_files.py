@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from rgwot.datasets import annotation_formats as formats
 from rgwot.datasets.annotation_formats import BACKGROUND_LABEL, SegmentRow
 from rgwot.datasets.annotations import BACKGROUND_NAMES, AnnotatedSegment, Annotation, Notes, build_annotation
-from rgwot.datasets.names import pairing_key, plain_name
 from rgwot.datasets.settings import Options
 from rgwot.datasets.text import DataFault, judged, read_bytes
 from rgwot.runtime.errors import RgwotError, first_line
+from rgwot.runtime.text import pairing_key, plain_name
 from rgwot.timing import SILENCES, VideoInfo, parse_rate
 
 if TYPE_CHECKING:

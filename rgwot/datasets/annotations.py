@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rgwot.datasets.names import plain_name
 from rgwot.datasets.text import CsvRow, DataFault, excerpt, judged, remark, rows
+from rgwot.runtime.text import plain_name
 from rgwot.timing import VideoInfo
 
 if TYPE_CHECKING:

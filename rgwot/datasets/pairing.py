@@ -12,18 +12,10 @@ from typing import TypeVar
 
 from rgwot.datasets.annotation_files import annotates_many
 from rgwot.datasets.base import TaskFiles, VideoEntry
-from rgwot.datasets.names import (
-    LONGEST_ID,
-    VIDEO_SUFFIXES,
-    VIDEO_TABLE,
-    folded,
-    pairing_key,
-    points_chosen,
-    tracked_name,
-    video_id,
-)
+from rgwot.datasets.names import LONGEST_ID, VIDEO_SUFFIXES, VIDEO_TABLE, folded, points_chosen, tracked_name, video_id
 from rgwot.datasets.settings import Options
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.text import pairing_key
 
 _T = TypeVar("_T")
 

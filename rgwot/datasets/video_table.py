@@ -8,9 +8,10 @@ from io import StringIO
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from rgwot.datasets.names import GROUP, pairing_key, plain_name, stem_of
+from rgwot.datasets.names import GROUP, stem_of
 from rgwot.datasets.text import read_text
 from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.text import pairing_key, plain_name
 
 if TYPE_CHECKING:
     import pandas as pd

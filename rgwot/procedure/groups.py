@@ -12,10 +12,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from rgwot.columns import readable
-from rgwot.datasets.names import look_alike, plain_name
 from rgwot.procedure.interface import Deviation, Recording
 from rgwot.procedure.orders import Floats, tally
 from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.text import look_alike, plain_name
 
 _LOG = logging.getLogger(__name__)
 

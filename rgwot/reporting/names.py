@@ -31,12 +31,12 @@ import pandas as pd
 import yaml
 
 from rgwot.config.experiments import with_labelled
-from rgwot.datasets.names import pairing_key
 from rgwot.evaluation.metrics import IntArray, contingency, match
 from rgwot.paths import DIAGNOSTICS, NAMES, SEGMENTS, Run, Tree, name_of
 from rgwot.records import read_diagnostics, read_segments
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_yaml
+from rgwot.runtime.text import pairing_key
 from rgwot.timing import BACKGROUND, frame_times, parse_rate, predicted_labels, scoring_frames, truth_labels
 
 log = logging.getLogger(__name__)

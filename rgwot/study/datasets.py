@@ -19,10 +19,11 @@ from rgwot.datasets.annotations import NO_ROWS, occurring
 from rgwot.datasets.arrays import feature_file, holding_file
 from rgwot.datasets.base import DatasetFiles, VideoEntry
 from rgwot.datasets.finding import find, layout_module, no_task, read_options
-from rgwot.datasets.names import VIDEO_TABLE, pairing_key, stem_of, video_id
+from rgwot.datasets.names import VIDEO_TABLE, stem_of, video_id
 from rgwot.datasets.settings import ImportedFeatures
 from rgwot.datasets.video_table import columns_of, read_video_table
 from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.text import pairing_key
 from rgwot.study.study import Study
 from rgwot.synthetic.timelines import clip_path, video_names
 

@@ -28,7 +28,7 @@ from rgwot.datasets.base import DatasetFiles, TaskFiles, VideoEntry, too_few_vid
 from rgwot.datasets.feature_files import FileFacts, open_features
 from rgwot.datasets.finding import NoTaskFound, first_few, layout_module, read_options, registered_facts, tasks_inside
 from rgwot.datasets.manifest import leftovers, read_annotation
-from rgwot.datasets.names import chapters_among, look_alike, parts_among
+from rgwot.datasets.names import chapters_among, parts_among
 from rgwot.datasets.registry import TaskFacts, match_name
 from rgwot.datasets.text import DataFault, tell
 from rgwot.datasets.video_table import columns_of, groups_in, read_video_table
@@ -37,6 +37,7 @@ from rgwot.features.settings import extractor
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
 from rgwot.runtime.provenance import sha256
+from rgwot.runtime.text import look_alike
 from rgwot.study import datasets
 from rgwot.study.datasets import MIN_VIDEOS
 from rgwot.study.findings import (
