@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import ItemsView, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, cast
 
 import numpy as np
@@ -69,7 +70,8 @@ def read_labels(
     tables: dict[str, tuple[str, pd.DataFrame]] = {}
     words: dict[str, str | None] = {}
     # Names without numbers come last, so that they get numbers that no other labels have.
-    for name, of_video in sorted(_by_name(labels, names).items(), key=lambda item: _without_numbers(item[1])):
+    by_name = {name: _in_table(f"labels[{name!r}]", own) for name, own in _by_name(labels, names).items()}
+    for name, of_video in sorted(by_name.items(), key=lambda item: _without_numbers(item[1])):
         where = f"labels[{name!r}]"
         if name not in names:
             raise RgwotError(f"{where}: no video of this name; {nearest(str(name), names)}")
@@ -134,6 +136,8 @@ def _by_name(labels: Labels, names: Sequence[str]) -> dict[str, Any]:
         return {video if video in names else ids.get(video, video): rows for video, rows in by_video.items()}
     if type(labels).__name__ == "Series" and type(index := getattr(labels, "index", None)).__name__ != "RangeIndex":
         labels = dict(zip(cast("Sequence[Any]", index), labels, strict=True))
+    if isinstance(labels, ItemsView):
+        labels = dict(labels)
     if isinstance(labels, Mapping):
         return {name_of_recording(name): of_video for name, of_video in labels.items()}
     if isinstance(labels, str) or not hasattr(labels, "__len__"):
@@ -144,6 +148,25 @@ def _by_name(labels: Labels, names: Sequence[str]) -> dict[str, Any]:
     if len(labels) != len(names):
         raise RgwotError(f"labels: found {len(labels)}, expected {len(names)}, one per video (None for no labels)")
     return dict(zip(names, labels, strict=True))
+
+
+def _in_table(where: str, of_video: Any) -> Any:
+    """Return rows in mappings as a table, and other labels unchanged; raise RgwotError for the path of a file."""
+    if isinstance(of_video, (str, os.PathLike)):
+        raise RgwotError(
+            f"{where}: found {str(of_video)!r}, expected labels or a table; read the file first, as by pandas.read_csv"
+        )
+    rows = isinstance(of_video, (list, tuple)) and len(of_video) > 0 and all(isinstance(r, Mapping) for r in of_video)
+    if not rows and not isinstance(of_video, Mapping):
+        return of_video
+    import pandas as pd
+
+    try:
+        return pd.DataFrame(of_video)
+    except ValueError as error:
+        raise RgwotError(
+            f"{where}: found a mapping that is no table ({error}); expected equally long columns"
+        ) from None
 
 
 class _Numbers:
@@ -193,6 +216,8 @@ def _of_value(where: str, value: Any, numbers: _Numbers) -> int:
     """Return the key step of a feature from a name or number: 0 for background, -1 for a missing value."""
     if isinstance(value, str):
         name = plain_name(value)
+        if name.isdecimal():
+            return numbers.of(where, int(name), "") if int(name) else BACKGROUND
         return -1 if name in ("", "-1") else 0 if _is_background(name) else numbers.of(where, None, name)
     if _empty(value) or value == -1:
         return -1
@@ -250,11 +275,18 @@ def _times(where: str, row: Mapping[Any, Any], start: str | None, end: str | Non
             f"{where}: found a row with time_s {moment} and {start or end} {starts_s if starts_s != '' else ends_s}, "
             "expected time_s for a mark, or start and end for a segment"
         )
+    starts_s, ends_s, moment = (
+        time.total_seconds() if hasattr(time, "total_seconds") else time for time in (starts_s, ends_s, moment)
+    )
     try:
         start_s = float(starts_s if moment == "" else moment)
         end_s = start_s if ends_s == "" else float(ends_s)
     except (TypeError, ValueError):
         start_s = end_s = math.nan
+        if (first := starts_s if moment == "" else moment) != "":
+            raise RgwotError(
+                f"{where}: found the time {str(first)!r}, expected seconds from the beginning of the video"
+            ) from None
     if not (math.isfinite(start_s) and math.isfinite(end_s)):
         columns = f"{start} and {end}" if start and end else MOMENT
         raise RgwotError(f"{where}: found a row without times, expected {columns} in seconds in every row")

@@ -286,6 +286,51 @@ def test_labels_know_recordings_by_number() -> None:
         }
 
 
+SEGMENTS = pd.DataFrame({"start_s": [0, 1.5], "end_s": [1.5, 3], "key_step": [1, 2]})
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.Categorical([1, 1, 1, 2, 2, 2]),
+        pd.Series([1, 1, 1, 2, 2, 2], dtype="Int64", index=HALVES),
+        list("111222"),
+        SEGMENTS,
+        SEGMENTS.to_dict("records"),
+        SEGMENTS.to_dict("list"),
+        SEGMENTS.assign(**{name: pd.to_timedelta(SEGMENTS[name], unit="s") for name in ("start_s", "end_s")}),
+    ],
+)
+def test_labels_of_a_video_in_many_forms(labels: Any) -> None:
+    stores = video_features({"1": X}, None, 2)
+    for of_videos in ({1: labels}, {1: labels}.items(), [labels]):
+        given = read_labels(of_videos, ["1"], stores)
+        assert given.labels["1"].tolist() == [1, 1, 1, 2, 2, 2]
+
+
+def test_numbers_as_text_keep_their_numbers() -> None:
+    stores = video_features({"a": X}, None, 2)
+    given = read_labels([["2", "2", "1", "0", "-1", ""]], ["a"], stores)
+    assert (given.labels["a"].tolist(), given.names) == ([2, 2, 1, 0, -1, -1], {})
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ("a.csv", "labels['a']: found 'a.csv', expected labels or a table; read the file first, as by pandas.read_csv"),
+        (SEGMENTS.assign(start_s=pd.Timestamp("2024-05-01")), "found the time '2024-05-01 00:00:00', expected seconds"),
+        (SEGMENTS.assign(start_s="0:01"), "labels['a']: found the time '0:01', expected seconds from the beginning of"),
+        ({"start_s": [0], "end_s": [1, 2]}, "found a mapping that is no table (All arrays must be of the same"),
+        (np.eye(2)[[0] * 3 + [1] * 3], "labels['a']: found shape (6, 2) of int64, expected 6 whole numbers or names"),
+        ([True] * 6, "labels['a']: found shape (6,) of bool, expected 6 whole numbers or names, one per feature"),
+    ],
+)
+def test_other_labels_are_refused_in_one_line(labels: Any, message: str) -> None:
+    with pytest.raises(RgwotError) as caught:
+        read_labels({"a": labels}, ["a"], video_features({"a": X}, None, 2))
+    assert message in str(caught.value)
+
+
 def recordings(n: int = 4) -> dict[str, NDArray[np.float64]]:
     rng = np.random.default_rng(0)
     steps = np.repeat(rng.normal(size=(3, 8)), 10, axis=0)

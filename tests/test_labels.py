@@ -144,7 +144,7 @@ def test_found_segments_are_labels(caplog: pytest.LogCaptureFixture) -> None:
         ({"take 1": SEGMENTS.assign(time_s=[2.0, None])}, None, "a row with time_s 2.0 and start_s 1.0, expected"),
         ({"take 1": pd.DataFrame({"time_s": [9.0], "label": ["a"]})}, None, "found a mark at 9 s of a video of 8 s"),
         ({"take 1": pd.DataFrame({"time_s": [2.0, 2.0], "label": ["a", "b"]})}, None, "marks of key steps 1 and 2"),
-        ({"take 1": pd.DataFrame({"time_s": ["x"], "label": ["a"]})}, None, "a row without times, expected time_s"),
+        ({"take 1": pd.DataFrame({"time_s": ["x"], "label": ["a"]})}, None, "found the time 'x', expected seconds"),
         ({"take 1": pd.DataFrame({"time_s": [2.0], "label": ["-"]})}, None, "found marks of background alone"),
         ({"take 1": [-1, 0, -1, -1, -1, -1, -1, -1]}, None, "found marks of background alone"),
     ],
