@@ -130,7 +130,7 @@ key steps does not count; from `ORDER` on, it counts fully. The ten recorded tas
 after their segments were shuffled; the limits were chosen on them."""
 
 COMPARED = 3
-"""Maximum number of annotated videos from whose order a key step must be moved."""
+"""Number of annotated videos from whose order a key step must be moved."""
 
 TASK_VIDEOS = 3.0
 """Weight of the mean agreement of the task in the agreement of a video, which has weight 1."""
@@ -368,12 +368,13 @@ class _Task:
     ) -> tuple[NDArray[np.int64], float]:
         """Return the order (T,) of samples in which no video has a moved key step, and the limit (`usual_orders`).
 
-        Videos with ``labels`` (T,) do not change. With one annotated video none does, because its order may be odd.
+        Videos with ``labels`` (T,) do not change. With fewer than `COMPARED` annotated videos none does, since
+        their order may be odd.
         """
         chosen = np.unique(np.linspace(0, len(references) - 1, COMPARED).round().astype(int))
         rows, starts = np.arange(len(self.x)), first_samples(self.lengths)
         videos = np.arange(len(self.lengths)) if labels is None else np.flatnonzero(~self.annotated(labels))
-        if len(chosen) < 2 or not len(videos):
+        if len(chosen) < COMPARED or not len(videos):
             return rows, np.inf
         lengths, here = [self.lengths[video] for video in videos], rows_of(self.lengths, videos)
         parts = np.split(states.seen(self.samples[here], self.C), np.cumsum(lengths)[:-1])

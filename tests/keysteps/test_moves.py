@@ -67,12 +67,12 @@ def test_orders_of_all_samples_keep_every_sample() -> None:
 
 
 def test_samples_of_a_moved_step_get_its_label() -> None:
-    """Two videos with the usual order teach; of six others, one has a step at another place."""
+    """Three videos with the usual order teach; of five others, one has a step at another place."""
     rng = np.random.default_rng(3)
     orders = [[0, 1, 2, 3, 4]] * 7 + [[3, 0, 1, 2, 4]]
     labels = [np.repeat(order, 30) for order in orders]
     x = np.concatenate([np.eye(5)[y] + 0.3 * rng.normal(size=(len(y), 5)) for y in labels])
-    given = np.concatenate([y if video < 2 else np.full(len(y), UNKNOWN) for video, y in enumerate(labels)])
+    given = np.concatenate([y if video < 3 else np.full(len(y), UNKNOWN) for video, y in enumerate(labels)])
     frames = Frames(x, (150,) * 8, 1.0, given=given)
     found = decode_labelled(frames, 5, rng, MeanfieldSettings(), LabelledSettings()).labels
     assert np.mean(found[-150:] == labels[-1]) > 0.95
