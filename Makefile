@@ -39,9 +39,9 @@ help:
 	@echo "make container  an image of the environment and the workflow, with podman or docker; TORCH=cpu without CUDA"
 	@echo "make docs   the documentation as a site, in build/docs"
 	@echo "make demo   environment, then the whole pipeline on synthetic clips; prints the table"
-	@echo "make test   environment, then every test of the package and the workflow"
+	@echo "make test   environment, then every test of the package, and the workflow from videos to a table"
 	@echo "make test-lab  tests of benchmarks and of other papers' methods"
-	@echo "make test-long  from mock downloads of published features to one table and trainings; ten minutes"
+	@echo "make test-long  more whole workflows, from every form of input to tables, pages and bundles; ten minutes"
 	@echo "make paper-small  every table and figure of the paper on synthetic clips, in a small setting"
 	@echo "make faults kills the demo at 30 random moments, fills disks"
 	@echo "make bench  the demo, its key steps, a table and a plan, compared with the revision BEFORE"
@@ -105,9 +105,9 @@ test: $(DEVELOPER)
 test-lab: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -n $(CORES) $(BY_FILE) tests/benchmarks
 
-# Whole workflows, too long for `test`.
+# More whole workflows, which `test` would need another six minutes for.
 test-long: $(DEVELOPER)
-	OMP_NUM_THREADS=1 pytest -m long tests/workflow
+	OMP_NUM_THREADS=1 pytest -n $(CORES) $(BY_FILE) -m long tests/workflow tests/test_notebook.py
 
 # RGWOT_KILLS=5 make faults is the short form.
 faults: export RGWOT_KILLS ?= 30

@@ -34,7 +34,8 @@ def export(
 ) -> None:
     """Export a result in the FORMAT of another program into OUTPUT, a new folder or an unchanged export.
 
-    KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0.
+    KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0, or the annotations of a task,
+    results/annotations/demo/assembly.csv, with their marks.
     """
     from rgwot.reporting.export import export_keysteps
 
@@ -46,7 +47,7 @@ def _folder_of_videos(keysteps: Path) -> Path | None:
     from rgwot.paths import RESULTS, Tree
     from rgwot.study.study import Study
 
-    tree, configuration = Tree.of_folder(keysteps), Path("config.yaml")
+    tree, configuration = Tree.of_folder(keysteps) or Tree.of_annotations(keysteps), Path("config.yaml")
     if tree is None or tree.results != Path(RESULTS).absolute() or not configuration.is_file():
         return None
     config = Study.read((configuration,)).config

@@ -27,6 +27,10 @@ from rgwot.runtime.files import text_of
 
 #: The tier that exports write and that readers prefer if there are several.
 TIER = "key steps"
+#: The tier of marks: each of its annotations is a mark at its start, because ELAN has no annotation without length.
+MARKS_TIER = "key step marks"
+#: What an export adds to the name of a BORIS behaviour with point events, because a behaviour has one kind of events.
+POINT = " (mark)"
 
 
 class SegmentRow(NamedTuple):
@@ -175,7 +179,7 @@ BACKGROUND_LABEL = "background"
 def read_elan(path: Path, options: Options) -> Iterator[SegmentRow]:
     """Read the chosen tier of an ELAN file; the video is the first linked file, or has the name of the file.
 
-    A gap or an empty value is background.
+    A gap or an empty value is background. Annotations of the tier `MARKS_TIER` are marks at their starts.
     """
     pympi = optional("pympi", path, PYMPI)
     with warnings.catch_warnings():
@@ -188,13 +192,18 @@ def read_elan(path: Path, options: Options) -> Iterator[SegmentRow]:
         _check_offset(path, "its first medium", linked[0].get("TIME_ORIGIN"), "ms")
     # Only tiers with times, if there are any: those that refer to annotations of another tier have none.
     timed = [name for name, (aligned, *_) in document.tiers.items() if aligned]
-    tier = chosen_tier(path, options, timed or document.tiers)
-    for start, end, value in document.get_annotation_data_for_tier(tier):
-        if start is None or end is None:
-            raise DataFault("time", path, tier, f"{value!r} has no time; expected a tier with times")
-        yield SegmentRow(
-            media[0] if media else path.stem, start / 1000, end / 1000, value, f"tier {tier!r} at {start} ms"
-        )
+    tiers = [MARKS_TIER] if MARKS_TIER in timed and options.tier != MARKS_TIER else []
+    # A file may have marks alone.
+    if timed != tiers or options.tier:
+        tiers.append(chosen_tier(path, options, [name for name in timed or document.tiers if name not in tiers]))
+    for tier in tiers:
+        for start, end, value in document.get_annotation_data_for_tier(tier):
+            if start is None or end is None:
+                raise DataFault("time", path, tier, f"{value!r} has no time; expected a tier with times")
+            end_s = (start if tier == MARKS_TIER else end) / 1000
+            yield SegmentRow(
+                media[0] if media else path.stem, start / 1000, end_s, value, f"tier {tier!r} at {start} ms"
+            )
 
 
 def read_mstcn(path: Path, options: Options) -> Iterator[SegmentRow]:
@@ -305,8 +314,7 @@ def read_project(path: Path, options: Options) -> Iterator[SegmentRow]:
         events = []
         for time, subject, code, modifiers, *_ in observation["events"]:
             event = StateEvent(f"{where} at {time} s", float(time), subject, text_of(code), modifiers)
-            # A point event begins and ends at the same time.
-            events += [event, event] if code in points else [event]
+            events += _ends(event) if code in points else [event]
         yield from _paired(path, video, events)
 
 
@@ -314,7 +322,8 @@ def read_aggregated(path: Path, options: Options) -> Iterator[SegmentRow]:
     """Read a table with an interval or point event per row."""
     for where, row, video in _of_videos(path):
         start_s, stop_s = (read_seconds(path, where, row[column]) for column in (START, STOP))
-        yield SegmentRow(video, start_s, stop_s, row["Behavior"], where)
+        label = row["Behavior"].removesuffix(POINT) if start_s == stop_s else row["Behavior"]
+        yield SegmentRow(video, start_s, stop_s, label, where)
 
 
 def read_tabular(path: Path, options: Options) -> Iterator[SegmentRow]:
@@ -324,9 +333,14 @@ def read_tabular(path: Path, options: Options) -> Iterator[SegmentRow]:
         kind = row.get("Behavior type") or row["Status"]
         modifiers = "|".join(row[column] for column in row if column.startswith("Modifier"))
         event = StateEvent(where, read_seconds(path, where, row["Time"]), row["Subject"], row["Behavior"], modifiers)
-        events[video] += [event, event] if kind == "POINT" else [event]
+        events[video] += _ends(event) if kind == "POINT" else [event]
     for video, events_here in events.items():
         yield from _paired(path, video, events_here)
+
+
+def _ends(point: StateEvent) -> list[StateEvent]:
+    """Return a point event as the start and the end of its step, at the same time."""
+    return [point._replace(code=point.code.removesuffix(POINT))] * 2
 
 
 def _paired(path: Path, video: str, events: Iterable[StateEvent]) -> Iterator[SegmentRow]:

@@ -138,6 +138,8 @@ def open_array(path: Path, key: str | None, times: str | None = None) -> Iterato
                 source = opener(path, key, times, stack)
         except UnreadableTensors as error:
             raise RgwotError(f"{path}: cannot be read ({error.why}); expected a plain array of numbers") from None
+        except RgwotError:
+            raise
         # PyTorch raises TypeError for numbers without a NumPy type, such as bfloat16.
         except (*ARRAY_ERRORS, TypeError) as error:
             reason = first_line(error)[:150]
@@ -376,6 +378,8 @@ def read_mat(path: Path, names: Collection[str]) -> dict[str, NDArray[Any]]:
 def _mat_errors(path: Path) -> Iterator[None]:
     try:
         yield
+    except RgwotError:
+        raise
     except Exception as error:  # noqa: BLE001 (SciPy raises anything on a damaged file)
         raise RgwotError(
             f"{path}: cannot be read ({type(error).__name__}: {first_line(error)[:150]}); expected a MATLAB file of "

@@ -54,6 +54,8 @@ def open_points(path: Path, form: Literal["image", "body"]) -> ArraySource:
                 bodies, note = _from_hdf5(path)
         else:
             bodies, names = _from_csv(path)
+    except RgwotError:
+        raise
     except ARRAY_ERRORS as error:
         raise RgwotError(f"{path}: cannot be read ({first_line(error)[:100]}); expected {_EXPECTED}") from None
     if not bodies or any(body.size == 0 for body in bodies):

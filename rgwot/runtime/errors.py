@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 
-class RgwotError(Exception):
-    """A user's mistake or unusable data, in one line.
+class RgwotError(ValueError):
+    """A user's mistake or unusable data, in one line; a ``ValueError``.
 
     The message starts with the thing (file, row, key, video), followed by the fault, the expectation and the remedy.
     The command line prints it without a traceback and exits with a non-zero code; any other exception is a bug and

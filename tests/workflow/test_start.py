@@ -134,6 +134,7 @@ def test_a_study_of_arrays_is_planned(init: bool, tmp_path: Path) -> None:
     assert not {"train", "synth"} & set(jobs)
 
 
+@pytest.mark.long
 def test_a_wheel_is_enough(tmp_path: Path) -> None:
     pytest.importorskip("hatchling")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "wheel")]
