@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rgwot.keysteps.interface import Array
 from rgwot.keysteps.warping import PAIRS, aligned
 
-GAIN = 100.0
+GAIN = 125.0
 """Cost of an alignment of `rgwot.keysteps.warping.ALIGNED` samples that a move saves at least."""
 
 USUAL_GAINS = 3.0
