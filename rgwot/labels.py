@@ -15,6 +15,7 @@ from rgwot.datasets.names import id_of
 from rgwot.keysteps.given import BETWEEN, SampleLabels, check_silence, labels_of_rows, lasting, taken_silences
 from rgwot.keysteps.interface import Given
 from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.text import plain_name
 from rgwot.timing import BACKGROUND
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def _of_array(where: str, values: Any, length: int, numbers: _Numbers) -> Sample
 def _of_value(where: str, value: Any, numbers: _Numbers) -> int:
     """Return the key step of a feature from a name or number: 0 for background, -1 for a missing value."""
     if isinstance(value, str):
-        name = " ".join(value.split())
+        name = plain_name(value)
         return -1 if name in ("", "-1") else 0 if _is_background(name) else numbers.of(where, None, name)
     if _empty(value) or value == -1:
         return -1
@@ -211,7 +212,7 @@ def _of_table(where: str, of_video: pd.DataFrame, video: VideoFeatures, numbers:
     read = []
     for row in of_video.to_dict("records"):
         start_s, end_s = _times(where, row, start, end)
-        text = "" if name is None or _empty(row[name]) else " ".join(str(row[name]).split())
+        text = "" if name is None or _empty(row[name]) else plain_name(str(row[name]))
         if start_s == end_s and not text and (not numbered or _empty(row["key_step"]) or row["key_step"] == ""):
             continue  # a suggested moment that nobody has answered
         number = _whole(where, row["key_step"], "key_step") if numbered else None

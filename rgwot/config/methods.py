@@ -87,7 +87,7 @@ class Entry:
     def bound(self, settings: Any, place: FunctionOrPath = "") -> Callable[..., Any]:
         """Return the function, or the one at ``place``, with the entry's blocks of ``settings`` as last arguments."""
         function, blocks = load(place or self.function), [getattr(settings, part.BLOCK) for part in self.settings]
-        return lambda *given: function(*given, *blocks)
+        return lambda *given, **more: function(*given, *blocks, **more)
 
 
 def load(place: FunctionOrPath) -> Any:
@@ -260,7 +260,10 @@ _OPEL: Mapping[str, Any] = {
     "loss.weighted_negatives": True,
 }
 _LISTED = (
-    Family("rgwot", "the paper, with our reading where it is silent"),
+    Family(
+        "rgwot",
+        "the paper but for the table of methods 7: C-IDM as in its code with beta = 1/32, the virtual frame as a cost",
+    ),
     Family(
         "rgwot-parity",
         "what the public code computes, on frozen features",

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -35,6 +36,7 @@ from rgwot.keysteps.consensus import (
 from rgwot.keysteps.interface import (
     MOST_SAMPLES,
     NO_CLUSTER,
+    PER_VIDEO,
     UNKNOWN,
     Array,
     Decoded,
@@ -61,7 +63,12 @@ DOUBT = 0.1
 
 
 def carry_over(
-    x: Array, lengths: Sequence[int], references: Array, reference_labels: NDArray[np.int64], C: int
+    x: Array,
+    lengths: Sequence[int],
+    references: Array,
+    reference_labels: NDArray[np.int64],
+    C: int,
+    align: Callable[[Array, Array], tuple[Array, NDArray[Any]]] = warp,
 ) -> Array:
     """Return probabilities (T, C) of the classes of samples, by the labels of annotated videos.
 
@@ -80,10 +87,12 @@ def carry_over(
         `UNKNOWN`.
     C
         Number of classes.
+    align
+        `warp`, or a function that returns the same (`Kept.warp`).
     """
     V, n = len(lengths), len(references)
     few = np.asarray(evenly_spaced(x, lengths), dtype=np.float64)
-    costs, paths = warp(np.repeat(few, n, axis=0), np.tile(references, (V, 1, 1)))
+    costs, paths = align(np.repeat(few, n, axis=0), np.tile(references, (V, 1, 1)))
     costs = costs.reshape(V, n)
     least = costs.min(axis=1, keepdims=True)
     weights = np.exp(-(costs - least) / np.maximum(SPREAD * least, 1e-12))
@@ -144,6 +153,9 @@ REFITTED = 0.55
 REFITS = 3
 """Rounds of self-training."""
 
+ROUGHLY = 10
+"""Factor of the tolerance of the mean field, which is one of several sources: half as many rounds give the same F1."""
+
 SHOWN = 16
 """Maximum number of annotated videos whose labels are carried over; of more, evenly spaced ones are taken."""
 
@@ -172,6 +184,44 @@ nothing else is taken to lie between them; and share of the annotated videos abo
 
 FARTHEST = 0.25
 """Share of the unlabelled samples, those least similar to annotated key steps, in which extra key steps are sought."""
+
+
+class Kept:
+    """What labels do not change, kept for the next decoding of the same samples with other labels.
+
+    Samples in context (`CONTEXTS`) and alignments of pairs of videos are kept for one task; those of other samples
+    replace them. They are found by the values of samples, so results are the same to the bit as without them.
+    """
+
+    def __init__(self) -> None:
+        self._frames: Frames | None = None
+        self._components: list[Components] = []
+        self._views: list[Array] = []
+        self._pairs: dict[tuple[bytes, bytes], tuple[float, NDArray[np.int16]]] = {}
+
+    def views(self, frames: Frames) -> tuple[list[Components], list[Array]]:
+        """Return the principal components of samples in each of `CONTEXTS`, fitted to these samples, and the views."""
+        of = self._frames
+        if of is None or of.lengths != frames.lengths or of.place != frames.place or not np.array_equal(of.x, frames.x):
+            self._components, self._views, self._pairs = [], [], {}
+            for shares in CONTEXTS:
+                context = in_context(frames, shares, timed=True)
+                self._components.append(Components.fit(context, 1))
+                self._views.append(self._components[-1].apply(context))
+            self._frames = replace(frames, given=None, marked=None)
+        return self._components, self._views
+
+    def warp(self, x_all: Array, y_all: Array) -> tuple[Array, NDArray[np.int16]]:
+        """Align pairs of sequences as `rgwot.keysteps.warping.warp`, each pair once."""
+        names = [[blake2b(one.tobytes(), digest_size=16).digest() for one in every] for every in (x_all, y_all)]
+        pairs = list(zip(*names, strict=True))
+        new = list({pair: at for at, pair in enumerate(pairs) if pair not in self._pairs}.values())
+        if new:
+            costs, paths = warp(x_all[new], y_all[new])
+            found = zip(costs.tolist(), paths.astype(np.int16), strict=True)
+            self._pairs |= dict(zip((pairs[at] for at in new), found, strict=True))
+        every = [self._pairs[pair] for pair in pairs]
+        return np.array([cost for cost, _ in every]), np.array([path for _, path in every])
 
 
 class StateModel(NamedTuple):
@@ -309,6 +359,7 @@ class _Task:
 
     ``samples`` (T, D) are embeddings, ``x`` (T, D) their directions, ``views`` the components of samples in each of
     `CONTEXTS`. The C classes are K key steps, the last ``extra`` of them without annotations, and background.
+    ``align`` aligns pairs of videos (`carry_over`).
     """
 
     samples: Array
@@ -319,6 +370,7 @@ class _Task:
     extra: int
     generator: np.random.Generator
     chain: MeanfieldSettings
+    align: Callable[[Array, Array], tuple[Array, NDArray[Any]]] = warp
 
     @property
     def found(self) -> NDArray[np.int64]:
@@ -342,6 +394,9 @@ class _Task:
         """
         labelled, annotated = labels != UNKNOWN, self.annotated(labels) & ~partly
         ends = np.repeat(annotated, self.lengths) & ~labelled
+        if self.extra:
+            # Time between labels may be an extra key step.
+            ends &= _by_video(_outside, self.lengths, labels)
         if annotated.sum() < 2 or not ends.any():
             return labels
         classes, likeness = self.likeness(labels)
@@ -385,7 +440,7 @@ class _Task:
         These are the probabilities (T, C) of labels carried over and of the model, the weights of order (V,), and the
         agreements (V,) that the weights follow from. ``mean`` is that of the task; by default, that of these videos.
         """
-        carried = carry_over(self.x, self.lengths, references, reference_labels, self.C)
+        carried = carry_over(self.x, self.lengths, references, reference_labels, self.C, self.align)
         p = states.posterior(self.samples, self.lengths, self.C)
         agreements = agreement(carried, p, self.lengths)
         return carried, p, order_weights(agreements, float(agreements.mean()) if mean is None else mean), agreements
@@ -397,7 +452,18 @@ class _Task:
         return weights.carried * (share * carried + (1 - share) * states) + weights.clustered * clusters
 
     def cluster(self, labels: NDArray[np.int64]) -> tuple[MeanField, NDArray[np.int64]]:
-        """Minimise the energy of the mean field, with labelled samples fixed; return the field and its classes."""
+        """Minimise the energy of the mean field, with labelled samples fixed; return the field and its classes.
+
+        If there are more than `PER_VIDEO` samples per video, every n-th takes part, and the first of each labelled
+        segment; the others get the memberships of the nearest.
+        """
+        starts = (labels != UNKNOWN) & (np.diff(labels, prepend=UNKNOWN) != 0)
+        chosen, lengths, nearest = thinned(self.lengths, PER_VIDEO * len(self.lengths), keep=starts)
+        field, used = replace(self, x=self.x[chosen], lengths=lengths)._cluster_all(labels[chosen])
+        return replace(field, memberships=field.memberships[nearest]), used
+
+    def _cluster_all(self, labels: NDArray[np.int64]) -> tuple[MeanField, NDArray[np.int64]]:
+        """Return the mean field of all samples, and its classes."""
         labelled, (classes, likeness) = np.flatnonzero(labels != UNKNOWN), self.likeness(labels)
         start = classes[likeness.argmax(axis=1)]
         start[labelled] = labels[labelled]
@@ -409,7 +475,8 @@ class _Task:
             parts = kmeans(self.x[strange].astype(np.float32), self.extra, self.generator, restarts=10).labels
             start[strange] = self.found[parts]
         used, columns = np.unique(start, return_inverse=True)
-        return minimise_energy(self.x, self.lengths, np.eye(len(used))[columns], self.chain, held=labelled), used
+        chain = self.chain.model_copy(update={"tolerance": ROUGHLY * self.chain.tolerance})
+        return minimise_energy(self.x, self.lengths, np.eye(len(used))[columns], chain, held=labelled), used
 
     def named(self, labels: NDArray[np.int64]) -> Array:
         r"""Return log p (T, C) by clusters that are found without labels and get their names from the labels (T,).
@@ -432,7 +499,12 @@ class _Task:
 
 
 def decode_labelled(
-    frames: Frames, K: int, generator: np.random.Generator, chain: MeanfieldSettings, labelled: LabelledSettings
+    frames: Frames,
+    K: int,
+    generator: np.random.Generator,
+    chain: MeanfieldSettings,
+    labelled: LabelledSettings,
+    kept: Kept | None = None,
 ) -> Decoded:
     r"""Label samples by the labels of some of them, which do not change.
 
@@ -453,12 +525,14 @@ def decode_labelled(
         Draws the extra key steps; the others do not depend on it.
     chain, labelled
         Settings of the mean field and of the labels.
+    kept
+        What was kept of former decodings, for which this decoding is faster and has the same result.
     """
     assert frames.given is not None
     taught = np.repeat(np.arange(len(frames.lengths)), frames.lengths)[frames.given != UNKNOWN]
 
     def learn(some: Frames) -> Decoded:
-        return _decode(some, K, generator, chain, labelled)
+        return _decode(some, K, generator, chain, labelled, kept or Kept())
 
     def rule(decoded_: Decoded) -> Predict:
         assert decoded_.learned is not None
@@ -468,7 +542,12 @@ def decode_labelled(
 
 
 def _decode(
-    frames: Frames, K: int, generator: np.random.Generator, chain: MeanfieldSettings, labelled: LabelledSettings
+    frames: Frames,
+    K: int,
+    generator: np.random.Generator,
+    chain: MeanfieldSettings,
+    labelled: LabelledSettings,
+    kept: Kept,
 ) -> Decoded:
     """Decode videos and learn from all of them."""
     assert frames.given is not None
@@ -476,14 +555,9 @@ def _decode(
     chosen, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES, keep=marked)
     few = replace(frames, x=frames.x[chosen], lengths=lengths, given=frames.given[chosen])
     labels = np.where(frames.given == NO_CLUSTER, K, frames.given)[chosen]
-    parts = []
-    views = []
-    for shares in CONTEXTS:
-        context = in_context(few, shares, timed=True)
-        parts.append(Components.fit(context, 1))
-        views.append(parts[-1].apply(context))
+    parts, views = kept.views(few)
     samples = few.x[:, : few.x.shape[1] - few.place]
-    task = _Task(samples, directions(few.x), lengths, views, K + 1, labelled.extra, generator, chain)
+    task = _Task(samples, directions(few.x), lengths, views, K + 1, labelled.extra, generator, chain, kept.warp)
     partly, named = np.zeros(len(lengths), dtype=bool), None
     if marked.any():
         few_marks = _with_few_marks(task, marked[chosen])
@@ -493,7 +567,7 @@ def _decode(
             labels = _by_video(bordered, lengths, labels, marked[chosen], named)
         else:
             labels, partly = _segments_of_marks(task, labels, marked[chosen], few_marks)
-    result = _learn(task, task.with_ends(labels, partly), named)
+    result = _learn(task, task.with_ends(labels, partly), named=named)
     learned = {
         **_stored(parts, result.first, "first"),
         **_stored(parts, result.last, "last"),
@@ -556,7 +630,8 @@ def _segments_of_marks(
         log_p = _spread(field.memberships, classes, task.C)
         reached = _by_video(bordered, task.lengths, labels, marked & few[video], log_p)
     reached = _by_video(reaching, task.lengths, reached, marked & ~few[video])
-    labels = _by_video(bordered, task.lengths, labels, marked, _learn(task, reached).log_p)
+    # Self-training would take the reach of marks for borders.
+    labels = _by_video(bordered, task.lengths, labels, marked, _learn(task, reached, refits=0).log_p)
     return labels, few | ((marks > 0) & np.array(list(map(_with_gaps, np.split(labels, np.cumsum(task.lengths)[:-1])))))
 
 
@@ -566,7 +641,7 @@ def _with_gaps(labels: NDArray[np.int64]) -> bool:
     return len(labelled) > 0 and labelled[-1] - labelled[0] >= len(labelled)
 
 
-def _learn(task: _Task, labels: NDArray[np.int64], named: Array | None = None) -> _Result:
+def _learn(task: _Task, labels: NDArray[np.int64], refits: int = REFITS, named: Array | None = None) -> _Result:
     """Decode a task by the labels (T,) of its samples, classes in 0..C-1 or `UNKNOWN`.
 
     With log p of ``named`` clusters (T, C), these take the place of the mean field (`SCATTERED`).
@@ -584,7 +659,7 @@ def _learn(task: _Task, labels: NDArray[np.int64], named: Array | None = None) -
     before = task.smooth(_classified(first, task.views, clusters, task.found))
     fixed = task.fixed(clusters, carried, p, order, weights)
     last, log_p = first, _mix(before, before, fixed, weights)
-    for _ in range(REFITS):
+    for _ in range(refits):
         labels_now = np.where(labels == UNKNOWN, log_p.argmax(axis=1), labels)
         last = task.fit(labels_now)
         log_p = task.smooth(_mix(before, _classified(last, task.views), fixed, weights))
@@ -594,9 +669,14 @@ def _learn(task: _Task, labels: NDArray[np.int64], named: Array | None = None) -
     return _Result(log_p, first, last, states, field, classes, references, order, mean)
 
 
-def _by_video(
-    fill: Callable[..., NDArray[np.int64]], lengths: Sequence[int], *arrays: NDArray[Any]
-) -> NDArray[np.int64]:
+def _outside(labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which samples (T,) are before the first or after the last labelled one."""
+    labelled = labels != UNKNOWN
+    behind_first, before_last = np.logical_or.accumulate(labelled), np.logical_or.accumulate(labelled[::-1])[::-1]
+    return np.asarray(~(behind_first & before_last))
+
+
+def _by_video(fill: Callable[..., NDArray[Any]], lengths: Sequence[int], *arrays: NDArray[Any]) -> NDArray[Any]:
     """Return the concatenated results of a function of each video's part of some arrays (T, ...)."""
     parts = [np.split(array, np.cumsum(lengths)[:-1]) for array in arrays]
     return np.concatenate([fill(*part) for part in zip(*parts, strict=True)])

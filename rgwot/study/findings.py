@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from rgwot import __version__
-from rgwot.datasets.annotations import Annotation, in_order, occurring
+from rgwot.columns import readable
+from rgwot.datasets.annotations import Annotation, in_order, steps_of
 from rgwot.datasets.base import DatasetFiles, TaskFiles, VideoEntry
 from rgwot.datasets.feature_files import FileFacts
 from rgwot.datasets.text import Complaint, DataFault, Severity, collecting
@@ -126,7 +127,7 @@ class VideoReport:
     @property
     def step_ids(self) -> set[int | str]:
         """Ids of the key steps that occur, as in the file, or their names if the file has no ids."""
-        return set() if self.annotation is None else occurring(self.annotation.segments)
+        return set() if self.annotation is None else set(steps_of(self.annotation.telling))
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ def _counts(report: Report, task: str, K: int | None) -> dict[str, Any]:
     files, videos = report.files.tasks.get(task, TaskFiles()), [video for video in report.videos if video.task == task]
     severities = Counter(finding.severity for finding in report.findings if finding.task == task)
     rates = Counter(str(video.facts.fps) for video in videos if video.facts.fps is not None)
-    tables = [video.annotation.segments for video in videos if video.annotation is not None]
+    tables = [video.annotation.telling for video in videos if video.annotation is not None]
     return {
         "task": task,
         "videos": len(videos),
@@ -170,7 +171,7 @@ def _counts(report: Report, task: str, K: int | None) -> dict[str, Any]:
         "seconds": sum(video.facts.duration_s or 0.0 for video in videos),
         "fps": dict(sorted(rates.items(), key=lambda rate: (-rate[1], rate[0]))),
         "K_registered": K,
-        "step_ids": sorted(occurring(pd.concat(tables)) if tables else (), key=in_order),
+        "step_ids": sorted(set(steps_of(pd.concat(tables))) if tables else (), key=in_order),
         "videos_without_annotation": list(files.without_annotation),
         "annotations_without_video": list(files.without_video),
         "errors": severities["error"],
@@ -232,7 +233,8 @@ def as_text(report: Report) -> str:
     columns = ("task", "videos", "annotated", "skipped", "hours", "fps", "K found/known", "warnings", "errors")
     rows = [
         (
-            *(facts[key] for key in ("task", "videos", "annotated", "skipped")),
+            readable(facts["task"]),
+            *(facts[key] for key in ("videos", "annotated", "skipped")),
             "-" if report.quick else f"{facts['seconds'] / 3600:.2f}",
             ", ".join(facts["fps"]) or "-",
             f"{len(facts['step_ids'])}/{facts['K_registered'] or '-'}",
@@ -247,7 +249,7 @@ def as_text(report: Report) -> str:
         kinds.setdefault((finding.severity, finding.rule), []).append(finding)
     for (severity, rule), of_kind in kinds.items():
         for finding in of_kind[:_SHOWN]:
-            place = finding.file or (f"task {finding.task}" if finding.task else "")
+            place = finding.file or (f"task {readable(finding.task)}" if finding.task else "")
             lines.append(
                 ": ".join(part for part in (severity, place, finding.where, f"{finding.message} [{rule}]") if part)
             )

@@ -21,6 +21,7 @@ from rgwot import paths
 from rgwot.datasets.annotation_formats import BACKGROUND_LABEL
 from rgwot.datasets.names import stem_of
 from rgwot.paths import Tree
+from rgwot.procedure import learn, recordings_from_segments
 from rgwot.records import read_annotations, read_manifest, read_segments
 from rgwot.reporting.names import as_named, names_in
 from rgwot.runtime.errors import RgwotError, extras, nearest
@@ -274,8 +275,11 @@ def read_graph(keysteps: Path, names: Path | None = None) -> DiGraph[Any]:
         If the folder is not a folder of key steps, or has no procedure.
     """
     folder = _folder(keysteps)
-    graph = read_procedure(folder / paths.name_of(paths.PROCEDURE)).graph
-    return with_labels(graph, names_in(folder, names))
+    procedure, called = read_procedure(folder / paths.name_of(paths.PROCEDURE)), names_in(folder, names)
+    segments = read_segments(folder / paths.name_of(paths.SEGMENTS))
+    if (named := as_named(segments, called)) is not segments:
+        procedure = learn(recordings_from_segments(named), procedure.learner)
+    return with_labels(procedure.graph, called)
 
 
 def with_labels(graph: DiGraph[Any], names: Mapping[int, str]) -> DiGraph[Any]:
@@ -316,11 +320,12 @@ def export_keysteps(
         videos = read_annotated(keysteps, root)
     else:
         videos = read_videos(keysteps, names, root)
-    by_name = {called: video for video in videos for called in (video.name, video.stem)}
+    by_name = {called: video for video in videos for called in (video.path.name, video.stem, video.name)}
     for video_name in chosen:
         if video_name not in by_name:
             raise RgwotError(f"video {video_name!r}: not in {keysteps}; {nearest(video_name, by_name)}")
-    return export(name, [video for video in videos if not chosen or {video.name, video.stem} & set(chosen)], output)
+    wanted = {by_name[video_name].name for video_name in chosen}
+    return export(name, [video for video in videos if not chosen or video.name in wanted], output)
 
 
 def export(name: str, content: Sequence[ExportedVideo] | DiGraph[Any], output: str | os.PathLike[str]) -> str:
@@ -356,4 +361,4 @@ def export(name: str, content: Sequence[ExportedVideo] | DiGraph[Any], output: s
             os.fspath(output), len(lost), len(content), lost[0],
         )  # fmt: skip
     names = ", ".join(written[:3]) + (f" and {len(written) - 3} more" if len(written) > 3 else "")
-    return f"{os.fspath(output)}: wrote {names or 'nothing'} ({FORMATS[name].description.partition(',')[0]})"
+    return f"{place.absolute()}: wrote {names or 'nothing'} ({FORMATS[name].description.partition(',')[0]})"
