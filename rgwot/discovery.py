@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pandas as pd
@@ -101,7 +101,7 @@ class _Made:
         except RgwotError as error:
             learned = str(error)
         names = {} if given is None else dict(given.names)
-        return Discovery(run, settings, key_steps, times, self.embedded, learned, names, self)
+        return Discovery(run, settings, key_steps, times, self.embedded, learned, names, self, given)
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,6 +129,8 @@ class Discovery:
         Names of key steps by number for pictures, exports and bundles; set them by ``dataclasses.replace``.
     made
         What `learn` decodes again; None for the method ``none``.
+    given
+        The labels that were given, if any.
 
     Examples
     --------
@@ -137,7 +139,7 @@ class Discovery:
     ``found.plot().savefig("tea.png")``; ``found.save("results")``, then ``rgwot show``, ``rgwot compare`` and
     ``rgwot export`` with the folder that it returns; ``found.export("elan", "to_elan")``;
     ``found.compare("second_coder.eaf").agreement.kappa``;
-    ``found.compare_groups({"monday": "expert", "tuesday": "novice", ...})``.
+    ``found.compare_groups({"monday": "expert", "tuesday": "novice", ...})``; ``found.suggest(moments=10)``.
     """
 
     run: Run
@@ -148,6 +150,7 @@ class Discovery:
     learned: LearnedResult | str = ""
     names: dict[int, str] = field(default_factory=dict)
     made: _Made | None = None
+    given: Given | None = None
 
     @cached_property
     def segments(self) -> pd.DataFrame:
@@ -428,6 +431,64 @@ class Discovery:
     def _teaching(self) -> frozenset[str]:
         """The ids of the labelled videos that the result learned from."""
         return frozenset(self.diagnostics.get("labelled", {}).get("videos", ()))
+
+    @overload
+    def suggest(self, *, videos: int, moments: None = None) -> list[str]: ...
+
+    @overload
+    def suggest(self, *, videos: None = None, moments: int) -> pd.DataFrame: ...
+
+    def suggest(self, *, videos: int | None = None, moments: int | None = None) -> list[str] | pd.DataFrame:
+        """Suggest what to annotate next: videos, or single moments of all videos (methods 5.10).
+
+        Parameters
+        ----------
+        videos
+            Number of videos without labels.
+        moments
+            Number of moments. Exactly one of the two is given.
+
+        Returns
+        -------
+        list of str or pandas.DataFrame
+            Names of videos, fewer if fewer have no label; or moments as ``video,time_s,label``. The best is first. With
+            its labels filled in (``-`` for background), the table is one of the ``labels`` of `discover`; add earlier
+            answers by `pandas.concat`. Moments with an empty label are left out there.
+
+        Raises
+        ------
+        rgwot.RgwotError
+            For a number below 1, more moments than there are samples without a label, or a result without embeddings.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> steps = np.repeat(rng.normal(size=(3, 16)), 20, axis=0)
+        >>> videos = [steps + rng.normal(scale=0.3, size=steps.shape) for _ in range(4)]
+        >>> table = discover(videos, fps=2, K=3).suggest(moments=3)
+        >>> sorted(int(time_s // 10) for time_s in table["time_s"])
+        [0, 1, 2]
+        >>> table["label"] = table["time_s"] // 10 + 1
+        >>> taught = discover(videos, fps=2, labels=table.rename(columns={"label": "key_step"}))
+        >>> [sorted(set(taught.labels[name][:20].tolist())) for name in ("0", "3")]
+        [[1], [1]]
+        """
+        from rgwot.keysteps.suggest import moments_of, number_of_key_steps, videos_of
+
+        if (videos is None) == (moments is None):
+            raise RgwotError(
+                f"suggest: found videos={videos} and moments={moments}, expected one number; give videos or moments"
+            )
+        what, number = ("videos", videos) if moments is None else ("moments", moments)
+        if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
+            raise RgwotError(f"{what}: found {number!r}, expected a whole number, 1 or more")
+        if self.embedded is None:
+            raise RgwotError(f"suggest: found a result of {self.run.method!r}, which reads no features; use another")
+        K, seed = number_of_key_steps(self.key_steps.segment_table), self.run.seed
+        if moments is not None:
+            return _by_name(moments_of(self.embedded, self.given, K, seed, int(number)))
+        annotated = () if self.given is None else self.given.labels
+        return [stem_of(video) for video in videos_of(self.embedded, annotated, K, seed, int(number))]
 
     def compare_groups(self, groups: Mapping[str, Any]) -> pd.DataFrame:
         """Test for every key step whether groups of videos differ (`rgwot.procedure.groups.compare_groups`).
