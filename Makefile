@@ -31,7 +31,7 @@ BY_FILE := --dist loadfile --no-loadscope-reorder
 # The revision that `make bench` compares with.
 BEFORE ?= HEAD~1
 
-.PHONY: help env lock container docs demo test test-lab test-long paper-small faults bench bench-answers claims comparison labelled trained graphs cluster-test test-page pictures lint clean
+.PHONY: help env lock container docs demo test test-lab test-long paper-small faults bench bench-answers claims comparison labelled moments trained graphs cluster-test test-page pictures lint clean
 
 help:
 	@echo "make env    the environment in .venv; TORCH=cpu without CUDA, LOCK= with the newest versions"
@@ -48,6 +48,7 @@ help:
 	@echo "make bench-answers  every recipe on every development task, for benchmarks/report/answers.md; two hours on 2 cores"
 	@echo "make comparison  all methods on the same videos, for benchmarks/report/comparison.md"
 	@echo "make labelled  what a few annotated videos are worth, on the folder REAL_RECORDINGS, for benchmarks/report/labelled.md"
+	@echo "make moments   what answers about single moments are worth, on the folder REAL_RECORDINGS, for benchmarks/report/moments.md"
 	@echo "make trained  RGWOT with short and with the paper's settings, on the folder REAL_RECORDINGS, for benchmarks/report/answers.md"
 	@echo "make graphs  every learner of task graphs on twelve recipes; GRAPHS_OPTIONS=--pixels also from pixels"
 	@echo "make claims  the paper's claims on eight development tasks, for benchmarks/report/claims.md"
@@ -134,6 +135,11 @@ comparison: $(READY)
 labelled: $(READY)
 	@$(call install,.[peers])
 	python benchmarks/labelled.py $(LABELLED_OPTIONS)
+	python benchmarks/changed.py
+
+# F1 against the number of answers about moments, for benchmarks/report/moments.md; an hour or two.
+moments: $(READY)
+	python benchmarks/moments.py $(MOMENTS_OPTIONS)
 
 # RGWOT on recordings of people, for benchmarks/report/answers.md; hours without a GPU.
 trained: $(READY)

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pandas as pd
@@ -31,7 +31,15 @@ from rgwot.datasets.arrays import column_names
 from rgwot.datasets.names import id_of, name_of_recording, stem_of
 from rgwot.datasets.settings import ImportSettings
 from rgwot.datasets.split import split_videos, subjects_of
-from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo, EmbedVideo, embedded_video
+from rgwot.embedding.interface import (
+    Embedded,
+    EmbeddedTask,
+    EmbeddedVideo,
+    EmbedVideo,
+    Fitted,
+    VideoFeatures,
+    embedded_video,
+)
 from rgwot.features.importing import store_of_array
 from rgwot.features.index import check_stores, common_attributes
 from rgwot.features.store import FeatureStore, open_store
@@ -43,7 +51,7 @@ from rgwot.keysteps.ordering import KeySteps, Order, rank_procedures
 from rgwot.keysteps.settings import LABELLED, resolved_K
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
 from rgwot.labels import Labels, n_labelled, read_labels
-from rgwot.paths import ANNOTATIONS, EMBEDDINGS, MANIFEST, NAMES, SEGMENTS, STORE, VIEW, Run, Tree, name_of
+from rgwot.paths import ANNOTATIONS, EMBEDDINGS, MANIFEST, NAMES, RESULTS, SEGMENTS, STORE, VIEW, Run, Tree, name_of
 from rgwot.procedure import Procedure, recordings_from_segments
 from rgwot.procedure.facts import STEP_HEADINGS, step_facts
 from rgwot.procedure.groups import compare_groups
@@ -67,6 +75,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+def _gone(store: VideoFeatures) -> Embedded:
+    """Stand in for a function that embeds a video, after pickling."""
+    raise RgwotError(f"{store.video}: cannot be embedded by a result that was pickled; use predict")
+
+
 @dataclass(frozen=True)
 class _Made:
     """Features and embeddings of a task, from which other key steps are found without embedding again.
@@ -84,6 +97,11 @@ class _Made:
     doubts: tuple[str, ...] = ()
     kept: Kept = field(default_factory=Kept)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Functions cannot be pickled; of the embedding, only what it learned is needed again.
+        learned = self.embed.learned if isinstance(self.embed, Fitted) else None
+        return {**self.__dict__, "embed": _gone if learned is None else Fitted(_gone, learned)}
+
     def found(
         self, run: Run, settings: Settings, times: dict[str, NDArray[np.float64]], given: Given | None
     ) -> Discovery:
@@ -100,7 +118,7 @@ class _Made:
         except RgwotError as error:
             learned = str(error)
         names = {} if given is None else dict(given.names)
-        return Discovery(run, settings, key_steps, times, self.embedded, learned, names, self)
+        return Discovery(run, settings, key_steps, times, self.embedded, learned, names, self, given)
 
 
 @dataclass(frozen=True, repr=False)
@@ -128,6 +146,8 @@ class Discovery:
         Names of key steps by number for pictures, exports and bundles; set them by ``dataclasses.replace``.
     made
         What `learn` decodes again; None for the method ``none``.
+    given
+        The labels that were given, if any.
 
     Examples
     --------
@@ -136,7 +156,7 @@ class Discovery:
     ``found.plot().savefig("tea.png")``; ``found.save("results")``, then ``rgwot show``, ``rgwot compare`` and
     ``rgwot export`` with the folder that it returns; ``found.export("elan", "to_elan")``;
     ``found.compare("second_coder.eaf").agreement.kappa``;
-    ``found.compare_groups({"monday": "expert", "tuesday": "novice", ...})``.
+    ``found.compare_groups({"monday": "expert", "tuesday": "novice", ...})``; ``found.suggest(moments=10)``.
     """
 
     run: Run
@@ -147,6 +167,7 @@ class Discovery:
     learned: LearnedResult | str = ""
     names: dict[int, str] = field(default_factory=dict)
     made: _Made | None = None
+    given: Given | None = None
 
     @cached_property
     def segments(self) -> pd.DataFrame:
@@ -406,25 +427,27 @@ class Discovery:
             nothing = pd.DataFrame(columns=list(ANNOTATION_COLUMNS))
             return segment_bars(manifest, nothing, {label: table}, title, len(names), {label: self.names})
 
-    def page(self, path: str | os.PathLike[str]) -> Path:
+    def page(self, path: str | os.PathLike[str], dataset: str = "arrays", task: str = "task") -> Path:
         """Write the page of the result, one HTML file without pictures of the videos; return its path.
 
-        It has the procedure, the segments, the deviations and, with embeddings, the tree for choosing K. Needs the
-        extra ``page``.
+        It has the procedure, the segments, the deviations and, with embeddings, the tree for choosing K. Its title is
+        ``dataset/task``. Paths on the page, as for typed names, are those of ``save("results", dataset, task)``. Needs
+        the extra ``page``.
         """
         with TemporaryDirectory() as folder, extras("page"):
             from rgwot.reporting.page.render import write_page
             from rgwot.reporting.page.view import write_view
 
-            tree, root = Tree(Path(folder), "arrays", "task"), Path(folder)
-            found = self.save(folder)
+            tree, root = Tree(Path(folder), dataset, task), Path(folder)
+            found = self.save(folder, dataset, task)
             write_rows(ANNOTATION_COLUMNS, [], tree.at(ANNOTATIONS))
             if self.embedded is not None:
                 view, segments = tree.at(VIEW, self.run), tree.at(SEGMENTS, self.run)
                 write_view(tree.at(EMBEDDINGS, self.run), segments, tree.at(MANIFEST), root, view, self.run.seed)
             made = root / "page.html"
             write_page(tree, root, [self.run], made, found / name_of(NAMES))
-            write_text(made.read_text(encoding="utf-8"), path)
+            # The page names files of the result as `save("results")` writes them.
+            write_text(made.read_text(encoding="utf-8").replace(root.as_posix(), RESULTS), path)
         return Path(path)
 
     def stability(self, n: int = 5) -> Stability:
@@ -535,6 +558,64 @@ class Discovery:
     def _teaching(self) -> frozenset[str]:
         """The ids of the labelled videos that the result learned from."""
         return frozenset(self.diagnostics.get("labelled", {}).get("videos", ()))
+
+    @overload
+    def suggest(self, *, videos: int, moments: None = None) -> list[str]: ...
+
+    @overload
+    def suggest(self, *, videos: None = None, moments: int) -> pd.DataFrame: ...
+
+    def suggest(self, *, videos: int | None = None, moments: int | None = None) -> list[str] | pd.DataFrame:
+        """Suggest what to annotate next: videos, or single moments of all videos (methods 5.10).
+
+        Parameters
+        ----------
+        videos
+            Number of videos without labels.
+        moments
+            Number of moments. Exactly one of the two is given.
+
+        Returns
+        -------
+        list of str or pandas.DataFrame
+            Names of videos, fewer if fewer have no label; or moments as ``video,time_s,label``. The best is first. With
+            its labels filled in (``-`` for background), the table is one of the ``labels`` of `discover`; add earlier
+            answers by `pandas.concat`. Moments with an empty label are left out there.
+
+        Raises
+        ------
+        rgwot.RgwotError
+            For a number below 1, more moments than there are samples without a label, or a result without embeddings.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> steps = np.repeat(rng.normal(size=(3, 16)), 20, axis=0)
+        >>> videos = [steps + rng.normal(scale=0.3, size=steps.shape) for _ in range(4)]
+        >>> table = discover(videos, fps=2, K=3).suggest(moments=3)
+        >>> sorted(int(time_s // 10) for time_s in table["time_s"])
+        [0, 1, 2]
+        >>> table["label"] = table["time_s"] // 10 + 1
+        >>> taught = discover(videos, fps=2, labels=table.rename(columns={"label": "key_step"}))
+        >>> [sorted(set(taught.labels[name][:20].tolist())) for name in ("0", "3")]
+        [[1], [1]]
+        """
+        from rgwot.keysteps.suggest import moments_of, number_of_key_steps, videos_of
+
+        if (videos is None) == (moments is None):
+            raise RgwotError(
+                f"suggest: found videos={videos} and moments={moments}, expected one number; give videos or moments"
+            )
+        what, number = ("videos", videos) if moments is None else ("moments", moments)
+        if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
+            raise RgwotError(f"{what}: found {number!r}, expected a whole number, 1 or more")
+        if self.embedded is None:
+            raise RgwotError(f"suggest: found a result of {self.run.method!r}, which reads no features; use another")
+        K, seed = number_of_key_steps(self.key_steps.segment_table), self.run.seed
+        if moments is not None:
+            return _by_name(moments_of(self.embedded, self.given, K, seed, int(number)))
+        annotated = () if self.given is None else self.given.labels
+        return [stem_of(video) for video in videos_of(self.embedded, annotated, K, seed, int(number))]
 
     def compare_groups(self, groups: Mapping[str, Any]) -> pd.DataFrame:
         """Test for every key step whether groups of videos differ (`rgwot.procedure.groups.compare_groups`).

@@ -46,7 +46,8 @@ def read_labels(
         -1 or NaN for unlabelled features, or as names, with ``background`` for background and None, NaN or an empty
         text for unlabelled features; a single labelled feature between unlabelled ones is a mark. Or a table of
         segments with ``start_s``, ``end_s`` in seconds, and ``key_step``, a name (``label``, ``name`` or ``step``), or
-        both; rows with ``time_s`` instead, or without an end, are marks. Or one table of all videos with the column
+        both; rows with ``time_s`` instead, or without an end, are marks, or moments without an answer if they have no
+        label. Or one table of all videos with the column
         ``video``, of which a column ``scope`` selects the rows ``task``. Names without numbers are numbered in the
         order of their first occurrence, after the largest number.
     names
@@ -239,6 +240,8 @@ def _of_table(where: str, of_video: pd.DataFrame, video: VideoFeatures, numbers:
     for row in of_video.to_dict("records"):
         start_s, end_s = _times(where, row, start, end)
         text = "" if name is None or _empty(row[name]) else plain_name(str(row[name]))
+        if start_s == end_s and not text and (not numbered or _empty(row["key_step"]) or row["key_step"] == ""):
+            continue  # a suggested moment that nobody has answered
         number = _whole(where, row["key_step"], "key_step") if numbered else None
         background = number == 0 or (number is None and (not text or _is_background(text)))
         read.append((start_s, end_s, number, "" if background else text, background))

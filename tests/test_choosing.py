@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -139,6 +140,8 @@ def test_a_page_without_pictures(found: rgwot.Discovery, tmp_path: Path) -> None
     assert [path.name for path in tmp_path.iterdir()] == ["tea.html"]
     page = (tmp_path / "tea.html").read_text()
     assert "stir" in page
+    assert "results/keysteps/whitened/meanfield/arrays/task/seed0/names.yaml" in page
+    assert tempfile.gettempdir() not in page
     assert re.search(r'"merges":\s*\[\[', page)
     trivial = rgwot.discover(recordings(), fps=2, K=3, method="none", decoder="uniform")
     assert trivial.page(tmp_path / "uniform.html").is_file()

@@ -59,17 +59,26 @@ def _folder_of_videos(keysteps: Path) -> Path | None:
 
 @click.command()
 @click.argument("keysteps", type=Folder, required=False)
-@click.option("-n", "number", default=3, show_default=True, type=click.IntRange(1), help="How many videos.")
-def suggest(keysteps: Path | None, number: int) -> None:
-    """Suggest which videos to annotate next, and how to open them.
+@click.option("-n", "number", type=click.IntRange(1), help="How many videos. Default: 3.")
+@click.option("--moments", type=click.IntRange(1), help="How many moments of all videos. Default: none, but videos.")
+@click.option("--output", type=Folder, help="New table (CSV) of the moments, to write their labels into.")
+def suggest(keysteps: Path | None, number: int | None, moments: int | None, output: Path | None) -> None:
+    """Suggest which videos or moments to annotate next, and how to open the videos.
 
     KEYSTEPS is a folder such as results/keysteps/rgwot-plus/consensus/demo/assembly/seed0, by default the result that
     the page of the study shows first.
     """
     from rgwot.reporting.chosen import result_folder
-    from rgwot.reporting.show import suggestion
+    from rgwot.reporting.show import moment_suggestion, suggestion
 
-    click.echo("\n".join(suggestion(result_folder(keysteps), number)))
+    if moments is None:
+        if output is not None:
+            raise RgwotError("--output: found without --moments; expected a number of moments to write; give both")
+        click.echo("\n".join(suggestion(result_folder(keysteps), number or 3)))
+    else:
+        if number is not None:
+            raise RgwotError(f"-n: found {number} videos and {moments} moments; expected one of the two; leave one out")
+        click.echo("\n".join(moment_suggestion(result_folder(keysteps), moments, output)))
 
 
 @click.command()

@@ -323,6 +323,22 @@ def _decode(
     return replace(result, twice=(first, second), members=members)
 
 
+QUICK = ConsensusSettings(partitions=12, starts=4)
+"""Settings of a consensus where only parts of key steps are looked for."""
+
+
+def quick_consensus(frames: Frames, K: int, chain: MeanfieldSettings) -> Array:
+    """Return memberships (T, K) by one pool of few segmentations, refined across videos: about a tenth of the time.
+
+    The same samples always have the same memberships: the seed is fixed.
+    """
+    few, lengths, following = thinned(frames.lengths, PER_VIDEO * len(frames.lengths))
+    generator = np.random.default_rng(0)
+    pool = _pool(replace(frames, x=frames.x[few], lengths=lengths), K, generator, chain, QUICK)
+    best = _best([pool.x], K, lengths, generator, chain, QUICK, QUICK.starts)
+    return refine(frames, best.memberships[following], QUICK.refinements)[0]
+
+
 def matched(labels: NDArray[np.int64], to: NDArray[np.int64], K: int) -> NDArray[np.int64]:
     """Renumber labels (T,) in 0..K-1 one to one, so that as many as possible equal the labels ``to`` (T,).
 

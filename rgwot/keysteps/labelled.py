@@ -5,9 +5,12 @@ Dynamic time warping carries labels from annotated videos over to the others, wh
 hidden Markov model with a state per labelled class uses appearance, transitions and durations; it takes the place of
 warping in videos whose order warping does not explain. Linear classifiers are trained on the labelled samples, and then
 on the labels that all samples have so far (self-training). The mean field, with the memberships of labelled samples
-fixed, uses clusters and neighbours in time.
+fixed, uses clusters and neighbours in time. If a video has one key step at another place than the annotated videos, it
+is decoded as if that step came at its usual place (`rgwot.keysteps.moves`).
 
-Marks (labels of single moments) are turned into segments: the labels that surround them are decoded twice.
+Marks (labels of single moments) are turned into segments: the labels that surround them are decoded twice. If there
+are only marks, and few in most annotated videos, the classifiers and the alignment have too little to learn from. Then
+clusters that are found without labels get their names from the marks.
 """
 
 from __future__ import annotations
@@ -22,7 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.embedding.whitened import smooth
-from rgwot.keysteps.consensus import CONTEXT, LEAST_PROBABILITY, WINDOW, Classifier, Components, in_context
+from rgwot.keysteps.consensus import (
+    CONTEXT,
+    LEAST_PROBABILITY,
+    WINDOW,
+    Classifier,
+    Components,
+    in_context,
+    quick_consensus,
+)
 from rgwot.keysteps.interface import (
     MOST_SAMPLES,
     NO_CLUSTER,
@@ -41,6 +52,7 @@ from rgwot.keysteps.interface import (
 )
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.meanfield import MeanField, label, label_at_once, minimise_energy
+from rgwot.keysteps.moves import stretched, usual_orders
 from rgwot.keysteps.settings import LabelledSettings, MeanfieldSettings
 from rgwot.keysteps.warping import ALIGNED, evenly_spaced, warp
 from rgwot.timing import thinned
@@ -112,10 +124,30 @@ CONTEXTS = ((-0.02, 0.0, 0.02), CONTEXT, (-0.15, -0.07, -0.03, 0.0, 0.03, 0.07, 
 """Offsets around a sample that each of three classifiers sees, as shares of a video's length. Their log probabilities
 are averaged, because the duration of key steps is not known beforehand and one context errs more with few labels."""
 
-CARRIED, CLUSTERED = 0.5, 0.2
-"""Weights of the labels carried over, or of the hidden Markov model where these do not count, and of the mean field;
-classifiers have the rest. Choosing a weight by
-cross-validation over the annotated videos loses 1 to 5 points with two or three of them and gains nothing with five."""
+
+class Weights(NamedTuple):
+    """Weights of the labels ``carried`` over (or of the hidden Markov model) and of clusters.
+
+    Classifiers have the rest.
+    """
+
+    carried: float
+    clustered: float
+
+
+USUAL = Weights(0.5, 0.2)
+"""Clusters are those of the mean field. Choosing a weight by cross-validation over the annotated videos loses 1 to 5
+points with two or three of them and gains nothing with five."""
+
+SCATTERED = Weights(0.1, 0.6)
+"""Weights if there are only marks, few in most annotated videos. Marks name the clusters of `quick_consensus`."""
+
+FINEST = 2
+"""Largest number of clusters that marks name, for each key step; with three, F1 is no better. There are no more
+clusters than marks, unless there are fewer marks than key steps."""
+
+NAMING = 0.3
+"""Weight of the mean field in the name of a cluster; each mark in the cluster has weight 1."""
 
 REFITTED = 0.55
 """Share of the refitted classifiers in the weight of all classifiers; those fitted to annotations have the rest."""
@@ -134,10 +166,16 @@ STRANGE = 0.25
 segment is taken for background if its similarity to every class is below this quantile: an annotator would rarely omit
 a step."""
 
-NO_ORDER, ORDER = 0.10, 0.22
+NO_ORDER, ORDER = 0.11, 0.18
 """Agreement beyond chance (methods 5.10) of carried labels with the hidden Markov model. Up to `NO_ORDER`, the order of
-key steps does not count; from `ORDER` on, it counts fully. The ten recorded tasks have 0.26 to 0.49, and 0.04 to 0.11
-after their segments were shuffled; the limits were chosen on them."""
+key steps does not count; from `ORDER` on, it counts fully. Seven recorded tasks have 0.22 or more with two or three
+annotated videos, and 0.11 or less after their segments were shuffled; the limits were chosen on them."""
+
+ONE_VIDEO = 0.6
+"""Factor of these limits with one annotated video, with which these tasks have 0.10 or more, and 0.08 or less."""
+
+COMPARED = 3
+"""Number of annotated videos from whose order a key step must be moved."""
 
 TASK_VIDEOS = 3.0
 """Weight of the mean agreement of the task in the agreement of a video, which has weight 1."""
@@ -150,7 +188,7 @@ FEW_MARKS = 0.5
 
 MOSTLY = 0.5
 """Least share of the samples between neighbouring marks of a video, decoded as one of their two labels, at which
-nothing else is taken to lie between them."""
+nothing else is taken to lie between them; and share of the annotated videos above which those with few marks decide."""
 
 FARTHEST = 0.25
 """Share of the unlabelled samples, those least similar to annotated key steps, in which extra key steps are sought."""
@@ -240,6 +278,12 @@ class StateModel(NamedTuple):
         offsets = -0.5 * np.einsum("kd,kd->k", weights, means)
         return cls(states, weights, offsets, first, counts / counts.sum(axis=1, keepdims=True))
 
+    def seen(self, x: Array, C: int) -> Array:
+        """Return log probabilities (T, C) of the classes of samples (T, D) by their appearance alone."""
+        scores = x @ self.weights.T + self.offsets
+        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return _spread(scores / scores.sum(axis=1, keepdims=True), self.states, C)
+
     def posterior(self, x: Array, lengths: Sequence[int], C: int) -> Array:
         """Return the probabilities (T, C) of the classes of samples (T, D), given all samples of their video."""
         scores = x @ self.weights.T + self.offsets
@@ -279,10 +323,14 @@ def agreement(carried: Array, states: Array, lengths: Sequence[int]) -> Array:
     return np.asarray((mean - chance) / np.maximum(1 - chance, 1e-9))
 
 
-def order_weights(agreements: Array, mean: float) -> Array:
-    """Return how much order counts in each video, (V,) in [0, 1], by its agreement and the ``mean`` of the task."""
+def order_weights(agreements: Array, mean: float, n: int) -> Array:
+    """Return how much order counts in each video, (V,) in [0, 1], with n annotated videos.
+
+    This follows from the agreement of the video and the ``mean`` of the task.
+    """
     each = (agreements + TASK_VIDEOS * mean) / (1 + TASK_VIDEOS)
-    return np.clip((each - NO_ORDER) / (ORDER - NO_ORDER), 0, 1)
+    low, high = (limit * (ONE_VIDEO if n == 1 else 1) for limit in (NO_ORDER, ORDER))
+    return np.clip((each - low) / (high - low), 0, 1)
 
 
 def reaching(labels: NDArray[np.int64], marked: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -402,6 +450,34 @@ class _Task:
                     row[nearest] = labels[here][at]
         return evenly_spaced(self.x, self.lengths)[chosen], said
 
+    def in_usual_order(
+        self,
+        states: StateModel,
+        references: Array,
+        reference_labels: NDArray[np.int64],
+        labels: NDArray[np.int64] | None = None,
+        least: float | None = None,
+    ) -> tuple[NDArray[np.int64], float]:
+        """Return the order (T,) of samples in which no video has a moved key step, and the limit (`usual_orders`).
+
+        Videos with ``labels`` (T,) do not change. With fewer than `COMPARED` annotated videos none does, since
+        their order may be odd.
+        """
+        chosen = np.unique(np.linspace(0, len(references) - 1, COMPARED).round().astype(int))
+        rows, starts = np.arange(len(self.x)), first_samples(self.lengths)
+        videos = np.arange(len(self.lengths)) if labels is None else np.flatnonzero(~self.annotated(labels))
+        if len(chosen) < COMPARED or not len(videos):
+            return rows, np.inf
+        lengths, here = [self.lengths[video] for video in videos], rows_of(self.lengths, videos)
+        parts = np.split(states.seen(self.samples[here], self.C), np.cumsum(lengths)[:-1])
+        log_p = np.concatenate([smooth(part, 1 / ALIGNED) for part in parts])
+        few, seen = (evenly_spaced(values, lengths) for values in (self.x[here], log_p))
+        orders, limit = usual_orders(few, seen, references[chosen], reference_labels[chosen], least)
+        for at, order in orders.items():
+            first, T = starts[videos[at]], lengths[at]
+            rows[first : first + T] = first + stretched(order, T)
+        return rows, limit
+
     def ordered(
         self, states: StateModel, references: Array, reference_labels: NDArray[np.int64], mean: float | None = None
     ) -> tuple[Array, Array, Array, Array]:
@@ -413,13 +489,14 @@ class _Task:
         carried = carry_over(self.x, self.lengths, references, reference_labels, self.C, self.align)
         p = states.posterior(self.samples, self.lengths, self.C)
         agreements = agreement(carried, p, self.lengths)
-        return carried, p, order_weights(agreements, float(agreements.mean()) if mean is None else mean), agreements
+        weights = order_weights(agreements, float(agreements.mean()) if mean is None else mean, len(references))
+        return carried, p, weights, agreements
 
-    def fixed(self, clusters: Array, carried: Array, states: Array, order: Array) -> Array:
+    def fixed(self, clusters: Array, carried: Array, states: Array, order: Array, weights: Weights) -> Array:
         """Return the weighted log probabilities (T, C) of the evidence that self-training does not change."""
         share = np.repeat(order, self.lengths)[:, None]
         carried, states = (self.smooth(_completed(p, clusters, self.found)) for p in (carried, states))
-        return CARRIED * (share * carried + (1 - share) * states) + CLUSTERED * clusters
+        return weights.carried * (share * carried + (1 - share) * states) + weights.clustered * clusters
 
     def cluster(self, labels: NDArray[np.int64]) -> tuple[MeanField, NDArray[np.int64]]:
         """Minimise the energy of the mean field, with labelled samples fixed; return the field and its classes.
@@ -448,6 +525,25 @@ class _Task:
         chain = self.chain.model_copy(update={"tolerance": ROUGHLY * self.chain.tolerance})
         return minimise_energy(self.x, self.lengths, np.eye(len(used))[columns], chain, held=labelled), used
 
+    def named(self, labels: NDArray[np.int64]) -> Array:
+        r"""Return log p (T, C) by clusters that are found without labels and get their names from the labels (T,).
+
+        .. math:: p_{ik} = \sum_c q_{ic} \frac{n_{ck} + \nu m_{ck}}{\sum_l n_{cl} + \nu}
+
+        with memberships q in clusters, the labelled samples n_ck of class k in cluster c, the mean membership m_ck of
+        its samples in the mean field of the labels, and ν = `NAMING`.
+        """
+        known, K = labels != UNKNOWN, self.C - 1
+        number = max(K, min(int(known.sum()), FINEST * K))
+        q = quick_consensus(Frames(self.samples, self.lengths, 1.0), number, self.chain)
+        field, classes = self.cluster(labels)
+        usual = np.exp(_spread(field.memberships, classes, self.C))
+        usual = q.T @ (usual / usual.sum(axis=1, keepdims=True))
+        usual /= np.maximum(usual.sum(axis=1, keepdims=True), 1e-12)
+        counts = q[known].T @ np.eye(self.C)[labels[known]]
+        names = (counts + NAMING * usual) / (counts.sum(axis=1, keepdims=True) + NAMING)
+        return np.asarray(np.log(np.maximum(q @ names, LEAST_PROBABILITY)))
+
 
 def decode_labelled(
     frames: Frames,
@@ -462,8 +558,9 @@ def decode_labelled(
     .. math:: \log p = (1 - u - w) \left[(1 - r) \log p^\text{first} + r \log p^\text{refitted}\right]
               + u \log p^\text{carried over} + w \log p^\text{mean field}
 
-    up to a constant, averaged over `WINDOW`, with r = `REFITTED`, u = `CARRIED` and w = `CLUSTERED`. If there are
-    many videos, only some are learned from, always including those with given labels (`rgwot.keysteps.interface`).
+    up to a constant, averaged over `WINDOW`, with r = `REFITTED`, and u and w of `USUAL`. If there are only marks, few
+    in most annotated videos, w log p is that of named clusters, and u and w are `SCATTERED`. If there are many videos,
+    only some are learned from, always including those with given labels (`rgwot.keysteps.interface`).
 
     Parameters
     ----------
@@ -505,13 +602,25 @@ def _decode(
     chosen, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES, keep=marked)
     few = replace(frames, x=frames.x[chosen], lengths=lengths, given=frames.given[chosen])
     labels = np.where(frames.given == NO_CLUSTER, K, frames.given)[chosen]
-    parts, views = kept.views(few)
     samples = few.x[:, : few.x.shape[1] - few.place]
+    rows, limit = np.arange(len(labels)), np.inf
+    if not marked.any():
+        task = _Task(samples, directions(few.x), lengths, [], K + 1, labelled.extra, generator, chain, kept.warp)
+        states = StateModel.fit(samples, lengths, labels, K + 1)
+        rows, limit = task.in_usual_order(states, *task.shown(labels), labels)
+        few, samples = replace(few, x=few.x[rows]), samples[rows]
+    parts, views = kept.views(few)
     task = _Task(samples, directions(few.x), lengths, views, K + 1, labelled.extra, generator, chain, kept.warp)
-    partly = np.zeros(len(lengths), dtype=bool)
+    partly, named = np.zeros(len(lengths), dtype=bool), None
     if marked.any():
-        labels, partly = _segments_of_marks(task, labels, marked[chosen])
-    result = _learn(task, task.with_ends(labels, partly))
+        few_marks = _with_few_marks(task, marked[chosen])
+        scattered = few_marks[task.annotated(labels)].mean() > MOSTLY
+        if scattered and marked[frames.given != UNKNOWN].all():
+            named, partly = task.named(labels), ~partly
+            labels = _by_video(bordered, lengths, labels, marked[chosen], named)
+        else:
+            labels, partly = _segments_of_marks(task, labels, marked[chosen], few_marks)
+    result = _learn(task, task.with_ends(labels, partly), named=named)
     learned = {
         **_stored(parts, result.first, "first"),
         **_stored(parts, result.last, "last"),
@@ -522,8 +631,10 @@ def _decode(
         "shown": result.references[0].astype(np.float32),
         "said": result.references[1],
         "agreement": np.array(result.agreement),
+        "least_gain": np.array(limit),
+        "weights": np.array(USUAL if named is None else SCATTERED),
     }
-    decoded = _decoded(result.log_p[nearest], K)
+    decoded = _decoded(result.log_p[np.argsort(rows)][nearest], K)
     labels_out = np.where(frames.given == UNKNOWN, decoded.labels, frames.given)
     labels_now = np.where(labels == K, NO_CLUSTER, labels)
     labels_out[chosen] = np.where(labels == UNKNOWN, labels_out[chosen], labels_now)
@@ -532,6 +643,7 @@ def _decode(
             "energy": float(result.field.energies[-1]),
             "order": float(np.average(result.order, weights=lengths)),
             "order_agreement": result.agreement,
+            "moved": len(np.unique(np.repeat(np.arange(len(lengths)), lengths)[rows != np.arange(len(rows))])),
         }
     }
     return replace(decoded, labels=labels_out, facts=facts, learned=learned)
@@ -552,14 +664,21 @@ class _Result:
     agreement: float
 
 
+def _with_few_marks(task: _Task, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which videos (V,) have so few marks that some of their segments have none."""
+    marks = np.add.reduceat(marked.astype(np.int64), first_samples(task.lengths))
+    return (marks > 0) & (marks < FEW_MARKS * (task.C - 1))
+
+
 def _segments_of_marks(
-    task: _Task, labels: NDArray[np.int64], marked: NDArray[np.bool_]
+    task: _Task, labels: NDArray[np.int64], marked: NDArray[np.bool_], few: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return labels (T,) with segments in place of marks, by a first decoding, and which videos (V,) have gaps."""
+    """Return labels (T,) with segments in place of marks, by a first decoding, and which videos (V,) have gaps.
+
+    Videos with ``few`` marks (V,) have gaps in any case.
+    """
     video = np.repeat(np.arange(len(task.lengths)), task.lengths)
-    marks = np.bincount(video[marked], minlength=len(task.lengths))
-    few = (marks > 0) & (marks < FEW_MARKS * (task.C - 1))
-    reached = labels
+    marks, reached = np.bincount(video[marked], minlength=len(task.lengths)), labels
     if few.any():
         # Few marks have other key steps between them, so clusters tell how far each reaches.
         field, classes = task.cluster(labels)
@@ -577,25 +696,31 @@ def _with_gaps(labels: NDArray[np.int64]) -> bool:
     return len(labelled) > 0 and labelled[-1] - labelled[0] >= len(labelled)
 
 
-def _learn(task: _Task, labels: NDArray[np.int64], refits: int = REFITS) -> _Result:
-    """Decode a task by the labels (T,) of its samples, classes in 0..C-1 or `UNKNOWN`."""
-    references = task.shown(labels)
+def _learn(task: _Task, labels: NDArray[np.int64], refits: int = REFITS, named: Array | None = None) -> _Result:
+    """Decode a task by the labels (T,) of its samples, classes in 0..C-1 or `UNKNOWN`.
+
+    With log p of ``named`` clusters (T, C), these take the place of the mean field (`SCATTERED`).
+    """
+    references, weights = task.shown(labels), USUAL if named is None else SCATTERED
     field, classes = task.cluster(labels)
-    clusters = _spread(field.memberships, classes, task.C)
+    clusters = _spread(field.memberships, classes, task.C) if named is None else named
     states = StateModel.fit(task.samples, task.lengths, labels, task.C)
     # Annotated videos agree with themselves, so the others tell how far order is kept.
     carried, p, _, agreements = task.ordered(states, *references)
     others = agreements[~task.annotated(labels)]
     mean = float((others if len(others) else agreements).mean())
-    order = order_weights(agreements, mean)
+    order = order_weights(agreements, mean, len(references[0]))
     first = task.fit(labels)
     before = task.smooth(_classified(first, task.views, clusters, task.found))
-    fixed = task.fixed(clusters, carried, p, order)
-    last, log_p = first, _mix(before, before, fixed)
+    fixed = task.fixed(clusters, carried, p, order, weights)
+    last, log_p = first, _mix(before, before, fixed, weights)
     for _ in range(refits):
         labels_now = np.where(labels == UNKNOWN, log_p.argmax(axis=1), labels)
         last = task.fit(labels_now)
-        log_p = task.smooth(_mix(before, _classified(last, task.views), fixed))
+        log_p = task.smooth(_mix(before, _classified(last, task.views), fixed, weights))
+    if named is not None:
+        # Other videos are labelled by the centres of the classes that were found.
+        field, classes = task.cluster(np.where(labels == UNKNOWN, log_p.argmax(axis=1), labels))
     return _Result(log_p, first, last, states, field, classes, references, order, mean)
 
 
@@ -630,18 +755,22 @@ def restore_labelled(
     )
 
     states = StateModel(*(learned[f"states_{name}"] for name in StateModel._fields))
+    weights = Weights(*learned["weights"].tolist())
 
     def predict(others: Frames) -> Decoded:
+        references = learned["shown"].astype(np.float64), learned["said"]
+        x, samples = directions(others.x), others.x[:, : others.x.shape[1] - others.place]
+        task = _Task(samples, x, others.lengths, [], K + 1, labelled.extra, np.random.default_rng(0), chain)
+        rows, _ = task.in_usual_order(states, *references, least=float(learned["least_gain"]))
+        others = replace(others, x=others.x[rows])
         views = [in_context(others, shares, timed=True) for shares in CONTEXTS]
         memberships = label_by(others.x, others.lengths, learned["centres"], learned["shares"], chain)
         clusters = _spread(memberships, learned["classes"], K + 1)
-        x, samples = directions(others.x), others.x[:, : others.x.shape[1] - others.place]
-        task = _Task(samples, x, others.lengths, views, K + 1, labelled.extra, np.random.default_rng(0), chain)
+        task = replace(task, samples=samples[rows], x=x[rows], views=views)
         before = task.smooth(_classified(first, views, clusters, task.found))
-        references = learned["shown"].astype(np.float64), learned["said"]
-        fixed = task.fixed(clusters, *task.ordered(states, *references, float(learned["agreement"]))[:3])
-        log_p = task.smooth(_mix(before, _classified(last, views), fixed))
-        return _decoded(log_p, K)
+        fixed = task.fixed(clusters, *task.ordered(states, *references, float(learned["agreement"]))[:3], weights)
+        log_p = task.smooth(_mix(before, _classified(last, views), fixed, weights))
+        return _decoded(log_p[np.argsort(rows)], K)
 
     return predict
 
@@ -672,9 +801,9 @@ def _completed(p: Array, clusters: Array, found: NDArray[np.int64]) -> Array:
     return np.asarray(np.log(np.maximum(p, LEAST_PROBABILITY)))
 
 
-def _mix(first: Array, last: Array, fixed: Array) -> Array:
+def _mix(first: Array, last: Array, fixed: Array, weights: Weights) -> Array:
     """Return log p up to a constant per sample; ``fixed`` is the weighted evidence that is not refitted."""
-    return (1 - CARRIED - CLUSTERED) * ((1 - REFITTED) * first + REFITTED * last) + fixed
+    return (1 - weights.carried - weights.clustered) * ((1 - REFITTED) * first + REFITTED * last) + fixed
 
 
 def _spread(memberships: Array, classes: NDArray[np.int64], C: int) -> Array:

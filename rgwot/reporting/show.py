@@ -8,13 +8,12 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from rgwot import paths
 from rgwot.datasets.names import stem_of
+from rgwot.keysteps.given import lasting
 from rgwot.keysteps.left_out import left_out_sentence
-from rgwot.keysteps.settings import ANNOTATED, MeanfieldSettings
-from rgwot.keysteps.suggest import frames_of, suggest
+from rgwot.keysteps.settings import ANNOTATED
+from rgwot.keysteps.suggest import MOMENT_COLUMNS, moments_of, number_of_key_steps, videos_of
 from rgwot.keysteps.uncovered import uncovered_sentence
 from rgwot.paths import DEVIATIONS, PROCEDURE, SEGMENTS, Run, Tree, name_of
 from rgwot.procedure import Deviation, Procedure, Recording, deviations, learn, recordings_from_segments
@@ -27,10 +26,12 @@ from rgwot.procedure.facts import (
     order_sentence,
     step_facts,
 )
-from rgwot.records import read_diagnostics, read_manifest, read_segments
+from rgwot.records import read_annotations, read_diagnostics, read_manifest, read_segments
 from rgwot.reporting.names import as_named, names_in
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import write_csv
 from rgwot.runtime.provenance import unedited
+from rgwot.stages.decode import given_of
 from rgwot.stages.embed import read_embeddings
 from rgwot.stages.procedure import read_deviation_list, read_procedure
 
@@ -111,13 +112,7 @@ def suggestion(keysteps: Path, number: int = 3) -> list[str]:
 
     Raises RgwotError if the folder has no key steps, their embeddings are missing, or every video is annotated.
     """
-    folder = keysteps.absolute()
-    run, tree = Run.of_folder(folder), Tree.of_folder(folder)
-    if run is None or tree is None or not (folder / name_of(paths.SEGMENTS)).is_file():
-        raise RgwotError(
-            f"{keysteps}: found no key steps, expected a folder such as "
-            f"{paths.RESULTS}/keysteps/rgwot-plus/consensus/demo/assembly/seed0"
-        )
+    folder, run, tree = _result(keysteps)
     task, manifest = read_embeddings(tree.at(paths.EMBEDDINGS, run)), read_manifest(tree.at(paths.MANIFEST))
     videos = suggested(task, manifest, read_segments(folder / name_of(paths.SEGMENTS)), run.seed, number)
     if not videos:
@@ -127,6 +122,44 @@ def suggestion(keysteps: Path, number: int = 3) -> list[str]:
         f"Annotate next: {join_words(names)}. To open them in ELAN with the present key steps, run",
         f"  {export_command(str(keysteps), names)}",
     ]
+
+
+def moment_suggestion(keysteps: Path, number: int, output: Path | None = None) -> list[str]:
+    """Return lines with a table of moments to label next, and write it to ``output`` (CSV) to be filled in.
+
+    Labels of the task's annotations count as answers, and nothing is asked about videos with annotated segments, whose
+    own files win over the table. Raises RgwotError if the folder has no key steps, their
+    embeddings are missing, fewer samples are left, or ``output`` exists.
+    """
+    folder, run, tree = _result(keysteps)
+    if output is not None and output.exists():
+        raise RgwotError(f"{output}: exists, and may have answers; expected a new file; give another name")
+    task, given, closed = read_embeddings(tree.at(paths.EMBEDDINGS, run)), None, set()
+    if (path := tree.at(paths.ANNOTATIONS)).is_file():
+        annotations = read_annotations(path, background=True)
+        given, closed = given_of(task, annotations), set(annotations.loc[lasting(annotations), "video"])
+    K = number_of_key_steps(read_segments(folder / name_of(SEGMENTS)))
+    table = moments_of(task, given, K, run.seed, number, closed)
+    table["video"] = table["video"].map(stem_of)
+    rows = [[video, f"{time_s:.3f}", ""] for video, time_s, _ in table.itertuples(index=False)]
+    lines = [line.rstrip() for line in _table(list(MOMENT_COLUMNS), rows)]
+    if output is not None:
+        write_csv(table, output)
+        lines += ["", f"{output}: write the key step of each moment into label (- for background), then put the file"]
+        lines += ["next to the videos of the task, and run the workflow again. Moments without a label are left out."]
+    return lines
+
+
+def _result(keysteps: Path) -> tuple[Path, Run, Tree]:
+    """Return the folder, ids and tree of a result; raise RgwotError if there are no key steps."""
+    folder = keysteps.absolute()
+    run, tree = Run.of_folder(folder), Tree.of_folder(folder)
+    if run is None or tree is None or not (folder / name_of(SEGMENTS)).is_file():
+        raise RgwotError(
+            f"{keysteps}: found no key steps, expected a folder such as "
+            f"{paths.RESULTS}/keysteps/rgwot-plus/consensus/demo/assembly/seed0"
+        )
+    return folder, run, tree
 
 
 def export_command(keysteps: str, names: Sequence[str]) -> str:
@@ -155,15 +188,4 @@ def suggested(
     The best video first; empty if every video is annotated.
     """
     annotated = set(manifest.loc[manifest["status"] == "ok", "video"])
-    order = list(task.videos)
-    annotated_places = [place for place, video in enumerate(order) if video in annotated]
-    if len(annotated_places) == len(order):
-        return []
-    K = segments.loc[(segments["scope"] == "task") & (segments["key_step"] > 0), "key_step"].nunique()
-    frames = frames_of(task.videos, task.features_fps)
-    from threadpoolctl import threadpool_limits
-
-    # Threads would slow down thousands of small products, and change the rounding of their sums.
-    with threadpool_limits(limits=1):
-        places = suggest(frames, max(K, 2), number, MeanfieldSettings(), np.random.default_rng(seed), annotated_places)
-    return [order[place] for place in places]
+    return videos_of(task, annotated, number_of_key_steps(segments), seed, number)

@@ -382,8 +382,11 @@ def test_order_counts_where_warping_and_appearance_agree() -> None:
     states, same, other = np.eye(4)[labels], np.eye(4)[labels], np.eye(4)[labels[::-1]]
     agreements = agreement(np.concatenate([same, other]), np.concatenate([states, states]), (60, 60))
     np.testing.assert_allclose(agreements, [1, -1 / 3])
-    assert order_weights(agreements[:1], 1.0).tolist() == [1.0]
-    assert order_weights(agreements[1:], 0.0).tolist() == [0.0]
+    assert order_weights(agreements[:1], 1.0, 3).tolist() == [1.0]
+    assert order_weights(agreements[1:], 0.0, 3).tolist() == [0.0]
+    # With one annotated video, less agreement is enough.
+    weights = [order_weights(np.array([0.11]), 0.11, n)[0] for n in (1, 2)]
+    assert weights == [1.0, pytest.approx(0.0)]
 
 
 def test_videos_in_any_order_are_labelled_by_appearance() -> None:

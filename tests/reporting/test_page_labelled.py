@@ -14,10 +14,12 @@ from page_tree import STEPS, TAUGHT, embedded_data, make_task
 from page_window import tab
 
 from rgwot import paths
+from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.paths import Run
 from rgwot.records import read_diagnostics
 from rgwot.reporting.names import read_names
-from rgwot.reporting.show import procedure_lines, suggestion
+from rgwot.reporting.show import moment_suggestion, procedure_lines, suggestion
+from rgwot.runtime.errors import RgwotError
 
 if TYPE_CHECKING:
     from chromium import Browser
@@ -134,3 +136,37 @@ def test_given_videos_are_marked_and_names_come_from_labels(browser: Browser, ma
     assert window.get("nameOf(0, 2)") == STEPS[1]
     assert window.errors == []
     window.run("localStorage.clear()")
+
+
+def test_moments_are_a_table_whose_answers_are_marks(made: Task, tmp_path: Path) -> None:
+    table = tmp_path / "moments.csv"
+    lines = moment_suggestion(made.tree.keysteps(RUN), 4, table)
+    assert lines[0].split() == ["video", "time_s", "label"]
+    rows = pd.read_csv(table, keep_default_na=False)
+    assert list(rows.columns) == ["video", "time_s", "label"]
+    # Annotated videos have files of their own, which would win.
+    assert set(rows["video"]) <= {"third", "fourth one", "fifth"}
+    assert [line.rsplit(maxsplit=1) for line in lines[1:5]] == [
+        [video, f"{time_s:.3f}"] for video, time_s in zip(rows["video"], rows["time_s"], strict=True)
+    ]
+    assert len(read_annotation_file(table, marks=True)) == 0
+    rows.loc[[0, 2], "label"] = ["pour", "-"]
+    rows.to_csv(table, index=False)
+    read = read_annotation_file(table, marks=True)
+    assert read[["video", "label"]].to_numpy().tolist() == [
+        [rows["video"][0], "pour"],
+        [rows["video"][2], "background"],
+    ]
+    assert (read["start_s"] == read["end_s"]).all()
+    assert read["start_s"].tolist() == rows["time_s"][[0, 2]].tolist()
+    with pytest.raises(RgwotError, match=r"moments\.csv: exists, and may have answers"):
+        moment_suggestion(made.tree.keysteps(RUN), 4, table)
+
+
+def test_moments_of_a_result_that_was_deleted_are_refused_in_one_line(made: Task) -> None:
+    gone = made.tree.keysteps(Run("raw", TAUGHT, 7))
+    with pytest.raises(RgwotError, match="found no key steps, expected a folder such as") as error:
+        moment_suggestion(gone, 10)
+    assert "\n" not in str(error.value)
+    with pytest.raises(RgwotError, match="moments: found 100000, expected at most"):
+        moment_suggestion(made.tree.keysteps(RUN), 100_000)
