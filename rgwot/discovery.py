@@ -368,7 +368,7 @@ class Discovery:
         table: dict[str, Any] = {
             "video": [id_of(name) for name in names], "name": names, "path": names, "annotation": "",
             "duration_s": [ends[name] for name in names], "fps": rates, "width": 0, "height": 0, "status": "unscored",
-            "reason": "no annotation",
+            "reason": "no annotation", "start_s": 0.0,
         }  # fmt: skip
         return pd.DataFrame(table, columns=list(MANIFEST_COLUMNS))
 

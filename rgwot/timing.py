@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+LATE_S = 0.1
+"""A picture that begins later than the sound by less is as good as in time; codecs delay sound by some hundredths."""
+
+
 @dataclass(frozen=True)
 class VideoInfo:
     """Facts about the picture track of a video; its size is 0 if unknown."""
@@ -30,6 +34,9 @@ class VideoInfo:
     width: int = 0  #: in pixels, of the upright picture that a player shows
     height: int = 0
     frames: int | None = None  #: number of frames, if the container states it
+    #: When a player shows the first frame, in seconds; 0 below `LATE_S`. Annotations and exports have a player's clock.
+    start_s: float = 0.0
+    remark: str = ""  #: what is unusual, and what was chosen
 
 
 def parse_rate(text: str | float | Fraction) -> Fraction:

@@ -263,6 +263,7 @@ def _write_unannotated(tree: Tree, inputs: Mapping[Path, FeatureStore]) -> None:
         row: dict[str, Any] = {"video": store.video, "name": stem_of(store.video), "path": path, "reason": store.reason}
         if len(store):
             row |= {"duration_s": repr(store.duration_s), "fps": str(store.native_fps), "status": store.status}
+            row["start_s"] = store.attributes.get("picture_start_s", 0.0)
             row |= {side: store.attributes.get(side, 0) if pictured else 0 for side in ("width", "height")}
         else:
             row["status"] = "skipped"

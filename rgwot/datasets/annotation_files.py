@@ -176,6 +176,9 @@ def read_annotation(path: Path, names: Iterable[str], options: Options, clock: V
     if len({row.video for row in rows}) > 1 or pairing_key(path.stem) not in keys:
         rows = [row for row in rows if pairing_key(row.video) in keys]
     silence = _silence(path, rows)
+    if clock is not None and ANNOTATION_READERS[format_of(path)].counts:
+        # Labels of frames count from the first frame.
+        clock = replace(clock, start_s=0.0)
     rows = _with_marks(path, rows, notes, clock, overlap_is_normal=format_of(path) == "boris")
     segments = (
         AnnotatedSegment(row.where, row.start_s, row.end_s, 0, row.label, row.end_s == row.start_s) for row in rows
@@ -212,7 +215,7 @@ def _with_marks(
             kept.append(row)
             continue
         with judged():
-            if clock is not None and row.start_s > clock.duration_s:
+            if clock is not None and row.start_s > clock.start_s + clock.duration_s:
                 fault = f"mark of {row.label!r} at {row.start_s:g} s of a video of {clock.duration_s:g} s"
                 raise DataFault("past_end", path, row.where, f"{fault}; expected it inside the video; correct the time")
             over = [_step(other) for other in segments if other.start_s <= row.start_s < other.end_s]

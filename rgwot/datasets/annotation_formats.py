@@ -10,10 +10,11 @@ import csv
 import gzip
 import json
 import math
+import mimetypes
 import re
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path, PureWindowsPath
@@ -173,7 +174,7 @@ BACKGROUND_LABEL = "background"
 
 
 def read_elan(path: Path, options: Options) -> Iterator[SegmentRow]:
-    """Read the chosen tier of an ELAN file; the video is the first linked file, or has the name of the file.
+    """Read the chosen tier of an ELAN file; the video is a linked file (`_film`), or has the name of the file.
 
     A gap or an empty value is background.
     """
@@ -182,19 +183,36 @@ def read_elan(path: Path, options: Options) -> Iterator[SegmentRow]:
         # pympi warns of all versions of the format except three, but reads them.
         warnings.simplefilter("ignore")
         document = pympi.Eaf(str(path))
-    linked = document.get_linked_files()
-    media = [media_stem(medium["MEDIA_URL"]) for medium in linked]
-    if linked:
-        _check_offset(path, "its first medium", linked[0].get("TIME_ORIGIN"), "ms")
+    video = path.stem
+    if linked := document.get_linked_files():
+        medium = _film(path.stem, linked)
+        video = media_stem(medium["MEDIA_URL"])
+        _check_offset(path, f"its medium {excerpt(video)}", medium.get("TIME_ORIGIN"), "ms")
+    units = document.header.get("TIME_UNITS", "milliseconds")
+    if units not in _UNITS_S:
+        raise DataFault("time", path, "", f"TIME_UNITS {excerpt(units)}; expected one of {', '.join(_UNITS_S)}")
     # Only tiers with times, if there are any: those that refer to annotations of another tier have none.
     timed = [name for name, (aligned, *_) in document.tiers.items() if aligned]
     tier = chosen_tier(path, options, timed or document.tiers)
     for start, end, value in document.get_annotation_data_for_tier(tier):
         if start is None or end is None:
             raise DataFault("time", path, tier, f"{value!r} has no time; expected a tier with times")
-        yield SegmentRow(
-            media[0] if media else path.stem, start / 1000, end / 1000, value, f"tier {tier!r} at {start} ms"
-        )
+        start_s, end_s = (float(at * _UNITS_S[units]) for at in (start, end))
+        yield SegmentRow(video, start_s, end_s, value, f"tier {tier!r} at {start_s:.3f} s")
+
+
+#: ELAN's units of time in seconds.
+_UNITS_S = {"milliseconds": Fraction(1, 1000), "PAL-frames": Fraction(1, 25), "NTSC-frames": Fraction(1001, 30000)}
+
+
+def _film(stem: str, linked: Iterable[Mapping[str, str]]) -> Mapping[str, str]:
+    """Return the medium of an ELAN file that is the video: no sound, and preferably named like the file (``stem``)."""
+
+    def rank(medium: Mapping[str, str]) -> tuple[bool, bool]:
+        kind = mimetypes.guess_type(PureWindowsPath(medium["MEDIA_URL"]).name)[0] or medium.get("MIME_TYPE", "")
+        return kind.startswith("audio"), media_stem(medium["MEDIA_URL"]) != stem
+
+    return min(linked, key=rank)
 
 
 def read_mstcn(path: Path, options: Options) -> Iterator[SegmentRow]:
@@ -257,13 +275,14 @@ _HEADER_LINES = 40
 
 
 class StateEvent(NamedTuple):
-    """A state event: its place in the file, time, subject, behaviour and modifiers."""
+    """A state event: its place in the file, time, subject, behaviour and modifiers; START or STOP, if the file says."""
 
     where: str
     time_s: float
     subject: str
     code: str
     modifiers: str
+    kind: str = ""
 
 
 def is_boris(head: str) -> bool:
@@ -299,9 +318,7 @@ def read_project(path: Path, options: Options) -> Iterator[SegmentRow]:
             _check_offset(path, where, offset)
         video = media_stem(media[0]) if media else text_of(name)
         if (other := videos.setdefault(video, name)) != name:
-            raise DataFault(
-                "media", path, where, f"is of {video!r}, like {other!r}; expected one observation per video; delete one"
-            )
+            raise _observed_twice(path, where, video, other)
         events = []
         for time, subject, code, modifiers, *_ in observation["events"]:
             event = StateEvent(f"{where} at {time} s", float(time), subject, text_of(code), modifiers)
@@ -324,25 +341,40 @@ def read_tabular(path: Path, options: Options) -> Iterator[SegmentRow]:
         kind = row.get("Behavior type") or row["Status"]
         modifiers = "|".join(row[column] for column in row if column.startswith("Modifier"))
         event = StateEvent(where, read_seconds(path, where, row["Time"]), row["Subject"], row["Behavior"], modifiers)
-        events[video] += [event, event] if kind == "POINT" else [event]
+        kind = kind.upper()
+        events[video] += [event, event] if kind == "POINT" else [event._replace(kind=kind)]
     for video, events_here in events.items():
         yield from _paired(path, video, events_here)
 
 
 def _paired(path: Path, video: str, events: Iterable[StateEvent]) -> Iterator[SegmentRow]:
     """Yield segments; events with the same subject, behaviour and modifiers start and stop a segment in turn."""
-    running: dict[tuple[str, str, str], StateEvent] = {}
-    segments: list[SegmentRow] = []
+    behaviours: dict[tuple[str, ...], list[StateEvent]] = defaultdict(list)
     for event in sorted(events, key=lambda event: event.time_s):
-        start = running.pop(event[2:], None)
-        if start is None:
-            running[event[2:]] = event
-        else:
-            segments.append(SegmentRow(video, start.time_s, event.time_s, event.code, start.where))
-    for event in running.values():
-        raise DataFault(
-            "pairing", path, event.where, f"{event.code!r} starts and never stops; expected a second event; add it"
-        )
+        behaviours[event[2:5]].append(event)
+    segments: list[SegmentRow] = []
+    for waiting in behaviours.values():
+        start: StateEvent | None = None
+        while waiting:
+            expected = "START" if start is None else "STOP"
+            # Of two events at one time, the one that fits comes first.
+            now = [at for at, event in enumerate(waiting) if event.time_s == waiting[0].time_s]
+            event = waiting.pop(next((at for at in now if waiting[at].kind in ("", expected)), 0))
+            if event.kind not in ("", expected):
+                since = f"has run since {start.time_s:g} s ({start.where})" if start else "does not run"
+                raise DataFault(
+                    "pairing", path, event.where,
+                    f"{event.kind} of {event.code!r}, which {since}; expected START and STOP in turn; correct them",
+                )  # fmt: skip
+            if start is None:
+                start = event
+            else:
+                segments.append(SegmentRow(video, start.time_s, event.time_s, event.code, start.where))
+                start = None
+        if start is not None:
+            raise DataFault(
+                "pairing", path, start.where, f"{start.code!r} starts and never stops; expected a second event; add it"
+            )
     yield from sorted(segments, key=lambda row: row.start_s)
 
 
@@ -351,7 +383,7 @@ def _of_videos(path: Path) -> Iterator[tuple[str, dict[str, str], str]]:
 
     Before version 8, a table with a start or stop per row begins with lines about its only observation.
     """
-    table, videos = list(records(path, "Behavior")), dict[str, str]()
+    table, videos, observed = list(records(path, "Behavior")), dict[str, str](), dict[str, str]()
     for where, row in table:
         name, media = row.get("Observation id", path.stem), _media(row)
         if media and videos.setdefault(name, media) != media:
@@ -360,7 +392,18 @@ def _of_videos(path: Path) -> Iterator[tuple[str, dict[str, str], str]]:
     for where, row in table:
         _check_offset(path, where, row.get("Time offset (s)"))
         name = row.get("Observation id", path.stem)
-        yield where, row, videos.get(name, name)
+        video = videos.get(name, name)
+        if (other := observed.setdefault(video, name)) != name:
+            raise _observed_twice(path, where, video, other)
+        yield where, row, video
+
+
+def _observed_twice(path: Path, where: str, video: str, other: str) -> DataFault:
+    return DataFault(
+        "media", path, where,
+        f"is of {video!r}, like observation {other!r}; expected one observation per video; if two people coded it, "
+        "export the observations of each into a file of their own",
+    )  # fmt: skip
 
 
 def _media(row: dict[str, str]) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
+from rgwot.datasets import folder
 from rgwot.datasets.annotations import Annotation, steps_of
 from rgwot.datasets.base import Layout, TaskFiles, VideoEntry
 from rgwot.datasets.feature_files import in_place_of_video, measure_file
@@ -53,10 +54,10 @@ def write_manifest(
     Raises RgwotError if files are missing, a video is bad and ``on_bad_video`` is ``fail``, or an annotation is
     malformed.
     """
-    folder = Path(root)
+    below = Path(root)
     module, chosen = layout_module(layout), read_options(dataset, layout, options)
     form = None if imported is None else ImportSettings.model_validate(imported)
-    files = find(dataset, layout, folder, options)
+    files = find(dataset, layout, below, options)
     entries, facts = files.of(task), registered_facts(dataset, task, chosen)
     for _, _, message in leftovers(files.tasks[task], facts is not None):
         _LOG.warning("%s/%s: %s", dataset, task, message)
@@ -64,11 +65,11 @@ def write_manifest(
     annotations: dict[str, Annotation] = {}
     told = chosen.silence or ""
     for entry in with_progress(_LOG, f"manifest {dataset}/{task}", entries, "video"):
-        row, clock = _probed(folder, entry, on_bad_video, chosen.told_fps, form)
+        row, clock = _probed(below, entry, on_bad_video, chosen.told_fps, form)
         rows.append(row)
         if clock is None or entry.annotation is None:
             continue
-        annotation = read_annotation(module, folder, entry, facts, clock, chosen)
+        annotation = read_annotation(module, below, entry, facts, clock, chosen)
         for warning in annotation.warnings:
             _LOG.warning("%s", warning)
         if annotation.labelled_s is not None:
@@ -106,7 +107,10 @@ def _probed(
         _LOG.warning("%s; left out", error)
         reason = error.reason if isinstance(error, VideoError) else str(error)
         return row | {"status": "skipped", "reason": " ".join(reason.split())}, None
+    if info.remark:
+        _LOG.warning("%s: %s", place, info.remark)
     row |= {"duration_s": info.duration_s, "fps": str(info.fps), "width": info.width, "height": info.height}
+    row |= {"start_s": info.start_s}
     annotated = entry.annotation is not None
     row |= {"status": "ok" if annotated else "unscored", "reason": "" if annotated else "no annotation"}
     return row, info
@@ -115,7 +119,12 @@ def _probed(
 def read_annotation(
     module: Layout, root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
 ) -> Annotation:
-    """Read the annotation of a video by the module of its layout, and tell if it has no rows."""
+    """Read the annotation of a video by the module of its layout, and tell if it has no rows.
+
+    People annotate their own videos in players, so ``clock.start_s`` counts; published annotations are of frames.
+    """
+    if clock is not None and module is not folder:
+        clock = replace(clock, start_s=0.0)
     annotation = module.read_annotation(root, entry, facts, clock, options)
     if annotation.empty:
         tell("no_rows", root / str(entry.annotation), f"no rows, so {entry.name} is not scored, but used otherwise")

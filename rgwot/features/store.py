@@ -312,7 +312,8 @@ def video_facts(video: VideoInfo | None, status: str, reason: str) -> dict[str, 
     """Return a store's attributes on its video (zeros without a video), and on how much of it could be used."""
     facts = (video.duration_s, str(video.fps), video.width, video.height) if video else (0.0, "0", 0, 0)
     names = ("duration_s", "native_fps", "width", "height")
-    return {**dict(zip(names, facts, strict=True)), "status": status, "reason": reason}
+    late = {"picture_start_s": video.start_s} if video and video.start_s else {}
+    return {**dict(zip(names, facts, strict=True)), **late, "status": status, "reason": reason}
 
 
 class StoreWriter:

@@ -92,6 +92,8 @@ def check_video(path: Path, settings: FeatureSettings, frames_fps: Fraction | No
     facts, missing = _sampled(path, info, settings, frames_fps)
     for fault in filter(None, (stated_frames(info), missing)):
         tell("frames", path, fault, "error")
+    if info.remark:
+        tell("video", path, info.remark)
     if doubt := repeated_frames(info, settings.fps):
         tell("fps", path, doubt)
     return facts
@@ -141,7 +143,7 @@ def _sampled(
                             missing.remove(requested[int(i)])
                 failures |= dict.fromkeys(frames.failures)
                 used |= dict.fromkeys(frames.readers)
-    facts = VideoFacts(info.duration_s, info.fps, SAMPLES - len(missing), "+".join(used) or None)
+    facts = VideoFacts(info.duration_s, info.fps, SAMPLES - len(missing), "+".join(used) or None, info.start_s)
     if not missing:
         return facts, ""
     return facts, (
@@ -296,7 +298,9 @@ def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEnt
             datasets.plain_path(named)
     usable, facts = facts is not None, facts or VideoFacts()
     if video.annotation is not None:
-        clock = None if facts.duration_s is None or facts.fps is None else VideoInfo(facts.duration_s, facts.fps)
+        clock = None
+        if facts.duration_s is not None and facts.fps is not None:
+            clock = VideoInfo(facts.duration_s, facts.fps, start_s=facts.start_s)
         with examining(faults, root, task, "release", video.annotation):
             module, registered = layout_module(entry.layout), registered_facts(dataset, task, options)
             annotation = read_annotation(module, root, video, registered, clock, options)

@@ -100,6 +100,7 @@ class VideoFacts:
     fps: Fraction | None = None
     decoded: int | None = None
     reader: str | None = None
+    start_s: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,8 @@ class ExportedVideo:
         Length in seconds, frames per second, width and height in pixels (NaN if unknown).
     vocabulary
         The labels of all key steps of the result, by key step.
+    start_s
+        When a player shows the first frame. Segments and ``duration_s`` count from where a player does.
     """
 
     name: str
@@ -89,6 +91,7 @@ class ExportedVideo:
     size: tuple[float, ...]
     segments: tuple[LabelledSegment, ...]
     vocabulary: Mapping[int, str] = field(default_factory=dict)
+    start_s: float = 0.0
 
     @property
     def stem(self) -> str:
@@ -172,8 +175,8 @@ def videos_of(
     segments
         Columns ``video`` (id), ``start_s``, ``end_s`` (seconds) and ``key_step``; 0 is background.
     media
-        The videos, with the columns ``video``, ``path``, ``duration_s``, ``fps``, ``width`` and ``height`` of a
-        manifest. If None, the lengths of the videos are taken from their segments.
+        The videos, with the columns ``video``, ``path``, ``duration_s``, ``fps``, ``width``, ``height`` and, where it
+        is not 0, ``start_s`` of a manifest. If None, the lengths of the videos are taken from their segments.
     names
         Names of key steps (`rgwot.reporting.names.as_named`).
     root
@@ -193,8 +196,9 @@ def videos_of(
     videos = []
     for row, size in zip(media.to_dict("records"), sides.itertuples(index=False, name=None), strict=True):
         rows = segments[segments["video"] == row["video"]].sort_values("start_s")
+        late_s = float(row.get("start_s", 0.0))
         segments_ = tuple(
-            LabelledSegment(start_s, end_s, key_step, vocabulary[key_step])
+            LabelledSegment(late_s + start_s, late_s + end_s, key_step, vocabulary[key_step])
             for start_s, end_s, key_step in rows[["start_s", "end_s", "key_step"]].itertuples(index=False)
         )
         path = Path(row["path"])
@@ -202,8 +206,8 @@ def videos_of(
             raise RgwotError(f"video {row['video']!r}: found the path {path}, expected one inside the folder of videos")
         # Players and the target programs do not accept ".." in paths.
         path = path if root is None else root.resolve() / path
-        known = path, float(row["duration_s"]), float(row["fps"]), size
-        videos.append(ExportedVideo(str(row["video"]), *known, segments_, vocabulary))
+        known = path, late_s + float(row["duration_s"]), float(row["fps"]), size
+        videos.append(ExportedVideo(str(row["video"]), *known, segments_, vocabulary, late_s))
     return videos
 
 

@@ -184,12 +184,15 @@ function drawOthers(others) {
 }
 
 /**
- * The annotation of an edited video: the table that the layout `folder` reads beside the video. Time without a key step
- * is annotated as background, so that no time is unknown.
+ * The annotation of an edited video: the table that the layout `folder` reads beside the video, with a player's times.
+ * Time without a key step is annotated as background, so that no time is unknown.
  */
 function annotationOf(video) {
   const run = state.run;
-  const lines = annotationLines(rowsOf(video), Math.floor(1000 * DATA.videos[video].duration), (step) => {
+  const { duration, start } = DATA.videos[video];
+  const late = Math.round(1000 * start);
+  const rows = rowsOf(video).map(([from, to, step]) => [from + late, to + late, step]);
+  const lines = annotationLines(rows, Math.floor(1000 * duration) + late, (step) => {
     const own = sameStep(run, step);
     return csvField(own ? nameOf(run, own) || `key step ${own}` : "-");
   });
