@@ -65,6 +65,12 @@ class Annotation:
     marks: int = 0  #: number of marks, also of background
     silence: str = ""  #: what time without a segment means (`rgwot.timing.SILENCES`), if the file says it
 
+    def span(self, length_s: float, silence: str | None) -> tuple[float, float]:
+        """Return the end of the last segment (0 if the video is meant to be labelled in part) and a given length."""
+        if self.unscored(silence) or self.labelled_s is not None:
+            return 0.0, length_s
+        return max([*self.segments["end_s"], *(end_s for _, end_s in self.background)]), length_s
+
     @property
     def empty(self) -> bool:
         """Whether there is no segment or mark, background apart."""

@@ -26,7 +26,7 @@ from rgwot.datasets.text import Severity, tell
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_csv
 from rgwot.runtime.progress import with_progress
-from rgwot.timing import VideoInfo
+from rgwot.timing import VideoInfo, ends_early
 
 _LOG = logging.getLogger(__name__)
 
@@ -63,6 +63,7 @@ def write_manifest(
         _LOG.warning("%s/%s: %s", dataset, task, message)
     rows: list[dict[str, Any]] = []
     annotations: dict[str, Annotation] = {}
+    spans: dict[str, tuple[float, float]] = {}
     told = chosen.silence or ""
     for entry in with_progress(_LOG, f"manifest {dataset}/{task}", entries, "video"):
         row, clock = _probed(below, entry, on_bad_video, chosen.told_fps, form)
@@ -72,6 +73,7 @@ def write_manifest(
         annotation = read_annotation(module, below, entry, facts, clock, chosen)
         for warning in annotation.warnings:
             _LOG.warning("%s", warning)
+        spans[entry.name] = annotation.span(clock.duration_s, told)
         if annotation.labelled_s is not None:
             # The video ends with its labels here; otherwise unlabelled time would be scored as background.
             row["duration_s"] = annotation.labelled_s
@@ -79,6 +81,8 @@ def write_manifest(
             row.update(status="unscored", reason=reason)
         if not annotation.empty:
             annotations[entry.video] = replace(annotation, silence=annotation.silence or told)
+    for name, line in ends_early(spans).items():
+        _LOG.warning("%s/%s: annotation of %s: %s", dataset, task, name, line)
     write_csv(segment_table(annotations), annotations_csv)
     # Int64 keeps integers, although skipped videos have no value.
     sizes: Mapping[str, Literal["Int64"]] = {"width": "Int64", "height": "Int64"}

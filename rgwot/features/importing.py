@@ -311,7 +311,7 @@ def store_of_array(
     measured = measure(label, source, settings)
     footage = in_place_of_video(label, measured)
     if doubt := doubted_times(measured, settings):
-        log.warning("%s: %s", label, doubt)
+        tell("features", label, doubt)
 
     def read(start: int, end: int, dtype: str) -> NDArray[np.floating[Any]]:
         part = array[start:end]

@@ -50,7 +50,7 @@ from rgwot.study.findings import (
 )
 from rgwot.study.jobs import weights_file
 from rgwot.study.study import Study
-from rgwot.timing import VideoInfo, allowed_loss, repeated_frames
+from rgwot.timing import VideoInfo, allowed_loss, ends_early, repeated_frames
 
 if TYPE_CHECKING:
     from rgwot.datasets.settings import ImportSettings
@@ -349,6 +349,13 @@ def _of_task(
     if registered is not None and registered.n_videos not in (None, pairs):
         published = f"published results used {registered.n_videos}, so they are not comparable"
         yield Finding("warning", "task", f"{pairs} annotated videos, {published}", task)
+    spans = {
+        video.entry.name: video.annotation.span(video.facts.duration_s, video.silence)
+        for video in videos
+        if video.annotation is not None and video.facts.duration_s is not None
+    }
+    for name, line in ends_early(spans).items():
+        yield Finding("warning", "unit", f"annotation of {name}: {line}", task)
     annotated = [video.annotation for video in videos if video.annotation is not None]
     occurring = set[int | str]().union(*(video.step_ids for video in videos))
     expected = registered.step_ids if registered is not None else tuple(range(1, (K or 0) + 1))
