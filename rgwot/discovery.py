@@ -225,7 +225,10 @@ class Discovery:
         with nullcontext() if learned.model is None else threads_kept():
             embed, predict = learned.rules()
             embedded = {store.video: embedded_video(store, embed) for store in with_frames}
-        steps, _ = learned.label(predict, with_frames, embedded)
+        steps, of_study = learned.label(predict, with_frames, embedded)
+        for store in with_frames:
+            if store.video not in of_study and (line := learned.unlike(store)):
+                log.warning("%s: %s", store.path, line)
         return {
             name: steps.get(store.video, np.empty(0, dtype=np.int64))
             for name, store in zip(named_videos(videos), stores, strict=True)

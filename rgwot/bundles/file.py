@@ -35,8 +35,10 @@ FORMAT = 2
 SUFFIX = ".rgwot"
 MANIFEST_FILE = "manifest.json"
 #: Parts of a bundle: the trained encoder, or what another embedding learned; what the decoder learned; labels of known
-#: videos.
-MODEL, EMBEDDING, DECODER, ANSWERS = "model.pt", "embedding.npz", "decoder.npz", "answers.npz"
+#: videos; what these look like (`rgwot.bundles.likeness`).
+MODEL, EMBEDDING, DECODER, ANSWERS, LIKENESS = (
+    "model.pt", "embedding.npz", "decoder.npz", "answers.npz", "likeness.npz"
+)  # fmt: skip
 #: The procedure of the result, with which new videos are compared.
 PROCEDURE_FILE = name_of(paths.PROCEDURE)
 _SEAL = hashlib.sha256().digest_size * 2

@@ -66,7 +66,7 @@ def test_what_is_coded_in_part_is_told_only_beside_whole_ones() -> None:
     [
         (100, "10", ""),
         (97, "10", ""),
-        (100, "20", "is the last, at 5 of 10 s; expected the end of the video; correct labels_fps (20): 100 lines fit 10"),
+        (100, "20", "is the last, at 5 of 10 s; expected the end of the video; correct labels_fps (20): 100 lines fit"),
         (300, "60", "300 lines fit 30 per second"),
     ],
 )  # fmt: skip
