@@ -55,6 +55,7 @@ class Reader:
 #: are background.
 ANNOTATION_READERS: Mapping[str, Reader] = {
     "elan": Reader(formats.read_elan, (".eaf",), "a tier of ELAN", _has("ANNOTATION_DOCUMENT")),
+    "textgrid": Reader(formats.read_textgrid, (".textgrid",), "a tier of a TextGrid of Praat"),
     "boris": Reader(
         formats.read_boris,
         (".boris", ".boris.gz", ".tsv", ".csv"),

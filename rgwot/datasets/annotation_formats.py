@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from rgwot.datasets.annotations import read_three_columns
 from rgwot.datasets.settings import Options
-from rgwot.datasets.text import LARGEST_TEXT, DataFault, decode_text, excerpt, read_bytes, read_lines
+from rgwot.datasets.text import LARGEST_TEXT, DataFault, decode_text, encoding_of, excerpt, read_bytes, read_lines
 from rgwot.runtime.errors import optional
 from rgwot.runtime.files import text_of
 
@@ -213,6 +213,18 @@ def _film(stem: str, linked: Iterable[Mapping[str, str]]) -> Mapping[str, str]:
         return kind.startswith("audio"), media_stem(medium["MEDIA_URL"]) != stem
 
     return min(linked, key=rank)
+
+
+def read_textgrid(path: Path, options: Options) -> Iterator[SegmentRow]:
+    """Read the chosen tier of a TextGrid of Praat; intervals without text are background, points are marks."""
+    praat = optional("pympi.Praat", path, PYMPI)
+    grid = praat.TextGrid(str(path), codec=encoding_of(path, read_bytes(path)))
+    tiers = {tier.name: tier for tier in grid.get_tiers()}
+    if len(tiers) < grid.tier_num:
+        raise DataFault("tier", path, "", "two tiers have the same name; expected different names; rename one")
+    tier = tiers[chosen_tier(path, options, tiers)]
+    for start_s, *end_s, text in tier.get_intervals(sort=True):
+        yield SegmentRow(path.stem, start_s, *(end_s or [start_s]), text, f"tier {tier.name!r} at {start_s:.3f} s")
 
 
 def read_mstcn(path: Path, options: Options) -> Iterator[SegmentRow]:

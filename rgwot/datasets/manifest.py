@@ -20,6 +20,7 @@ from rgwot.datasets.annotations import Annotation, steps_of
 from rgwot.datasets.base import Layout, TaskFiles, VideoEntry
 from rgwot.datasets.feature_files import in_place_of_video, measure_file
 from rgwot.datasets.finding import find, layout_module, read_options, registered_facts
+from rgwot.datasets.names import NOT_READ
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.settings import ImportSettings, Options
 from rgwot.datasets.text import Severity, tell
@@ -29,6 +30,7 @@ from rgwot.runtime.progress import with_progress
 from rgwot.timing import VideoInfo, ends_early
 
 _LOG = logging.getLogger(__name__)
+_NAMED = 5
 
 
 def write_manifest(
@@ -144,6 +146,13 @@ def leftovers(files: TaskFiles, published: bool) -> Iterator[tuple[Severity, str
         kinds = "labelled videos, and tables beside a filtered one or beside a .csv"
         line = f"{len(files.left_out)} files of DeepLabCut are left out ({kinds}), such as {files.left_out[0]}"
         yield "note", "name", line
+    if files.not_read:
+        ways = dict.fromkeys(
+            NOT_READ[next(suffix for suffix in NOT_READ if path.lower().endswith(suffix))] for path in files.not_read
+        )
+        listed = ", ".join(files.not_read[:_NAMED]) + (", ..." if len(files.not_read) > _NAMED else "")
+        line = f"{len(files.not_read)} files of kinds that are not read: {listed}; {'; '.join(ways)}"
+        yield "note", "kind", line
     lonely, unused = files.without_annotation, files.without_video
     pairs = sum(entry.annotation is not None for entry in files.videos)
     if files.videos and not pairs and not unused:
