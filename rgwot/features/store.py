@@ -308,6 +308,17 @@ def is_current(path: Path, source: Path, expect: Mapping[str, Any], on_bad_video
     )
 
 
+def made_from_another(store: Path, source: Path) -> bool:
+    """Return whether a store was made from a source of the same name, size and time, but with other content."""
+    try:
+        recorded, status = open_store(store).attributes, holding_file(source).stat()
+    except (RgwotError, OSError):
+        return False
+    same = (recorded.get("source"), recorded.get("source_bytes"), recorded.get("source_mtime_ns"))
+    alike = same == (source.name, status.st_size, status.st_mtime_ns)
+    return alike and recorded.get("source_sha256") not in (None, _digest(source))
+
+
 def video_facts(video: VideoInfo | None, status: str, reason: str) -> dict[str, Any]:
     """Return a store's attributes on its video (zeros without a video), and on how much of it could be used."""
     facts = (video.duration_s, str(video.fps), video.width, video.height) if video else (0.0, "0", 0, 0)

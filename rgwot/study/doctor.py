@@ -44,6 +44,7 @@ from rgwot.study.findings import (
     Report,
     VideoFacts,
     VideoReport,
+    below,
     examining,
     file_of,
     of_error,
@@ -268,6 +269,8 @@ def examine(
         findings += dict.fromkeys(
             [*_of_task(files, task, facts, K, of_task), *(finding for video in of_task for finding in video.findings)]
         )
+        for path in () if quick or not of_task else datasets.changed_sources(study, dataset, task):
+            findings.append(Finding("error", "changed", datasets.CHANGED, task, below(path, root)))
         findings += _of_lengths(task, of_task)
         findings += _of_groups(study, dataset, task, [video.entry.video for video in of_task])
         findings += _of_numbers(study, dataset, task, of_task)
@@ -296,6 +299,8 @@ def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEnt
     for named in (video.path, video.annotation or ""):
         with of_video("name", named):
             datasets.plain_path(named)
+        with of_video("date", named):
+            datasets.dated_path(str(holding_file(root / named)))
     usable, facts = facts is not None, facts or VideoFacts()
     if video.annotation is not None:
         clock = None
