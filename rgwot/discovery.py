@@ -31,6 +31,7 @@ from rgwot.datasets.settings import ImportSettings
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.datasets.text import collecting, tell
 from rgwot.embedding.interface import EmbeddedTask, EmbedVideo, embedded_video
+from rgwot.embedding.values import unusual, values_of
 from rgwot.features.importing import store_of_array
 from rgwot.features.index import check_stores, common_attributes
 from rgwot.features.store import FeatureStore, open_store
@@ -479,7 +480,14 @@ def discover(
         raise RgwotError("fps and times are both given; expected at most one of the two")
     with collecting() as complaints:
         every = video_features(features, times, embedding.features.fps if fps is None and times is None else fps)
-    doubts = [f"{complaint.path}: {complaint.message}" for complaint in complaints if complaint.severity == "warning"]
+    vectors = {str(store.path): store for store in every if store.vectors and len(store)}
+    odd = unusual(
+        {name: values_of(store.read()[:, :, 0, 0]) for name, store in vectors.items()},
+        {name: store.time_s for name, store in vectors.items()} if times is not None else {},
+        next((store.columns.split("\n") for store in vectors.values() if store.columns), []),
+    )
+    doubts = [f"{name or 'features'}: {line}" for name, lines in odd.items() for line in lines]
+    doubts += [f"{complaint.path}: {complaint.message}" for complaint in complaints if complaint.severity == "warning"]
     if EMBEDDING_KINDS[family_of(run.method).embedding].several and len(every) < 2:
         raise RgwotError(f"features: videos: found {len(every)}, expected at least 2 for the method {run.method!r}")
     with_frames = [video for video in every if len(video)]

@@ -224,7 +224,8 @@ def read_textgrid(path: Path, options: Options) -> Iterator[SegmentRow]:
         raise DataFault("tier", path, "", "two tiers have the same name; expected different names; rename one")
     tier = tiers[chosen_tier(path, options, tiers)]
     for start_s, *end_s, text in tier.get_intervals(sort=True):
-        yield SegmentRow(path.stem, start_s, *(end_s or [start_s]), text, f"tier {tier.name!r} at {start_s:.3f} s")
+        until_s = end_s[0] if end_s else start_s
+        yield SegmentRow(path.stem, start_s, until_s, text, f"tier {tier.name!r} at {start_s:.3f} s")
 
 
 def read_mstcn(path: Path, options: Options) -> Iterator[SegmentRow]:

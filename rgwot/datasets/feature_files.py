@@ -32,7 +32,10 @@ Bodies = list[NDArray[np.float64]]
 LIKELY = 0.6
 """A point counts as found from this likelihood on, the threshold with which DeepLabCut draws points."""
 
-_COLUMN = re.compile(r"(?P<point>.+)[_. ](?P<what>x|y|z|likelihood|score|confidence)", re.IGNORECASE)
+_COLUMN = re.compile(
+    r"(?P<point>.+)[_. ](?P<what>x|y|z|likelihood|score|confidence|conf|visibility|presence|prob|probability|p)",
+    re.IGNORECASE,
+)
 _FRAMES = frozenset({"frame", "frames", "frame_idx", "frame_index"})
 _EXPECTED = (
     "a .csv or .h5 of DeepLabCut, an analysis .h5 of SLEAP, or a .csv with columns POINT_x, POINT_y (POINT_likelihood)"
@@ -57,6 +60,8 @@ def open_points(path: Path, form: Literal["image", "body"]) -> ArraySource:
         raise RgwotError(f"{path}: cannot be read ({first_line(error)[:100]}); expected {_EXPECTED}") from None
     if not bodies or any(body.size == 0 for body in bodies):
         raise RgwotError(f"{path}: found no points; expected {_EXPECTED}")
+    # Several programs write 0, 0 for a point that was not found.
+    bodies = [np.where((body == 0).all(axis=2, keepdims=True), np.nan, body) for body in bodies]
     missing = np.mean(np.concatenate([np.isnan(body).any(axis=2).ravel() for body in bodies]))
     bodies = [interpolated(path, body) for body in bodies]
     if form == "body":
@@ -65,7 +70,9 @@ def open_points(path: Path, form: Literal["image", "body"]) -> ArraySource:
     if len(bodies) > 1:
         note = f"{len(bodies)} animals, with their points side by side in the order of the file"
     if missing:
-        lost = f"{missing:.1%} of the points were not found (likelihood below {LIKELY}) and are interpolated"
+        lost = (
+            f"{missing:.1%} of the points were not found (likelihood below {LIKELY}, or at 0, 0) and are interpolated"
+        )
         note = f"{lost}; {note}" if note else lost
     return ArraySource("", array.shape, "float64", lambda slices: array[slices], note=note, columns="\n".join(names))
 
@@ -168,6 +175,8 @@ def _from_csv(path: Path) -> tuple[Bodies, list[str]]:
     body = np.stack([values[:, [point[axis] for axis in axes]] for point in points.values()], axis=1)
     for number, point in enumerate(points.values()):
         for what in point.keys() - set(axes):
+            if (highest := np.nanmax(values[:, point[what]], initial=0)) > 1:
+                raise ValueError(f"column {rows[0][point[what]]} reaches {highest:g}; expected 0 to 1; divide by 100")
             body[~(values[:, point[what]] >= LIKELY), number] = np.nan
     return [body], list(points)
 

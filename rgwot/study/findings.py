@@ -17,6 +17,7 @@ from rgwot.datasets.annotations import Annotation, in_order, occurring
 from rgwot.datasets.base import DatasetFiles, TaskFiles, VideoEntry
 from rgwot.datasets.feature_files import FileFacts
 from rgwot.datasets.text import Complaint, DataFault, Severity, collecting
+from rgwot.embedding.values import Values
 from rgwot.runtime.errors import RgwotError, escaped
 
 SCHEMA = 2
@@ -115,6 +116,7 @@ class VideoReport:
     faulty: bool  #: whether the stages refuse the annotation
     findings: tuple[Finding, ...]
     features: FileFacts | None = None  #: facts of imported features, if they are usable
+    values: Values | None = None  #: what is unusual in the values of imported vectors
     silence: str | None = None  #: what time without a segment means in the dataset
 
     @property
