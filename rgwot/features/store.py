@@ -32,7 +32,7 @@ from rgwot.datasets.arrays import holding_file
 from rgwot.features import ARRAYS, CONV4C, OTHER, left_out
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError, first_line
-from rgwot.runtime.files import remake, replacing
+from rgwot.runtime.files import below_results, remake, replacing
 from rgwot.runtime.provenance import sha256
 from rgwot.timing import VideoInfo
 
@@ -232,7 +232,9 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
         raise RgwotError(f"{path}: found no feature store, expected one that the workflow wrote") from error
     attributes = dict(group.attrs)
     if attributes.get(_COMPLETE) is not True:
-        raise RgwotError(f"{path}: incomplete feature store; delete it and extract the video again")
+        # Not made by rgwot, or copied in part: nobody should delete it.
+        again = remake(path) if below_results(path) else "expected one that the workflow wrote; give an array or .npy"
+        raise RgwotError(f"{path}: no complete feature store of rgwot; {again}")
     for key, value in expect.items():
         if attributes.get(key) != value:
             raise RgwotError(
@@ -260,7 +262,8 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
 
 def damaged_store(path: Path, reason: str) -> RgwotError:
     """Return the error for a damaged store, with the command that makes it again."""
-    return RgwotError(f"{path}: damaged feature store, {reason}; {remake(path)}")
+    again = remake(path) if below_results(path) else "expected one that the workflow wrote; copy it again"
+    return RgwotError(f"{path}: damaged feature store, {reason}; {again}")
 
 
 def source_facts(path: Path) -> dict[str, Any]:

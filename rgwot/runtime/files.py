@@ -282,8 +282,8 @@ def dated_ahead(path: Path) -> str:
     if changed <= time.time() + AHEAD_S:
         return ""
     return (
-        f"was changed in the future ({datetime.fromtimestamp(changed):%Y-%m-%d %H:%M}), so that all results would count "
-        f"as older; expected a time in the past; run: touch {shlex.quote(os.fspath(path))}"
+        f"was changed in the future ({datetime.fromtimestamp(changed):%Y-%m-%d %H:%M}), so all results would count "
+        f"as older; expected a past time; run: touch {shlex.quote(os.fspath(path))}"
     )
 
 
