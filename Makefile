@@ -16,7 +16,7 @@ TORCH ?=
 TORCH_CPU := https://download.pytorch.org/whl/cpu
 # Without a compiler, packages that are compiled on installation are left out.
 comma := ,
-EXTRAS := graph$(if $(shell command -v c++ g++ clang++),$(comma)gco$(comma)workflow)
+EXTRAS := all$(comma)graph$(if $(shell command -v c++ g++ clang++),$(comma)gco$(comma)workflow)
 BUILDER = $(firstword $(shell command -v podman docker))
 # If the lock does not fit, the ranges of pyproject.toml still may; a lock that was given as LOCK has to fit.
 install = $(PIP) $(CONSTRAINT) --editable '$(1)'$(if $(and $(CONSTRAINT),$(filter file,$(origin LOCK))), || { echo \
@@ -39,9 +39,9 @@ help:
 	@echo "make container  an image of the environment and the workflow, with podman or docker; TORCH=cpu without CUDA"
 	@echo "make docs   the documentation as a site, in build/docs"
 	@echo "make demo   environment, then the whole pipeline on synthetic clips; prints the table"
-	@echo "make test   environment, then every test of the package and the workflow"
+	@echo "make test   environment, then every test of the package, and the workflow from videos to a table"
 	@echo "make test-lab  tests of benchmarks and of other papers' methods"
-	@echo "make test-long  from mock downloads of published features to one table and trainings; ten minutes"
+	@echo "make test-long  more whole workflows, from every form of input to tables, pages and bundles; ten minutes"
 	@echo "make paper-small  every table and figure of the paper on synthetic clips, in a small setting"
 	@echo "make faults kills the demo at 30 random moments, fills disks"
 	@echo "make bench  the demo, its key steps, a table and a plan, compared with the revision BEFORE"
@@ -80,7 +80,7 @@ $(WRITER): $(READY)
 # One file for all platforms and for Python 3.11 to 3.14; the oldest versions for Python 3.11 alone.
 lock: $(DEVELOPER)
 	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 $(COMPILE) --output-file envs/lock.txt
-	uv pip compile pyproject.toml --extra gco --extra graph --resolution lowest-direct --python-version 3.11 --python-platform linux $(COMPILE) --output-file envs/oldest.txt
+	uv pip compile pyproject.toml --extra all --extra gco --extra graph --resolution lowest-direct --python-version 3.11 --python-platform linux $(COMPILE) --output-file envs/oldest.txt
 	python envs/pin.py
 lock: COMPILE := --upgrade --no-annotate --quiet --custom-compile-command "make lock"
 
@@ -105,9 +105,9 @@ test: $(DEVELOPER)
 test-lab: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -n $(CORES) $(BY_FILE) tests/benchmarks
 
-# Whole workflows, too long for `test`.
+# More whole workflows, which `test` would need another six minutes for.
 test-long: $(DEVELOPER)
-	OMP_NUM_THREADS=1 pytest -m long tests/workflow
+	OMP_NUM_THREADS=1 pytest -n $(CORES) $(BY_FILE) -m long tests/workflow tests/test_notebook.py
 
 # RGWOT_KILLS=5 make faults is the short form.
 faults: export RGWOT_KILLS ?= 30

@@ -1,9 +1,13 @@
 # Procedure learning from unlabelled videos by RGWOT: from videos to tables.
 # This file is the table of contents; the stages are in workflow/rules, in the order in which data flows.
+import gc
 from pathlib import Path
 
 from snakemake.logging import logger
 from snakemake.utils import min_version
+
+# What Snakemake has made stays to the end: the garbage collector need not go through it.
+gc.freeze()
 
 from rgwot.config.configuration import read_file
 from rgwot.runtime.errors import RgwotError

@@ -1,8 +1,8 @@
 """Procedure learning from unlabelled videos by regularised Gromov-Wasserstein optimal transport (RGWOT).
 
 `discover` finds the key steps of arrays of features and returns a `Discovery`, which also labels other videos;
-`ProcedureLearner` does so in the manner of scikit-learn. `extend` adds methods of your own. Everything else is imported
-from its own module.
+`ProcedureLearner` does so in the manner of scikit-learn. `example` makes recordings to try them on, and `extend` adds
+methods of your own. Everything else is imported from its own module.
 """
 
 from __future__ import annotations
@@ -14,10 +14,21 @@ if TYPE_CHECKING:
     from rgwot.discovery import Discovery, discover
     from rgwot.estimator import ProcedureLearner
     from rgwot.runtime.errors import RgwotError
+    from rgwot.synthetic.sensors import Example, example
 
 __version__ = "0.2.0"
 
-__all__ = ["Discovery", "Extension", "ProcedureLearner", "RgwotError", "__version__", "discover", "extend"]
+__all__ = [
+    "Discovery",
+    "Example",
+    "Extension",
+    "ProcedureLearner",
+    "RgwotError",
+    "__version__",
+    "discover",
+    "example",
+    "extend",
+]
 
 # Every job of the workflow imports this package; to keep that fast, the module of a name is imported only when the name
 # is used.
@@ -25,6 +36,8 @@ _HOMES = {
     "Discovery": "discovery",
     "discover": "discovery",
     "ProcedureLearner": "estimator",
+    "Example": "synthetic.sensors",
+    "example": "synthetic.sensors",
     "Extension": "config.extensions",
     "extend": "config.extensions",
     "RgwotError": "runtime.errors",

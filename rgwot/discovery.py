@@ -44,7 +44,7 @@ from rgwot.paths import MANIFEST, NAMES, STORE, Run, Tree, name_of
 from rgwot.procedure import Procedure, recordings_from_segments
 from rgwot.procedure.groups import compare_groups
 from rgwot.reporting.names import names_text
-from rgwot.runtime.errors import RgwotError, first_line, nearest
+from rgwot.runtime.errors import RgwotError, extras, first_line, nearest
 from rgwot.runtime.files import write_csv, write_text
 from rgwot.runtime.limits import threads_kept
 from rgwot.stages.decode import check_labels, decode_task, write_keysteps
@@ -280,7 +280,8 @@ class Discovery:
         some = f", {videos} of {len(self.times)} videos" if videos < len(self.times) else ""
         title = f"{label}, seed {self.run.seed}{some}" if title is None else title
         nothing, table = pd.DataFrame(columns=list(ANNOTATION_COLUMNS)), self.key_steps.segment_table
-        return segment_bars(self._manifest(), nothing, {label: table}, title, videos, {label: self.names})
+        with extras("plot"):
+            return segment_bars(self._manifest(), nothing, {label: table}, title, videos, {label: self.names})
 
     def save(self, folder: str | os.PathLike[str], dataset: str = "arrays", task: str = "task") -> Path:
         """Write the result and a manifest of its videos below a folder, like the workflow below ``results``.
@@ -566,7 +567,7 @@ def _embedded(
     """Embed the videos; return the embeddings, the function that made them and, for an encoder, its model."""
     model, trained = None, family_of(run.method).trained
     # Training or running an encoder sets PyTorch's number of threads, which is restored for the caller.
-    with threads_kept() if trained else nullcontext():
+    with extras(f"method {run.method}"), threads_kept() if trained else nullcontext():
         if trained:
             from rgwot.stages.train import fit_encoder
 

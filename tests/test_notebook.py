@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,13 @@ import pytest
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "docs/notebooks"
 
 
-@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+def every_notebook() -> Iterator[Any]:
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        # It runs the workflow three times and trains.
+        yield pytest.param(path, id=path.stem, marks=[pytest.mark.long] if path.stem == "reproduce" else [])
+
+
+@pytest.mark.parametrize("path", [*every_notebook()])
 def test_every_cell_gives_what_is_stored(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")

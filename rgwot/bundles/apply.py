@@ -247,6 +247,8 @@ def restore(bundle: Bundle) -> tuple[LearnedResult, EmbedVideo, Predict]:
     )
     try:
         return learned, *learned.rules()
+    except RgwotError:
+        raise
     except (KeyError, ValueError, TypeError, IndexError, AttributeError, RuntimeError) as error:
         raise bundle.wrong(f"lacks a part that {facts.run} needs ({first_line(error)})") from None
 

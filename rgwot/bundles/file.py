@@ -211,6 +211,8 @@ def read_bundle(path: Path) -> Bundle:
                     _check_size(f"{path}: {name}", archive, len(parts[name]))
     except ValidationError as error:
         raise RgwotError(f"{path}: {MANIFEST_FILE}: {describe(error, About)}; make the bundle again") from None
+    except RgwotError:
+        raise
     except (zipfile.BadZipFile, KeyError, EOFError, ValueError, NotImplementedError, RecursionError) as error:
         raise RgwotError(f"{path}: cut off, changed or not a bundle ({first_line(error)}); copy it again") from None
     return Bundle(path, _digest(content), facts, parts)

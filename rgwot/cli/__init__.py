@@ -13,7 +13,7 @@ import click
 
 from rgwot import __version__
 from rgwot.cli import results, study
-from rgwot.runtime.errors import RgwotError, one_line
+from rgwot.runtime.errors import RgwotError, extras, one_line
 from rgwot.study.script import messages
 
 #: The command and a short help text of every verb.
@@ -37,7 +37,8 @@ VERBS: dict[str, tuple[click.Command, str]] = {
 def main() -> None:
     """Run the command line; after a user's mistake, print a message of one line and exit with code 1."""
     try:
-        cli(prog_name="rgwot", standalone_mode=False)
+        with extras(" ".join(sys.argv[1:2])):
+            cli(prog_name="rgwot", standalone_mode=False)
     except click.exceptions.Abort:
         click.echo("rgwot: interrupted", err=True)
         sys.exit(130)

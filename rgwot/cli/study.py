@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, install
 
 Folder = click.Path(path_type=Path)
 
@@ -25,7 +25,12 @@ def init(folder: Path, videos: Path | None) -> None:
 
     If one of these files exists already, nothing is written.
     """
+    from importlib.util import find_spec
+
     from rgwot.study.shipped import STUDY_FILES, start_study
+
+    if find_spec("snakemake") is None:
+        click.echo(f"The workflow is not installed yet; {install('all')}")
 
     tasks = start_study(folder, videos)
     click.echo(f"{folder}: wrote {', '.join(STUDY_FILES)}")

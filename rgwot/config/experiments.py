@@ -139,6 +139,8 @@ class Experiments:
         self.method = cache(self._method)
         self.decoder = cache(self._decoder)
         self.settings = cache(self._settings)
+        #: The same by dotted key.
+        self.values = cache(lambda *experiment: flatten(self.settings(*experiment).model_dump(by_alias=True)))
 
     def _method(self, text: str) -> str:
         """Return the canonical spelling of a method id."""

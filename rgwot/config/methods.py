@@ -40,7 +40,7 @@ from rgwot.keysteps.settings import (
     ProcedureSettings,
 )
 from rgwot.losses.settings import CidmSettings, CrossEntropySettings, FusedGromovWassersteinSettings
-from rgwot.runtime.errors import nearest
+from rgwot.runtime.errors import extras, nearest
 
 #: Names as they may stand in an experiment id.
 NAME_PATTERN = re.compile(r"[a-z][a-z0-9_-]*")
@@ -99,7 +99,8 @@ def load(place: FunctionOrPath) -> Any:
     if not isinstance(place, str):
         return place
     module, name = place.split(":")
-    return getattr(import_module(module), name)
+    with extras(name):
+        return getattr(import_module(module), name)
 
 
 def blocks(entries: Iterable[Entry]) -> tuple[str, ...]:

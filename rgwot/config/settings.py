@@ -7,7 +7,7 @@ our reading where the paper is silent (methods 7).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Self, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
@@ -15,15 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from rgwot.baselines.settings import GraphSettings, RegressionSettings
 from rgwot.blocks import Block
-from rgwot.config.methods import (
-    DECODERS,
-    EMBEDDING_KINDS,
-    LOSSES,
-    DecodeSettings,
-    Entry,
-    LossSettings,
-    TransportSettings,
-)
+from rgwot.config.methods import DecodeSettings, LossSettings, TransportSettings
 from rgwot.embedding.settings import DataSettings, EncoderSettings, TrainSettings, WhitenSettings
 from rgwot.evaluation import EvaluationSettings
 from rgwot.features.settings import EXECUTION as FEATURES_EXECUTION
@@ -107,7 +99,6 @@ def known_blocks() -> tuple[str, ...]:
 EXECUTION: tuple[str, ...] = (
     *(f"features.{key}" for key in FEATURES_EXECUTION),
     "train.memory_gb",
-    "train.gpu_memory_gb",
     "train.save_every_s",
 )
 
@@ -120,26 +111,6 @@ def flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
 def defaults() -> dict[str, Any]:
     """Return the default of every dotted key (the family ``rgwot``)."""
     return flatten(Settings().model_dump(by_alias=True))
-
-
-def check_entries(entries: Iterable[Entry]) -> None:
-    """Raise RgwotError for an entry that takes a setting that `Settings` lacks."""
-    for part in (part for entry in entries for part in entry.settings):
-        if part.BLOCK not in BLOCKS:
-            raise RgwotError(
-                f"{part.__name__}: found no block {part.BLOCK!r} in Settings, expected one, because an entry takes it; "
-                f"add `{part.BLOCK}: {part.__name__} = {part.__name__}()` there (rgwot/config/settings.py)"
-            )
-        whole: Any = Settings.model_fields[part.BLOCK].annotation
-        for key in part.dotted():
-            if key not in whole.dotted():
-                raise RgwotError(
-                    f"{part.__name__}: found no {key!r} in {whole.__name__}, expected the keys of all its parts; "
-                    f"let that class extend {part.__name__}"
-                )
-
-
-check_entries([*LOSSES.values(), *EMBEDDING_KINDS.values(), *DECODERS.values()])
 
 
 def build(values: Mapping[str, Any], where: str) -> Settings:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from rgwot.datasets.names import VIDEO_SUFFIXES, points_chosen, stem_of, tracked_name
 from rgwot.datasets.text import encoding_of
-from rgwot.runtime.errors import RgwotError, first_line, nearest
+from rgwot.runtime.errors import RgwotError, extras, first_line, nearest
 from rgwot.runtime.tensors import PICKLED, UnreadableTensors, load_tensors
 
 Slices = tuple[slice, ...]
@@ -134,9 +134,12 @@ def open_array(path: Path, key: str | None, times: str | None = None) -> Iterato
         raise RgwotError(f"{path}: key and times are both {key!r}; expected the names of two arrays")
     with ExitStack() as stack:
         try:
-            source = opener(path, key, times, stack)
+            with extras(path):
+                source = opener(path, key, times, stack)
         except UnreadableTensors as error:
             raise RgwotError(f"{path}: cannot be read ({error.why}); expected a plain array of numbers") from None
+        except RgwotError:
+            raise
         # PyTorch raises TypeError for numbers without a NumPy type, such as bfloat16.
         except (*ARRAY_ERRORS, TypeError) as error:
             reason = first_line(error)[:150]
@@ -401,6 +404,8 @@ def read_mat(path: Path, names: Collection[str]) -> dict[str, NDArray[Any]]:
 def _mat_errors(path: Path) -> Iterator[None]:
     try:
         yield
+    except RgwotError:
+        raise
     except Exception as error:  # noqa: BLE001 (SciPy raises anything on a damaged file)
         raise RgwotError(
             f"{path}: cannot be read ({type(error).__name__}: {first_line(error)[:150]}); expected a MATLAB file of "

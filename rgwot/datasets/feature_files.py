@@ -23,7 +23,7 @@ from rgwot.datasets.arrays import ARRAY_ERRORS, ArraySource, Slices, open_array
 from rgwot.datasets.settings import ImportSettings
 from rgwot.datasets.text import read_lines
 from rgwot.embedding.arrays import check_beginning, unlikely_times
-from rgwot.runtime.errors import RgwotError, first_line
+from rgwot.runtime.errors import RgwotError, extras, first_line
 from rgwot.timing import VideoInfo, frame_times, parse_rate, rate_of_times, short_rate
 
 _T = TypeVar("_T")
@@ -53,9 +53,12 @@ def open_points(path: Path, form: Literal["image", "body"]) -> ArraySource:
     note, names = "", list[str]()
     try:
         if path.suffix.lower() in (".h5", ".hdf5"):
-            bodies, note = _from_hdf5(path)
+            with extras(path):
+                bodies, note = _from_hdf5(path)
         else:
             bodies, names = _from_csv(path)
+    except RgwotError:
+        raise
     except ARRAY_ERRORS as error:
         raise RgwotError(f"{path}: cannot be read ({first_line(error)[:100]}); expected {_EXPECTED}") from None
     if not bodies or any(body.size == 0 for body in bodies):

@@ -176,6 +176,8 @@ def _download(row: DownloadFile, target: Path) -> str:
                         if output.tell() > most:
                             raise _too_large(row, most, part)
                 size = output.tell()
+    except RgwotError:
+        raise
     except (OSError, HTTPException, ValueError) as error:
         if isinstance(error, OSError) and not isinstance(error, urllib.error.URLError | TimeoutError | ConnectionError):
             raise

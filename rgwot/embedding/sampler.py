@@ -109,8 +109,8 @@ def choose_tier(size: int, memory_gb: float, gpu_gb: float) -> Tier:
 class FeatureBank:
     """Random access to the feature maps of several videos, from open stores with frames and with maps of one shape.
 
-    Maps are returned on ``device``. Up to ``memory_gb`` gigabytes (1e9 bytes) are held in memory, or ``gpu_memory_gb``
-    on the GPU (None: half of the free memory); a larger set is read from the stores at every step.
+    Maps are returned on ``device``. They are held on a GPU if they fit into half of its free memory, else in up to
+    ``memory_gb`` gigabytes (1e9 bytes) of memory; a larger set is read from the stores at every step.
     """
 
     def __init__(
@@ -118,7 +118,6 @@ class FeatureBank:
         stores: Sequence[VideoFeatures],
         memory_gb: float,
         device: torch.device = torch.device("cpu"),  # noqa: B008
-        gpu_memory_gb: float | None = None,
     ) -> None:
         self.stores = list(stores)
         self.device = device
@@ -127,10 +126,7 @@ class FeatureBank:
         self._maps: Tensor | None = None
         self._wide = any(store.dtype == "float32" for store in stores)
         size = int(self.lengths.sum()) * int(np.prod(stores[0].shape[1:])) * (4 if self._wide else 2)
-        gpu_gb = 0.0
-        if device.type == "cuda":
-            free = torch.cuda.mem_get_info(device)[0] / GIGABYTE
-            gpu_gb = free / 2 if gpu_memory_gb is None else gpu_memory_gb
+        gpu_gb = torch.cuda.mem_get_info(device)[0] / GIGABYTE / 2 if device.type == "cuda" else 0.0
         self.tier = choose_tier(size, memory_gb, gpu_gb)
         if self.tier != "disk":
             self._maps = self._loaded()

@@ -62,9 +62,6 @@ class TrainSettings(Block):
     memory_gb: Positive = Field(
         8.0, description="features held in memory when they fit, else read per step; whitened maps always are"
     )
-    gpu_memory_gb: NonNegative | None = Field(
-        None, description="features held on the GPU when they fit; null: half of what is free when training starts"
-    )
     save_every_s: NonNegative = Field(60.0, description="seconds between checkpoints of an unfinished training")
 
 

@@ -101,6 +101,8 @@ def _label(
                     f"segments: got none of scope {scope!r}, expected both scopes; make the segments again"
                 )
             labels[scope] = predicted_labels(rows["start_s"], rows["end_s"], rows["key_step"], times)
+    except RgwotError:
+        raise
     except ValueError as error:
         raise RgwotError(f"video {video!r}: {error}") from None
     return LabelledVideo(video, true, labels)

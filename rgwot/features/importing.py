@@ -229,6 +229,8 @@ def read_maps(
     """Return the features of some frames, ``(n, C, h, w)`` of type ``dtype``; vectors have h = w = 1."""
     try:
         part = array.read(tuple(slice(start, end) if axis == "T" else slice(None) for axis in axes))
+    except RgwotError:
+        raise
     except ARRAY_ERRORS as error:
         raise RgwotError(f"{source}: features {start} to {end - 1} cannot be read ({error}); copy it again") from error
     part = part.transpose([axes.index(axis) for axis in "TCHW" if axis in axes])

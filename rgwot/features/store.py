@@ -206,6 +206,8 @@ class FeatureStore:
             start = chunk * rows
             try:
                 read = np.asarray(self._array[start : min(start + rows, len(self))])
+            except RgwotError:
+                raise
             except STORE_ERRORS as error:
                 raise damaged_store(self.path, f"frames {start} to {start + rows - 1}: {first_line(error)}") from None
             values[places] = read.reshape(-1, *self.shape[1:])[chosen[places] - start]
@@ -221,6 +223,8 @@ def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = 
     path = Path(path)
     try:
         return _open(path, expect or {})
+    except RgwotError:
+        raise
     except STORE_ERRORS as error:
         raise damaged_store(path, f"it cannot be opened ({first_line(error)})") from None
 

@@ -87,14 +87,23 @@ class Classifier(NamedTuple):
             offsets[classes] = np.log(counts / counts.sum())
             return cls(weights, offsets)
 
-        from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+        from sklearn.covariance import ledoit_wolf
+        from sklearn.preprocessing import StandardScaler
 
-        with warnings.catch_warnings():
-            # A class of a single sample gives a warning, but is right to have no spread of its own.
-            warnings.filterwarnings("ignore", message="Only one sample available")
-            analysis = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(z, labels)
-        weights[classes] = np.linalg.lstsq(analysis.covariance_, analysis.means_.T, rcond=None)[0].T
-        offsets[classes] = np.log(analysis.priors_) - 0.5 * np.einsum("kd,kd->k", weights[classes], analysis.means_)
+        # What LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto") does, too, but it would solve for the weights
+        # once more, which takes as long again; of two classes it keeps one difference, from which no offset follows.
+        priors = counts.astype(z.dtype) / len(labels)
+        means = np.stack([z[labels == k].mean(axis=0) for k in classes])
+        covariance = np.zeros((z.shape[1], z.shape[1]))
+        for k, prior in zip(classes, priors, strict=True):
+            scaler = StandardScaler()
+            scaled = scaler.fit_transform(z[labels == k])
+            with warnings.catch_warnings():
+                # A class of a single sample gives a warning, but is right to have no spread of its own.
+                warnings.filterwarnings("ignore", message="Only one sample available")
+                covariance += prior * (scaler.scale_[:, None] * ledoit_wolf(scaled)[0] * scaler.scale_)
+        weights[classes] = np.linalg.lstsq(covariance, means.T, rcond=None)[0].T
+        offsets[classes] = np.log(priors) - 0.5 * np.einsum("kd,kd->k", weights[classes], means)
         return cls(weights, offsets)
 
     def probabilities(self, z: Array) -> Array:

@@ -8,7 +8,6 @@ time, reveals such errors.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from rgwot.keysteps.consensus import FOLDS, LEAST_PROBABILITY, Classifier
 from rgwot.keysteps.interface import Array
 from rgwot.procedure import Event, Recording
 from rgwot.procedure.differences import usual_lengths
+from rgwot.timing import runs
 
 MOST_CONSIDERED = 20_000
 """Largest number of samples for a classifier."""
@@ -93,8 +93,8 @@ def without_lookalikes(labels: NDArray[np.int64], log_p: Array, usual: Mapping[i
 
 def _runs(labels: NDArray[np.int64]) -> list[tuple[int, int]]:
     """Return the start and end of each segment of a video."""
-    borders = (np.flatnonzero(np.diff(labels)) + 1).tolist()
-    return list(pairwise([0, *borders, len(labels)])) if len(labels) else []
+    _, starts, ends = runs(labels)
+    return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
 def _explained(looks: Array, step: int) -> Array:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
-class RgwotError(Exception):
-    """A user's mistake or unusable data, in one line.
+class RgwotError(ValueError):
+    """A user's mistake or unusable data, in one line; a ``ValueError``.
 
     The message starts with the thing (file, row, key, video), followed by the fault, the expectation and the remedy.
     The command line prints it without a traceback and exits with a non-zero code; any other exception is a bug and
@@ -57,6 +58,41 @@ def nearest(word: str, choices: Iterable[str]) -> str:
         return "known: none"
     more = f" and {len(words) - 16} more" if len(words) > 16 else ""
     return f"known: {', '.join(words[:16])}{more}"
+
+
+#: The extra of rgwot that brings a package; "all" where several extras have a part of the work.
+EXTRAS = {
+    "av": "video",
+    "dask": "video",
+    "decord": "video",
+    "h5py": "video",
+    "jinja2": "page",
+    "matplotlib": "page",
+    "ot": "train",
+    "PIL": "video",
+    "torch": "train",
+    "torchvision": "video",
+}
+
+
+@contextmanager
+def extras(needed_by: object) -> Iterator[None]:
+    """Raise RgwotError, with the command that installs it, if the code inside imports a package that is missing.
+
+    An import that fails for another reason, and a missing package that no extra brings, are left as they are.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        raise RgwotError(f"{needed_by}: needs {package}, which is not installed; {install(EXTRAS[package])}") from None
+
+
+def install(extra: str) -> str:
+    """Return the command that installs an extra of rgwot."""
+    return f"pip install 'rgwot[{extra}]'"
 
 
 def optional(module: str, needed_by: object, remedy: str) -> Any:

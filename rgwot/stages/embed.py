@@ -77,6 +77,8 @@ def read_embeddings(path: str | Path) -> EmbeddedTask:
         raise RgwotError(f"embeddings {store}: no such store; embed the task first")
     try:
         return _read(store)
+    except RgwotError:
+        raise
     except STORE_ERRORS as error:
         raise RgwotError(f"embeddings {store}: damaged ({first_line(error)}); {remake(store)}") from None
 

@@ -291,7 +291,7 @@ def fit_encoder(
             f"encoder.speed: found features that are not whitened (encoder.input_norm={norm}), expected whitened ones; "
             "add encoder.input_norm=whitened"
         )
-    bank = FeatureBank(videos, settings.train.memory_gb, place, settings.train.gpu_memory_gb)
+    bank = FeatureBank(videos, settings.train.memory_gb, place)
     weights = str(features.get("weights"))
     encoder, architecture = build_encoder(settings.encoder, settings.train.precision, seed, bank, weights)
     trainer = Trainer(encoder.to(place), bank, recipe_of(settings), seed)

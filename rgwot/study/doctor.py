@@ -34,7 +34,6 @@ from rgwot.datasets.video_table import columns_of, groups_in, read_video_table
 from rgwot.embedding.values import Values, unusual
 from rgwot.features.index import size_text, unlike
 from rgwot.features.settings import extractor
-from rgwot.keysteps.settings import too_fine
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
 from rgwot.runtime.provenance import sha256
@@ -284,7 +283,6 @@ def examine(
             findings.append(Finding("error", "changed", datasets.CHANGED, task, below(path, root)))
         findings += _of_lengths(task, of_task)
         findings += _of_groups(study, dataset, task, [video.entry.video for video in of_task])
-        findings += _of_numbers(study, dataset, task, of_task)
     return Report(dataset, entry.layout, root, files, quick, K_of_task, tuple(videos), tuple(findings))
 
 
@@ -407,21 +405,6 @@ def _measured(videos: Sequence[VideoReport]) -> list[VideoReport]:
 def _size(facts: FileFacts) -> str:
     channels, *space = (facts.sizes[axis] for axis in "CHW")
     return size_text((channels,) if space == [1, 1] else (channels, *space), float(facts.fps))
-
-
-def _of_numbers(study: Study, dataset: str, task: str, videos: Sequence[VideoReport]) -> Iterator[Finding]:
-    """Yield a finding for each result on the page with a questionable number of key steps."""
-    entry = study.config.dataset(dataset)
-    methods = study.config.page.methods if entry.page_methods is None else entry.page_methods
-    for text in methods:
-        method, _, decoder = text.partition("/")
-        with suppress(RgwotError):
-            settings = study.experiments.settings(method, decoder, dataset)
-            seconds = [video.facts.duration_s for video in videos if video.facts.duration_s is not None]
-            counts_of_features = [video.features.count for video in videos if video.features is not None]
-            counts = counts_of_features or [int(length * settings.features.fps) + 1 for length in seconds]
-            if isinstance(settings.decode.K, int) and (line := too_fine(settings.decode.K, counts)):
-                yield Finding("warning", "key_steps", f"{text}: {line}", task)
 
 
 def _of_lengths(task: str, videos: Sequence[VideoReport]) -> Iterator[Finding]:

@@ -103,7 +103,7 @@ def stage_settings(
     if stage in ("train", "embed") and family_of(method).trained:
         # The loss of an extension may have its own block of settings.
         stage_keys += LOSSES[settings.loss.alignment].dotted()
-    values = flatten(settings.model_dump(by_alias=True))
+    values = study.experiments.values(method, decoder, dataset)
     blocks: dict[str, dict[str, Any]] = {}
     for key, value in values.items():
         block, name = key.split(".", 1)

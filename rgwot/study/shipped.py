@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import rgwot
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, install
 
 _LIBRARY = Path(rgwot.__file__).resolve().parent
 ROOT = _LIBRARY / "shipped" if (_LIBRARY / "shipped").is_dir() else _LIBRARY.parent
@@ -93,8 +93,8 @@ def snakemake_command(arguments: Sequence[str]) -> list[str]:
     """
     if find_spec("snakemake") is None:
         raise RgwotError(
-            "snakemake: not installed; install it with pip install 'rgwot[workflow]' (Python 3.14 also needs a C "
-            "compiler; Python 3.13 does not)"
+            f"snakemake: not installed; the workflow needs {install('all')} (Python 3.14 also needs "
+            f"{install('workflow')} and a C compiler; Python 3.13 does not)"
         )
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--configfile", "--configfiles", nargs="*", action="extend", default=[])

@@ -23,14 +23,10 @@ class FrameAlignment(NamedTuple):
     weights : Tensor, shape (B, N, M)
         T* of the alignment loss: the plan between real frames times the number of rows of the transport
         problem, so that a fully matched row sums to about 1. No gradient.
-    x_matched, y_matched : Tensor, bool, shape (B, N) and (B, M)
-        False for frames left out of the loss by ``virtual="threshold"``; all True otherwise.
     """
 
     transport: TransportResult
     weights: Tensor
-    x_matched: Tensor
-    y_matched: Tensor
 
 
 def align_frames(
@@ -82,7 +78,7 @@ def align_frames(
         transport = solve(
             cost, alpha=alpha, epsilon=epsilon, r=r, solver=solver, max_iterations=max_iterations, tolerance=tolerance
         )
-        return FrameAlignment(transport, *real_frames(transport.plan, virtual, zeta, x.dtype))
+        return FrameAlignment(transport, real_frames(transport.plan, virtual, zeta, x.dtype))
 
 
 def matched_frames(plan: Tensor, zeta: float) -> tuple[Tensor, Tensor]:
@@ -130,14 +126,12 @@ def alignment_cost(
     return add_virtual_frame(cost, zeta) if virtual == "cost" else cost
 
 
-def real_frames(plan: Tensor, virtual: Virtual, zeta: float, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
-    """Weights of the real frames, rows rescaled, and which frames of both videos take part."""
+def real_frames(plan: Tensor, virtual: Virtual, zeta: float, dtype: torch.dtype) -> Tensor:
+    """Weights of the real frames, rows rescaled."""
     rows = plan.shape[1]
     if virtual == "cost":
         plan = plan[:, 1:, 1:]
     if virtual == "threshold":
         x_matched, y_matched = matched_frames(plan, zeta)
         plan = plan * (x_matched[:, :, None] & y_matched[:, None, :])
-    else:
-        x_matched, y_matched = (torch.ones_like(plan.sum(dim), dtype=torch.bool) for dim in (2, 1))
-    return (rows * plan).to(torch.promote_types(dtype, torch.float32)), x_matched, y_matched
+    return (rows * plan).to(torch.promote_types(dtype, torch.float32))

@@ -17,12 +17,13 @@ from rgwot.stages.decode import decode
 from rgwot.stages.embed import embed
 from rgwot.stages.train import train
 
-FEATURES = FeatureSettings(weights="random", size=64, fps=10.0)
+# Its 112 channels, instead of 1,024, decide how long decoding by `raw` takes.
+FEATURES = FeatureSettings(backbone="efficientnet_lite0", weights="random", size=64, fps=10.0)
 SMALL: dict[str, Any] = {
     "encoder": {"channels": 8, "hidden": 8, "D": 8},
     "train": {"N": 6, "iterations": 10, "lr": 1e-3, "threads": 1},
     "whiten": {"D": 6, "smooth": 0.1},
-    "regression": {"epochs": 2, "E": 4},
+    "regression": {"epochs": 4, "E": 4},
     "graph": {"clip_s": 0.2, "neighbours": 3, "walks": 2, "walk_length": 6, "D": 6, "epochs": 1},
     "consensus": {"partitions": 4},
     # Clips of seconds: at the default nothing would be worth a switch.

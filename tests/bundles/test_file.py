@@ -286,10 +286,10 @@ def test_weights_of_another_network_are_refused_before_a_video_is_decoded(
     study: Study, bundle: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "other.pth"
-    torch.save(load_backbone("random", 1).network.state_dict(), path)
+    torch.save(load_backbone("random", 1, name=FEATURES.backbone).network.state_dict(), path)
     with pytest.raises(RgwotError, match=r"differ from those of .* expected .*--weights PATH"):
         apply_bundle(bundle, [study.videos["v3"]], tmp_path / "out", How(weights=str(path), device="cpu"))
-    torch.save(load_backbone("random", 0).network.state_dict(), path)
+    torch.save(load_backbone("random", 0, name=FEATURES.backbone).network.state_dict(), path)
     (found,) = apply_bundle(bundle, [study.videos["v3"]], tmp_path / "out", How(weights=str(path), device="cpu"))
     assert found.video == "v3"
 

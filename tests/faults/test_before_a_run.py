@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from checkouts import ALL_TASKS, SMALL, SNAKEMAKE, Checkout, Said, run
 from machine import touch_bytes
 from videos import write_video
 
+from rgwot.config.configuration import read_file
 from rgwot.runtime.errors import RgwotError
 
 MANIFEST = "results/manifest/own/tea.csv"
@@ -60,8 +62,16 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("kind", list(BAD_FILES))
-def test_a_bad_config_yaml_is_named(fresh: Checkout, kind: str) -> None:
+def test_a_bad_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     content, told = BAD_FILES[kind]
+    monkeypatch.chdir(tmp_path)
+    Path("config.yaml").write_bytes(content)
+    with pytest.raises(RgwotError, match=re.escape(f"config.yaml: {told}")):
+        read_file(Path("config.yaml"))
+
+
+def test_a_bad_config_yaml_ends_the_run(fresh: Checkout) -> None:
+    content, told = BAD_FILES["tab"]
     (fresh.path / "config.yaml").write_bytes(content)
     assert snakemake(fresh, "-n").mistake.startswith(f"rgwot: config.yaml: {told}")
 
@@ -69,13 +79,11 @@ def test_a_bad_config_yaml_is_named(fresh: Checkout, kind: str) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--configfile", SMALL, "wrong.yaml"), "configuration: ot.alpha: "),
         (("--configfile", SMALL, "dataset.yaml"), "configuration: datasets.demo.settings.ot.r: "),
         (("--config", "ot={alpha: 3}"), "configuration: ot.alpha: "),
     ],
 )
 def test_a_wrong_value_is_told_with_its_key(fresh: Checkout, words: tuple[str, ...], told: str) -> None:
-    (fresh.path / "wrong.yaml").write_text("ot: {alpha: 2}", encoding="utf-8")
     (fresh.path / "dataset.yaml").write_text("datasets: {demo: {settings: {ot: {r: 7}}}}", encoding="utf-8")
     assert snakemake(fresh, "-n", *words, "--", "results/tables/demo.csv").mistake.startswith(f"rgwot: {told}")
 
@@ -137,8 +145,11 @@ def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
     return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
 
 
-def test_a_video_replaced_by_an_older_one_is_extracted_again_and_a_plan_writes_nothing(tree: Checkout) -> None:
-    assert plan(tree).jobs == {}
+def test_what_is_replaced_by_an_older_file_is_made_again_and_a_plan_writes_nothing(tree: Checkout) -> None:
+    annotation = tree.path / "videos/tea/b.csv"
+    annotation.write_bytes(annotation.read_bytes().replace(b"0.8", b"0.9"))
+    os.utime(annotation, (9 * 10**8, 9 * 10**8))
+    assert plan(tree).jobs == {"manifest": 1}
     write_video(tree.path / "videos/tea/a.mp4", 45, first=100)
     os.utime(tree.path / "videos/tea/a.mp4", (9 * 10**8, 9 * 10**8))
     before = everything(tree.path)
@@ -147,14 +158,6 @@ def test_a_video_replaced_by_an_older_one_is_extracted_again_and_a_plan_writes_n
     # Made again, they are up to date.
     assert tree.snakemake(MANIFEST, INDEX, more=["own.yaml"]).returncode == 0
     assert plan(tree).jobs == {}
-
-
-def test_an_annotation_replaced_by_an_older_one_makes_the_manifest_outdated(tree: Checkout) -> None:
-    annotation = tree.path / "videos/tea/b.csv"
-    annotation.write_bytes(annotation.read_bytes().replace(b"0.8", b"0.9"))
-    os.utime(annotation, (9 * 10**8, 9 * 10**8))
-    assert plan(tree).jobs == {"manifest": 1}
-    assert tree.snakemake(MANIFEST, more=["own.yaml"]).returncode == 0
     assert "0.9" in (tree.path / "results/annotations/own/tea.csv").read_text(encoding="utf-8")
 
 

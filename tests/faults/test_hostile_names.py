@@ -96,7 +96,7 @@ def any_names(seed: int, count: int) -> list[str]:
     return list({unicodedata.normalize("NFC", name).casefold(): name for name in drawn if name[:2] != "._"}.values())
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
 def test_any_printable_name_is_refused_by_the_doctor_or_right_to_the_end(tmp_path: Path, seed: int) -> None:
     names = any_names(seed, 200)
     fresh = Checkout.copied_to(tmp_path / "checkout")

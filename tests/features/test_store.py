@@ -132,7 +132,7 @@ def test_the_mark_of_completeness_is_written_last(tmp_path: Path, maps: np.ndarr
     writer = StoreWriter(tmp_path / "a.zarr", np.arange(3) / 2, 2)
     with pytest.raises(TypeError):
         writer.finish(3, {**ATTRIBUTES, "seed": object()})
-    with pytest.raises(RgwotError, match="incomplete"):
+    with pytest.raises(RgwotError, match="no complete feature store"):
         open_store(tmp_path / "a.zarr")
 
 

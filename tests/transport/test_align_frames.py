@@ -76,10 +76,6 @@ def test_converged_rows_sum_to_one_but_for_the_virtual_frame() -> None:
     torch.testing.assert_close(13 * plan.sum(2), torch.ones(2, 13, dtype=plan.dtype), rtol=2e-6, atol=0)
     torch.testing.assert_close(11 * plan.sum(1), torch.ones(2, 11, dtype=plan.dtype), rtol=2e-6, atol=0)
     torch.testing.assert_close(aligned.weights, 13 * plan[:, 1:, 1:].float())
-    assert aligned.x_matched.shape == (2, 12)
-    assert aligned.y_matched.shape == (2, 10)
-    assert aligned.x_matched.all()
-    assert aligned.y_matched.all()
     unmatched = align_frames(x, y, zeta=0.1).weights.sum((1, 2))
     assert (unmatched < aligned.weights.sum((1, 2))).all()
 
@@ -96,8 +92,6 @@ def test_threshold_leaves_out_frames_of_both_videos() -> None:
     y = torch.cat([x[:, :4], x[:, 4:].mean(1, keepdim=True).expand(1, 2, 8)], 1)
     everything = align_frames(x, y, rho=0.0, virtual="none").weights
     aligned = align_frames(x, y, rho=0.0, virtual="threshold", zeta=0.9)
-    assert aligned.x_matched.tolist() == [[True] * 4 + [False] * 2]
-    assert aligned.y_matched.tolist() == [[True] * 4 + [False] * 2]
     torch.testing.assert_close(aligned.weights[:, :4, :4], everything[:, :4, :4])
     assert aligned.weights[:, 4:].sum() == 0
     assert aligned.weights[:, :, 4:].sum() == 0

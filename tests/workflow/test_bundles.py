@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from checkouts import Checkout
 
 METHODS = {"rgwot": "graphcut", "whitened": "meanfield", "rgwot-plus": "consensus"}
@@ -35,6 +36,7 @@ def test_a_bundle_needs_the_result_and_nothing_else(fresh: Checkout) -> None:
         assert words in plans[path].mistake
 
 
+@pytest.mark.long
 def test_a_bundle_is_made_once_and_applied(fresh: Checkout, tmp_path: Path) -> None:
     small = fresh.path / "tests/small.yaml"
     small.write_text(small.read_text(encoding="utf-8").replace("synth: {", "synth: {n_videos: 4, "), encoding="utf-8")

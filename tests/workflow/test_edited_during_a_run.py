@@ -74,7 +74,9 @@ EDITS = {
 }
 
 
-@pytest.mark.parametrize("edit", list(EDITS))
+@pytest.mark.parametrize(
+    "edit", ["another K", *(pytest.param(name, marks=pytest.mark.long) for name in ("half saved", "gone"))]
+)
 def test_a_job_on_a_cluster_uses_the_configuration_of_its_run(study: Checkout, edit: str) -> None:
     pytest.importorskip("snakemake_executor_plugin_cluster_generic", reason="needs the plugin")
     (study.path / "edit.sh").write_text(EDITS[edit], encoding="utf-8")
@@ -140,6 +142,7 @@ READ = {
 }
 
 
+@pytest.mark.long
 def test_a_file_that_is_edited_while_a_job_reads_it_makes_its_result_outdated(study: Checkout) -> None:
     for name in "vw":
         for folder in ("features", "groundTruth"):

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from checkouts import Checkout
 
 # Clips that the workflow itself writes, so that figures of PC Assembly and ProceL need nothing on disk.
@@ -48,6 +49,7 @@ def test_figures_of_a_result_need_its_embeddings_alone(fresh: Checkout, configur
     assert "method 'whitened': found no encoder to train" in said
 
 
+@pytest.mark.long
 def test_figures_are_drawn_once_and_stand_in_the_report(fresh: Checkout, configured: Callable[[str], str]) -> None:
     more = [configured(WRITTEN)]
     targets = [f"results/figures/{name}.pdf" for name in ("teaser", "transport_plan")]

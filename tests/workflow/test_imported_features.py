@@ -9,6 +9,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pandas as pd
+import pytest
 from checkouts import Checkout
 from videos import write_video
 
@@ -54,6 +55,7 @@ def test_both_end_in_the_feature_index(fresh: Checkout, configured: Callable[[st
     assert not fresh.plan(*targets, more=[configured(CONFIGURATION)]).jobs
 
 
+@pytest.mark.long
 def test_an_import_that_failed_is_not_taken_for_up_to_date(fresh: Checkout, configured: Callable[[str], str]) -> None:
     write(fresh.path)
     more, target = configured(CONFIGURATION), "results/features/mine/tea/index.csv"

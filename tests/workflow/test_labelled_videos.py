@@ -84,6 +84,7 @@ def test_labels_teach_and_the_others_are_scored(fresh: Checkout, configured: Cal
     )
 
 
+@pytest.mark.long
 def test_a_page_begins_with_what_the_annotated_videos_taught(fresh: Checkout, configured: Callable[[str], str]) -> None:
     write(fresh.path, annotated=2)
     more, page = [configured(CONFIGURATION)], "results/report/mine/tea.html"

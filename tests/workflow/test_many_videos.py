@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 import numpy as np
+import pytest
 from checkouts import CORES, Checkout
 
 from rgwot.study.datasets import BATCH
@@ -61,6 +62,7 @@ def test_an_added_video_touches_only_itself(fresh: Checkout, configured: Callabl
         assert [row["video"] for row in csv.DictReader(file)] == ["a", "b", "c", "d"]
 
 
+@pytest.mark.long
 def test_another_video_of_the_same_length_is_noticed_and_a_touched_one_is_not(
     fresh: Checkout, configured: Callable[[str], str]
 ) -> None:

@@ -158,6 +158,7 @@ def test_the_first_annotation_asks_for_key_steps_of_each_video(own: Checkout) ->
         annotation.unlink()
 
 
+@pytest.mark.long
 def test_broken_video_fails_or_is_skipped(own: Checkout) -> None:
     before = {path: path.stat().st_mtime_ns for path in (own.path / "results/features").rglob("zarr.json")}
     broken, link = (own.path / "videos" / "tea" / name for name in ("broken.mp4", "link.mp4"))

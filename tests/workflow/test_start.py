@@ -115,7 +115,7 @@ def test_the_workflow_asks_for_snakemake_where_it_is_not_installed(tmp_path: Pat
     start_study(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("rgwot.study.shipped.find_spec", lambda name: None if name == "snakemake" else name)
-    with pytest.raises(RgwotError, match=r"snakemake: not installed.*rgwot\[workflow\]"):
+    with pytest.raises(RgwotError, match=r"snakemake: not installed.*rgwot\[all\]"):
         snakemake_command(["first"])
 
 
@@ -134,6 +134,7 @@ def test_a_study_of_arrays_is_planned(init: bool, tmp_path: Path) -> None:
     assert not {"train", "synth"} & set(jobs)
 
 
+@pytest.mark.long
 def test_a_wheel_is_enough(tmp_path: Path) -> None:
     pytest.importorskip("hatchling")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "wheel")]

@@ -76,6 +76,7 @@ def test_one_video_is_too_few_for_a_graph_before_any_job_runs(fresh: Checkout) -
     assert fresh.plan(cte, more=["more.yaml"]).jobs["embed_without_encoder"] == 1
 
 
+@pytest.mark.long
 def test_from_features_to_scores(fresh: Checkout) -> None:
     write(fresh.path)
     made = fresh.snakemake(*TARGETS, more=["more.yaml"])

@@ -1,5 +1,6 @@
 # Helpers of all rules. Facts and decisions are in the library (rgwot.study); input functions pass wildcards on to it.
 from functools import wraps
+from inspect import signature
 from itertools import chain
 from pathlib import Path
 
@@ -27,6 +28,8 @@ def one_line_errors(function):
         except RgwotError as error:
             raise SystemExit(f"rgwot: {error}") from None
 
+    # Snakemake asks for it once per job.
+    run.__signature__ = signature(function)
     return run
 
 

@@ -1,8 +1,8 @@
 """The figures of the paper.
 
 A function makes a figure: its name is that of the files, results/figures/NAME.pdf and .png, its docstring the title.
-`tasks` and, for a pair of videos, `videos` name what to draw; if something is not configured, the first other tasks and
-annotated videos take its place. Figures of single videos show the first configured seed.
+`tasks` name what to draw; if one is not configured, the first other task takes its place. Figures of single videos show
+the first annotated videos and the first configured seed.
 """
 
 from dataclasses import replace

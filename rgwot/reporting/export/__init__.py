@@ -22,7 +22,7 @@ from rgwot.datasets.names import stem_of
 from rgwot.paths import Tree
 from rgwot.records import read_manifest, read_segments
 from rgwot.reporting.names import as_named, names_in
-from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.errors import RgwotError, extras, nearest
 from rgwot.runtime.files import contents
 from rgwot.runtime.provenance import own_folder
 from rgwot.stages.procedure import read_procedure
@@ -277,7 +277,8 @@ def export(name: str, content: Sequence[ExportedVideo] | DiGraph[Any], output: s
     """
     if name not in FORMATS:
         raise RgwotError(f"format {name!r}: unknown; {nearest(name, FORMATS)}")
-    write = getattr(import_module(f"rgwot.reporting.export.{FORMATS[name].module}"), f"export_{name}")
+    with extras(f"format {name}"):
+        write = getattr(import_module(f"rgwot.reporting.export.{FORMATS[name].module}"), f"export_{name}")
     if not FORMATS[name].graph:
         content = [video.within() for video in content]
     with own_folder(output, "export") as folder:

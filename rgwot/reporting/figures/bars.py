@@ -99,7 +99,7 @@ def _bars(shown: Shown, beside: str) -> tuple[str, list[_Bar]]:
     task, key_steps, runs = shown
     labels = TaskLabels.of(task, key_steps)
     read = [(label, *labels.labelled(task, run)) for label, run in runs]
-    (video,) = labels.choose((), 1, set.intersection(*(set(labelled) for _, labelled, _ in read)))
+    (video,) = labels.choose(1, set.intersection(*(set(labelled) for _, labelled, _ in read)))
     truth = read[0][1][video].truth["exact"]
     bars = [_Bar("ground truth", truth, ("", "", str(len(stretches(truth)))) if beside == "scores" else ())]
     for label, labelled, diagnostics in read:

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 POINTS = 100
 
 
-def loss_terms(study: Study, dataset: Place, rows: Sequence[Row], tasks: Sequence[str] = ()) -> Drawing:
+def loss_terms(study: Study, dataset: Place, rows: Sequence[Row]) -> Drawing:
     """Return a figure of loss terms during training, a line per row: mean over seeds, and the range as a band."""
     once("runs", [row.label for row in rows])
-    (task,) = tasks_to_draw(study, dataset, tasks)
+    (task,) = tasks_to_draw(study, dataset)
     seeds = study.config.seeds
     runs = runs_to_draw(study, task, rows, seeds, trained=True)
     N = settings_behind(study, runs[0][1].method, task.dataset)["train.N"]

@@ -18,15 +18,13 @@ BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 WIDE, HIGH = 100.0, 50.0
 
 
-def method_overview(
-    study: Study, dataset: Place, row: Row, tasks: Sequence[str] = (), videos: Sequence[str] = ()
-) -> Drawing:
+def method_overview(study: Study, dataset: Place, row: Row) -> Drawing:
     """Return a figure of the method as boxes and arrows, with the matrices of one pair of videos in the boxes."""
     caption = (
         "The method as boxes and arrows: solid for computation, dashed for gradients; the matrices are those of "
         "one pair of videos."
     )
-    return of_pair(study, _draw, dataset, row, tasks, videos, caption=caption)
+    return of_pair(study, _draw, dataset, row, caption=caption)
 
 
 def _draw(title: str, about: str, shown: Pair) -> Drawn:

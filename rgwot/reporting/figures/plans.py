@@ -31,20 +31,13 @@ if TYPE_CHECKING:
 SOLVERS = ("parity", "converged")
 
 
-def solver_plans(
-    study: Study,
-    dataset: Place,
-    row: Row,
-    radii: Sequence[float],
-    tasks: Sequence[str] = (),
-    videos: Sequence[str] = (),
-) -> Drawing:
+def solver_plans(study: Study, dataset: Place, row: Row, radii: Sequence[float]) -> Drawing:
     """Return a figure of cost and transport plans of one pair of videos, by both solvers and at two radii."""
     caption = (
         "Cost and transport plans of one pair of videos, by the solver of the public code (parity) and the "
         "converged one, at two radii of the structural prior, with true steps on both axes."
     )
-    return of_pair(study, _draw, dataset, row, tasks, videos, tuple(radii), caption=caption)
+    return of_pair(study, _draw, dataset, row, tuple(radii), caption=caption)
 
 
 def _draw(title: str, about: str, shown: Pair, radii: tuple[float, float]) -> Drawn:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from rgwot import paths
@@ -22,16 +20,14 @@ DRAWN = 0.1
 TWO_MARKERS = ("o", "^")
 
 
-def pair_teaser(
-    study: Study, dataset: Place, row: Row, tasks: Sequence[str] = (), videos: Sequence[str] = ()
-) -> Drawing:
+def pair_teaser(study: Study, dataset: Place, row: Row) -> Drawing:
     """Return a figure of two videos, the plan between them, their embedding, their key steps and the order found."""
     caption = (
         "Two videos of a task as strips of frames in the colours of their true steps with the transport plan "
         "between them, their embedding in two principal directions, and the key steps and orders that were found."
     )
     return of_pair(
-        study, _draw, dataset, row, tasks, videos, caption=caption,
+        study, _draw, dataset, row, caption=caption,
         reads=(paths.EMBEDDINGS, paths.SEGMENTS, paths.DIAGNOSTICS, paths.ORDER, paths.PROCEDURES),
         scoring="one clustering per task, clusters matched to steps over its videos, background a class",
     )  # fmt: skip

@@ -104,20 +104,16 @@ class TaskLabels:
         row = self.manifest[self.manifest["video"] == video].iloc[0]
         return f"{short(str(row['name']), LONGEST_VIDEO_NAME)} ({row['duration_s']:.0f} s)"
 
-    def choose(self, first: Sequence[str], count: int, among: Collection[str], least: int = 1) -> list[str]:
-        """Return up to ``count`` annotated videos of ``among``: those in ``first``, then others as in the manifest.
+    def choose(self, count: int, among: Collection[str]) -> list[str]:
+        """Return the first ``count`` annotated videos of ``among``, in the order of the manifest.
 
-        Raises RgwotError if fewer than ``least`` of ``among`` are annotated.
+        Raises RgwotError if there are fewer.
         """
         annotated = self.manifest.loc[self.manifest["status"] == "ok", "video"]
-        scored = [video for video in annotated if video in among]
-        chosen = [
-            *(video for video in first if video in scored),
-            *(video for video in scored if video not in first),
-        ]
-        if len(chosen) < least:
+        chosen = [video for video in annotated if video in among]
+        if len(chosen) < count:
             raise RgwotError(
-                f"{self.where}: found {len(chosen)} annotated videos with features, expected at least {least} to draw; "
+                f"{self.where}: found {len(chosen)} annotated videos with features, expected at least {count} to draw; "
                 f"see the manifest of the task"
             )
         return chosen[:count]
@@ -195,42 +191,40 @@ def side_of(video: str, embedded: EmbeddedVideo, labels: TaskLabels, n: int) -> 
 
 
 class Pair(NamedTuple):
-    """Two videos to draw: their task and run, its settings as dotted keys, and which videos are wanted."""
+    """Two videos to draw: their task and run, and its settings as dotted keys."""
 
     task: Tree
     run: Run
     settings: dict[str, Any]
     key_steps: int | None
-    videos: tuple[str, ...]
 
     def labels(self) -> TaskLabels:
         """Read the annotations of the task."""
         return TaskLabels.of(self.task, self.key_steps)
 
     def read(self, n: int) -> tuple[Side, Side]:
-        """Read ``n`` frames of each of two annotated videos with embeddings: wanted ones, then the first."""
+        """Read ``n`` frames of each of the first two annotated videos with embeddings."""
         from rgwot.stages.embed import read_embeddings
 
         labels, embedded = self.labels(), read_embeddings(self.task.at(paths.EMBEDDINGS, self.run)).videos
-        first, second = labels.choose(self.videos, 2, embedded, least=2)
+        first, second = labels.choose(2, embedded)
         return side_of(first, embedded[first], labels, n), side_of(second, embedded[second], labels, n)
 
 
 def of_pair(
-    study: Study, draw: Callable[..., Drawn], dataset: Place, row: Row, first: Sequence[str], wanted: Sequence[str],
-    *more: Any, caption: str, reads: Sequence[str] = (paths.EMBEDDINGS,), scoring: str = "",
+    study: Study, draw: Callable[..., Drawn], dataset: Place, row: Row, *more: Any, caption: str,
+    reads: Sequence[str] = (paths.EMBEDDINGS,), scoring: str = "",
 ) -> Drawing:  # fmt: skip
     """Return a figure of two videos of a task and a run, drawn by ``draw(title, about, Pair, *more)``.
 
-    ``first`` are the wanted tasks, ``wanted`` the wanted videos, ``reads`` the files of the run that are read, and
-    ``scoring`` tells how clusters were matched with steps.
+    ``reads`` are the files of the run that are read, and ``scoring`` tells how clusters were matched with steps.
     """
-    (task,) = tasks_to_draw(study, dataset, first)
+    (task,) = tasks_to_draw(study, dataset)
     seed = study.config.seeds[0]
     runs = runs_to_draw(study, task, [row], [seed], trained=False)
     run = runs[0][1]
     settings = settings_behind(study, run.method, task.dataset)
-    pair = Pair(task, run, settings, known_K(study, task.dataset, task.task), tuple(wanted))
+    pair = Pair(task, run, settings, known_K(study, task.dataset, task.task))
     files = [*map(task.at, OF_TASK), *(task.at(file, run) for file in reads)]
     notes = [*told([task], runs), scoring]
     return drawing(study, draw, (pair, *more), files, caption=caption, places=[dataset], notes=notes, seeds=[seed])
