@@ -94,6 +94,8 @@ def probe_here(path: Path, frames_fps: Fraction | None = None) -> VideoInfo:
     try:
         with decode.opened(str(path)) as container:
             return _facts(path, container, decode.picture_track(container))
+    except VideoError:
+        raise
     except FFmpegError as error:
         raise VideoError(path, f"not a readable video ({decode.plain(error)}); {REMEDY}") from error
     # Some of FFmpeg's errors are also ValueErrors.
