@@ -63,8 +63,7 @@ def open_points(path: Path, form: Literal["image", "body"]) -> ArraySource:
         raise RgwotError(f"{path}: cannot be read ({first_line(error)[:100]}); expected {_EXPECTED}") from None
     if not bodies or any(body.size == 0 for body in bodies):
         raise RgwotError(f"{path}: found no points; expected {_EXPECTED}")
-    # Several programs write 0, 0 for a point that was not found.
-    bodies = [np.where((body == 0).all(axis=2, keepdims=True), np.nan, body) for body in bodies]
+    bodies = [_without_zeros(body) for body in bodies]
     missing = np.mean(np.concatenate([np.isnan(body).any(axis=2).ravel() for body in bodies]))
     bodies = [interpolated(path, body) for body in bodies]
     if form == "body":
@@ -78,6 +77,15 @@ def open_points(path: Path, form: Literal["image", "body"]) -> ArraySource:
         )
         note = f"{lost}; {note}" if note else lost
     return ArraySource("", array.shape, "float64", lambda slices: array[slices], note=note, columns="\n".join(names))
+
+
+def _without_zeros(body: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a body (T, P, D) with NaN at 0,0, where several programs put points that were not found.
+
+    A point that is always there is the origin of the others.
+    """
+    zero = (body == 0).all(axis=2)
+    return np.where((zero & ~zero.all(axis=0))[:, :, None], np.nan, body)
 
 
 def interpolated(path: Path, body: NDArray[np.float64]) -> NDArray[np.float64]:
