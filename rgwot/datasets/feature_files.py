@@ -36,6 +36,7 @@ _COLUMN = re.compile(
     r"(?P<point>.+)[_. ](?P<what>x|y|z|likelihood|score|confidence|conf|visibility|presence|prob|probability|p)",
     re.IGNORECASE,
 )
+_STEPS = 3.0
 _FRAMES = frozenset({"frame", "frames", "frame_idx", "frame_index"})
 _EXPECTED = (
     "a .csv or .h5 of DeepLabCut, an analysis .h5 of SLEAP, or a .csv with columns POINT_x, POINT_y (POINT_likelihood)"
@@ -72,9 +73,7 @@ def open_points(path: Path, form: Literal["image", "body"]) -> ArraySource:
     if len(bodies) > 1:
         note = f"{len(bodies)} animals, with their points side by side in the order of the file"
     if missing:
-        lost = (
-            f"{missing:.1%} of the points were not found (likelihood below {LIKELY}, or at 0, 0) and are interpolated"
-        )
+        lost = f"{missing:.1%} of the points were not found (likelihood below {LIKELY}, or at 0,0) and are interpolated"
         note = f"{lost}; {note}" if note else lost
     return ArraySource("", array.shape, "float64", lambda slices: array[slices], note=note, columns="\n".join(names))
 
@@ -82,10 +81,19 @@ def open_points(path: Path, form: Literal["image", "body"]) -> ArraySource:
 def _without_zeros(body: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return a body (T, P, D) with NaN at 0,0, where several programs put points that were not found.
 
-    A point that is always there is the origin of the others.
+    A point that is always there is the origin of the others, and one whose other positions lie within a few of its
+    usual steps may have moved there.
     """
-    zero = (body == 0).all(axis=2)
-    return np.where((zero & ~zero.all(axis=0))[:, :, None], np.nan, body)
+    body = body.copy()
+    for point in range(body.shape[1]):
+        track = body[:, point]
+        zero = (track == 0).all(axis=1)
+        found = track[~zero & ~np.isnan(track).any(axis=1)]
+        if zero.any() and len(found):
+            usual = np.median(np.linalg.norm(np.diff(found, axis=0), axis=1)) if len(found) > 1 else 0.0
+            if np.linalg.norm(found, axis=1).min() > _STEPS * usual:
+                track[zero] = np.nan
+    return body
 
 
 def interpolated(path: Path, body: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -199,7 +199,8 @@ def own_tasks(
             not_read = [
                 path
                 for path in others.get(task, ())
-                if PurePosixPath(path).suffix.lower() not in COMMON or pairing_key(PurePosixPath(path).stem) in names
+                if tracked_name(path) is None
+                and (PurePosixPath(path).suffix.lower() not in COMMON or pairing_key(PurePosixPath(path).stem) in names)
             ]
             tasks[task] = replace(pairs, left_out=tuple(left_out), not_read=tuple(not_read))
         elif videos:

@@ -187,6 +187,9 @@ def check_features(
         if vectors:
             check_first_row(path, vectors[0])
             values = values_of(np.concatenate(vectors))
+            if settings.keypoints is not None:
+                # A point may move evenly; it is no clock.
+                values = values._replace(clocks=())
     return measured, VideoFacts(measured.footage.duration_s, measured.footage.fps), values
 
 
