@@ -647,7 +647,7 @@ def test_keys_of_the_json_are_stable(tea: Path) -> None:
     ]  # fmt: skip
     assert list(values["videos"][0]) == [
         "task", "video", "name", "path", "annotation", "status", "duration_s", "fps", "decoded", "reader",
-        "segments", "step_ids", "features",
+        "start_s", "segments", "step_ids", "features",
     ]  # fmt: skip
     assert list(finding) == ["severity", "rule", "message", "task", "file", "where", "line"]
     assert (finding["file"], finding["line"]) == ("tea/one.csv", 1)
