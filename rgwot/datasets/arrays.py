@@ -69,7 +69,7 @@ class ArraySource:
     ``key`` is its name in the file, empty for an array without a name; ``dtype`` its precision, such as ``float32``.
     ``read`` takes a slice per axis and returns that part. ``times`` are the times of the features, if requested;
     ``note`` is a remark on the features. ``columns`` are the names of a table's columns without the times, one per
-    line, or empty.
+    line, or empty. With ``holes``, parts were never written, as ``note`` says.
     """
 
     key: str
@@ -79,6 +79,7 @@ class ArraySource:
     times: NDArray[np.float64] | None = None
     note: str = ""
     columns: str = ""
+    holes: bool = False
 
 
 def holding_file(path: Path) -> Path:
@@ -207,7 +208,7 @@ def _hdf5(path: Path, key: str | None, times: str | None, stack: ExitStack, turn
         return np.asarray(dataset[slices[::-1]]).T if turned else np.asarray(dataset[slices])
 
     size = shape[::-1] if turned else shape
-    return ArraySource(dataset.name.strip("/"), size, dataset.dtype.name, read, when, note=note)
+    return ArraySource(dataset.name.strip("/"), size, dataset.dtype.name, read, when, note, holes=bool(note))
 
 
 def _unwritten(path: Path, dataset: Any) -> str:

@@ -190,6 +190,9 @@ def check_features(
             if settings.keypoints is not None:
                 # A point may move evenly; it is no clock.
                 values = values._replace(clocks=())
+            if array.holes:
+                # Told already.
+                values = values._replace(still=(0, 0))
     return measured, VideoFacts(measured.footage.duration_s, measured.footage.fps), values
 
 

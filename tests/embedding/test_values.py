@@ -144,8 +144,8 @@ def test_hdf5_that_was_not_written_is_told(tmp_path: Path) -> None:
     assert [(one.file, one.message[:40]) for one in report.findings if one.rule == "features"] == [
         ("tea/r0.h5", "58 % was never written and is read as 0;")
     ]
-    (still,) = [one for one in report.findings if one.rule == "values"]
-    assert still.file == "tea/r0.h5"
+    # Named once.
+    assert not [one for one in report.findings if one.rule == "values"]
     with h5py.File(tea / "r0.h5", "w") as file:
         file.create_dataset("features", (10**9, 1000), "f4", chunks=(1000, 1000))
     report = examine({"datasets": {"own": entry}}, "own")
