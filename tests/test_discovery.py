@@ -192,7 +192,7 @@ def test_milliseconds_at_any_rate_are_doubted(clock: NDArray[np.float64]) -> Non
 def test_a_table_whose_index_is_another_clock_is_told() -> None:
     def told(index: Any, **when: Any) -> list[str]:
         frame = pd.DataFrame(flat(60, 4), index=index)
-        return [line for line in rgwot.discover({"a": frame}, K=3, **when).warnings if "index" in line]
+        return [line for line in rgwot.discover({"a": frame}, K=3, **when).warnings if "its index" in line]
 
     hundred = np.arange(60) / 100
     (line,) = told(hundred)
