@@ -15,6 +15,7 @@ from rgwot.datasets.names import id_of
 from rgwot.keysteps.given import BETWEEN, SampleLabels, check_silence, labels_of_rows, lasting, taken_silences
 from rgwot.keysteps.interface import Given
 from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.text import plain_name
 from rgwot.timing import BACKGROUND, ends_early
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ def _of_array(where: str, values: Any, length: int, numbers: _Numbers) -> Sample
 def _of_value(where: str, value: Any, numbers: _Numbers) -> int:
     """Return the key step of a feature from a name or number: 0 for background, -1 for a missing value."""
     if isinstance(value, str):
-        name = " ".join(value.split())
+        name = plain_name(value)
         return -1 if name in ("", "-1") else 0 if _is_background(name) else numbers.of(where, None, name)
     if _empty(value) or value == -1:
         return -1
@@ -216,7 +217,7 @@ def _of_table(where: str, of_video: pd.DataFrame, video: VideoFeatures, numbers:
     read = []
     for row in of_video.to_dict("records"):
         start_s, end_s = _times(where, row, start, end)
-        text = "" if name is None or _empty(row[name]) else " ".join(str(row[name]).split())
+        text = "" if name is None or _empty(row[name]) else plain_name(str(row[name]))
         number = _whole(where, row["key_step"], "key_step") if numbered else None
         background = number == 0 or (number is None and (not text or _is_background(text)))
         read.append((start_s, end_s, number, "" if background else text, background))

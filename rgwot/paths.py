@@ -125,6 +125,13 @@ class Tree:
         there = len(parts) > 7 and parts[-6] == "keysteps" and Run.of_folder(folder) is not None
         return cls(Path(*parts[:-6]), parts[-3], parts[-2]) if there else None
 
+    @classmethod
+    def of_annotations(cls, table: Path) -> Self | None:
+        """Return the tree of a table ``RESULTS/annotations/DATASET/TASK.csv``, or None for others."""
+        parts = table.absolute().parts
+        there = len(parts) > 4 and parts[-3] == "annotations" and table.suffix == ".csv"
+        return cls(Path(*parts[:-3]), parts[-2], table.stem) if there else None
+
     def at(self, template: str, run: Run | None = None) -> Path:
         """Return a path of the task, or of one of its runs."""
         named = {} if run is None else {"method": run.method, "decoder": run.decoder, "seed": run.seed}

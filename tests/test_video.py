@@ -84,6 +84,15 @@ def test_probe_measures_a_file_without_a_stated_duration(tmp_path: Path) -> None
     assert probe(live).duration_s == pytest.approx(1.5, abs=0.002)
 
 
+def test_the_duration_is_that_of_the_pictures_where_no_track_states_its_own(tmp_path: Path) -> None:
+    content = write_video(tmp_path / "a.mkv", 50, 10, audio_s=7).read_bytes().replace(b"DURATION", b"DURATIOX")
+    (tmp_path / "b.mkv").write_bytes(content)
+    assert probe(tmp_path / "b.mkv").duration_s == 5
+    # A copy that broke off says how long it should be.
+    (tmp_path / "c.mkv").write_bytes(content[: len(content) // 2])
+    assert probe(tmp_path / "c.mkv").duration_s > 6.9
+
+
 def without_rate(path: Path) -> Path:
     """Make the rate of a Matroska file void, as many recorders and sites leave it out."""
     content = bytearray(path.read_bytes())
@@ -256,6 +265,20 @@ def test_a_transport_stream_is_left_to_pyav(tmp_path: Path) -> None:
     reader = FrameReader(path, sample_times(1.5, 10), SIZE)
     assert numbers(reader) == list(range(0, 45, 3))
     assert reader.readers == ["pyav"]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "options"),
+    [(".mp4", {"movflags": "frag_keyframe+empty_moov"}), (".mov", {"use_editlist": "0"}), (".flv", {})],
+)
+def test_frames_shown_later_than_decoded_are_left_to_pyav(tmp_path: Path, suffix: str, options: dict[str, str]) -> None:
+    path = remux(write_video(tmp_path / "a.mp4", 100, 10, gop=10), tmp_path / f"b{suffix}", **options)
+    reader = FrameReader(path, sample_times(10, 2), SIZE, "decord")
+    reader_of_all = FrameReader(path, sample_times(10, 2), SIZE)
+    assert numbers(reader_of_all) == list(range(0, 100, 5))
+    assert reader_of_all.readers == ["pyav"]
+    with pytest.raises(RgwotError, match="shifted"), reader:
+        numbers(reader)
 
 
 def test_a_truncated_file_yields_what_decodes_and_says_so(tmp_path: Path) -> None:

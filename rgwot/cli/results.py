@@ -20,8 +20,7 @@ _names = click.option(
 
 @click.command()
 @click.argument("format_", metavar="FORMAT")
-@click.argument("keysteps", type=Folder)
-@click.argument("output", type=Folder)
+@click.argument("places", metavar="[KEYSTEPS] OUTPUT", type=Folder, nargs=-1, required=True)
 @_names
 @click.option(
     "--root",
@@ -30,14 +29,19 @@ _names = click.option(
 )
 @click.option("--videos", "chosen", multiple=True, help="A video to export; may be repeated. Default: all.")
 def export(
-    format_: str, keysteps: Path, output: Path, names: Path | None, root: Path | None, chosen: tuple[str, ...]
+    format_: str, places: tuple[Path, ...], names: Path | None, root: Path | None, chosen: tuple[str, ...]
 ) -> None:
     """Export a result in the FORMAT of another program into OUTPUT, a new folder or an unchanged export.
 
-    KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0.
+    KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0, by default the result that the
+    page of the study shows first, or the annotations of a task with their marks, results/annotations/demo/assembly.csv.
     """
+    from rgwot.reporting.chosen import result_folder
     from rgwot.reporting.export import export_keysteps
 
+    if len(places) > 2:
+        raise click.UsageError(f"found {len(places)} paths, expected KEYSTEPS (optional) and OUTPUT")
+    keysteps, output = result_folder(places[0] if len(places) == 2 else None), places[-1]
     click.echo(export_keysteps(format_, keysteps, output, names, root or _folder_of_videos(keysteps), chosen))
 
 
@@ -46,7 +50,7 @@ def _folder_of_videos(keysteps: Path) -> Path | None:
     from rgwot.paths import RESULTS, Tree
     from rgwot.study.study import Study
 
-    tree, configuration = Tree.of_folder(keysteps), Path("config.yaml")
+    tree, configuration = Tree.of_folder(keysteps) or Tree.of_annotations(keysteps), Path("config.yaml")
     if tree is None or tree.results != Path(RESULTS).absolute() or not configuration.is_file():
         return None
     config = Study.read((configuration,)).config
@@ -54,21 +58,22 @@ def _folder_of_videos(keysteps: Path) -> Path | None:
 
 
 @click.command()
-@click.argument("keysteps", type=Folder)
+@click.argument("keysteps", type=Folder, required=False)
 @click.option("-n", "number", default=3, show_default=True, type=click.IntRange(1), help="How many videos.")
-def suggest(keysteps: Path, number: int) -> None:
+def suggest(keysteps: Path | None, number: int) -> None:
     """Suggest which videos to annotate next, and how to open them.
 
-    KEYSTEPS is a folder such as results/keysteps/rgwot-plus/consensus/demo/assembly/seed0.
+    KEYSTEPS is a folder such as results/keysteps/rgwot-plus/consensus/demo/assembly/seed0, by default the result that
+    the page of the study shows first.
     """
+    from rgwot.reporting.chosen import result_folder
     from rgwot.reporting.show import suggestion
 
-    click.echo("\n".join(suggestion(keysteps, number)))
+    click.echo("\n".join(suggestion(result_folder(keysteps), number)))
 
 
 @click.command()
-@click.argument("first", type=Folder)
-@click.argument("second", type=Folder)
+@click.argument("both", metavar="[FIRST] SECOND", type=Folder, nargs=-1, required=True)
 @_names
 @click.option(
     "--overlap",
@@ -79,37 +84,44 @@ def suggest(keysteps: Path, number: int) -> None:
 )
 @click.option("--tier", help="Tier of an ELAN file. Default: the tier `key steps`, or the only one.")
 @click.option("--fps", help="Frames per second for formats that count frames, such as 25 or 30000/1001.")
-def compare(first: Path, second: Path, names: Path | None, overlap: float, tier: str | None, fps: str | None) -> None:
+def compare(both: tuple[Path, ...], names: Path | None, overlap: float, tier: str | None, fps: str | None) -> None:
     """Compare two results of a task: how far they agree, and which key steps were split or merged.
 
     FIRST and SECOND are folders such as results/keysteps/rgwot/graphcut/demo/assembly/seed0, or annotations of a
-    coder in ELAN, BORIS and others: a file, or a folder with a file per video.
+    coder in ELAN, BORIS and others: a file, or a folder with a file per video. By default, FIRST is the result that
+    the page of the study shows first.
     """
+    from rgwot.reporting.chosen import result_folder
     from rgwot.reporting.compare import compare_results
 
+    if len(both) > 2:
+        raise click.UsageError(f"found {len(both)} paths, expected one or two")
+    first, second = result_folder(both[0] if len(both) == 2 else None), result_folder(both[-1])
     click.echo("\n".join(compare_results(first, second, names, overlap, tier, fps)))
 
 
 @click.command("compare-groups")
 @click.argument("output", type=Folder)
-@click.argument("keysteps", type=Folder)
+@click.argument("keysteps", type=Folder, required=False)
 @click.option("--videos", required=True, type=Folder, help="Table of the videos (CSV: video, group).")
 @click.option("--column", default="group", show_default=True, help="Column with the groups in the table of --videos.")
 @click.option("--task", help="Use only this task's rows of the table, if it has a column task.")
 @_names
 @click.option("--title", default="", help="Title of the figure, such as its dataset, task, method, decoder and seed.")
 def compare_groups(
-    output: Path, keysteps: Path, videos: Path, column: str, task: str | None, names: Path | None, title: str
+    output: Path, keysteps: Path | None, videos: Path, column: str, task: str | None, names: Path | None, title: str
 ) -> None:
     """Test whether groups of videos differ, and write OUTPUT (CSV) with a figure beside it (PDF and PNG).
 
-    KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0. Permutation
-    tests, with the video as the unit, compare for every key step the share of videos that have it, the number of
-    segments, duration, place, deviations, and the next key step.
+    KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0, by default the result that the
+    page of the study shows first. Permutation tests, with the video as the unit, compare for every key step the share
+    of videos that have it, the number of segments, duration, place, deviations, and the next key step.
     """
+    from rgwot.reporting.chosen import result_folder
     from rgwot.reporting.compare import write_groups
     from rgwot.runtime.provenance import write_record
 
+    keysteps = result_folder(keysteps)
     lines = write_groups(output, keysteps, videos, column, task, names, title)
     figures = [output.with_suffix(suffix) for suffix in (".pdf", ".png")]
     write_record(output, "compare-groups", figures, keysteps=keysteps, videos=videos, column=column, task=task)
@@ -229,23 +241,22 @@ def apply(
 
 
 @click.command()
-@click.argument("table", type=Folder)
+@click.argument("table", type=Folder, required=False)
 @click.option("--procedures", type=Folder, help="Also print the procedure of this folder of key steps.")
 @_names
-def show(table: Path, procedures: Path | None, names: Path | None) -> None:
+def show(table: Path | None, procedures: Path | None, names: Path | None) -> None:
     """Print TABLE, the CSV file of a table or of a row, and optionally a procedure.
 
-    If TABLE is a folder of key steps, print its procedure.
+    If TABLE is a folder of key steps, print its procedure; by default that of the result that the page shows first.
     """
-    from rgwot.paths import PROCEDURE, name_of
+    from rgwot.reporting.chosen import result_folder
     from rgwot.reporting.show import procedure_lines
     from rgwot.reporting.targets import in_terminal, load_targets
 
+    table = result_folder(table)
     if table.is_dir():
         click.echo("\n".join(procedure_lines(table, names)))
         return
-    if (table.parent / name_of(PROCEDURE)).is_file():
-        raise RgwotError(f"{table}: found a file of key steps, expected their folder; run `rgwot show {table.parent}`")
     targets = load_targets()
     # The file of a single row is in a folder named like its table.
     name = table.parent.name if table.parent.name in targets.tables else table.stem

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ def init(folder: Path, videos: Path | None) -> None:
     """
     from importlib.util import find_spec
 
+    from rgwot.columns import readable
     from rgwot.study.shipped import STUDY_FILES, start_study
 
     if find_spec("snakemake") is None:
@@ -35,10 +37,10 @@ def init(folder: Path, videos: Path | None) -> None:
     tasks = start_study(folder, videos)
     click.echo(f"{folder}: wrote {', '.join(STUDY_FILES)}")
     for task, what in tasks.items():
-        click.echo(f"Task {task}: {what}")
+        click.echo(f"Task {readable(task)}: {what}")
     if not tasks:
         click.echo(f"Put your videos into {(videos or folder / 'videos') / 'TASK'}, two or more per task.")
-    change_folder = "" if folder.resolve() == Path.cwd() else f"cd {folder} && "
+    change_folder = "" if folder.resolve() == Path.cwd() else f"cd {shlex.quote(str(folder))} && "
     click.echo(f"Then check the videos with {change_folder}rgwot doctor, and get a first result with rgwot run first")
 
 

@@ -250,9 +250,16 @@ def read_file(path: Path) -> Mapping[str, Any]:
     RgwotError
         If it is missing, empty or not YAML, or holds anything but keys and values.
     """
+    if not path.exists():
+        raise RgwotError(
+            f"{path.absolute()}: no such file; expected the configuration of a study; make one with rgwot init, or go "
+            "to its folder"
+        )
     content = read_yaml(path)
     if content is None:
-        raise RgwotError(f"{path}: empty; expected keys and values as in config.yaml; fill it or leave it out")
+        raise RgwotError(
+            f"{path}: empty; expected keys and values as in config.yaml; fill it, or make one: rgwot init FOLDER"
+        )
     if not isinstance(content, Mapping):
         raise RgwotError(f"{path}: holds {type(content).__name__}; expected keys and values as in config.yaml")
     return content

@@ -260,7 +260,10 @@ _OPEL: Mapping[str, Any] = {
     "loss.weighted_negatives": True,
 }
 _LISTED = (
-    Family("rgwot", "the paper, with our reading where it is silent"),
+    Family(
+        "rgwot",
+        "the paper but for the table of methods 7: C-IDM as in its code with beta = 1/32, the virtual frame as a cost",
+    ),
     Family(
         "rgwot-parity",
         "what the public code computes, on frozen features",

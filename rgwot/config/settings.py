@@ -1,8 +1,8 @@
 """All settings of an experiment: the blocks, collected from the packages of their functions, and their validation.
 
 The blocks of ``config.yaml``, the keys of experiment ids and the option tables of the documentation all follow from
-these classes; a test fails when they drift apart. The default of every key is the family ``rgwot``: the paper, and
-our reading where the paper is silent (methods 7).
+these classes; a test fails when they drift apart. The default of every key is the family ``rgwot``: the paper, and our
+reading where the paper is silent or cannot be meant (methods 7).
 """
 
 from __future__ import annotations

@@ -22,10 +22,10 @@ from rgwot.datasets.annotations import (
     Notes,
     build_annotation,
 )
-from rgwot.datasets.names import pairing_key
 from rgwot.datasets.settings import Options
 from rgwot.datasets.text import DataFault, judged, read_bytes
 from rgwot.runtime.errors import RgwotError, first_line
+from rgwot.runtime.text import pairing_key, plain_name
 from rgwot.timing import SILENCES, VideoInfo, parse_rate, short_rate
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ ANNOTATION_READERS: Mapping[str, Reader] = {
     "table": Reader(
         formats.read_table_rows,
         (".csv", ".tsv"),
-        "columns start_s, end_s (or time_s, for marks), label, and video if there are several",
+        f"columns {formats.HEADINGS}",
         formats.is_table,
         many=("video",),
     ),
@@ -98,8 +98,11 @@ def format_of(path: Path) -> str:
     if suffix in TEXTS and not head.strip():
         return readers[-1]
     for name in readers:
-        if ANNOTATION_READERS[name].fits(head):
+        fault = formats.unread_header(head) if name == "three_columns" else ""
+        if not fault and ANNOTATION_READERS[name].fits(head):
             return name
+    if suffix in (".csv", ".tsv") and (fault := formats.unread_header(head)):
+        raise DataFault("columns", path, "", fault)
     raise DataFault(
         "file",
         path,
@@ -267,7 +270,7 @@ def _rows(path: Path, options: Options) -> list[SegmentRow]:
     if suffix_of(path) in TEXTS and not _head(path).strip():
         return []
     try:
-        rows = [row._replace(label=" ".join(row.label.split())) for row in ANNOTATION_READERS[name].read(path, options)]
+        rows = [row._replace(label=plain_name(row.label)) for row in ANNOTATION_READERS[name].read(path, options)]
     except RgwotError:
         raise
     except Exception as error:  # noqa: BLE001 (parsers of other people raise anything on a damaged file)

@@ -12,7 +12,6 @@ import json
 import math
 import mimetypes
 import re
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
@@ -21,13 +20,27 @@ from pathlib import Path, PureWindowsPath
 from typing import Any, NamedTuple
 
 from rgwot.datasets.annotations import read_three_columns
+from rgwot.datasets.names import VIDEO_SUFFIXES
 from rgwot.datasets.settings import Options
-from rgwot.datasets.text import LARGEST_TEXT, DataFault, decode_text, encoding_of, excerpt, read_bytes, read_lines
+from rgwot.datasets.text import (
+    LARGEST_TEXT,
+    DataFault,
+    decode_text,
+    encoding_of,
+    excerpt,
+    read_bytes,
+    read_lines,
+    seconds_in,
+)
 from rgwot.runtime.errors import optional
 from rgwot.runtime.files import text_of
 
 #: The tier that exports write and that readers prefer if there are several.
 TIER = "key steps"
+#: The tier of marks: each of its annotations is a mark at its start, because ELAN has no annotation without length.
+MARKS_TIER = "key step marks"
+#: What an export adds to the name of a BORIS behaviour with point events, because a behaviour has one kind of events.
+POINT = " (mark)"
 
 
 class SegmentRow(NamedTuple):
@@ -140,13 +153,14 @@ def divider(header: str) -> str:
 
 
 def read_seconds(path: Path, where: str, text: str) -> float:
-    """Read a time in seconds."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    """Read a time in seconds (`seconds_in`)."""
+    value = seconds_in(text)
     if not math.isfinite(value):
-        raise DataFault("time", path, where, f"{excerpt(text)} as a time; expected seconds with a decimal point")
+        raise DataFault(
+            "time", path, where,
+            f"{excerpt(text)} as a time; expected seconds with a decimal point, or mm:ss; if this is a row of units or "
+            "a comment, delete it",
+        )  # fmt: skip
     return value
 
 
@@ -169,6 +183,11 @@ MOMENT = "time_s"
 LABELS = ("label", "name", "step", "key_step")
 #: All columns of times, including those of BORIS.
 TIME_COLUMNS = frozenset({*STARTS, *ENDS, MOMENT, "start (s)", "stop (s)", "time", "time offset (s)"})
+#: The columns of a table in words.
+HEADINGS = (
+    "start_s (or start), end_s (or end, stop) in seconds, or time_s for marks, and label (or name, step, key_step), "
+    "with video if there are several"
+)
 #: The label of background.
 BACKGROUND_LABEL = "background"
 
@@ -176,13 +195,9 @@ BACKGROUND_LABEL = "background"
 def read_elan(path: Path, options: Options) -> Iterator[SegmentRow]:
     """Read the chosen tier of an ELAN file; the video is a linked file (`_film`), or has the name of the file.
 
-    A gap or an empty value is background.
+    A gap or an empty value is background. Annotations of the tier `MARKS_TIER` are marks at their starts.
     """
-    pympi = optional("pympi", path, PYMPI)
-    with warnings.catch_warnings():
-        # pympi warns of all versions of the format except three, but reads them.
-        warnings.simplefilter("ignore")
-        document = pympi.Eaf(str(path))
+    document = _elan_document(path)
     video = path.stem
     if linked := document.get_linked_files():
         medium = _film(path.stem, linked)
@@ -191,14 +206,81 @@ def read_elan(path: Path, options: Options) -> Iterator[SegmentRow]:
     units = document.header.get("TIME_UNITS", "milliseconds")
     if units not in _UNITS_S:
         raise DataFault("time", path, "", f"TIME_UNITS {excerpt(units)}; expected one of {', '.join(_UNITS_S)}")
-    # Only tiers with times, if there are any: those that refer to annotations of another tier have none.
+    # By default only tiers with times of their own: those of the others are those of their parents.
     timed = [name for name, (aligned, *_) in document.tiers.items() if aligned]
-    tier = chosen_tier(path, options, timed or document.tiers)
-    for start, end, value in document.get_annotation_data_for_tier(tier):
-        if start is None or end is None:
-            raise DataFault("time", path, tier, f"{value!r} has no time; expected a tier with times")
-        start_s, end_s = (float(at * _UNITS_S[units]) for at in (start, end))
-        yield SegmentRow(video, start_s, end_s, value, f"tier {tier!r} at {start_s:.3f} s")
+    tiers = [MARKS_TIER] if MARKS_TIER in timed and options.tier != MARKS_TIER else []
+    # A file may have marks alone.
+    if timed != tiers or options.tier:
+        known = document.tiers if options.tier else timed or document.tiers
+        tiers.append(chosen_tier(path, options, [name for name in known if name not in tiers]))
+    for tier in tiers:
+        spans = _elan_spans(document, tier)
+        children = [name for name, (*_, about, _) in document.tiers.items() if about.get("PARENT_REF") == tier]
+        if options.tier is None and children and spans and all(not value or value.isdecimal() for *_, value in spans):
+            raise DataFault(
+                "tier", path, "",
+                f"tier {tier!r} has only numbers, and depending on it {', '.join(map(repr, children))}; set tier to "
+                "the one with the names of steps",
+            )  # fmt: skip
+        for start, end, value in spans:
+            if start is None or end is None:
+                raise DataFault("time", path, tier, f"{value!r} has no time; expected a tier with times")
+            start_s, end_s = (float(at * _UNITS_S[units]) for at in (start, start if tier == MARKS_TIER else end))
+            yield SegmentRow(video, start_s, end_s, value, f"tier {tier!r} at {start_s:.3f} s")
+
+
+class _Attributes(dict[str, str]):
+    """The attributes of an ELAN file; pympi deletes one that files of other programs do not have."""
+
+    def __delitem__(self, key: str) -> None:
+        self.pop(key, None)
+
+
+def _elan_document(path: Path) -> Any:
+    """Read an ELAN file of any version, with or without a schema."""
+    document = optional("pympi", path, PYMPI).Eaf()
+    document.tiers.clear()
+    document.adocument = _Attributes()
+    optional("pympi.Elan", path, PYMPI).parse_eaf(str(path), document, suppress_version_warning=True)
+    return document
+
+
+def _elan_spans(document: Any, tier: str) -> list[tuple[float | None, float | None, str]]:
+    """Return start, end (None if unknown) and value of the annotations of a tier.
+
+    As ELAN shows them: parts of an annotation without times of their own are equally long, and other children have the
+    times of their parents.
+    """
+
+    def depth(name: str) -> int:
+        parent = document.tiers[name][2].get("PARENT_REF")
+        return 0 if parent not in document.tiers else 1 + depth(parent)
+
+    times, spans = dict(document.timeslots), dict[str, tuple[Any, Any]]()
+    for name in sorted(document.tiers, key=depth):
+        aligned, references, *_ = document.tiers[name]
+        following = {begin: end for begin, end, *_ in aligned.values()}
+        for begin in following:
+            chain = [begin, following[begin]]
+            while times[chain[-1]] is None and chain[-1] in following and len(chain) <= len(following):
+                chain.append(following[chain[-1]])
+            first, last = times[chain[0]], times[chain[-1]]
+            if first is not None and last is not None:
+                times |= {slot: first + (last - first) * at / (len(chain) - 1) for at, slot in enumerate(chain)}
+        spans |= {ident: (times[begin], times[end]) for ident, (begin, end, *_) in aligned.items()}
+        parts: dict[str, list[str]] = defaultdict(list)
+        for ident, (parent, _, previous, _) in references.items():
+            siblings = parts[parent]
+            siblings.insert(siblings.index(previous) + 1 if previous in siblings else len(siblings), ident)
+        for parent, siblings in parts.items():
+            start, end = spans[parent]
+            length = None if start is None or end is None else (end - start) / len(siblings)
+            for at, ident in enumerate(siblings):
+                spans[ident] = (None, None) if length is None else (start + at * length, start + (at + 1) * length)
+    aligned, references, *_ = document.tiers[tier]
+    values = {ident: value for ident, (*_, value, _) in aligned.items()}
+    values |= {ident: value for ident, (_, value, *_) in references.items()}
+    return [(*spans[ident], value) for ident, value in values.items()]
 
 
 #: ELAN's units of time in seconds.
@@ -250,10 +332,22 @@ def is_table(head: str) -> bool:
     return bool(timed and names.intersection(LABELS))
 
 
-def read_table_rows(path: Path, options: Options) -> Iterator[SegmentRow]:
-    """Read a table with a header; label 0 is background. Rows with another ``scope`` than ``task`` are left out.
+def unread_header(head: str) -> str:
+    """Return the fault of a text that has a header, but no known columns in its first line; empty without a header."""
+    lines = head.splitlines()
+    at = next((at for at, line in enumerate(lines[:_HEADER_LINES]) if is_table(line)), None)
+    if at:
+        return f"found the header in line {at + 1}, expected it in line 1; delete the lines before it"
+    cells = next(csv.reader(lines[:1], delimiter=divider(lines[0])), []) if lines else []
+    if len(cells) < 2 or "\0" in lines[0] or not all(math.isnan(seconds_in(cell.replace(",", "."))) for cell in cells):
+        return ""
+    return f"found the columns {', '.join(cell.strip() for cell in cells[:8])}; expected {HEADINGS}; rename them"
 
-    A row with ``time_s``, or without an end, is a mark.
+
+def read_table_rows(path: Path, options: Options) -> Iterator[SegmentRow]:
+    """Read a table with a header, in which videos may be files; label 0 is background.
+
+    Rows with another ``scope`` than ``task`` are left out. A row with ``time_s``, or without an end, is a mark.
     """
     for where, row in records(path):
         low = {name.lower(): value for name, value in row.items()}
@@ -271,7 +365,10 @@ def read_table_rows(path: Path, options: Options) -> Iterator[SegmentRow]:
         start_s = read_seconds(path, where, moment or start)
         end_s = read_seconds(path, where, end) if end else start_s
         label = BACKGROUND_LABEL if label == "0" else label
-        yield SegmentRow(low.get("video") or path.stem, start_s, end_s, label, where, low.get("silence", ""))
+        video = low.get("video") or path.stem
+        if video.lower().endswith(tuple(VIDEO_SUFFIXES)):
+            video = media_stem(video)
+        yield SegmentRow(video, start_s, end_s, label, where, low.get("silence", ""))
 
 
 def read_without_header(path: Path, options: Options) -> Iterator[SegmentRow]:
@@ -334,9 +431,10 @@ def read_project(path: Path, options: Options) -> Iterator[SegmentRow]:
             raise _observed_twice(path, where, video, other)
         events = []
         for time, subject, code, modifiers, *_ in observation["events"]:
+            if time == "NA":
+                raise DataFault("media", path, where, "is of pictures, which have no times; expected one of a video")
             event = StateEvent(f"{where} at {time} s", float(time), subject, text_of(code), modifiers)
-            # A point event begins and ends at the same time.
-            events += [event, event] if code in points else [event]
+            events += _ends(event) if code in points else [event]
         yield from _paired(path, video, events)
 
 
@@ -344,7 +442,8 @@ def read_aggregated(path: Path, options: Options) -> Iterator[SegmentRow]:
     """Read a table with an interval or point event per row."""
     for where, row, video in _of_videos(path):
         start_s, stop_s = (read_seconds(path, where, row[column]) for column in (START, STOP))
-        yield SegmentRow(video, start_s, stop_s, row["Behavior"], where)
+        label = row["Behavior"].removesuffix(POINT) if start_s == stop_s else row["Behavior"]
+        yield SegmentRow(video, start_s, stop_s, label, where)
 
 
 def read_tabular(path: Path, options: Options) -> Iterator[SegmentRow]:
@@ -355,9 +454,14 @@ def read_tabular(path: Path, options: Options) -> Iterator[SegmentRow]:
         modifiers = "|".join(row[column] for column in row if column.startswith("Modifier"))
         event = StateEvent(where, read_seconds(path, where, row["Time"]), row["Subject"], row["Behavior"], modifiers)
         kind = kind.upper()
-        events[video] += [event, event] if kind == "POINT" else [event._replace(kind=kind)]
+        events[video] += _ends(event) if kind == "POINT" else [event._replace(kind=kind)]
     for video, events_here in events.items():
         yield from _paired(path, video, events_here)
+
+
+def _ends(point: StateEvent) -> list[StateEvent]:
+    """Return a point event as the start and the end of its step, at the same time."""
+    return [point._replace(code=point.code.removesuffix(POINT))] * 2
 
 
 def _paired(path: Path, video: str, events: Iterable[StateEvent]) -> Iterator[SegmentRow]:
@@ -422,7 +526,9 @@ def _observed_twice(path: Path, where: str, video: str, other: str) -> DataFault
 def _media(row: dict[str, str]) -> str:
     """Return the stem of the media file of a row, empty if BORIS had none or did not find it."""
     media = row.get("Media file name") or row.get("Media file path") or row.get("Media file") or "NA"
-    return "" if media.lower() in ("na", "not found") else media_stem(media)
+    # One file in several players is listed once for each.
+    stems = {media_stem(part) for part in media.split(";")}
+    return "" if media.lower() in ("na", "not found") else stems.pop() if len(stems) == 1 else media_stem(media)
 
 
 def _check_offset(path: Path, where: str, offset: str | float | None, unit: str = "s") -> None:

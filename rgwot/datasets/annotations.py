@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rgwot.datasets.text import CsvRow, DataFault, excerpt, judged, remark, rows
+from rgwot.runtime.text import plain_name
 from rgwot.timing import VideoInfo
 
 if TYPE_CHECKING:
@@ -323,7 +324,7 @@ def _label(row: CsvRow, step_ids: Collection[int] | None, notes: Notes) -> tuple
         notes.add("columns", row.where, "a step number without a name")
     if match["zeros"]:
         notes.add("columns", row.where, "a step number with decimals; read as a whole number")
-    return _step_id(row, match["step"], step_ids), " ".join((match["name"] or "").split())
+    return _step_id(row, match["step"], step_ids), plain_name(match["name"] or "")
 
 
 def _seconds(row: CsvRow, text: str) -> float:

@@ -58,6 +58,10 @@ _INDEX = frozenset({
 })  # fmt: skip
 """Columns of a table that are not features, in lower case and without a unit."""
 
+# A number with a decimal comma, alone in a cell.
+_COMMAS = re.compile(r"(?<![^\s;])[+-]?\d+,\d+(?![^\s;])")
+# Lines in which decimal commas are looked for.
+_PROBED = 100
 # A single letter keeps its unit: T (C) is a temperature, not the time t.
 _UNIT = re.compile(r"(?<=\w\w)(\s*[(\[][^)\]]*[)\]]|[_ ](s|ms|us|ns|sec))$")
 
@@ -95,20 +99,21 @@ def feature_file(folder: Path, task: str, video: str) -> Path:
     there is none, or more than one.
     """
     name = stem_of(video)
-    places = [place / f"{name}{suffix}" for place in (folder / task, folder) for suffix in OPENERS]
+    of_task = folder / stem_of(task)
+    places = [place / f"{name}{suffix}" for place in (of_task, folder) for suffix in OPENERS]
     existing = [path for path in places if path.is_file()]
-    candidates = [path for path in existing if path.suffix not in SECOND] or _points(folder, task, name) or existing
+    candidates = [path for path in existing if path.suffix not in SECOND] or _points(of_task, folder, name) or existing
     if len(candidates) != 1:
         raise RgwotError(
             f"{task}/{video}: {f'features in {candidates[0]} and {candidates[1]}' if candidates else 'no features'}; "
-            f"expected one file {folder / task / name} or {folder / name} with one of the suffixes {', '.join(OPENERS)}"
+            f"expected one file {of_task / name} or {folder / name} with one of the suffixes {', '.join(OPENERS)}"
         )
     return candidates[0]
 
 
-def _points(folder: Path, task: str, name: str) -> list[Path]:
+def _points(of_task: Path, folder: Path, name: str) -> list[Path]:
     """Return the usable DeepLabCut files of a video, by its stem."""
-    places = [place for place in (folder / task, folder) if place.is_dir()]
+    places = [place for place in (of_task, folder) if place.is_dir()]
     begun = (str(place / file) for place in places for file in sorted(os.listdir(place)) if file.startswith(name))
     paths, _ = points_chosen(path for path in begun if os.path.splitext(path)[1].lower() in OPENERS)
     return [Path(path) for path in paths if (points := tracked_name(path)) is not None and points["video"] == name]
@@ -150,10 +155,17 @@ def open_array(path: Path, key: str | None, times: str | None = None) -> Iterato
             raise RgwotError(f"{path}: cannot be read ({reason}); expected a plain array of numbers") from error
         if not source.dtype.removeprefix("b").startswith("float"):
             raise RgwotError(
-                f"{path}: array of {source.dtype}; expected features in floating point (frames are not features: "
-                "make them the dataset's videos)"
+                f"{path}: array of {source.dtype} {source.shape}; expected features in floating point; "
+                + _whole_numbers(source)
             )
         yield source if source.times is None else replace(source, times=check_times(path, source.times))
+
+
+def _whole_numbers(source: ArraySource) -> str:
+    """Return what to do with an array of whole numbers: pictures have bytes, and three channels or two large axes."""
+    if source.dtype == "uint8" and len(source.shape) > 2:
+        return "frames are not features: make them the dataset's videos"
+    return "if these are counts of a sensor, convert them: array.astype('float32')"
 
 
 def _npy(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> ArraySource:
@@ -322,12 +334,17 @@ def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> A
     # the file are the names of columns, in its first line.
     encoding = encoding_of(path, begin[: begin.rfind(b"\n") + 1] or begin)
     first = next(iter(begin.decode(encoding, errors="ignore").splitlines()), "")
-    separator = next((sign for sign in ",;\t" if sign in first), r"\s+")
+    separator = next((sign for sign in ";\t," if sign in first), r"\s+")
     cells = first.split() if separator == r"\s+" else next(csv.reader([first], delimiter=separator), [])
     names = [cell.strip() for cell in cells]
     # pandas writes the numbers 0, 1, ... as the names of columns that have none.
     counted = len(names) > 1 and names == [str(number) for number in range(len(names))]
-    named = counted or any(not _is_number(name) for name in names)
+    signs = names if separator == "," else [name.replace(",", ".") for name in names]
+    named = counted or any(not _is_number(name) for name in signs)
+    if named and names.count("") > 1:
+        raise ValueError(
+            f"line 1 has {names.count('')} cells without a name; expected the header; delete lines before it"
+        )
     if named and [_is_number(name) for name in names] == [True, True, False]:
         raise RgwotError(
             f"{path}: looks like an annotation (start,end,number name), expected features; put annotations into a "
@@ -338,21 +355,48 @@ def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> A
         raise RgwotError(f"{path}: no column {times!r} for the times; {hint}")
     if named:
         check_no_clock(path, (name for name in names if name != times))
+    lines = begin.decode(encoding, errors="ignore").splitlines()[named:]
+    # In tables of Excel in many languages; a comma before three digits alone may separate thousands.
+    commas = [] if separator == "," else _COMMAS.findall("\n".join(lines[:_PROBED]))
+    if commas and separator != ";" and all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", text) for text in commas):
+        raise ValueError(f"{commas[0]!r}, in which the comma may separate thousands; write decimal points")
     with warnings.catch_warnings():
         # pandas only warns of a row that is longer than the header, and drops the end of the row; here it is an error.
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
             table = pd.read_csv(
                 path, sep=separator, header=0 if named else None, names=names if named else None, dtype=np.float64,
-                encoding=encoding, index_col=False, compression=None,
+                encoding=encoding, index_col=False, compression=None, decimal="," if commas else ".",
             )  # fmt: skip
-        except pd.errors.ParserWarning as error:
-            raise ValueError(first_line(error)) from None
+        except (pd.errors.ParserWarning, ValueError) as error:
+            raise ValueError(
+                _odd_line(path, encoding, separator, named, "," if commas else ".") or first_line(error)
+            ) from None
     when = None
     if times is not None:
         when = table[times].to_numpy()
         table = table.drop(columns=times)
     return replace(_plain("", table.to_numpy(), when), columns=column_names(table.columns) if named else "")
+
+
+def _odd_line(path: Path, encoding: str, separator: str, named: bool, decimal: str) -> str:
+    """Return the first line of a text table that has no numbers, or not as many as the line before; empty if none."""
+    width = 0
+    with path.open(encoding=encoding, newline=None, errors="replace") as file:
+        for number, line in enumerate(file, start=1):
+            cells = line.split() if separator == r"\s+" else next(csv.reader([line], delimiter=separator), [])
+            # A second decimal sign makes a number a word, too.
+            signs = str.maketrans({decimal: ".", ".": decimal})
+            word = next((cell for cell in cells if cell.strip() and not _is_number(cell.translate(signs))), None)
+            if cells and width not in (0, len(cells)):
+                return (
+                    f"line {number} has {len(cells)} cells, and the one before {width}; delete a comment, or add cells"
+                )
+            if word is not None and number > named:
+                found = f"line {number}: {word.strip()[:40]!r}, expected numbers"
+                return f"{found}; delete a row of units or a comment, and write decimal points"
+            width = len(cells) or width
+    return ""
 
 
 def _mat(path: Path, key: str | None, times: str | None, stack: ExitStack) -> ArraySource:

@@ -7,6 +7,7 @@ animal or person is a body: an array (T, P, 2) of the positions of P points, NaN
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -128,8 +129,11 @@ def _from_hdf5(path: Path) -> tuple[Bodies, str]:
 
     with h5py.File(path, "r") as file:
         if "tracks" in file:
-            # SLEAP stores the axes (track, axis, point, frame).
-            return list(np.asarray(file["tracks"], dtype=np.float64).transpose(0, 3, 2, 1)), ""
+            tracks = file["tracks"]
+            # Without the attribute, as in SLEAP before 1.6, the axes are (track, xy, node, frame).
+            dims = json.loads(tracks.attrs.get("dims", '["track", "xy", "node", "frame"]'))
+            order = [dims.index(name) for name in ("track", "frame", "node", "xy")]
+            return list(np.asarray(tracks, dtype=np.float64).transpose(order)), ""
         for group in (member for member in file.values() if isinstance(member, h5py.Group)):
             # pandas stores column names as pickles, which are not read, so all points are read as one body.
             several = any(b"individuals" in np.asarray(value).tobytes() for value in _attributes(group))

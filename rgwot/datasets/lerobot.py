@@ -261,6 +261,10 @@ def import_episodes(root: Path, output: Path, camera: str | None = None, on_bad_
     """
     dataset = open_dataset(root)
     cameras = [key for key, feature in dataset.info["features"].items() if feature["dtype"] == "video"]
+    if not cameras:
+        pictures = [key for key, feature in dataset.info["features"].items() if feature["dtype"] == "image"]
+        found = f"found pictures ({', '.join(pictures)}), and no video" if pictures else "found no video"
+        raise RgwotError(f"{root}: {found}; expected a dataset with a camera's video; convert it: use_videos=True")
     camera = camera or (cameras[0] if len(cameras) == 1 else "")
     if camera not in cameras:
         raise RgwotError(

@@ -1,17 +1,19 @@
-"""Video ids: file stems made safe for paths, one to one."""
+"""Ids of videos and tasks: file stems and folders made safe for paths, one to one."""
 
 from __future__ import annotations
 
+import math
 import os
 import re
-import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.text import pairing_key
 
 LONGEST_ID = 200
 """Longest usable id in bytes: file systems allow 255, and stores add suffixes and temporary names."""
@@ -119,29 +121,76 @@ def stem_of(video: str) -> str:
     return os.fsdecode(unquote_to_bytes(video))
 
 
-def pairing_key(stem: str) -> str:
-    """Return the stem for comparison between videos and annotations: composed Unicode, with case.
-
-    Some systems store decomposed accents, so the bytes of a name can change when a file is copied. Case matters
-    because YouTube ids are case-sensitive.
-    """
-    return unicodedata.normalize("NFC", stem)
-
-
-# Names of parts of a recording: "part", a letter after a number, and chapters of GoPro cameras.
+# Names of parts of a recording: "part", or a letter after a number.
 _PARTS = (
     re.compile(r"(?P<base>.+?)[ _.-]*(?:part|pt|teil|chapter)[ _.-]*(?P<part>\d{1,2}|[a-h])", re.IGNORECASE),
     re.compile(r"(?P<base>.*\d)[ _.-]?(?P<part>[a-h])", re.IGNORECASE),
-    re.compile(r"G[HXLP](?P<part>\d\d)(?P<base>\d{4})"),
-    re.compile(r"GOPR(?P<part>)(?P<base>\d{4})"),
 )
+# GoPro's chapters (never takes): GX020007 follows GX010007, GP010007 follows GOPR0007, and GHAA0002 follows GHAA0001.
+_GOPRO = re.compile(
+    r"(?<![^\W_])G(?:OPR|P(?P<old>\d\d)|(?P<kind>[HXLS])(?P<part>\d\d)|(?P<loop>[HXLS][A-Z]{2}))(?P<number>\d{4})(?!\d)",
+    re.IGNORECASE,
+)
+# The start of a recording in its name, such as 20260101_100000, 2026-01-01 10-00-00, or seconds since 1970.
+_START = re.compile(
+    r"(?<!\d)(?:(?P<date>20\d\d([-_.]?)\d\d\2\d\d)[-_. T]{0,3}(?P<time>\d\d([-_.:h]?)\d\d\4\d\d)(?:[.,]?\d{3})?"
+    r"|(?P<epoch>1[0-9]{9}))(?!\d)"
+)
+# Names tell whole seconds, and cameras need a moment between two files.
+_BREAK_S = 2.0
+
+
+def chapters_among(lengths: Mapping[str, float | None]) -> list[list[str]]:
+    """Return groups of names that are chapters of one recording, from names and lengths in seconds.
+
+    They have GoPro's names, or their names tell a time at which the one before ends.
+
+    >>> chapters_among({"GX010007": None, "GX020007": None, "GX010008": None})
+    [['GX010007', 'GX020007']]
+    >>> chapters_among({"cam_20260101_100000": 10.0, "cam_20260101_100010": 10.0, "cam_20260101_101500": 8.0})
+    [['cam_20260101_100000', 'cam_20260101_100010']]
+    """
+    numbered: dict[tuple[str, ...], dict[str, str]] = {}
+    started: dict[str, list[tuple[float, str]]] = {}
+    for name in lengths:
+        if (match := _GOPRO.search(name)) is not None:
+            kind, number = match["kind"] or match["loop"] or "P", match["number"]
+            base, part = ("", number) if match["loop"] else (number, match["part"] or match["old"] or "")
+            around = name[: match.start()], name[match.end() :]
+            numbered.setdefault((*around, kind.upper(), base), {})[part] = name
+        elif (match := _START.search(name)) is not None and (start := _start_s(match)) is not None:
+            other = re.sub(r"\d+", "", name[: match.start()] + name[match.end() :])
+            started.setdefault(other, []).append((start, name))
+    chapters = [[name for _, name in sorted(parts.items())] for parts in numbered.values()]
+    for timed in started.values():
+        end_s = math.inf
+        for start, name in sorted(timed):
+            if abs(start - end_s) > _BREAK_S:
+                chapters.append([])
+            chapters[-1].append(name)
+            end_s = start + (lengths[name] or math.inf)
+    return [names for names in chapters if len(names) > 1]
+
+
+def _start_s(match: re.Match[str]) -> float | None:
+    """Return the time of `_START` in seconds, or None if its digits are no time."""
+    if match["epoch"]:
+        return float(match["epoch"])
+    try:
+        return (
+            datetime.strptime(re.sub(r"\D", "", match["date"] + match["time"]), "%Y%m%d%H%M%S")
+            .replace(tzinfo=UTC)
+            .timestamp()
+        )
+    except ValueError:
+        return None
 
 
 def parts_among(names: Iterable[str]) -> list[list[str]]:
     """Return groups of names that look like parts of one recording.
 
-    >>> parts_among(["r0b", "r0a", "r1", "r2", "GX010007", "GX020007", "tea part 2"])
-    [['r0a', 'r0b'], ['GX010007', 'GX020007']]
+    >>> parts_among(["r0b", "r0a", "r1", "r2", "tea part 2"])
+    [['r0a', 'r0b']]
     """
     parts: dict[str, dict[str, str]] = {}
     for name in names:
@@ -153,9 +202,9 @@ def parts_among(names: Iterable[str]) -> list[list[str]]:
 
 @lru_cache(maxsize=4096)
 def folded(name: str) -> str:
-    """Return a name without case and punctuation, as names in the configuration are compared.
+    """Return a name or id without case and punctuation, as names in the configuration are compared.
 
     >>> folded("EGTEA_Gaze+") == folded("egtea-gaze")
     True
     """
-    return re.sub(r"[\W_]+", "", name.casefold())
+    return re.sub(r"[\W_]+", "", pairing_key(stem_of(name)).casefold())

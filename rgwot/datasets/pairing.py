@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -20,16 +19,15 @@ from rgwot.datasets.names import (
     VIDEO_SUFFIXES,
     VIDEO_TABLE,
     folded,
-    pairing_key,
     points_chosen,
     tracked_name,
     video_id,
 )
 from rgwot.datasets.settings import Options
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.text import pairing_key
 
 _T = TypeVar("_T")
-_TASK = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
 def subfolder(folder: Path, name: str) -> Path | None:
@@ -171,7 +169,7 @@ def own_tasks(
     options: Options,
     suffixes: Collection[str],
 ) -> tuple[dict[str, TaskFiles], tuple[str, ...]]:
-    """Return a user's tasks, each named by the first folder of its files, and the videos outside any folder.
+    """Return a user's tasks by id (`video_id` of the first folder of its files), and the videos outside any folder.
 
     ``sorted_out`` splits the files of a task into videos and annotations. Videos without annotation are kept. An
     annotation without a video of its name is opened, because it may be of many videos. `points_chosen` selects the
@@ -189,7 +187,9 @@ def own_tasks(
         paths, left_out = points_chosen(paths)
         videos, annotations = sorted_out(paths)
         annotations = [path for path in annotations if tracked_name(path) is None]
-        if videos and _TASK.fullmatch(task):
+        if videos and (fault := _unusable(task, "folder")):
+            tasks[video_id(task)] = TaskFiles(problem=fault)
+        elif videos:
             names = {pairing_key(stem(path)) for path in videos}
             shared = [
                 path for path in annotations if pairing_key(stem(path)) not in names and annotates_many(root / path)
@@ -202,12 +202,7 @@ def own_tasks(
                 if tracked_name(path) is None
                 and (PurePosixPath(path).suffix.lower() not in COMMON or pairing_key(PurePosixPath(path).stem) in names)
             ]
-            tasks[task] = replace(pairs, left_out=tuple(left_out), not_read=tuple(not_read))
-        elif videos:
-            tasks[task] = TaskFiles(
-                problem=f"folder {task!r} cannot be a task id; expected letters, digits, '.', '_' and '-', "
-                "not starting with '.' or '-'; rename it"
-            )
+            tasks[video_id(task)] = replace(pairs, left_out=tuple(left_out), not_read=tuple(not_read))
     return tasks, tuple(unassigned)
 
 
@@ -227,16 +222,18 @@ def _unique(paths: Iterable[str], key: Callable[[str], str], what: str) -> tuple
     return by_key, repeated
 
 
-def _unusable(path: str) -> str | None:
-    """Return why a video of this name cannot be used, or None if it can."""
+def _unusable(path: str, what: str = "file") -> str | None:
+    """Return why a video (or a task, which is a folder) of this name cannot be used, or None if it can."""
     try:
         path.encode("utf-8")
     except UnicodeEncodeError:
         return _undecoded(path)
+    if what == "folder" and path.startswith("."):
+        return f"folder {path!r} is hidden, and cannot be a task; rename it, or move its videos"
     if any(ord(sign) < 32 or ord(sign) == 127 for sign in path):
-        return f"file name {path!r} holds control characters; expected a printable name; rename it"
-    if len(video_id(stem(path))) > LONGEST_ID:
-        return f"file name {path!r} is too long (its id has more than {LONGEST_ID} characters); rename it"
+        return f"{what} name {path!r} holds control characters; expected a printable name; rename it"
+    if len(video_id(stem(path) if what == "file" else path)) > LONGEST_ID:
+        return f"{what} name {path!r} is too long (its id has more than {LONGEST_ID} characters); rename it"
     return None
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import logging
+import math
+import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -119,6 +121,25 @@ class CsvRow:
     def fault(self, rule: str, problem: str, expected: str) -> DataFault:
         """Return a fault of this row."""
         return DataFault(rule, self.path, self.where, f"{problem} in {excerpt(self.line.text)}; expected {expected}")
+
+
+_CLOCK = re.compile(r"(?:(?P<h>\d{1,3}):)?(?P<m>\d{1,2}):(?P<s>\d{1,2}(?:\.\d*)?)")
+
+
+def seconds_in(text: str) -> float:
+    """Return a time in seconds from a number or ``(h:)mm:ss``, or NaN for other texts.
+
+    >>> seconds_in("1:02.5"), seconds_in("1:00:02"), seconds_in("12.5"), seconds_in("0:75")
+    (62.5, 3602.0, 12.5, nan)
+    """
+    match = _CLOCK.fullmatch(text.strip())
+    try:
+        if match is None:
+            return float(text)
+        hours, minutes, seconds = int(match["h"] or 0), int(match["m"]), float(match["s"])
+    except ValueError:
+        return math.nan
+    return 3600 * hours + 60 * minutes + seconds if seconds < 60 and (minutes < 60 or not match["h"]) else math.nan
 
 
 def excerpt(text: str) -> str:

@@ -8,9 +8,10 @@ from io import StringIO
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from rgwot.datasets.names import GROUP, pairing_key, stem_of
+from rgwot.datasets.names import GROUP, stem_of
 from rgwot.datasets.text import read_text
 from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.text import pairing_key, plain_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +46,7 @@ def read_video_table(path: Path) -> pd.DataFrame:
 
 
 def _column(name: str) -> str:
-    name = name.strip()
+    name = plain_name(name)
     return name.casefold() if name.casefold() in ("video", "task", GROUP) else name
 
 
@@ -64,10 +65,10 @@ def groups_in(
     if column not in table:
         raise RgwotError(f"{path}: no column {column!r}; {nearest(column, columns_of(table))}")
     if task is not None and "task" in table:
-        table = table[table["task"] == task]
+        table = table[table["task"].map(pairing_key).isin([task, pairing_key(stem_of(task))])]
     ids = {pairing_key(stem_of(video)): video for video in videos}
     of_video, unknown = dict[str, str](), list[str]()
-    for row, name, group in zip(table.index, table["video"].str.strip(), table[column].str.strip(), strict=True):
+    for row, name, group in zip(table.index, table["video"].str.strip(), table[column].map(plain_name), strict=True):
         video = ids.get(pairing_key(name)) or ids.get(pairing_key(PurePosixPath(name).stem))
         if video is None:
             unknown.append(name)

@@ -107,7 +107,7 @@ LARGEST_TERM = 1_000_000
 #: The warning if the library is missing and another solver takes its place (``instead_of`` in the facts).
 INSTEAD = (
     "graph cut: gco-wrapper is not installed, so graphcut.solver is exact, the minimum on the chain, instead of "
-    "expansion; pip install 'rgwot[gco]' (it needs a C++ compiler)"
+    "expansion; if you may use a library for research only: pip install 'rgwot[gco]' (it needs a C++ compiler)"
 )
 
 

@@ -15,6 +15,7 @@ from rgwot.columns import readable
 from rgwot.procedure.interface import Deviation, Recording
 from rgwot.procedure.orders import Floats, tally
 from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.text import look_alike, plain_name
 
 _LOG = logging.getLogger(__name__)
 
@@ -192,7 +193,9 @@ def _checked(groups: Mapping[str, Any], videos: Collection[str]) -> dict[str, st
         raise RgwotError(
             f"groups: video {odd[0]!r}: found {type(group_of[odd[0]]).__name__}, expected one group, such as 'expert'"
         )
-    texts = {video: "" if pd.isna(group) else str(group).strip() for video, group in group_of.items()}
+    texts = {video: "" if pd.isna(group) else plain_name(str(group)) for video, group in group_of.items()}
+    for alike in look_alike(texts.values()):
+        _LOG.warning("groups %s count as different; write one group in one way", ", ".join(map(repr, alike)))
     return {video: group for video, group in texts.items() if group}
 
 

@@ -36,6 +36,7 @@ from rgwot.paths import DIAGNOSTICS, NAMES, SEGMENTS, Run, Tree, name_of
 from rgwot.records import read_diagnostics, read_segments
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_yaml
+from rgwot.runtime.text import pairing_key
 from rgwot.timing import BACKGROUND, frame_times, parse_rate, predicted_labels, scoring_frames, truth_labels
 
 log = logging.getLogger(__name__)
@@ -132,7 +133,7 @@ def _name(where: str, name: Any) -> str:
     # YAML reads some unquoted names as numbers, dates or booleans.
     if not isinstance(name, str):
         raise RgwotError(f"{where}: found {name!r}, expected a name; put it in quotes")
-    text = name.strip()
+    text = pairing_key(name).strip()
     if not 0 < len(text) <= LONGEST or any(unicodedata.category(letter) == "Cc" for letter in text):
         raise RgwotError(f"{where}: found {name[:100]!r}, expected a name in one line, of 1 to {LONGEST} characters")
     return text

@@ -16,7 +16,7 @@ from rgwot.keysteps.left_out import left_out_sentence
 from rgwot.keysteps.settings import ANNOTATED, MeanfieldSettings
 from rgwot.keysteps.suggest import frames_of, suggest
 from rgwot.paths import DEVIATIONS, PROCEDURE, SEGMENTS, Run, Tree, name_of
-from rgwot.procedure import Deviation, Procedure, Recording, recordings_from_segments
+from rgwot.procedure import Deviation, Procedure, Recording, deviations, learn, recordings_from_segments
 from rgwot.procedure.facts import (
     DEVIATION_HEADINGS,
     STEP_HEADINGS,
@@ -27,7 +27,7 @@ from rgwot.procedure.facts import (
     step_facts,
 )
 from rgwot.records import read_diagnostics, read_manifest, read_segments
-from rgwot.reporting.names import names_in
+from rgwot.reporting.names import as_named, names_in
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import unedited
 from rgwot.stages.embed import read_embeddings
@@ -47,7 +47,13 @@ def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = No
     # Raises an error if a user edited the segments, because the other files would not match them.
     segments = read_segments(unedited(folder / name_of(SEGMENTS)))
     procedure = read_procedure(folder / name_of(PROCEDURE))
-    deviations = read_deviation_list(folder / name_of(DEVIATIONS))
+    found = read_deviation_list(folder / name_of(DEVIATIONS))
+    names = names_in(folder, names_yaml)
+    if (named := as_named(segments, names)) is not segments:
+        # Key steps of one name are one, and those called - are none, as in exports; so the procedure is another.
+        segments = named
+        procedure = learn(recordings_from_segments(segments), procedure.learner)
+        found = deviations(procedure, recordings_from_segments(segments))
     run = Run.of_folder(folder.absolute())
     head = [f"Found by {run}."] if run is not None else []
     diagnostics = read_diagnostics(path) if (path := folder / name_of(paths.DIAGNOSTICS)).is_file() else {}
@@ -57,27 +63,27 @@ def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = No
     annotated = diagnostics.get("labelled", {}).get("videos", [])
     if run is not None and run.decoder == ANNOTATED:
         annotated = [recording.video for recording in recordings]
-    return head + drawn(procedure, deviations, recordings, names_in(folder, names_yaml), annotated)
+    return head + drawn(procedure, found, recordings, names, annotated)
 
 
 def drawn(
     procedure: Procedure,
-    deviations: Sequence[Deviation],
+    found: Sequence[Deviation],
     recordings: Sequence[Recording],
     names: Mapping[int, str] | None = None,
     annotated: Collection[str] = (),
 ) -> list[str]:
-    """Return a procedure as lines: its order, what to doubt, and tables of its key steps and of the deviations.
+    """Return a procedure as lines: its order, what to doubt, and tables of its key steps and of deviations.
 
     In videos that are not ``annotated``, a missing key step may not have been recognised.
     """
-    doubt = doubt_sentence(procedure, deviations, names)
+    doubt = doubt_sentence(procedure, found, names)
     lines = [order_sentence(procedure, names), *([doubt] if doubt else [])]
     # Tables have the numbers, too, because files and pages need them.
     names = {step: f"{step} {name}" for step, name in (names or {}).items()}
     if procedure.nodes:
         lines += ["", *_table(STEP_HEADINGS, [row.cells(names) for row in step_facts(procedure, recordings)])]
-    rows = deviation_facts(deviations, recordings, annotated)
+    rows = deviation_facts(found, recordings, annotated)
     return [*lines, "", *deviation_lines([row.cells(names) for row in rows])]
 
 

@@ -20,11 +20,12 @@ from rgwot.datasets.annotations import NO_ROWS, occurring
 from rgwot.datasets.arrays import feature_file, holding_file
 from rgwot.datasets.base import DatasetFiles, VideoEntry
 from rgwot.datasets.finding import find, layout_module, no_task, read_options
-from rgwot.datasets.names import VIDEO_TABLE, video_id
+from rgwot.datasets.names import VIDEO_TABLE, stem_of, video_id
 from rgwot.datasets.settings import ImportedFeatures
 from rgwot.datasets.video_table import columns_of, read_video_table
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import dated_ahead
+from rgwot.runtime.text import pairing_key
 from rgwot.study.study import Study
 from rgwot.synthetic.timelines import clip_path, video_names
 
@@ -99,10 +100,11 @@ def tasks(study: Study, dataset: str) -> tuple[str, ...]:
         task_ids = tuple(dataset_files(study, dataset).tasks)
     if not task_ids:
         raise no_task(dataset, entry.layout, study.config.root_of(dataset))
+    names = {pairing_key(stem_of(task)): task for task in task_ids}
     for task in entry.tasks or ():
-        if task not in task_ids:
-            raise RgwotError(f"datasets.{dataset}.tasks: unknown task {task!r}; {nearest(task, task_ids)}")
-    return entry.tasks or task_ids
+        if pairing_key(stem_of(task)) not in names:
+            raise RgwotError(f"datasets.{dataset}.tasks: unknown task {task!r}; {nearest(task, names)}")
+    return tuple(names[pairing_key(stem_of(task))] for task in entry.tasks or task_ids)
 
 
 @cache
@@ -211,7 +213,7 @@ def imported_file(study: Study, dataset: str, task: str, video: str) -> str:
         # if a job needs it.
         if not paths.at(paths.FEATURES, dataset=dataset, task=task, video=video).exists():
             raise
-        return plain_path(str(place / task / video))
+        return plain_path(str(place / stem_of(task) / video))
 
 
 def manifest_entry(study: Study, dataset: str) -> dict[str, Any]:
@@ -397,7 +399,7 @@ def video_table(study: Study, dataset: str, task: str) -> Path | None:
     named = study.config.dataset(dataset).videos
     if named is not None:
         return Path(named).expanduser()
-    folder = study.config.root_of(dataset) / task
+    folder = study.config.root_of(dataset) / stem_of(task)
     tables = [path for path in folder.iterdir() if path.name.lower() == VIDEO_TABLE] if folder.is_dir() else []
     if len(tables) > 1:
         raise RgwotError(
@@ -423,7 +425,7 @@ def groups_file(study: Study, dataset: str, task: str, column: str) -> str:
     """Return the table with the groups of a task; raise RgwotError if there is none, or it lacks the column."""
     path = video_table(study, dataset, task)
     if path is None:
-        expected = study.config.root_of(dataset) / task / VIDEO_TABLE
+        expected = study.config.root_of(dataset) / stem_of(task) / VIDEO_TABLE
         raise RgwotError(f"{dataset}/{task}: no groups; expected {expected} with the columns video and {column}")
     columns = group_columns(study, dataset, task)
     if column not in columns:

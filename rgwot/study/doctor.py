@@ -19,6 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from rgwot.columns import readable
 from rgwot.config.configuration import load_config
 from rgwot.config.methods import load
 from rgwot.datasets.annotations import id_ranges
@@ -27,7 +28,7 @@ from rgwot.datasets.base import DatasetFiles, TaskFiles, VideoEntry, too_few_vid
 from rgwot.datasets.feature_files import FileFacts, open_features
 from rgwot.datasets.finding import NoTaskFound, first_few, layout_module, read_options, registered_facts, tasks_inside
 from rgwot.datasets.manifest import leftovers, read_annotation
-from rgwot.datasets.names import parts_among
+from rgwot.datasets.names import chapters_among, parts_among
 from rgwot.datasets.registry import TaskFacts, match_name
 from rgwot.datasets.text import DataFault, tell
 from rgwot.datasets.video_table import columns_of, groups_in, read_video_table
@@ -37,6 +38,7 @@ from rgwot.features.settings import extractor
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
 from rgwot.runtime.provenance import sha256
+from rgwot.runtime.text import look_alike
 from rgwot.study import datasets
 from rgwot.study.datasets import MIN_VIDEOS
 from rgwot.study.findings import (
@@ -73,6 +75,10 @@ _FAR = 5 / 3
 # Files named like parts of a recording count as parts if one is shorter than this share of the usual length.
 _PART = 0.75
 _WHOLE = "a file should hold one whole performance, because methods compare beginnings, middles and ends"
+
+_JOIN = (
+    "join them: ffmpeg -f concat -safe 0 -i LIST.txt -c copy JOINED.mp4, where LIST.txt has a line file 'NAME' for each"
+)
 
 
 def check_video(path: Path, settings: FeatureSettings, frames_fps: Fraction | None, quick: bool) -> VideoFacts:
@@ -276,6 +282,9 @@ def examine(
     if files.unassigned and not tasks:
         line = f"{len(files.unassigned)} videos belong to no known task and are ignored, such as {files.unassigned[0]}"
         findings.append(Finding("warning", "unassigned", line))
+    for alike in look_alike(map(readable, task_ids)):
+        line = f"tasks {', '.join(map(repr, alike))} count as different; if they are one task, put its videos together"
+        findings.append(Finding("warning", "task", line))
     if not quick:
         findings += _of_copies(root, videos)
     for task in chosen:
@@ -390,10 +399,7 @@ def _of_task(
     if annotated and never and occurring <= set(expected):
         key_steps = f"{len(occurring)} of {len(expected)} key steps are annotated"
         yield Finding("note", "key_steps", f"step {id_ranges(never)} never occurs: {key_steps}", task)
-    spelt: dict[str, list[str]] = {}
-    for name in sorted(step for step in occurring if isinstance(step, str)):
-        spelt.setdefault(name.casefold(), []).append(name)
-    for alike in (names for names in spelt.values() if len(names) > 1):
+    for alike in look_alike(step for step in occurring if isinstance(step, str)):
         line = (
             f"steps {', '.join(map(repr, alike))} count as different; if they are one step, write its name in one way"
         )
@@ -414,10 +420,13 @@ def _size(facts: FileFacts) -> str:
 
 
 def _of_lengths(task: str, videos: Sequence[VideoReport]) -> Iterator[Finding]:
-    """Yield findings on videos whose names look like parts of a recording, or whose lengths are unusual."""
+    """Yield findings on chapters and parts of one recording, and on videos of unusual length."""
     lengths = {video.entry.name: video.facts.duration_s for video in videos if video.usable}
-    cut = parts_among(lengths)
-    whole = set(lengths).difference(*cut)
+    chapters = chapters_among(lengths)
+    for names in chapters:
+        yield Finding("warning", "length", f"{first_few(names)}: chapters of one recording; {_WHOLE}; {_JOIN}", task)
+    cut = parts_among(set(lengths).difference(*chapters))
+    whole = set(lengths).difference(*cut, *chapters)
     usual = median([lengths[name] or 0.0 for name in whole] or [0.0])
     for parts in cut:
         # Takes of a person are named like parts, too, but are as long as other files, or all files have such names.
@@ -470,6 +479,8 @@ def _of_groups(study: Study, dataset: str, task: str, videos: Sequence[str]) -> 
             line = f"{len(unknown)} of {len(table)} rows name no video of this task, such as {unknown[0]!r}"
             tell("groups", path, line)
         sizes = Counter(of_video.values())
+        for alike in look_alike(sizes):
+            tell("groups", path, f"groups {', '.join(map(repr, alike))} count as different; write one group in one way")
         named = ", ".join(f"{name} {size}" for name, size in sorted(sizes.items())) or "none"
         line = f"groups by {column}: {named}; {len(videos) - len(of_video)} of {len(videos)} videos have no group"
         findings.append(Finding("note" if len(sizes) > 1 else "error", "groups", line, task))

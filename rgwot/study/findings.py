@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rgwot import __version__
+from rgwot.columns import readable
 from rgwot.datasets.annotations import Annotation, in_order, occurring
 from rgwot.datasets.base import DatasetFiles, TaskFiles, VideoEntry
 from rgwot.datasets.feature_files import FileFacts
@@ -235,7 +236,8 @@ def as_text(report: Report) -> str:
     columns = ("task", "videos", "annotated", "skipped", "hours", "fps", "K found/known", "warnings", "errors")
     rows = [
         (
-            *(facts[key] for key in ("task", "videos", "annotated", "skipped")),
+            readable(facts["task"]),
+            *(facts[key] for key in ("videos", "annotated", "skipped")),
             "-" if report.quick else f"{facts['seconds'] / 3600:.2f}",
             ", ".join(facts["fps"]) or "-",
             f"{len(facts['step_ids'])}/{facts['K_registered'] or '-'}",
@@ -250,7 +252,7 @@ def as_text(report: Report) -> str:
         kinds.setdefault((finding.severity, finding.rule), []).append(finding)
     for (severity, rule), of_kind in kinds.items():
         for finding in of_kind[:_SHOWN]:
-            place = finding.file or (f"task {finding.task}" if finding.task else "")
+            place = finding.file or (f"task {readable(finding.task)}" if finding.task else "")
             lines.append(
                 ": ".join(part for part in (severity, place, finding.where, f"{finding.message} [{rule}]") if part)
             )

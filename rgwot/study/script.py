@@ -6,6 +6,7 @@ import atexit
 import gc
 import logging
 import os
+import shutil
 import sys
 import traceback
 import warnings
@@ -90,9 +91,17 @@ class Stage:
 def stage(snakemake: Any, name: str) -> Iterator[Stage]:
     """Run the body of a script as a stage, with its messages in the log of the rule and a record of its output.
 
-    A user's mistake ends the job with one line in the log, any other error with a traceback in the log.
+    A user's mistake ends the job with one line in the log, any other error with a traceback in the log. Another attempt
+    (``retries``) after such a line repeats it and ends at once, because the same files and settings would end in the
+    same line; errors of the system are tried again.
     """
     atexit.register(_leave)
+    # Snakemake removes the log before each attempt.
+    refusal = Path(snakemake.log[0]).with_name(f".{Path(snakemake.log[0]).name}.refusal")
+    if int(getattr(getattr(snakemake, "resources", None), "attempt", 1)) > 1 and refusal.is_file():
+        shutil.copyfile(refusal, snakemake.log[0])
+        sys.exit(1)
+    refusal.unlink(missing_ok=True)
     with open(snakemake.log[0], "w", encoding="utf-8", buffering=1) as log, redirect_stderr(log):
         stderr = os.dup(2)
         # C libraries write to file descriptor 2 itself, so it also has to lead to the log.
@@ -103,7 +112,10 @@ def stage(snakemake: Any, name: str) -> Iterator[Stage]:
                 yield job
                 job.record()
         except (RgwotError, OSError) as error:
-            log.write(f"rgwot: {one_line(error)}\n")
+            line = f"rgwot: {one_line(error)}\n"
+            log.write(line)
+            if isinstance(error, RgwotError):
+                refusal.write_text(line, encoding="utf-8")
             sys.exit(1)
         except KeyboardInterrupt:
             log.write("rgwot: interrupted\n")

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import rgwot
-from rgwot.runtime.errors import RgwotError, install
+from rgwot.runtime.errors import RgwotError, install, nearest
 
 _LIBRARY = Path(rgwot.__file__).resolve().parent
 ROOT = _LIBRARY / "shipped" if (_LIBRARY / "shipped").is_dir() else _LIBRARY.parent
@@ -27,6 +27,8 @@ TABLES_FOLDER = ROOT / "workflow" / "tables"
 PROFILE = ROOT / "profiles" / "default"
 #: The templates of a new study.
 STARTER = ROOT / "workflow" / "start"
+#: Targets that are no files.
+TARGETS = ("all", "demo", "first", "paper")
 #: The files of a new study, and their templates.
 STUDY_FILES = {"config.yaml": "config.yaml", "Snakefile": "Snakefile", ".gitignore": "gitignore"}
 
@@ -89,13 +91,16 @@ def snakemake_command(arguments: Sequence[str]) -> list[str]:
     Raises
     ------
     RgwotError
-        Without a configuration, or without Snakemake.
+        Without a configuration, without Snakemake, or for a target in another case.
     """
     if find_spec("snakemake") is None:
         raise RgwotError(
             f"snakemake: not installed; the workflow needs {install('all')} (Python 3.14 also needs "
             f"{install('workflow')} and a C compiler; Python 3.13 does not)"
         )
+    for word in arguments:
+        if word not in TARGETS and word.casefold() in TARGETS:
+            raise RgwotError(f"target {word!r}: unknown; {nearest(word, TARGETS)}")
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--configfile", "--configfiles", nargs="*", action="extend", default=[])
     parser.add_argument("--directory", "-d", type=Path, default=Path())

@@ -56,6 +56,8 @@ _LONGEST_S = 3.2e8
 _AHEAD_BYTES = 256_000_000
 # Containers that are read sequentially, so that reading resumes after missing bytes.
 _SEQUENTIAL = {"avi", "matroska,webm"}
+# Containers in which nothing may tell decoders that the first frame is shown at 0.
+_UNSHIFTED = {"mov,mp4,m4a,3gp,3g2,mj2", "flv"}
 # Headers between two packets take at most this many bytes; a larger gap may be a part that could not be read.
 _HEADERS_BYTES = 256
 # Packets may be stored out of display order by up to this many seconds.
@@ -105,7 +107,11 @@ class Stored(NamedTuple):
     presented: list[int]  #: presentation times of the visible pictures in ticks, in stored order
     decoded: list[int]  #: times of decoding, in ticks
     whole_s: float  #: time, on the clock of the file, of the first picture that missing bytes may have damaged
-    counted: bool  #: whether frames can be counted from any key frame on (none is hidden or precedes its key frame)
+    counted: (
+        bool  #: whether frames can be counted from key frames (none is hidden, precedes its key frame or is shifted)
+    )
+    end_s: float  #: end of the last picture, on the clock of the file
+    others_end_s: float  #: end of the last packet of another track, -inf without one
 
 
 def stored(container: InputContainer, stream: VideoStream) -> Stored:
@@ -120,6 +126,7 @@ def stored(container: InputContainer, stream: VideoStream) -> Stored:
     hides = stream.codec_context.name == "vp8"
     presented, decoded, stamps, breaks = list[int](), list[int](), list[int](), list[int]()
     missing, counted = False, True
+    picture_end_s = others_end_s = -math.inf
     end: int | None = None
     key: int | None = None
     container.seek(0)
@@ -131,8 +138,13 @@ def stored(container: InputContainer, stream: VideoStream) -> Stored:
             if packet.pos is not None:
                 missing |= end is not None and packet.pos - end > _HEADERS_BYTES
                 end = packet.pos + packet.size
+            until_s = -math.inf
+            if packet.pts is not None and packet.time_base:
+                until_s = float((packet.pts + (packet.duration or 0)) * packet.time_base)
             if packet.stream.index != stream.index:
+                others_end_s = max(others_end_s, until_s)
                 continue
+            picture_end_s = max(picture_end_s, until_s)
             if packet.dts is not None:
                 decoded.append(packet.dts)
             if (stamp := getattr(packet, stamp_of(container))) is not None:
@@ -149,7 +161,11 @@ def stored(container: InputContainer, stream: VideoStream) -> Stored:
             key = packet.pts if packet.is_keyframe else key
             counted &= key is None or packet.pts >= key
     whole = _whole(container, stream, stamps, breaks) if container.format.name in _SEQUENTIAL else math.inf
-    return Stored(presented, decoded, whole * float(stream.time_base or 0), counted)
+    # In MP4 without an edit list, or in FLV, B-frames are shown later than decoded, from the first frame on.
+    shifted = decoded[:1] == [0] or (not stream.frames and decoded[:1] > [0])
+    counted &= not (container.format.name in _UNSHIFTED and shifted and presented[:1] > decoded[:1])
+    whole_s = whole * float(stream.time_base or 0)
+    return Stored(presented, decoded, whole_s, counted, picture_end_s, others_end_s)
 
 
 def _whole(container: InputContainer, stream: VideoStream, stamps: list[int], breaks: list[int]) -> float:
@@ -221,7 +237,7 @@ def decord_frames(path: str, times: Stamps, size: int, batch: int, threads: int)
         if stream.codec_context.name == "vp9":
             raise ValueError("would repeat a frame of VP9 in place of damaged ones")
     if not packets.counted:
-        raise ValueError("would miscount frames, because some are hidden or precede their key frame")
+        raise ValueError("would miscount frames, because some are hidden, precede their key frame or are shifted")
     if packets.whole_s < math.inf:
         raise ValueError("bytes are missing inside the file")
     with tempfile.TemporaryFile() as complaints:

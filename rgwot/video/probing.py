@@ -36,6 +36,8 @@ LONGEST_S = 172_800
 _MICROSECONDS = 1_000_000
 # Decoding stamps should only grow; smaller steps back than this are merely imprecise.
 _STEP_BACK_S = 0.5
+# A container and its longest track may end so much apart.
+_END_S = 0.1
 #: Timeout in seconds for opening a file; long, because a file without a rate or length is read to its end.
 PROBE_TIMEOUT_S = 600.0
 #: Largest address space of the child in bytes; libraries reserve more than they use.
@@ -129,7 +131,7 @@ def _facts(path: Path, container: InputContainer, stream: VideoStream) -> VideoI
     fps = _rate(stream, [pts for pts in presented if packets and pts * tick_s < packets.whole_s])
     if fps is None:
         raise VideoError(path, f"found no frame rate; {REMEDY}")
-    duration = _duration(container, stream, presented)
+    duration = _duration(container, stream, packets)
     if duration <= 0:
         raise VideoError(path, f"found no duration; {REMEDY}")
     if duration > LONGEST_S:
@@ -199,7 +201,7 @@ def _packets(container: InputContainer, stream: VideoStream) -> decode.Stored:
     return packets
 
 
-def _duration(container: InputContainer, stream: VideoStream, presented: Sequence[int]) -> Fraction:
+def _duration(container: InputContainer, stream: VideoStream, packets: decode.Stored | None) -> Fraction:
     """Return the length of the picture track, not that of the container, which may include longer sound.
 
     What Matroska states may be the end on the file's clock. If that is later than all stamps, the first stamp is
@@ -213,6 +215,10 @@ def _duration(container: InputContainer, stream: VideoStream, presented: Sequenc
     if clock:
         hours, minutes, seconds = (Fraction(part) for part in clock.groups())
         stated = 3600 * hours + 60 * minutes + seconds
+    presented = packets.presented if packets else []
+    if packets and not clock and packets.end_s < packets.others_end_s and float(stated) - packets.others_end_s < _END_S:
+        # Nothing is missing: the sound lasts to the end, and longer than the pictures.
+        stated = Fraction(packets.end_s).limit_denominator(_MICROSECONDS)
     if stated:
         tick = Fraction(stream.time_base or 0)
         return stated - tick * min(presented, default=0) if tick * max(presented, default=0) < stated else stated

@@ -61,6 +61,51 @@ def test_elan(tmp_path: Path) -> None:
     assert rows(elan(tmp_path / "d.eaf", {"notes": [(0, 900, "dark")], "key steps": STEPS})) == expected
 
 
+CHILDREN = """<ANNOTATION_DOCUMENT AUTHOR="" DATE="" FORMAT="3.0" VERSION="3.0">
+<HEADER MEDIA_FILE="" TIME_UNITS="milliseconds"/>
+<TIME_ORDER><TIME_SLOT TIME_SLOT_ID="ts1" TIME_VALUE="1000"/><TIME_SLOT TIME_SLOT_ID="ts2"/>
+<TIME_SLOT TIME_SLOT_ID="ts3"/><TIME_SLOT TIME_SLOT_ID="ts4" TIME_VALUE="4000"/>
+<TIME_SLOT TIME_SLOT_ID="ts5" TIME_VALUE="6000"/></TIME_ORDER>
+<TIER TIER_ID="segment" LINGUISTIC_TYPE_REF="t">{segments}</TIER>
+<TIER TIER_ID="label" LINGUISTIC_TYPE_REF="t" PARENT_REF="segment">{labels}</TIER>
+<TIER TIER_ID="parts" LINGUISTIC_TYPE_REF="t" PARENT_REF="segment">{parts}</TIER>
+<TIER TIER_ID="halves" LINGUISTIC_TYPE_REF="t" PARENT_REF="segment">{halves}</TIER>
+</ANNOTATION_DOCUMENT>"""
+
+
+def aligned(ident: str, start: int, end: int, value: str) -> str:
+    times = f'TIME_SLOT_REF1="ts{start}" TIME_SLOT_REF2="ts{end}"'
+    return _annotation("ALIGNABLE", ident, times, value)
+
+
+def dependent(ident: str, parent: str, value: str, previous: str = "") -> str:
+    more = f' PREVIOUS_ANNOTATION="{previous}"' if previous else ""
+    return _annotation("REF", ident, f'ANNOTATION_REF="{parent}"{more}', value)
+
+
+def _annotation(kind: str, ident: str, attributes: str, value: str) -> str:
+    inside = f"<ANNOTATION_VALUE>{value}</ANNOTATION_VALUE></{kind}_ANNOTATION>"
+    return f'<ANNOTATION><{kind}_ANNOTATION ANNOTATION_ID="{ident}" {attributes}>{inside}</ANNOTATION>'
+
+
+def test_tiers_of_elan_that_depend_on_others_have_the_times_that_elan_shows(tmp_path: Path) -> None:
+    """A file without a schema, with a child per segment, and segments divided in time and by order."""
+    path = tmp_path / "a.eaf"
+    content = {
+        "segments": aligned("a1", 1, 4, "1") + aligned("a2", 4, 5, "2"),
+        "labels": dependent("a3", "a1", "pour") + dependent("a4", "a2", "stir"),
+        "parts": aligned("a5", 1, 2, "x") + aligned("a6", 2, 3, "y") + aligned("a7", 3, 4, "z"),
+        "halves": dependent("a8", "a2", "lift") + dependent("a9", "a2", "lower", "a8"),
+    }
+    path.write_text(CHILDREN.format(**content))
+    assert rows(path, tier="label") == [["a", 1.0, 4.0, "pour"], ["a", 4.0, 6.0, "stir"]]
+    assert rows(path, tier="parts") == [["a", 1.0, 2.0, "x"], ["a", 2.0, 3.0, "y"], ["a", 3.0, 4.0, "z"]]
+    assert rows(path, tier="halves") == [["a", 4.0, 5.0, "lift"], ["a", 5.0, 6.0, "lower"]]
+    path.write_text(CHILDREN.format(**{**content, "parts": ""}))
+    with pytest.raises(RgwotError, match="tier 'segment' has only numbers, and depending on it 'label'.*; set tier"):
+        rows(path)
+
+
 def test_without_their_parser_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = elan(tmp_path / "a.eaf", {"steps": [(0, 900, "pour")]})
     monkeypatch.setitem(sys.modules, "pympi", None)
@@ -204,6 +249,9 @@ def test_boris_tables_of_old_versions(tmp_path: Path) -> None:
     old = "Observation id\tMedia file\tSubject\tBehavior\tModifiers\tBehavior type\tStart (s)\tStop (s)\n"
     states = "monday 1\ta.mp4\t\tpour\t\tSTATE\t0.5\t2\n"
     (tmp_path / "b.tsv").write_text(old + states)
+    assert rows(tmp_path / "b.tsv") == [["a", 0.5, 2.0, "pour"]]
+    # One file in two players (simba#390).
+    (tmp_path / "b.tsv").write_text(old + states.replace("a.mp4", "a.mp4;a.mp4"))
     assert rows(tmp_path / "b.tsv") == [["a", 0.5, 2.0, "pour"]]
     # Their times count from the beginning of the first.
     (tmp_path / "b.tsv").write_text(old + states + states.replace("a.mp4", "b.mp4"))
@@ -357,9 +405,21 @@ def test_tables(tmp_path: Path) -> None:
     assert rows(tmp_path / "b.csv") == [["b", 1.0, 2.5, "pour"]]
     (tmp_path / "c.csv").write_text("1,2.5,3 pour water\n4,5,4\n")
     assert rows(tmp_path / "c.csv") == [["c", 1.0, 2.5, "pour water"], ["c", 4.0, 5.0, "key step 4"]]
+    # As CreateML has it (label-studio-sdk#385).
+    (tmp_path / "f.csv").write_text("video, label, start, end\nclips/v 1.mov,pour,01:03.14,05:01:03\nv1.2,stir,1,2\n")
+    assert rows(tmp_path / "f.csv") == [["v 1", 63.14, 18063.0, "pour"], ["v1.2", 1.0, 2.0, "stir"]]
+    (tmp_path / "e.csv").write_text("start;end;label\n0:01,5;1:02:03;pour\n")
+    assert rows(tmp_path / "e.csv") == [["e", 1.5, 3723.0, "pour"]]
     for text, clue in (
         ("start_s,end_s,label\n1,2\n", "line 2: 2 fields; expected 3"),
-        ("start_s,end_s,label\n1,0:03,x\n", "line 2: '0:03' as a time"),
+        ("start_s,end_s,label\n1,0:75,x\n", "line 2: '0:75' as a time"),
+        ("start_s,end_s,label\ns,s,-\n1,2,x\n", "line 2: 's' as a time; .* if this is a row of units"),
+        ("onset,offset,trial_type\n1,2,x\n", "columns onset, offset, trial_type; expected start_s .* rename them"),
+        # Frame by frame (deepethogram#11), and in frames (lossless-cut#1024).
+        (",background,groom,rear\n0,1,0,0\n1,0,1,0\n", "columns , background, groom, rear; expected start_s"),
+        ("Start Frame,End Frame,Label\n0,30,a\n", "columns Start Frame, End Frame, Label; expected start_s"),
+        ("start_ms;end_ms;label\n1;2;x\n", "columns start_ms, end_ms, label; expected start_s .* in seconds"),
+        ("# exported\nstart_s,end_s,label\n1,2,x\n", "header in line 2, expected it in line 1; delete the lines"),
         ("start_s,end_s,label\n3,2,x\n", "line 2: 'x' from 3 to 2 s; expected 0 <= start <= end"),
         ("start_s,end_s,label\n-1,2,x\n", "line 2: 'x' from -1 to 2 s"),
     ):

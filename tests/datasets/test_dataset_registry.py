@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rgwot.datasets.names import folded, pairing_key, stem_of, video_id
+from rgwot.datasets.names import folded, stem_of, video_id
 from rgwot.datasets.registry import camera, datasets, facts, match_name, tasks_of
 from rgwot.datasets.settings import LAYOUTS
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.text import pairing_key
 
 
 def test_every_row_is_consistent() -> None:

@@ -109,9 +109,13 @@ def test_sleap(tmp_path: Path) -> None:
         file["tracks"] = np.stack([points, TRUE + 100]).transpose(0, 3, 2, 1)
         file["point_scores"] = np.ones((2, 2, 4))
         file["node_names"] = np.array([b"nose", b"tail"])
-    found = read(tmp_path / "a.h5")
-    assert found[:, :4].tolist() == FILLED
-    assert found[:, 4:].tolist() == (TRUE + 100).reshape(4, -1).tolist()
+    with h5py.File(tmp_path / "b.h5", "w") as file:
+        file["tracks"] = np.stack([points, TRUE + 100], axis=1)
+        file["tracks"].attrs["dims"] = '["frame", "track", "node", "xy"]'
+    for name in ("a.h5", "b.h5"):
+        found = read(tmp_path / name)
+        assert found[:, :4].tolist() == FILLED
+        assert found[:, 4:].tolist() == (TRUE + 100).reshape(4, -1).tolist()
 
 
 def test_a_table_of_points(tmp_path: Path) -> None:

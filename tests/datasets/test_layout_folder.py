@@ -8,6 +8,7 @@ import pytest
 from layout_helpers import pairs, touch
 
 from rgwot.datasets.finding import find, layout_module, no_task
+from rgwot.datasets.names import video_id
 from rgwot.datasets.settings import LAYOUTS
 from rgwot.runtime.errors import RgwotError
 
@@ -44,10 +45,15 @@ def test_two_annotations_of_a_video_are_an_error_that_names_both(
     assert "\n" not in str(caught.value)
 
 
-def test_folder_with_a_name_that_cannot_be_a_task(tmp_path: Path) -> None:
-    touch(tmp_path, "make tea/a.mp4")
-    with pytest.raises(RgwotError, match="cannot be a task id.*rename"):
-        find("mine", "folder", tmp_path).of("make tea")
+def test_a_task_may_have_any_printable_name(tmp_path: Path) -> None:
+    names = ("make tea", "お茶", "+1", "tea")
+    touch(tmp_path, *(f"{name}/a.mp4" for name in names), ".cache/a.mp4", "a\nb/a.mp4")
+    files = find("mine", "folder", tmp_path)
+    assert [files.of(task)[0].path for task in map(video_id, names)] == [f"{name}/a.mp4" for name in names]
+    assert "make%20tea" in files.tasks
+    for task, fault in ((".cache", "is hidden"), ("a\nb", "control characters")):
+        with pytest.raises(RgwotError, match=fault):
+            files.of(video_id(task))
 
 
 def test_apple_double_files_and_loops_are_left_out(tmp_path: Path) -> None:

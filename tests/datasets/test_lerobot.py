@@ -350,6 +350,10 @@ def test_what_cannot_be_meant_ends_in_one_line(root: Path, tmp_path: Path) -> No
     path = root / "meta/info.json"
     info = json.loads(path.read_text())
     for change, clue in (
+        (
+            {"features": {"observation.image": {"dtype": "image"}, "action": {"dtype": "float32"}}},
+            r"found pictures \(observation.image\), and no video; expected",
+        ),
         ({"codebase_version": "v1.6"}, "version v1.6; expected v2.1 or v3.0"),
         ({"video_path": "../{video_key}.mp4"}, "video_path: found .*, expected a path inside the dataset"),
     ):

@@ -25,6 +25,11 @@ def test_names_with_and_without_suffix(tmp_path: Path) -> None:
     assert groups(path, text, column="room", task="tea") == {"monday": "1", "tues%20day": "2"}
 
 
+def test_groups_that_look_equal_are_one(tmp_path: Path) -> None:
+    text = "video,group\nmonday,anf\u00e4nger\ntues day,anfa\u0308nger\nv1.2,exp\u200bert\n"
+    assert groups(tmp_path / "videos.csv", text) == {"monday": "anfänger", "tues%20day": "anfänger", "v1.2": "expert"}
+
+
 @pytest.mark.parametrize("between", [";", "\t"])
 def test_semicolons_and_tabs(tmp_path: Path, between: str) -> None:
     text = "\ufeffvideo,group\nmonday,a\nv1.2,b\n".replace(",", between)

@@ -201,7 +201,7 @@ class Bomb:
         ("objects.npz", "cannot be read"),
         ("objects.pt", "cannot be read"),
         ("list.pt", "holds a list"),
-        ("frames.npy", "array of uint8; expected features in floating point"),
+        ("frames.npy", "array of uint8 (3, 1024); expected features in floating point"),
     ],
 )
 def test_bad_files_are_refused_in_one_line(

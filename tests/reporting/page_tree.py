@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -74,10 +74,11 @@ def make_task(
     steps: Sequence[str] = STEPS,
     annotated: bool = True,
     taught: int = 0,
+    given: Mapping[str, str] | None = None,
 ) -> Task:
     """Write videos and everything that the stages make of them, besides features and models.
 
-    ``taught`` videos have annotations that the first result learned from, the others none.
+    ``taught`` videos have annotations that the first result learned from, the others none, or what is ``given``.
     """
     made = Task(folder, task)
     tree, root = made.tree, made.root
@@ -87,6 +88,8 @@ def make_task(
         if place < taught or (annotated and not taught):
             rows = "".join(f"{start},{end},{step} {steps[step - 1]}\n" for start, end, step in plan)
             (root / task / f"{name}.csv").write_text(rows, encoding="utf-8")
+        elif given and name in given:
+            (root / task / f"{name}.csv").write_text(given[name], encoding="utf-8")
     write_manifest("mine", task, root, "folder", {}, tree.at(paths.MANIFEST), tree.at(paths.ANNOTATIONS), "fail")
     write_strips(tree.at(paths.MANIFEST), root, tree.at(paths.STRIPS))
     if taught:

@@ -7,6 +7,7 @@ import math
 import re
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,17 @@ from videos import write_video
 
 from rgwot.cli import cli
 from rgwot.datasets.annotation_files import read_annotation_file
+from rgwot.datasets.manifest import write_manifest
 from rgwot.datasets.names import video_id
-from rgwot.reporting.export import ExportedVideo, LabelledSegment, export, read_videos, texts, videos_of
+from rgwot.reporting.export import (
+    ExportedVideo,
+    LabelledSegment,
+    export,
+    export_keysteps,
+    read_videos,
+    texts,
+    videos_of,
+)
 from rgwot.reporting.export.texts import clock
 from rgwot.reporting.names import as_named, names_text
 from rgwot.runtime.errors import RgwotError
@@ -102,7 +112,9 @@ def test_an_export_from_a_study_links_its_videos(tmp_path: Path, monkeypatch: py
     monkeypatch.chdir(study)
 
     def linked(place: Path, output: str) -> str:
-        done = CliRunner().invoke(cli, ["export", "elan", str(place), str(tmp_path / output)], catch_exceptions=False)
+        # A video may be named by its file.
+        words = ["export", "elan", str(place), str(tmp_path / output), "--videos", "v.mp4"]
+        done = CliRunner().invoke(cli, words, catch_exceptions=False)
         assert done.exit_code == 0, done.output
         (media,) = Eaf(tmp_path / output / "v.eaf").get_linked_files()
         return str(media["MEDIA_URL"])
@@ -165,6 +177,94 @@ def test_what_is_written_is_read_back(name: str, data: st.DataObject, tmp_path: 
     assert set(table["video"]) <= {"cup of tea", video.name}
     found = [tuple(row) for row in table[["start_s", "end_s", "label"]].itertuples(index=False)]
     assert found == [(start_s, end_s, label) for start_s, end_s, _, label in segments]
+
+
+MARKED = (
+    LabelledSegment(0.0, 0.4, 0, "background"),
+    LabelledSegment(0.52, 0.52, 1, NAME),
+    LabelledSegment(0.56, 0.56, 2, "=stir"),
+    LabelledSegment(1.0, 1.6, 1, NAME),
+    LabelledSegment(1.88, 1.88, 0, "background"),
+    LabelledSegment(2.0, 2.0, 2, "=stir"),
+)
+
+
+def annotated_tree(folder: Path, videos: Sequence[ExportedVideo]) -> tuple[Path, Path]:
+    """Write videos of 2 s with annotations, and what the manifest stage makes of them; return root and annotations."""
+    root, table = folder / "root", folder / "results/annotations/mine/tea.csv"
+    (root / "tea").mkdir(parents=True)
+    for video in videos:
+        write_video(root / "tea" / f"{video.name}.mp4", 50, fps=25)
+        lines = [
+            ",".join(
+                [video.name, str(start), "" if start == end else str(end), texts.cell(f'"{label}"'), video.silence]
+            )
+            for start, end, _, label in video.segments
+        ]
+        text = "\n".join(["video,start_s,end_s,label,silence", *lines, ""]).replace(
+            '"pour <b>"oil"', '"pour <b>""oil""'
+        )
+        (root / "tea" / f"{video.name}.csv").write_text(text, encoding="utf-8")
+    (folder / "results/manifest/mine").mkdir(parents=True)
+    table.parent.mkdir(parents=True)
+    write_manifest("mine", "tea", root, "folder", {}, folder / "results/manifest/mine/tea.csv", table, "fail")
+    return root, table
+
+
+@pytest.mark.parametrize("name", ["csv", "elan", "boris"])
+def test_annotations_come_back_with_their_marks(name: str, tmp_path: Path) -> None:
+    videos = [replace(VIDEOS[0], name="a", segments=MARKED), replace(VIDEOS[0], name="b", segments=MARKED[1:3])]
+    root, table = annotated_tree(tmp_path, videos)
+    before = pd.read_csv(table).sort_values(["video", "start_s"], ignore_index=True)
+    assert (before["start_s"] == before["end_s"]).sum() == 6
+    done = CliRunner().invoke(cli, ["export", name, str(table), str(tmp_path / "out"), "--root", str(root)])
+    assert done.exit_code == 0, done.output
+    # In place of the annotations that were exported.
+    for path in (root / "tea").glob("*.csv"):
+        path.unlink()
+    for path in (tmp_path / "out").glob("[!.]*"):
+        shutil.copy(path, root / "tea" / path.name)
+    write_manifest("mine", "tea", root, "folder", {}, tmp_path / "m.csv", tmp_path / "a.csv", "fail")
+    after = pd.read_csv(tmp_path / "a.csv").sort_values(["video", "start_s"], ignore_index=True)
+    pd.testing.assert_frame_equal(after, before)
+
+
+def test_silence_is_exported_in_tables(tmp_path: Path) -> None:
+    videos = [replace(VIDEOS[0], name="a", segments=MARKED, silence="until")]
+    _, table = annotated_tree(tmp_path, videos)
+    export_keysteps("csv", table, tmp_path / "out")
+    assert set(pd.read_csv(tmp_path / "out/segments.csv")["silence"]) == {"until"}
+    with pytest.raises(RgwotError, match=r"tea\.csv: found annotations and --names"):
+        export_keysteps("csv", table, tmp_path / "more", names=tmp_path / "names.yaml")
+    with pytest.raises(RgwotError, match=r"videos\.csv: found no annotations of a task, expected a table such as"):
+        export_keysteps("csv", tmp_path / "videos.csv", tmp_path / "more")
+
+
+def test_marks_in_other_programs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    marked = replace(VIDEOS[0], duration_s=2.0, fps=25.0, segments=MARKED)
+    export("elan", [marked], tmp_path / "elan")
+    # A frame long, but not into the next mark, because annotations of a tier cannot overlap.
+    spans = Eaf(tmp_path / "elan/a.eaf").get_annotation_data_for_tier("key step marks")
+    assert sorted(spans) == [(520, 560, NAME), (560, 600, "=stir"), (1880, 1920, "background"), (2000, 2040, "=stir")]
+    export("elan", [replace(marked, fps=10.0, segments=MARKED[1:3])], tmp_path / "slow")
+    assert sorted(Eaf(tmp_path / "slow/a.eaf").get_annotation_data_for_tier("key step marks"))[0] == (520, 560, NAME)
+    export("boris", [marked], tmp_path / "boris")
+    project = json.loads((tmp_path / "boris/project.boris").read_text(encoding="utf-8"))
+    kinds = {one["code"]: one["type"] for one in project["behaviors_conf"].values()}
+    assert kinds[NAME] == "State event"
+    assert kinds[f"{NAME} (mark)"] == "Point event"
+    assert [(event[0], event[2]) for event in project["observations"]["a"]["events"] if "(mark)" in event[2]] == [
+        (0.52, f"{NAME} (mark)"), (0.56, "'=stir (mark)"), (1.88, "background (mark)"), (2.0, "'=stir (mark)"),
+    ]  # fmt: skip
+    export("webvtt", [marked], tmp_path / "webvtt")
+    cues = (tmp_path / "webvtt/a.vtt").read_text(encoding="utf-8")
+    assert "00:00:00.560 --> 00:00:01.560\n<c.mark>=stir</c>\n" in cues
+    export("eventlog", [marked], tmp_path / "eventlog")
+    log = pd.read_csv(tmp_path / "eventlog/eventlog.csv")
+    assert (log["start_timestamp"] == log["time:timestamp"]).sum() == 4
+    with pytest.raises(RgwotError, match="no such video"):
+        export("clips", [marked], tmp_path / "clips")
+    assert "format clips: has no place for moments, so 4 marks are left out" in caplog.text
 
 
 @given(frames=st.integers(1, 400), fps=st.floats(1, 240), data=st.data())

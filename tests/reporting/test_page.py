@@ -21,6 +21,7 @@ from rgwot.reporting.page import render
 from rgwot.reporting.page.render import list_pages, write_page
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import record_path
+from rgwot.stages.decode import decode_trivial
 
 FIRST = Run("rgwot", "graphcut", 0)
 
@@ -281,3 +282,12 @@ def test_names_are_used_by_figures_and_on_the_terminal(made: Task, tmp_path: Pat
     named, numbered = ([line.split("  ")[0] for line in procedure_lines(folder, names)] for names in (path, None))
     assert set(numbered) >= {str(step) for step in order}
     assert set(named) >= {f"{step} {called[step]}" for step in order}
+
+
+def test_the_annotations_as_a_result_have_their_names(made: Task, tmp_path: Path) -> None:
+    tree, run = made.tree, Run("none", "annotated", 0)
+    annotations = tree.at(paths.ANNOTATIONS)
+    decode_trivial(tree.at(paths.MANIFEST), tree.keysteps(run), "annotated", 1, 0, 2, annotations_csv=annotations)
+    write_page(tree, made.root, [run], tmp_path / "page.html")
+    [facts] = embedded_data(tmp_path / "page.html")["runs"]  # type: ignore[misc]
+    assert facts["names"] == {str(step): name for step, name in enumerate(STEPS, 1)}

@@ -37,7 +37,7 @@ def open_page(made: Task, page: Path, browser: Browser) -> Window:
 
 def rows(window: Window, video: int = 0) -> list[list[float]]:
     """Return the segments of a video as its bar shows them."""
-    found: list[list[float]] = window.get(f"editedOf({video}, 0) || segmentsOf({video}, 0)")
+    found: list[list[float]] = window.get(f"shownOf({video})")
     return found
 
 
@@ -240,6 +240,110 @@ def test_the_annotation_of_a_video_is_read_beside_it(browser: Browser, tmp_path:
     assert [line.split(",")[2] for line in text.splitlines()[1:]] == [
         "-" if name in ("", HOSTILE) else name for *_, name in wanted
     ]
+    assert window.errors == []
+    window.run("localStorage.clear()")
+
+
+def marks(window: Window, video: int) -> list[list[float]]:
+    return [row for row in rows(window, video) if row[0] == row[1]]
+
+
+def test_marks_stay_marks(browser: Browser, tmp_path: Path) -> None:
+    given = {"second": "start_s,end_s,label\n1,,stir\n2,3,-\n3.5,,-\n"}
+    made = make_task(tmp_path / "made", taught=1, given=given)
+    window = browser.window()
+    window.open(made.page())
+    tab(window, "videos")
+    window.run("byId('editing').open = true")
+    see(window, 1)
+    # As annotated: of the key step, and of background.
+    assert window.get("bar(1, -1).getAttribute('aria-label')") == "ground truth: 1 segment and 2 marks of second"
+    labels = '[...document.querySelectorAll(\'.card[data-video="1"] .bar[data-run="{}"] .mark\')]'
+    labels += ".map((one) => one.getAttribute('aria-label'))"
+    told = ["key step 2: stir, marked at 0:01.0", "background, marked at 0:03.5"]
+    assert window.get(labels.format(0)) == told
+    assert window.get(labels.format(-1)) == [told[0].replace("key", "annotated"), told[1]]
+    assert window.get("annotationOf(1, true)") == "start_s,end_s,label\n2,3,-\n1,,stir\n3.5,,-\n"
+    # Other time is unknown, not background.
+    assert window.get("describe({ at: 1, seconds: 5, run: -1, segment: null })[0]") == "not labelled"
+    # A moment is marked with what was found there, and then with another key step.
+    found = rows(window, 2)
+    index = next(at for at, (_, _, step) in enumerate(found) if step)
+    see(window, 2)
+    box = window.box(segment(2, index))
+    window.click(box["x"] + 0.4 * box["width"], box["y"] + box["height"] / 2)
+    window.press("m")
+    time = window.get("state.chosen.at") / 1000
+    assert rows(window, 2) == [*found, [time, time, found[index][2]]]
+    assert window.get("[byId('edit-none').textContent, byId('edit-cut').disabled]") == ["Delete the mark", True]
+    other = 1 + found[index][2] % 3
+    window.run(f"byId('edit-other').value = '{other}'")
+    window.click_on("#edit-give")
+    assert marks(window, 2) == [[time, time, other]]
+    # It is dragged and moved by keys (one edit), taken back, and found again when the page is opened anew.
+    grip = window.box(".grip.mark")
+    width = window.get("document.querySelector('.grip.mark').parentElement.getBoundingClientRect().width")
+    x, y = grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2
+    window.drag((x, y), (x + width * 0.3 / SECONDS, y))
+    moved = marks(window, 2)
+    assert moved == [[pytest.approx(time + 0.3, abs=0.03)] * 2 + [other]]
+    window.press(".")
+    window.press(",")
+    window.press(",")
+    assert marks(window, 2)[0][0] == pytest.approx(moved[0][0] - 0.1, abs=0.001)
+    window.press("Control+z")
+    assert marks(window, 2) == [[time, time, other]]
+    window.press(".")
+    moved = marks(window, 2)
+    window.open(made.tree.results / "report/mine/tea.html")
+    tab(window, "videos")
+    window.run("byId('editing').open = true")
+    assert marks(window, 2) == moved
+    # A border of a segment moves without it, and a second mark is deleted.
+    window.run(f"choose(2, {1000 * found[index][0]} + 1); moveChosen('end', {1000 * found[index][0]} + 50)")
+    assert marks(window, 2) == moved
+    window.press("Control+z") if window.get("cards.contains(document.activeElement)") else window.run("takeBack()")
+    see(window, 2)
+    window.click_on(segment(2, len(found) - 1))
+    window.press("m")
+    assert len(marks(window, 2)) == 2
+    window.press("Delete")
+    assert marks(window, 2) == moved
+    # What is downloaded is read as marks.
+    file = window.download('.card[data-video="2"] .save.marks', tmp_path)
+    root = made.root / "tea"
+    (root / "third.csv").write_bytes(file.read_bytes())
+    (root / "second.csv").write_text(window.get("annotationOf(1, true)"), encoding="utf-8")
+    write_manifest("mine", "tea", made.root, "folder", {}, tmp_path / "m.csv", tmp_path / "a.csv", "fail")
+    table = read_annotations(tmp_path / "a.csv", background=True)
+    read = {
+        video: sorted(part.to_numpy().tolist())
+        for video, part in table.groupby("video")[["start_s", "end_s", "key_step"]]
+    }
+    assert read["second"] == [[1, 1, 2], [2, 3, 0], [3.5, 3.5, 0]]
+    assert read["third"] == moved
+    # The segments of the whole video are an annotation without marks.
+    assert ",," not in window.get("annotationOf(2)")
+    assert window.errors == []
+    window.run("localStorage.clear()")
+
+
+def test_marks_beside_a_result_that_did_not_learn_from_them(browser: Browser, tmp_path: Path) -> None:
+    made = make_task(tmp_path, annotated=False, given={"second": "time_s,label\n1,stir\n"})
+    window = browser.window()
+    window.open(made.page())
+    tab(window, "videos")
+    window.run("byId('editing').open = true")
+    see(window, 1)
+    # A key step found under number 1 is another one.
+    assert marks(window, 1) == [[1, 1, -1]]
+    assert window.get("[fullLabel(0, -1), lookOf(0, -1).join()]") == ["annotated step 1: stir", "step,s1"]
+    assert window.get("annotationOf(1, true)") == "start_s,end_s,label\n1,,stir\n"
+    window.click_on('.card[data-video="1"] .bar[data-run="0"] .mark')
+    window.press("Delete")
+    assert marks(window, 1) == []
+    window.click_on('.card[data-video="1"] .back')
+    assert marks(window, 1) == [[1, 1, -1]]
     assert window.errors == []
     window.run("localStorage.clear()")
 

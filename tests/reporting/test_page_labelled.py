@@ -105,6 +105,15 @@ def test_given_videos_are_marked_and_names_come_from_labels(browser: Browser, ma
     assert "rgwot run" not in said
     window.run("DATA.runs[0].score_file = 'x.csv'; drawScores()")
     assert window.get("byId('score-table').innerText").endswith(f"for this page: {RUN}: rgwot run x.csv")
+    # Its score, on other videos, does not compete with those of results that were not taught.
+    row = "{{ method: 'raw', decoder: '{}', kind: 'untrained', n: 1, mean: {{ '{}': {} }}, sd: {{}}, seeds: [] }}"
+    key = "macro_task without exact f1"
+    axes = "protocols: ['macro_task'], backgrounds: ['without'], rules: ['exact'], metrics: ['f1']"
+    rows = f"{row.format(TAUGHT, key, 0.9)}, {row.format('kmeans', key, 0.5)}"
+    window.run(f"DATA.videos[2].status = 'ok'; DATA.scores = {{ {axes}, rows: [{rows}] }}; startScores(); drawScores()")
+    titles = window.get("[...document.querySelectorAll('.scores tbody th')].map((one) => one.textContent)")
+    assert titles == [f"raw / {TAUGHT}, on 1 video that did not teach it", "raw / kmeans"]
+    assert window.get("document.querySelector('.scores .best').textContent") == "50.0"
     tab(window, "videos")
     assert window.get(marked.format(".card h3")) == ["first", "second"]
     # A key step is the annotated one: there is nothing to match.

@@ -1,12 +1,15 @@
 """Procedures as lines of a terminal."""
 
 import pandas as pd
+import pytest
 from click.testing import CliRunner
 
 from rgwot.cli.results import show
 from rgwot.columns import SEGMENT_COLUMNS
 from rgwot.procedure import Event, Recording, deviations, learn
+from rgwot.reporting.chosen import result_folder
 from rgwot.reporting.show import MOST_DEVIATIONS, deviation_lines, drawn, procedure_lines
+from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_csv
 from rgwot.stages.procedure import write_procedure
 
@@ -64,8 +67,48 @@ def test_a_folder_of_key_steps_is_read(tmp_path):
         assert procedure_lines(where) == [*head, *drawn(procedure, deviations(procedure, videos), videos)]
 
 
-def test_a_file_of_key_steps_is_shown_by_its_folder(tmp_path):
-    for name in ("order.csv", "procedure.json"):
-        (tmp_path / name).touch()
-    told = CliRunner().invoke(show, [str(tmp_path / "order.csv")]).exception
-    assert str(told).endswith(f"found a file of key steps, expected their folder; run `rgwot show {tmp_path}`")
+def result(folder, videos):
+    """Write a result of whole videos into a folder of key steps."""
+    folder.mkdir(parents=True)
+    rows = [(one.video, "task", event.start_s, event.end_s, event.key_step) for one in videos for event in one.events]
+    rows += [(one.video, "task", one.events[-1].end_s, one.duration_s, 0) for one in videos]
+    write_csv(pd.DataFrame(rows, columns=list(SEGMENT_COLUMNS)), folder / "segments.csv")
+    procedure = learn(videos)
+    write_procedure(folder, procedure, deviations(procedure, videos))
+
+
+def test_key_steps_of_one_name_are_one_and_those_called_minus_are_none(tmp_path):
+    result(tmp_path / "kmeans/d/t/seed0", recordings((1, 2, 3, 4), (1, 2, 3, 4), (1, 2, 3, 4)))
+    folder = tmp_path / "kmeans/d/t/seed0"
+    (folder / "names.yaml").write_text(
+        "raw/kmeans/seed0:\n  result: '0'\n  names: {1: cut, 2: cut, 3: '-', 4: serve}\n"
+        "  segments: {a: 1 2000 2 5000 3 8000 4 11000 0 30000}\n"
+    )
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "kmeans").rename(tmp_path / "raw/kmeans")
+    lines = procedure_lines(tmp_path / "raw/kmeans/d/t/seed0")
+    assert lines[1].startswith("The order that best fits the videos is cut, then serve")
+    cells = [line.split()[:6] for line in lines if line[:1].isdigit()]
+    # Cut is found twice in each of the three videos.
+    assert cells == [["1", "cut", "3", "of", "3", "2"], ["4", "serve", "3", "of", "3", "1"]]
+
+
+def test_a_file_of_a_result_stands_for_its_folder_and_nothing_for_the_one_shown_first(tmp_path):
+    runs = [tmp_path / f"keysteps/raw/{decoder}/d/t/seed0" for decoder in ("kmeans", "graphcut")]
+    for folder in runs:
+        result(folder, recordings((1, 2), (1, 2)))
+    assert result_folder(runs[0] / "order.csv") == runs[0] / "order.csv"
+    assert result_folder(runs[0] / "segments.csv") == runs[0]
+    assert result_folder(tmp_path) == tmp_path
+    with pytest.raises(RgwotError, match="no page, so no result to take; .* rgwot run first"):
+        result_folder(results=tmp_path)
+    for task in ("t", "u"):
+        (tmp_path / "report/d").mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"report/d/{task}.html").touch()
+        (tmp_path / f"report/d/{task}.csv").write_text("method,decoder,seed,rank\nraw,graphcut,0,1\nraw,kmeans,0,1\n")
+        if task == "t":
+            assert result_folder(results=tmp_path) == runs[1]
+    with pytest.raises(RgwotError, match="2 pages, so the result is not clear; name one: .*graphcut/d/t/seed0, .*d/u"):
+        result_folder(results=tmp_path)
+    shown = CliRunner().invoke(show, [str(runs[0] / "segments.csv")]).stdout
+    assert shown == "\n".join(procedure_lines(runs[0])) + "\n"

@@ -50,6 +50,19 @@ def test_rows_of_the_repository_are_experiments_and_a_default_value_is_the_defau
     assert {row.method for row in clustering} == {"rgwot"}
 
 
+@pytest.mark.parametrize(("word", "reading"), [("literal", "rgwot-literal"), ("parity", "rgwot-parity")])
+def test_ablations_of_other_readings_differ_in_the_method_alone(word, reading):
+    study = Study.of({})
+    for name in ("ablation_components", "ablation_k", "sensitivity_beta", "ablation_clustering"):
+        table, own = (targets.table(study, one) for one in (f"{name}_{word}", name))
+        assert table.title == f"{own.title}, for `{reading}`"
+        assert not table.paper
+        assert [row.id for row in table.rows] == [row.id for row in own.rows]
+        methods = {row.method.partition("@")[0] for row in table.rows if not row.trivial}
+        assert methods == {reading}
+    assert targets.table(study, f"ablation_components_{word}").row("no_contrastive").method == f"{reading}@beta=0"
+
+
 def test_the_table_of_protocols_has_every_method():
     table = TABLES["protocols"]
     assert {row.method for row in table.rows} == {*FAMILIES, "opel@loss.prior=gaussian"}

@@ -166,6 +166,21 @@ CASES = {
     "leftovers": Case(LEFT, LEFT_OVER),
     "leftovers, strict": Case(["error pairing -: since `strict` is set", *LEFT], LEFT_OVER, {"strict": True}),
     "no annotation": Case(["note pairing -: none of 2 videos is anno"], {"tea/one.csv": None, "tea/two.csv": None}),
+    # Composed and decomposed, with an invisible character, and with a blank that looks like another: one step.
+    "names that look equal": Case(
+        [],
+        {
+            "tea/one.csv": "start_s,end_s,label\n0.1,0.3,fu\u0308llen auf\n0.3,0.4,wash\n".encode(),
+            "tea/two.csv": "start_s,end_s,label\n0.1,0.3,f\u00fcllen\u00a0auf\n0.3,0.4,wash\u200b\n".encode(),
+        },
+    ),
+    "groups that differ in case": Case(
+        [
+            "warning groups tea/videos.csv: groups 'Expert', 'expert' count as different",
+            "note groups -: groups by group: Expert 1, expert 1; 0 of 2",
+        ],
+        {"tea/videos.csv": b"video,group\none,Expert\ntwo,expert\n"},
+    ),
     "names that differ in case": Case(
         ["warning key_steps -: steps 'Boil water', 'boil water' count as different; if they are one step, write"],
         {"tea/one.csv": NAMES_STEPS.format("B").encode(), "tea/two.csv": NAMES_STEPS.format("b").encode()}),
@@ -291,6 +306,7 @@ def too_high(root: Path) -> None:
 
 NONE = "note pairing -: none of {} videos is annotated"
 PARTS = "warning length -: {}: the names look like parts of one recording"
+CHAPTERS = "warning length -: {}: chapters of one recording; .*; join them: ffmpeg -f concat"
 LENGTH = "note length -: 1 of 5 videos differ much from the median length of .*: {} "
 OF_FEATURES: dict[str, tuple[Callable[[Path], object], dict[str, Any], list[str]]] = {
     "values and types": (
@@ -335,7 +351,14 @@ OF_FEATURES: dict[str, tuple[Callable[[Path], object], dict[str, Any], list[str]
         for lengths, told in (
             # One recording of four cut into halves, with names that say so, and with others.
             ({"r0a": 5, "r0b": 5, "r1": 10, "r2": 11, "r3": 9}, [PARTS.format("r0a, r0b")]),
-            ({"GX010007": 6, "GX020007": 3, "GX010008": 10}, [PARTS.format("GX010007, GX020007")]),
+            # Chapters, also if there is nothing else, and files that begin when the one before ends.
+            ({"GX010007": 6, "GX020007": 3, "GX010008": 10}, [CHAPTERS.format("GX010007, GX020007")]),
+            ({"GOPR0007": 6, "GP010007": 6}, [CHAPTERS.format("GOPR0007, GP010007")]),
+            (
+                {"20260101_100000_F": 10, "20260101_100010_F": 10, "20260101_101000_F": 10},
+                [CHAPTERS.format("20260101_100000_F, 20260101_100010_F")],
+            ),
+            ({"20260101_100000": 10, "20260101_100015": 10, "20260101_101000": 10}, []),
             ({"monday": 5, "tuesday": 10, "friday": 10, "r2": 11, "r3": 9}, [LENGTH.format("monday")]),
             ({"monday": 20, "tuesday": 10, "friday": 10, "r2": 11, "r3": 9}, [LENGTH.format("monday")]),
             # Whole takes, and lengths as they come.
@@ -598,7 +621,9 @@ def test_requests_that_cannot_be_met(tea: Path, tmp_path: Path, monkeypatch: pyt
     for text, clue in (("a: [", "not valid YAML"), ("- a", "expected keys")):
         bad = put(tmp_path / "bad.yaml", text.encode())
         assert clue in refused("mine", "--config", str(bad), mine=entry(tea))
-    assert "cannot be read" in refused("mine", "--config", str(tmp_path / "none.yaml"), mine=entry(tea))
+    assert "no such file; expected the configuration" in refused(
+        "mine", "--config", str(tmp_path / "none.yaml"), mine=entry(tea)
+    )
 
 
 def test_hostile_names_are_escaped_on_one_line(tea: Path, tmp_path: Path, clip: Path) -> None:

@@ -102,7 +102,7 @@ def test_the_first_answer_needs_no_training_and_training_adds_to_its_page(own: C
     assert "rgwot/graphcut/seed" not in page
     again = own.plan("first", more=["first.yaml"])
     assert not again.jobs
-    assert "The page: results/report/mine/tea.html" in again.text
+    assert f"The page: {own.path.absolute()}/results/report/mine/tea.html" in again.text
     trained = text.replace("[mine]", "[mine], methods: [rgwot-plus/consensus, rgwot/graphcut]")
     (own.path / "trained.yaml").write_text(trained, encoding="utf-8")
     more = own.plan("first", more=["trained.yaml"]).jobs

@@ -54,11 +54,22 @@ def test_a_folder_is_looked_at_before_a_study_of_it_is_written(tmp_path: Path) -
     (tmp_path / "videos/green tea/c.mp4").touch()
     told = start_study(tmp_path / "study", tmp_path / "videos")
     assert told.pop("tea") == "2 videos"
-    assert "folder 'green tea' cannot be a task id" in told.pop("green tea")
+    assert told.pop("green%20tea") == "1 videos"
     with pytest.raises(RgwotError, match="the folder of one task, tea") as caught:
         start_study(tmp_path / "other", tmp_path / "videos/tea")
     assert "nothing was written" in str(caught.value)
     assert not (tmp_path / "other").exists()
+
+
+def test_commands_can_be_pasted_and_corrected(tmp_path: Path) -> None:
+    assert "cd 'my study' && rgwot doctor" in rgwot(tmp_path, "init", "my study").text
+    assert rgwot(tmp_path / "my study", "run", "First").mistake.endswith(
+        "target 'First': unknown; did you mean 'first'?"
+    )
+    for text in (None, ""):
+        if text is not None:
+            (tmp_path / "config.yaml").write_text(text)
+        assert "rgwot init" in rgwot(tmp_path, "doctor").mistake
 
 
 def test_a_setting_that_a_method_replaces_is_told(tmp_path: Path) -> None:

@@ -248,14 +248,16 @@ def untracked(value):
 
 
 def doubled(gpu=None, **first):
-    """Resources (megabytes, minutes) that double with every attempt, and GPUs, if a rule may use one."""
-    more = {name: lambda wildcards, attempt, one=one: one * 2 ** (attempt - 1) for name, one in first.items()}
+    """Resources (megabytes, minutes) that double with the second and third attempt, and GPUs, if a rule may use one."""
+    more = {name: lambda wildcards, attempt, one=one: one * 2 ** min(attempt - 1, 2) for name, one in first.items()}
+    # What a script is told, so that it does not repeat what cannot succeed (rgwot.study.script).
+    more["attempt"] = lambda wildcards, attempt: attempt
     return more if gpu is None else {**more, "gpu": gpu}
 
 
 def pages_made():
     """The pages of this run, a line each."""
-    return "\n".join(f"The page: {page}" for page in PAGES)
+    return "\n".join(f"The page: {Path(page).absolute()}" for page in PAGES)
 
 
 def in_our_words(record):

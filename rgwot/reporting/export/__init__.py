@@ -18,9 +18,11 @@ import pandas as pd
 from networkx import DiGraph
 
 from rgwot import paths
+from rgwot.datasets.annotation_formats import BACKGROUND_LABEL
 from rgwot.datasets.names import stem_of
 from rgwot.paths import Tree
-from rgwot.records import read_manifest, read_segments
+from rgwot.procedure import learn, recordings_from_segments
+from rgwot.records import read_annotations, read_manifest, read_segments
 from rgwot.reporting.names import as_named, names_in
 from rgwot.runtime.errors import RgwotError, extras, nearest
 from rgwot.runtime.files import contents
@@ -35,12 +37,14 @@ class _Format:
     """An export format: its module and a description.
 
     ``graph`` formats export the procedure instead of segments; the files of ``links`` formats refer to the videos.
+    Formats without ``marks`` have no place for moments.
     """
 
     module: str
     description: str
     graph: bool = False
     links: bool = False
+    marks: bool = True
 
 
 #: ``export_x`` of the module writes the format ``x`` into an empty folder, from videos or a graph.
@@ -49,25 +53,37 @@ FORMATS: Mapping[str, _Format] = {
     "elan": _Format("texts", "annotations of ELAN, VIDEO.eaf, with the video linked if there is one", links=True),
     "webvtt": _Format("texts", "subtitles, VIDEO.vtt, which browsers show"),
     "boris": _Format("texts", "a project of BORIS, project.boris, an observation per video", links=True),
-    "lerobot": _Format("lerobot", "subtasks of the LeRobot dataset that the episodes were cut from, to copy over it"),
-    "clips": _Format("clips", "a clip per segment, and a sheet of pictures per key step; needs the videos"),
+    "lerobot": _Format(
+        "lerobot", "subtasks of the LeRobot dataset that the episodes were cut from, to copy over it", marks=False
+    ),
+    "clips": _Format(
+        "clips", "a clip per segment, and a sheet of pictures per key step; needs the videos", marks=False
+    ),
     "dot": _Format("texts", "the procedure for Graphviz, procedure.dot", graph=True),
     "eventlog": _Format("texts", "an event log for process mining, eventlog.csv"),
 }
 
 
 class LabelledSegment(NamedTuple):
-    """A segment of a key step, in seconds; ``label`` is the key step's name, or "key step 3" without a name."""
+    """A segment of a key step, in seconds, or a mark, whose start is its end.
+
+    ``label`` is the key step's name, or "key step 3" without a name.
+    """
 
     start_s: float
     end_s: float
     key_step: int
     label: str
 
+    @property
+    def mark(self) -> bool:
+        """Whether this is a mark, a label of one moment."""
+        return self.end_s == self.start_s
+
 
 @dataclass(frozen=True)
 class ExportedVideo:
-    """A video with its segments (without background) in order of time.
+    """A video with its segments and marks in order of time; only annotations have marks and background.
 
     Attributes
     ----------
@@ -80,6 +96,8 @@ class ExportedVideo:
         Length in seconds, frames per second, width and height in pixels (NaN if unknown).
     vocabulary
         The labels of all key steps of the result, by key step.
+    silence
+        What time without a segment means, if the annotation says it.
     start_s
         When a player shows the first frame. Segments and ``duration_s`` count from where a player does.
     """
@@ -91,6 +109,7 @@ class ExportedVideo:
     size: tuple[float, ...]
     segments: tuple[LabelledSegment, ...]
     vocabulary: Mapping[int, str] = field(default_factory=dict)
+    silence: str = ""
     start_s: float = 0.0
 
     @property
@@ -106,8 +125,12 @@ class ExportedVideo:
 
     def within(self) -> ExportedVideo:
         """Return the video with its segments cut at its end; segments that start there are removed."""
-        cut = (segment._replace(end_s=min(segment.end_s, self.duration_s)) for segment in self.segments)
-        return replace(self, segments=tuple(segment for segment in cut if segment.end_s > segment.start_s))
+        cut = (
+            segment if segment.mark else segment._replace(end_s=min(segment.end_s, self.duration_s))
+            for segment in self.segments
+            if segment.start_s < self.duration_s or segment.mark
+        )  # fmt: skip
+        return replace(self, segments=tuple(cut))
 
     @property
     def filmed(self) -> bool:
@@ -167,13 +190,16 @@ def videos_of(
     media: pd.DataFrame | None = None,
     names: Mapping[int, str] | None = None,
     root: Path | None = None,
+    *,
+    background: bool = False,
 ) -> list[ExportedVideo]:
-    """Turn a table of segments into exported videos.
+    """Turn a table of segments and marks into exported videos.
 
     Parameters
     ----------
     segments
-        Columns ``video`` (id), ``start_s``, ``end_s`` (seconds) and ``key_step``; 0 is background.
+        Columns ``video`` (id), ``start_s``, ``end_s`` (seconds) and ``key_step``; 0 is background. A column
+        ``silence`` says what time without a segment means.
     media
         The videos, with the columns ``video``, ``path``, ``duration_s``, ``fps``, ``width``, ``height`` and, where it
         is not 0, ``start_s`` of a manifest. If None, the lengths of the videos are taken from their segments.
@@ -181,6 +207,8 @@ def videos_of(
         Names of key steps (`rgwot.reporting.names.as_named`).
     root
         Folder to which the paths are relative.
+    background
+        Whether to keep background.
     """
     if media is None:
         ends = segments.groupby("video", sort=False)["end_s"].max()
@@ -188,17 +216,17 @@ def videos_of(
         media = media.assign(fps=math.nan, width=0, height=0)
     called = names or {}
     segments = as_named(segments, called)
-    segments = segments[segments["key_step"] > 0]
+    segments = segments[segments["key_step"] >= (0 if background else 1)]
     # Features without a video have the size 0 x 0.
     sides = media[["width", "height"]].astype("float64").where(lambda side: side > 0)
-    steps = sorted(set(segments["key_step"].tolist()))
+    steps = sorted(set(segments["key_step"].tolist()) - {0})
     vocabulary = {key_step: called.get(key_step, f"key step {key_step}") for key_step in steps}
     videos = []
     for row, size in zip(media.to_dict("records"), sides.itertuples(index=False, name=None), strict=True):
         rows = segments[segments["video"] == row["video"]].sort_values("start_s")
         late_s = float(row.get("start_s", 0.0))
         segments_ = tuple(
-            LabelledSegment(late_s + start_s, late_s + end_s, key_step, vocabulary[key_step])
+            LabelledSegment(late_s + start_s, late_s + end_s, key_step, vocabulary.get(key_step, BACKGROUND_LABEL))
             for start_s, end_s, key_step in rows[["start_s", "end_s", "key_step"]].itertuples(index=False)
         )
         path = Path(row["path"])
@@ -207,8 +235,37 @@ def videos_of(
         # Players and the target programs do not accept ".." in paths.
         path = path if root is None else root.resolve() / path
         known = path, late_s + float(row["duration_s"]), float(row["fps"]), size
-        videos.append(ExportedVideo(str(row["video"]), *known, segments_, vocabulary, late_s))
+        silence = str(rows["silence"].iloc[0]) if len(rows) and "silence" in rows else ""
+        videos.append(ExportedVideo(str(row["video"]), *known, segments_, vocabulary, silence, late_s))
     return videos
+
+
+def read_annotated(table: Path, root: Path | None = None) -> list[ExportedVideo]:
+    """Read the annotations of a task as they were given: segments and marks, with background, of annotated videos.
+
+    Parameters
+    ----------
+    table
+        A table such as ``RESULTS/annotations/DATASET/TASK.csv``.
+    root
+        Folder to which the manifest's paths are relative.
+
+    Raises
+    ------
+    RgwotError
+        If the table is not one of a tree of results, or has no row.
+    """
+    task = Tree.of_annotations(table)
+    if task is None or not table.is_file():
+        example = paths.at(paths.ANNOTATIONS, dataset="demo", task="assembly").as_posix()
+        raise RgwotError(f"{table}: found no annotations of a task, expected a table such as {example}")
+    rows, manifest = read_annotations(table, background=True), read_manifest(task.at(paths.MANIFEST))
+    if rows.empty:
+        raise RgwotError(f"{table}: found no row, expected annotations to export; annotate a video")
+    names = {
+        int(row["key_step"]): str(row["name"]) for row in rows.to_dict("records") if row["name"] and row["key_step"]
+    }
+    return videos_of(rows, manifest[manifest["video"].isin(rows["video"])], names, root, background=True)
 
 
 def read_graph(keysteps: Path, names: Path | None = None) -> DiGraph[Any]:
@@ -222,8 +279,11 @@ def read_graph(keysteps: Path, names: Path | None = None) -> DiGraph[Any]:
         If the folder is not a folder of key steps, or has no procedure.
     """
     folder = _folder(keysteps)
-    graph = read_procedure(folder / paths.name_of(paths.PROCEDURE)).graph
-    return with_labels(graph, names_in(folder, names))
+    procedure, called = read_procedure(folder / paths.name_of(paths.PROCEDURE)), names_in(folder, names)
+    segments = read_segments(folder / paths.name_of(paths.SEGMENTS))
+    if (named := as_named(segments, called)) is not segments:
+        procedure = learn(recordings_from_segments(named), procedure.learner)
+    return with_labels(procedure.graph, called)
 
 
 def with_labels(graph: DiGraph[Any], names: Mapping[int, str]) -> DiGraph[Any]:
@@ -253,16 +313,23 @@ def export_keysteps(
 ) -> str:
     """Export the result in a folder of key steps; the arguments are those of `read_videos` and `export`.
 
-    ``chosen`` lists the videos to export, by name or id; by default all.
+    ``chosen`` lists the videos to export, by name or id; by default all. If ``keysteps`` is a table of annotations
+    (`read_annotated`), these are exported; they have names of their own.
     """
     if name in FORMATS and FORMATS[name].graph:
         return export(name, read_graph(keysteps, names), output)
-    videos = read_videos(keysteps, names, root)
-    by_name = {called: video for video in videos for called in (video.name, video.stem)}
+    if keysteps.suffix == ".csv":
+        if names is not None:
+            raise RgwotError(f"{keysteps}: found annotations and --names; annotations have their names; omit --names")
+        videos = read_annotated(keysteps, root)
+    else:
+        videos = read_videos(keysteps, names, root)
+    by_name = {called: video for video in videos for called in (video.path.name, video.stem, video.name)}
     for video_name in chosen:
         if video_name not in by_name:
             raise RgwotError(f"video {video_name!r}: not in {keysteps}; {nearest(video_name, by_name)}")
-    return export(name, [video for video in videos if not chosen or {video.name, video.stem} & set(chosen)], output)
+    wanted = {by_name[video_name].name for video_name in chosen}
+    return export(name, [video for video in videos if not chosen or video.name in wanted], output)
 
 
 def export(name: str, content: Sequence[ExportedVideo] | DiGraph[Any], output: str | os.PathLike[str]) -> str:
@@ -281,6 +348,11 @@ def export(name: str, content: Sequence[ExportedVideo] | DiGraph[Any], output: s
         write = getattr(import_module(f"rgwot.reporting.export.{FORMATS[name].module}"), f"export_{name}")
     if not FORMATS[name].graph:
         content = [video.within() for video in content]
+        if not FORMATS[name].marks and (marks := sum(one.mark for video in content for one in video.segments)):
+            log.warning("format %s: has no place for moments, so %d marks are left out", name, marks)
+            content = [
+                replace(video, segments=tuple(one for one in video.segments if not one.mark)) for video in content
+            ]
     with own_folder(output, "export") as folder:
         write(content, folder)
     place = Path(output)
@@ -293,4 +365,4 @@ def export(name: str, content: Sequence[ExportedVideo] | DiGraph[Any], output: s
             os.fspath(output), len(lost), len(content), lost[0],
         )  # fmt: skip
     names = ", ".join(written[:3]) + (f" and {len(written) - 3} more" if len(written) > 3 else "")
-    return f"{os.fspath(output)}: wrote {names or 'nothing'} ({FORMATS[name].description.partition(',')[0]})"
+    return f"{place.absolute()}: wrote {names or 'nothing'} ({FORMATS[name].description.partition(',')[0]})"

@@ -7,7 +7,7 @@ import json
 import math
 import mimetypes
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ from xml.etree import ElementTree
 from networkx import DiGraph
 
 from rgwot.columns import readable
-from rgwot.datasets.annotation_formats import TIER
-from rgwot.reporting.export import ExportedVideo, key_steps_of
+from rgwot.datasets.annotation_formats import MARKS_TIER, POINT, TIER
+from rgwot.reporting.export import ExportedVideo, LabelledSegment, key_steps_of
 from rgwot.runtime.errors import optional
 from rgwot.runtime.files import cell, write_rows, write_text
 
@@ -32,24 +32,47 @@ def clock(ms: int) -> str:
 
 
 def export_csv(videos: Sequence[ExportedVideo], folder: Path) -> None:
-    """Write ``segments.csv`` with the columns ``video``, ``start_s``, ``end_s``, ``key_step`` and ``name``."""
-    rows = [(readable(video.name), *segment) for video in videos for segment in video.segments]
-    write_rows(("video", "start_s", "end_s", "key_step", "name"), rows, folder / "segments.csv")
+    """Write ``segments.csv`` with the columns ``video``, ``start_s``, ``end_s``, ``key_step`` and ``name``.
+
+    A mark has no end. If annotations say what time without a segment means, there is a column ``silence``.
+    """
+    told = any(video.silence for video in videos)
+    rows = [
+        (
+            readable(video.name), one.start_s, "" if one.mark else one.end_s, one.key_step, one.label,
+            *([video.silence] if told else []),
+        )
+        for video in videos
+        for one in video.segments
+    ]  # fmt: skip
+    columns = ("video", "start_s", "end_s", "key_step", "name", *(["silence"] if told else []))
+    write_rows(columns, rows, folder / "segments.csv")
+
+
+#: Milliseconds for which the subtitle of a mark is shown.
+CUE_MS = 1000
 
 
 def export_webvtt(videos: Sequence[ExportedVideo], folder: Path) -> None:
-    """Write one file per video with a cue per segment; ``&``, ``<`` and ``>`` in names are escaped."""
+    """Write one file per video with a cue per segment; ``&``, ``<`` and ``>`` in names are escaped.
+
+    The cue of a mark has the class ``mark`` and lasts `CUE_MS`, because players show no cue without length.
+    """
     for video in videos:
-        cues = [
-            f"\n{clock(video.milliseconds(start_s))} --> {clock(video.milliseconds(end_s))}\n"
-            f"{html.escape(label, quote=False)}\n"
-            for start_s, end_s, _, label in video.segments
-        ]
+        cues = []
+        for one in video.segments:
+            start = video.milliseconds(one.start_s)
+            end = start + CUE_MS if one.mark else video.milliseconds(one.end_s)
+            text = html.escape(one.label, quote=False)
+            cues.append(f"\n{clock(start)} --> {clock(end)}\n{f'<c.mark>{text}</c>' if one.mark else text}\n")
         write_text("WEBVTT\n" + "".join(cues), folder / f"{video.stem}.vtt")
 
 
 def export_eventlog(videos: Sequence[ExportedVideo], folder: Path) -> None:
-    """Write ``eventlog.csv``: a case is a video, an event is a segment of a key step with its start and end."""
+    """Write ``eventlog.csv``: a case is a video, an event is a segment of a key step with its start and end.
+
+    The event of a mark ends where it starts.
+    """
     rows = [
         (readable(video.name), label, *(timestamp(video.milliseconds(at)) for at in (start_s, end_s)), key_step)
         for video in videos
@@ -98,10 +121,12 @@ def quoted(text: str) -> str:
 def export_elan(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write one file per video with a tier of key steps; times are whole milliseconds, as in ELAN.
 
-    The names of all key steps are the tier's controlled vocabulary, so that ELAN offers them for corrections.
+    The names of all key steps are the tier's controlled vocabulary, so that ELAN offers them for corrections. If there
+    are marks, they are the annotations of another tier, one frame long: ELAN has no annotation without length.
     """
     pympi = optional("pympi", "format elan", "pip install pympi-ling")
     entries = {name: f"cveid{number}" for number, name in enumerate(dict.fromkeys(key_steps_of(videos).values()))}
+    tiers = (TIER, MARKS_TIER) if any(one.mark for video in videos for one in video.segments) else (TIER,)
     for video in videos:
         document = pympi.Eaf(author="rgwot")
         document.remove_tier("default")
@@ -111,18 +136,30 @@ def export_elan(videos: Sequence[ExportedVideo], folder: Path) -> None:
             document.add_cv_entry(TIER, entry, [(name, "und", None)])
         document.add_linguistic_type(TIER)
         document.linguistic_types[TIER]["CONTROLLED_VOCABULARY_REF"] = TIER
-        document.add_tier(TIER, ling=TIER)
+        for tier in tiers:
+            document.add_tier(tier, ling=TIER)
         # ELAN cannot play features without a video.
         if video.filmed:
             kind = mimetypes.guess_type(video.path.name)[0] or "video/mp4"
             document.add_linked_file(*_addresses(video.path, folder), mimetype=kind)
-        for start_s, end_s, _, label in video.segments:
-            start, end = video.milliseconds(start_s), video.milliseconds(end_s)
-            if end > start:
-                document.add_annotation(TIER, start, end, label)
+        for tier, start, end, label in _annotations(video):
+            document.add_annotation(tier, start, end, label)
         path = folder / f"{video.stem}.eaf"
         document.to_file(path)
         _refer(path, entries)
+
+
+def _annotations(video: ExportedVideo) -> Iterator[tuple[str, int, int, str]]:
+    """Yield tier, start and end in milliseconds, and label; a mark ends after a frame, or where the next one starts."""
+    frame = 40 if math.isnan(video.fps) else max(1, round(1000 / video.fps))
+    marks = [video.milliseconds(one.start_s) for one in video.segments if one.mark]
+    for one in video.segments:
+        start, end = video.milliseconds(one.start_s), video.milliseconds(one.end_s)
+        if one.mark:
+            end = min((at for at in marks if start < at < start + frame), default=start + frame)
+            yield MARKS_TIER, start, end, one.label
+        elif end > start:
+            yield TIER, start, end, one.label
 
 
 def _refer(path: Path, entries: Mapping[str, str]) -> None:
@@ -156,12 +193,16 @@ DATE = "1970-01-01T00:00:00"
 def export_boris(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write a project in which key steps are state events and every video is an observation.
 
-    Texts that BORIS may write into tables are guarded against formulas (`rgwot.runtime.files.cell`).
+    Marks are point events of behaviours of their own, because a behaviour of BORIS has one kind of events. Texts that
+    BORIS may write into tables are guarded against formulas (`rgwot.runtime.files.cell`).
     """
+    marked = {one.key_step for video in videos for one in video.segments if one.mark}
+    kinds = [("State event", key_step, label) for key_step, label in key_steps_of(videos).items()]
+    kinds += [("Point event", key_step, label + POINT) for _, key_step, label in kinds if key_step in marked]
     behaviours = {
         str(number): {
-            "type": "State event",
-            "key": str(key_step) if key_step < 10 else "",
+            "type": kind,
+            "key": str(key_step) if key_step < 10 and kind == "State event" else "",
             "code": cell(label),
             "description": "",
             "category": "",
@@ -169,7 +210,7 @@ def export_boris(videos: Sequence[ExportedVideo], folder: Path) -> None:
             "excluded": "",
             "coding map": "",
         }
-        for number, (key_step, label) in enumerate(key_steps_of(videos).items())
+        for number, (kind, key_step, label) in enumerate(kinds)
     }
     content = {
         "time_format": "s",
@@ -213,15 +254,15 @@ def _observation(video: ExportedVideo) -> dict[str, Any]:
 
 
 def _events(video: ExportedVideo) -> list[list[Any]]:
-    """Return starts and stops in order of time: time, subject, behaviour, modifiers, comment and frame.
+    """Return starts, stops and points in order of time: time, subject, behaviour, modifiers, comment and frame.
 
     If a stop and a start have the same time, the stop comes first.
     """
     moments = sorted(
-        (video.milliseconds(time_s), starts, cell(segment.label))
+        (video.milliseconds(time_s), starts, cell(label))
         for segment in video.segments
-        if video.milliseconds(segment.end_s) > video.milliseconds(segment.start_s)
-        for time_s, starts in ((segment.start_s, 1), (segment.end_s, 0))
+        if segment.mark or video.milliseconds(segment.end_s) > video.milliseconds(segment.start_s)
+        for time_s, starts, label in _sides(segment)
     )
     events = []
     for ms, _, label in moments:
@@ -232,3 +273,10 @@ def _events(video: ExportedVideo) -> list[list[Any]]:
             frame = min(round((ms / 1000 - video.start_s) * video.fps), last)
         events.append([ms / 1000, "", label, "", "", frame])
     return events
+
+
+def _sides(segment: LabelledSegment) -> list[tuple[float, int, str]]:
+    """Return the start (1) and stop (0) of a segment, or a mark, with their times and behaviours."""
+    if segment.mark:
+        return [(segment.start_s, 1, segment.label + POINT)]
+    return [(segment.start_s, 1, segment.label), (segment.end_s, 0, segment.label)]

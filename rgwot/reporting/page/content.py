@@ -111,7 +111,9 @@ def gather(
     if not runs:
         raise RgwotError(f"{tree.dataset}/{tree.task}: no run to show; name at least one, such as rgwot/graphcut/seed0")
     names = read_names(names_yaml)
-    manifest, annotations = read_manifest(tree.at(paths.MANIFEST)), read_annotations(tree.at(paths.ANNOTATIONS))
+    manifest = read_manifest(tree.at(paths.MANIFEST))
+    given = read_annotations(tree.at(paths.ANNOTATIONS), background=True)
+    annotations = given[given["key_step"] > 0]
     # Only the first seed of each method is shown in detail, even if other views exist.
     first = {(run.method, run.decoder): run for run in reversed(runs)}.values()
     shown_runs = [read_run(tree, run, manifest, annotations, names, viewed=run in first) for run in runs]
@@ -149,9 +151,9 @@ def gather(
             )
         )
         if shown_run.procedure is not None:
-            given, all_annotated = shown_run.facts.given, shown_run.run.decoder == ANNOTATED
+            taught, all_annotated = shown_run.facts.given, shown_run.run.decoder == ANNOTATED
             doubts = [
-                *against_trivial(shown_run.run, leading, scorable, bool(given) and not shown_run.facts.score_file),
+                *against_trivial(shown_run.run, leading, scorable, bool(taught) and not shown_run.facts.score_file),
                 *seeds_agree(shown_run.run, runs, agreed),
                 *_second_method(place, shown_runs, agreements),
             ]
@@ -163,7 +165,7 @@ def gather(
                     shown_run.recordings,
                     videos,
                     [] if all_annotated else doubts,
-                    [video.id for video in videos] if all_annotated else given,
+                    [video.id for video in videos] if all_annotated else taught,
                 )
             )
     data = PageData(
@@ -174,7 +176,7 @@ def gather(
         colours=len(STEP_COLOURS),
         videos=videos,
         steps={str(row["key_step"]): str(row["name"]) for row in annotations.to_dict("records")},
-        truth=_truth(manifest, annotations),
+        truth=_truth(manifest, given),
         true_procedures=[RankedOrder(**one) for one in ranked_orders(rank_procedures(orders))] if orders else [],
         runs=facts,
         notices=[
@@ -413,9 +415,10 @@ def link(path: Path, page_folder: Path) -> str:
 
 
 def _truth(manifest: pd.DataFrame, annotations: pd.DataFrame) -> list[list[tuple[float, float, int]]]:
-    """Return the annotated segments (start, end, key step) of every video, in the order of the manifest."""
+    """Return the annotated segments and marks (start, end, key step) of every video, in the order of the manifest."""
     of_video: dict[str, list[tuple[float, float, int]]] = {video: [] for video in manifest["video"]}
-    for row in annotations.to_dict("records"):
+    # Background comes first in the table.
+    for row in annotations.sort_values("start_s", kind="stable").to_dict("records"):
         of_video[row["video"]].append((round(row["start_s"], 3), round(row["end_s"], 3), row["key_step"]))
     return list(of_video.values())
 

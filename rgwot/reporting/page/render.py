@@ -24,7 +24,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rgwot import paths
-from rgwot.columns import TERMS
+from rgwot.columns import TERMS, readable
 from rgwot.paths import Run, Tree
 from rgwot.records import read_manifest, read_scores
 from rgwot.reporting.figures.style import (
@@ -76,7 +76,7 @@ def write_page(
     text = _filled(
         "page.html.j2",
         script=script(),
-        title=f"{content.data.dataset}/{content.data.task}",
+        title=f"{content.data.dataset}/{readable(content.data.task)}",
         pictures=content.pictures,
         most_lines=MOST_LINES,
         comparisons=embedded(content.comparisons),
@@ -118,7 +118,7 @@ def _row(page: Path, folder: Path) -> dict[str, Any]:
     values = read_scores(scores).query(LEADING_SCORES)["value"].tolist() if scores and (status == "ok").any() else []
     return {
         "dataset": tree.dataset,
-        "task": tree.task,
+        "task": readable(tree.task),
         "link": link(page, folder),
         "videos": int((~skipped).sum()),
         "skipped": int(skipped.sum()),

@@ -109,14 +109,16 @@ def read_run(
     result = result_id(segments)
     taught = list(diagnostics.get("labelled", {}).get("videos", []))
     typed, lost = names_of(names, str(run), segments)
-    names_here = label_names(diagnostics) | typed
     view, kind = _view(tree.at(paths.VIEW, run), result) if viewed else "", answer_kind(run)
+    annotated = dict(zip(annotations["key_step"], annotations["name"], strict=True))
+    labels = annotated if kind == ANNOTATED else label_names(diagnostics)
+    names_here = labels | typed
     warnings = diagnostics.get("warnings", [])
     learned = None
     if kind != "trivial":
         learned = read_procedure(tree.at(paths.PROCEDURE, run)), read_deviation_list(tree.at(paths.DEVIATIONS, run))
     # With labels, the key steps are the annotated ones.
-    identity = {step: step for step in sorted(set(annotations["key_step"]))}
+    identity = {step: step for step in sorted(annotated)}
     matched = identity if taught else match_to_steps(videos[videos["status"] == "ok"], annotations, segments_here)
     facts = RunFacts(
         id=str(run),
@@ -126,7 +128,7 @@ def read_run(
         steps=sorted({int(step) for step in segments_here["key_step"]} - {0}),
         result=result,
         names=_keyed(names_here),
-        labels=_keyed(label_names(diagnostics)),
+        labels=_keyed(labels),
         match={str(step): to for step, to in matched.items()},
         given=taught,
         taught=_taught(taught, diagnostics.get("left_out")) if taught else "",
@@ -169,7 +171,7 @@ def _taught(videos: Sequence[str], left_out: Mapping[str, Any] | None) -> str:
     """Return sentences on the annotated videos that a result learned from, and on how well these label each other."""
     number = f"{len(videos)} annotated video{'s' if len(videos) > 1 else ''}"
     named = f": {join_words([stem_of(video) for video in videos])}" if len(videos) <= NAMED else ""
-    kept = f"Learned from {number}, whose segments are kept{named}."
+    kept = f"Learned from {number}, whose labels are kept{named}."
     return f"{kept} {left_out_sentence(left_out, len(videos))}" if left_out else kept
 
 
@@ -289,7 +291,7 @@ class _Card(NamedTuple):
     ``facts`` are the share of videos and the duration, ``repeated`` says how often it occurs, if more than once.
     ``shares`` says by key step that it needs in how many videos the need holds. What the place of the card does not say
     is in ``after`` (key steps that it needs, and whether each need is likely) and ``free``. ``unseen`` lists the needs
-    for screen readers.
+    for screen readers, if the place says them.
     """
 
     node: Node
@@ -395,14 +397,15 @@ def _card(step: int, procedure: Procedure, layers: Sequence[Sequence[int]], at: 
         for words, may in (("may come first", at and not needs), ("may also come later", not last and not needed))
         if may
     ]
+    after = () if placed else tuple(likely.items())
     return _Card(
         node,
         (f"{node.n_videos} of {procedure.n_videos} videos", f"{length} per video" if often else f"about {length}"),
         f"{node.repeats:.1f}".removesuffix(".0") + " times" if often else "",
         {str(edge.before): f"in {edge.agree} of {edge.both} videos where both were found" for edge in needs},
-        () if placed else tuple(likely.items()),
+        after,
         "at any time" if len(free) > 1 else "".join(free),
-        f"after {join_words([str(edge.before) for edge in needs])}" if needs else "after no other",
+        "" if after else f"after {join_words([str(edge.before) for edge in needs])}" if needs else "after no other",
     )
 
 

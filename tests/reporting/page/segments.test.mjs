@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { annotationLines, comingSteps, cutRows, drawnRuns, giveRow, indexAt, moveBorder, nearerSide, nearestSpan, segmentsOfBars, stepNumbers, tickTimes } from "../../../rgwot/reporting/page/parts/segments.js";
+import { annotationLines, comingSteps, cutRows, drawnRuns, giveRow, indexAt, isMark, moveBorder, nearerSide, nearestSpan, putMark, segmentsOfBars, stepNumbers, tickTimes } from "../../../rgwot/reporting/page/parts/segments.js";
 
 const ROWS = [[0, 1000, 1], [1000, 3000, 2], [3000, 6000, 0]];
 
@@ -71,6 +71,21 @@ test("rows are given to another key step and cut in two", () => {
   assert.deepEqual(giveRow(ROWS, 1, 7), [ROWS[0], [1000, 3000, 7], ROWS[2]]);
   assert.deepEqual(cutRows(ROWS, 2000), [ROWS[0], [1000, 2000, 2], [2000, 3000, 2], ROWS[2]]);
   assert.deepEqual(cutRows(ROWS, 3000), ROWS);
+});
+
+test("marks come after the segments, in order, one per moment", () => {
+  const two = putMark(putMark(ROWS, 2500, 3), 500, 0);
+  assert.deepEqual(two, [...ROWS, [500, 500, 0], [2500, 2500, 3]]);
+  assert.deepEqual(two.map(isMark), [false, false, false, true, true]);
+  assert.deepEqual(putMark(two, 500, 1).slice(3), [[500, 500, 1], [2500, 2500, 3]]);
+  // Moved over the other one, and onto it.
+  assert.deepEqual(putMark(two, 3000, 0, 3).slice(3), [[2500, 2500, 3], [3000, 3000, 0]]);
+  assert.deepEqual(putMark(two, 2500, 0, 3).slice(3), [[2500, 2500, 0]]);
+  // Edits of segments leave them alone.
+  assert.deepEqual(moveBorder(two, 2, "end", 5000).rows, [...ROWS.slice(0, 2), [3000, 5000, 0], [5000, 6000, 0], ...two.slice(3)]);
+  assert.deepEqual(cutRows(two, 2500).slice(4), two.slice(3));
+  assert.equal(indexAt(two, 500), 0);
+  assert.deepEqual(annotationLines(two.slice(3), 2000, String), ["0.5,,0", "2,,3"]);
 });
 
 test("lines of an annotation end with the video", () => {

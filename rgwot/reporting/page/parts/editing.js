@@ -1,14 +1,14 @@
-// Editing the segments of a video in the tab of videos: a person corrects what was found, and downloads the result as the
-// annotation of the video.
+// Editing the segments of a video in the tab of videos: a person corrects what was found, or marks moments, and downloads
+// the result as the annotation of the video.
 
 import { byId, download, make, offer } from "./dom.js";
-import { editedOf, editsOf, ms, rowsOf, setRows } from "./edits.js";
+import { editsOf, givenOf, isEdited, ms, rowsOf, setRows } from "./edits.js";
 import { player, playFrom } from "./player.js";
 import { hidePopup, showPopup } from "./popup.js";
 import { factsOf, fullLabel, nameOf, rename, sameStep, stepsOf } from "./results.js";
-import { annotationLines, cutRows, giveRow, indexAt, moveBorder, nearerSide } from "./segments.js";
+import { annotationLines, cutRows, giveRow, indexAt, isMark, moveBorder, nearerSide, putMark } from "./segments.js";
 import { DATA, state } from "./state.js";
-import { clock, csvField, oneLine, plural } from "./text.js";
+import { clock, csvField, oneLine, plural, when } from "./text.js";
 import { cards, clear, fill, refreshCards, targetOf } from "./videos.js";
 
 const NUDGE_MS = 100;
@@ -42,9 +42,11 @@ function drawEdited(video, at) {
   showChosen(at !== null);
 }
 
-/** Choose the segment at a time of a video, in milliseconds; a cut is made there. */
+/** Choose the mark of a moment of a video, in milliseconds, or else the segment; a cut is made there. */
 function choose(video, at) {
-  const index = indexAt(rowsOf(video), at);
+  const rows = rowsOf(video);
+  const mark = rows.findIndex((row) => isMark(row) && row[0] === at);
+  const index = mark < 0 ? indexAt(rows, at) : mark;
   state.chosen = index < 0 ? null : { video, index, at };
 }
 
@@ -88,10 +90,15 @@ function borderHere() {
   if (side) moveChosen(side, at, at);
 }
 
-/** Move a border of the chosen segment. Successive moves of a border are one edit. */
+/** Move a border of the chosen segment, or the chosen mark. Successive moves are one edit. */
 function moveChosen(side, to, at = null) {
   const { video, index } = state.chosen;
-  const [start, end] = chosenRow();
+  const [start, end, step] = chosenRow();
+  if (start === end) {
+    const time = Math.round(Math.min(1000 * DATA.videos[video].duration, Math.max(0, to)));
+    edit(video, putMark(rowsOf(video), time, step, index), time, `mark ${video} ${index}`);
+    return;
+  }
   const { rows, moved } = moveBorder(rowsOf(video), index, side, to);
   if (rows) edit(video, rows, at ?? (moved[0] + moved[1]) / 2, `${side} ${video} ${side === "end" ? start : end}`);
 }
@@ -100,6 +107,19 @@ function moveChosen(side, to, at = null) {
 function giveTo(step) {
   const { video, index, at } = state.chosen;
   edit(video, giveRow(rowsOf(video), index, step), at);
+}
+
+/** Mark the chosen moment: this key step is here, and nothing is said of the time around it. */
+function markChosen() {
+  const { video, at } = state.chosen;
+  edit(video, putMark(rowsOf(video), Math.round(at), chosenRow()[2]), Math.round(at));
+}
+
+/** Give the chosen segment to no key step, or delete the chosen mark. */
+function clearChosen() {
+  const { video, index, at } = state.chosen;
+  if (isMark(chosenRow())) edit(video, rowsOf(video).filter((_, n) => n !== index), at);
+  else giveTo(0);
 }
 
 /** The key steps of a result, and those that a person added. */
@@ -138,7 +158,8 @@ function tellEditing(text) {
 /** What the buttons do with the chosen segment. */
 const ACTIONS = {
   "edit-give": giveChosen,
-  "edit-none": () => giveTo(0),
+  "edit-none": clearChosen,
+  "edit-mark": markChosen,
   "edit-border": borderHere,
   "edit-cut": cutChosen,
   "edit-play": () => (onNow() ? state.playing.element.pause() : playFrom(state.chosen.video, state.chosen.at / 1000)),
@@ -148,7 +169,7 @@ const ACTIONS = {
   "edit-end-later": () => moveChosen("end", chosenRow()[1] + NUDGE_MS),
 };
 const KEYS = {
-  Delete: "edit-none", Backspace: "edit-none", b: "edit-border", c: "edit-cut", p: "edit-play",
+  Delete: "edit-none", Backspace: "edit-none", b: "edit-border", c: "edit-cut", m: "edit-mark", p: "edit-play",
   ",": "edit-end-earlier", ".": "edit-end-later", "<": "edit-start-earlier", ">": "edit-start-later",
 };
 
@@ -163,12 +184,15 @@ export function drawEditing() {
   byId("editing-count").textContent = count ? `(${plural(count, "video")} edited)` : "";
   const [start, end, step] = chosen ? chosenRow() : [0, 0, 0];
   byId("edit-chosen").textContent = chosen
-    ? `Chosen: ${step ? fullLabel(run, step) : "no key step"}, ${clock(start / 1000, 2)} to ${clock(end / 1000, 2)} of ${DATA.videos[chosen.video].name}; a cut is made at ${clock(chosen.at / 1000, 2)}.`
+    ? `Chosen: ${step ? fullLabel(run, step) : "no key step"}, ${when(start / 1000, end / 1000, 2)} of ${DATA.videos[chosen.video].name}${start < end ? `; a cut or a mark is made at ${clock(chosen.at / 1000, 2)}` : ""}.`
     : "Nothing chosen: click a segment of this result, or press Enter on it.";
   const others = knownSteps(run).filter((other) => other !== step && sameStep(run, other) === other);
   drawOthers(others.map((other) => [String(other), fullLabel(run, other)]));
   for (const id of Object.keys(ACTIONS)) byId(id).disabled = !chosen;
-  byId("edit-none").disabled ||= !step;
+  const marked = Boolean(chosen) && start === end;
+  byId("edit-none").textContent = marked ? "Delete the mark" : "No key step";
+  byId("edit-none").disabled ||= !step && !marked;
+  for (const id of ["edit-border", "edit-cut", "edit-mark"]) byId(id).disabled ||= marked;
   byId("edit-undo").disabled = !state.undoable.some((one) => one.run === run);
 }
 
@@ -185,13 +209,15 @@ function drawOthers(others) {
 
 /**
  * The annotation of an edited video: the table that the layout `folder` reads beside the video, with a player's times.
- * Time without a key step is annotated as background, so that no time is unknown.
+ * Segments are of the whole video: time without a key step is annotated as background. Marks go with the segments that
+ * were annotated before.
  */
-function annotationOf(video) {
+function annotationOf(video, marks = false) {
   const run = state.run;
   const { duration, start } = DATA.videos[video];
   const late = Math.round(1000 * start);
-  const rows = rowsOf(video).map(([from, to, step]) => [from + late, to + late, step]);
+  const shown = marks ? [...givenOf(video).filter((row) => !isMark(row)), ...rowsOf(video).filter(isMark)] : rowsOf(video).filter((row) => !isMark(row));
+  const rows = shown.map(([from, to, step]) => [from + late, to + late, step]);
   const lines = annotationLines(rows, Math.floor(1000 * duration) + late, (step) => {
     const own = sameStep(run, step);
     return csvField(own ? nameOf(run, own) || `key step ${own}` : "-");
@@ -201,21 +227,25 @@ function annotationOf(video) {
 
 /** Buttons below the bars of a video: download its annotation, undo all edits. */
 function editRow(at) {
-  const own = editedOf(at, state.run) !== null;
+  const own = isEdited(at, state.run);
   if (!own && !fixing()) return null;
   const { name, path } = DATA.videos[at];
-  const save = make("button", { type: "button", className: "save", textContent: "Download annotation", aria: { label: `Download the annotation of ${name}` } });
-  save.addEventListener("click", () => {
-    download(annotationOf(at), "text/csv", `${name}.csv`);
-    const where = path.toLowerCase().endsWith(".csv") ? "into a folder annotations beside" : "beside";
-    tellEditing(`Downloaded. Put ${name}.csv ${where} ${path}, and remove other annotations of this video from there; then run \`rgwot run first\`.`);
-  });
+  const save = (words, marks) => {
+    const made = make("button", { type: "button", className: marks ? "save marks" : "save", textContent: `Download ${words}`, aria: { label: `Download ${words} of ${name}` } });
+    made.addEventListener("click", () => {
+      download(annotationOf(at, marks), "text/csv", `${name}.csv`);
+      const where = path.toLowerCase().endsWith(".csv") ? "into a folder annotations beside" : "beside";
+      tellEditing(`Downloaded. Put ${name}.csv ${where} ${path}, and remove other annotations of this video from there; then run \`rgwot run first\`.`);
+    });
+    return made;
+  };
   const back = make("button", { type: "button", className: "back", textContent: "As it was found", aria: { label: `Undo all edits of ${name}` } });
   back.addEventListener("click", () => edit(at, null, state.chosen && state.chosen.video === at ? state.chosen.at : null));
-  return make("div", { className: "controls" }, save, own ? back : null);
+  const saves = rowsOf(at).some(isMark) ? [save("marks", true), save("all segments instead", false)] : [save("annotation", false)];
+  return make("div", { className: "controls" }, ...saves, own ? back : null);
 }
 
-/** Mark the chosen segment, with grips to drag its borders. */
+/** Show what is chosen, with grips to drag borders or the mark. */
 function showChosen(focus = false) {
   for (const old of cards.querySelectorAll(".grip")) old.remove();
   for (const old of cards.querySelectorAll(".seg.chosen")) old.classList.remove("chosen");
@@ -226,7 +256,7 @@ function showChosen(focus = false) {
   if (!segment) return;
   segment.classList.add("chosen");
   if (focus) segment.focus({ preventScroll: true });
-  bar.append(grip(bar, "start"), grip(bar, "end"));
+  bar.append(...(isMark(chosenRow()) ? ["mark"] : ["start", "end"]).map((side) => grip(bar, side)));
 }
 
 function grip(bar, side) {
@@ -248,8 +278,8 @@ function grip(bar, side) {
     const { left, width } = bar.getBoundingClientRect();
     at = Math.min(duration, Math.max(0, ((event.clientX - left) / width) * duration));
     made.style.left = `${(100 * at) / duration}%`;
-    tellEditing(`${side === "end" ? "Ends" : "Starts"} at ${clock(at / 1000, 2)}`);
-    showPopup([`${side} ${clock(at / 1000, 2)}`], event.clientX, event.clientY, [[video, at / 1000]]);
+    tellEditing(`${side} at ${clock(at / 1000, 2)}`);
+    showPopup([`${side} ${clock(at / 1000, 2)}`], event.clientX, event.clientY, [video, at / 1000]);
   });
   made.addEventListener("pointerup", (event) => {
     if (at === null) return;
@@ -271,7 +301,7 @@ function editedTarget(event) {
 
 /** Choose the segment of a target; without a pointer its middle is the time. */
 function chooseTarget({ at, segment, seconds }, pointed) {
-  choose(at, pointed ? ms(seconds) : ms((segment[0] + segment[1]) / 2));
+  choose(at, pointed && !isMark(segment) ? ms(seconds) : ms((segment[0] + segment[1]) / 2));
   if (state.chosen) halt(state.chosen);
   drawEditing();
   showChosen(true);
@@ -320,6 +350,6 @@ function editByKey(event) {
   const { chosen } = state;
   const row = chosen && target && chosen.video === target.at ? chosenRow() : null;
   // A segment that is already chosen keeps the clicked time; while a video plays, `act` chooses the segment.
-  if (target && !onNow() && (!row || row[0] !== ms(target.segment[0]))) chooseTarget(target, false);
+  if (target && !onNow() && (!row || row[0] !== ms(target.segment[0]) || row[1] !== ms(target.segment[1]))) chooseTarget(target, false);
   if (!byId(KEYS[event.key]).disabled) act(KEYS[event.key]);
 }

@@ -1,7 +1,8 @@
-// The segments that a person edited, as this browser stores them. An edit changes no result.
+// The segments and marks that a person edited, as this browser stores them. An edit changes no result.
 
 import { recall, remember } from "./dom.js";
-import { factsOf, segmentsOf } from "./results.js";
+import { factsOf, isTaught, segmentsOf } from "./results.js";
+import { isMark } from "./segments.js";
 import { DATA, state } from "./state.js";
 
 export const ms = (seconds) => Math.round(1000 * seconds);
@@ -13,14 +14,20 @@ export function editsOf(run) {
   return state.edits.get(run);
 }
 
-/** The segments of a video as a person edited them, in seconds; null where nobody did. */
-export function editedOf(video, run) {
-  const rows = editsOf(run)[DATA.videos[video].id];
-  return rows ? rows.map(([start, end, step]) => [start / 1000, end / 1000, step]) : null;
+export const isEdited = (video, run) => DATA.videos[video].id in editsOf(run);
+
+/** The annotation of a video, with the steps below 0 that annotated steps have among the key steps of a result. */
+export const givenOf = (video) => DATA.truth[video].map(([start, end, step]) => [ms(start), ms(end), -step]);
+
+/** The rows of a video in the chosen result, as edited, or the segments that it found and the annotated marks. */
+export function rowsOf(video) {
+  const { id } = DATA.videos[video];
+  const marks = () => givenOf(video).filter(isMark).map(([start, end, step]) => [start, end, isTaught(state.run) ? -step : step]);
+  return editsOf(state.run)[id] || [...segmentsOf(video, state.run).map(([start, end, step]) => [ms(start), ms(end), step]), ...marks()];
 }
 
-/** The rows of a video in the chosen result, edited or not. */
-export const rowsOf = (video) => editsOf(state.run)[DATA.videos[video].id] || segmentsOf(video, state.run).map(([start, end, step]) => [ms(start), ms(end), step]);
+/** The same in seconds. */
+export const shownOf = (video) => rowsOf(video).map(([start, end, step]) => [start / 1000, end / 1000, step]);
 
 /** Store the edited rows of a video, or with null restore what was found; return the rows stored before. */
 export function setRows(video, rows) {

@@ -7,6 +7,7 @@ import { DATA } from "./state.js";
 /** Classes that colour a step: if there are annotations, a colour means the same annotated step everywhere. */
 export function lookOf(run, step) {
   const own = sameStep(run, step);
+  if (own < 0) return lookAt(-own);
   // What a method itself calls background is no key step.
   const index = run < 0 || own === 0 || isTaught(run) ? own : ANNOTATED ? matchOf(run, own) : placeOf(run, own) ?? own;
   if (index === undefined) return ["step", "none"];

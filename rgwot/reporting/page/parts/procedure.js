@@ -107,12 +107,12 @@ function pointedAt(event, x, y) {
   const frame = event.target.closest("[data-seconds]");
   if (!own) return;
   if (own.querySelector(".layers")) bringOut(own, node);
-  if (frame) showPopup([DATA.videos[frame.dataset.video].name, `at ${clock(Number(frame.dataset.seconds))}`], x, y, [[Number(frame.dataset.video), Number(frame.dataset.seconds)]]);
+  if (frame) showPopup([DATA.videos[frame.dataset.video].name, `at ${clock(Number(frame.dataset.seconds))}`], x, y, [Number(frame.dataset.video), Number(frame.dataset.seconds)]);
   else if (moment) {
     const at = Number(moment.closest(".line").dataset.video);
     const [start, end] = [Number(moment.dataset.start), Number(moment.dataset.end)];
     light(moment);
-    showPopup([moment.textContent.trim(), end > start ? `${clock(start)} to ${clock(end)}` : `at ${clock(start)}`], x, y, [[at, (start + end) / 2]]);
+    showPopup([moment.textContent.trim(), end > start ? `${clock(start)} to ${clock(end)}` : `at ${clock(start)}`], x, y, [at, (start + end) / 2]);
   } else if (node) showPopup(cardLines(node), x, y);
   else hidePopup();
 }

@@ -45,7 +45,8 @@ export function namesOf(run) {
 /** Names of a run's key steps that people typed; names that annotated videos gave are left out. */
 const typedOf = (run) => Object.fromEntries(Object.entries(namesOf(run)).filter(([step, name]) => stepsOf(run).includes(Number(step)) && name !== factsOf(run).labels[step]));
 
-export const nameOf = (run, step) => (run < 0 ? DATA.steps[step] : namesOf(run)[step]) || "";
+/** A name, or nothing; a step below 0 is an annotated one, in whatever result. */
+export const nameOf = (run, step) => (run < 0 || step < 0 ? DATA.steps[Math.abs(step)] : namesOf(run)[step]) || "";
 /** The key step that a key step is merged into: the first one with its name, or background if its name is "-". */
 export function sameStep(run, step) {
   const name = run < 0 ? "" : nameOf(run, step);
@@ -54,9 +55,9 @@ export function sameStep(run, step) {
 }
 
 /** A name, or else the number. */
-export const labelOf = (run, step) => nameOf(run, step) || (step ? String(step) : "-");
+export const labelOf = (run, step) => nameOf(run, step) || (step ? String(Math.abs(step)) : "-");
 /** The number and the name. */
-export const fullLabel = (run, step) => step === 0 ? "background" : `${run < 0 ? "annotated step" : "key step"} ${step}${nameOf(run, step) ? `: ${nameOf(run, step)}` : ""}`;
+export const fullLabel = (run, step) => step === 0 ? "background" : `${run < 0 || step < 0 ? "annotated step" : "key step"} ${Math.abs(step)}${nameOf(run, step) ? `: ${nameOf(run, step)}` : ""}`;
 /** A name, or else the number in words; 0 is what a method itself calls background. */
 export const stepTitle = (run, step) => nameOf(run, step) || (step ? `key step ${step}` : "background");
 /** How a key step is matched to the annotated ones. */

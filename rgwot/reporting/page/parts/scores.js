@@ -3,7 +3,7 @@
 import { byId, make, offer, scrolling, table } from "./dom.js";
 import { ANNOTATED, factsOf, runTitle } from "./results.js";
 import { DATA, state } from "./state.js";
-import { score } from "./text.js";
+import { plural, score } from "./text.js";
 
 const METRIC_NAMES = { f1: "F1", iou: "IoU", precision: "Precision", recall: "Recall", order_distance: "Order distance (lower is better)" };
 const FIGURES = { embedding: "its embeddings in the plane", plan: "the transport between two of its videos" };
@@ -18,6 +18,9 @@ export function startScores() {
   for (const id of ["metric", "rule", "seeds"]) byId(id).addEventListener("change", drawScores);
 }
 
+/** The annotated videos that a row's result learned from. */
+const givenOfRow = ({ method, decoder }) => (DATA.runs.find((facts) => facts.method === method && facts.decoder === decoder) || { given: [] }).given;
+
 export function drawScores() {
   const scores = DATA.scores;
   const space = byId("score-table");
@@ -30,7 +33,8 @@ export function drawScores() {
     .filter(({ key }) => scores.rows.some(({ mean }) => mean[key] !== undefined));
   const spans = scores.protocols.map((protocol) => [protocol, columns.filter((column) => column.protocol === protocol).length]).filter(([, n]) => n);
   const best = new Map(columns.map(({ key }) => {
-    const values = scores.rows.map(({ mean }) => mean[key]).filter((value) => value !== undefined);
+    // Results that learned from annotations are scored on other videos.
+    const values = scores.rows.filter((row) => !givenOfRow(row).length).map(({ mean }) => mean[key]).filter((value) => value !== undefined);
     return [key, metric === "order_distance" ? Math.min(...values) : Math.max(...values)];
   }));
   const head = [
@@ -45,7 +49,9 @@ export function drawScores() {
       if (value !== undefined && value === best.get(key)) cell.classList.add("best");
       return cell;
     });
-    const title = `${row.method} / ${row.decoder}${trivial ? " (trivial)" : ""}${row.n > 1 ? `, ${row.n} seeds` : ""}`;
+    const given = givenOfRow(row);
+    const rest = DATA.videos.filter(({ id, status }) => status === "ok" && !given.includes(id)).length;
+    const title = `${row.method} / ${row.decoder}${trivial ? " (trivial)" : ""}${row.n > 1 ? `, ${row.n} seeds` : ""}${given.length ? `, on ${plural(rest, "video")} that did not teach it` : ""}`;
     const made = [make("tr", { className: trivial ? "trivial" : "" }, make("th", { scope: "row", textContent: title }), ...cells)];
     if (every) {
       for (const { seed, value } of row.seeds) {

@@ -1,5 +1,6 @@
 // Segments of videos: reading, summarising and editing them. All functions are pure. Segments are [start, end, step]
-// in seconds; rows are the same in milliseconds, without gaps, and are never changed in place.
+// in seconds; a mark starts where it ends. Rows are the same in milliseconds, segments without gaps before all marks, and
+// are never changed in place.
 
 const TICKS = [0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
 /** A video with more segments than this is summarised by its order instead. */
@@ -50,6 +51,13 @@ export function tickTimes(duration, most) {
   return [step, Array.from({ length: Math.floor((0.97 * duration) / step) + 1 }, (_, n) => n * step)];
 }
 
+export const isMark = ([start, end]) => start === end;
+
+/** Put a mark at a time, in place of one that is there, and of the mark at `index`. */
+export const putMark = (rows, time, step, index = -1) => [
+  ...rows.filter((row, n) => n !== index && !(isMark(row) && row[0] === time)), [time, time, step],
+].sort((a, b) => isMark(a) - isMark(b) || a[0] - b[0]);
+
 /** The index of the segment at a time, -1 if there is none. */
 export const indexAt = (segments, time) => segments.findLastIndex(([start, end]) => start <= time && time < end);
 
@@ -57,7 +65,8 @@ export const indexAt = (segments, time) => segments.findLastIndex(([start, end])
 export const nearerSide = ([start, end], at) => (at > start ? (at - start < end - at ? "start" : "end") : null);
 
 /** Move a border of a row; its neighbours grow or shrink. Returns the new rows and the moved one, nothing if it would vanish. */
-export function moveBorder(rows, index, side, to) {
+export function moveBorder(all, index, side, to) {
+  const rows = all.filter((row) => !isMark(row));
   const [start, end, step] = rows[index];
   const last = rows[rows.length - 1][1];
   const time = Math.round(Math.min(last, Math.max(0, to)));
@@ -71,7 +80,7 @@ export function moveBorder(rows, index, side, to) {
     before = before.map(([first, till, own], n) => [first, n < before.length - 1 ? Math.min(till, time) : time, own]);
   }
   const moved = side === "end" ? [start, time, step] : [time, end, step];
-  return { rows: [...before, moved, ...after].filter(([first, till]) => first < till), moved };
+  return { rows: [...[...before, moved, ...after].filter(([first, till]) => first < till), ...all.filter(isMark)], moved };
 }
 
 /** Give a row to a key step; 0 is none. */
@@ -80,9 +89,10 @@ export const giveRow = (rows, index, step) => rows.map(([start, end, own], n) =>
 /** Cut the row at a time in two. */
 export const cutRows = (rows, cut) => rows.flatMap(([start, end, own]) => (start < cut && cut < end ? [[start, cut, own], [cut, end, own]] : [[start, end, own]]));
 
-/** Rows as lines of a table with the times in seconds, no later than `last` ms; `write` writes the key step. */
+/** Rows as lines of a table with the times in seconds, no later than `last` ms, marks without an end; `write` writes the key step. */
 export const annotationLines = (rows, last, write) => rows.flatMap(([start, end, step]) => {
   const till = Math.min(end, last);
+  if (start === end) return [`${till / 1000},,${write(step)}`];
   return start < till ? [`${start / 1000},${till / 1000},${write(step)}`] : [];
 });
 

@@ -25,13 +25,6 @@ const VIEWS = {
   scores: () => { drawScores(); drawTraining(); drawComparison(); },
 };
 const tabs = [...document.querySelectorAll('[role="tab"]')];
-const row = document.querySelector('[role="tablist"]');
-
-/** Mark the edges beyond which there are more tabs. */
-function markEdges() {
-  row.classList.toggle("more-left", row.scrollLeft > 1);
-  row.classList.toggle("more-right", row.scrollWidth - row.clientWidth - row.scrollLeft > 1);
-}
 
 function show(view, focus = false) {
   for (const tab of tabs) {
@@ -39,9 +32,7 @@ function show(view, focus = false) {
     tab.setAttribute("aria-selected", String(own));
     tab.tabIndex = own ? 0 : -1;
     byId(tab.getAttribute("aria-controls")).hidden = !own;
-    if (!own) continue;
-    if (focus) tab.focus();
-    row.scrollLeft = tab.offsetLeft - (row.clientWidth - tab.offsetWidth) / 2;
+    if (own && focus) tab.focus();
   }
   state.view = view;
   hidePopup();
@@ -112,9 +103,7 @@ function unfold() {
 }
 
 window.addEventListener("beforeprint", unfold);
-row.addEventListener("scroll", markEdges, { passive: true });
-new ResizeObserver(markEdges).observe(row);
-row.addEventListener("keydown", (event) => {
+document.querySelector('[role="tablist"]').addEventListener("keydown", (event) => {
   const at = tabs.findIndex((tab) => tab.getAttribute("aria-selected") === "true");
   const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key];
   if (to === undefined) return;

@@ -91,11 +91,6 @@ export function drawOrders() {
   const parts = trivial ? [] : [procedureTable(`Found: ${runTitle(run)}`, run, bodyOf(run).procedures)];
   if (DATA.true_procedures.length) parts.push(procedureTable("Annotated", -1, DATA.true_procedures));
   byId("procedures").replaceChildren(...parts);
-  const rows = DATA.videos.flatMap((video, at) => {
-    const order = bodyOf(run).orders[at] || [];
-    return order.length ? [make("tr", {}, make("td", { className: "text", textContent: video.name }), make("td", { className: "wrap text" }, chips(run, order)))] : [];
-  });
-  byId("orders").replaceChildren(table("Order of key steps in every video", ["Video", "Order"], rows));
 }
 
 function procedureTable(title, run, procedures) {

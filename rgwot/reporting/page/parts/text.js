@@ -9,6 +9,9 @@ export function clock(seconds, digits = 1) {
   return `${minutes}:${rest.toFixed(digits).padStart(digits ? 3 + digits : 2, "0")}`;
 }
 
+/** The times of a segment or mark in words. */
+export const when = (start, end, digits) => (start === end ? `marked at ${clock(start, digits)}` : `${clock(start, digits)} to ${clock(end, digits)}`);
+
 /** A typed name in one line. */
 export const oneLine = (text) => text.replace(/\p{Cc}+/gu, " ").trim();
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;

@@ -3,14 +3,14 @@
 // A card sends the event "filled" when it has its bars.
 
 import { byId, make, spread } from "./dom.js";
-import { editedOf } from "./edits.js";
+import { isEdited, shownOf } from "./edits.js";
 import { chip, chips, colourOf, drawPicture, dye, lookOf, sharp, stripOf } from "./looks.js";
 import { playFrom } from "./player.js";
 import { hidePopup, showPopup } from "./popup.js";
 import { ANNOTATED, bodyOf, factsOf, fullLabel, hasBackground, inOrder, isTaught, labelOf, matchInWords, matchOf, nameOf, runTitle, sameStep, segmentsOf, stepsOf } from "./results.js";
-import { comingSteps, drawnRuns, indexAt, nearestSpan, tickTimes } from "./segments.js";
+import { comingSteps, drawnRuns, indexAt, isMark, nearestSpan, tickTimes } from "./segments.js";
 import { DATA, state } from "./state.js";
-import { clock, plural } from "./text.js";
+import { clock, listed, plural, when } from "./text.js";
 
 /** A bar of more segments is drawn as one picture. */
 const MANY_SEGMENTS = 150;
@@ -78,14 +78,15 @@ export function fill(card) {
   card.style.minHeight = "";
   const at = Number(card.dataset.video);
   const video = DATA.videos[at];
-  const edited = editedOf(at, state.run);
-  const steps = (edited || segmentsOf(at, state.run)).map(([, , step]) => sameStep(state.run, step));
+  const edited = isEdited(at, state.run);
+  const rows = edited || byId("editing").open ? shownOf(at) : null;
+  const steps = (rows || segmentsOf(at, state.run)).filter((row) => !isMark(row)).map(([, , step]) => sameStep(state.run, step));
   const order = comingSteps(steps, bodyOf(state.run).orders[at] || []);
   const truth = DATA.truth[at].length ? [-1] : [];
   const axis = make("div", { className: "axis" }, strip(at));
   for (const run of [...truth, ...drawnRuns(DATA.runs, state.run, byId("bars").value)]) {
-    const own = run === state.run ? edited : null;
-    axis.append(make("div", { className: "label", textContent: run < 0 ? "ground truth" : `${runTitle(run)}${own ? ", edited" : ""}` }), bar(at, run, own));
+    const own = run === state.run;
+    axis.append(make("div", { className: "label", textContent: run < 0 ? "ground truth" : `${runTitle(run)}${own && edited ? ", edited" : ""}` }), bar(at, run, own ? rows : null));
   }
   axis.append(ticks(video.duration));
   const facts = `${clock(video.duration)} long, ${Math.round(video.duration * video.fps)} frames at ${Number(video.fps.toFixed(3))} per second${video.status === "unscored" ? `; not scored, ${DATA.truth[at].length ? "labelled in part" : "no annotation"}` : ""}${order.length ? "; key steps as they come:" : ""}`;
@@ -125,20 +126,23 @@ export function drawStrip(canvas, at) {
   });
 }
 
-/** A bar of the segments of a result, or of those that a person edited. */
-export function bar(at, run, edited = null) {
+/** A bar of the segments of a result, or of the `rows` of a video that a person edits. */
+export function bar(at, run, rows = null) {
   const video = DATA.videos[at];
-  const segments = edited || segmentsOf(at, run);
+  const segments = rows || segmentsOf(at, run);
   const many = run >= 0 && (bodyOf(run).segments[at] || {}).many;
   if (many) return make("p", { className: "hint", textContent: `${many} segments, more than can be drawn` });
-  const title = `${run < 0 ? "ground truth" : runTitle(run)}: ${plural(segments.length, "segment")} of ${video.name}`;
-  const made = make("div", { className: "bar", role: "group", data: { run: String(run), ...(edited ? { edited: "yes" } : {}) }, aria: { label: title } });
+  const marks = segments.filter(isMark).length;
+  const parts = [...(marks < segments.length ? [plural(segments.length - marks, "segment")] : []), ...(marks ? [plural(marks, "mark")] : [])];
+  const title = `${run < 0 ? "ground truth" : runTitle(run)}: ${listed(parts) || "no segment"} of ${video.name}`;
+  const made = make("div", { className: "bar", role: "group", data: { run: String(run), ...(rows ? { edited: "yes" } : {}) }, aria: { label: title } });
+  made.classList.toggle("partly", video.status === "unscored");
   if (segments.length > MANY_SEGMENTS) {
     const canvas = make("canvas");
     const pen = sharp(canvas, 2000, 24);
     for (const [start, end, step] of segments) {
       pen.fillStyle = colourOf(run, step);
-      pen.fillRect((2000 * start) / video.duration, 0, (2000 * (end - start)) / video.duration, 24);
+      pen.fillRect((2000 * start) / video.duration, 0, start === end ? 4 : (2000 * (end - start)) / video.duration, 24);
     }
     made.classList.add("fine");
     made.tabIndex = 0;
@@ -152,10 +156,10 @@ export function bar(at, run, edited = null) {
       type: "button",
       tabIndex: index ? -1 : 0,
       data: { index: String(index), step: String(step) },
-      aria: { label: `${fullLabel(run, step)}, ${clock(start)} to ${clock(end)}` },
+      aria: { label: `${fullLabel(run, step)}, ${when(start, end)}` },
     }, make("span", { textContent: text }));
     segment.classList.add("seg");
-    segment.classList.toggle("mark", start === end);
+    segment.classList.toggle("mark", isMark([start, end]));
     dye(segment, lookOf(run, step));
     spread(segment, start, end, video.duration);
     made.append(segment);
@@ -187,7 +191,7 @@ export function targetOf(element, clientX = null) {
   const drawn = element.closest(".bar");
   if (!drawn) return element.closest(".strip") ? { at, seconds, run: null } : null;
   const run = Number(drawn.dataset.run);
-  const segments = drawn.dataset.edited ? editedOf(at, run) : segmentsOf(at, run);
+  const segments = drawn.dataset.edited ? shownOf(at) : segmentsOf(at, run);
   const button = element.closest(".seg");
   const index = button
     ? Number(button.dataset.index)
@@ -203,10 +207,10 @@ function describe({ at, seconds, run, segment }) {
   if (segment) {
     const [start, end, step] = segment;
     lines.push(fullLabel(run, step));
-    if (run >= 0 && ANNOTATED && step && !isTaught(run)) lines.push(matchInWords(run, step));
-    lines.push(`${clock(start)} to ${clock(end)} (${(end - start).toFixed(1)} s)`);
+    if (run >= 0 && ANNOTATED && step > 0 && !isTaught(run)) lines.push(matchInWords(run, step));
+    lines.push(`${when(start, end)}${start < end ? ` (${(end - start).toFixed(1)} s)` : ""}`);
   } else if (run !== null) {
-    lines.push(run < 0 ? "background: no annotated step" : "no segment");
+    lines.push(run >= 0 ? "no segment" : video.status === "unscored" ? "not labelled" : "background: no annotated step");
   }
   lines.push(`at ${clock(seconds)}, frame ${Math.floor(seconds * video.fps + 1e-6)}`);
   return lines;
@@ -216,7 +220,7 @@ function describe({ at, seconds, run, segment }) {
 export function watchBars(part) {
   part.addEventListener("pointermove", (event) => {
     const target = targetOf(event.target, event.clientX);
-    if (target) showPopup(describe(target), event.clientX, event.clientY, [[target.at, target.seconds]]);
+    if (target) showPopup(describe(target), event.clientX, event.clientY, [target.at, target.seconds]);
     else if (part === cards) hidePopup();
   });
   part.addEventListener("pointerleave", hidePopup);
@@ -225,7 +229,7 @@ export function watchBars(part) {
     if (!target || !event.target.matches(":focus-visible")) return;
     const box = event.target.getBoundingClientRect();
     const middle = target.segment ? (target.segment[0] + target.segment[1]) / 2 : 0;
-    showPopup(describe(target), box.left, box.bottom - 10, [[target.at, middle]]);
+    showPopup(describe(target), box.left, box.bottom - 10, [target.at, middle]);
   });
   part.addEventListener("focusout", hidePopup);
   part.addEventListener("click", (event) => {
