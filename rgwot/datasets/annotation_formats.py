@@ -204,8 +204,8 @@ def read_elan(path: Path, options: Options) -> Iterator[SegmentRow]:
         video = media_stem(medium["MEDIA_URL"])
         _check_offset(path, f"its medium {excerpt(video)}", medium.get("TIME_ORIGIN"), "ms")
     units = document.header.get("TIME_UNITS", "milliseconds")
-    if units not in _UNITS_S:
-        raise DataFault("time", path, "", f"TIME_UNITS {excerpt(units)}; expected one of {', '.join(_UNITS_S)}")
+    if units not in _UNITS:
+        raise DataFault("time", path, "", f"TIME_UNITS {excerpt(units)}; expected one of {', '.join(_UNITS)}")
     # By default only tiers with times of their own: those of the others are those of their parents.
     timed = [name for name, (aligned, *_) in document.tiers.items() if aligned]
     tiers = [MARKS_TIER] if MARKS_TIER in timed and options.tier != MARKS_TIER else []
@@ -225,7 +225,7 @@ def read_elan(path: Path, options: Options) -> Iterator[SegmentRow]:
         for start, end, value in spans:
             if start is None or end is None:
                 raise DataFault("time", path, tier, f"{value!r} has no time; expected a tier with times")
-            start_s, end_s = (float(at * _UNITS_S[units]) for at in (start, start if tier == MARKS_TIER else end))
+            start_s, end_s = (float(at / _UNITS[units]) for at in (start, start if tier == MARKS_TIER else end))
             yield SegmentRow(video, start_s, end_s, value, f"tier {tier!r} at {start_s:.3f} s")
 
 
@@ -283,8 +283,8 @@ def _elan_spans(document: Any, tier: str) -> list[tuple[float | None, float | No
     return [(*spans[ident], value) for ident, value in values.items()]
 
 
-#: ELAN's units of time in seconds.
-_UNITS_S = {"milliseconds": Fraction(1, 1000), "PAL-frames": Fraction(1, 25), "NTSC-frames": Fraction(1001, 30000)}
+#: ELAN's units of time, per second.
+_UNITS = {"milliseconds": Fraction(1000), "PAL-frames": Fraction(25), "NTSC-frames": Fraction(30000, 1001)}
 
 
 def _film(stem: str, linked: Iterable[Mapping[str, str]]) -> Mapping[str, str]:
