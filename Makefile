@@ -134,6 +134,7 @@ comparison: $(READY)
 labelled: $(READY)
 	@$(call install,.[peers])
 	python benchmarks/labelled.py $(LABELLED_OPTIONS)
+	python benchmarks/changed.py
 
 # RGWOT on recordings of people, for benchmarks/report/answers.md; hours without a GPU.
 trained: $(READY)

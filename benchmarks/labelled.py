@@ -52,6 +52,9 @@ NUMBERS = (1, 2, 3, 5, 8)
 FEW = 3
 """More annotated videos than this are measured only on tasks with at least three times as many videos."""
 
+MARKED_VIDEOS = (3, 5)
+"""Numbers of videos in which marks take the place of segments."""
+
 SEEDS = 3
 """Seeds of methods without labels."""
 
@@ -258,17 +261,38 @@ def hmm_em(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Label
     return hmm(seen, given, videos, draw, 3)
 
 
+def marks(given: Labels, rng: np.random.Generator) -> Labels:
+    """Return the labels (T,) of one random sample in each labelled segment of ``given`` (T,); the rest is unknown."""
+    starts = np.flatnonzero(np.diff(given, prepend=UNKNOWN - 1) != 0)
+    kept = np.full(len(given), UNKNOWN)
+    for start, end in zip(starts, [*starts[1:], len(given)], strict=True):
+        at = int(rng.integers(start, end))
+        kept[at] = given[at]
+    return kept
+
+
+def marked(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
+    """`ours` with one mark in each segment, background too, in place of the segment."""
+    rng = np.random.default_rng([len(videos), draw, 1])
+    kept = np.concatenate([marks(part, rng) for part in seen.split(given)])
+    return ours(replace(seen, frames=replace(seen.frames, marked=kept != UNKNOWN)), kept, videos, draw)
+
+
 Taught = Callable[[Seen, Labels, Sequence[int], int], Labels]
 PLUS, EQUAL = "RGWOT+", "K equal segments"
 OURS, SUGGESTED, CLASSIFIER = "RGWOT+ taught", "RGWOT+ taught, suggested videos", "classifier, context and time"
+MARKED, EVERYWHERE = "RGWOT+ taught, marks", "RGWOT+ taught, marks in every video"
+HMM = "HMM, labelled states"
 TAUGHT: dict[str, Taught] = {
     OURS: ours,
+    MARKED: marked,
+    EVERYWHERE: marked,
     CLASSIFIER: classified,
     "classifier, raw samples": classified_raw,
     "nearest by DTW": warped,
     "transport plans of RGWOT": transported,
-    "HMM, labelled states": hmm,
-    "HMM, labelled states, EM": hmm_em,
+    HMM: hmm,
+    f"{HMM}, EM": hmm_em,
 }
 
 
@@ -299,32 +323,47 @@ UNTAUGHT: dict[str, Callable[[Seen, int], Labels]] = {
 METHODS = (*UNTAUGHT, OURS, SUGGESTED, *(name for name in TAUGHT if name != OURS))
 
 
+def told(seen: Seen, videos: Sequence[int]) -> Labels:
+    """Return the labels (T,) of a task of which people label some videos."""
+    labels = enumerate(seen.task.labels)
+    return np.concatenate([said(truth) if v in videos else np.full(len(truth), UNKNOWN) for v, truth in labels])
+
+
+def scored(seen: Seen, found: Labels, videos: Sequence[int]) -> tuple[list[Labels], list[Labels]]:
+    """Return true and found key steps, from 1, of all but some videos."""
+    parts, rest = seen.split(found + 1), [v for v in range(len(seen.task.labels)) if v not in videos]
+    return [seen.task.labels[v] for v in rest], [parts[v] for v in rest]
+
+
+def macro_f1(seen: Seen, found: Labels, videos: Sequence[int]) -> float:
+    """Return the F1 by name of all but some videos, in percent."""
+    return 100 * score_named(MACRO, *scored(seen, found, videos), seen.K, "without").f1
+
+
 def measure(seen: Seen, method: str, n: int, draw: int) -> dict[str, float]:
     """Return the scores of a method on the videos that it was not given, in percent, and its processor time."""
-    labels, videos = seen.task.labels, []
+    videos: list[int] = []
     if n == 0:
         began = time.process_time()
         found = UNTAUGHT[method](seen, draw)
-        taken = time.process_time() - began
     else:
-        videos = drawn(len(labels), n, draw)
+        videos = drawn(len(seen.task.labels), n, draw)
         if method == SUGGESTED:
             videos = suggest(seen.frames, seen.K, n, MeanfieldSettings(), np.random.default_rng(draw))
-        unknown = [np.full(len(truth), UNKNOWN) for truth in labels]
-        given = np.concatenate([said(truth) if v in videos else unknown[v] for v, truth in enumerate(labels)])
+        given = told(seen, videos)
         began = time.process_time()
         found = TAUGHT[OURS if method == SUGGESTED else method](seen, given, videos, draw)
-        taken = time.process_time() - began
-    rest = [v for v in range(len(labels)) if v not in videos]
-    truths, parts = [labels[v] for v in rest], seen.split(found + 1)
-    predictions = [parts[v] for v in rest]
+    taken = time.process_time() - began
+    # Marks in every video leave no other video; all samples are scored.
+    videos = [] if method == EVERYWHERE else videos
+    truths, predictions = scored(seen, found, videos)
     if n == 0:
         clusters = seen.K + int((found == NO_CLUSTER).any())
-        f1 = score(MACRO, truths, predictions, seen.K, clusters, "without").f1
+        f1 = 100 * score(MACRO, truths, predictions, seen.K, clusters, "without").f1
     else:
-        f1 = score_named(MACRO, truths, predictions, seen.K, "without").f1
+        f1 = macro_f1(seen, found, videos)
     background = background_detection(truths, predictions, says_background=True).f1
-    return {"f1": 100 * f1, "background_f1": 100 * background, "cpu_s": taken}
+    return {"f1": f1, "background_f1": 100 * background, "cpu_s": taken}
 
 
 def cells(seen: Seen, methods: Sequence[str], draws: int) -> list[tuple[str, int, int]]:
@@ -334,7 +373,9 @@ def cells(seen: Seen, methods: Sequence[str], draws: int) -> list[tuple[str, int
         if method in UNTAUGHT:
             found += [(method, 0, seed) for seed in range(1 if method == EQUAL else min(SEEDS, draws))]
         else:
-            numbers = [n for n in numbers_of(len(seen.task.labels)) if method != SUGGESTED or n <= FEW]
+            V = len(seen.task.labels)
+            numbers = {EVERYWHERE: [V], MARKED: MARKED_VIDEOS}.get(method, numbers_of(V))
+            numbers = [n for n in numbers if method != SUGGESTED or n <= FEW]
             found += [(method, n, draw) for n in numbers for draw in range(draws)]
     return found
 
@@ -371,6 +412,7 @@ def late_tasks(values: pd.DataFrame) -> pd.DataFrame:
 
 def printed(rows: pd.DataFrame) -> str:
     """Write tables in Markdown: means over tasks and over data sets, backgrounds, tasks one by one, and times."""
+    everywhere, rows = rows[rows["method"] == EVERYWHERE], rows[rows["method"] != EVERYWHERE]
     numbers, blocks = sorted(rows["n"].unique()), []
     spread = rows.groupby(["method", "n", "dataset", "task"])["f1"].std(ddof=1).groupby(["method", "n"]).mean()
 
@@ -408,7 +450,7 @@ def printed(rows: pd.DataFrame) -> str:
             f"F1 of background, mean over the {len(background)} tasks with more than 10 % of it:",
             means(background),
         ]
-    shown = [(PLUS, 0), *((method, n) for method in (OURS, SUGGESTED, CLASSIFIER) for n in numbers if n)]
+    shown = [(PLUS, 0), *((method, n) for method in (OURS, MARKED, SUGGESTED, HMM, CLASSIFIER) for n in numbers if n)]
     shown = [key for key in shown if key in f1]
     deviations, lines = rows.groupby(["task", "method", "n"])["f1"].std(ddof=1), []
     for method, n in shown:
@@ -419,6 +461,11 @@ def printed(rows: pd.DataFrame) -> str:
                 "" if np.isnan(value) else f"{value:.1f}" + ("" if np.isnan(deviation) else f" ± {deviation:.1f}")
             )
         lines.append([f"{method}, {n}", *texts])
+    if len(everywhere):
+        each = everywhere.groupby("task")["f1"].mean()
+        texts = [f"{each[task]:.1f}" if task in each else "" for _, task in f1.index]
+        lines.append([f"{EVERYWHERE}, all samples", *texts])
+        blocks += [f"Marks in every video, all samples scored: {each.mean():.1f}, mean over {len(each)} tasks."]
     blocks += ["Tasks one by one, mean ± standard deviation over draws or seeds:"]
     blocks.append(table(["method, n", *f1.index.get_level_values("task")], lines))
     taken = by_task(rows, "cpu_s")
@@ -437,7 +484,7 @@ def draw(rows: pd.DataFrame) -> None:
     """Draw F1 against the number of annotated videos: all tasks, and those that have all numbers."""
     from rgwot.reporting.figures.style import sheet, styled
 
-    f1 = by_task(rows)
+    f1 = by_task(rows[rows["method"] != EVERYWHERE])
     late = late_tasks(f1)
     parts = [
         (f"{len(f1)} tasks", f1, [n for n in (0, *NUMBERS) if measured(f1, n).all()]),
@@ -451,10 +498,11 @@ def draw(rows: pd.DataFrame) -> None:
                 if (method, 0) in whole:
                     axis.axhline(whole[method, 0], color="0.6", linestyle=":", linewidth=0.8)
                     axis.annotate(method, (numbers[-1], whole[method, 0]), ha="right", va="bottom", color="0.4")
-            for method in (name for name in METHODS if name not in UNTAUGHT):
+            for method in (name for name in METHODS if name not in UNTAUGHT and name != EVERYWHERE):
                 there = [n for n in numbers if (method, n) in whole]
-                look: dict[str, Any] = {"linewidth": 2, "color": "C0"} if method in (OURS, SUGGESTED) else {}
-                look["linestyle"] = "--" if method == SUGGESTED else "-"
+                mine = method in (OURS, SUGGESTED, MARKED)
+                look: dict[str, Any] = {"linewidth": 2, "color": "C0"} if mine else {}
+                look["linestyle"] = {SUGGESTED: "--", MARKED: ":"}.get(method, "-")
                 axis.plot(there, [whole[method, n] for n in there], marker="o", label=method, **look)
             axis.set(title=title, xlabel="annotated videos", xticks=numbers)
         axes[0][0].set_ylabel("macro_task F1 of the other videos, %")

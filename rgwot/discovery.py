@@ -36,6 +36,8 @@ from rgwot.features.importing import store_of_array
 from rgwot.features.index import check_stores, common_attributes
 from rgwot.features.store import FeatureStore, open_store
 from rgwot.keysteps.decode import check_number
+from rgwot.keysteps.interface import Given
+from rgwot.keysteps.labelled import Kept
 from rgwot.keysteps.ordering import KeySteps, Order, rank_procedures
 from rgwot.keysteps.settings import LABELLED, resolved_K
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
@@ -70,6 +72,40 @@ Times = Mapping[str, ArrayLike] | Sequence[ArrayLike] | NDArray[Any]
 """The times (T,) of the features of every video in seconds, by name or in a sequence."""
 
 
+@dataclass(frozen=True)
+class _Made:
+    """Features and embeddings of a task, from which other key steps are found without embedding again.
+
+    ``named`` are all videos in the given order, ``videos`` the features of those with frames, by id. ``settings`` are
+    those of `discover`, ``kept`` is what labels do not change.
+    """
+
+    named: Sequence[str]
+    videos: Sequence[FeatureStore]
+    embedded: EmbeddedTask
+    embed: EmbedVideo
+    model: Mapping[str, Any] | None
+    settings: Mapping[str, Mapping[str, Any]] | None
+    kept: Kept = field(default_factory=Kept)
+
+    def found(
+        self, run: Run, settings: Settings, times: dict[str, NDArray[np.float64]], given: Given | None
+    ) -> Discovery:
+        """Return the key steps by a decoder, which learns from ``given`` labels, if any."""
+        decoder = split_id(run.decoder)[0]
+        key_steps = decode_task(self.embedded, decoder, settings, run.seed, alone=False, given=given, kept=self.kept)
+        learned: LearnedResult | str
+        try:
+            learned = learned_result(
+                run=run, settings=settings, stores=self.videos, embedded=self.embedded, embedding=self.embed,
+                model=self.model, key_steps=key_steps,
+            )  # fmt: skip
+        except RgwotError as error:
+            learned = str(error)
+        names = {} if given is None else dict(given.names)
+        return Discovery(run, settings, key_steps, times, self.embedded, learned, names, self)
+
+
 @dataclass(frozen=True, repr=False)
 class Discovery:
     """The key steps of a task, the result of `discover`.
@@ -93,10 +129,13 @@ class Discovery:
         What was learned, with which `predict` labels other videos; a reason if the method or the decoder cannot.
     names : dict
         Names of key steps by number for pictures, exports and bundles; set them by ``dataclasses.replace``.
+    made
+        What `learn` decodes again; None for the method ``none``.
 
     Examples
     --------
-    ``found.predict({"friday": features})``; ``found.bundle("tea.rgwot")`` for ``rgwot apply``;
+    ``found.learn({"monday": key_steps})``; ``found.predict({"friday": features})``;
+    ``found.bundle("tea.rgwot")`` for ``rgwot apply``;
     ``found.plot().savefig("tea.png")``; ``found.save("results")``, then ``rgwot show``, ``rgwot compare`` and
     ``rgwot export`` with the folder that it returns; ``found.export("elan", "to_elan")``;
     ``found.compare("second_coder.eaf").agreement.kappa``;
@@ -110,6 +149,7 @@ class Discovery:
     embedded: EmbeddedTask | None = None
     learned: LearnedResult | str = ""
     names: dict[int, str] = field(default_factory=dict)
+    made: _Made | None = None
 
     @cached_property
     def segments(self) -> pd.DataFrame:
@@ -196,6 +236,47 @@ class Discovery:
             for video, labels in self.labels.items()
         ]
         return pd.concat(parts, ignore_index=True)
+
+    def learn(self, labels: Labels, *, silence: str | None = None, decoder: str | None = None) -> Discovery:
+        """Learn from labels of some of the videos, as `discover` with these labels does, in less time.
+
+        The embeddings stay. From the second time on, so does what labels do not change in decoding; only what they
+        change is computed.
+
+        Parameters
+        ----------
+        labels, silence
+            As in `discover`. They replace former labels, so give all of them.
+        decoder
+            By default ``labelled``, with the keys that it had in this result.
+
+        Returns
+        -------
+        Discovery
+            Equal to the result of `discover` with the same videos, settings, seed and labels.
+
+        Raises
+        ------
+        rgwot.RgwotError
+            As in `discover`, and for a result of a method or decoder that has no embeddings.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> steps = np.repeat(rng.normal(size=(3, 16)), 20, axis=0)
+        >>> found = discover([steps + rng.normal(scale=0.3, size=steps.shape) for _ in range(4)], K=3)
+        >>> taught = found.learn([np.repeat([1, 2, 3], 20), None, None, None])
+        >>> taught.run.decoder, taught.labels["3"][::20].tolist()
+        ('labelled', [1, 2, 3])
+        """
+        if self.made is None:
+            raise RgwotError(f"learn: found a result of {self.run}, which has no embeddings; expected another decoder")
+        if decoder is None:
+            decoder = self.run.decoder if split_id(self.run.decoder)[0] == LABELLED else LABELLED
+        run, _, settings = _resolved(self.run.method, decoder, None, self.made.settings, self.run.seed)
+        check_labels(split_id(run.decoder)[0], settings, n_labelled(labels))
+        given = read_labels(labels, self.made.named, self.made.videos, silence)
+        return self.made.found(run, settings, self.times, given)
 
     def predict(self, videos: Videos, *, times: Times | None = None) -> dict[str, NDArray[np.int64]]:
         """Label videos by what was learned; each is labelled separately, with fixed clusters.
@@ -511,19 +592,11 @@ def discover(
         samples = sum(len(video) for video in videos if video.video not in held_out)
         check_number(resolved_K(decoding.decode.K), decoding.decode.surplus, samples)
     embedded, embed, model = _embedded(run, embedding, videos, held_out, device)
-    key_steps = decode_task(embedded, name, decoding, run.seed, alone=False, given=given)
+    made = _Made(list(named_videos(features)), videos, embedded, embed, model, settings)
+    found = made.found(run, decoding, times_of_videos, given)
     if doubts:
-        key_steps.diagnostics["warnings"] = [*doubts, *key_steps.diagnostics.get("warnings", ())]
-    learned: LearnedResult | str
-    try:
-        learned = learned_result(
-            run=run, settings=decoding, stores=videos, embedded=embedded, embedding=embed, model=model,
-            key_steps=key_steps,
-        )  # fmt: skip
-    except RgwotError as error:
-        learned = str(error)
-    names = {} if given is None else dict(given.names)
-    return Discovery(run, decoding, key_steps, times_of_videos, embedded, learned, names)
+        found.diagnostics["warnings"] = [*doubts, *found.warnings]
+    return found
 
 
 def _resolved(

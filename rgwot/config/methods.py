@@ -87,7 +87,7 @@ class Entry:
     def bound(self, settings: Any, place: FunctionOrPath = "") -> Callable[..., Any]:
         """Return the function, or the one at ``place``, with the entry's blocks of ``settings`` as last arguments."""
         function, blocks = load(place or self.function), [getattr(settings, part.BLOCK) for part in self.settings]
-        return lambda *given: function(*given, *blocks)
+        return lambda *given, **more: function(*given, *blocks, **more)
 
 
 def load(place: FunctionOrPath) -> Any:

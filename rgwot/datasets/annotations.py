@@ -77,6 +77,12 @@ class Annotation:
         """Whether there is no segment or mark, background apart."""
         return len(self.segments) == 0 and not self.marks
 
+    @property
+    def telling(self) -> pd.DataFrame:
+        """The rows that label something: marks, and segments of some length."""
+        lasts = self.segments["end_s"] > self.segments["start_s"]
+        return self.segments[lasts | (self.marks > 0)]
+
     def unscored(self, silence: str | None) -> str:
         """Return why the video cannot be scored, or an empty text if it can.
 
@@ -98,12 +104,6 @@ def steps_of(segments: pd.DataFrame) -> list[int | str]:
     pairs = list(zip(segments["step_id"].tolist(), segments["name"], strict=True))
     ids = {name: step for step, name in pairs if step}
     return [step or ids.get(name, name) for step, name in pairs]
-
-
-def occurring(segments: pd.DataFrame) -> set[int | str]:
-    """Return the steps (`steps_of`) with a row of some length; rows without length label nothing."""
-    lasts = segments["end_s"] > segments["start_s"]
-    return {step for step, long in zip(steps_of(segments), lasts, strict=True) if long}
 
 
 def in_order(step: int | str) -> tuple[bool, list[int | str]]:

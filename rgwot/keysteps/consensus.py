@@ -7,7 +7,6 @@ before and after each sample as context, and contributes to the labels of the ot
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -58,6 +57,33 @@ LEAST_PROBABILITY = 1e-6
 """Smaller probabilities are raised to this value."""
 
 
+def shrunken_covariance(x: Array) -> Array:
+    r"""Return the covariance (D, D) of samples (n, D), n >= 1, shrunken as Ledoit and Wolf (2004) do.
+
+    With columns z of mean 0 and variance 1, their correlation S shrinks towards m I, m = tr(S) / D:
+
+    .. math:: (1 - b / d) S + (b / d) m I, \qquad d = |S - m I|^2, \qquad
+              b = \min\left(d, \tfrac1{n^2} \sum_t |z_t z_t^\top - S|^2\right)
+
+    Then the variances of the columns are restored; columns without variance count as 0. It takes a single product of
+    matrices, where scikit-learn's takes three.
+    """
+    n, D = x.shape
+    z = x - x.mean(axis=0)
+    scale = np.sqrt(np.einsum("td,td->d", z, z) / n)
+    # Rounding leaves some variance in columns of equal values.
+    scale[scale <= 1e-12 * np.abs(x).max(axis=0, initial=0)] = 1.0
+    z /= scale
+    S = z.T @ z / n
+    squares, total, trace = np.einsum("td,td->t", z, z), float(np.vdot(S, S)), float(np.trace(S))
+    spread = total - trace**2 / D
+    error = min(spread, (float(np.vdot(squares, squares)) / n - total) / n)
+    share = error / spread if error > 0 else 0.0
+    S *= 1 - share
+    S.flat[:: D + 1] += share * trace / D
+    return np.asarray(scale[:, None] * S * scale)
+
+
 class Classifier(NamedTuple):
     r"""Linear discriminant analysis with a shrunken covariance (Ledoit and Wolf, 2004), as one affine map.
 
@@ -87,21 +113,9 @@ class Classifier(NamedTuple):
             offsets[classes] = np.log(counts / counts.sum())
             return cls(weights, offsets)
 
-        from sklearn.covariance import ledoit_wolf
-        from sklearn.preprocessing import StandardScaler
-
-        # What LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto") does, too, but it would solve for the weights
-        # once more, which takes as long again; of two classes it keeps one difference, from which no offset follows.
-        priors = counts.astype(z.dtype) / len(labels)
-        means = np.stack([z[labels == k].mean(axis=0) for k in classes])
-        covariance = np.zeros((z.shape[1], z.shape[1]))
-        for k, prior in zip(classes, priors, strict=True):
-            scaler = StandardScaler()
-            scaled = scaler.fit_transform(z[labels == k])
-            with warnings.catch_warnings():
-                # A class of a single sample gives a warning, but is right to have no spread of its own.
-                warnings.filterwarnings("ignore", message="Only one sample available")
-                covariance += prior * (scaler.scale_[:, None] * ledoit_wolf(scaled)[0] * scaler.scale_)
+        parts, priors = [z[labels == label] for label in classes], counts / counts.sum()
+        means = np.stack([part.mean(axis=0) for part in parts])
+        covariance = sum(prior * shrunken_covariance(part) for prior, part in zip(priors, parts, strict=True))
         weights[classes] = np.linalg.lstsq(covariance, means.T, rcond=None)[0].T
         offsets[classes] = np.log(priors) - 0.5 * np.einsum("kd,kd->k", weights[classes], means)
         return cls(weights, offsets)

@@ -48,20 +48,27 @@ def warp(x_all: Array, y_all: Array) -> tuple[Array, NDArray[np.int64]]:
     for first in range(0, P, PAIRS):
         x, y = x_all[first : first + PAIRS], y_all[first : first + PAIRS]
         squares = np.square(x).sum(axis=2)[:, :, None] + np.square(y).sum(axis=2)[:, None, :]
-        apart = np.maximum(squares - 2 * x @ y.transpose(0, 2, 1), 0)
-        sums = np.full((len(x), R + 1, R + 1), np.inf)
-        sums[:, 0, 0] = 0
-        for k in range(2 * R - 1):
-            i = np.arange(max(0, k - R + 1), min(k, R - 1) + 1)
-            j = k - i
-            before = np.minimum(np.minimum(sums[:, i, j], sums[:, i, j + 1]), sums[:, i + 1, j])
-            sums[:, i + 1, j + 1] = apart[:, i, j] + before
-        costs[first : first + len(x)] = sums[:, R, R]
-        row, i, j = np.arange(len(x)), np.full(len(x), R), np.full(len(x), R)
-        for k in range(2 * R - 1):
-            inside = (i > 0) & (j > 0)
-            paths[first : first + len(x), k] = np.where(inside[:, None], np.stack([i, j], axis=1) - 1, -1)
-            up, previous_j = np.maximum(i - 1, 0), np.maximum(j - 1, 0)
-            step = np.stack([sums[row, up, previous_j], sums[row, up, j], sums[row, i, previous_j]]).argmin(axis=0)
-            i, j = np.where(step == 2, i, up), np.where(step == 1, j, previous_j)
+        some = slice(first, first + len(x))
+        costs[some], paths[some] = aligned(np.maximum(squares - 2 * x @ y.transpose(0, 2, 1), 0))
     return costs, paths
+
+
+def aligned(apart: Array) -> tuple[Array, NDArray[np.int64]]:
+    """Align pairs of sequences by the costs (P, R, R) of matching their samples; return costs and paths as `warp`."""
+    P, R, _ = apart.shape
+    paths = np.full((P, 2 * R - 1, 2), -1)
+    sums = np.full((P, R + 1, R + 1), np.inf)
+    sums[:, 0, 0] = 0
+    for k in range(2 * R - 1):
+        i = np.arange(max(0, k - R + 1), min(k, R - 1) + 1)
+        j = k - i
+        before = np.minimum(np.minimum(sums[:, i, j], sums[:, i, j + 1]), sums[:, i + 1, j])
+        sums[:, i + 1, j + 1] = apart[:, i, j] + before
+    row, i, j = np.arange(P), np.full(P, R), np.full(P, R)
+    for k in range(2 * R - 1):
+        inside = (i > 0) & (j > 0)
+        paths[:, k] = np.where(inside[:, None], np.stack([i, j], axis=1) - 1, -1)
+        up, previous_j = np.maximum(i - 1, 0), np.maximum(j - 1, 0)
+        step = np.stack([sums[row, up, previous_j], sums[row, up, j], sums[row, i, previous_j]]).argmin(axis=0)
+        i, j = np.where(step == 2, i, up), np.where(step == 1, j, previous_j)
+    return sums[:, R, R], paths

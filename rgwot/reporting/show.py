@@ -15,6 +15,7 @@ from rgwot.datasets.names import stem_of
 from rgwot.keysteps.left_out import left_out_sentence
 from rgwot.keysteps.settings import ANNOTATED, MeanfieldSettings
 from rgwot.keysteps.suggest import frames_of, suggest
+from rgwot.keysteps.uncovered import uncovered_sentence
 from rgwot.paths import DEVIATIONS, PROCEDURE, SEGMENTS, Run, Tree, name_of
 from rgwot.procedure import Deviation, Procedure, Recording, deviations, learn, recordings_from_segments
 from rgwot.procedure.facts import (
@@ -57,6 +58,8 @@ def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = No
     run = Run.of_folder(folder.absolute())
     head = [f"Found by {run}."] if run is not None else []
     diagnostics = read_diagnostics(path) if (path := folder / name_of(paths.DIAGNOSTICS)).is_file() else {}
+    if "uncovered" in diagnostics:
+        head.append(f"Warning: {uncovered_sentence(diagnostics['uncovered'])}.")
     if "left_out" in diagnostics:
         head.append(left_out_sentence(diagnostics["left_out"], len(diagnostics["labelled"]["videos"])))
     recordings = recordings_from_segments(segments)

@@ -16,7 +16,7 @@ from typing import Any
 from rgwot import paths
 from rgwot.config.configuration import SynthSettings
 from rgwot.datasets import frame_labels, registry
-from rgwot.datasets.annotations import NO_ROWS, occurring
+from rgwot.datasets.annotations import NO_ROWS, steps_of
 from rgwot.datasets.arrays import feature_file, holding_file
 from rgwot.datasets.base import DatasetFiles, VideoEntry
 from rgwot.datasets.finding import find, layout_module, no_task, read_options
@@ -390,7 +390,7 @@ def annotated_steps(study: Study, dataset: str, task: str) -> int | None:
     # Imported here, because planning should not wait for pandas.
     import pandas as pd
 
-    return len(occurring(pd.concat([annotation.segments for annotation in annotations]))) or None
+    return len(set(steps_of(pd.concat([annotation.telling for annotation in annotations])))) or None
 
 
 @cache

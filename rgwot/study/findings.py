@@ -14,7 +14,7 @@ from typing import Any
 
 from rgwot import __version__
 from rgwot.columns import readable
-from rgwot.datasets.annotations import Annotation, in_order, occurring
+from rgwot.datasets.annotations import Annotation, in_order, steps_of
 from rgwot.datasets.base import DatasetFiles, TaskFiles, VideoEntry
 from rgwot.datasets.feature_files import FileFacts
 from rgwot.datasets.text import Complaint, DataFault, Severity, collecting
@@ -130,7 +130,7 @@ class VideoReport:
     @property
     def step_ids(self) -> set[int | str]:
         """Ids of the key steps that occur, as in the file, or their names if the file has no ids."""
-        return set() if self.annotation is None else occurring(self.annotation.segments)
+        return set() if self.annotation is None else set(steps_of(self.annotation.telling))
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def _counts(report: Report, task: str, K: int | None) -> dict[str, Any]:
     files, videos = report.files.tasks.get(task, TaskFiles()), [video for video in report.videos if video.task == task]
     severities = Counter(finding.severity for finding in report.findings if finding.task == task)
     rates = Counter(str(video.facts.fps) for video in videos if video.facts.fps is not None)
-    tables = [video.annotation.segments for video in videos if video.annotation is not None]
+    tables = [video.annotation.telling for video in videos if video.annotation is not None]
     return {
         "task": task,
         "videos": len(videos),
@@ -174,7 +174,7 @@ def _counts(report: Report, task: str, K: int | None) -> dict[str, Any]:
         "seconds": sum(video.facts.duration_s or 0.0 for video in videos),
         "fps": dict(sorted(rates.items(), key=lambda rate: (-rate[1], rate[0]))),
         "K_registered": K,
-        "step_ids": sorted(occurring(pd.concat(tables)) if tables else (), key=in_order),
+        "step_ids": sorted(set(steps_of(pd.concat(tables))) if tables else (), key=in_order),
         "videos_without_annotation": list(files.without_annotation),
         "annotations_without_video": list(files.without_video),
         "errors": severities["error"],

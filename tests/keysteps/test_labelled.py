@@ -17,9 +17,10 @@ from sklearn.covariance import ledoit_wolf
 import rgwot
 from rgwot.config.settings import Settings
 from rgwot.keysteps import interface as many
-from rgwot.keysteps import left_out
+from rgwot.keysteps import labelled, left_out
 from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Frames
 from rgwot.keysteps.labelled import (
+    Kept,
     StateModel,
     agreement,
     bordered,
@@ -29,6 +30,7 @@ from rgwot.keysteps.labelled import (
     restore_labelled,
 )
 from rgwot.keysteps.suggest import suggest
+from rgwot.keysteps.warping import warp
 from rgwot.reporting.compare import compare_results
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import given_labels
@@ -380,8 +382,11 @@ def test_order_counts_where_warping_and_appearance_agree() -> None:
     states, same, other = np.eye(4)[labels], np.eye(4)[labels], np.eye(4)[labels[::-1]]
     agreements = agreement(np.concatenate([same, other]), np.concatenate([states, states]), (60, 60))
     np.testing.assert_allclose(agreements, [1, -1 / 3])
-    assert order_weights(agreements[:1], 1.0).tolist() == [1.0]
-    assert order_weights(agreements[1:], 0.0).tolist() == [0.0]
+    assert order_weights(agreements[:1], 1.0, 3).tolist() == [1.0]
+    assert order_weights(agreements[1:], 0.0, 3).tolist() == [0.0]
+    # With one annotated video, less agreement is enough.
+    weights = [order_weights(np.array([0.11]), 0.11, n)[0] for n in (1, 2)]
+    assert weights == [1.0, pytest.approx(0.0)]
 
 
 def test_videos_in_any_order_are_labelled_by_appearance() -> None:
@@ -445,3 +450,52 @@ def test_the_border_between_marks_is_the_best_of_all() -> None:
     assert (bordered(np.where(labels == 1, 0, labels), labels != UNKNOWN, log_p + [3.0, 0.0])[3:17] == 0).all()
     third = np.column_stack([log_p, np.where((np.arange(20) > 5) & (np.arange(20) < 14), 9.0, -9.0)])
     assert (bordered(labels, labels != UNKNOWN, third)[6:14] == UNKNOWN).all()
+
+
+@pytest.mark.parametrize("by_marks", [False, True], ids=["segments", "marks"])
+def test_decoding_again_with_what_was_kept_gives_the_same_and_aligns_only_new_pairs(
+    by_marks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, looks = task(noise=1.0)
+    aligned: list[int] = []
+
+    def counted(x_all: NDArray[Any], y_all: NDArray[Any]) -> Any:
+        aligned.append(len(x_all))
+        return warp(x_all, y_all)
+
+    def decode(videos: Collection[int], kept: Kept | None, x: NDArray[Any] = x) -> Any:
+        segments = np.where(np.isin(np.repeat(np.arange(V), T), list(videos)), looks, UNKNOWN)
+        given = marked(looks, videos) if by_marks else segments
+        frames = Frames(x, (T,) * V, 2.0, given=given, marked=given != UNKNOWN if by_marks else None)
+        return decode_labelled(frames, 5, np.random.default_rng(0), SETTINGS.meanfield, SETTINGS.labelled, kept)
+
+    monkeypatch.setattr(labelled, "warp", counted)
+    kept = Kept()
+    for videos, x_here, new in (([0, 1], x, 2 * V), ([0, 1, 2], x, V), ([1, 2], x, 0), ([1, 2], x + 1, 2 * V)):
+        aligned.clear()
+        made = decode(videos, kept, x_here)
+        assert sum(aligned) == new
+        fresh = decode(videos, None, x_here)
+        np.testing.assert_array_equal(made.labels, fresh.labels)
+        np.testing.assert_array_equal(made.memberships, fresh.memberships)
+
+
+def test_learning_again_is_the_same_as_from_scratch(arrays: Any) -> None:
+    videos, labels = arrays
+    names = list(videos)
+    found = rgwot.discover(videos, fps=2, decoder="labelled@extra=1", labels={name: labels[name] for name in names[:2]})
+    more = {name: labels[name] for name in names[:3]}
+    again = found.learn(more)
+    fresh = rgwot.discover(videos, fps=2, decoder="labelled@extra=1", labels=more)
+    pd.testing.assert_frame_equal(again.segments, fresh.segments)
+    assert again.run == fresh.run
+    new = {"new": videos[names[5]] + 0.01}
+    assert (again.predict(new)["new"] == fresh.predict(new)["new"]).all()
+    facts = [
+        dict(one.diagnostics, decoding_cpu_s=0, left_out=one.diagnostics["left_out"]["frames_right"])
+        for one in (again, fresh)
+    ]
+    assert facts[0] == facts[1]
+    none = rgwot.discover(videos, fps=2, method="none", decoder="uniform", K=3)
+    with pytest.raises(RgwotError, match="no embeddings"):
+        none.learn(more)

@@ -104,6 +104,7 @@ def test_marks_teach_and_are_not_scored(own: Callable[..., Study], tmp_path: Pat
     first = ["raw/labelled/seed3", "raw/kmeans/seed3"]
     assert [str(run) for run in pages.page_runs(study, "mine", "tea")][:2] == first
     assert jobs.teachers(study, "mine", "tea", "raw", "labelled") == 2
+    assert jobs.stage_settings(study, "decode", "mine", "tea", "raw", "kmeans@K=gt+1")["decode"]["K"] == 3
     assert not [file for file in pages.page_files(study, "mine", "tea") if "/scores/" in file]
     with pytest.raises(RgwotError, match="mine/tea: annotations are marks or label videos in part, so nothing can be"):
         jobs.scoring(study, "mine", "tea", "raw", "kmeans")
