@@ -29,7 +29,9 @@ from rgwot.datasets.arrays import check_no_clock, column_names
 from rgwot.datasets.names import id_of, stem_of
 from rgwot.datasets.settings import ImportSettings
 from rgwot.datasets.split import split_videos, subjects_of
+from rgwot.datasets.text import collecting, tell
 from rgwot.embedding.interface import EmbeddedTask, EmbedVideo, embedded_video
+from rgwot.embedding.values import unusual, values_of
 from rgwot.features.importing import store_of_array
 from rgwot.features.index import check_stores, common_attributes
 from rgwot.features.store import FeatureStore, open_store
@@ -51,7 +53,7 @@ from rgwot.stages.decode import check_labels, decode_task, write_keysteps
 from rgwot.stages.embed import embedded_task, embedder
 from rgwot.stages.procedure import deviation_table
 from rgwot.study.jobs import check_rule
-from rgwot.timing import parse_rate, predicted_labels
+from rgwot.timing import CONTRADICTS, parse_rate, predicted_labels, short_rate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -308,7 +310,10 @@ class Discovery:
         with nullcontext() if learned.model is None else threads_kept():
             embed, predict = learned.rules()
             embedded = {store.video: embedded_video(store, embed) for store in with_frames}
-        steps, _ = learned.label(predict, with_frames, embedded)
+        steps, of_study = learned.label(predict, with_frames, embedded)
+        for store in with_frames:
+            if store.video not in of_study and (line := learned.unlike(store)):
+                log.warning("%s: %s", store.path, line)
         return {
             name: steps.get(store.video, np.empty(0, dtype=np.int64))
             for name, store in zip(named_videos(videos), stores, strict=True)
@@ -511,7 +516,7 @@ class Discovery:
         table: dict[str, Any] = {
             "video": [id_of(name) for name in names], "name": names, "path": names, "annotation": "",
             "duration_s": [ends[name] for name in names], "fps": rates, "width": 0, "height": 0, "status": "unscored",
-            "reason": "no annotation",
+            "reason": "no annotation", "start_s": 0.0,
         }  # fmt: skip
         return pd.DataFrame(table, columns=list(MANIFEST_COLUMNS))
 
@@ -616,7 +621,16 @@ def discover(
         log.warning("K: found %s beside labels, which give the number of key steps, so it is ignored; leave it out", K)
     if fps is not None and times is not None:
         raise RgwotError("fps and times are both given; expected at most one of the two")
-    every = video_features(features, times, embedding.features.fps if fps is None and times is None else fps)
+    with collecting() as complaints:
+        every = video_features(features, times, embedding.features.fps if fps is None and times is None else fps)
+    vectors = {str(store.path): store for store in every if store.vectors and len(store)}
+    odd = unusual(
+        {name: values_of(store.read()[:, :, 0, 0]) for name, store in vectors.items()},
+        {name: store.time_s for name, store in vectors.items()} if times is not None else {},
+        next((store.columns.split("\n") for store in vectors.values() if store.columns), []),
+    )
+    doubts = [f"{name or 'features'}: {line}" for name, lines in odd.items() for line in lines]
+    doubts += [f"{complaint.path}: {complaint.message}" for complaint in complaints if complaint.severity == "warning"]
     if EMBEDDING_KINDS[family_of(run.method).embedding].several and len(every) < 2:
         raise RgwotError(f"features: videos: found {len(every)}, expected at least 2 for the method {run.method!r}")
     with_frames = [video for video in every if len(video)]
@@ -629,6 +643,9 @@ def discover(
     # Videos are sorted by id, as in the workflow, because the drawn pairs of videos depend on their order.
     videos = sorted(with_frames, key=lambda video: video.video)
     given = None if labels is None else read_labels(labels, list(named_videos(features)), videos, silence)
+    doubts += [] if given is None else given.doubts
+    for line in doubts:
+        log.warning("%s", line)
     name, times_of_videos = split_id(run.decoder)[0], {stem_of(video.video): video.time_s for video in with_frames}
     if DECODERS[name].trivial:
         return Discovery(run, decoding, _trivial(run, decoding, videos, held_out), times_of_videos)
@@ -637,7 +654,10 @@ def discover(
         check_number(resolved_K(decoding.decode.K), decoding.decode.surplus, samples)
     embedded, embed, model = _embedded(run, embedding, videos, held_out, device)
     made = _Made(list(named_videos(features)), videos, embedded, embed, model, settings)
-    return made.found(run, decoding, times_of_videos, given)
+    found = made.found(run, decoding, times_of_videos, given)
+    if doubts:
+        found.diagnostics["warnings"] = [*doubts, *found.warnings]
+    return found
 
 
 def _resolved(
@@ -725,7 +745,25 @@ def stores_of(features: Videos, times: Times | None, form: Callable[[str], Impor
             continue
         array, columns = array_of(what, video), column_names(getattr(video, "columns", ()))
         stores.append(store_of_array(name, array, form("TC" if array.ndim == 2 else "TCHW"), when.get(name), columns))
+        if isinstance(video, pd.DataFrame) and (doubt := _other_clock(video.index, stores[-1].fps)):
+            tell("features", Path(what), doubt)
     return stores
+
+
+def _other_clock(index: pd.Index[Any], fps: float) -> str:
+    """Return a line if the index of a table is a clock of another rate than ``fps``, otherwise an empty text."""
+    if isinstance(index, (pd.DatetimeIndex, pd.TimedeltaIndex)):
+        seconds, units = np.asarray(pd.TimedeltaIndex(index - index[0]).total_seconds()), [1]
+    elif pd.api.types.is_float_dtype(index) and not (index == np.round(index)).all():
+        seconds, units = index.to_numpy(dtype=np.float64), [1, 10**3, 10**6, 10**9]
+    else:
+        return ""
+    if len(seconds) < 2 or not (step := float(np.median(np.diff(seconds)))) > 0:
+        return ""
+    if any(abs(unit / step - fps) <= CONTRADICTS * fps for unit in units):
+        return ""
+    rate = float(short_rate(1 / step))
+    return f"its index has {rate:g} rows per second, but fps is {fps:g}; expected the same; give fps={rate:g}"
 
 
 def store_at(what: str, path: str | os.PathLike[str], ident: str) -> FeatureStore:
