@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from urllib.parse import unquote_to_bytes
 
-MANIFEST_COLUMNS = ("video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason")
+MANIFEST_COLUMNS = (
+    "video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason", "start_s"
+)  # fmt: skip
 ANNOTATION_COLUMNS = ("video", "start_s", "end_s", "key_step", "name")
 
 SCOPES = ("task", "video")

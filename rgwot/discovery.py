@@ -31,6 +31,7 @@ from rgwot.datasets.arrays import column_names
 from rgwot.datasets.names import id_of, name_of_recording, stem_of
 from rgwot.datasets.settings import ImportSettings
 from rgwot.datasets.split import split_videos, subjects_of
+from rgwot.datasets.text import collecting, tell
 from rgwot.embedding.interface import (
     Embedded,
     EmbeddedTask,
@@ -40,6 +41,7 @@ from rgwot.embedding.interface import (
     VideoFeatures,
     embedded_video,
 )
+from rgwot.embedding.values import unusual, values_of
 from rgwot.features.importing import store_of_array
 from rgwot.features.index import check_stores, common_attributes
 from rgwot.features.store import FeatureStore, open_store
@@ -64,7 +66,7 @@ from rgwot.stages.decode import check_labels, decode_task, write_keysteps
 from rgwot.stages.embed import embedded_task, embedder, write_embedded
 from rgwot.stages.procedure import deviation_table
 from rgwot.study.jobs import check_rule
-from rgwot.timing import parse_rate, predicted_labels
+from rgwot.timing import CONTRADICTS, parse_rate, predicted_labels, short_rate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,7 +110,10 @@ class _Made:
         """Return the key steps by a decoder, which learns from ``given`` labels, if any."""
         decoder = split_id(run.decoder)[0]
         key_steps = decode_task(self.embedded, decoder, settings, run.seed, alone=False, given=given, kept=self.kept)
-        _doubt(key_steps, self.doubts)
+        on_labels = () if given is None else given.doubts
+        for line in on_labels:
+            log.warning("%s", line)
+        _doubt(key_steps, [*self.doubts, *on_labels])
         learned: LearnedResult | str
         try:
             learned = learned_result(
@@ -353,7 +358,10 @@ class Discovery:
             embed, predict = learned.rules()
             embedded = {store.video: embedded_video(store, embed) for store in with_frames}
         embedded = _without(embedded, handed.missing)
-        steps, _ = learned.label(predict, with_frames, embedded)
+        steps, of_study = learned.label(predict, with_frames, embedded)
+        for store in with_frames:
+            if store.video not in of_study and (line := learned.unlike(store)):
+                log.warning("%s: %s", store.path, line)
         return {
             name: steps.get(store.video, np.empty(0, dtype=np.int64))
             for name, store in zip(handed.features, stores, strict=True)
@@ -639,7 +647,7 @@ class Discovery:
         table: dict[str, Any] = {
             "video": [id_of(name) for name in names], "name": names, "path": names, "annotation": "",
             "duration_s": [ends[name] for name in names], "fps": rates, "width": 0, "height": 0, "status": "unscored",
-            "reason": "no annotation",
+            "reason": "no annotation", "start_s": 0.0,
         }  # fmt: skip
         return pd.DataFrame(table, columns=list(MANIFEST_COLUMNS))
 
@@ -761,15 +769,15 @@ def discover(
     check_device(device)
     handed = handed_over(features, times, fps, missing=missing)
     features, usual = handed.features, embedding.features.fps
-    every = video_features(features, handed.times, usual if handed.timeless and not handed.times else handed.fps)
-    doubts = [*handed.doubts, *_doubts_on_features(every, decoding.decode.K)]
+    with collecting() as complaints:
+        every = video_features(features, handed.times, usual if handed.timeless and not handed.times else handed.fps)
+    doubts = [*handed.doubts, *_doubts_on_features(every, decoding.decode.K, bool(handed.times))]
     if handed.timeless and not handed.times and "fps" not in (settings or {}).get("features", {}):
         doubts.append(
             f"features: found neither fps nor times, so {usual:g} features per second are assumed, and seconds are "
             f"wrong at another rate; give fps={usual:g}, or times={{name: seconds}}"
         )
-    for line in doubts:
-        log.warning("%s", line)
+    doubts += [f"{complaint.path}: {complaint.message}" for complaint in complaints if complaint.severity == "warning"]
     if EMBEDDING_KINDS[family_of(run.method).embedding].several and len(every) < 2:
         raise RgwotError(f"features: videos: found {len(every)}, expected at least 2 for the method {run.method!r}")
     with_frames = [video for video in every if len(video)]
@@ -782,6 +790,8 @@ def discover(
     # Videos are sorted by id, as in the workflow, because the drawn pairs of videos depend on their order.
     videos = sorted(with_frames, key=lambda video: video.video)
     given = None if labels is None else read_labels(labels, list(features), videos, silence)
+    for line in doubts:
+        log.warning("%s", line)
     name, times_of_videos = split_id(run.decoder)[0], {stem_of(video.video): video.time_s for video in with_frames}
     if DECODERS[name].trivial:
         key_steps = _trivial(run, decoding, videos, held_out)
@@ -831,8 +841,11 @@ def _trivial(run: Run, settings: Settings, videos: Sequence[FeatureStore], held_
     return trivial_key_steps(segments, decoder, int(K), run.seed, held_out, settings.procedure.learner)
 
 
-def _doubts_on_features(videos: Sequence[FeatureStore], K: int | str) -> list[str]:
-    """Return reasons to doubt the features: recordings that occur twice, and too few channels."""
+def _doubts_on_features(videos: Sequence[FeatureStore], K: int | str, timed: bool) -> list[str]:
+    """Return reasons to doubt the features: recordings that occur twice, too few channels, unusual values and pauses.
+
+    ``timed`` says whether times were given.
+    """
     doubts, same = [], dict[str, list[str]]()
     for video in videos:
         if digest := video.attributes.get("source_sha256"):
@@ -847,7 +860,13 @@ def _doubts_on_features(videos: Sequence[FeatureStore], K: int | str) -> list[st
             f"features: a single channel hardly tells {K} key steps apart; add channels, such as its slope or its "
             "spread in a window"
         )
-    return doubts
+    vectors = {str(store.path): store for store in videos if store.vectors and len(store)}
+    odd = unusual(
+        {name: values_of(store.read()[:, :, 0, 0]) for name, store in vectors.items()},
+        {name: store.time_s for name, store in vectors.items()} if timed else {},
+        next((store.columns.split("\n") for store in vectors.values() if store.columns), []),
+    )
+    return doubts + [f"{name or 'features'}: {line}" for name, lines in odd.items() for line in lines]
 
 
 def _doubt(key_steps: KeySteps, doubts: Sequence[str]) -> None:
@@ -920,7 +939,25 @@ def stores_of(
             continue
         array, columns = array_of(what, video), column_names(getattr(video, "columns", ()))
         stores.append(store_of_array(name, array, form("TC" if array.ndim == 2 else "TCHW"), when.get(name), columns))
+        if isinstance(video, pd.DataFrame) and (doubt := _other_clock(video.index, stores[-1].fps)):
+            tell("features", Path(what), doubt)
     return stores
+
+
+def _other_clock(index: pd.Index[Any], fps: float) -> str:
+    """Return a line if the index of a table is a clock of another rate than ``fps``, otherwise an empty text."""
+    if isinstance(index, (pd.DatetimeIndex, pd.TimedeltaIndex)):
+        seconds, units = np.asarray(pd.TimedeltaIndex(index - index[0]).total_seconds()), [1]
+    elif pd.api.types.is_float_dtype(index) and not (index == np.round(index)).all():
+        seconds, units = index.to_numpy(dtype=np.float64), [1, 10**3, 10**6, 10**9]
+    else:
+        return ""
+    if len(seconds) < 2 or not (step := float(np.median(np.diff(seconds)))) > 0:
+        return ""
+    if any(abs(unit / step - fps) <= CONTRADICTS * fps for unit in units):
+        return ""
+    rate = float(short_rate(1 / step))
+    return f"its index has {rate:g} rows per second, but fps is {fps:g}; expected the same; give fps={rate:g}"
 
 
 def store_at(what: str, path: str | os.PathLike[str], ident: str) -> FeatureStore:

@@ -17,7 +17,7 @@ from rgwot.keysteps.given import BETWEEN, SampleLabels, check_silence, labels_of
 from rgwot.keysteps.interface import Given
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.text import plain_name
-from rgwot.timing import BACKGROUND
+from rgwot.timing import BACKGROUND, ends_early
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,6 +95,11 @@ def read_labels(
         marks = marks or any(made.marked.any() for made in arrays.values())
         found = "found marks of background alone" if marks else "found no key step in any video"
         raise RgwotError(f"labels: {found}, expected at least one key step")
+    spans = {
+        name: (float(table["end_s"].max()), by_id[name].duration_s)
+        for name, (_, table) in tables.items()
+        if lasting(table).any() and words[name] != "until"
+    }
     silences = taken_silences({video: table for video, (_, table) in tables.items()}, words, len(steps))
     for ident, (where, table) in tables.items():
         word, features = silences.get(ident, BETWEEN), by_id[ident]
@@ -113,6 +118,7 @@ def read_labels(
         max(int(arrays[name].labels.max()) for name in teaching),
         {name: arrays[name].marked for name in teaching if arrays[name].marked.any()},
         {name: silences[name] for name in teaching if name in silences},
+        tuple(f"{tables[name][0]}: {line}" for name, line in ends_early(spans).items()),
     )
 
 

@@ -37,10 +37,13 @@ def read_manifest(path: Path) -> pd.DataFrame:
 
     Texts are str (empty where there is none), ``duration_s`` float64 in seconds (NaN for a skipped video), ``fps``
     `fractions.Fraction` (None for a skipped video), ``width`` and ``height`` Int64. A video that is not skipped must
-    have a duration and a rate above 0.
+    have a duration and a rate above 0. ``start_s`` (float64) is when a player shows its first frame, 0 in manifests of
+    earlier versions, which lack it.
     """
     numbers: Mapping[str, Literal["float64", "Int64"]] = {"duration_s": "float64", "width": "Int64", "height": "Int64"}
-    frame = read_csv(path, MANIFEST_COLUMNS, numbers, optional=numbers)
+    *columns, start = MANIFEST_COLUMNS
+    frame = read_csv(path, columns, numbers, optional=numbers)
+    frame[start] = pd.to_numeric(frame.get(start, pd.Series(0.0, index=frame.index)), errors="coerce").fillna(0.0)
     rates: list[Fraction | None] = []
     for video, status, duration_s, fps in frame[["video", "status", "duration_s", "fps"]].to_numpy():
         try:

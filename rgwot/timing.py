@@ -6,7 +6,7 @@ All times are seconds from the start of a video; a segment covers [start_s, end_
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+LATE_S = 0.1
+"""A picture that begins later than the sound by less is as good as in time; codecs delay sound by some hundredths."""
+
+
 @dataclass(frozen=True)
 class VideoInfo:
     """Facts about the picture track of a video; its size is 0 if unknown."""
@@ -30,6 +34,9 @@ class VideoInfo:
     width: int = 0  #: in pixels, of the upright picture that a player shows
     height: int = 0
     frames: int | None = None  #: number of frames, if the container states it
+    #: When a player shows the first frame, in seconds; 0 below `LATE_S`. Annotations and exports have a player's clock.
+    start_s: float = 0.0
+    remark: str = ""  #: what is unusual, and what was chosen
 
 
 def parse_rate(text: str | float | Fraction) -> Fraction:
@@ -242,6 +249,37 @@ def labels_at(segments: pd.DataFrame, times: NDArray[np.float64]) -> NDArray[np.
     for start_s, end_s, key_step in segments[["start_s", "end_s", "key_step"]].to_numpy(dtype=np.float64):
         labels[(times >= start_s) & (times < end_s)] = int(key_step)
     return labels
+
+
+_EARLY, _NEAR_END = 1 / 3, 2 / 3
+_LONGER_UNITS = {"minutes": 60, "hours": 3600, "days": 86400}
+
+
+def ends_early(spans: Mapping[str, tuple[float, float]]) -> dict[str, str]:
+    """Return a line for each annotation that ends early, as if in another unit; none if they are probably meant so.
+
+    ``spans`` has the end of the last segment and the length of each annotated video, in seconds. An annotation is told
+    if it ends in the first third of its video and, in another unit, would end near its end, or if at least as many
+    others end near theirs.
+
+    >>> ends_early({"a": (9.8, 600), "b": (590, 600)})["a"]
+    'its last segment ends at 9.8 of 600 s; expected seconds; are these minutes? then multiply by 60'
+    """
+    shares = {name: end_s / length_s for name, (end_s, length_s) in spans.items() if end_s > 0 and length_s > 0}
+    early = [name for name, share in shares.items() if share < _EARLY]
+    late = sum(share > _NEAR_END for share in shares.values())
+    fitting = {
+        name: next((unit for unit, factor in _LONGER_UNITS.items() if _NEAR_END < shares[name] * factor <= 1.02), "")
+        for name in early
+    }
+    told = {}
+    for name in early:
+        found = "its last segment ends at {:.6g} of {:.6g} s; expected seconds".format(*spans[name])
+        if (unit := fitting[name]) and (late or all(fitting.values())):
+            told[name] = f"{found}; are these {unit}? then multiply by {_LONGER_UNITS[unit]}"
+        elif late >= len(early):
+            told[name] = f"{found} up to the end of the video, as in other videos; another unit, or coded in part?"
+    return told
 
 
 SILENCES = ("throughout", "until", "only")

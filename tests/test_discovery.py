@@ -175,8 +175,46 @@ def test_times_that_are_hardly_seconds_are_doubted(caplog: pytest.LogCaptureFixt
     line = "features['0']: times: 0.005 features per second over 3.3 hours, expected seconds; are these milliseconds?"
     assert line in caplog.text
     caplog.clear()
-    rgwot.discover([flat(60, 4)], times=[np.arange(60) * 10], K=3)
-    assert "milliseconds" not in caplog.text
+    # Times that a person would write are not doubted: with decimals, whole seconds, and uneven ones.
+    for times in (np.arange(60) * 2.5, np.arange(60.0), np.cumsum([0.0, *[3, 5] * 30])[:60]):
+        found = rgwot.discover([flat(60, 4)], times=[times], K=3)
+        assert "milliseconds" not in caplog.text
+        assert not found.warnings or "milliseconds" not in " ".join(found.warnings)
+
+
+@pytest.mark.parametrize("clock", [np.arange(97) * 10, np.cumsum([0, *[8, 8, 9] * 32]), np.arange(1500) * 1.25])
+def test_milliseconds_at_any_rate_are_doubted(clock: NDArray[np.float64]) -> None:
+    found = rgwot.discover([flat(len(clock), 4)], times=[clock], K=3)
+    (told,) = [line for line in found.warnings if "milliseconds" in line]
+    assert told.startswith("features['0']: times: ")
+
+
+def test_a_table_whose_index_is_another_clock_is_told() -> None:
+    def told(index: Any, **when: Any) -> list[str]:
+        frame = pd.DataFrame(flat(60, 4), index=index)
+        return [line for line in rgwot.discover({"a": frame}, K=3, **when).warnings if "its index" in line]
+
+    hundred = np.arange(60) / 100
+    (line,) = told(hundred)
+    assert line == "features['a']: its index has 100 rows per second, but fps is 2; expected the same; give fps=100"
+    (line,) = told(pd.to_timedelta(hundred, unit="s"), fps=25)
+    assert "100 rows per second, but fps is 25" in line
+    (line,) = told(pd.Timestamp("2026-01-01") + pd.to_timedelta(hundred, unit="s"))
+    assert "100 rows per second" in line
+    # The same clock, milliseconds, and row numbers.
+    for index in (hundred, hundred * 1000, range(60), np.arange(60) + 7, np.arange(60) * 5, list(map(str, range(60)))):
+        assert told(index, fps=100) == []
+
+
+def test_labels_in_minutes_are_told() -> None:
+    videos = {name: flat(200, 4) for name in ("r0", "r1", "r2")}
+    table = pd.DataFrame({"start_s": [0, 40], "end_s": [40, 98.0], "label": ["a", "b"]})
+    minutes = table.assign(start_s=table["start_s"] / 60, end_s=table["end_s"] / 60)
+    (line,) = [line for line in rgwot.discover(videos, labels={"r0": minutes}).warnings if "minutes" in line]
+    assert line.startswith(
+        "labels['r0']: its last segment ends at 1.63333 of 100 s; expected seconds; are these minutes"
+    )
+    assert not [line for line in rgwot.discover(videos, labels={"r0": table}).warnings if "minutes" in line]
 
 
 def flat(*shape: int) -> NDArray[np.float32]:

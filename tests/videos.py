@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from fractions import Fraction
+from itertools import zip_longest
 from pathlib import Path
+from types import MappingProxyType
 
 import av
 import numpy as np
+from av.stream import Disposition
 from numpy.typing import NDArray
 
 from rgwot.synthetic.videos import Scene
@@ -140,6 +144,29 @@ def remux(source: Path, path: Path, **options: str) -> Path:
             if packet.dts is not None:
                 packet.stream = copy
                 new.mux(packet)
+    return path
+
+
+def together(
+    path: Path, *sources: Path, late_s: Sequence[float] = (), marks: Mapping[int, Disposition] = MappingProxyType({})
+) -> Path:
+    """Copy the first track of every file into one file, ``late_s`` seconds later each, and mark tracks by number."""
+    with ExitStack() as stack:
+        new = stack.enter_context(av.open(str(path), "w"))
+        old = [stack.enter_context(av.open(str(source))).streams[0] for source in sources]
+        copies = [new.add_stream_from_template(stream) for stream in old]
+        for number, disposition in marks.items():
+            copies[number].disposition = disposition
+        packets = []
+        for stream, copy, late in zip_longest(old, copies, late_s, fillvalue=0.0):
+            for packet in stream.container.demux(stream):
+                if packet.dts is not None:
+                    packet.pts += int(late / packet.time_base)
+                    packet.dts += int(late / packet.time_base)
+                    packets.append((packet.dts * packet.time_base, copy, packet))
+        for _, copy, packet in sorted(packets, key=lambda item: item[0]):
+            packet.stream = copy
+            new.mux(packet)
     return path
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot import __version__, paths
-from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, Bundle, read_bundle
+from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, LIKENESS, MODEL, Bundle, read_bundle
 from rgwot.bundles.learned import LearnedResult
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.experiments import split_id
@@ -159,6 +159,7 @@ class Applied:
 
     ``from_study`` tells whether the result in the bundle contains the video; ``deviations`` has the cells
     (`rgwot.procedure.facts.DEVIATION_HEADINGS`) of each deviation of the video from the procedure of the result.
+    ``unlike`` is a line if the video looks like none of the study.
     """
 
     video: str
@@ -166,6 +167,7 @@ class Applied:
     segments: int
     from_study: bool
     deviations: Sequence[Sequence[str]]
+    unlike: str = ""
 
 
 def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = How()) -> list[Applied]:  # noqa: B008
@@ -200,14 +202,16 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
         raise RgwotError(f"{output}: no video with a frame ({why or 'empty features'}); expected at least one")
     with own_folder(output / "results", "apply") as results:
         tree = Tree(results, facts.dataset, facts.task)
-        _write_unannotated(tree, inputs)
         embeddings = tree.at(paths.EMBEDDINGS, facts.run)
         recorded = {"method": facts.method, "seed": facts.seed, "features_fps": facts.features_fps}
         write_embeddings(embeddings, stores, embed, recorded)
         videos = read_embeddings(embeddings).videos
         steps, of_study = learned.label(predict, stores, videos)
+        lines = ((store.video, learned.unlike(store)) for store in stores if store.video not in of_study)
+        unlike = {video: line for video, line in lines if line}
+        _write_unannotated(tree, inputs, unlike)
         empty = [store.video for store in inputs.values() if not len(store)]
-        written = _write(bundle, procedure, tree, videos, steps, of_study, empty)
+        written = _write(bundle, procedure, tree, videos, steps, of_study, empty, unlike)
     tree = Tree(output / "results", facts.dataset, facts.task)
     for table, place in _tables(output).items():
         with replacing(place) as temporary:
@@ -239,6 +243,7 @@ def restore(bundle: Bundle) -> tuple[LearnedResult, EmbedVideo, Predict]:
         model=model,
         decoder=bundle.arrays(DECODER),
         answers=bundle.arrays(ANSWERS),
+        likeness=bundle.arrays(LIKENESS),
     )
     try:
         return learned, *learned.rules()
@@ -257,14 +262,16 @@ def _model(bundle: Bundle) -> dict[str, Any]:
         raise bundle.wrong(f"{MODEL}: {error}") from None
 
 
-def _write_unannotated(tree: Tree, inputs: Mapping[Path, FeatureStore]) -> None:
+def _write_unannotated(tree: Tree, inputs: Mapping[Path, FeatureStore], unlike: Mapping[str, str]) -> None:
     """Write the manifest of videos with feature stores, and an empty table of annotations."""
     rows = []
     for source, store in inputs.items():
         path, pictured = source.absolute().as_posix(), source.suffix != STORE and not store.imported
-        row: dict[str, Any] = {"video": store.video, "name": stem_of(store.video), "path": path, "reason": store.reason}
+        row: dict[str, Any] = {"video": store.video, "name": stem_of(store.video), "path": path}
+        row["reason"] = store.reason or unlike.get(store.video, "")
         if len(store):
             row |= {"duration_s": repr(store.duration_s), "fps": str(store.native_fps), "status": store.status}
+            row["start_s"] = store.attributes.get("picture_start_s", 0.0)
             row |= {side: store.attributes.get(side, 0) if pictured else 0 for side in ("width", "height")}
         else:
             row["status"] = "skipped"
@@ -281,6 +288,7 @@ def _write(
     steps: Mapping[str, NDArray[np.int64]],
     of_study: Mapping[str, str],
     empty: Sequence[str],
+    unlike: Mapping[str, str],
 ) -> list[Applied]:
     """Write the folder of key steps."""
     facts = bundle.facts
@@ -302,6 +310,10 @@ def _write(
         "applied_by": __version__,
         "known_videos": list(of_study),
     }
+    diagnostics["warnings"] = [
+        *(f"{stem_of(video)} {line}" for video, line in unlike.items()),
+        *diagnostics["warnings"],
+    ]
     key_steps = KeySteps({"task": segments}, orders, procedure, diagnostics)
     write_keysteps(tree.keysteps(facts.run), key_steps)
     for warning in diagnostics["warnings"]:
@@ -309,14 +321,17 @@ def _write(
     if facts.names:
         # The same text as in the file that a page offers for download; it states the result that the names belong to.
         write_text(names_text(str(facts.run), key_steps.segment_table, facts.names), tree.at(paths.NAMES, facts.run))
+    # A step that is called left out, because its segments are too short to count, is in no printed order, either.
+    missing = {(one.video, one.key_step) for one in key_steps.deviations if one.kind == "missing"}
     rows = deviation_facts(key_steps.deviations, recordings_from_segments(key_steps.segment_table))
     return [
         Applied(
             name,
-            named_order(format_order(orders[name]), facts.names),
+            named_order(format_order([step for step in orders[name] if (name, step) not in missing]), facts.names),
             len(labels_here),
             name in of_study,
             [row.cells(facts.names) for row in rows if row.deviation.video == name],
+            unlike.get(name, ""),
         )
         for name, labels_here in segments.items()
     ]

@@ -35,10 +35,14 @@ FORMAT = 2
 SUFFIX = ".rgwot"
 MANIFEST_FILE = "manifest.json"
 #: Parts of a bundle: the trained encoder, or what another embedding learned; what the decoder learned; labels of known
-#: videos.
-MODEL, EMBEDDING, DECODER, ANSWERS = "model.pt", "embedding.npz", "decoder.npz", "answers.npz"
+#: videos; what these look like (`rgwot.bundles.likeness`).
+MODEL, EMBEDDING, DECODER, ANSWERS, LIKENESS = (
+    "model.pt", "embedding.npz", "decoder.npz", "answers.npz", "likeness.npz"
+)  # fmt: skip
 #: The procedure of the result, with which new videos are compared.
 PROCEDURE_FILE = name_of(paths.PROCEDURE)
+#: No result has so many clusters, and no part so many arrays.
+_MOST, _MOST_MEMBERS = 10_000, 1_000
 _SEAL = hashlib.sha256().digest_size * 2
 # `rgwot apply` makes folders of these names, so they have no slash, control character or leading dot.
 _Part = Annotated[str, Field(pattern=r"^[^/\\.\x00-\x1f][^/\\\x00-\x1f]*$", max_length=200)]
@@ -98,12 +102,12 @@ class About(Block):
     dataset: _Part
     task: _Part
     seed: Annotated[int, Field(ge=0)]
-    K: Annotated[int, Field(ge=1)]
+    K: Annotated[int, Field(ge=1, le=_MOST)]
     time: Annotated[float, Field(ge=0, lt=1)]
-    surplus: Annotated[int, Field(ge=0)]
+    surplus: Annotated[int, Field(ge=0, le=_MOST)]
     settings: dict[str, dict[str, Any]]
     features: FeatureKind
-    features_fps: Annotated[float, Field(gt=0)]
+    features_fps: Annotated[float, Field(gt=0, le=1e6)]
     names: dict[Annotated[int, Field(ge=1)], _Name]
     videos: list[str]
     held_out: list[str]
@@ -141,7 +145,7 @@ class Bundle:
             return Procedure.from_json(json.loads(self.parts[PROCEDURE_FILE]))
         except KeyError:
             raise self.wrong("has no procedure") from None
-        except (ValueError, AttributeError, RgwotError) as error:
+        except (ValueError, AttributeError, RecursionError, RgwotError) as error:
             raise self.wrong(f"{PROCEDURE_FILE}: {first_line(error)}") from None
 
     def wrong(self, why: str) -> RgwotError:
@@ -209,7 +213,7 @@ def read_bundle(path: Path) -> Bundle:
         raise RgwotError(f"{path}: {MANIFEST_FILE}: {describe(error, About)}; make the bundle again") from None
     except RgwotError:
         raise
-    except (zipfile.BadZipFile, KeyError, EOFError, ValueError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, KeyError, EOFError, ValueError, NotImplementedError, RecursionError) as error:
         raise RgwotError(f"{path}: cut off, changed or not a bundle ({first_line(error)}); copy it again") from None
     return Bundle(path, _digest(content), facts, parts)
 
@@ -217,6 +221,10 @@ def read_bundle(path: Path) -> Bundle:
 def _check_size(where: object, archive: zipfile.ZipFile, size: int) -> None:
     """Raise RgwotError, before unpacking, if the content of an archive is larger than the archive."""
     members = archive.infolist()
+    if len(members) > _MOST_MEMBERS:
+        raise RgwotError(
+            f"{where}: found {len(members)} members, expected at most {_MOST_MEMBERS}; make the bundle again"
+        )
     if packed := [member.filename for member in members if member.compress_type != zipfile.ZIP_STORED]:
         raise RgwotError(f"{where}: found {packed[0]} compressed, expected it uncompressed; make the bundle again")
     if (unpacked := sum(member.file_size for member in members)) > size:

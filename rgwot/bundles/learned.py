@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.bundles.file import FeatureKind
+from rgwot.bundles.likeness import FAR, far_from, likeness
 from rgwot.config.experiments import family_of, split_id
 from rgwot.config.methods import DECODERS, EMBEDDING_KINDS
 from rgwot.config.settings import Settings, validated
@@ -55,6 +56,8 @@ class LearnedResult:
         What the decoder learned.
     answers
         Key steps (T,) of the videos that were learned from, by the SHA-256 of their source.
+    likeness
+        What these videos look like (`rgwot.bundles.likeness`).
     """
 
     name: str
@@ -69,6 +72,7 @@ class LearnedResult:
     model: Mapping[str, Any] | None
     decoder: Learned
     answers: Mapping[str, NDArray[Any]]
+    likeness: Mapping[str, NDArray[Any]]
 
     def rules(self) -> tuple[EmbedVideo, Predict]:
         """Return the function that embeds other videos, and the one that labels their samples."""
@@ -109,6 +113,17 @@ class LearnedResult:
                 steps[store.video] = answer.astype(np.int64)
                 of_study[store.video] = digest
         return steps, of_study
+
+    def unlike(self, store: FeatureStore) -> str:
+        """Return a line if a video looks like none that was learned from, otherwise an empty text."""
+        times = far_from(self.likeness, store)
+        # Written so that NaN is told, too.
+        if times <= FAR:
+            return ""
+        return (
+            f"looks like none of the videos of the study ({times:.1f} times as far from them as any of them from the "
+            f"others, expected at most {FAR:g}), so its key steps mean nothing; is it of this task?"
+        )
 
     def check_kind(self, store: FeatureStore) -> None:
         """Raise RgwotError if features differ in kind from those that were learned from."""
@@ -192,7 +207,7 @@ def learned_result(
         for video, steps in training_labels(embedded, key_steps).items()
         if digests[video]
     }
-    first = stores[0]
+    first, learned_from = stores[0], embedded.part(held_out=False)
     kind = FeatureKind(attributes=common_attributes(first) | _form(first), frame=first.shape[1:], vectors=first.vectors)
     return LearnedResult(
         name="what was learned",
@@ -207,6 +222,7 @@ def learned_result(
         model=model,
         decoder=key_steps.learned,
         answers=answers,
+        likeness=likeness([store for store in stores if store.video in learned_from and len(store)]),
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, MODEL, PROCEDURE_FILE, bundle_bytes, packed
+from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, LIKENESS, MODEL, PROCEDURE_FILE, bundle_bytes, packed
 from rgwot.bundles.learned import LearnedResult, learned_result, training_labels
 from rgwot.config.experiments import split_id
 from rgwot.config.settings import Settings
@@ -141,6 +141,7 @@ def write_bundle(
     parts[DECODER] = packed(learned.decoder)
     parts[PROCEDURE_FILE] = (json.dumps(key_steps.procedure.to_json(), indent=1, allow_nan=False) + "\n").encode()
     parts[ANSWERS] = packed(learned.answers)
+    parts[LIKENESS] = packed(learned.likeness)
     facts = {
         "method": learned.run.method,
         "decoder": learned.run.decoder,

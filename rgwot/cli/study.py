@@ -137,11 +137,22 @@ def doctor(
 def verify(results: Path) -> None:
     """Compare every file of RESULTS with the SHA-256 in the record of its job, and list those that differ.
 
+    In the folder of a study, videos and files of features are compared with those from which results were made.
+
     Exit code 0: all files are unchanged; 1: some differ. Each line ends with the command that makes the file again.
     """
+    from rgwot.config.configuration import load_config, read_files
+    from rgwot.paths import RESULTS
     from rgwot.runtime.provenance import differences
+    from rgwot.study import datasets
+    from rgwot.study.study import Study
 
     checked, lines = differences(results)
+    # Only in the folder of the study, its sources are known, too.
+    config = Path("config.yaml")
+    if config.is_file() and results.resolve() == Path(RESULTS).resolve():
+        study = Study(load_config(read_files([config]), str(config)))
+        lines += [f"{source}: {datasets.CHANGED}" for source in datasets.every_changed_source(study)]
     for line in lines:
         click.echo(line)
     click.echo(f"{checked} files checked, {len(lines)} differ")

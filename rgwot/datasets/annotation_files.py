@@ -13,13 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rgwot.datasets import annotation_formats as formats
-from rgwot.datasets.annotation_formats import BACKGROUND_LABEL, SegmentRow
-from rgwot.datasets.annotations import BACKGROUND_NAMES, AnnotatedSegment, Annotation, Notes, build_annotation
+from rgwot.datasets.annotation_formats import BACKGROUND_LABEL, SegmentRow, label_rate
+from rgwot.datasets.annotations import (
+    BACKGROUND_NAMES,
+    TOLERATED_S,
+    AnnotatedSegment,
+    Annotation,
+    Notes,
+    build_annotation,
+)
 from rgwot.datasets.settings import Options
 from rgwot.datasets.text import DataFault, judged, read_bytes
 from rgwot.runtime.errors import RgwotError, first_line
 from rgwot.runtime.text import pairing_key, plain_name
-from rgwot.timing import SILENCES, VideoInfo, parse_rate
+from rgwot.timing import SILENCES, VideoInfo, parse_rate, short_rate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +55,7 @@ class Reader:
 #: are background.
 ANNOTATION_READERS: Mapping[str, Reader] = {
     "elan": Reader(formats.read_elan, (".eaf",), "a tier of ELAN", _has("ANNOTATION_DOCUMENT")),
+    "textgrid": Reader(formats.read_textgrid, (".textgrid",), "a tier of a TextGrid of Praat"),
     "boris": Reader(
         formats.read_boris,
         (".boris", ".boris.gz", ".tsv", ".csv"),
@@ -179,11 +187,26 @@ def read_annotation(path: Path, names: Iterable[str], options: Options, clock: V
     if len({row.video for row in rows}) > 1 or pairing_key(path.stem) not in keys:
         rows = [row for row in rows if pairing_key(row.video) in keys]
     silence = _silence(path, rows)
+    labelled_s = None
+    if clock is not None and ANNOTATION_READERS[format_of(path)].counts:
+        # Labels of frames count from the first frame.
+        clock, labelled_s = replace(clock, start_s=0.0), rows[-1].end_s if rows else 0.0
+        if abs(labelled_s - clock.duration_s) > TOLERATED_S:
+            lines = round(labelled_s * label_rate(path, options))
+            fitting = short_rate(lines / clock.duration_s) if lines else 0
+            notes.add(
+                "unit",
+                f"line {lines}",
+                f"is the last, at {labelled_s:g} of {clock.duration_s:g} s; expected the end of the video; correct "
+                f"labels_fps ({options.labels_fps}): {lines} lines fit {float(fitting):g} per second",
+            )
     rows = _with_marks(path, rows, notes, clock, overlap_is_normal=format_of(path) == "boris")
     segments = (
         AnnotatedSegment(row.where, row.start_s, row.end_s, 0, row.label, row.end_s == row.start_s) for row in rows
     )
-    return replace(build_annotation(path, segments, notes, clock, overlap_is_normal=False), silence=silence)
+    annotation = build_annotation(path, segments, notes, clock, overlap_is_normal=False)
+    partly = labelled_s is not None and clock is not None and labelled_s < clock.duration_s
+    return replace(annotation, silence=silence, labelled_s=labelled_s if partly else None)
 
 
 def _silence(path: Path, rows: Iterable[SegmentRow]) -> str:
@@ -215,7 +238,7 @@ def _with_marks(
             kept.append(row)
             continue
         with judged():
-            if clock is not None and row.start_s > clock.duration_s:
+            if clock is not None and row.start_s > clock.start_s + clock.duration_s:
                 fault = f"mark of {row.label!r} at {row.start_s:g} s of a video of {clock.duration_s:g} s"
                 raise DataFault("past_end", path, row.where, f"{fault}; expected it inside the video; correct the time")
             over = [_step(other) for other in segments if other.start_s <= row.start_s < other.end_s]

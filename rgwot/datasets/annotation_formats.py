@@ -10,9 +10,10 @@ import csv
 import gzip
 import json
 import math
+import mimetypes
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path, PureWindowsPath
@@ -21,7 +22,16 @@ from typing import Any, NamedTuple
 from rgwot.datasets.annotations import read_three_columns
 from rgwot.datasets.names import VIDEO_SUFFIXES
 from rgwot.datasets.settings import Options
-from rgwot.datasets.text import LARGEST_TEXT, DataFault, decode_text, excerpt, read_bytes, read_lines, seconds_in
+from rgwot.datasets.text import (
+    LARGEST_TEXT,
+    DataFault,
+    decode_text,
+    encoding_of,
+    excerpt,
+    read_bytes,
+    read_lines,
+    seconds_in,
+)
 from rgwot.runtime.errors import optional
 from rgwot.runtime.files import text_of
 
@@ -183,15 +193,19 @@ BACKGROUND_LABEL = "background"
 
 
 def read_elan(path: Path, options: Options) -> Iterator[SegmentRow]:
-    """Read the chosen tier of an ELAN file; the video is the first linked file, or has the name of the file.
+    """Read the chosen tier of an ELAN file; the video is a linked file (`_film`), or has the name of the file.
 
     A gap or an empty value is background. Annotations of the tier `MARKS_TIER` are marks at their starts.
     """
     document = _elan_document(path)
-    linked = document.get_linked_files()
-    media = [media_stem(medium["MEDIA_URL"]) for medium in linked]
-    if linked:
-        _check_offset(path, "its first medium", linked[0].get("TIME_ORIGIN"), "ms")
+    video = path.stem
+    if linked := document.get_linked_files():
+        medium = _film(path.stem, linked)
+        video = media_stem(medium["MEDIA_URL"])
+        _check_offset(path, f"its medium {excerpt(video)}", medium.get("TIME_ORIGIN"), "ms")
+    units = document.header.get("TIME_UNITS", "milliseconds")
+    if units not in _UNITS:
+        raise DataFault("time", path, "", f"TIME_UNITS {excerpt(units)}; expected one of {', '.join(_UNITS)}")
     # By default only tiers with times of their own: those of the others are those of their parents.
     timed = [name for name, (aligned, *_) in document.tiers.items() if aligned]
     tiers = [MARKS_TIER] if MARKS_TIER in timed and options.tier != MARKS_TIER else []
@@ -211,10 +225,8 @@ def read_elan(path: Path, options: Options) -> Iterator[SegmentRow]:
         for start, end, value in spans:
             if start is None or end is None:
                 raise DataFault("time", path, tier, f"{value!r} has no time; expected a tier with times")
-            end_s = (start if tier == MARKS_TIER else end) / 1000
-            yield SegmentRow(
-                media[0] if media else path.stem, start / 1000, end_s, value, f"tier {tier!r} at {start} ms"
-            )
+            start_s, end_s = (float(at / _UNITS[units]) for at in (start, start if tier == MARKS_TIER else end))
+            yield SegmentRow(video, start_s, end_s, value, f"tier {tier!r} at {start_s:.3f} s")
 
 
 class _Attributes(dict[str, str]):
@@ -269,6 +281,33 @@ def _elan_spans(document: Any, tier: str) -> list[tuple[float | None, float | No
     values = {ident: value for ident, (*_, value, _) in aligned.items()}
     values |= {ident: value for ident, (_, value, *_) in references.items()}
     return [(*spans[ident], value) for ident, value in values.items()]
+
+
+#: ELAN's units of time, per second.
+_UNITS = {"milliseconds": Fraction(1000), "PAL-frames": Fraction(25), "NTSC-frames": Fraction(30000, 1001)}
+
+
+def _film(stem: str, linked: Iterable[Mapping[str, str]]) -> Mapping[str, str]:
+    """Return the medium of an ELAN file that is the video: no sound, and preferably named like the file (``stem``)."""
+
+    def rank(medium: Mapping[str, str]) -> tuple[bool, bool]:
+        kind = mimetypes.guess_type(PureWindowsPath(medium["MEDIA_URL"]).name)[0] or medium.get("MIME_TYPE", "")
+        return kind.startswith("audio"), media_stem(medium["MEDIA_URL"]) != stem
+
+    return min(linked, key=rank)
+
+
+def read_textgrid(path: Path, options: Options) -> Iterator[SegmentRow]:
+    """Read the chosen tier of a TextGrid of Praat; intervals without text are background, points are marks."""
+    praat = optional("pympi.Praat", path, PYMPI)
+    grid = praat.TextGrid(str(path), codec=encoding_of(path, read_bytes(path)))
+    tiers = {tier.name: tier for tier in grid.get_tiers()}
+    if len(tiers) < grid.tier_num:
+        raise DataFault("tier", path, "", "two tiers have the same name; expected different names; rename one")
+    tier = tiers[chosen_tier(path, options, tiers)]
+    for start_s, *end_s, text in tier.get_intervals(sort=True):
+        until_s = end_s[0] if end_s else start_s
+        yield SegmentRow(path.stem, start_s, until_s, text, f"tier {tier.name!r} at {start_s:.3f} s")
 
 
 def read_mstcn(path: Path, options: Options) -> Iterator[SegmentRow]:
@@ -346,13 +385,14 @@ _HEADER_LINES = 40
 
 
 class StateEvent(NamedTuple):
-    """A state event: its place in the file, time, subject, behaviour and modifiers."""
+    """A state event: its place in the file, time, subject, behaviour and modifiers; START or STOP, if the file says."""
 
     where: str
     time_s: float
     subject: str
     code: str
     modifiers: str
+    kind: str = ""
 
 
 def is_boris(head: str) -> bool:
@@ -388,9 +428,7 @@ def read_project(path: Path, options: Options) -> Iterator[SegmentRow]:
             _check_offset(path, where, offset)
         video = media_stem(media[0]) if media else text_of(name)
         if (other := videos.setdefault(video, name)) != name:
-            raise DataFault(
-                "media", path, where, f"is of {video!r}, like {other!r}; expected one observation per video; delete one"
-            )
+            raise _observed_twice(path, where, video, other)
         events = []
         for time, subject, code, modifiers, *_ in observation["events"]:
             if time == "NA":
@@ -415,7 +453,8 @@ def read_tabular(path: Path, options: Options) -> Iterator[SegmentRow]:
         kind = row.get("Behavior type") or row["Status"]
         modifiers = "|".join(row[column] for column in row if column.startswith("Modifier"))
         event = StateEvent(where, read_seconds(path, where, row["Time"]), row["Subject"], row["Behavior"], modifiers)
-        events[video] += _ends(event) if kind == "POINT" else [event]
+        kind = kind.upper()
+        events[video] += _ends(event) if kind == "POINT" else [event._replace(kind=kind)]
     for video, events_here in events.items():
         yield from _paired(path, video, events_here)
 
@@ -427,18 +466,32 @@ def _ends(point: StateEvent) -> list[StateEvent]:
 
 def _paired(path: Path, video: str, events: Iterable[StateEvent]) -> Iterator[SegmentRow]:
     """Yield segments; events with the same subject, behaviour and modifiers start and stop a segment in turn."""
-    running: dict[tuple[str, str, str], StateEvent] = {}
-    segments: list[SegmentRow] = []
+    behaviours: dict[tuple[str, ...], list[StateEvent]] = defaultdict(list)
     for event in sorted(events, key=lambda event: event.time_s):
-        start = running.pop(event[2:], None)
-        if start is None:
-            running[event[2:]] = event
-        else:
-            segments.append(SegmentRow(video, start.time_s, event.time_s, event.code, start.where))
-    for event in running.values():
-        raise DataFault(
-            "pairing", path, event.where, f"{event.code!r} starts and never stops; expected a second event; add it"
-        )
+        behaviours[event[2:5]].append(event)
+    segments: list[SegmentRow] = []
+    for waiting in behaviours.values():
+        start: StateEvent | None = None
+        while waiting:
+            expected = "START" if start is None else "STOP"
+            # Of two events at one time, the one that fits comes first.
+            now = [at for at, event in enumerate(waiting) if event.time_s == waiting[0].time_s]
+            event = waiting.pop(next((at for at in now if waiting[at].kind in ("", expected)), 0))
+            if event.kind not in ("", expected):
+                since = f"has run since {start.time_s:g} s ({start.where})" if start else "does not run"
+                raise DataFault(
+                    "pairing", path, event.where,
+                    f"{event.kind} of {event.code!r}, which {since}; expected START and STOP in turn; correct them",
+                )  # fmt: skip
+            if start is None:
+                start = event
+            else:
+                segments.append(SegmentRow(video, start.time_s, event.time_s, event.code, start.where))
+                start = None
+        if start is not None:
+            raise DataFault(
+                "pairing", path, start.where, f"{start.code!r} starts and never stops; expected a second event; add it"
+            )
     yield from sorted(segments, key=lambda row: row.start_s)
 
 
@@ -447,7 +500,7 @@ def _of_videos(path: Path) -> Iterator[tuple[str, dict[str, str], str]]:
 
     Before version 8, a table with a start or stop per row begins with lines about its only observation.
     """
-    table, videos = list(records(path, "Behavior")), dict[str, str]()
+    table, videos, observed = list(records(path, "Behavior")), dict[str, str](), dict[str, str]()
     for where, row in table:
         name, media = row.get("Observation id", path.stem), _media(row)
         if media and videos.setdefault(name, media) != media:
@@ -456,7 +509,18 @@ def _of_videos(path: Path) -> Iterator[tuple[str, dict[str, str], str]]:
     for where, row in table:
         _check_offset(path, where, row.get("Time offset (s)"))
         name = row.get("Observation id", path.stem)
-        yield where, row, videos.get(name, name)
+        video = videos.get(name, name)
+        if (other := observed.setdefault(video, name)) != name:
+            raise _observed_twice(path, where, video, other)
+        yield where, row, video
+
+
+def _observed_twice(path: Path, where: str, video: str, other: str) -> DataFault:
+    return DataFault(
+        "media", path, where,
+        f"is of {video!r}, like observation {other!r}; expected one observation per video; if two people coded it, "
+        "export the observations of each into a file of their own",
+    )  # fmt: skip
 
 
 def _media(row: dict[str, str]) -> str:

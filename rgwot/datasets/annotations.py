@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,6 +65,12 @@ class Annotation:
     background: tuple[tuple[float, float], ...] = ()  #: start and end of annotated background, in seconds
     marks: int = 0  #: number of marks, also of background
     silence: str = ""  #: what time without a segment means (`rgwot.timing.SILENCES`), if the file says it
+
+    def span(self, length_s: float, silence: str | None) -> tuple[float, float]:
+        """Return the end of the last segment (0 if the video is meant to be labelled in part) and a given length."""
+        if self.unscored(silence) or self.labelled_s is not None:
+            return 0.0, length_s
+        return max([*self.segments["end_s"], *(end_s for _, end_s in self.background)]), length_s
 
     @property
     def empty(self) -> bool:
@@ -164,6 +170,8 @@ def build_annotation(
     marks = 0
     for segment in segments:
         with judged():
+            if clock is not None and clock.start_s:
+                segment = _from_first_frame(segment, path, clock, notes)
             start_s, end_s = segment.start_s, segment.end_s
             if end_s < start_s:
                 fault = f"end {end_s:g} before start {start_s:g}"
@@ -184,12 +192,27 @@ def build_annotation(
             if not segment.mark and (end_s == start_s or (clock is not None and (end_s - start_s) * clock.fps < 1)):
                 notes.add("short", segment.where, "shorter than a frame; kept, but labels at most one frame")
             rows[key] = None
-    overlaps, overlap_s = _overlap((start_s, end_s) for start_s, end_s, _, _ in rows)
+    overlaps, overlap_s = overlapping((start_s, end_s) for start_s, end_s, _, _ in rows)
     if overlaps and not overlap_is_normal:
         fault = f"{overlaps} segments overlap for {overlap_s:g} s; the later row of the file is used there"
         notes.add("overlap", "overlap", fault)
     table = pd.DataFrame(list(rows), columns=list(_DTYPES)).astype(_DTYPES)
     return Annotation(table, notes.lines(), overlaps, overlap_s, background=tuple(background), marks=marks)
+
+
+def _from_first_frame(segment: AnnotatedSegment, path: Path, clock: VideoInfo, notes: Notes) -> AnnotatedSegment:
+    """Return a segment with times from the first frame instead of a player's times."""
+    start_s, end_s = (round(time_s - clock.start_s, 6) for time_s in (segment.start_s, segment.end_s))
+    if end_s < 0 or (end_s == 0 and not segment.mark):
+        fault = f"{segment.start_s:g}-{segment.end_s:g} s, before the first frame, which a player shows at"
+        raise DataFault(
+            "past_end", path, segment.where,
+            f"{fault} {clock.start_s:g} s; expected a player's times; are these times from the first frame? then add "
+            f"{clock.start_s:g} to all of them",
+        )  # fmt: skip
+    if start_s < 0:
+        notes.add("past_end", segment.where, f"starts before the first frame ({clock.start_s:g} s); clipped")
+    return replace(segment, start_s=max(start_s, 0.0), end_s=end_s)
 
 
 def _clipped(segment: AnnotatedSegment, path: Path, clock: VideoInfo, notes: Notes) -> float:
@@ -206,7 +229,8 @@ def _clipped(segment: AnnotatedSegment, path: Path, clock: VideoInfo, notes: Not
     return min(segment.end_s, clock.duration_s)
 
 
-def _overlap(spans: Iterable[tuple[float, float]]) -> tuple[int, float]:
+def overlapping(spans: Iterable[tuple[float, float]]) -> tuple[int, float]:
+    """Return how many spans (start, end) begin before an earlier one has ended, and the seconds covered twice."""
     count, covered_twice, reached = 0, 0.0, -math.inf
     for start_s, end_s in sorted(spans):
         if start_s < min(reached, end_s):

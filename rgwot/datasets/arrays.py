@@ -73,7 +73,7 @@ class ArraySource:
     ``key`` is its name in the file, empty for an array without a name; ``dtype`` its precision, such as ``float32``.
     ``read`` takes a slice per axis and returns that part. ``times`` are the times of the features, if requested;
     ``note`` is a remark on the features. ``columns`` are the names of a table's columns without the times, one per
-    line, or empty.
+    line, or empty. With ``holes``, parts were never written, as ``note`` says.
     """
 
     key: str
@@ -83,6 +83,7 @@ class ArraySource:
     times: NDArray[np.float64] | None = None
     note: str = ""
     columns: str = ""
+    holes: bool = False
 
 
 def holding_file(path: Path) -> Path:
@@ -211,13 +212,39 @@ def _hdf5(path: Path, key: str | None, times: str | None, stack: ExitStack, turn
 
     key, times = (None if member is None else member.strip("/") for member in (key, times))
     dataset = plain(_chosen(path, key, times, names))
+    note = _unwritten(path, dataset)
     when = None if times is None else np.asarray(plain(times)[()])
     shape = dataset.shape or ()
 
     def read(slices: Slices) -> NDArray[np.floating[Any]]:
         return np.asarray(dataset[slices[::-1]]).T if turned else np.asarray(dataset[slices])
 
-    return ArraySource(dataset.name.strip("/"), shape[::-1] if turned else shape, dataset.dtype.name, read, when)
+    size = shape[::-1] if turned else shape
+    return ArraySource(dataset.name.strip("/"), size, dataset.dtype.name, read, when, note, holes=bool(note))
+
+
+def _unwritten(path: Path, dataset: Any) -> str:
+    """Return a note if a part of an HDF5 array was never written, and is read as a fill value, or an empty text.
+
+    Raises RgwotError if the array states far more values than the file holds.
+    """
+    stated, held = dataset.size * dataset.dtype.itemsize, dataset.id.get_storage_size()
+    if stated > max(UNCHECKED, DENSEST * held):
+        raise RgwotError(
+            f"{path}: {dataset.name.strip('/')!r} states the shape {dataset.shape}, {stated} bytes, of which the file "
+            f"holds {held}; expected an array that was written; make the file again"
+        )
+    chunks = 1 if dataset.chunks is None else math.prod(map(ceil_div, dataset.shape, dataset.chunks))
+    there = int(held > 0) if dataset.chunks is None else dataset.id.get_num_chunks()
+    if not dataset.size or there >= chunks:
+        return ""
+    share = 100 * (chunks - there) / chunks
+    return f"{share:.0f} % was never written and is read as {dataset.fillvalue:g}; did the program that wrote it die?"
+
+
+def ceil_div(number: int, by: int) -> int:
+    """Return a quotient rounded up."""
+    return -(-number // by)
 
 
 def _torch(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> ArraySource:

@@ -33,8 +33,9 @@ class VideoEntry:
 class TaskFiles:
     """The videos of a task, the files that could not be paired, and the problem of an unusable task (or None).
 
-    ``unusable`` has the path and reason of every file whose name is unusable or repeated, and ``left_out`` the files of
-    DeepLabCut that `rgwot.datasets.names.points_chosen` excludes; these files are not in the other fields.
+    ``unusable`` has the path and reason of every file whose name is unusable or repeated, ``left_out`` the files of
+    DeepLabCut that `rgwot.datasets.names.points_chosen` excludes, and ``not_read`` files of kinds that are not read
+    (`rgwot.datasets.names.NOT_READ`); these files are not in the other fields.
     """
 
     videos: tuple[VideoEntry, ...] = ()
@@ -43,6 +44,7 @@ class TaskFiles:
     problem: str | None = None
     unusable: tuple[tuple[str, str], ...] = ()
     left_out: tuple[str, ...] = ()
+    not_read: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

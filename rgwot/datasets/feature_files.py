@@ -33,7 +33,11 @@ Bodies = list[NDArray[np.float64]]
 LIKELY = 0.6
 """A point counts as found from this likelihood on, the threshold with which DeepLabCut draws points."""
 
-_COLUMN = re.compile(r"(?P<point>.+)[_. ](?P<what>x|y|z|likelihood|score|confidence)", re.IGNORECASE)
+_COLUMN = re.compile(
+    r"(?P<point>.+)[_. ](?P<what>x|y|z|likelihood|score|confidence|conf|visibility|presence|prob|probability|p)",
+    re.IGNORECASE,
+)
+_STEPS = 3.0
 _FRAMES = frozenset({"frame", "frames", "frame_idx", "frame_index"})
 _EXPECTED = (
     "a .csv or .h5 of DeepLabCut, an analysis .h5 of SLEAP, or a .csv with columns POINT_x, POINT_y (POINT_likelihood)"
@@ -61,6 +65,7 @@ def open_points(path: Path, form: Literal["image", "body"]) -> ArraySource:
         raise RgwotError(f"{path}: cannot be read ({first_line(error)[:100]}); expected {_EXPECTED}") from None
     if not bodies or any(body.size == 0 for body in bodies):
         raise RgwotError(f"{path}: found no points; expected {_EXPECTED}")
+    bodies = [_without_zeros(body) for body in bodies]
     missing = np.mean(np.concatenate([np.isnan(body).any(axis=2).ravel() for body in bodies]))
     bodies = [interpolated(path, body) for body in bodies]
     if form == "body":
@@ -69,9 +74,27 @@ def open_points(path: Path, form: Literal["image", "body"]) -> ArraySource:
     if len(bodies) > 1:
         note = f"{len(bodies)} animals, with their points side by side in the order of the file"
     if missing:
-        lost = f"{missing:.1%} of the points were not found (likelihood below {LIKELY}) and are interpolated"
+        lost = f"{missing:.1%} of the points were not found (likelihood below {LIKELY}, or at 0,0) and are interpolated"
         note = f"{lost}; {note}" if note else lost
     return ArraySource("", array.shape, "float64", lambda slices: array[slices], note=note, columns="\n".join(names))
+
+
+def _without_zeros(body: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a body (T, P, D) with NaN at 0,0, where several programs put points that were not found.
+
+    A point that is always there is the origin of the others, and one whose other positions lie within a few of its
+    usual steps may have moved there.
+    """
+    body = body.copy()
+    for point in range(body.shape[1]):
+        track = body[:, point]
+        zero = (track == 0).all(axis=1)
+        found = track[~zero & ~np.isnan(track).any(axis=1)]
+        if zero.any() and len(found):
+            usual = np.median(np.linalg.norm(np.diff(found, axis=0), axis=1)) if len(found) > 1 else 0.0
+            if np.linalg.norm(found, axis=1).min() > _STEPS * usual:
+                track[zero] = np.nan
+    return body
 
 
 def interpolated(path: Path, body: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -175,6 +198,8 @@ def _from_csv(path: Path) -> tuple[Bodies, list[str]]:
     body = np.stack([values[:, [point[axis] for axis in axes]] for point in points.values()], axis=1)
     for number, point in enumerate(points.values()):
         for what in point.keys() - set(axes):
+            if (highest := np.nanmax(values[:, point[what]], initial=0)) > 1:
+                raise ValueError(f"column {rows[0][point[what]]} reaches {highest:g}; expected 0 to 1; divide by 100")
             body[~(values[:, point[what]] >= LIKELY), number] = np.nan
     return [body], list(points)
 

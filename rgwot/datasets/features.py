@@ -35,7 +35,7 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
     """
     annotations = suffixes(options)
     files = walk(root, root, {*LOOKED_AT, *annotations})
-    tasks, unassigned = own_tasks(root, files, lambda paths: sorted_out(paths, annotations), options)
+    tasks, unassigned = own_tasks(root, files, lambda paths: sorted_out(paths, annotations), options, annotations)
     return DatasetFiles(dataset, f"{root} ({EXPECTED})", tasks, unassigned)
 
 

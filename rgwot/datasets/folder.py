@@ -13,7 +13,7 @@ from rgwot.datasets.settings import Options
 from rgwot.timing import VideoInfo
 
 OPTIONS = frozenset({"strict", "subset", "frames_fps", "tier", "silence", "labels_fps"})
-EXPECTED = "a folder of videos per task: <task>/*.mp4 (or avi, mkv, webm, mov, m4v)"
+EXPECTED = "a folder of videos per task: <task>/*.mp4 (or avi, mkv, webm, mov, m4v, mts, mpg, wmv, flv, ...)"
 
 
 def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
@@ -23,7 +23,7 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
     """
     annotations = annotation_files.suffixes(options)
     files = walk_videos(root, root, options, annotations)
-    tasks, unassigned = own_tasks(root, files, lambda paths: by_suffix(paths, annotations), options)
+    tasks, unassigned = own_tasks(root, files, lambda paths: by_suffix(paths, annotations), options, annotations)
     return DatasetFiles(dataset, f"{root} ({EXPECTED})", tasks, unassigned)
 
 

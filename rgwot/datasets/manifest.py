@@ -15,19 +15,22 @@ from typing import Any, Literal
 import pandas as pd
 
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
+from rgwot.datasets import folder
 from rgwot.datasets.annotations import Annotation, steps_of
 from rgwot.datasets.base import Layout, TaskFiles, VideoEntry
 from rgwot.datasets.feature_files import in_place_of_video, measure_file
 from rgwot.datasets.finding import find, layout_module, read_options, registered_facts
+from rgwot.datasets.names import NOT_READ
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.settings import ImportSettings, Options
 from rgwot.datasets.text import Severity, tell
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_csv
 from rgwot.runtime.progress import with_progress
-from rgwot.timing import VideoInfo
+from rgwot.timing import VideoInfo, ends_early
 
 _LOG = logging.getLogger(__name__)
+_NAMED = 5
 
 
 def write_manifest(
@@ -53,24 +56,26 @@ def write_manifest(
     Raises RgwotError if files are missing, a video is bad and ``on_bad_video`` is ``fail``, or an annotation is
     malformed.
     """
-    folder = Path(root)
+    below = Path(root)
     module, chosen = layout_module(layout), read_options(dataset, layout, options)
     form = None if imported is None else ImportSettings.model_validate(imported)
-    files = find(dataset, layout, folder, options)
+    files = find(dataset, layout, below, options)
     entries, facts = files.of(task), registered_facts(dataset, task, chosen)
     for _, _, message in leftovers(files.tasks[task], facts is not None):
         _LOG.warning("%s/%s: %s", dataset, task, message)
     rows: list[dict[str, Any]] = []
     annotations: dict[str, Annotation] = {}
+    spans: dict[str, tuple[float, float]] = {}
     told = chosen.silence or ""
     for entry in with_progress(_LOG, f"manifest {dataset}/{task}", entries, "video"):
-        row, clock = _probed(folder, entry, on_bad_video, chosen.told_fps, form)
+        row, clock = _probed(below, entry, on_bad_video, chosen.told_fps, form)
         rows.append(row)
         if clock is None or entry.annotation is None:
             continue
-        annotation = read_annotation(module, folder, entry, facts, clock, chosen)
+        annotation = read_annotation(module, below, entry, facts, clock, chosen)
         for warning in annotation.warnings:
             _LOG.warning("%s", warning)
+        spans[entry.name] = annotation.span(clock.duration_s, told)
         if annotation.labelled_s is not None:
             # The video ends with its labels here; otherwise unlabelled time would be scored as background.
             row["duration_s"] = annotation.labelled_s
@@ -78,6 +83,8 @@ def write_manifest(
             row.update(status="unscored", reason=reason)
         if not annotation.empty:
             annotations[entry.video] = replace(annotation, silence=annotation.silence or told)
+    for name, line in ends_early(spans).items():
+        _LOG.warning("%s/%s: annotation of %s: %s", dataset, task, name, line)
     write_csv(segment_table(annotations), annotations_csv)
     # Int64 keeps integers, although skipped videos have no value.
     sizes: Mapping[str, Literal["Int64"]] = {"width": "Int64", "height": "Int64"}
@@ -106,7 +113,10 @@ def _probed(
         _LOG.warning("%s; left out", error)
         reason = error.reason if isinstance(error, VideoError) else str(error)
         return row | {"status": "skipped", "reason": " ".join(reason.split())}, None
+    if info.remark:
+        _LOG.warning("%s: %s", place, info.remark)
     row |= {"duration_s": info.duration_s, "fps": str(info.fps), "width": info.width, "height": info.height}
+    row |= {"start_s": info.start_s}
     annotated = entry.annotation is not None
     row |= {"status": "ok" if annotated else "unscored", "reason": "" if annotated else "no annotation"}
     return row, info
@@ -115,7 +125,12 @@ def _probed(
 def read_annotation(
     module: Layout, root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
 ) -> Annotation:
-    """Read the annotation of a video by the module of its layout, and tell if it has no rows."""
+    """Read the annotation of a video by the module of its layout, and tell if it has no rows.
+
+    People annotate their own videos in players, so ``clock.start_s`` counts; published annotations are of frames.
+    """
+    if clock is not None and module is not folder:
+        clock = replace(clock, start_s=0.0)
     annotation = module.read_annotation(root, entry, facts, clock, options)
     if annotation.empty:
         tell("no_rows", root / str(entry.annotation), f"no rows, so {entry.name} is not scored, but used otherwise")
@@ -131,6 +146,13 @@ def leftovers(files: TaskFiles, published: bool) -> Iterator[tuple[Severity, str
         kinds = "labelled videos, and tables beside a filtered one or beside a .csv"
         line = f"{len(files.left_out)} files of DeepLabCut are left out ({kinds}), such as {files.left_out[0]}"
         yield "note", "name", line
+    if files.not_read:
+        ways = dict.fromkeys(
+            NOT_READ[next(suffix for suffix in NOT_READ if path.lower().endswith(suffix))] for path in files.not_read
+        )
+        listed = ", ".join(files.not_read[:_NAMED]) + (", ..." if len(files.not_read) > _NAMED else "")
+        line = f"{len(files.not_read)} files of kinds that are not read: {listed}; {'; '.join(ways)}"
+        yield "note", "kind", line
     lonely, unused = files.without_annotation, files.without_video
     pairs = sum(entry.annotation is not None for entry in files.videos)
     if files.videos and not pairs and not unused:

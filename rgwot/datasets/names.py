@@ -25,7 +25,27 @@ VIDEO_TABLE = "videos.csv"
 GROUP = "group"
 """The default column of groups in that table."""
 
-VIDEO_SUFFIXES = frozenset({".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v"})
+VIDEO_SUFFIXES = frozenset({
+    ".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v", ".mts", ".m2ts", ".ts", ".mpg", ".mpeg", ".wmv", ".flv", ".3gp"
+})  # fmt: skip
+
+_AS_TABLE = "export annotations as a table start_s,end_s,label, or from ELAN or BORIS"
+_AS_ARRAY = "save features as .npy or .csv"
+_CONVERT = "convert videos: ffmpeg -i IN OUT.mp4"
+#: Suffixes of files that are not read, but may be a part of a study, with the way in.
+NOT_READ = {
+    **dict.fromkeys((
+        ".json", ".xml", ".srt", ".vtt", ".sbv", ".ass", ".xlsx", ".xls", ".ods", ".antx", ".anvil", ".cha", ".jsonl"
+    ), _AS_TABLE),
+    **dict.fromkeys((".pkl", ".pickle", ".parquet", ".feather", ".tsv.gz", ".csv.gz", ".npy.gz"), _AS_ARRAY),
+    **dict.fromkeys((
+        ".mod", ".tod", ".vob", ".rm", ".rmvb", ".ogv", ".ogg", ".mxf", ".asf", ".divx", ".f4v", ".3g2", ".insv",
+        ".360", ".braw", ".r3d", ".gif", ".dv", ".h264", ".h265", ".mjpeg",
+    ), _CONVERT),
+    ".txt": "set labels_fps for a label per frame; otherwise " + _AS_TABLE,
+}  # fmt: skip
+#: Of these, many are no part of a study, so that only files named like a recording are told.
+COMMON = frozenset({".json", ".jsonl", ".xml", ".txt"})
 
 _UNSAFE = re.compile(rb"[^A-Za-z0-9._-]|^[.-]")
 

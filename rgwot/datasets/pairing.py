@@ -12,7 +12,17 @@ from typing import TypeVar
 
 from rgwot.datasets.annotation_files import annotates_many
 from rgwot.datasets.base import TaskFiles, VideoEntry
-from rgwot.datasets.names import LONGEST_ID, VIDEO_SUFFIXES, VIDEO_TABLE, folded, points_chosen, tracked_name, video_id
+from rgwot.datasets.names import (
+    COMMON,
+    LONGEST_ID,
+    NOT_READ,
+    VIDEO_SUFFIXES,
+    VIDEO_TABLE,
+    folded,
+    points_chosen,
+    tracked_name,
+    video_id,
+)
 from rgwot.datasets.settings import Options
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.text import pairing_key
@@ -157,13 +167,15 @@ def own_tasks(
     files: Iterable[str],
     sorted_out: Callable[[list[str]], tuple[list[str], list[str]]],
     options: Options,
+    suffixes: Collection[str],
 ) -> tuple[dict[str, TaskFiles], tuple[str, ...]]:
     """Return a user's tasks by id (`video_id` of the first folder of its files), and the videos outside any folder.
 
     ``sorted_out`` splits the files of a task into videos and annotations. Videos without annotation are kept. An
     annotation without a video of its name is opened, because it may be of many videos. `points_chosen` selects the
-    files of DeepLabCut, which are never annotations.
+    files of DeepLabCut, which are never annotations. ``suffixes`` are those of all files that are read.
     """
+    others = by_task(walk(root, root, NOT_READ.keys() - set(suffixes)), lambda path: next(iter(parents(path)), ""))
     by_folder = by_task(files, lambda path: next(iter(parents(path)), ""))
     unassigned, _ = sorted_out(by_folder.pop("", []))
     tasks = {}
@@ -184,7 +196,13 @@ def own_tasks(
             ]
             mine = [path for path in annotations if path not in shared]
             pairs = pair(videos, mine, options.model_copy(update={"unannotated": "keep"}), shared=shared)
-            tasks[video_id(task)] = replace(pairs, left_out=tuple(left_out))
+            not_read = [
+                path
+                for path in others.get(task, ())
+                if tracked_name(path) is None
+                and (PurePosixPath(path).suffix.lower() not in COMMON or pairing_key(PurePosixPath(path).stem) in names)
+            ]
+            tasks[video_id(task)] = replace(pairs, left_out=tuple(left_out), not_read=tuple(not_read))
     return tasks, tuple(unassigned)
 
 

@@ -19,6 +19,7 @@ from torch.nn import functional as F
 
 from rgwot.embedding.interface import Embedded, EmbedVideo, VideoFeatures
 from rgwot.embedding.sampler import context_offsets, with_context
+from rgwot.embedding.settings import MOST_CONTEXT
 
 KERNEL = 3
 Network = TypeVar("Network", bound=nn.Module)
@@ -255,7 +256,18 @@ FRAMES_PER_BATCH = 64
 
 
 def encoder_of(model: Mapping[str, Any]) -> Encoder:
-    """Return the encoder of a loaded model, in eval mode."""
+    """Return the encoder of a loaded model, in eval mode.
+
+    Raises ValueError if its architecture does not fit its weights, before it takes memory.
+    """
+    if not model["architecture"]["c"] <= MOST_CONTEXT:
+        raise ValueError(f"a context of {model['architecture']['c']} frames; expected at most {MOST_CONTEXT}")
+    with torch.device("meta"):
+        shapes = {name: tensor.shape for name, tensor in Encoder(**model["architecture"]).state_dict().items()}
+    if shapes != (found := {name: tensor.shape for name, tensor in model["encoder"].items()}):
+        name = next(name for name in {**shapes, **found} if shapes.get(name) != found.get(name))
+        sizes = (tuple(sides[name]) if name in sides else None for sides in (shapes, found))
+        raise ValueError("weights of {!r}: the architecture has the shape {}, the weights {}".format(name, *sizes))
     encoder = seeded(0, lambda: Encoder(**model["architecture"]))
     encoder.load_state_dict(model["encoder"])
     return encoder.eval()

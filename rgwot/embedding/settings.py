@@ -8,16 +8,24 @@ from pydantic import Field
 
 from rgwot.blocks import Block, Count, NonNegative, Positive
 
+MOST_CONTEXT = 1000
+"""Most frames of a stack; a larger number takes memory, but no more context."""
+
+Width = Annotated[int, Field(ge=1, le=16384)]
+"""Number of channels or units; the weights of a layer grow by its square."""
+
 
 class EncoderSettings(Block):
     """3-D convolutional embedder (methods 3.1)."""
 
     BLOCK: ClassVar[str] = "encoder"
 
-    c: Count = Field(2, description="frames stacked per sample, itself included; paper")
-    D: Count = Field(128, description="dimensions of the embedding; paper")
-    channels: Count = Field(512, description="channels of both 3-D convolutions; public code")
-    hidden: Count = Field(512, description="units of both fully connected layers; public code")
+    c: Annotated[int, Field(ge=1, le=MOST_CONTEXT)] = Field(
+        2, description="frames stacked per sample, itself included; paper"
+    )
+    D: Width = Field(128, description="dimensions of the embedding; paper")
+    channels: Width = Field(512, description="channels of both 3-D convolutions; public code")
+    hidden: Width = Field(512, description="units of both fully connected layers; public code")
     dropout: Annotated[float, Field(ge=0, lt=1)] = Field(0.1, description="dropout before both layers; public code")
     batch_norm: Literal["joint", "per_video"] = Field(
         "joint", description="statistics over the pair, or per video as two GPUs under DataParallel give"

@@ -31,6 +31,7 @@ from rgwot.datasets.names import id_of
 from rgwot.datasets.settings import IMPORTED, ImportSettings
 from rgwot.datasets.text import tell
 from rgwot.embedding.arrays import Spread, checked_as, stored_type
+from rgwot.embedding.values import check_first_row
 from rgwot.features.store import (
     CHUNK,
     IMPORTER,
@@ -138,6 +139,8 @@ def import_features(
             for chunk in with_progress(log, source.name, range(-(-count // CHUNK)), "chunk"):
                 start = chunk * CHUNK
                 maps = read(start, min(start + CHUNK, count), dtype)
+                if not side and start == 0:
+                    check_first_row(source, maps[:, :, 0, 0])
                 store.write(chunk, maps)
                 if spread is not None:
                     spread.add(maps)
@@ -312,8 +315,10 @@ def store_of_array(
     source = ArraySource("", array.shape, array.dtype.name, lambda slices: array[slices], when, columns=columns)
     measured = measure(label, source, settings)
     footage = in_place_of_video(label, measured)
+    if array.ndim == 2:
+        check_first_row(label, array[:CHUNK])
     if doubt := doubted_times(measured, settings):
-        log.warning("%s: %s", label, doubt)
+        tell("features", label, doubt)
 
     def read(start: int, end: int, dtype: str) -> NDArray[np.floating[Any]]:
         part = array[start:end]

@@ -187,8 +187,10 @@ class FeatureSettings(Block):
 
     BLOCK: ClassVar[str] = "features"
 
-    fps: Positive = Field(2.0, description="samples per second, by time stamp")
-    size: Annotated[int, Field(ge=32)] = Field(168, description="side of the resized frame, pixels; public code")
+    fps: Annotated[float, Field(gt=0, le=1000)] = Field(2.0, description="samples per second, by time stamp")
+    size: Annotated[int, Field(ge=32, le=4096)] = Field(
+        168, description="side of the resized frame, pixels; public code"
+    )
     backbone: str = Field(
         "resnet50",
         description="the frozen network: resnet50 (paper), efficientnet_lite0, torchvision:<model>/<layer>, "

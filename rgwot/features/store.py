@@ -32,7 +32,7 @@ from rgwot.datasets.arrays import holding_file
 from rgwot.features import ARRAYS, CONV4C, OTHER, left_out
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError, first_line
-from rgwot.runtime.files import remake, replacing
+from rgwot.runtime.files import below_results, remake, replacing
 from rgwot.runtime.provenance import sha256
 from rgwot.timing import VideoInfo
 
@@ -236,7 +236,9 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
         raise RgwotError(f"{path}: found no feature store, expected one that the workflow wrote") from error
     attributes = dict(group.attrs)
     if attributes.get(_COMPLETE) is not True:
-        raise RgwotError(f"{path}: incomplete feature store; delete it and extract the video again")
+        # Not made by rgwot, or copied in part: nobody should delete it.
+        again = remake(path) if below_results(path) else "expected one that the workflow wrote; give an array or .npy"
+        raise RgwotError(f"{path}: no complete feature store of rgwot; {again}")
     for key, value in expect.items():
         if attributes.get(key) != value:
             raise RgwotError(
@@ -264,7 +266,8 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
 
 def damaged_store(path: Path, reason: str) -> RgwotError:
     """Return the error for a damaged store, with the command that makes it again."""
-    return RgwotError(f"{path}: damaged feature store, {reason}; {remake(path)}")
+    again = remake(path) if below_results(path) else "expected one that the workflow wrote; copy it again"
+    return RgwotError(f"{path}: damaged feature store, {reason}; {again}")
 
 
 def source_facts(path: Path) -> dict[str, Any]:
@@ -312,11 +315,23 @@ def is_current(path: Path, source: Path, expect: Mapping[str, Any], on_bad_video
     )
 
 
+def made_from_another(store: Path, source: Path) -> bool:
+    """Return whether a store was made from a source of the same name, size and time, but with other content."""
+    try:
+        recorded, status = open_store(store).attributes, holding_file(source).stat()
+    except (RgwotError, OSError):
+        return False
+    same = (recorded.get("source"), recorded.get("source_bytes"), recorded.get("source_mtime_ns"))
+    alike = same == (source.name, status.st_size, status.st_mtime_ns)
+    return alike and recorded.get("source_sha256") not in (None, _digest(source))
+
+
 def video_facts(video: VideoInfo | None, status: str, reason: str) -> dict[str, Any]:
     """Return a store's attributes on its video (zeros without a video), and on how much of it could be used."""
     facts = (video.duration_s, str(video.fps), video.width, video.height) if video else (0.0, "0", 0, 0)
     names = ("duration_s", "native_fps", "width", "height")
-    return {**dict(zip(names, facts, strict=True)), "status": status, "reason": reason}
+    late = {"picture_start_s": video.start_s} if video and video.start_s else {}
+    return {**dict(zip(names, facts, strict=True)), **late, "status": status, "reason": reason}
 
 
 class StoreWriter:

@@ -114,6 +114,8 @@ class Given:
     silence
         What time without a segment means in videos with segments, by video id: one of `rgwot.timing.SILENCES`, or
         ``between`` if nothing was said.
+    doubts
+        Lines on labels that are probably not meant so.
     """
 
     labels: Mapping[str, NDArray[np.int64]]
@@ -121,6 +123,7 @@ class Given:
     K: int
     marks: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     silence: Mapping[str, str] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
 
 
 def first_samples(lengths: Sequence[int]) -> NDArray[np.int64]:

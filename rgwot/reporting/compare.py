@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
@@ -14,6 +15,7 @@ import pandas as pd
 from rgwot.columns import readable
 from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.datasets.annotation_formats import header_columns, is_table
+from rgwot.datasets.annotations import overlapping
 from rgwot.datasets.names import VIDEO_SUFFIXES, VIDEO_TABLE, stem_of, video_id
 from rgwot.datasets.text import read_lines
 from rgwot.datasets.video_table import read_groups
@@ -30,6 +32,8 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv, write_csv
 from rgwot.stages.procedure import read_deviation_list
 from rgwot.timing import labels_at, predicted_labels, sample_times
+
+_LOG = logging.getLogger(__name__)
 
 #: Key steps are compared this many times per second.
 RATE = 10
@@ -115,9 +119,24 @@ def read_coding(
     files = [file for file in files if file.suffix.lower() not in VIDEO_SUFFIXES and file.name != VIDEO_TABLE]
     if not files:
         raise RgwotError(f"{path}: found no file, expected annotations or a folder of key steps")
-    table = pd.concat([read_annotation_file(file, tier=tier, fps=fps) for file in files])
-    ids = known_ids or {name for name in table["video"] if video_id(stem_of(name)) == name}
-    return table.assign(video=[name if name in ids else video_id(name) for name in table["video"]])
+    table, told = [], dict[str, Path]()
+    for file in files:
+        rows = read_annotation_file(file, tier=tier, fps=fps)
+        ids = known_ids or {name for name in rows["video"] if video_id(stem_of(name)) == name}
+        rows = rows.assign(video=[name if name in ids else video_id(name) for name in rows["video"]])
+        if rows["video"].nunique() == 1 and video_id(file.stem) in known_ids:
+            # As in a study, a file that is named like a video is of this video, whatever it calls it.
+            rows = rows.assign(video=video_id(file.stem))
+        for video, here in rows.groupby("video"):
+            if (other := told.setdefault(str(video), file)) != file:
+                raise RgwotError(f"{file}: is of video {video!r}, like {other.name}; expected one file per video")
+            if count := overlapping(here[["start_s", "end_s"]].itertuples(index=False, name=None))[0]:
+                _LOG.warning(
+                    "%s: video %r: %d segments overlap, and the later row counts; is it several recordings under one "
+                    "name, or several coders?", file, video, count,
+                )  # fmt: skip
+        table.append(rows)
+    return pd.concat(table)
 
 
 def coded_answer(coded: pd.DataFrame, numbers: Mapping[str, int], seconds: Mapping[str, float]) -> Answer:

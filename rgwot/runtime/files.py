@@ -14,6 +14,7 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -262,6 +263,27 @@ def remake(output: Path) -> str:
     target = below_results(output)
     return (
         "remove it and make it again" if target is None else f"make it again: rgwot run --force {shlex.quote(target)}"
+    )
+
+
+AHEAD_S = 60.0
+"""Clocks of computers that share files may differ by this many seconds."""
+
+
+def dated_ahead(path: Path) -> str:
+    """Return a fault if a file was last changed in the future, as after a wrong clock or time zone, or an empty text.
+
+    Snakemake stops if an output is older than an input, however often it is made.
+    """
+    try:
+        changed = path.stat().st_mtime
+    except OSError:
+        return ""
+    if changed <= time.time() + AHEAD_S:
+        return ""
+    return (
+        f"was changed in the future ({datetime.fromtimestamp(changed):%Y-%m-%d %H:%M}), so all results would count "
+        f"as older; expected a past time; run: touch {shlex.quote(os.fspath(path))}"
     )
 
 

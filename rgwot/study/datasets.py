@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from rgwot.datasets.names import VIDEO_TABLE, stem_of, video_id
 from rgwot.datasets.settings import ImportedFeatures
 from rgwot.datasets.video_table import columns_of, read_video_table
 from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.files import dated_ahead
 from rgwot.runtime.text import pairing_key
 from rgwot.study.study import Study
 from rgwot.synthetic.timelines import clip_path, video_names
@@ -43,6 +45,13 @@ def plain_path(path: str) -> str:
     """Return a path; raise RgwotError if Snakemake would replace a part of it."""
     if wildcard := _REPLACED.search(path):
         raise RgwotError(f"{path!r}: found {wildcard[0]!r}, which Snakemake would replace; rename the file or folder")
+    return path
+
+
+def dated_path(path: str) -> str:
+    """Return a path; raise RgwotError if Snakemake would stop because of the time of the file."""
+    if fault := dated_ahead(Path(path)):
+        raise RgwotError(f"{path}: {fault}")
     return path
 
 
@@ -179,7 +188,7 @@ def files(study: Study, dataset: str, task: str) -> list[str]:
     if None in entries:
         return [str(root)]
     inside = [path for entry in entries if entry for path in (entry.path, entry.annotation) if path]
-    paths = [plain_path(str(holding_file(root / path))) for path in inside]
+    paths = [dated_path(plain_path(str(holding_file(root / path)))) for path in inside]
     return list(dict.fromkeys([*paths, *_rates(study, dataset), *_mapping(study, dataset, task)]))
 
 
@@ -273,7 +282,35 @@ def footage_of(study: Study, dataset: str, task: str, chosen: Iterable[str] | No
     """Return the files of some videos (by default all of a task), or the folder of their synthetic dataset."""
     names = videos(study, dataset, task) if chosen is None else chosen
     files = (holding_file(Path(video_file(study, dataset, task, video))) for video in names)
-    return without_broken_links(dict.fromkeys(map(str, files)))
+    return without_broken_links(dict.fromkeys(dated_path(str(file)) for file in files))
+
+
+CHANGED = "is another file than the one of its features, with the same size and time; touch it, and run again"
+
+
+def changed_sources(study: Study, dataset: str, task: str) -> Iterator[Path]:
+    """Yield the files that differ from those of the features made in ``results``, although size and time are the same.
+
+    Such a change is not noticed by the workflow, unlike all others. A file is read only if its features exist.
+    """
+    from rgwot.features.store import made_from_another
+
+    alone = study.config.dataset(dataset).imported is None
+    for video in videos(study, dataset, task):
+        store = paths.at(paths.FEATURES, dataset=dataset, task=task, video=video)
+        if store.is_dir():
+            source = Path((video_path if alone else imported_file)(study, dataset, task, video))
+            if made_from_another(store, source):
+                yield source
+
+
+def every_changed_source(study: Study) -> Iterator[Path]:
+    """Yield the `changed_sources` of all tasks that can be found."""
+    for dataset in study.config.datasets:
+        # What cannot be found is the business of `rgwot doctor`.
+        with suppress(RgwotError, OSError):
+            for task in tasks(study, dataset):
+                yield from changed_sources(study, dataset, task)
 
 
 def without_broken_links(files: Iterable[str]) -> list[str]:
@@ -283,7 +320,7 @@ def without_broken_links(files: Iterable[str]) -> list[str]:
 
 def import_files(study: Study, dataset: str, task: str, chosen: Sequence[str]) -> list[str]:
     """Return the files from which the features of videos are imported, the table of rates, if any, and the videos."""
-    files = (str(holding_file(Path(imported_file(study, dataset, task, video)))) for video in chosen)
+    files = (dated_path(str(holding_file(Path(imported_file(study, dataset, task, video))))) for video in chosen)
     return list(dict.fromkeys([*files, *_rates(study, dataset), *footage_of(study, dataset, task, chosen)]))
 
 

@@ -32,6 +32,7 @@ from rgwot.datasets.names import chapters_among, parts_among
 from rgwot.datasets.registry import TaskFacts, match_name
 from rgwot.datasets.text import DataFault, tell
 from rgwot.datasets.video_table import columns_of, groups_in, read_video_table
+from rgwot.embedding.values import Values, unusual
 from rgwot.features.index import size_text, unlike
 from rgwot.features.settings import extractor
 from rgwot.runtime.errors import RgwotError
@@ -45,13 +46,14 @@ from rgwot.study.findings import (
     Report,
     VideoFacts,
     VideoReport,
+    below,
     examining,
     file_of,
     of_error,
 )
 from rgwot.study.jobs import weights_file
 from rgwot.study.study import Study
-from rgwot.timing import VideoInfo, allowed_loss, repeated_frames
+from rgwot.timing import VideoInfo, allowed_loss, ends_early, repeated_frames
 
 if TYPE_CHECKING:
     from rgwot.datasets.settings import ImportSettings
@@ -97,6 +99,8 @@ def check_video(path: Path, settings: FeatureSettings, frames_fps: Fraction | No
     facts, missing = _sampled(path, info, settings, frames_fps)
     for fault in filter(None, (stated_frames(info), missing)):
         tell("frames", path, fault, "error")
+    if info.remark:
+        tell("video", path, info.remark)
     if doubt := repeated_frames(info, settings.fps):
         tell("fps", path, doubt)
     return facts
@@ -146,7 +150,7 @@ def _sampled(
                             missing.remove(requested[int(i)])
                 failures |= dict.fromkeys(frames.failures)
                 used |= dict.fromkeys(frames.readers)
-    facts = VideoFacts(info.duration_s, info.fps, SAMPLES - len(missing), "+".join(used) or None)
+    facts = VideoFacts(info.duration_s, info.fps, SAMPLES - len(missing), "+".join(used) or None, info.start_s)
     if not missing:
         return facts, ""
     return facts, (
@@ -157,29 +161,45 @@ def _sampled(
 
 def check_features(
     path: Path, settings: ImportSettings, video: VideoFacts | None, quick: bool
-) -> tuple[FileFacts | None, VideoFacts]:
+) -> tuple[FileFacts | None, VideoFacts, Values | None]:
     """Examine every value of a file of features by the code that imports it; only its directory entry if ``quick``.
 
     ``video`` has the facts of its video, None without a video. Returns the facts of the features (None if ``quick``),
-    and facts that can stand in for those of a video.
+    facts that can stand in for those of a video, and what is unusual in the values of vectors.
 
     Raises RgwotError or OSError if the file cannot be used.
     """
     # Imported here, because the examination of videos should not wait for Zarr.
+    import numpy as np
+
+    from rgwot.embedding.values import check_first_row, values_of
     from rgwot.features.importing import fitted, read_maps
 
     if quick:
         holding_file(path).stat()
-        return None, VideoFacts()
+        return None, VideoFacts(), None
     with open_features(path, settings) as array:
         filmed = None
         if video is not None and video.duration_s is not None:
             filmed = VideoInfo(video.duration_s, video.fps or Fraction(1))
         measured, _, n_kept, _ = fitted(path, array, settings, filmed)
         dtype = "float16" if "H" in settings.axes else "float32"
+        vectors = []
         for start in range(0, n_kept, FRAMES_PER_READ):
-            read_maps(path, array, settings.axes, start, min(start + FRAMES_PER_READ, n_kept), dtype)
-    return measured, VideoFacts(measured.footage.duration_s, measured.footage.fps)
+            maps = read_maps(path, array, settings.axes, start, min(start + FRAMES_PER_READ, n_kept), dtype)
+            if "H" not in settings.axes:
+                vectors.append(maps[:, :, 0, 0])
+        values = None
+        if vectors:
+            check_first_row(path, vectors[0])
+            values = values_of(np.concatenate(vectors))
+            if settings.keypoints is not None:
+                # A point may move evenly; it is no clock.
+                values = values._replace(clocks=())
+            if array.holes:
+                # Told already.
+                values = values._replace(still=(0, 0))
+    return measured, VideoFacts(measured.footage.duration_s, measured.footage.fps), values
 
 
 def torch_cache() -> Path:
@@ -274,6 +294,8 @@ def examine(
         findings += dict.fromkeys(
             [*_of_task(files, task, facts, K, of_task), *(finding for video in of_task for finding in video.findings)]
         )
+        for path in () if quick or not of_task else datasets.changed_sources(study, dataset, task):
+            findings.append(Finding("error", "changed", datasets.CHANGED, task, below(path, root)))
         findings += _of_lengths(task, of_task)
         findings += _of_groups(study, dataset, task, [video.entry.video for video in of_task])
     return Report(dataset, entry.layout, root, files, quick, K_of_task, tuple(videos), tuple(findings))
@@ -284,11 +306,11 @@ def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEnt
     (task, video), entry, root = item, study.config.dataset(dataset), study.config.root_of(dataset)
     options, form = read_options(dataset, entry.layout, entry.options()), entry.imported
     findings, faults = list[Finding](), list[Finding]()
-    facts, feature_facts, annotation = None, None, None
+    facts, feature_facts, annotation, values = None, None, None, None
     of_video = partial(examining, findings, root, task)
     if form is not None and entry.features_alone:
         with of_video("features", video.path):
-            feature_facts, facts = check_features(root / video.path, form, None, quick)
+            feature_facts, facts, values = check_features(root / video.path, form, None, quick)
     else:
         with of_video("video", video.path):
             features = study.experiments.settings("none", None, dataset).features
@@ -297,13 +319,17 @@ def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEnt
             with of_video("features", video.path):
                 path = feature_file(study.config.folder(form.folder or entry.root), task, video.video)
                 datasets.plain_path(str(path))
-                feature_facts, _ = check_features(path, form, facts, quick)
+                feature_facts, _, values = check_features(path, form, facts, quick)
     for named in (video.path, video.annotation or ""):
         with of_video("name", named):
             datasets.plain_path(named)
+        with of_video("date", named):
+            datasets.dated_path(str(holding_file(root / named)))
     usable, facts = facts is not None, facts or VideoFacts()
     if video.annotation is not None:
-        clock = None if facts.duration_s is None or facts.fps is None else VideoInfo(facts.duration_s, facts.fps)
+        clock = None
+        if facts.duration_s is not None and facts.fps is not None:
+            clock = VideoInfo(facts.duration_s, facts.fps, start_s=facts.start_s)
         with examining(faults, root, task, "release", video.annotation):
             module, registered = layout_module(entry.layout), registered_facts(dataset, task, options)
             annotation = read_annotation(module, root, video, registered, clock, options)
@@ -311,7 +337,7 @@ def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEnt
         # Rows that cannot be read are no lack of rows.
         faults = [fault for fault in faults if fault.rule != "no_rows"]
     return VideoReport(
-        task, video, usable, facts, annotation, faulty, (*findings, *faults), feature_facts, options.silence
+        task, video, usable, facts, annotation, faulty, (*findings, *faults), feature_facts, values, options.silence
     )
 
 
@@ -339,9 +365,15 @@ def _of_task(
             needed = f"methods that train, and orders, need at least {MIN_VIDEOS}"
             yield Finding("warning", "task", f"{usable} usable video; {needed}", task)
     yield from (Finding(*told, task) for told in leftovers(entry, registered is not None))
-    measured = {video.entry.path: video.features for video in videos if video.features is not None}
+    measured = {video.entry.path: video.features for video in _measured(videos) if video.features is not None}
     for file, fault in unlike([(Path(path), _size(facts), facts.columns) for path, facts in measured.items()]):
         yield Finding("error", "features", fault, task, file.as_posix())
+    known = {path: video.values for path, video in zip(measured, _measured(videos), strict=True) if video.values}
+    times = {path: measured[path].times for path in known}
+    columns = next((facts.columns.split("\n") for facts in measured.values() if facts.columns), [])
+    for path, lines in unusual(known, times, columns).items():
+        for line in lines:
+            yield Finding("warning", "values", line, task, path or None)
     if registered is None and (inner := tasks_inside(entry)):
         line = (
             f"all videos lie in subfolders of the task's folder ({first_few(inner)}), as if root were one level too "
@@ -352,6 +384,13 @@ def _of_task(
     if registered is not None and registered.n_videos not in (None, pairs):
         published = f"published results used {registered.n_videos}, so they are not comparable"
         yield Finding("warning", "task", f"{pairs} annotated videos, {published}", task)
+    spans = {
+        video.entry.name: video.annotation.span(video.facts.duration_s, video.silence)
+        for video in videos
+        if video.annotation is not None and video.facts.duration_s is not None
+    }
+    for name, line in ends_early(spans).items():
+        yield Finding("warning", "unit", f"annotation of {name}: {line}", task)
     annotated = [video.annotation for video in videos if video.annotation is not None]
     occurring = set[int | str]().union(*(video.step_ids for video in videos))
     expected = registered.step_ids if registered is not None else tuple(range(1, (K or 0) + 1))
@@ -369,6 +408,10 @@ def _of_task(
         seconds = sum(annotation.overlap_s for annotation in annotated)
         line = f"{overlaps} segments overlap, for {seconds:.1f} s in total; the later row of a file is used there"
         yield Finding("note", "overlap", line, task)
+
+
+def _measured(videos: Sequence[VideoReport]) -> list[VideoReport]:
+    return [video for video in videos if video.features is not None]
 
 
 def _size(facts: FileFacts) -> str:

@@ -18,6 +18,7 @@ from rgwot.datasets.annotations import Annotation, in_order, steps_of
 from rgwot.datasets.base import DatasetFiles, TaskFiles, VideoEntry
 from rgwot.datasets.feature_files import FileFacts
 from rgwot.datasets.text import Complaint, DataFault, Severity, collecting
+from rgwot.embedding.values import Values
 from rgwot.runtime.errors import RgwotError, escaped
 
 SCHEMA = 2
@@ -101,6 +102,7 @@ class VideoFacts:
     fps: Fraction | None = None
     decoded: int | None = None
     reader: str | None = None
+    start_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ class VideoReport:
     faulty: bool  #: whether the stages refuse the annotation
     findings: tuple[Finding, ...]
     features: FileFacts | None = None  #: facts of imported features, if they are usable
+    values: Values | None = None  #: what is unusual in the values of imported vectors
     silence: str | None = None  #: what time without a segment means in the dataset
 
     @property

@@ -67,13 +67,20 @@ def start_study(folder: Path, videos: Path | None = None) -> dict[str, str]:
 def _look(root: Path) -> dict[str, str]:
     """Return the number of videos, or the problem, of every task in a folder, which may be empty."""
     from rgwot.datasets.finding import find, no_task
+    from rgwot.datasets.manifest import leftovers
 
     if not root.is_dir():
         return {}
     files = find("mine", "folder", root)
     if not files.tasks and any(path.is_file() for path in root.rglob("*")):
         raise RgwotError(f"{no_task('mine', 'folder', root)}; nothing was written")
-    return {task: of_task.problem or f"{len(of_task.videos)} videos" for task, of_task in files.tasks.items()}
+    return {
+        task: of_task.problem
+        or "; ".join([
+            f"{len(of_task.videos)} videos", *(line for _, rule, line in leftovers(of_task, False) if rule == "kind")
+        ])
+        for task, of_task in files.tasks.items()
+    }  # fmt: skip
 
 
 def snakemake_command(arguments: Sequence[str]) -> list[str]:

@@ -147,7 +147,7 @@ def stored(container: InputContainer, stream: VideoStream) -> Stored:
             picture_end_s = max(picture_end_s, until_s)
             if packet.dts is not None:
                 decoded.append(packet.dts)
-            if (stamp := getattr(packet, _stamp_of(container))) is not None:
+            if (stamp := getattr(packet, stamp_of(container))) is not None:
                 if missing:
                     breaks.append(len(stamps))
                     missing = False
@@ -189,6 +189,37 @@ def _whole(container: InputContainer, stream: VideoStream, stamps: list[int], br
     return math.inf
 
 
+def picture_track(container: InputContainer) -> VideoStream:
+    """Return the track whose pictures are read: FFmpeg's best one, but never a cover, thumbnails or a single picture.
+
+    Raises ValueError if there is none.
+    """
+    tracks = picture_tracks(container)
+    if not tracks:
+        raise ValueError("found no pictures (only sound, or a cover?); expected a video")
+    if len(tracks) > 1:
+        # Few files have several tracks, so that only those are opened twice.
+        with opened(container.name) as again:
+            counts = dict.fromkeys((track.index for track in tracks), 0)
+            for packet in again.demux(*(again.streams[index] for index in counts)):
+                counts[packet.stream.index] += packet.size > 0
+                if min(counts.values()) > 1:
+                    break
+        tracks = [track for track in tracks if counts[track.index] > 1] or tracks
+    best = container.streams.best("video")
+    largest = max(tracks, key=lambda track: track.width * track.height)
+    return next((track for track in tracks if best is not None and track.index == best.index), largest)
+
+
+def picture_tracks(container: InputContainer) -> list[VideoStream]:
+    """Return the tracks that may be films: those with a decoder, and not marked as a cover or the like."""
+    from av.stream import Disposition
+
+    others = Disposition.attached_pic | Disposition.timed_thumbnails | Disposition.still_image | Disposition.dependent
+    tracks = (track for track in container.streams.video if track.codec_context is not None)
+    return [track for track in tracks if not track.disposition & others]
+
+
 def decord_frames(path: str, times: Stamps, size: int, batch: int, threads: int) -> Iterator[Pixels]:
     """Yield the frame on screen at each time, ``(size, size, 3)`` RGB, upright, read by decord.
 
@@ -199,7 +230,9 @@ def decord_frames(path: str, times: Stamps, size: int, batch: int, threads: int)
     import decord
 
     with opened(path) as container:
-        stream = container.streams.video[0]
+        if len(container.streams.video) > 1:
+            raise ValueError("might read another of the picture tracks")
+        stream = picture_track(container)
         packets = stored(container, stream)
         if stream.codec_context.name == "vp9":
             raise ValueError("would repeat a frame of VP9 in place of damaged ones")
@@ -227,12 +260,12 @@ def decord_frames(path: str, times: Stamps, size: int, batch: int, threads: int)
             yield from pictures
 
 
-def opened(path: str) -> InputContainer:
-    """Open a video by PyAV, with metadata in any encoding; PyAV 19 and later does this itself."""
+def opened(path: str, options: dict[str, str] | None = None) -> InputContainer:
+    """Open a video by PyAV, with FFmpeg's options and metadata in any encoding; PyAV 19 and later does this itself."""
     import av
 
     lenient: dict[str, Any] = {} if int(av.__version__.partition(".")[0]) >= 19 else {"metadata_errors": "ignore"}
-    container: InputContainer = av.open(path, **lenient)
+    container: InputContainer = av.open(path, options=options, **lenient)
     return container
 
 
@@ -241,14 +274,14 @@ def pyav_frames(path: str, times: Stamps, size: int, batch: int, threads: int) -
     until = math.inf
     with opened(path) as container:
         if container.format.name in _SEQUENTIAL:
-            until = stored(container, container.streams.video[0]).whole_s
+            until = stored(container, picture_track(container)).whole_s
     with opened(path) as container:
-        origin = _seconds(next(_decode(container, threads)), _stamp_of(container)) or 0.0
+        origin = seconds_of(next(_decode(container, threads)), stamp_of(container)) or 0.0
     seek_s = origin + times[0] if times[0] > _SEEK_FROM_S else None
     with opened(path) as container:
-        stream = container.streams.video[0]
+        stream = picture_track(container)
         interval = 1 / float(stream.average_rate or stream.guessed_rate or 25)
-        stamp = _stamp_of(container)
+        stamp = stamp_of(container)
         frames = _timed(_decode(container, threads, seek_s), origin, interval, stamp, until)
         first = next(frames)
         if seek_s is not None and first[0] > times[0]:
@@ -308,14 +341,14 @@ def _decode(container: InputContainer, threads: int, seek_s: float | None = None
     """Decode the picture track; an error before the first frame is ignored, a later one ends it."""
     from av.error import FFmpegError
 
-    stream = container.streams.video[0]
+    stream = picture_track(container)
     stream.thread_type = "AUTO"
     if not stream.codec_context.is_open:
         stream.codec_context.thread_count = threads
     if seek_s is not None and stream.time_base:
         container.seek(int(seek_s / stream.time_base), stream=stream)
     # Packets in AVI have no presentation times, so missing pictures cannot be noticed by them.
-    checked = _Checked(waits=_stamp_of(container) == "pts")
+    checked = _Checked(waits=stamp_of(container) == "pts")
     for packet in container.demux(stream):
         checked.expect(packet)
         try:
@@ -368,14 +401,14 @@ def _timed(
 ) -> Iterator[tuple[float, av.VideoFrame]]:
     previous = -interval
     for frame in frames:
-        seconds = _seconds(frame, stamp)
+        seconds = seconds_of(frame, stamp)
         if seconds is not None and seconds >= until:
             raise ValueError(f"bytes are missing at {until - origin:.2f} s")
         previous = previous + interval if seconds is None else seconds - origin
         yield float(earliest(np.asarray(previous), interval)), frame
 
 
-def _stamp_of(container: InputContainer) -> str:
+def stamp_of(container: InputContainer) -> str:
     """Return which stamp of frames can be trusted: ``dts`` (decoding time) in AVI, otherwise ``pts`` (presentation).
 
     AVI has no presentation times, and invented ones jump back and forth if frames are stored out of order. Frames leave
@@ -384,7 +417,8 @@ def _stamp_of(container: InputContainer) -> str:
     return "dts" if container.format.name == "avi" else "pts"
 
 
-def _seconds(frame: av.VideoFrame, stamp: str) -> float | None:
+def seconds_of(frame: av.VideoFrame, stamp: str) -> float | None:
+    """Return the stamp (`stamp_of`) of a frame in seconds, None without one."""
     ticks: int | None = getattr(frame, stamp)
     return None if ticks is None or not frame.time_base else float(ticks * frame.time_base)
 

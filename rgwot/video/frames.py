@@ -239,7 +239,7 @@ def cut(
     """
     count = 0
     with opened(str(source)) as container, av.open(str(output), "w") as target:
-        stream = container.streams.video[0]
+        stream = decode.picture_track(container)
         stream.thread_type = "AUTO"
         # Times count from the first frame, regardless of the file's clock.
         origin = next((frame.time for frame in container.decode(stream)), None) or 0.0

@@ -26,11 +26,11 @@ from av.video.stream import VideoStream
 
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.limits import limit_memory
-from rgwot.timing import VideoInfo, parse_rate
+from rgwot.timing import LATE_S, VideoInfo, parse_rate
 from rgwot.video import decode
 from rgwot.video.decode import IMAGES
 
-REMEDY = "re-encode it: ffmpeg -i IN -map 0:v:0 -an -dn -c:v libx264 -preset fast -crf 23 OUT.mp4"
+REMEDY = "re-encode it: ffmpeg -i IN -an -sn -dn -c:v libx264 -preset fast -crf 23 OUT.mp4"
 #: Two days; a damaged length could request any amount of memory.
 LONGEST_S = 172_800
 _MICROSECONDS = 1_000_000
@@ -95,11 +95,14 @@ def probe_here(path: Path, frames_fps: Fraction | None = None) -> VideoInfo:
         return _stored_facts(path, frames_fps)
     try:
         with decode.opened(str(path)) as container:
-            if not container.streams.video:
-                raise VideoError(path, "found no pictures (only audio?); expected a video")
-            return _facts(path, container, container.streams.video[0])
+            return _facts(path, container, decode.picture_track(container))
+    except VideoError:
+        raise
     except FFmpegError as error:
         raise VideoError(path, f"not a readable video ({decode.plain(error)}); {REMEDY}") from error
+    # Some of FFmpeg's errors are also ValueErrors.
+    except ValueError as error:
+        raise VideoError(path, str(error)) from None
 
 
 def probe_command() -> None:
@@ -135,7 +138,34 @@ def _facts(path: Path, container: InputContainer, stream: VideoStream) -> VideoI
         raise VideoError(path, f"states a length of {float(duration):.4g} s; expected at most {LONGEST_S} s; {REMEDY}")
     turned = round(frame.rotation / 90) % 2
     width, height = (frame.height, frame.width) if turned else (frame.width, frame.height)
-    return VideoInfo(float(duration), fps, width, height, stream.frames or None)
+    start_s = _start(path, container, stream, decode.seconds_of(frame, decode.stamp_of(container)) or 0.0)
+    remarks = []
+    if (tracks := len(decode.picture_tracks(container))) > 1:
+        remarks.append(
+            f"{tracks} picture tracks; track {stream.index} ({width}x{height}) is read, but players may show another; "
+            f"keep one: ffmpeg -i IN -map 0:{stream.index} -c copy OUT"
+        )
+    if start_s:
+        remarks.append(
+            f"the picture begins {start_s:.2f} s after the sound or the file; annotations beside it and exports have a "
+            f"player's times, in which the first frame is at {start_s:.2f} s"
+        )
+    return VideoInfo(float(duration), fps, width, height, stream.frames or None, start_s, "; ".join(remarks))
+
+
+def _start(path: Path, container: InputContainer, stream: VideoStream, first_s: float) -> float:
+    """Return when a player shows the first frame, stamped ``first_s``, or 0 for less than `LATE_S`.
+
+    Players count from the earliest track (but not from sound before 0, with which codecs begin). An edit list may delay
+    the pictures, too, which is seen by ignoring the list.
+    """
+    late = first_s - max(0, container.start_time or 0) / _MICROSECONDS
+    if "mp4" in container.format.name and first_s >= LATE_S:
+        with decode.opened(str(path), {"ignore_editlist": "1"}) as unedited_container:
+            unedited = unedited_container.streams[stream.index]
+            if first_s - float((unedited.start_time or 0) * (unedited.time_base or 0)) >= LATE_S:
+                late = first_s
+    return late if late >= LATE_S else 0.0
 
 
 def _rate(stream: VideoStream, presented: Sequence[int]) -> Fraction | None:

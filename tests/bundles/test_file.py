@@ -182,6 +182,54 @@ def test_an_array_that_no_memory_holds_is_refused(study: Study, bundle: Path, tm
     assert "decoder.npz: found no readable arrays" in refused(path, study, tmp_path)
 
 
+@pytest.mark.parametrize("part", ["manifest.json", "procedure.json"])
+def test_brackets_without_end_are_refused(study: Study, bundle: Path, tmp_path: Path, part: str) -> None:
+    parts = contents(bundle)
+    if part == "manifest.json":
+        path = sealed(tmp_path / "a.rgwot", {**parts, part: b"[" * 200_000})
+    else:
+        path = rewritten(bundle, tmp_path / "a.rgwot", procedure_json=b"[" * 200_000)
+    assert refused(path, study, tmp_path).count("\n") <= 1
+
+
+def test_many_empty_members_are_refused(study: Study, bundle: Path, tmp_path: Path) -> None:
+    path = sealed(tmp_path / "a.rgwot", {**contents(bundle), **{f"p{number}": b"" for number in range(20_000)}})
+    assert "members, expected at most 1000" in refused(path, study, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"channels": 20_000}, "the architecture has the shape"),
+        ({"hidden": 10**6}, "the architecture has the shape"),
+        ({"D": 10**7}, "the architecture has the shape"),
+        ({"c": 10**9}, "a context of 1000000000 frames; expected at most 1000"),
+    ],
+)
+def test_an_architecture_that_does_not_fit_its_weights_takes_no_memory(
+    study: Study, results: Results, tmp_path: Path, changes: dict[str, int], words: str
+) -> None:
+    _, trained = results("rgwot", "graphcut")
+    model = torch.load(io.BytesIO(contents(trained)["model.pt"]), weights_only=True)
+    model["architecture"] |= changes
+    written = io.BytesIO()
+    torch.save(model, written)
+    path = rewritten(trained, tmp_path / "a.rgwot", model_pt=written.getvalue())
+    with little_memory(50):
+        assert words in refused(path, study, tmp_path)
+
+
+@pytest.mark.parametrize(("key", "value"), [("size", 200_000), ("fps", 1e8)])
+def test_features_that_nobody_can_make_are_refused(
+    study: Study, bundle: Path, tmp_path: Path, key: str, value: float
+) -> None:
+    features = json.loads(contents(bundle)["manifest.json"])["features"]
+    features["attributes"][key] = value
+    path = rewritten(bundle, tmp_path / "a.rgwot", {"features": features})
+    with pytest.raises(RgwotError, match=f"{key}"):
+        apply_bundle(path, [study.videos["v0"]], tmp_path / "out", How(device="cpu"))
+
+
 class Evil:
     """Something that would run when it is unpickled."""
 
@@ -204,6 +252,9 @@ def test_pickled_objects_are_never_loaded(study: Study, bundle: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
+        ({"K": 10**9}, "K"),
+        ({"surplus": 10**9}, "surplus"),
+        ({"features_fps": 1e8}, "features_fps"),
         ({"task": "../../../outside"}, "task"),
         ({"K": "many"}, "K"),
         ({"anything": 1}, "anything"),

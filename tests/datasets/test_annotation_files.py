@@ -182,7 +182,7 @@ def test_boris_projects_that_cannot_be_meant(tmp_path: Path) -> None:
     twice = project(*EVENTS)
     twice["observations"]["again"] = twice["observations"]["monday 1"]
     path.write_text(json.dumps(twice))
-    with pytest.raises(RgwotError, match="is of 'cup of tea', like 'monday 1'; expected one observation per video"):
+    with pytest.raises(RgwotError, match="is of 'cup of tea', like observation 'monday 1'; expected one observation"):
         rows(path)
 
 
@@ -259,6 +259,52 @@ def test_boris_tables_of_old_versions(tmp_path: Path) -> None:
         rows(tmp_path / "b.tsv")
 
 
+SHORT = "Observation id\tMedia file name\tBehavior\tBehavior type\tTime\tSubject\tModifier #1\n"
+
+
+def events_of(observation: str, *events: str) -> str:
+    """Return rows of BORIS from words like ``pour START 1``."""
+    split = (event.split() for event in events)
+    return "".join(f"{observation}\tc.mp4\t{code}\t{kind}\t{time}\t\t\n" for code, kind, time in split)
+
+
+def test_two_observers_of_one_file_are_refused(tmp_path: Path) -> None:
+    both = [events_of("coder1", "pour START 1", "pour STOP 5"), events_of("coder2", "pour START 1.4", "pour STOP 5.6")]
+    (tmp_path / "a.tsv").write_text(SHORT + "".join(both))
+    one, two = aggregated().rstrip("\n"), aggregated().removeprefix(AGGREGATED).replace("monday 1", "tuesday")
+    (tmp_path / "b.tsv").write_text(f"{one}\n{two}")
+    lines = {"a.tsv": 4, "b.tsv": 6}
+    for name, line in lines.items():
+        with pytest.raises(RgwotError, match=rf"{name}: line {line}: .*like observation .*; expected one observation"):
+            rows(tmp_path / name)
+    for number, text in enumerate(both):
+        (tmp_path / f"{number}.tsv").write_text(SHORT + text)
+        assert rows(tmp_path / f"{number}.tsv") == [["c", *[(1.0, 5.0), (1.4, 5.6)][number], "pour"]]
+
+
+@pytest.mark.parametrize(
+    ("events", "line", "told"),
+    [
+        (["pour START 1", "pour START 5"], 3, "START of 'pour', which has run since 1 s (line 2)"),
+        (["pour STOP 1", "pour STOP 5"], 2, "STOP of 'pour', which does not run"),
+        (["pour STOP 1", "pour START 5"], 2, "STOP of 'pour', which does not run"),
+        (["pour start 1", "pour stop 2", "pour stop 3", "pour start 4"], 4, "STOP of 'pour', which does not run"),
+    ],
+)
+def test_boris_starts_and_stops_must_take_turns(tmp_path: Path, events: list[str], line: int, told: str) -> None:
+    (tmp_path / "a.tsv").write_text(SHORT + events_of("m", *events))
+    with pytest.raises(RgwotError) as error:
+        rows(tmp_path / "a.tsv")
+    assert f"a.tsv: line {line}: {told}" in str(error.value)
+
+
+def test_boris_events_at_one_time_are_put_in_order(tmp_path: Path) -> None:
+    # BORIS writes events of one time in any order.
+    events = ["pour START 1", "pour START 5", "pour STOP 5", "stir START 5", "pour STOP 8", "stir STOP 6"]
+    (tmp_path / "a.tsv").write_text(SHORT + events_of("m", *events))
+    assert rows(tmp_path / "a.tsv") == [["c", 1.0, 5.0, "pour"], ["c", 5.0, 8.0, "pour"], ["c", 5.0, 6.0, "stir"]]
+
+
 def test_observations_whose_clock_is_not_that_of_the_video(tmp_path: Path) -> None:
     shifted = project(*EVENTS)
     shifted["observations"]["monday 1"]["time offset"] = 5.0
@@ -279,6 +325,38 @@ def test_elan_whose_clock_is_not_that_of_the_video(tmp_path: Path) -> None:
     assert len(rows(path)) == 2
     path.write_text(text.replace("<MEDIA_DESCRIPTOR ", '<MEDIA_DESCRIPTOR TIME_ORIGIN="1000" '), encoding="utf-8")
     with pytest.raises(RgwotError, match="time offset 1000 ms; expected 0"):
+        rows(path)
+
+
+@pytest.mark.parametrize("sound", ["mic.wav", "a.wav", "/films/mic.mp3"])
+def test_elan_with_sound_first_is_of_the_video(tmp_path: Path, sound: str) -> None:
+    path = elan(tmp_path / "a.eaf", {"steps": STEPS}, media=sound)
+    text = path.read_text(encoding="utf-8").replace('MIME_TYPE="video/mp4"', 'MIME_TYPE="audio/x-wav"')
+    film = '<MEDIA_DESCRIPTOR MEDIA_URL="file:///films/tea.mp4" MIME_TYPE="video/mp4" {}/>'
+    for origin in ("", 'TIME_ORIGIN="0"', 'TIME_ORIGIN="3000"'):
+        path.write_text(text.replace("</HEADER>", film.format(origin) + "</HEADER>"), encoding="utf-8")
+        if "3000" in origin:
+            with pytest.raises(RgwotError, match="its medium 'tea': time offset 3000 ms; expected 0"):
+                rows(path)
+        else:
+            assert [row[:3] for row in rows(path)] == [["tea", 0.5, 2.0], ["tea", 3.0, 4.25]]
+    # The offset of the sound does not matter.
+    sound_late = text.replace("<MEDIA_DESCRIPTOR ", '<MEDIA_DESCRIPTOR TIME_ORIGIN="900" ', 1)
+    path.write_text(sound_late.replace("</HEADER>", film.format("") + "</HEADER>"), encoding="utf-8")
+    assert len(rows(path)) == 2
+
+
+@pytest.mark.parametrize(("units", "second"), [("PAL-frames", 1 / 25), ("NTSC-frames", 1001 / 30000)])
+def test_elan_that_counts_frames(tmp_path: Path, units: str, second: float) -> None:
+    path = elan(tmp_path / "a.eaf", {"steps": STEPS})
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("<HEADER", f'<HEADER TIME_UNITS="{units}"'), encoding="utf-8")
+    assert [row[1:3] for row in rows(path)] == [
+        pytest.approx([500 * second, 2000 * second]),
+        pytest.approx([3000 * second, 4250 * second]),
+    ]
+    path.write_text(text.replace("<HEADER", '<HEADER TIME_UNITS="hours"'), encoding="utf-8")
+    with pytest.raises(RgwotError, match="TIME_UNITS 'hours'; expected one of milliseconds"):
         rows(path)
 
 

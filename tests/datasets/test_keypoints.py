@@ -170,7 +170,10 @@ def test_points_are_imported_and_what_was_missing_is_said(tmp_path: Path, caplog
     settings = ImportSettings.model_validate({"axes": "TC", "fps": 2, "keypoints": "body"})
     with caplog.at_level(logging.WARNING):
         import_features(tmp_path / "a.csv", tmp_path / "a.zarr", settings, VideoInfo(2.0, Fraction(30)))
-    assert "a.csv: 37.5% of the points were not found (likelihood below 0.6) and are interpolated" in caplog.text
+    assert (
+        "a.csv: 37.5% of the points were not found (likelihood below 0.6, or at 0,0) and are interpolated"
+        in caplog.text
+    )
     store = open_store(tmp_path / "a.zarr")
     assert np.allclose(store.read()[..., 0, 0], relative(np.array(FILLED).reshape(4, 2, 2)).reshape(4, 4), atol=1e-3)
     assert store.time_s.tolist() == [0.0, 0.5, 1.0, 1.5]
@@ -178,9 +181,45 @@ def test_points_are_imported_and_what_was_missing_is_said(tmp_path: Path, caplog
         ImportSettings.model_validate({"axes": "CT", "fps": 2, "keypoints": "body"})
 
 
+def tracked(score: str, low: float = 0.05, high: float = 0.95, lost: tuple[float, float] = (0.0, 0.0)) -> str:
+    """Return a table of two points that move evenly; every fifth frame has one that was lost."""
+    columns = [f"nose_x,nose_y{f',nose_{score}' * bool(score)}", f"tail_x,tail_y{f',tail_{score}' * bool(score)}"]
+    rows = []
+    for frame in range(20):
+        is_lost = frame % 5 == 3
+        x, y = lost if is_lost else (100 + 2.0 * frame, 50 + frame)
+        rows.append([x, y, *[low if is_lost else high] * bool(score), 90 + 2.0 * frame, 40.0, *[high] * bool(score)])
+    return "\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows)])
+
+
+@pytest.mark.parametrize("score", ["", "likelihood", "visibility", "confidence", "presence", "p"])
+def test_points_at_zero_are_missing_whatever_the_score_is_called(tmp_path: Path, score: str) -> None:
+    (tmp_path / "a.csv").write_text(tracked(score))
+    source = open_points(tmp_path / "a.csv", "image")
+    x = source.read((slice(0, 20), slice(0, 4)))
+    assert np.allclose(x[:, 0], 100 + 2 * np.arange(20))
+    assert np.abs(np.diff(x, axis=0)).max() < 2.4
+    assert source.note.startswith("10.0% of the points were not found")
+
+
+@pytest.mark.parametrize("score", ["visibility", "p"])
+def test_scores_of_any_name_count(tmp_path: Path, score: str) -> None:
+    (tmp_path / "a.csv").write_text(tracked(score, lost=(600, 3)))
+    assert np.allclose(open_points(tmp_path / "a.csv", "image").read((slice(0, 20), slice(0, 1)))[:, 0],
+                       100 + 2 * np.arange(20))  # fmt: skip
+
+
+def test_a_point_that_is_always_at_zero_is_the_origin(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("hip_x,hip_y,nose_x,nose_y\n0,0,1,2\n0,0,1,3\n0,0,2,3\n")
+    source = open_points(tmp_path / "a.csv", "image")
+    assert source.note == ""
+    assert source.read((slice(0, 3), slice(0, 2))).tolist() == [[0, 0]] * 3
+
+
 @pytest.mark.parametrize(
     ("name", "text", "clue"),
     [
+        ("a.csv", tracked("confidence", 5, 95), "column nose_confidence reaches 95; expected 0 to 1; divide by 100"),
         ("a.csv", "", "found no points"),
         ("a.csv", "a_x,a_y,b_x\n1,2,3\n", "point 'b' does not have all columns x, y"),
         ("a.csv", "a_x,a_y\n1,2,3\n4,5\n", "a row of 2 cells, but 3 in the first row"),

@@ -129,7 +129,7 @@ KINDS = [
     Kind("truncated, index lost", without_index, "skipped", "skipped", "not a readable video"),
     Kind("empty", lambda folder: written(folder, b""), "skipped", "skipped", "0 bytes"),
     Kind("text", lambda folder: written(folder, b"<html>404</html>\n" * 99), "skipped", "skipped", "not a readable"),
-    Kind("sound only, in mp4", lambda folder: write_audio(folder / "bad.mp4"), "skipped", "skipped", "only audio?"),
+    Kind("sound only, in mp4", lambda folder: write_audio(folder / "bad.mp4"), "skipped", "skipped", "only sound"),
     Kind("picture track without frames", no_frames, "skipped", "skipped", "found no pictures"),
     Kind("wrong length in a tag, Matroska: an hour too much", an_hour_too_long, "listed", "partial", "only the first"),
     Kind("zeros in the middle, Matroska", lambda folder: zeros_inside(folder, ".mkv"),

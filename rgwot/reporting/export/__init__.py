@@ -98,6 +98,8 @@ class ExportedVideo:
         The labels of all key steps of the result, by key step.
     silence
         What time without a segment means, if the annotation says it.
+    start_s
+        When a player shows the first frame. Segments and ``duration_s`` count from where a player does.
     """
 
     name: str
@@ -108,6 +110,7 @@ class ExportedVideo:
     segments: tuple[LabelledSegment, ...]
     vocabulary: Mapping[int, str] = field(default_factory=dict)
     silence: str = ""
+    start_s: float = 0.0
 
     @property
     def stem(self) -> str:
@@ -198,8 +201,8 @@ def videos_of(
         Columns ``video`` (id), ``start_s``, ``end_s`` (seconds) and ``key_step``; 0 is background. A column
         ``silence`` says what time without a segment means.
     media
-        The videos, with the columns ``video``, ``path``, ``duration_s``, ``fps``, ``width`` and ``height`` of a
-        manifest. If None, the lengths of the videos are taken from their segments.
+        The videos, with the columns ``video``, ``path``, ``duration_s``, ``fps``, ``width``, ``height`` and, where it
+        is not 0, ``start_s`` of a manifest. If None, the lengths of the videos are taken from their segments.
     names
         Names of key steps (`rgwot.reporting.names.as_named`).
     root
@@ -221,8 +224,9 @@ def videos_of(
     videos = []
     for row, size in zip(media.to_dict("records"), sides.itertuples(index=False, name=None), strict=True):
         rows = segments[segments["video"] == row["video"]].sort_values("start_s")
+        late_s = float(row.get("start_s", 0.0))
         segments_ = tuple(
-            LabelledSegment(start_s, end_s, key_step, vocabulary.get(key_step, BACKGROUND_LABEL))
+            LabelledSegment(late_s + start_s, late_s + end_s, key_step, vocabulary.get(key_step, BACKGROUND_LABEL))
             for start_s, end_s, key_step in rows[["start_s", "end_s", "key_step"]].itertuples(index=False)
         )
         path = Path(row["path"])
@@ -230,9 +234,9 @@ def videos_of(
             raise RgwotError(f"video {row['video']!r}: found the path {path}, expected one inside the folder of videos")
         # Players and the target programs do not accept ".." in paths.
         path = path if root is None else root.resolve() / path
-        known = path, float(row["duration_s"]), float(row["fps"]), size
+        known = path, late_s + float(row["duration_s"]), float(row["fps"]), size
         silence = str(rows["silence"].iloc[0]) if len(rows) and "silence" in rows else ""
-        videos.append(ExportedVideo(str(row["video"]), *known, segments_, vocabulary, silence))
+        videos.append(ExportedVideo(str(row["video"]), *known, segments_, vocabulary, silence, late_s))
     return videos
 
 

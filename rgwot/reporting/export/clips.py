@@ -42,7 +42,8 @@ def export_clips(videos: Sequence[ExportedVideo], folder: Path) -> None:
     for video, (start_s, end_s, key_step, _) in with_progress(log, "cut clips", segments, "clip"):
         place = folder / f"key_step_{key_step:02d}"
         place.mkdir(exist_ok=True)
-        if not cut(video.path, start_s, end_s, place / f"{video.stem}_{start_s:08.3f}.mp4"):
+        span = start_s - video.start_s, end_s - video.start_s
+        if not cut(video.path, *span, place / f"{video.stem}_{start_s:08.3f}.mp4"):
             log.warning(
                 "%s: no frame from %g to %g s can be decoded, so this segment gets no clip", video.path, start_s, end_s
             )
@@ -54,7 +55,7 @@ def export_clips(videos: Sequence[ExportedVideo], folder: Path) -> None:
 def _sheet(videos: Sequence[ExportedVideo], key_step: int, output: Path) -> None:
     """Write the middle frames of a key step's segments as one picture, evenly chosen if there are many."""
     middles = [
-        (video, (segment.start_s + segment.end_s) / 2)
+        (video, (segment.start_s + segment.end_s) / 2 - video.start_s)
         for video in videos
         for segment in video.segments
         if segment.key_step == key_step

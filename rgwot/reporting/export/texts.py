@@ -269,7 +269,8 @@ def _events(video: ExportedVideo) -> list[list[Any]]:
         frame: Any = "NA"
         if not math.isnan(video.fps):
             # Frames are numbered from 0, so the last number is one less than the number of frames.
-            frame = min(round(ms / 1000 * video.fps), max(0, round(video.duration_s * video.fps) - 1))
+            last = max(0, round((video.duration_s - video.start_s) * video.fps) - 1)
+            frame = min(round((ms / 1000 - video.start_s) * video.fps), last)
         events.append([ms / 1000, "", label, "", "", frame])
     return events
 

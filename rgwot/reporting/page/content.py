@@ -403,6 +403,7 @@ def _video(row: Mapping[Any, Any], page_folder: Path, root: Path, strip: bool) -
         aspect=round(shown_aspect(row["width"], row["height"]), 4),
         strip=strip,
         pictured=pictured,
+        start=float(row["start_s"]) if usable else 0.0,
         path=str(row["path"]),
         file=link(path.expanduser(), page_folder) if playable else None,
     )

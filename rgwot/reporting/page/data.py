@@ -14,7 +14,8 @@ class Video:
 
     ``status`` and ``reason`` are those of the manifest, ``duration`` is in seconds, ``aspect`` is width over height.
     ``strip`` says whether the page has pictures of the video, ``pictured`` whether there is a video and not only
-    features. ``file`` is its address relative to the page, None if a browser cannot play it.
+    features. ``start`` is when a player shows the first frame, in seconds; other times count from the first frame.
+    ``file`` is its address relative to the page, None if a browser cannot play it.
     """
 
     id: str
@@ -26,6 +27,7 @@ class Video:
     aspect: float
     strip: bool
     pictured: bool
+    start: float
     path: str
     file: str | None
 

@@ -425,7 +425,8 @@ def _lines(
         of_video.sort(key=lambda row: (row.deviation.start_s, row.deviation.key_step))
         moments, others = ([row for row in of_video if (row in first) is chosen] for chosen in (True, False))
         marks = {"typical": video.id == procedure.most_typical, "given": video.id in taught}
-        lines.append({"place": place, "name": video.name, **marks, "moments": moments, "others": others})
+        none = video.reason if video.status in ("ok", "partial") else ""
+        lines.append({"place": place, "name": video.name, **marks, "moments": moments, "others": others, "none": none})
     return lines
 
 

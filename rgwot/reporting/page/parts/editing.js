@@ -208,13 +208,17 @@ function drawOthers(others) {
 }
 
 /**
- * The annotation of an edited video: the table that the layout `folder` reads beside the video. Segments are of the whole
- * video: time without a key step is annotated as background. Marks go with the segments that were annotated before.
+ * The annotation of an edited video: the table that the layout `folder` reads beside the video, with a player's times.
+ * Segments are of the whole video: time without a key step is annotated as background. Marks go with the segments that
+ * were annotated before.
  */
 function annotationOf(video, marks = false) {
   const run = state.run;
-  const rows = marks ? [...givenOf(video).filter((row) => !isMark(row)), ...rowsOf(video).filter(isMark)] : rowsOf(video).filter((row) => !isMark(row));
-  const lines = annotationLines(rows, Math.floor(1000 * DATA.videos[video].duration), (step) => {
+  const { duration, start } = DATA.videos[video];
+  const late = Math.round(1000 * start);
+  const shown = marks ? [...givenOf(video).filter((row) => !isMark(row)), ...rowsOf(video).filter(isMark)] : rowsOf(video).filter((row) => !isMark(row));
+  const rows = shown.map(([from, to, step]) => [from + late, to + late, step]);
+  const lines = annotationLines(rows, Math.floor(1000 * duration) + late, (step) => {
     const own = sameStep(run, step);
     return csvField(own ? nameOf(run, own) || `key step ${own}` : "-");
   });

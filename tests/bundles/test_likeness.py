@@ -1,0 +1,78 @@
+"""A video that looks like none of the study is told first; another take of the task never is."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from numpy.typing import NDArray
+from studies import Study
+from videos import write_video
+
+from rgwot.bundles.apply import How, apply_bundle
+from rgwot.bundles.likeness import FAR, far_from, likeness
+from rgwot.cli import cli
+from rgwot.embedding.interface import ArrayFeatures
+from rgwot.records import read_diagnostics
+
+
+def features(x: NDArray[np.float64]) -> ArrayFeatures:
+    return ArrayFeatures("v", x.astype(np.float32), np.arange(len(x)) / 2, len(x) / 2, Fraction(30), 2.0)
+
+
+def take(seed: int, task: int = 0) -> ArrayFeatures:
+    """Return a take of a task: its six steps in an order, by a person who looks a little different."""
+    rng, scale = np.random.default_rng(seed), np.geomspace(0.01, 100, 40)
+    steps = (5 + np.random.default_rng(100 + task).normal(size=(6, 40))) * scale
+    every = np.repeat(steps[rng.permutation(6)], 15, axis=0) + 0.2 * scale * rng.normal(size=40)
+    return features(every + 0.3 * scale * rng.normal(size=every.shape))
+
+
+def test_held_out_takes_look_like_the_others() -> None:
+    takes = [take(seed) for seed in range(8)]
+    for at, held_out in enumerate(takes):
+        known = likeness(takes[:at] + takes[at + 1 :])
+        assert far_from(known, held_out) < 1.5 < FAR
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        take(0, task=1),
+        features(np.zeros((60, 40))),
+        features(np.full((60, 40), 300.0)),
+        features(100 * np.random.default_rng(0).normal(size=(60, 40))),
+        features(take(0).read().reshape(-1, 40)[:, ::-1]),
+    ],
+    ids=["another task", "zeros", "constant", "noise", "other channels"],
+)
+def test_other_things_do_not(other: ArrayFeatures) -> None:
+    assert far_from(likeness([take(seed) for seed in range(8)]), other) > FAR
+
+
+def test_what_is_kept_is_bounded_and_little_is_known_of_one_video() -> None:
+    known = likeness([take(seed) for seed in range(80)])
+    assert len(known["samples"]) <= 600
+    assert far_from(likeness([take(0)]), features(np.zeros((60, 40)))) == 0
+    # Discrete features of which every value occurs in every video.
+    tools = [features(np.eye(7)[np.random.default_rng(seed).permutation(70) % 7]) for seed in range(5)]
+    assert far_from(likeness(tools[:4]), tools[4]) < FAR
+
+
+def test_apply_tells_it_first(study: Study, results: object, tmp_path: Path) -> None:
+    _, bundle = results("whitened", "meanfield", ("v3", "v4"))  # type: ignore[operator]
+    black = write_video(tmp_path / "black.mp4", 60, drawn=lambda _: np.zeros((64, 96, 3), np.uint8))
+    told = apply_bundle(bundle, [black, study.videos["v3"], study.videos["v0"]], tmp_path / "out", How(device="cpu"))
+    unlike = {one.video: one.unlike for one in told}
+    assert unlike["black"].startswith("looks like none of the videos of the study (")
+    assert (unlike["v3"], unlike["v0"]) == ("", "")
+    facts = read_diagnostics(tmp_path / "out/diagnostics.json")
+    assert facts["warnings"][0].startswith("black looks like none")
+    printed = CliRunner().invoke(cli, ["apply", str(bundle), str(black), "--output", str(tmp_path / "out")])
+    assert printed.stdout.startswith("black: looks like none of the videos"), printed.output
+    page = (tmp_path / "out/page.html").read_text(encoding="utf-8")
+    assert "looks like none" in page
+    assert "nothing unusual found" not in page

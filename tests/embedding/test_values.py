@@ -1,0 +1,152 @@
+"""Numbers that are no features are refused or told by name, and real signals are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import rgwot
+from rgwot.embedding.values import check_first_row, unusual, values_of
+from rgwot.runtime.errors import RgwotError
+from rgwot.study.doctor import examine
+
+Array = NDArray[np.float64]
+
+
+def signal(seed: int, samples: int = 120) -> Array:
+    """Return three channels with steps, noise and, in the last, many zeros."""
+    rng = np.random.default_rng(seed)
+    x = np.repeat(rng.normal(size=(6, 3)), samples // 6, axis=0) + 0.1 * rng.normal(size=(samples, 3))
+    x[:, 2] = np.where(rng.random(samples) < 0.6, 0, x[:, 2])
+    return x
+
+
+def told(changed: Array | None, times: Array | None = None) -> list[str]:
+    """Return what is told of five recordings, of which the first is changed."""
+    every = {f"r{seed}": signal(seed) for seed in range(5)}
+    every |= {} if changed is None else {"r0": changed}
+    lines = unusual({name: values_of(x) for name, x in every.items()}, {"r0": times})
+    return [f"{name}: {line}" for name, of_name in lines.items() for line in of_name]
+
+
+def test_signals_are_not_told() -> None:
+    assert told(None) == []
+    clicks = signal(0)
+    clicks[40, 0] = 8
+    assert told(clicks) == []
+    rng = np.random.default_rng(0)
+    # Heavy tails, tools that are used or not, a step that lasts, and a feature that grows with jumps.
+    for x in (rng.standard_cauchy((300, 3)), (rng.random((120, 3)) < 0.1) * 1.0, signal(0).round(1)):
+        check_first_row("r0", x)
+    assert told((rng.random((120, 3)) < 0.3) * 1.0) == []
+
+
+@pytest.mark.parametrize("head", [[1764345600.0] * 3, [2019.0, 2020.0, 2021.0], [-9999.0] * 3])
+@pytest.mark.parametrize("second", [[], [[32.0, 32.0, 32.0]]])
+def test_header_rows_are_refused(head: list[float], second: list[list[float]]) -> None:
+    # Empatica's own numbers are up to 128.
+    data = 1 + 0.2 * np.random.default_rng(0).random((60, 3))
+    rows = np.concatenate([[head], second, data]) if second else np.concatenate([[head], data])
+    if second:
+        with pytest.raises(RgwotError, match="the first row .* lies far from all others"):
+            check_first_row("ACC.csv", rows[np.r_[0, 2 : len(rows)]])
+    with pytest.raises(RgwotError, match=r"^ACC.csv: the first row \(.*as Empatica writes them"):
+        check_first_row("ACC.csv", np.concatenate([[head], data]))
+    check_first_row("ACC.csv", data)
+
+
+@pytest.mark.parametrize("code", [-9999.0, 99999.0, 1e15])
+@pytest.mark.parametrize("count", [1, 10])
+def test_codes_and_spikes_are_told(code: float, count: int) -> None:
+    x = signal(0)
+    x[50 : 50 + count] = code
+    (line,) = told(x)
+    assert line.startswith(
+        f"r0: {count} of 120 samples lie far from all others, such as {code:g} in sample 50, channel 0"
+    )
+
+
+def test_clocks_are_told_by_value() -> None:
+    def clocked(*columns: Array) -> list[str]:
+        every = {f"r{n}": values_of(np.column_stack([signal(n), column])) for n, column in enumerate(columns)}
+        return unusual(every, {}, ["x", "y", "z", "host"]).get("", [])
+
+    rng = np.random.default_rng(0)
+    rows, epoch = np.arange(120.0), 1.7e9 + np.arange(120) / 32
+    jitter = 1000 * (np.arange(120) + 0.1 * rng.random(120))
+    for columns in ((rows, rows), (epoch, epoch + 99), (jitter, 3 * jitter)):
+        (line,) = clocked(*columns)
+        assert line.startswith("channel 'host' rises in nearly equal steps in every recording, like a clock")
+    # A ramp of one recording, a count that pauses, and growth that slows down.
+    assert clocked(rows, signal(9)[:, 0]) == []
+    assert clocked(rows // 3, rows // 3) == []
+    assert clocked(np.sqrt(rows), np.sqrt(rows)) == []
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 119), (60, 119), (50, 119), (0, 40)])
+def test_dead_stretches_are_told(first: int, last: int) -> None:
+    x = signal(0)
+    x[first : last + 1] = x[first]
+    (line,) = told(x)
+    assert line.startswith(f"r0: samples {first} to {last} of 120 are equal; was the sensor off")
+
+
+def test_pauses_in_times_are_told() -> None:
+    times = np.arange(120) / 4
+    assert told(None, times) == []
+    assert told(None, np.where(np.arange(120) >= 60, times + 1, times)) == []
+    (line,) = told(None, np.where(np.arange(120) >= 60, times + 600, times))
+    assert line.startswith("r0: times: no feature from 14.75 to 615 s; this pause counts")
+
+
+def test_discover_tells_them() -> None:
+    videos: dict[str, Any] = {f"r{seed}": signal(seed).astype(np.float32) for seed in range(5)}
+    assert not [line for line in rgwot.discover(videos, K=3).warnings if "samples" in line and "equal" in line]
+    videos["r4"] = np.ones((120, 3), np.float32)
+    (line,) = [line for line in rgwot.discover(videos, K=3).warnings if "are equal" in line]
+    assert line.startswith("features['r4']: samples 0 to 119 of 120 are equal")
+    videos["r4"] = np.concatenate([[[1.7e9] * 3], signal(4)]).astype(np.float32)
+    with pytest.raises(RgwotError, match=r"features\['r4'\]: the first row"):
+        rgwot.discover(videos, K=3)
+
+
+def test_doctor_tells_them_by_file(tmp_path: Path) -> None:
+    tea = tmp_path / "tea"
+    tea.mkdir()
+    for seed in range(5):
+        rows = np.column_stack([signal(seed), np.arange(120)])
+        if seed == 1:
+            rows[70:] = [*rows[70, :3], -1]
+            rows[70:, 3] = np.arange(70, 120)
+        text = "\n".join(",".join(f"{value:.6f}" for value in row) for row in rows)
+        (tea / f"r{seed}.csv").write_text(f"x,y,z,host_clock\n{text}\n", encoding="utf-8")
+    entry = {"layout": "features", "root": str(tmp_path), "imported": {"axes": "TC", "fps": 4}}
+    report = examine({"datasets": {"own": entry}}, "own")
+    found = [(one.severity, one.file, one.message) for one in report.findings if one.rule == "values"]
+    assert [(severity, file) for severity, file, _ in found] == [("warning", None)]
+    assert "channel 'host_clock' rises" in found[0][2]
+
+
+def test_hdf5_that_was_not_written_is_told(tmp_path: Path) -> None:
+    tea = tmp_path / "tea"
+    tea.mkdir()
+    for seed in range(3):
+        with h5py.File(tea / f"r{seed}.h5", "w") as file:
+            data = file.create_dataset("features", (120, 3), "f4", chunks=(10, 3))
+            data[: 50 if seed == 0 else 120] = signal(seed)[: 50 if seed == 0 else 120]
+    entry = {"layout": "features", "root": str(tmp_path), "imported": {"axes": "TC", "fps": 4}}
+    report = examine({"datasets": {"own": entry}}, "own")
+    assert [(one.file, one.message[:40]) for one in report.findings if one.rule == "features"] == [
+        ("tea/r0.h5", "58 % was never written and is read as 0;")
+    ]
+    # Named once.
+    assert not [one for one in report.findings if one.rule == "values"]
+    with h5py.File(tea / "r0.h5", "w") as file:
+        file.create_dataset("features", (10**9, 1000), "f4", chunks=(1000, 1000))
+    report = examine({"datasets": {"own": entry}}, "own")
+    assert any("states the shape (1000000000, 1000)" in one.message for one in report.findings)
