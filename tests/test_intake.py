@@ -354,6 +354,14 @@ def test_every_reason_for_doubt_is_in_the_warnings_and_logged_once(caplog: pytes
     assert same.warnings[0].startswith("degenerate: the embedding collapsed")
 
 
+def test_a_gap_in_times_is_a_reason_for_doubt() -> None:
+    clock = np.arange(30) / 2 + np.where(np.arange(30) < 15, 0, 60)
+    tables = {name: pd.DataFrame(own, index=pd.Index(clock, name="time_s")) for name, own in recordings().items()}
+    found = rgwot.discover(tables, K=3, method="raw", decoder="kmeans")
+    pauses = [line for line in found.warnings if "times: no feature from 7 to 67.5 s; this pause counts" in line]
+    assert len(pauses) == 4
+
+
 @pytest.mark.parametrize("method", ["raw", "none", "rgwot-plus"])
 def test_an_unknown_device_is_refused_for_every_method(method: str) -> None:
     decoder = "uniform" if method == "none" else None

@@ -70,6 +70,7 @@ def doubts(
     time: Mapping[str, Any] | None = None,
     scales: float | None = None,
     samples: Collection[int] = (),
+    there: int | None = None,
 ) -> list[str]:
     """Return the reasons to doubt a result, a line each.
 
@@ -89,8 +90,12 @@ def doubts(
         Ratio of the largest to the smallest scale of the features' channels, if the embedding depends on it.
     samples
         Number of samples of each video.
+    there
+        Number of different key steps in all videos; None if fewer than K are no fault.
     """
     warnings = [fine] if (fine := too_fine(K, samples)) else []
+    if there is not None and there < K:
+        warnings.append(f"{K - there} of {K} key steps are empty: no video has them; give a smaller K")
     # The limit is below 1 for one or two key steps, because a video with a single one is then nothing unusual.
     few = {video: number for video, number in steps_per_video.items() if number <= FEW * K}
     if few:
@@ -270,12 +275,10 @@ def _diagnostics(
         choices.get("time"),
         task.scales,
         lengths,
+        len(set(np.concatenate(list(steps.values())).tolist()) - {0}) if labels_given is None else None,
     )
     if "instead_of" in facts.get("graph_cut", {}):
         warnings.append(INSTEAD)
-    there = len(set(np.concatenate(list(steps.values())).tolist()) - {0})
-    if labels_given is None and there < K:
-        warnings.append(f"{K - there} of {K} key steps are empty: no video has them; give a smaller K")
     videos = collapse.combine([one.cause for name, one in single.items() if not task.held_out or name in task.held_out])
     whole = collapse.combine([clusters.cause, videos])
     if whole:
