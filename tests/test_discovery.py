@@ -199,8 +199,11 @@ def test_a_table_whose_index_is_another_clock_is_told() -> None:
     assert line == "features['a']: its index has 100 rows per second, but fps is 2; expected the same; give fps=100"
     (line,) = told(pd.to_timedelta(hundred, unit="s"), fps=25)
     assert "100 rows per second, but fps is 25" in line
-    (line,) = told(pd.Timestamp("2026-01-01") + pd.to_timedelta(hundred, unit="s"))
+    dates = pd.Timestamp("2026-01-01") + pd.to_timedelta(hundred, unit="s")
+    (line,) = told(dates, fps=25)
     assert "100 rows per second" in line
+    # Without a rate, dates tell the times.
+    assert told(dates) == []
     # The same clock, milliseconds, and row numbers.
     for index in (hundred, hundred * 1000, range(60), np.arange(60) + 7, np.arange(60) * 5, list(map(str, range(60)))):
         assert told(index, fps=100) == []
