@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rgwot.datasets.names import stem_of
 from rgwot.keysteps.decode import split_by_video
-from rgwot.keysteps.tree import StepTree, grow
+from rgwot.keysteps.tree import grown
 from rgwot.runtime.errors import RgwotError, extras
 
 if TYPE_CHECKING:
@@ -114,19 +114,6 @@ def embeddings_of(found: Discovery, what: str) -> Mapping[str, EmbeddedVideo]:
     return dict(embedded.videos)
 
 
-def grown(videos: Mapping[str, EmbeddedVideo], seed: int) -> StepTree:
-    """Grow the tree of a result with this seed, the same on the page and in Python."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1):
-        # A separate generator, so that the tree does not depend on other random draws.
-        return grow(
-            np.concatenate([video.embedding for video in videos.values()]),
-            [len(video.time_s) for video in videos.values()],
-            np.random.default_rng([seed, 3]),
-        )
-
-
 @dataclass(frozen=True, repr=False)
 class Stability:
     """The answers of several seeds (`rgwot.Discovery.stability`).
@@ -151,7 +138,7 @@ class Stability:
         return f"<Stability: {len(self.answers)} seeds, mean adjusted Rand index {self.mean:.2f}>"
 
     def _repr_html_(self) -> str:
-        from rgwot.reporting.html import html_table
+        from rgwot.runtime.html import html_table
 
         rows = [(str(seed), *(f"{value:.2f}" for value in row)) for seed, row in self.table.iterrows()]
         return html_table(repr(self), ("seed", *map(str, self.table)), rows)

@@ -57,10 +57,10 @@ from rgwot.paths import ANNOTATIONS, EMBEDDINGS, MANIFEST, NAMES, RESULTS, SEGME
 from rgwot.procedure import Procedure, recordings_from_segments
 from rgwot.procedure.facts import STEP_HEADINGS, step_facts
 from rgwot.procedure.groups import compare_groups
-from rgwot.reporting.html import html_table
 from rgwot.reporting.names import names_text
 from rgwot.runtime.errors import RgwotError, extras, nearest
 from rgwot.runtime.files import write_csv, write_rows, write_text
+from rgwot.runtime.html import html_table
 from rgwot.runtime.limits import check_device, threads_kept
 from rgwot.stages.decode import check_labels, decode_task, write_keysteps
 from rgwot.stages.embed import embedded_task, embedder, write_embedded

@@ -16,13 +16,14 @@ FLOORS = {
     # The mathematics: arrays in, arrays out.
     "core": (
         "baselines", "blocks", "columns", "embedding", "evaluation", "keysteps", "losses", "procedure",
-        "runtime.errors", "runtime.limits", "runtime.progress", "runtime.text", "timing", "transport",
+        "runtime.errors", "runtime.html", "runtime.limits", "runtime.progress", "runtime.text", "timing", "transport",
     ),
     # Videos, features, data sets, settings, and the stages that read and write them.
     "files": ("config", "datasets", "features", "paths", "records", "runtime", "stages", "video"),
     # What people use.
     "application": (
-        "__main__", "bundles", "cli", "discovery", "estimator", "labels", "reporting", "study", "synthetic",
+        "__main__", "bundles", "choosing", "cli", "discovery", "estimator", "intake", "labels", "loading", "reporting",
+        "study", "synthetic",
     ),
 }  # fmt: skip
 

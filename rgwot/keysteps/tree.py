@@ -7,7 +7,7 @@ parts, which are merged two by two.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.keysteps.consensus import AT_ONCE, side_by_side
 from rgwot.keysteps.extended import HINT, with_time
 from rgwot.keysteps.interface import MOST_SAMPLES, directions, in_parts, learned_from, middle_times, rows_of
@@ -157,3 +158,16 @@ def _drawn(parts: NDArray[np.int64], merges: Merges, times: NDArray[np.float64])
         members[new] = (first[0] + second[0], first[1] + second[1], first[2] + second[2])
     (root,) = members.values()
     return np.array(root[2], dtype=np.int64)
+
+
+def grown(videos: Mapping[str, EmbeddedVideo], seed: int) -> StepTree:
+    """Grow the tree of a result with this seed, the same on the page and in Python."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        # A separate generator, so that the tree does not depend on other random draws.
+        return grow(
+            np.concatenate([video.embedding for video in videos.values()]),
+            [len(video.time_s) for video in videos.values()],
+            np.random.default_rng([seed, 3]),
+        )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from pydantic import BeforeValidator, PlainSerializer, TypeAdapter, ValidationError
 
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.html import html_table
 
 if TYPE_CHECKING:
     import networkx
@@ -189,11 +190,18 @@ class Procedure:
         return graph
 
     def _repr_html_(self) -> str:
-        from rgwot.procedure.facts import STEP_HEADINGS, order_sentence, step_facts
-        from rgwot.reporting.html import html_table
-
-        caption = f"Procedure of {self.n_videos} videos"
-        return html_table(caption, STEP_HEADINGS, [row.cells() for row in step_facts(self)], [order_sentence(self)])
+        nodes = {node.key_step: node for node in self.nodes}
+        needs = {step: [str(e.before) for e in self.edges if e.after == step and e.before != START] for step in nodes}
+        rows = [
+            [
+                str(step),
+                f"{nodes[step].n_videos} of {self.n_videos}",
+                f"{nodes[step].duration_s:.1f}",
+                ", ".join(needs[step]),
+            ]
+            for step in self.order
+        ]
+        return html_table("Procedure, in the usual order", ["key step", "videos", "median seconds", "needs"], rows)
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of ``procedure.json``; numbers that are not finite become None."""

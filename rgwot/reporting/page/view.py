@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rgwot.choosing import grown
 from rgwot.embedding.interface import EmbeddedVideo
+from rgwot.keysteps.tree import grown
 from rgwot.records import read_manifest, read_segments
 from rgwot.reporting.names import result_id
 from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, has_pictures, read_pictures
