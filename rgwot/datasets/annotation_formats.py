@@ -148,8 +148,9 @@ def header_columns(header: str) -> list[str]:
 
 
 def divider(header: str) -> str:
-    """Return the delimiter of a table's columns."""
-    return next((sign for sign in "\t;" if sign in header), ",")
+    """Return the delimiter of a table's columns; signs inside quotes do not count."""
+    plain = re.sub(r'"[^"]*"', "", header)
+    return next((sign for sign in "\t;" if sign in plain), ",")
 
 
 def read_seconds(path: Path, where: str, text: str) -> float:

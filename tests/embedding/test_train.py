@@ -231,7 +231,7 @@ def test_a_store_damaged_while_training_reads_it_is_told_in_one_line(
     index = make_task((20, 26))
     chunk = index.parent / "v1.zarr/conv4c/c.0.0.0.0"
     chunk.write_bytes(chunk.read_bytes()[:-7])
-    with pytest.raises(RgwotError, match=r"v1\.zarr.*damaged.*remove it and make it again") as error:
+    with pytest.raises(RgwotError, match=r"v1\.zarr.*damaged.*copy it again") as error:
         train(index, index.parent, tmp_path / "out", settings(train__memory_gb=1e-9), 0, device="cpu")
     assert "\n" not in str(error.value)
 

@@ -148,8 +148,8 @@ def test_columns_of_another_order_are_refused_by_name(tmp_path: Path, header: st
         ),
         ("0.0,3.0,1 cut\n3.0,9.0,2 stir\n", "looks like an annotation (start,end,number name), expected features"),
         ("f0,f1\n1.5,\n2.5,3\n", "nan at sample 0, channel 1; expected finite numbers"),
-        ("1.5,2\n2.5,cat\n", "could not convert string to float: 'cat'"),
-        ("1.5,2\n2.5,3,4\n", "Expected 2 fields in line 2, saw 3"),
+        ("1.5,2\n2.5,cat\n", "line 2: 'cat', expected numbers"),
+        ("1.5,2\n2.5,3,4\n", "line 2 has 3 cells, and the one before 2"),
     ],
 )
 def test_tables_that_hold_something_else(tmp_path: Path, text: str, said: str) -> None:

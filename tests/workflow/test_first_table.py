@@ -24,7 +24,9 @@ ROWS = {"none": "one_label", "raw": "kmeans", "rgwot": "graphcut"}
 PROTOCOLS = ("micro_video", "macro_video", "macro_task", "strict_task")
 CELLS = list(itertools.product(PROTOCOLS, ("with", "without"), ("exact", "cnc")))
 CELL = ["protocol", "background", "label_rule"]
-MANIFEST = ["video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason"]
+MANIFEST = [
+    "video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason", "start_s",
+]  # fmt: skip
 # What planning may list after a change of the number of key steps: decoding and what follows.
 AFTER_DECODING = {"decode", "decode_trivial", "evaluate", "table"}
 AFTER_FEATURES = AFTER_DECODING - {"decode_trivial"} | {"train", "embed"}
