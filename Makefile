@@ -64,7 +64,7 @@ $(READY): pyproject.toml $(wildcard $(LOCK))
 	@echo "environment: making $(VENV), once; a few minutes, most of it PyTorch"
 	$(PYTHON) -m venv $(VENV)
 	$(if $(filter cpu,$(TORCH)),$(PIP) $(CONSTRAINT) --no-deps --index-url $(TORCH_CPU) torch torchvision)
-	$(if $(findstring gco,$(EXTRAS)),@echo "environment: gco-wrapper contains gco-v3.0, for research only; without: make env EXTRAS=all$(comma)graph (THIRD_PARTY.md)",@echo "environment: no C++ compiler here; without gco-wrapper graph cuts are solved exactly, and Python 3.14 gets no Snakemake")
+	$(if $(findstring gco,$(EXTRAS)),@echo "environment: gco-wrapper contains gco-v3.0$(comma) for research only; without: make env EXTRAS=all$(comma)graph (THIRD_PARTY.md)",@echo "environment: no C++ compiler here; without gco-wrapper graph cuts are solved exactly, and Python 3.14 gets no Snakemake")
 	@$(call install,.[$(EXTRAS)])
 	@touch $@
 
