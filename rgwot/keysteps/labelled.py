@@ -171,9 +171,6 @@ NO_ORDER, ORDER = 0.11, 0.18
 key steps does not count; from `ORDER` on, it counts fully. Seven recorded tasks have 0.22 or more with two or three
 annotated videos, and 0.11 or less after their segments were shuffled; the limits were chosen on them."""
 
-ONE_VIDEO = 0.6
-"""Factor of these limits with one annotated video, with which these tasks have 0.10 or more, and 0.08 or less."""
-
 COMPARED = 3
 """Number of annotated videos from whose order a key step must be moved."""
 
@@ -326,11 +323,13 @@ def agreement(carried: Array, states: Array, lengths: Sequence[int]) -> Array:
 def order_weights(agreements: Array, mean: float, n: int) -> Array:
     """Return how much order counts in each video, (V,) in [0, 1], with n annotated videos.
 
-    This follows from the agreement of the video and the ``mean`` of the task.
+    This follows from the agreement of the video and the ``mean`` of the task. One annotated video shows a single order,
+    and too little of the model's transitions to doubt it.
     """
+    if n == 1:
+        return np.ones_like(agreements)
     each = (agreements + TASK_VIDEOS * mean) / (1 + TASK_VIDEOS)
-    low, high = (limit * (ONE_VIDEO if n == 1 else 1) for limit in (NO_ORDER, ORDER))
-    return np.clip((each - low) / (high - low), 0, 1)
+    return np.clip((each - NO_ORDER) / (ORDER - NO_ORDER), 0, 1)
 
 
 def reaching(labels: NDArray[np.int64], marked: NDArray[np.bool_]) -> NDArray[np.int64]:

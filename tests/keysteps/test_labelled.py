@@ -334,7 +334,7 @@ def test_the_estimator_learns_from_a_few_labels(arrays: Any) -> None:
         ({"take 1": segments(key_step=[1.5])}, "key_step: found 1.5, expected whole numbers"),
         ({"take 1": segments(key_step=[np.nan])}, "key_step: found nan, expected whole numbers"),
         ({"take 1": segments(key_step=[1], start_s=[np.nan])}, "found a row without times, expected start_s and end_s"),
-        ({"take 1": segments(label=["a"], start_s=["now"])}, "found a row without times"),
+        ({"take 1": segments(label=["a"], start_s=["now"])}, "found the time .now., expected seconds"),
     ],
 )
 def test_labels_that_cannot_be_meant_are_refused_in_one_line(arrays: Any, labels: Any, said: str) -> None:
@@ -384,7 +384,7 @@ def test_order_counts_where_warping_and_appearance_agree() -> None:
     np.testing.assert_allclose(agreements, [1, -1 / 3])
     assert order_weights(agreements[:1], 1.0, 3).tolist() == [1.0]
     assert order_weights(agreements[1:], 0.0, 3).tolist() == [0.0]
-    # With one annotated video, less agreement is enough.
+    # One annotated video cannot show that order does not count.
     weights = [order_weights(np.array([0.11]), 0.11, n)[0] for n in (1, 2)]
     assert weights == [1.0, pytest.approx(0.0)]
 
