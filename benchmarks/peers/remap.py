@@ -248,7 +248,7 @@ def align_frames_partially(
     """
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
         cost = alignment_cost(x, y, ot.rho, ot.zeta, ot.virtual, x_positions, y_positions)
-        return real_frames(solve_partial(cost, ot, partial).plan, ot.virtual, ot.zeta, x.dtype)[0]
+        return real_frames(solve_partial(cost, ot, partial).plan, ot.virtual, ot.zeta, x.dtype)
 
 
 def align_partial(batch: PairBatch, ot: PairPlanSettings, partial: PartialSettings) -> Tensor:

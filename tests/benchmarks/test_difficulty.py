@@ -122,7 +122,7 @@ def task(tmp_path):
         writer.write(0, maps)
         writer.finish(FRAMES, {"status": "ok", "reason": "", "fps": FPS, "duration_s": FRAMES / FPS})
         stores.append(folder / f"{video}.zarr")
-        manifest.append((video, video, f"{video}.mp4", f"{video}.csv", FRAMES / FPS, "30", 32, 32, "ok", ""))
+        manifest.append((video, video, f"{video}.mp4", f"{video}.csv", FRAMES / FPS, "30", 32, 32, "ok", "", 0.0))
     write_index(stores, folder / "index.csv")
     pd.DataFrame(manifest, columns=MANIFEST_COLUMNS).to_csv(tmp_path / "manifest.csv", index=False)
     pd.DataFrame(segments, columns=ANNOTATION_COLUMNS).to_csv(tmp_path / "annotations.csv", index=False)
