@@ -19,7 +19,6 @@ tasks then renews the tables of benchmarks/report/labelled.md.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 import warnings
@@ -33,7 +32,7 @@ import pandas as pd
 from labelled import HMM, OURS, PAGE, TAUGHT, Labels, Seen, drawn, macro_f1, told
 from numpy.typing import NDArray
 from pages import CONFIGS, HOUSE, RESULTS, renew, table
-from recordings import Task, find
+from recordings import Task, recorded_options
 from threadpoolctl import threadpool_limits
 
 from rgwot.config.configuration import load_config, read_files
@@ -224,16 +223,12 @@ def read_record() -> pd.DataFrame:
 def main() -> None:
     """Measure what is missing, then renew the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tasks", nargs="*", help="names of tasks; left out, all of the folder")
     parser.add_argument("--changes", nargs="+", default=CHANGES, choices=CHANGES, metavar="CHANGE")
     parser.add_argument("--draws", type=int, default=6)
-    options = parser.parse_args()
-    root = os.environ.get("REAL_RECORDINGS")
-    if not root:
-        sys.exit("REAL_RECORDINGS: not set; expected a folder of recordings")
+    options, tasks = recorded_options(parser)
     experiments = Experiments(load_config(read_files([HOUSE / name for name in CONFIGS])))
-    for (_, dataset, name, read), change in product(find(root, {}, (), 0, ()), options.changes):
-        if (options.tasks and name not in options.tasks) or (change != FREE and name not in ORDERED):
+    for (_, dataset, name, read), change in product(tasks, options.changes):
+        if change != FREE and name not in ORDERED:
             continue
         for draw in range(options.draws):
             done = set(read_record()[KEY].itertuples(index=False, name=None))

@@ -13,7 +13,6 @@ renews the tables of benchmarks/report/labelled.md and the figure docs/images/la
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 import warnings
@@ -26,7 +25,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pages import CONFIGS, HOUSE, REPORT, RESULTS, renew, table
-from recordings import Task, decoded, embedded, find, rates_of
+from recordings import Task, decoded, embedded, recorded_options
 from threadpoolctl import threadpool_limits
 
 from rgwot.config.configuration import load_config, read_files
@@ -513,18 +512,11 @@ def draw(rows: pd.DataFrame) -> None:
 def main() -> None:
     """Measure what is missing, then renew the page and the figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tasks", nargs="*", help="names of tasks; left out, all of the folder")
-    parser.add_argument("--fps", nargs="+", action="extend", default=[], help="samples per second: DATASET=NUMBER")
     parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS, metavar="METHOD")
     parser.add_argument("--draws", type=int, default=6, help="draws of every number of annotated videos")
-    options = parser.parse_args()
-    root = os.environ.get("REAL_RECORDINGS")
-    if not root:
-        sys.exit("REAL_RECORDINGS: not set; expected a folder of recordings")
+    options, tasks = recorded_options(parser)
     experiments = Experiments(load_config(read_files([HOUSE / name for name in CONFIGS])))
-    for _, dataset, name, read in find(root, rates_of(options.fps), (), 0, ()):
-        if options.tasks and name not in options.tasks:
-            continue
+    for _, dataset, name, read in tasks:
         with threadpool_limits(1), warnings.catch_warnings():
             # Peers warn if there are few labels.
             warnings.simplefilter("ignore")

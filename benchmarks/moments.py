@@ -13,7 +13,6 @@ tasks then renews the tables of benchmarks/report/moments.md and the figure docs
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
@@ -25,7 +24,7 @@ import pandas as pd
 from labelled import MACRO, OURS, PLUS, Labels, Seen, drawn
 from numpy.typing import NDArray
 from pages import CONFIGS, HOUSE, REPORT, RESULTS, renew, table
-from recordings import find, rates_of
+from recordings import recorded_options
 from threadpoolctl import threadpool_limits
 
 from rgwot.config.configuration import load_config, read_files
@@ -221,19 +220,12 @@ def draw(rows: pd.DataFrame) -> None:
 def main() -> None:
     """Measure what is missing, then renew the page and the figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tasks", nargs="*", help="names of tasks; left out, all of the folder")
-    parser.add_argument("--fps", nargs="+", action="extend", default=[], help="samples per second: DATASET=NUMBER")
     parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=WAYS, metavar="WAY")
     parser.add_argument("--runs", type=int, default=6, help="runs of every way")
-    options = parser.parse_args()
-    root = os.environ.get("REAL_RECORDINGS")
-    if not root:
-        sys.exit("REAL_RECORDINGS: not set; expected a folder of recordings")
+    options, tasks = recorded_options(parser)
     experiments = Experiments(load_config(read_files([HOUSE / name for name in CONFIGS])))
     of_videos = labelled.read_record()
-    for _, dataset, name, read in find(root, rates_of(options.fps), (), 0, ()):
-        if options.tasks and name not in options.tasks:
-            continue
+    for _, dataset, name, read in tasks:
         with threadpool_limits(1):
             seen = Seen.read(read(), experiments)
             answer = seen.unsupervised

@@ -135,18 +135,24 @@ def find(root: str | None, rates: dict[str, float], kinds: Sequence[str], worlds
             print(f"{part['dataset']}: no features yet, left out; make them as `--help` says", file=sys.stderr)
 
 
-def recorded_tasks(description: str | None, seeds: int) -> tuple[int, Iterator[tuple[str, Task]]]:
-    """Read the options of a script that looks at the folder of recordings: seeds, and its tasks by name."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+def recorded_options(parser: argparse.ArgumentParser) -> tuple[argparse.Namespace, list[Found]]:
+    """Read the options of a script, and find the tasks that they name in the folder of recordings."""
     parser.add_argument("tasks", nargs="*", help="names of tasks; left out, all of the folder")
-    parser.add_argument("--fps", action="append", default=[], help="samples per second of a dataset: NAME=NUMBER")
-    parser.add_argument("--seeds", type=int, default=seeds)
+    parser.add_argument("--fps", nargs="+", action="extend", default=[], help="samples per second: DATASET=NUMBER")
     options = parser.parse_args()
     root = os.environ.get("REAL_RECORDINGS")
     if not root:
         sys.exit("REAL_RECORDINGS: not set; expected a folder of recordings")
     found = find(root, rates_of(options.fps), (), 0, ())
-    return options.seeds, ((name, read()) for *_, name, read in found if not options.tasks or name in options.tasks)
+    return options, [one for one in found if not options.tasks or one[2] in options.tasks]
+
+
+def recorded_tasks(description: str | None, seeds: int) -> tuple[int, Iterator[tuple[str, Task]]]:
+    """Read the options of a script that looks at the folder of recordings: seeds, and its tasks by name."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=seeds)
+    options, tasks = recorded_options(parser)
+    return options.seeds, ((name, read()) for *_, name, read in tasks)
 
 
 def recorded(folder: Path, fps: float) -> Task:

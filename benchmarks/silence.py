@@ -18,7 +18,6 @@ printed.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +29,7 @@ import pandas as pd
 from labelled import MACRO, Labels, Seen, drawn, numbers_of, said
 from numpy.typing import NDArray
 from pages import CONFIGS, HOUSE, RESULTS
-from recordings import find, rates_of
+from recordings import recorded_options
 from threadpoolctl import threadpool_limits
 
 from rgwot.config.configuration import load_config, read_files
@@ -184,18 +183,11 @@ def printed(rows: pd.DataFrame) -> str:
 def main() -> None:
     """Measure what is missing, and print means."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tasks", nargs="*", help="names of tasks; left out, all of the folder")
-    parser.add_argument("--fps", nargs="+", action="extend", default=[], help="samples per second: DATASET=NUMBER")
     parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=list(PARTS), metavar="PART")
     parser.add_argument("--draws", type=int, default=1, help="draws of annotated videos")
-    options = parser.parse_args()
-    root = os.environ.get("REAL_RECORDINGS")
-    if not root:
-        sys.exit("REAL_RECORDINGS: not set; expected a folder of recordings")
+    options, tasks = recorded_options(parser)
     experiments = Experiments(load_config(read_files([HOUSE / name for name in CONFIGS])))
-    for _, dataset, name, read in find(root, rates_of(options.fps), (), 0, ()):
-        if options.tasks and name not in options.tasks:
-            continue
+    for _, dataset, name, read in tasks:
         with threadpool_limits(1):
             seen = Seen.read(read(), experiments)
             for part in options.parts:

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 import torch
 from pages import REPORT, RESULTS, renew, table
-from recordings import find, rates_of
+from recordings import find, rates_of, recorded_options
 
 RECORD, PAGE = RESULTS / "trained.csv", REPORT / "answers.md"
 COLUMNS = ("dataset", "task", "training", "seed", "macro", "strict", "segments", "seconds", "device")
@@ -99,27 +99,22 @@ def printed(rows: pd.DataFrame) -> str:
 def main() -> None:
     """Train what is missing, then renew the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tasks", nargs="*", help="names of tasks; left out, all of the folder")
-    parser.add_argument("--fps", nargs="+", action="extend", default=[], help="samples per second: DATASET=NUMBER")
     parser.add_argument("--trainings", nargs="+", default=list(TRAININGS), choices=TRAININGS, metavar="NAME")
     parser.add_argument("--jobs", type=int, default=2, help="trainings at a time")
-    options = parser.parse_args()
-    root = os.environ.get("REAL_RECORDINGS")
-    if not root:
-        sys.exit("REAL_RECORDINGS: not set; expected a folder of recordings")
-    rates, record = rates_of(options.fps), read_record()
+    options, tasks = recorded_options(parser)
+    record = read_record()
     there = set(record[["task", "training", "seed"]].itertuples(index=False, name=None))
     # The first seed of every task first.
     cells = [
         (dataset, name, training, seed)
         for seed in range(max(training.seeds for training in TRAININGS.values()))
         for training in options.trainings
-        for _, dataset, name, _ in find(root, rates, (), 0, ())
-        if (not options.tasks or name in options.tasks) and (name, training, seed) not in there
+        for _, dataset, name, _ in tasks
+        if (name, training, seed) not in there
         if seed < TRAININGS[training].seeds
     ]
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
-        for done in as_completed([pool.submit(train, cell, rates) for cell in cells]):
+        for done in as_completed([pool.submit(train, cell, rates_of(options.fps)) for cell in cells]):
             line = done.result()
             print(line["task"], line["training"], line["seed"], f"{line['macro']:.1f}", file=sys.stderr, flush=True)
             new = not RECORD.exists()

@@ -47,7 +47,7 @@ class HowMany:
         return pd.DataFrame({"K": range(1, n + 1), "explained": np.cumsum(gains), "gain": gains})
 
     def labels(self, K: int) -> dict[str, NDArray[np.int64]]:
-        """Return the key steps (T,) int64 of each video, from 1 to K, numbered by the times at which they usually come.
+        """Cut the tree at K; return the key steps (T,) int64 of each video, 1 to K in the order of their usual times.
 
         Raises RgwotError unless 1 <= K <= the number of leaves.
         """
@@ -104,7 +104,7 @@ def how_many(found: Discovery) -> HowMany:
 
 
 def embeddings_of(found: Discovery, what: str) -> Mapping[str, EmbeddedVideo]:
-    """Return the embedded videos of a result by id; raise RgwotError for anything else."""
+    """Return the embedded videos of a result by id; raise RgwotError if the result has no embeddings."""
     embedded = getattr(found, "embedded", None)
     if embedded is None:
         kind = f"a result of {found.run}" if hasattr(found, "run") else type(found).__name__

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rgwot.bundles.learned import LearnedResult, learned_result
 from rgwot.choosing import Stability, agreement_table, embeddings_of
@@ -26,12 +26,10 @@ from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.configuration import load_config
 from rgwot.config.experiments import Experiments, family_of, replaced_settings, split_id
 from rgwot.config.methods import DECODERS, EMBEDDING_KINDS
-from rgwot.config.settings import Settings, flatten, known_blocks, validated
-from rgwot.datasets.arrays import column_names
+from rgwot.config.settings import Settings, flatten, known_blocks
 from rgwot.datasets.names import id_of, name_of_recording, stem_of
-from rgwot.datasets.settings import ImportSettings
 from rgwot.datasets.split import split_videos, subjects_of
-from rgwot.datasets.text import collecting, tell
+from rgwot.datasets.text import collecting
 from rgwot.embedding.interface import (
     Embedded,
     EmbeddedTask,
@@ -41,19 +39,18 @@ from rgwot.embedding.interface import (
     VideoFeatures,
     embedded_video,
 )
-from rgwot.embedding.values import unusual, values_of
-from rgwot.features.importing import store_of_array
-from rgwot.features.index import check_stores, common_attributes
-from rgwot.features.store import FeatureStore, open_store
-from rgwot.intake import Rates, Times, Videos, array_of, handed_over
-from rgwot.keysteps.decode import NAMED, check_number
+from rgwot.features.index import common_attributes
+from rgwot.features.store import FeatureStore
+from rgwot.in_memory import doubts_on_features, stores_of, video_features
+from rgwot.intake import Rates, Times, Videos, handed_over
+from rgwot.keysteps.decode import check_number
 from rgwot.keysteps.interface import Given
 from rgwot.keysteps.labelled import Kept
 from rgwot.keysteps.ordering import KeySteps, Order, rank_procedures
 from rgwot.keysteps.settings import LABELLED, resolved_K
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
 from rgwot.labels import Labels, n_labelled, read_labels
-from rgwot.paths import ANNOTATIONS, EMBEDDINGS, MANIFEST, NAMES, RESULTS, SEGMENTS, STORE, VIEW, Run, Tree, name_of
+from rgwot.paths import ANNOTATIONS, EMBEDDINGS, MANIFEST, NAMES, RESULTS, SEGMENTS, VIEW, Run, Tree, name_of
 from rgwot.procedure import Procedure, recordings_from_segments
 from rgwot.procedure.facts import STEP_HEADINGS, step_facts
 from rgwot.procedure.groups import compare_groups
@@ -66,7 +63,7 @@ from rgwot.stages.decode import check_labels, decode_task, write_keysteps
 from rgwot.stages.embed import embedded_task, embedder, write_embedded
 from rgwot.stages.procedure import deviation_table
 from rgwot.study.jobs import check_rule
-from rgwot.timing import CONTRADICTS, parse_rate, predicted_labels, short_rate
+from rgwot.timing import predicted_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -459,7 +456,7 @@ class Discovery:
         return Path(path)
 
     def stability(self, n: int = 5) -> Stability:
-        """Decode again with other seeds, and compare the answers.
+        """Repeat the decoding with n seeds, and compare the results.
 
         Embeddings stay; only decoding is repeated, with the seeds that follow that of the result.
 
@@ -771,7 +768,7 @@ def discover(
     features, usual = handed.features, embedding.features.fps
     with collecting() as complaints:
         every = video_features(features, handed.times, usual if handed.timeless and not handed.times else handed.fps)
-    doubts = [*handed.doubts, *_doubts_on_features(every, decoding.decode.K, bool(handed.times))]
+    doubts = [*handed.doubts, *doubts_on_features(every, decoding.decode.K, bool(handed.times))]
     if handed.timeless and not handed.times and "fps" not in (settings or {}).get("features", {}):
         doubts.append(
             f"features: found neither fps nor times, so {usual:g} features per second are assumed, and seconds are "
@@ -841,34 +838,6 @@ def _trivial(run: Run, settings: Settings, videos: Sequence[FeatureStore], held_
     return trivial_key_steps(segments, decoder, int(K), run.seed, held_out, settings.procedure.learner)
 
 
-def _doubts_on_features(videos: Sequence[FeatureStore], K: int | str, timed: bool) -> list[str]:
-    """Return reasons to doubt the features: recordings that occur twice, too few channels, unusual values and pauses.
-
-    ``timed`` says whether times were given.
-    """
-    doubts, same = [], dict[str, list[str]]()
-    for video in videos:
-        if digest := video.attributes.get("source_sha256"):
-            same.setdefault(str(digest), []).append(stem_of(video.video))
-    for names in same.values():
-        if len(names) > 1:
-            some = ", ".join(map(repr, names[:NAMED])) + " and more" * (len(names) > NAMED)
-            doubts.append(f"features: {some} are the same recording, which counts several times; leave out all but one")
-    alone = all(video.vectors and video.shape[1] == 1 for video in videos if len(video))
-    if alone and isinstance(K, int) and K > 2:
-        doubts.append(
-            f"features: a single channel hardly tells {K} key steps apart; add channels, such as its slope or its "
-            "spread in a window"
-        )
-    vectors = {str(store.path): store for store in videos if store.vectors and len(store)}
-    odd = unusual(
-        {name: values_of(store.read()[:, :, 0, 0]) for name, store in vectors.items()},
-        {name: store.time_s for name, store in vectors.items()} if timed else {},
-        next((store.columns.split("\n") for store in vectors.values() if store.columns), []),
-    )
-    return doubts + [f"{name or 'features'}: {line}" for name, lines in odd.items() for line in lines]
-
-
 def _doubt(key_steps: KeySteps, doubts: Sequence[str]) -> None:
     """Put reasons for doubt before those of decoding."""
     if doubts:
@@ -903,69 +872,6 @@ def _embedded(
             ).model
         made = embedder(videos, settings, model, run.method, run.seed, device if model else "cpu", 1, held_out)
         return embedded_task(videos, made), made.embed, model
-
-
-def video_features(
-    features: Mapping[str, Any], times: Mapping[str, ArrayLike] | None, fps: float | str | Fraction | None
-) -> list[FeatureStore]:
-    """Return the features of a task's videos as stores, in the given order.
-
-    Raises RgwotError for values that are neither an array nor a feature store, two videos with the same name, times
-    that do not fit the videos, or features of different sizes.
-    """
-    try:
-        rate = None if fps is None else parse_rate(fps)
-    except ValueError:
-        raise RgwotError(f"fps: expected a positive rate like 30 or 30000/1001, found {str(fps)!r}") from None
-    when = {**({"times": "times"} if times or rate is None else {}), **({} if rate is None else {"fps": str(fps)})}
-    stores = stores_of(features, times, lambda axes: validated(ImportSettings, {"axes": axes, **when}, "features"))
-    check_stores(stores)
-    return stores
-
-
-def stores_of(
-    features: Mapping[str, Any], times: Mapping[str, ArrayLike] | None, form: Callable[[str], ImportSettings]
-) -> list[FeatureStore]:
-    """Return the features of videos as stores, in the given order; ``form`` returns the form of arrays with given axes.
-
-    Raises RgwotError for values that are neither an array nor a feature store, two videos with the same name, or times
-    that do not fit the videos.
-    """
-    stores, when = [], times or {}
-    for name, video in features.items():
-        what = f"features[{name!r}]"
-        if isinstance(video, (str, os.PathLike)):
-            stores.append(store_at(what, video, id_of(name)))
-            continue
-        array, columns = array_of(what, video), column_names(getattr(video, "columns", ()))
-        stores.append(store_of_array(name, array, form("TC" if array.ndim == 2 else "TCHW"), when.get(name), columns))
-        if isinstance(video, pd.DataFrame) and (doubt := _other_clock(video.index, stores[-1].fps)):
-            tell("features", Path(what), doubt)
-    return stores
-
-
-def _other_clock(index: pd.Index[Any], fps: float) -> str:
-    """Return a line if the index of a table is a clock of another rate than ``fps``, otherwise an empty text."""
-    if isinstance(index, (pd.DatetimeIndex, pd.TimedeltaIndex)):
-        seconds, units = np.asarray(pd.TimedeltaIndex(index - index[0]).total_seconds()), [1]
-    elif pd.api.types.is_float_dtype(index) and not (index == np.round(index)).all():
-        seconds, units = index.to_numpy(dtype=np.float64), [1, 10**3, 10**6, 10**9]
-    else:
-        return ""
-    if len(seconds) < 2 or not (step := float(np.median(np.diff(seconds)))) > 0:
-        return ""
-    if any(abs(unit / step - fps) <= CONTRADICTS * fps for unit in units):
-        return ""
-    rate = float(short_rate(1 / step))
-    return f"its index has {rate:g} rows per second, but fps is {fps:g}; expected the same; give fps={rate:g}"
-
-
-def store_at(what: str, path: str | os.PathLike[str], ident: str) -> FeatureStore:
-    """Open the feature store at ``path`` for the video with the id ``ident``; raise RgwotError if there is none."""
-    store_path = Path(path).absolute()
-    if store_path.suffix != STORE or not store_path.is_dir():
-        raise RgwotError(f"{what}: found {str(path)!r}, expected an array, or a feature store ({STORE})")
-    return replace(open_store(store_path), called=ident)
 
 
 def _by_name(table: pd.DataFrame) -> pd.DataFrame:

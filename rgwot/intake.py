@@ -167,7 +167,7 @@ def by_name(values: Mapping[Any, Any], what: str) -> dict[str, Any]:
 
 
 def named_videos(features: Videos) -> dict[str, Any]:
-    """Return recordings by name; raise RgwotError if they are no collection, or two have the same name."""
+    """Return recordings by name; raise RgwotError for anything but a collection, and for a name that occurs twice."""
     if isinstance(features, Mapping):
         named = by_name(features, "features")
     elif isinstance(features, pd.DataFrame):

@@ -22,8 +22,8 @@ FLOORS = {
     "files": ("config", "datasets", "features", "paths", "records", "runtime", "stages", "video"),
     # What people use.
     "application": (
-        "__main__", "bundles", "choosing", "cli", "discovery", "estimator", "intake", "labels", "loading", "reporting",
-        "study", "synthetic",
+        "__main__", "bundles", "choosing", "cli", "discovery", "estimator", "in_memory", "intake", "labels", "loading",
+        "reporting", "study", "synthetic",
     ),
 }  # fmt: skip
 

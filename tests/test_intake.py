@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 import rgwot
-from rgwot.discovery import video_features
+from rgwot.in_memory import video_features
 from rgwot.intake import handed_over
 from rgwot.labels import read_labels
 from rgwot.runtime.errors import RgwotError

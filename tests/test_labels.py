@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import rgwot
-from rgwot.discovery import video_features
+from rgwot.in_memory import video_features
 from rgwot.keysteps.interface import Given
 from rgwot.labels import read_labels
 from rgwot.runtime.errors import RgwotError

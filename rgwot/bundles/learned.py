@@ -243,6 +243,6 @@ def _form(store: FeatureStore) -> dict[str, Any]:
     if store.imported:
         settings = store.attributes.get("settings", {})
         facts |= {f"source_{key}": settings[key] for key in FORM if settings.get(key) is not None}
-        # The settings' table of rates has no rate for other videos, so this store's own rate is used.
+        # The table of rates in the settings lists only the videos of the study; other videos have their own rate.
         facts["source_native_fps"] = str(store.native_fps)
     return facts

@@ -194,7 +194,9 @@ BACKGROUND_LABEL = "background"
 
 
 def read_elan(path: Path, options: Options) -> Iterator[SegmentRow]:
-    """Read the chosen tier of an ELAN file; the video is a linked file (`_film`), or has the name of the file.
+    """Read the chosen tier of an ELAN file.
+
+    The annotated video is the linked media file (`_film`) or, without one, the video with the name of the ELAN file.
 
     A gap or an empty value is background. Annotations of the tier `MARKS_TIER` are marks at their starts.
     """

@@ -236,7 +236,7 @@ def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
         raise RgwotError(f"{path}: found no feature store, expected one that the workflow wrote") from error
     attributes = dict(group.attrs)
     if attributes.get(_COMPLETE) is not True:
-        # Not made by rgwot, or copied in part: nobody should delete it.
+        # rgwot did not write this store, or it was copied only in part, so the message must not advise to delete it.
         again = remake(path) if below_results(path) else "expected one that the workflow wrote; give an array or .npy"
         raise RgwotError(f"{path}: no complete feature store of rgwot; {again}")
     for key, value in expect.items():

@@ -70,7 +70,7 @@ def doubts(
     time: Mapping[str, Any] | None = None,
     scales: float | None = None,
     samples: Collection[int] = (),
-    there: int | None = None,
+    present: int | None = None,
 ) -> list[str]:
     """Return the reasons to doubt a result, a line each.
 
@@ -90,12 +90,12 @@ def doubts(
         Ratio of the largest to the smallest scale of the features' channels, if the embedding depends on it.
     samples
         Number of samples of each video.
-    there
-        Number of different key steps in all videos; None if fewer than K are no fault.
+    present
+        Number of key steps that occur in any video; None if it may be smaller than K.
     """
     warnings = [fine] if (fine := too_fine(K, samples)) else []
-    if there is not None and there < K:
-        warnings.append(f"{K - there} of {K} key steps are empty: no video has them; give a smaller K")
+    if present is not None and present < K:
+        warnings.append(f"{K - present} of {K} key steps are empty: no video has them; give a smaller K")
     # The limit is below 1 for one or two key steps, because a video with a single one is then nothing unusual.
     few = {video: number for video, number in steps_per_video.items() if number <= FEW * K}
     if few:

@@ -12,10 +12,10 @@ _JOINERS = re.compile("(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\
 
 
 def pairing_key(stem: str) -> str:
-    """Return the stem for comparison between videos and annotations: composed, without invisible characters, with case.
+    """Return the key by which the file stems of videos and annotations are compared.
 
-    Some systems store decomposed accents, so the bytes of a name can change when a file is copied. Case matters
-    because YouTube ids are case-sensitive.
+    It has composed accents and no invisible characters, and keeps the case. Some systems store decomposed accents, so
+    the bytes of a name can change when a file is copied. Case matters because YouTube ids are case-sensitive.
     """
     if stem.isascii():
         return stem

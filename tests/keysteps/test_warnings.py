@@ -27,7 +27,7 @@ SOUND: dict[str, Any] = {
     "time": {"chosen": 0.5, "agreement": 0.1, "concordance": 0.8},
     "scales": 999.0,
     "samples": [11, 12, 13],
-    "there": 6,
+    "present": 6,
 }
 
 
@@ -50,7 +50,7 @@ def test_nothing_is_said_of_what_is_sound() -> None:
             "5 of 5 videos have few of the 6 key steps: a 2, b 2, c 2 and 2 more",
         ),
         ({"samples": [11, 11, 13]}, "K = 6: a video has 11 samples (median), less than two for each key step"),
-        ({"there": 4}, "2 of 6 key steps are empty: no video has them; give a smaller K"),
+        ({"present": 4}, "2 of 6 key steps are empty: no video has them; give a smaller K"),
         ({"background": 0.62}, "62% of the samples, and thus most, are background"),
         ({"agreement": 0.59}, "two seeds disagree: their adjusted Rand index is 0.59, expected 0.6"),
         ({"agreement": 0.597}, "two seeds disagree: their adjusted Rand index is 0.59, expected 0.6"),
