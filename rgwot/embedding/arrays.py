@@ -24,9 +24,9 @@ LATE_SHARE, LATE_S = 0.1, 5.0
 STEP_S, SPAN_S = 10.0, 86400.0
 """Longest time between two features, and longest recording: larger times are probably not in seconds."""
 
-MOST_UNEVEN, MANY_SLOW = 1.5, 1000
-"""Ratio of the longest to the shortest step of a clock that counts, and so many features at less than one per second:
-such times are probably not in seconds, either."""
+MOST_UNEVEN, MANY_SLOW, MANY_COUNTED = 1.5, 1000, 10_000
+"""Ratio of the longest to the shortest step of a clock that counts; so many features at less than one per second, or at
+one per second and whole numbers: such times are probably not in seconds, either."""
 
 SCALES = 1000.0
 """A warning is given if the ratio of the largest to the smallest scale is at least this."""
@@ -155,10 +155,11 @@ def unlikely_times(times: NDArray[np.float64], fps: Fraction) -> str:
     """Return a line on why times without a stated rate are probably not seconds, or an empty text."""
     span, steps = float(times[-1] - times[0]), np.diff(times)
     # Clocks of sensors count whole milliseconds, in nearly equal steps of more than one.
-    counted = fps < 1 and bool((times == np.round(times)).all()) and steps.max() <= MOST_UNEVEN * steps.min()
+    counted = fps < 1 or (fps == 1 and len(times) >= MANY_COUNTED)
+    counted = counted and bool((times == np.round(times)).all()) and bool(steps.max() <= MOST_UNEVEN * steps.min())
     if 1 / fps <= STEP_S and span <= SPAN_S and not counted and not (fps < 1 and len(times) >= MANY_SLOW):
         return ""
     return (
         f"times: {float(fps):g} features per second over {span / 3600:,.1f} hours, expected seconds; are these "
-        "milliseconds? then divide by 1000"
+        "milliseconds? then divide by 1000 (row numbers by their rate)"
     )

@@ -15,28 +15,44 @@ FAR, SPIKE_GAP = 1000.0, 20.0
 any usual value; some sensors have spikes of a hundred deviations."""
 
 FAR_CODE, CODE_GAP, RARE = 20.0, 5.0, 0.2
-"""The same for a value that occurs several times, like -9999 for missing ones, in less than this share of samples."""
+"""The same for a value that occurs several times, like -9999 for missing ones, in less than this share of samples. If
+it occurs more often, it must not be 0, which many sensors have at rest."""
 
-EVEN = 1.5
-"""Steps of a clock are nearly equal: the 95th percentile is at most this many times the 5th."""
+EVEN, LINEAR = 1.5, 0.99
+"""Steps of a clock are nearly equal, the 95th percentile at most this many times the 5th; or it is a straight line, by
+this squared correlation."""
 
 FEWEST = 10
 """With fewer samples, neither a clock nor a dead stretch is told."""
 
-STILL_SHARE, STILL_FACTOR = 0.2, 5.0
-"""A stretch of equal samples is told from this share of a recording on, if it is this many times as long as in most."""
+WRAPS = 0.05
+"""A clock that starts again, as after a minute, does so in at most this share of its steps."""
+
+STILL_SHARE, STILL_FACTOR, STILL = 0.1, 5.0, 1e-4
+"""A stretch of equal samples is told from this share of a recording on, if it is this many times as long as in most
+recordings, or as any other stretch of this one. Samples are equal if they differ by at most this share of the range of
+most samples."""
+
+STILL_CHANNEL, RARELY_EQUAL, FEW_CHANNELS = 0.25, 0.02, 64
+"""A channel that stands still is told from this share of a recording on, if in other recordings it never does for more
+than the second share, and if there are at most so many channels: networks have channels that are rarely active."""
 
 PAUSE_STEPS, PAUSE_SHARE = 10.0, 0.05
 """A pause is told from this many usual steps on, if it also has this share of the recorded time."""
 
 
 class Values(NamedTuple):
-    """What is unusual in a recording: channels like clocks, its longest stretch of equal samples, outliers."""
+    """What is unusual in a recording: channels like clocks, its longest stretch of equal samples, outliers.
+
+    ``next_still`` is the length of the longest other stretch, ``still_channels`` the longest of each channel.
+    """
 
     samples: int
     clocks: tuple[int, ...]
     still: tuple[int, int]  #: first sample and the sample after the last
     far: str
+    next_still: int = 0
+    still_channels: tuple[tuple[int, int], ...] = ()
 
 
 def check_first_row(where: object, x: NDArray[Any]) -> None:
@@ -44,12 +60,16 @@ def check_first_row(where: object, x: NDArray[Any]) -> None:
     x = np.asarray(x, dtype=np.float64)
     if len(x) < FEWEST:
         return
-    rest = x[1:]
+    first, rest = x[0], x[1:]
     scale = np.abs(rest - np.median(rest, axis=0)).max(axis=0)
     varies = scale > 0
-    far = np.abs(x[0] - np.median(rest, axis=0)) > FAR * scale
-    if varies.any() and far[varies].all():
-        row = ", ".join(f"{value:.12g}" for value in x[0, :3])
+    far = np.abs(first - np.median(rest, axis=0)) > FAR * scale
+    # Numbers of columns, years and rates are whole, and measured values are not.
+    whole = bool((first == np.round(first)).all()) and not (rest == np.round(rest)).all(axis=1).any()
+    outside = ((first < rest.min(axis=0)) | (first > rest.max(axis=0))).all() and first.any()
+    counted = len(first) > 1 and bool((np.diff(first) == 1).all())
+    if (varies.any() and far[varies].all()) or (whole and (outside or counted)):
+        row = ", ".join(f"{value:.12g}" for value in first[:3])
         raise RgwotError(
             f"{where}: the first row ({row}) lies far from all others, as a header does (start time and rate, as "
             "Empatica writes them, or years); expected features; remove the header rows"
@@ -59,19 +79,50 @@ def check_first_row(where: object, x: NDArray[Any]) -> None:
 def values_of(x: NDArray[Any]) -> Values:
     """Return what is unusual in the vectors (T, C) of a recording."""
     x = np.asarray(x, dtype=np.float64)
-    T, clocks = len(x), list[int]()
-    if T >= FEWEST:
-        steps = np.diff(x, axis=0)
-        low, high = np.quantile(steps, (0.05, 0.95), axis=0)
-        clocks = np.flatnonzero((steps > 0).all(axis=0) & (high <= EVEN * low)).tolist()
-    return Values(T, tuple(clocks), _still(x), _far(x))
+    clocks = np.flatnonzero(_clocks(x) | _clocks(-x)).tolist() if len(x) >= FEWEST else []
+    equal = np.abs(np.diff(x, axis=0)) <= STILL * np.ptp(np.quantile(x, (0.1, 0.9), axis=0), axis=0)
+    (still, following), *_ = _longest(equal.all(axis=1)[:, None], 2)
+    alone = [runs[0] for runs in _longest(equal)] if x.shape[1] <= FEW_CHANNELS else []
+    return Values(len(x), tuple(clocks), still, _far(x), following[1] - following[0], tuple(alone))
 
 
-def _still(x: NDArray[np.float64]) -> tuple[int, int]:
-    """Return the longest run of equal samples (T, C), as first sample and the sample after the last."""
-    borders = np.concatenate([[0], 1 + np.flatnonzero((np.diff(x, axis=0) != 0).any(axis=1)), [len(x)]])
-    longest = int(np.argmax(np.diff(borders)))
-    return int(borders[longest]), int(borders[longest + 1])
+def _clocks(x: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which channels (C,) of samples (T, C) rise like a clock."""
+    steps, count = np.diff(x, axis=0), np.arange(len(x)) - (len(x) - 1) / 2
+    rises, spread = steps > 0, x.std(axis=0)
+    always = rises.all(axis=0)
+    low, high = np.quantile(steps, (0.05, 0.95), axis=0)
+    line = np.square(count @ x / len(x)) >= LINEAR * np.square(spread * count.std())
+    found = always & ((high <= EVEN * low) | line)
+    for channel in np.flatnonzero(~always & (spread > 0)):
+        own, there = steps[:, channel], np.flatnonzero(steps[:, channel])
+        if (own >= 0).all():
+            # Whole seconds of several samples each.
+            found[channel] = len(there) >= FEWEST and _even(own[there]) and _even(np.diff(there), 1)
+        elif rises[:, channel].mean() >= 1 - WRAPS:
+            falls = own <= 0
+            found[channel] = _even(own[~falls]) and bool((own[falls] < -FEWEST * np.median(own[~falls])).all())
+    return np.asarray(found)
+
+
+def _even(steps: NDArray[Any], rounding: int = 0) -> bool:
+    """Return whether most steps are nearly equal, or differ only by rounding."""
+    low, high = np.quantile(steps, (0.05, 0.95))
+    return bool(high <= max(EVEN * low, low + rounding))
+
+
+def _longest(equal: NDArray[np.bool_], count: int = 1) -> list[list[tuple[int, int]]]:
+    """Return, for each column (T - 1, C), the longest runs of equal samples: first sample, and the one after the last.
+
+    A run of one sample stands for none.
+    """
+    longest = []
+    for own in equal.T:
+        borders = np.concatenate([[0], 1 + np.flatnonzero(~own), [len(own) + 1]])
+        order = np.argsort(-np.diff(borders), kind="stable")[:count]
+        runs = [(int(borders[at]), int(borders[at + 1])) for at in order]
+        longest.append(runs + [(0, 0)] * (count - len(runs)))
+    return longest
 
 
 def _far(x: NDArray[np.float64]) -> str:
@@ -88,8 +139,13 @@ def _far(x: NDArray[np.float64]) -> str:
     first = x[np.argmax(extreme, axis=0), np.arange(x.shape[1])]
     same = (extreme <= (x == first)).all(axis=0) & (extreme.sum(axis=0) > 2)
     code = same & (most > FAR_CODE * spread) & (most > CODE_GAP * rest)
-    channels = np.flatnonzero(rare & (spike | code))
-    if not channels.size:
+    found = rare & (spike | code)
+    for channel in np.flatnonzero(~found).tolist():
+        for value in (x[:, channel].min(), x[:, channel].max()):
+            often = x[:, channel] == value
+            if value and often.mean() >= RARE and _is_code(value, x[~often, channel]):
+                found[channel], extreme[:, channel], median[channel] = True, often, np.median(x[~often, channel])
+    if not (channels := np.flatnonzero(found)).size:
         return ""
     rows = extreme[:, channels].any(axis=1)
     sample, channel = int(np.argmax(extreme[:, channels[0]])), int(channels[0])
@@ -98,6 +154,15 @@ def _far(x: NDArray[np.float64]) -> str:
         f"{sample}, channel {channel} (median {median[channel]:g}); a code for missing values, or a spike? leave these "
         "samples out, or interpolate them"
     )
+
+
+def _is_code(value: float, others: NDArray[np.float64]) -> bool:
+    """Return whether a frequent value lies far from all other values of its channel."""
+    if len(others) < FEWEST:
+        return False
+    deviations = np.abs(others - np.median(others))
+    gap = abs(value - float(np.median(others)))
+    return bool(gap > FAR_CODE * np.median(deviations) > 0 and gap > CODE_GAP * deviations.max())
 
 
 def unusual(
@@ -110,9 +175,9 @@ def unusual(
     told: dict[str, list[str]] = {}
     clocks = [set(values.clocks) for values in recordings.values()]
     for channel in sorted(set.intersection(*clocks)) if len(clocks) > 1 else ():
-        called = repr(names[channel]) if channel < len(names) else f"{channel}"
         line = (
-            f"channel {called} rises in nearly equal steps in every recording, like a clock or row numbers, which give "
+            f"channel {_called(channel, names)} rises or falls in nearly equal steps in every recording, like a "
+            "clock or row numbers, which give "
         )
         told.setdefault("", []).append(f"{line}the order away; remove it, or set `times` to it if it has seconds")
     shares = {name: (values.still[1] - values.still[0]) / max(values.samples, 1) for name, values in recordings.items()}
@@ -121,17 +186,46 @@ def unusual(
         first, after = values.still
         others = [share for other, share in shares.items() if other != name]
         usual = float(np.median(others)) if others else 0.0
-        if after - first >= FEWEST and shares[name] >= max(STILL_SHARE, STILL_FACTOR * usual):
+        longer = shares[name] >= STILL_FACTOR * usual or after - first >= STILL_FACTOR * values.next_still
+        if values.far:
+            pass  # such values are often repeated
+        elif after - first >= FEWEST and shares[name] >= STILL_SHARE and longer:
             lines.append(
                 f"samples {first} to {after - 1} of {values.samples} are equal; was the sensor off, or never written? "
                 "leave the recording, or this part, out"
             )
+        else:
+            lines += _still_channels(name, recordings, names)
         when = times.get(name)
         if when is not None and len(when) > 2 and (line := _pause(when)):
             lines.append(line)
         if lines:
             told[name] = lines
     return told
+
+
+def _called(channel: int, names: Sequence[str]) -> str:
+    return repr(names[channel]) if channel < len(names) else f"{channel}"
+
+
+def _still_channels(name: str, recordings: Mapping[str, Values], names: Sequence[str]) -> list[str]:
+    """Return a line on channels that stand still in one recording for long, and in others never; none without."""
+    mine, lines = recordings[name], []
+    others = [values for other, values in recordings.items() if other != name and values.samples]
+    for channel, (first, after) in enumerate(mine.still_channels):
+        shares = [
+            (values.still_channels[channel][1] - values.still_channels[channel][0]) / values.samples
+            for values in others
+            if channel < len(values.still_channels)
+        ]
+        if after - first < max(FEWEST, STILL_CHANNEL * mine.samples) or not shares:
+            continue
+        if float(np.median(shares)) <= max(RARELY_EQUAL, 2 / mine.samples):
+            lines.append(
+                f"channel {_called(channel, names)} does not change from sample {first} to {after - 1} of "
+                f"{mine.samples}, as it does in other recordings; was the sensor off? leave the recording out"
+            )
+    return lines[:1]
 
 
 def _pause(times: NDArray[np.float64]) -> str:

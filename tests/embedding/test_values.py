@@ -46,7 +46,10 @@ def test_signals_are_not_told() -> None:
     assert told((rng.random((120, 3)) < 0.3) * 1.0) == []
 
 
-@pytest.mark.parametrize("head", [[1764345600.0] * 3, [2019.0, 2020.0, 2021.0], [-9999.0] * 3])
+@pytest.mark.parametrize(
+    "head",
+    [[1764345600.0] * 3, [2019.0, 2020.0, 2021.0], [-9999.0] * 3, [32.0] * 3, [1.0, 2.0, 3.0], [1.7e9, 5.0, 2.0]],
+)
 @pytest.mark.parametrize("second", [[], [[32.0, 32.0, 32.0]]])
 def test_header_rows_are_refused(head: list[float], second: list[list[float]]) -> None:
     # Empatica's own numbers are up to 128.
@@ -71,6 +74,19 @@ def test_codes_and_spikes_are_told(code: float, count: int) -> None:
     )
 
 
+@pytest.mark.parametrize("count", [30, 60, 100])
+def test_codes_in_much_of_a_recording_are_told(count: int) -> None:
+    rng = np.random.default_rng(0)
+    x = signal(0)
+    x[rng.choice(120, count, replace=False)] = -9999
+    (line,) = told(x)
+    assert line.startswith(f"r0: {count} of 120 samples lie far from all others, such as -9999 in sample")
+    # A tool that takes 5 A while it runs.
+    x = signal(0)
+    x[:, 1] = np.where(rng.random(120) < count / 120, 0, 5 + 0.1 * rng.normal(size=120))
+    assert told(x) == []
+
+
 def test_clocks_are_told_by_value() -> None:
     def clocked(*columns: Array) -> list[str]:
         every = {f"r{n}": values_of(np.column_stack([signal(n), column])) for n, column in enumerate(columns)}
@@ -81,11 +97,19 @@ def test_clocks_are_told_by_value() -> None:
     jitter = 1000 * (np.arange(120) + 0.1 * rng.random(120))
     for columns in ((rows, rows), (epoch, epoch + 99), (jitter, 3 * jitter)):
         (line,) = clocked(*columns)
-        assert line.startswith("channel 'host' rises in nearly equal steps in every recording, like a clock")
-    # A ramp of one recording, a count that pauses, and growth that slows down.
+        assert line.startswith("channel 'host' rises or falls in nearly equal steps in every recording, like a clock")
+    # A count down, whole seconds, seconds of a minute, uneven time stamps, and a clock that was set.
+    uneven = np.cumsum(rng.uniform(0.02, 0.2, (2, 120)), axis=1)
+    for columns in ((-rows, 5 - rows), (rows // 3, rows // 4), (rows % 60, (rows + 20) % 60), (*uneven,), (
+        rows + 100 * (rows > 60), rows,
+    )):  # fmt: skip
+        assert len(clocked(*columns)) == 1
+    # A ramp of one recording, a count that pauses, growth that slows down, and motion to and fro.
     assert clocked(rows, signal(9)[:, 0]) == []
-    assert clocked(rows // 3, rows // 3) == []
+    pieces = np.cumsum(rng.random((2, 120)) < 0.3, axis=1) * 1.0
+    assert clocked(*pieces) == []
     assert clocked(np.sqrt(rows), np.sqrt(rows)) == []
+    assert clocked(np.sin(rows / 19), np.sin(rows / 19)) == []
 
 
 @pytest.mark.parametrize(("first", "last"), [(0, 119), (60, 119), (50, 119), (0, 40)])
@@ -94,6 +118,28 @@ def test_dead_stretches_are_told(first: int, last: int) -> None:
     x[first : last + 1] = x[first]
     (line,) = told(x)
     assert line.startswith(f"r0: samples {first} to {last} of 120 are equal; was the sensor off")
+
+
+def test_short_and_noisy_stretches_and_single_channels_are_told() -> None:
+    rng = np.random.default_rng(0)
+    x = signal(0)
+    x[60:78] = x[60]
+    assert told(x)[0].startswith("r0: samples 60 to 77 of 120 are equal")
+    x[60:] = x[60] + 1e-7 * rng.normal(size=(60, 3))
+    assert told(x)[0].startswith("r0: samples 60 to 119 of 120 are equal")
+    x = signal(0)
+    x[60:, 0] = 0.5
+    (line,) = told(x)
+    assert line.startswith("r0: channel 0 does not change from sample 60 to 119 of 120")
+    # Off in the same part of every recording, and all the time.
+    every = {f"r{seed}": signal(seed) for seed in range(3)}
+    for one in every.values():
+        one[60:] = 0
+    assert len(unusual({name: values_of(one) for name, one in every.items()}, {})) == 3
+    assert len(unusual({name: values_of(np.full((120, 2), 7.0)) for name in every}, {})) == 3
+    # Features of one of three states, which last.
+    states = {name: np.eye(3)[rng.integers(0, 3, 12)].repeat(10, axis=0) for name in every}
+    assert unusual({name: values_of(one) for name, one in states.items()}, {}) == {}
 
 
 def test_pauses_in_times_are_told() -> None:
@@ -128,8 +174,9 @@ def test_doctor_tells_them_by_file(tmp_path: Path) -> None:
     entry = {"layout": "features", "root": str(tmp_path), "imported": {"axes": "TC", "fps": 4}}
     report = examine({"datasets": {"own": entry}}, "own")
     found = [(one.severity, one.file, one.message) for one in report.findings if one.rule == "values"]
-    assert [(severity, file) for severity, file, _ in found] == [("warning", None)]
-    assert "channel 'host_clock' rises" in found[0][2]
+    assert [(severity, file) for severity, file, _ in found] == [("warning", None), ("warning", "tea/r1.csv")]
+    assert "channel 'x' does not change from sample 70 to 119" in found[1][2]
+    assert "channel 'host_clock' rises or falls" in found[0][2]
 
 
 def test_hdf5_that_was_not_written_is_told(tmp_path: Path) -> None:
