@@ -6,7 +6,7 @@ import logging
 import math
 import os
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -30,6 +30,8 @@ from rgwot.timing import SILENCES, VideoInfo, parse_rate, short_rate
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from rgwot.datasets.base import VideoEntry
 
 _LOG = logging.getLogger(__name__)
 _HEAD = 4096
@@ -161,7 +163,8 @@ def read_annotation_file(
     import pandas as pd
 
     path = Path(path)
-    rows = _rows(path, Options(tier=tier, labels_fps=None if fps is None else str(parse_rate(fps))))
+    options = Options(tier=tier, labels_fps=None if fps is None else str(parse_rate(fps)))
+    rows = [row for row in _rows(path, options) if row.label]
     if marks:
         segments = [row._replace(label=_step(row)) for row in rows]
     else:
@@ -181,11 +184,22 @@ def read_annotation(path: Path, names: Iterable[str], options: Options, clock: V
     Steps have names and no numbers: ``step_id`` is 0.
     """
     notes, keys = Notes(path), {pairing_key(name) for name in names}
-    rows = _rows(path, options)
+    every = _rows(path, options)
     # If the file is named like the video and annotates one video, all rows are of this video, whatever its name in the
     # file.
-    if len({row.video for row in rows}) > 1 or pairing_key(path.stem) not in keys:
-        rows = [row for row in rows if pairing_key(row.video) in keys]
+    rows, named = every, pairing_key(path.stem) in keys
+    if len(videos := list(dict.fromkeys(row.video for row in every))) > 1 or not named:
+        rows = [row for row in every if pairing_key(row.video) in keys]
+    if named and every and not rows:
+        raise DataFault(
+            "media", path, "",
+            f"has rows of {', '.join(map(repr, videos[:3]))}, and none of this video; expected rows of it; correct the "
+            "names, or rename the file if it is of these videos",
+        )  # fmt: skip
+    for row in rows:
+        if not row.label and row.end_s > row.start_s and format_of(path) == "table":
+            notes.add("label", row.where, "a segment without a label; left out")
+    rows = [row for row in rows if row.label]
     silence = _silence(path, rows)
     labelled_s = None
     if clock is not None and ANNOTATION_READERS[format_of(path)].counts:
@@ -288,7 +302,27 @@ def _rows(path: Path, options: Options) -> list[SegmentRow]:
                 "time_order", path, row.where,
                 f"{row.label!r} from {row.start_s:g} to {row.end_s:g} s; expected 0 <= start <= end; correct the times",
             )  # fmt: skip
-    return [row for row in rows if row.label]
+    return rows
+
+
+def of_no_video(root: Path, entries: Iterable[VideoEntry], options: Options) -> Iterator[tuple[Path, str]]:
+    """Yield annotations of several videos (`Reader.many`) with rows of other videos than those of a task, and a line.
+
+    A file that cannot be read is passed over, because reading it for a video tells its fault.
+    """
+    entries = list(entries)
+    keys = {pairing_key(name) for entry in entries for name in (entry.name, entry.video)}
+    for path in dict.fromkeys(root / entry.annotation for entry in entries if entry.annotation is not None):
+        if not annotates_many(path):
+            continue
+        try:
+            videos = list(dict.fromkeys(row.video for row in _rows(path, options)))
+        except DataFault:
+            continue
+        others = [video for video in videos if pairing_key(video) not in keys]
+        if others and (len(videos) > 1 or pairing_key(path.stem) not in keys):
+            line = f"{len(others)} of the {len(videos)} videos in it are none of this task, such as {others[0]!r}"
+            yield path, f"{line}; their rows are left out; correct the names if they should be"
 
 
 def _head(path: Path) -> str:

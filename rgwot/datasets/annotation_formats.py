@@ -15,7 +15,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path, PureWindowsPath
 from typing import Any, NamedTuple
 
@@ -97,6 +97,10 @@ def records(path: Path, column: str = "") -> Iterator[tuple[str, dict[str, str]]
     at = next((at for at, line in enumerate(lines) if not column or column.lower() in header_columns(line.text)), 0)
     header, lines = lines[at].text, lines[at:]
     names = [name.strip() for name in next(csv.reader([header], delimiter=divider(header)))]
+    low = [name.lower() for name in names]
+    if twice := next((name for name in low if name in READ_COLUMNS and low.count(name) > 1), None):
+        fault = f"two columns {twice!r}; expected every column once; rename or delete one"
+        raise DataFault("columns", path, f"line {at + 1}", fault)
     reader = csv.reader((line.text + "\n" for line in lines[1:]), delimiter=divider(header), strict=True)
     table = []
     while True:
@@ -129,7 +133,7 @@ def with_points(path: Path, table: list[tuple[str, dict[str, str]]], sign: str) 
         raise DataFault(
             "time", path, where, f"{excerpt(text)} as a time, and {excerpt(other)}; expected one decimal sign"
         )
-    if sign != ";" and all(re.search(r"\d,\d{3}$", text) for _, text in commas):
+    if sign != ";" and all(re.fullmatch(r"[+-]?\d+,\d{3}", text) for _, text in commas):
         raise DataFault(
             "time",
             path,
@@ -182,8 +186,12 @@ STARTS, ENDS = ("start_s", "start"), ("end_s", "end", "stop")
 MOMENT = "time_s"
 #: The column ``key_step`` is the last choice, because it has only numbers; the other columns have names.
 LABELS = ("label", "name", "step", "key_step")
+#: Columns that say who annotated.
+CODERS = ("coder", "annotator", "observer", "rater")
 #: All columns of times, including those of BORIS.
 TIME_COLUMNS = frozenset({*STARTS, *ENDS, MOMENT, "start (s)", "stop (s)", "time", "time offset (s)"})
+#: Columns that must not occur twice.
+READ_COLUMNS = TIME_COLUMNS | {*LABELS, *CODERS, "video", "scope", "behavior", "behavior type", "status", "subject"}
 #: The columns of a table in words.
 HEADINGS = (
     "start_s (or start), end_s (or end, stop) in seconds, or time_s for marks, and label (or name, step, key_step), "
@@ -320,6 +328,10 @@ def read_mstcn(path: Path, options: Options) -> Iterator[SegmentRow]:
     while labels and not labels[-1]:
         labels.pop()
     odd = next((at for at, label in enumerate(labels) if not label or set("\t,;") & set(label)), None)
+    numbers = [label.partition(" ")[0] for label in labels]
+    if odd is None and len(labels) > 2 and any(" " in label for label in labels) and all(map(str.isdecimal, numbers)):
+        # Numbers of frames make every line a label of its own.
+        odd = 0 if all(int(after) - int(before) == 1 for before, after in pairwise(numbers)) else None
     if odd is not None:
         raise DataFault("columns", path, f"line {odd + 1}", f"{excerpt(labels[odd])}; expected one label per line")
     for label, run in groupby(enumerate(labels), key=lambda item: item[1]):
@@ -352,8 +364,20 @@ def read_table_rows(path: Path, options: Options) -> Iterator[SegmentRow]:
 
     Rows with another ``scope`` than ``task`` are left out. A row with ``time_s``, or without an end, is a mark.
     """
+    coders: dict[str, str] = {}
     for where, row in records(path):
         low = {name.lower(): value for name, value in row.items()}
+        for alternatives in (STARTS, ENDS):
+            if len(two := [name for name in alternatives if low.get(name)]) > 1:
+                fault = f"times in both {two[0]} and {two[1]}; expected one of them; delete the other column"
+                raise DataFault("columns", path, where, fault)
+        coder = next((low[name] for name in CODERS if low.get(name)), "")
+        if coder and (other := coders.setdefault(low.get("video", ""), coder)) != coder:
+            raise DataFault(
+                "media", path, where,
+                f"is by {coder!r}, like others by {other!r}; expected one annotator per video; put the rows of each "
+                "into a file of their own",
+            )  # fmt: skip
         start, end, label = (
             next((low[name] for name in alternatives if name in low), "") for alternatives in (STARTS, ENDS, LABELS)
         )
@@ -504,6 +528,9 @@ def _of_videos(path: Path) -> Iterator[tuple[str, dict[str, str], str]]:
     Before version 8, a table with a start or stop per row begins with lines about its only observation.
     """
     table, videos, observed = list(records(path, "Behavior")), dict[str, str](), dict[str, str]()
+    if table and not any(column in table[0][1] for column in ("Time", START)):
+        where = table[0][0]
+        raise DataFault("time", path, where, "is of pictures, which have no times; expected one of a video")
     for where, row in table:
         name, media = row.get("Observation id", path.stem), _media(row)
         if media and videos.setdefault(name, media) != media:

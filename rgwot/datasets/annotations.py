@@ -316,8 +316,8 @@ def _label(row: CsvRow, step_ids: Collection[int] | None, notes: Notes) -> tuple
     match = _LABEL.fullmatch(text)
     if match is None:
         expected = (
-            "a whole number, a blank and a name, like '3 pour water' "
-            "(columns start,end,label; a file with step,start,end has another layout)"
+            "a whole number, a blank and a name, like '3 pour water', or start,end,label in line 1 for names alone "
+            "(a file with step,start,end has another layout)"
         )
         raise row.fault("columns", f"label {excerpt(text)}", expected)
     if match["name"] is None:

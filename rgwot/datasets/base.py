@@ -35,7 +35,7 @@ class TaskFiles:
 
     ``unusable`` has the path and reason of every file whose name is unusable or repeated, ``left_out`` the files of
     DeepLabCut that `rgwot.datasets.names.points_chosen` excludes, and ``not_read`` files of kinds that are not read
-    (`rgwot.datasets.names.NOT_READ`); these files are not in the other fields.
+    (`rgwot.datasets.names.way_in`); these files are not in the other fields.
     """
 
     videos: tuple[VideoEntry, ...] = ()
@@ -52,13 +52,14 @@ class DatasetFiles:
     """The files of a dataset at ``where``: its tasks by id.
 
     The fault of a task is raised only when that task is used, so that it does not stop other tasks. Videos of no known
-    task are ``unassigned``.
+    task are ``unassigned``; other files that may be a part of the study, but lie in no task, are ``stray``.
     """
 
     dataset: str
     where: str
     tasks: Mapping[str, TaskFiles]
     unassigned: tuple[str, ...] = ()
+    stray: tuple[str, ...] = ()
 
     def of(self, task: str) -> tuple[VideoEntry, ...]:
         """Return the videos of a task, sorted by id.

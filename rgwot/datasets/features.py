@@ -35,8 +35,8 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
     """
     annotations = suffixes(options)
     files = walk(root, root, {*LOOKED_AT, *annotations})
-    tasks, unassigned = own_tasks(root, files, lambda paths: sorted_out(paths, annotations), options, annotations)
-    return DatasetFiles(dataset, f"{root} ({EXPECTED})", tasks, unassigned)
+    tasks, unassigned, stray = own_tasks(root, files, lambda paths: sorted_out(paths, annotations), options, LOOKED_AT)
+    return DatasetFiles(dataset, f"{root} ({EXPECTED})", tasks, unassigned, stray)
 
 
 def sorted_out(paths: list[str], others: Collection[str] = ()) -> tuple[list[str], list[str]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rgwot.datasets import annotation_files
 from rgwot.datasets.annotations import Annotation, read_entry
+from rgwot.datasets.arrays import OPENERS
 from rgwot.datasets.base import DatasetFiles, VideoEntry
 from rgwot.datasets.pairing import by_suffix, own_tasks, walk_videos
 from rgwot.datasets.registry import TaskFacts
@@ -23,8 +24,8 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
     """
     annotations = annotation_files.suffixes(options)
     files = walk_videos(root, root, options, annotations)
-    tasks, unassigned = own_tasks(root, files, lambda paths: by_suffix(paths, annotations), options, annotations)
-    return DatasetFiles(dataset, f"{root} ({EXPECTED})", tasks, unassigned)
+    tasks, unassigned, stray = own_tasks(root, files, lambda paths: by_suffix(paths, annotations), options, OPENERS)
+    return DatasetFiles(dataset, f"{root} ({EXPECTED})", tasks, unassigned, stray)
 
 
 def read_annotation(

@@ -6,21 +6,22 @@ import logging
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 import pandas as pd
 
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.datasets import folder
+from rgwot.datasets.annotation_files import of_no_video
 from rgwot.datasets.annotations import Annotation, steps_of
 from rgwot.datasets.base import Layout, TaskFiles, VideoEntry
 from rgwot.datasets.feature_files import in_place_of_video, measure_file
 from rgwot.datasets.finding import find, layout_module, read_options, registered_facts
-from rgwot.datasets.names import NOT_READ
+from rgwot.datasets.names import way_in
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.settings import ImportSettings, Options
 from rgwot.datasets.text import Severity, tell
@@ -83,6 +84,9 @@ def write_manifest(
             row.update(status="unscored", reason=reason)
         if not annotation.empty:
             annotations[entry.video] = replace(annotation, silence=annotation.silence or told)
+    if module.read_annotation is folder.read_annotation:
+        for path, line in of_no_video(below, entries, chosen):
+            _LOG.warning("%s: %s", path, line)
     for name, line in ends_early(spans).items():
         _LOG.warning("%s/%s: annotation of %s: %s", dataset, task, name, line)
     write_csv(segment_table(annotations), annotations_csv)
@@ -137,6 +141,15 @@ def read_annotation(
     return annotation
 
 
+def not_read(paths: Sequence[str], what: str) -> str:
+    """Return a line on files of kinds that are not read, with the ways in."""
+    ways = dict.fromkeys(way_in(path) or "put annotations into the folder of their videos" for path in paths)
+    of_kinds = {PurePosixPath(path).suffix.lower(): path for path in reversed(paths)}
+    named = sorted(dict.fromkeys([*of_kinds.values(), *paths]), key=lambda path: path not in of_kinds.values())[:_NAMED]
+    listed = ", ".join(sorted(named)) + (", ..." if len(paths) > len(named) else "")
+    return f"{len(paths)} files {what}: {listed}; {'; '.join(ways)}"
+
+
 def leftovers(files: TaskFiles, published: bool) -> Iterator[tuple[Severity, str, str]]:
     """Yield severity, rule and message for everything in a task that is left out or not scored.
 
@@ -147,12 +160,7 @@ def leftovers(files: TaskFiles, published: bool) -> Iterator[tuple[Severity, str
         line = f"{len(files.left_out)} files of DeepLabCut are left out ({kinds}), such as {files.left_out[0]}"
         yield "note", "name", line
     if files.not_read:
-        ways = dict.fromkeys(
-            NOT_READ[next(suffix for suffix in NOT_READ if path.lower().endswith(suffix))] for path in files.not_read
-        )
-        listed = ", ".join(files.not_read[:_NAMED]) + (", ..." if len(files.not_read) > _NAMED else "")
-        line = f"{len(files.not_read)} files of kinds that are not read: {listed}; {'; '.join(ways)}"
-        yield "note", "kind", line
+        yield "note", "kind", not_read(files.not_read, "of kinds that are not read")
     lonely, unused = files.without_annotation, files.without_video
     pairs = sum(entry.annotation is not None for entry in files.videos)
     if files.videos and not pairs and not unused:

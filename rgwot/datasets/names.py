@@ -35,17 +35,47 @@ _CONVERT = "convert videos: ffmpeg -i IN OUT.mp4"
 #: Suffixes of files that are not read, but may be a part of a study, with the way in.
 NOT_READ = {
     **dict.fromkeys((
-        ".json", ".xml", ".srt", ".vtt", ".sbv", ".ass", ".xlsx", ".xls", ".ods", ".antx", ".anvil", ".cha", ".jsonl"
+        ".json", ".xml", ".srt", ".vtt", ".sbv", ".ass", ".xlsx", ".xls", ".ods", ".antx", ".anvil", ".cha", ".jsonl",
+        ".docx", ".doc", ".odt", ".rtf", ".numbers",
     ), _AS_TABLE),
     **dict.fromkeys((".pkl", ".pickle", ".parquet", ".feather", ".tsv.gz", ".csv.gz", ".npy.gz"), _AS_ARRAY),
     **dict.fromkeys((
         ".mod", ".tod", ".vob", ".rm", ".rmvb", ".ogv", ".ogg", ".mxf", ".asf", ".divx", ".f4v", ".3g2", ".insv",
         ".360", ".braw", ".r3d", ".gif", ".dv", ".h264", ".h265", ".mjpeg",
     ), _CONVERT),
+    **dict.fromkeys((".part", ".partial", ".crdownload", ".download", ".icloud", ".aria2"), "finish the download"),
+    **dict.fromkeys((".zip", ".tar", ".tgz", ".rar", ".7z", ".tar.gz", ".tar.xz"), "unpack the archive"),
     ".txt": "set labels_fps for a label per frame; otherwise " + _AS_TABLE,
 }  # fmt: skip
 #: Of these, many are no part of a study, so that only files named like a recording are told.
 COMMON = frozenset({".json", ".jsonl", ".xml", ".txt"})
+#: Files beside recordings that are no part of a study: pictures, sounds, files of programs, documents and code.
+_BESIDE = frozenset({
+    ".pdf", ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".heic", ".svg", ".wav", ".mp3", ".m4a", ".aac", ".flac",
+    ".wma", ".opus", ".aif", ".aiff", ".thm", ".lrv", ".lrf", ".psfx", ".pfsx", ".etf", ".ecv", ".xmp", ".aae", ".gpx",
+    ".md", ".rst", ".log", ".ini", ".cfg", ".db", ".bak", ".html", ".htm", ".css", ".js", ".py", ".pyc", ".ipynb", ".m",
+    ".r", ".sh", ".bat", ".yaml", ".yml", ".toml", ".lnk", ".url", ".sha256", ".md5", ".nfo", ".lock", ".tmp",
+})  # fmt: skip
+_TEXTS = re.compile(r"(readme|license|licence|notice|changelog|makefile|thumbs|desktop)(\..*)?", re.IGNORECASE)
+
+
+def way_in(path: str) -> str | None:
+    """Return what to do with a file of a kind that is not read, or None if it is probably no part of a study.
+
+    >>> way_in("tea/a.rm"), way_in("tea/cover.jpg"), way_in("tea/Readme"), way_in("tea/take 3")
+    ('convert videos: ffmpeg -i IN OUT.mp4', None, None, 'give the file the suffix of its kind')
+    """
+    name = PurePosixPath(path).name.lower()
+    if (known := next((suffix for suffix in NOT_READ if name.endswith(suffix)), None)) is not None:
+        return None if name.startswith(".") and known != ".icloud" else NOT_READ[known]
+    suffix = PurePosixPath(name).suffix
+    if suffix in _BESIDE or name.startswith((".", "~")) or name.endswith("~") or _TEXTS.fullmatch(name):
+        return None
+    # ELAN numbers its backups.
+    if suffix[1:].isdecimal():
+        return None
+    return "convert it to a kind that is read" if suffix else "give the file the suffix of its kind"
+
 
 _UNSAFE = re.compile(rb"[^A-Za-z0-9._-]|^[.-]")
 
@@ -133,7 +163,12 @@ def stem_of(video: str) -> str:
 
 # Names of parts of a recording: "part", or a letter after a number.
 _PARTS = (
-    re.compile(r"(?P<base>.+?)[ _.-]*(?:part|pt|teil|chapter)[ _.-]*(?P<part>\d{1,2}|[a-h])", re.IGNORECASE),
+    re.compile(
+        r"(?P<base>.+?)[ _.(-]*(?:part|pt|teil|chapter|partie|parte|seg|segment|chunk|cd|dis[ck])[ _.-]*"
+        r"(?P<part>\d{1,3}|[a-h]|[iv]{1,4}|one|two|three|four)(?:[ _.-]*of[ _.-]*\d+)?\)?",
+        re.IGNORECASE,
+    ),
+    re.compile(r"(?P<base>.+?)[ _.(-]*(?P<part>\d{1,4})[ _-]*of[ _-]*\d{1,4}\)?", re.IGNORECASE),
     re.compile(r"(?P<base>.*\d)[ _.-]?(?P<part>[a-h])", re.IGNORECASE),
 )
 # GoPro's chapters (never takes): GX020007 follows GX010007, GP010007 follows GOPR0007, and GHAA0002 follows GHAA0001.
@@ -141,10 +176,12 @@ _GOPRO = re.compile(
     r"(?<![^\W_])G(?:OPR|P(?P<old>\d\d)|(?P<kind>[HXLS])(?P<part>\d\d)|(?P<loop>[HXLS][A-Z]{2}))(?P<number>\d{4})(?!\d)",
     re.IGNORECASE,
 )
-# The start of a recording in its name, such as 20260101_100000, 2026-01-01 10-00-00, or seconds since 1970.
+# The start of a recording in its name, such as 20260101_100000, 2026-01-01 at 10.00.00, 260101-100000, 01.01.2026
+# 10h00m00s, 10-00-00, or seconds or milliseconds since 1970.
 _START = re.compile(
-    r"(?<!\d)(?:(?P<date>20\d\d([-_.]?)\d\d\2\d\d)[-_. T]{0,3}(?P<time>\d\d([-_.:h]?)\d\d\4\d\d)(?:[.,]?\d{3})?"
-    r"|(?P<epoch>1[0-9]{9}))(?!\d)"
+    r"(?<!\d)(?:(?:(?P<date>20\d\d[-_.]?\d\d[-_.]?\d\d)|(?P<day_first>\d\d[-_.]\d\d[-_.]20\d\d)|(?P<short>\d{6}))"
+    r"(?:[-_. T]{0,3}|[ _]?(?:at|um|kl)[ _]?)(?P<time>\d\d[-_.:h]?\d\d[-_.:m]?\d\d)s?(?:[.,]?\d{3})?"
+    r"|(?P<clock>\d\d(?P<between>[-_.:])\d\d(?P=between)\d\d)|(?P<epoch>1[0-9]{9})(?P<ms>\d{3})?)(?!\d)"
 )
 # Names tell whole seconds, and cameras need a moment between two files.
 _BREAK_S = 2.0
@@ -185,15 +222,15 @@ def chapters_among(lengths: Mapping[str, float | None]) -> list[list[str]]:
 def _start_s(match: re.Match[str]) -> float | None:
     """Return the time of `_START` in seconds, or None if its digits are no time."""
     if match["epoch"]:
-        return float(match["epoch"])
+        return float(f"{match['epoch']}.{match['ms'] or 0}")
+    forms = {"date": "%Y%m%d%H%M%S", "day_first": "%d%m%Y%H%M%S", "short": "%y%m%d%H%M%S", "clock": "%H%M%S"}
+    kind = next(kind for kind in forms if match[kind])
     try:
-        return (
-            datetime.strptime(re.sub(r"\D", "", match["date"] + match["time"]), "%Y%m%d%H%M%S")
-            .replace(tzinfo=UTC)
-            .timestamp()
-        )
+        moment = datetime.strptime(re.sub(r"\D", "", match[kind] + (match["time"] or "")), forms[kind])
     except ValueError:
         return None
+    # Years before 1970 have no time stamp on some systems.
+    return moment.replace(tzinfo=UTC, year=max(moment.year, 1970)).timestamp()
 
 
 def parts_among(names: Iterable[str]) -> list[list[str]]:

@@ -15,19 +15,21 @@ from rgwot.datasets.base import TaskFiles, VideoEntry
 from rgwot.datasets.names import (
     COMMON,
     LONGEST_ID,
-    NOT_READ,
     VIDEO_SUFFIXES,
     VIDEO_TABLE,
     folded,
     points_chosen,
     tracked_name,
     video_id,
+    way_in,
 )
 from rgwot.datasets.settings import Options
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.text import pairing_key
 
 _T = TypeVar("_T")
+#: The workflow's own folder, which has no task.
+RESULTS = "results"
 
 
 def subfolder(folder: Path, name: str) -> Path | None:
@@ -167,17 +169,24 @@ def own_tasks(
     files: Iterable[str],
     sorted_out: Callable[[list[str]], tuple[list[str], list[str]]],
     options: Options,
-    suffixes: Collection[str],
-) -> tuple[dict[str, TaskFiles], tuple[str, ...]]:
+    ignored: Collection[str],
+) -> tuple[dict[str, TaskFiles], tuple[str, ...], tuple[str, ...]]:
     """Return a user's tasks by id (`video_id` of the first folder of its files), and the videos outside any folder.
+
+    Other files outside any task come last, without files with one of the suffixes ``ignored``.
 
     ``sorted_out`` splits the files of a task into videos and annotations. Videos without annotation are kept. An
     annotation without a video of its name is opened, because it may be of many videos. `points_chosen` selects the
-    files of DeepLabCut, which are never annotations. ``suffixes`` are those of all files that are read.
+    files of DeepLabCut, which are never annotations.
     """
-    others = by_task(walk(root, root, NOT_READ.keys() - set(suffixes)), lambda path: next(iter(parents(path)), ""))
+    files = list(files)
+    read, endings = set(files), tuple(ignored)
+    unread = (path for path in walk(root, root, {""}) if path not in read and not path.startswith(f"{RESULTS}/"))
+    unread = (path for path in unread if not path.lower().endswith(endings) and way_in(path))
+    others = by_task(unread, lambda path: next(iter(parents(path)), ""))
     by_folder = by_task(files, lambda path: next(iter(parents(path)), ""))
-    unassigned, _ = sorted_out(by_folder.pop("", []))
+    unassigned, stray = sorted_out(by_folder.pop("", []))
+    stray = [path for path in [*stray, *others.get("", ())] if not _common(path)]
     tasks = {}
     for task, paths in by_folder.items():
         for table in [path for path in paths if path.removeprefix(f"{task}/").lower() == VIDEO_TABLE]:
@@ -199,11 +208,23 @@ def own_tasks(
             not_read = [
                 path
                 for path in others.get(task, ())
-                if tracked_name(path) is None
-                and (PurePosixPath(path).suffix.lower() not in COMMON or pairing_key(PurePosixPath(path).stem) in names)
+                if tracked_name(path) is None and (not _common(path) or pairing_key(PurePosixPath(path).stem) in names)
             ]
             tasks[video_id(task)] = replace(pairs, left_out=tuple(left_out), not_read=tuple(not_read))
-    return tasks, tuple(unassigned)
+        elif task != RESULTS and not task.startswith("."):
+            stray += annotations
+    stray += [
+        path
+        for task, paths in others.items()
+        if task and not task.startswith(".") and video_id(task) not in tasks
+        for path in paths
+        if not _common(path)
+    ]
+    return tasks, tuple(unassigned), tuple(stray)
+
+
+def _common(path: str) -> bool:
+    return PurePosixPath(path).suffix.lower() in COMMON
 
 
 def _counted(paths: Sequence[str], what: str) -> str:

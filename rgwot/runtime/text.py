@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 
 # Characters without a picture; joiners between letters of scripts that need them are kept.
-_INVISIBLE = re.compile("[\u034f\ufe00-\ufe0f]")
+_INVISIBLE = re.compile("[\u034f\u115f\u1160\u2800\u3164\uffa0\ufe00-\ufe0f]")
 _JOINERS = re.compile("(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])")
 
 
@@ -36,13 +36,29 @@ def plain_name(name: str) -> str:
     return " ".join(pairing_key(name).split())
 
 
+# Cyrillic and Greek letters with the picture of a Latin one, and other forms of quotes and dashes.
+_PICTURES = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0406"
+    "\u03bf\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u0131",
+    "aeopcyxijsABEKMHOPCTXIoABEZHIKMNOPTYXi",
+) | str.maketrans(
+    "\u2018\u2019\u02bc\u00b4`\u201c\u201d\u2010\u2011\u2012\u2013\u2014\u2212", "'" * 5 + '"' * 2 + "-" * 6
+)
+_JOINED = re.compile(r"(?<=\w)[\s_-]+(?=\w)")
+_SMALL = re.compile("[\u200c\u200d\u0307]")
+
+
 def look_alike(names: Iterable[str]) -> list[list[str]]:
-    """Return groups of names that differ only in case, form or blanks.
+    """Return groups of names that differ only in case, form, blanks (or signs in their place) or a last full stop.
 
     >>> look_alike(["novice", "Expert", "expert"])
     [['Expert', 'expert']]
+    >>> look_alike(["pour water", "pour_water", "pour milk", "+1", "-1"])
+    [['pour water', 'pour_water']]
     """
     alike: dict[str, list[str]] = {}
     for name in sorted(set(names)):
-        alike.setdefault(plain_name(unicodedata.normalize("NFKC", name)).casefold(), []).append(name)
+        key = plain_name(unicodedata.normalize("NFKC", name).translate(_PICTURES)).casefold()
+        key = _JOINED.sub(" ", _SMALL.sub("", key)).rstrip(".:;, ")
+        alike.setdefault(key or name, []).append(name)
     return [group for group in alike.values() if len(group) > 1]

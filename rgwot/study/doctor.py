@@ -22,12 +22,14 @@ from typing import TYPE_CHECKING, Any
 from rgwot.columns import readable
 from rgwot.config.configuration import load_config
 from rgwot.config.methods import load
+from rgwot.datasets import folder
+from rgwot.datasets.annotation_files import of_no_video
 from rgwot.datasets.annotations import id_ranges
 from rgwot.datasets.arrays import feature_file, holding_file
 from rgwot.datasets.base import DatasetFiles, TaskFiles, VideoEntry, too_few_videos
 from rgwot.datasets.feature_files import FileFacts, open_features
 from rgwot.datasets.finding import NoTaskFound, first_few, layout_module, read_options, registered_facts, tasks_inside
-from rgwot.datasets.manifest import leftovers, read_annotation
+from rgwot.datasets.manifest import leftovers, not_read, read_annotation
 from rgwot.datasets.names import chapters_among, parts_among
 from rgwot.datasets.registry import TaskFacts, match_name
 from rgwot.datasets.text import DataFault, tell
@@ -198,7 +200,7 @@ def check_features(
                 values = values._replace(clocks=())
             if array.holes:
                 # Told already.
-                values = values._replace(still=(0, 0))
+                values = values._replace(still=(0, 0), still_channels=())
     return measured, VideoFacts(measured.footage.duration_s, measured.footage.fps), values
 
 
@@ -282,6 +284,8 @@ def examine(
     if files.unassigned and not tasks:
         line = f"{len(files.unassigned)} videos belong to no known task and are ignored, such as {files.unassigned[0]}"
         findings.append(Finding("warning", "unassigned", line))
+    if files.stray and not tasks:
+        findings.append(Finding("note", "kind", not_read(files.stray, "in no task are left out")))
     for alike in look_alike(map(readable, task_ids)):
         line = f"tasks {', '.join(map(repr, alike))} count as different; if they are one task, put its videos together"
         findings.append(Finding("warning", "task", line))
@@ -296,6 +300,9 @@ def examine(
         )
         for path in () if quick or not of_task else datasets.changed_sources(study, dataset, task):
             findings.append(Finding("error", "changed", datasets.CHANGED, task, below(path, root)))
+        if layout_module(entry.layout).read_annotation is folder.read_annotation:
+            for path, line in of_no_video(root, (video.entry for video in of_task), options):
+                findings.append(Finding("warning", "pairing", line, task, below(path, root)))
         findings += _of_lengths(task, of_task)
         findings += _of_groups(study, dataset, task, [video.entry.video for video in of_task])
     return Report(dataset, entry.layout, root, files, quick, K_of_task, tuple(videos), tuple(findings))
