@@ -189,8 +189,12 @@ def _whole(container: InputContainer, stream: VideoStream, stamps: list[int], br
     return math.inf
 
 
+#: A track with fewer pictures than another by this factor is no film, nor is one with fewer than so many beside a film.
+_SLIDES, _FILM = 10, 5
+
+
 def picture_track(container: InputContainer) -> VideoStream:
-    """Return the track whose pictures are read: FFmpeg's best one, but never a cover, thumbnails or a single picture.
+    """Return the track whose pictures are read: FFmpeg's best one, but never a cover, thumbnails or slides.
 
     Raises ValueError if there is none.
     """
@@ -203,9 +207,11 @@ def picture_track(container: InputContainer) -> VideoStream:
             counts = dict.fromkeys((track.index for track in tracks), 0)
             for packet in again.demux(*(again.streams[index] for index in counts)):
                 counts[packet.stream.index] += packet.size > 0
-                if min(counts.values()) > 1:
+                if max(counts.values()) >= _SLIDES * _FILM:
                     break
-        tracks = [track for track in tracks if counts[track.index] > 1] or tracks
+        # A cover or a few slides beside a film.
+        most = max(counts.values())
+        tracks = [track for track in tracks if counts[track.index] * _SLIDES >= min(most, _SLIDES * _FILM)]
     best = container.streams.best("video")
     largest = max(tracks, key=lambda track: track.width * track.height)
     return next((track for track in tracks if best is not None and track.index == best.index), largest)

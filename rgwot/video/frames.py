@@ -15,6 +15,7 @@ import time
 from collections.abc import Generator
 from fractions import Fraction
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -245,8 +246,14 @@ def cut(
         origin = next((frame.time for frame in container.decode(stream)), None) or 0.0
         # Seek to the key frame before the start; earlier frames are dropped below.
         container.seek(int((origin + max(0.0, start_s - 1)) * av.time_base))
+        frames = container.decode(stream)
+        first = next(frames, None)
+        if first is None or first.time is None or first.time - origin > start_s:
+            # Some containers seek to a later key frame than requested; then everything is read from the beginning.
+            container.seek(0)
+            frames, first = container.decode(stream), None
         stream_out: Any = None
-        for frame in container.decode(stream):
+        for frame in chain([] if first is None else [first], frames):
             if frame.time is None or frame.time - origin < start_s:
                 continue
             if frame.time - origin >= end_s:

@@ -38,6 +38,7 @@ _MICROSECONDS = 1_000_000
 _STEP_BACK_S = 0.5
 # A container and its longest track may end so much apart.
 _END_S = 0.1
+_TICK_S = 1e-3
 #: Timeout in seconds for opening a file; long, because a file without a rate or length is read to its end.
 PROBE_TIMEOUT_S = 600.0
 #: Largest address space of the child in bytes; libraries reserve more than they use.
@@ -208,7 +209,10 @@ def _duration(container: InputContainer, stream: VideoStream, packets: decode.St
     subtracted, because time 0 is the first frame.
     """
     if stream.duration and stream.time_base:
-        return stream.duration * Fraction(stream.time_base)
+        stated = stream.duration * Fraction(stream.time_base)
+        # Files of fragments, in which B-frames may begin late, may state the end on the file's clock, too.
+        first = min(packets.presented, default=0) * Fraction(stream.time_base) if packets else Fraction(0)
+        return stated - first if packets and first > 0 and float(stated) > packets.end_s - _TICK_S else stated
     # Matroska stores the length of a track in a tag.
     stated = Fraction(container.duration or 0, _MICROSECONDS)
     clock = re.fullmatch(r"(\d{1,9}):(\d{1,2}):(\d{1,2}(?:\.\d{0,18})?)", stream.metadata.get("DURATION", "").strip())

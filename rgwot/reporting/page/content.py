@@ -406,6 +406,7 @@ def _video(row: Mapping[Any, Any], page_folder: Path, root: Path, strip: bool) -
         start=float(row["start_s"]) if usable else 0.0,
         path=str(row["path"]),
         file=link(path.expanduser(), page_folder) if playable else None,
+        size=(int(row["width"]), int(row["height"])) if playable and usable and pd.notna(row["width"]) else (0, 0),
     )
 
 

@@ -15,7 +15,7 @@ class Video:
     ``status`` and ``reason`` are those of the manifest, ``duration`` is in seconds, ``aspect`` is width over height.
     ``strip`` says whether the page has pictures of the video, ``pictured`` whether there is a video and not only
     features. ``start`` is when a player shows the first frame, in seconds; other times count from the first frame.
-    ``file`` is its address relative to the page, None if a browser cannot play it.
+    ``file`` is its address relative to the page, None if a browser cannot play it; ``size`` is its width and height.
     """
 
     id: str
@@ -30,6 +30,7 @@ class Video:
     start: float
     path: str
     file: str | None
+    size: tuple[int, int]
 
 
 @dataclass(frozen=True)

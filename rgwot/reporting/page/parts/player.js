@@ -34,6 +34,13 @@ export function playFrom(video, seconds, from = null) {
   };
   if (element.requestVideoFrameCallback) element.requestVideoFrameCallback(start);
   else element.addEventListener("loadedmetadata", (event) => start(event, { mediaTime: 0 }), { once: true });
+  // Of several picture tracks, a browser chooses by itself. (A side of pixels that are no squares is scaled.)
+  element.addEventListener("loadedmetadata", () => {
+    const { videoWidth, videoHeight } = element;
+    if (videoWidth && facts.size[0] && videoWidth !== facts.size[0] && videoHeight !== facts.size[1]) {
+      player.append(missing(`This browser shows another picture track (${videoWidth}x${videoHeight}) than the one of the key steps (${facts.size.join("x")}).`));
+    }
+  }, { once: true });
   element.addEventListener("error", () => {
     showPlayer(facts, seconds, missing(`${facts.path} is not at hand, or this browser cannot play its format. The page looks for it at ${decodeURI(facts.file)}, relative to itself.`));
   });
