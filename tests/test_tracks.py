@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from av.stream import Disposition
 from numpy.typing import NDArray
-from videos import number, picture, together, write_audio, write_video
+from videos import number, picture, remux, together, write_audio, write_video
 
 from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.datasets.manifest import write_manifest
@@ -75,6 +75,30 @@ def test_a_still_is_never_the_video(tmp_path: Path, suffix: str, first: bool) ->
     assert (info.duration_s, info.width) == (4.0, 96)
     assert read(path) == [0, 5, 10, 15, 20, 25]
     assert "2 picture tracks" in info.remark
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
+def test_a_few_slides_are_never_the_video(tmp_path: Path, suffix: str) -> None:
+    slides = write_video(tmp_path / "slides.mp4", 3, 10, (320, 200))
+    path = together(tmp_path / f"both{suffix}", slides, write_video(tmp_path / "a.mp4", 60, 10))
+    info = probe(path)
+    assert (info.duration_s, info.width) == (6.0, 96)
+    assert read(path) == [0, 5, 10, 15, 20, 25]
+
+
+def test_clips_of_a_transport_stream_begin_with_their_first_frame(tmp_path: Path) -> None:
+    path = remux(write_video(tmp_path / "a.mp4", 60, 10), tmp_path / "a.ts")
+    assert clip_of(path, tmp_path / "clip.mp4") == list(range(10, 20))
+
+
+@pytest.mark.parametrize("fps", [1, 10])
+@pytest.mark.parametrize("flags", ["dash", "frag_keyframe+empty_moov", "frag_every_frame+empty_moov"])
+def test_files_of_fragments_with_frames_out_of_order(tmp_path: Path, fps: int, flags: str) -> None:
+    path = remux(write_video(tmp_path / "a.mp4", 60, fps, gop=10), tmp_path / "f.mp4", movflags=flags)
+    info = probe(path)
+    assert (info.duration_s, info.fps) == (60 / fps, fps)
+    with FrameReader(path, np.arange(0, 60, 6) / fps, 96) as frames:
+        assert [number(frame) for _, batch in frames for frame in batch] == list(range(0, 60, 6))
 
 
 def test_a_marked_cover_is_no_track(tmp_path: Path) -> None:

@@ -213,7 +213,11 @@ def read_elan(path: Path, options: Options) -> Iterator[SegmentRow]:
     if linked := document.get_linked_files():
         medium = _film(path.stem, linked)
         video = media_stem(medium["MEDIA_URL"])
-        _check_offset(path, f"its medium {excerpt(video)}", medium.get("TIME_ORIGIN"), "ms")
+        # If none is named like the file, which may have another name, it is not clear whose clock counts.
+        films = [medium] if video == path.stem else [medium, *(other for other in linked if not _sound(other))]
+        for film in films:
+            name = excerpt(media_stem(film["MEDIA_URL"]))
+            _check_offset(path, f"its medium {name}", film.get("TIME_ORIGIN"), "ms")
     units = document.header.get("TIME_UNITS", "milliseconds")
     if units not in _UNITS:
         raise DataFault("time", path, "", f"TIME_UNITS {excerpt(units)}; expected one of {', '.join(_UNITS)}")
@@ -300,12 +304,12 @@ _UNITS = {"milliseconds": Fraction(1000), "PAL-frames": Fraction(25), "NTSC-fram
 
 def _film(stem: str, linked: Iterable[Mapping[str, str]]) -> Mapping[str, str]:
     """Return the medium of an ELAN file that is the video: no sound, and preferably named like the file (``stem``)."""
+    return min(linked, key=lambda medium: (_sound(medium), media_stem(medium["MEDIA_URL"]) != stem))
 
-    def rank(medium: Mapping[str, str]) -> tuple[bool, bool]:
-        kind = mimetypes.guess_type(PureWindowsPath(medium["MEDIA_URL"]).name)[0] or medium.get("MIME_TYPE", "")
-        return kind.startswith("audio"), media_stem(medium["MEDIA_URL"]) != stem
 
-    return min(linked, key=rank)
+def _sound(medium: Mapping[str, str]) -> bool:
+    kind = mimetypes.guess_type(PureWindowsPath(medium["MEDIA_URL"]).name)[0] or medium.get("MIME_TYPE", "")
+    return kind.startswith("audio")
 
 
 def read_textgrid(path: Path, options: Options) -> Iterator[SegmentRow]:
@@ -451,7 +455,10 @@ def read_project(path: Path, options: Options) -> Iterator[SegmentRow]:
                 "media", path, where, f"{len(media)} media files in sequence; expected one; code each video separately"
             )
         offsets = (observation.get("media_info") or {}).get("offset") or {}
-        for offset in (observation.get("time offset"), offsets.get("1")):
+        # The file may be named like a video in another player.
+        players = (observation.get("file") or {}).items()
+        mine = [number for number, names in players if path.stem in map(media_stem, names or [])]
+        for offset in (observation.get("time offset"), *(offsets.get(number) for number in ("1", *mine))):
             _check_offset(path, where, offset)
         video = media_stem(media[0]) if media else text_of(name)
         if (other := videos.setdefault(video, name)) != name:

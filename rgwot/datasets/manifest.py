@@ -143,7 +143,7 @@ def read_annotation(
 
 def not_read(paths: Sequence[str], what: str) -> str:
     """Return a line on files of kinds that are not read, with the ways in."""
-    ways = dict.fromkeys(way_in(path) or "put annotations into the folder of their videos" for path in paths)
+    ways = dict.fromkeys(way for path in paths if (way := way_in(path)))
     of_kinds = {PurePosixPath(path).suffix.lower(): path for path in reversed(paths)}
     named = sorted(dict.fromkeys([*of_kinds.values(), *paths]), key=lambda path: path not in of_kinds.values())[:_NAMED]
     listed = ", ".join(sorted(named)) + (", ..." if len(paths) > len(named) else "")

@@ -32,7 +32,7 @@ VIDEO_SUFFIXES = frozenset({
 _AS_TABLE = "export annotations as a table start_s,end_s,label, or from ELAN or BORIS"
 _AS_ARRAY = "save features as .npy or .csv"
 _CONVERT = "convert videos: ffmpeg -i IN OUT.mp4"
-#: Suffixes of files that are not read, but may be a part of a study, with the way in.
+#: Suffixes of files that are not read (or not there), but may be a part of a study, with the way in.
 NOT_READ = {
     **dict.fromkeys((
         ".json", ".xml", ".srt", ".vtt", ".sbv", ".ass", ".xlsx", ".xls", ".ods", ".antx", ".anvil", ".cha", ".jsonl",
@@ -43,6 +43,9 @@ NOT_READ = {
         ".mod", ".tod", ".vob", ".rm", ".rmvb", ".ogv", ".ogg", ".mxf", ".asf", ".divx", ".f4v", ".3g2", ".insv",
         ".360", ".braw", ".r3d", ".gif", ".dv", ".h264", ".h265", ".mjpeg",
     ), _CONVERT),
+    **dict.fromkeys((
+        ".csv", ".tsv", ".eaf", ".boris", ".boris.gz", ".textgrid"
+    ), "put annotations into the folder of their videos"),
     **dict.fromkeys((".part", ".partial", ".crdownload", ".download", ".icloud", ".aria2"), "finish the download"),
     **dict.fromkeys((".zip", ".tar", ".tgz", ".rar", ".7z", ".tar.gz", ".tar.xz"), "unpack the archive"),
     ".txt": "set labels_fps for a label per frame; otherwise " + _AS_TABLE,
@@ -67,7 +70,7 @@ def way_in(path: str) -> str | None:
     """
     name = PurePosixPath(path).name.lower()
     if (known := next((suffix for suffix in NOT_READ if name.endswith(suffix)), None)) is not None:
-        return None if name.startswith(".") and known != ".icloud" else NOT_READ[known]
+        return None if name.startswith((".", "~")) and known != ".icloud" else NOT_READ[known]
     suffix = PurePosixPath(name).suffix
     if suffix in _BESIDE or name.startswith((".", "~")) or name.endswith("~") or _TEXTS.fullmatch(name):
         return None

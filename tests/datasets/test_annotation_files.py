@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from rgwot.datasets.manifest import write_manifest
 from rgwot.datasets.settings import Options
 from rgwot.records import read_annotations
 from rgwot.runtime.errors import RgwotError
+from rgwot.study.doctor import examine
 
 Rows = list[list[Any]]
 
@@ -596,3 +598,89 @@ def test_files_of_nothing_end_in_one_line(tmp_path: Path, name: str, content: by
         rows(tmp_path / name, fps=30)
     assert str(caught.value).startswith(f"{tmp_path / name}: ")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("start_s,end_s,label,label\n1,5,pour,stir\n", "line 1: two columns 'label'; expected every column once"),
+        ("start,start_s,end_s,label\n9,1,5,pour\n", "line 2: times in both start_s and start; expected one of them"),
+        ("coder,start_s,end_s,label\nA,1,5,pour\nB,1.4,5.6,pour\n", "line 3: is by 'B', like others by 'A'"),
+        ("video,rater,start_s,end_s,label\na,A,1,5,x\nb,B,1,4,x\nb,A,1,4,x\n", "line 4: is by 'A', like others by 'B'"),
+        (
+            "Observation id,Behavior,Behavior type,Image index,Subject\na,pour,START,10,\n",
+            "line 2: is of pictures, which have no times",
+        ),
+    ],
+)
+def test_tables_in_which_something_is_twice_or_missing(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(RgwotError, match=re.escape(told)):
+        rows(tmp_path / "a.csv")
+
+
+def test_tables_of_several_annotators_of_different_videos_and_of_subtitles(tmp_path: Path) -> None:
+    path = tmp_path / "all.csv"
+    path.write_text("video,coder,start_s,end_s,label\na,A,1,5,x\nb,B,1,4,x\n", encoding="utf-8")
+    assert rows(path) == [["a", 1.0, 5.0, "x"], ["b", 1.0, 4.0, "x"]]
+    path.write_text("start\tend\tlabel\n00:00:01,500\t00:00:05,000\tx\n", encoding="utf-8")
+    assert rows(path) == [["all", 1.5, 5.0, "x"]]
+
+
+def test_frame_numbers_are_no_labels(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("0 pour\n1 pour\n2 stir\n", encoding="utf-8")
+    with pytest.raises(RgwotError, match="line 1: '0 pour'; expected one label per line"):
+        rows(path, fps=10)
+    path.write_text("1 pour\n1 pour\n2 stir\n", encoding="utf-8")
+    assert rows(path, fps=10) == [["a", 0.0, 0.2, "1 pour"], ["a", 0.2, 0.3, "2 stir"]]
+
+
+def test_offsets_of_other_media_count_if_they_may_be_the_video(tmp_path: Path) -> None:
+    def linked(*offsets: int | None) -> Path:
+        path = elan(tmp_path / "c.eaf", {"steps": STEPS}, media=None)
+        document = Eaf(path)
+        for number, offset in enumerate(offsets):
+            document.add_linked_file(f"cam{number}.mp4", mimetype="video/mp4", time_origin=offset)
+        document.to_file(path)
+        return path
+
+    assert rows(linked(None, 0))[0][:2] == ["cam0", 0.5]
+    with pytest.raises(RgwotError, match="its medium 'cam1': time offset 3000 ms"):
+        rows(linked(None, 3000))
+    two = project([1.0, "", "pour", "", ""], [5.0, "", "pour", "", ""])
+    observation = next(iter(two["observations"].values()))
+    observation["file"] = {"1": ["front.mp4"], "2": ["side.mp4"]}
+    observation["media_info"] = {"offset": {"1": 0, "2": 3.0}}
+    for name, wrong in (("front", False), ("side", True)):
+        (tmp_path / f"{name}.boris").write_text(json.dumps(two), encoding="utf-8")
+        if wrong:
+            with pytest.raises(RgwotError, match="time offset 3.0 s"):
+                rows(tmp_path / f"{name}.boris")
+        else:
+            assert rows(tmp_path / f"{name}.boris")[0][1:3] == [1.0, 5.0]
+
+
+def test_rows_of_no_video_and_without_a_label_are_told(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / "tea").mkdir(exist_ok=True)
+        np.save(tmp_path / f"tea/{name}.npy", np.random.default_rng(0).normal(size=(100, 3)))
+    table = tmp_path / "tea/all.csv"
+    table.write_text("video,start_s,end_s,label\na,1,9,x\nB,1,9,x\nc,1,9,x\nc,2,3,y\n", encoding="utf-8")
+    form = {"layout": "features", "root": str(tmp_path), "imported": {"axes": "TC", "fps": 10}}
+
+    def told(rule: str) -> list[tuple[str | None, str]]:
+        report = examine({"datasets": {"own": form}}, "own")
+        return [(one.file, one.message) for one in report.findings if one.rule == rule and one.severity == "warning"]
+
+    (found,) = told("pairing")
+    assert found[0] == "tea/all.csv"
+    assert found[1].startswith("2 of the 3 videos in it are none of this task, such as 'B'; their rows are left out")
+    table.write_text("video,start_s,end_s,label\na,1,5,\na,5,9,x\nb,1,9,x\n", encoding="utf-8")
+    assert told("pairing") == []
+    assert told("label") == [("tea/all.csv", "a segment without a label; left out")]
+    # A file with the name of a video, and rows of two others.
+    table.rename(tmp_path / "tea/a.csv")
+    (tmp_path / "tea/a.csv").write_text("video,start_s,end_s,label\nc,1,5,x\nd,5,9,x\n", encoding="utf-8")
+    report = examine({"datasets": {"own": form}}, "own")
+    assert any("has rows of 'c', 'd', and none of this video" in one.message for one in report.findings)

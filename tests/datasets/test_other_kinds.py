@@ -149,3 +149,30 @@ def test_features_of_other_kinds_are_told(tmp_path: Path) -> None:
     (tea / "r2.parquet").write_bytes(b"x")
     told = doctor(tmp_path, layout="features", imported={"axes": "TC", "fps": 1}, settings={})
     assert told[0] == ("note kind: 1 files of kinds that are not read: tea/r2.parquet; save features as .npy or .csv")
+
+
+def test_files_in_no_task_and_of_unknown_kinds_are_told(tmp_path: Path) -> None:
+    root = tmp_path / "videos"
+    for name in (
+        "tea/m0.mp4",
+        "tea/m1.mp4.part",
+        "tea/m2.amv",
+        "tea/m3",
+        "coffee/c0.rm",
+        "annotations/m0.csv",
+        "x.zip",
+    ):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(b"x")
+    # What the workflow wrote is no part of the study.
+    (root / "results/tables").mkdir(parents=True)
+    (root / "results/tables/demo.csv").write_text("x", encoding="utf-8")
+    content = {"layout": "folder", "root": str(root), "settings": {"features": {"weights": "random"}}}
+    report = examine({"datasets": {"own": content}}, "own", quick=True)
+    told = [one.message for one in report.findings if one.rule == "kind"]
+    assert told == [
+        "3 files in no task are left out: annotations/m0.csv, coffee/c0.rm, x.zip; unpack the archive; put annotations "
+        "into the folder of their videos; convert videos: ffmpeg -i IN OUT.mp4",
+        "3 files of kinds that are not read: tea/m1.mp4.part, tea/m2.amv, tea/m3; finish the download; convert it to a "
+        "kind that is read; give the file the suffix of its kind",
+    ]

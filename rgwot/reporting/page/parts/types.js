@@ -1,6 +1,6 @@
 // Types of the page's data, generated from page/data.py by test_page_script.py.
 /** A video of the task.
- * @typedef {{ id: string, name: string, status: string, reason: string, duration: number, fps: number, aspect: number, strip: boolean, pictured: boolean, start: number, path: string, file: string|null }} Video */
+ * @typedef {{ id: string, name: string, status: string, reason: string, duration: number, fps: number, aspect: number, strip: boolean, pictured: boolean, start: number, path: string, file: string|null, size: [number, number] }} Video */
 /** An order of key steps, and the number of videos that follow it.
  * @typedef {{ order: number[], n: number }} RankedOrder */
 /** Facts of a result.
