@@ -531,7 +531,7 @@ def _check_shape(what: str, array: NDArray[Any]) -> None:
 def _lost(features: Any) -> NDArray[np.bool_]:
     """Return the samples (T,) with NaN."""
     array = np.asarray(features)
-    return np.asarray(np.isnan(array).reshape(len(array), -1).any(axis=1))
+    return np.asarray(np.isnan(array).any(axis=tuple(range(1, array.ndim))))
 
 
 def _filled(what: str, features: Any, lost: NDArray[np.bool_], missing: str | None) -> Any:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.datasets.annotation_formats import ENDS, MOMENT, STARTS
+from rgwot.datasets.annotation_formats import CODERS, ENDS, MOMENT, STARTS
 from rgwot.datasets.annotations import BACKGROUND_NAMES, TOLERATED_S
 from rgwot.datasets.names import id_of, name_of_recording
 from rgwot.keysteps.given import BETWEEN, SampleLabels, check_silence, labels_of_rows, lasting, taken_silences
 from rgwot.keysteps.interface import Given
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.text import plain_name
+from rgwot.runtime.text import look_alike, plain_name
 from rgwot.timing import BACKGROUND, ends_early
 
 if TYPE_CHECKING:
@@ -118,7 +118,13 @@ def read_labels(
         max(int(arrays[name].labels.max()) for name in teaching),
         {name: arrays[name].marked for name in teaching if arrays[name].marked.any()},
         {name: silences[name] for name in teaching if name in silences},
-        tuple(f"{tables[name][0]}: {line}" for name, line in ends_early(spans).items()),
+        (
+            *(f"{tables[name][0]}: {line}" for name, line in ends_early(spans).items()),
+            *(
+                f"labels: key steps {', '.join(map(repr, alike))} count as different; write the name of one in one way"
+                for alike in look_alike(numbers.names.values())
+            ),
+        ),
     )
 
 
@@ -236,6 +242,15 @@ def _of_table(where: str, of_video: pd.DataFrame, video: VideoFeatures, numbers:
     start, end, name = (
         next((value for value in some if value in of_video), None) for some in (STARTS, ENDS, LABEL_COLUMNS)
     )
+    names = list(of_video.columns)
+    if twice := next((one for one in names if names.count(one) > 1), None):
+        raise RgwotError(f"{where}: found two columns {twice!r}, expected every column once; rename or drop one")
+    coder = next((column for column in names if str(column).lower() in CODERS), None)
+    if coder is not None and of_video[coder].nunique() > 1:
+        raise RgwotError(
+            f"{where}: found rows by {of_video[coder].nunique()} in the column {coder!r}, expected one annotator per "
+            "video; give the rows of one"
+        )
     numbered = "key_step" in of_video
     if not ((start and end) or MOMENT in of_video) or (name is None and not numbered):
         raise RgwotError(
@@ -299,8 +314,10 @@ def _times(where: str, row: Mapping[Any, Any], start: str | None, end: str | Non
     if not (math.isfinite(start_s) and math.isfinite(end_s)):
         columns = f"{start} and {end}" if start and end else MOMENT
         raise RgwotError(f"{where}: found a row without times, expected {columns} in seconds in every row")
-    if end_s < start_s:
-        raise RgwotError(f"{where}: found a segment from {start_s:g} to {end_s:g} s, expected start <= end; correct it")
+    if not 0 <= start_s <= end_s:
+        raise RgwotError(
+            f"{where}: found a segment from {start_s:g} to {end_s:g} s, expected 0 <= start <= end; correct it"
+        )
     return start_s, end_s
 
 

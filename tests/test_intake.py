@@ -379,3 +379,10 @@ def test_samples_left_out_have_no_key_step_and_predict_leaves_them_out() -> None
     assert new.tolist() == found.labels["v0"].tolist()
     with pytest.raises(RgwotError, match="give missing='interpolate'"):
         found.predict(videos)
+
+
+def test_a_recording_without_samples_is_refused() -> None:
+    rng = np.random.default_rng(0)
+    recordings = {"r0": rng.normal(size=(40, 3)), "r1": rng.normal(size=(0, 3))}
+    with pytest.raises(RgwotError, match=r"features\['r1'\]: shape \(0, 3\); expected at least one feature"):
+        rgwot.discover(recordings, fps=2, K=2)

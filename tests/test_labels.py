@@ -126,6 +126,15 @@ def test_found_segments_are_labels(caplog: pytest.LogCaptureFixture) -> None:
         rgwot.discover(videos, fps=2, K=3, silence="only")
 
 
+def test_names_that_look_equal_are_told() -> None:
+    names = SEGMENTS.drop(columns=[c for c in ("key_step", "label") if c in SEGMENTS])
+    given = read({"take 1": names.assign(label=["wash up", "pour"]), "take 2": names.assign(label=["wash_up", "Pour"])})
+    assert given.doubts == (
+        "labels: key steps 'Pour', 'pour' count as different; write the name of one in one way",
+        "labels: key steps 'wash up', 'wash_up' count as different; write the name of one in one way",
+    )
+
+
 @pytest.mark.parametrize(
     ("labels", "silence", "said"),
     [
@@ -140,7 +149,10 @@ def test_found_segments_are_labels(caplog: pytest.LogCaptureFixture) -> None:
         ({"take 1": SEGMENTS.assign(silence="never")}, None, "silence: found 'never', expected one of"),
         ({"take 1": SEGMENTS.assign(silence=["only", "until"])}, None, "found only and until, expected one word"),
         ({"take 1": SEGMENTS.assign(end_s=[5.5, 6.0])}, None, "segments of key steps 1 and 2 overlap from 5 to 5.5 s"),
-        ({"take 1": SEGMENTS.assign(end_s=[0.5, 6.0])}, None, "found a segment from 1 to 0.5 s, expected start <= end"),
+        ({"take 1": SEGMENTS.assign(end_s=[0.5, 6.0])}, None, "found a segment from 1 to 0.5 s, expected 0 <= start"),
+        ({"take 1": SEGMENTS.assign(start_s=[-1, 5.0])}, None, "found a segment from -1 to 5 s, expected 0 <= start"),
+        ({"take 1": SEGMENTS.assign(rater=["A", "B"])}, None, "found rows by 2 in the column 'rater', expected one"),
+        ({"take 1": pd.concat([SEGMENTS, SEGMENTS], axis=1)}, None, "found two columns 'start_s', expected every"),
         ({"take 1": SEGMENTS.assign(time_s=[2.0, None])}, None, "a row with time_s 2.0 and start_s 1.0, expected"),
         ({"take 1": pd.DataFrame({"time_s": [9.0], "label": ["a"]})}, None, "found a mark at 9 s of a video of 8 s"),
         ({"take 1": pd.DataFrame({"time_s": [2.0, 2.0], "label": ["a", "b"]})}, None, "marks of key steps 1 and 2"),

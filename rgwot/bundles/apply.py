@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rgwot import __version__, paths
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, LIKENESS, MODEL, Bundle, read_bundle
 from rgwot.bundles.learned import LearnedResult
-from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
+from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS, readable
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.config.settings import Settings, validated
@@ -370,4 +370,8 @@ def draw_page(path: Path, output: Path) -> None:
         view = tree.at(paths.VIEW, facts.run)
         write_view(embeddings, segments, manifest, root, view, facts.seed)
     tree = Tree(output / "results", facts.dataset, facts.task)
-    write_page(tree, root, [facts.run], output / "page.html", tree.at(paths.NAMES, facts.run))
+    study = (
+        f"Key steps and procedure are those of {facts.dataset}/{readable(facts.task)} ({path.name}), learned from "
+        f"{len(facts.videos)} videos; counts and times in the procedure are of these."
+    )
+    write_page(tree, root, [facts.run], output / "page.html", tree.at(paths.NAMES, facts.run), study=study)

@@ -113,6 +113,11 @@ def test_a_video_file_is_extracted_once_and_gets_the_same(study: Study, results:
     # Its pictures are in the page.
     page = (out / "page.html").read_text()
     assert page.count("data:image/jpeg") + page.count("/9j/") > 0
+    # Its title is that of the video; the study is named, whose counts the procedure has.
+    assert "<title>v3 - key steps</title>" in page
+    learned = len(read_bundle(bundle).facts.videos)
+    assert f"those of tiny/clips ({bundle.name}), learned from {learned} videos; counts and times" in page
+    assert "Share of time" not in page
     made = out / "features/v3.zarr/zarr.json"
     before = made.stat().st_mtime_ns
     (applied,) = apply_bundle(bundle, [study.videos["v3"]], out, How(device="cpu"))

@@ -106,8 +106,9 @@ def gather(
     page_folder: Path,
     names_yaml: str | os.PathLike[str] | None,
     groups: str | None = None,
+    study: str | None = None,
 ) -> _Content:
-    """Read the results of a task for a page in ``page_folder``."""
+    """Read the results of a task for a page in ``page_folder``; ``study`` as in `write_page`."""
     if not runs:
         raise RgwotError(f"{tree.dataset}/{tree.task}: no run to show; name at least one, such as rgwot/graphcut/seed0")
     names = read_names(names_yaml)
@@ -166,6 +167,7 @@ def gather(
                     videos,
                     [] if all_annotated else doubts,
                     [video.id for video in videos] if all_annotated else taught,
+                    shares=study is None,
                 )
             )
     data = PageData(
@@ -180,6 +182,7 @@ def gather(
         true_procedures=[RankedOrder(**one) for one in ranked_orders(rank_procedures(orders))] if orders else [],
         runs=facts,
         notices=[
+            *([] if study is None else [study]),
             *_cut_short(shown_runs, videos),
             *_other_number(shown_runs, annotations),
             *(_made_up(tree, root) if scores is not None else []),

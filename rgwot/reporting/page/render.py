@@ -25,7 +25,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rgwot import paths
 from rgwot.columns import TERMS, readable
+from rgwot.keysteps.decode import NAMED
 from rgwot.paths import Run, Tree
+from rgwot.procedure.facts import join_words
 from rgwot.records import read_manifest, read_scores
 from rgwot.reporting.figures.style import (
     BACKGROUND_COLOUR,
@@ -56,16 +58,22 @@ def write_page(
     output_html: str | os.PathLike[str],
     names_yaml: str | os.PathLike[str] | None = None,
     groups: str | None = None,
+    study: str | None = None,
 ) -> None:
     """Write the page of a task, and a table of its ranked procedures beside it.
 
     The first run is shown first. The page may be anywhere; its links to the videos below ``root`` are relative to it.
     The file of names (`rgwot.reporting.names`) need not exist.
-    ``groups`` names the column of groups to show, for runs in which they were compared. The table beside the page
+    ``groups`` names the column of groups to show, for runs in which they were compared. If the procedure is that of
+    another ``study``, a sentence on it, the page has the names of its videos as the title. The table beside the page
     (``.csv``) has the columns ``method,decoder,seed,rank,order,names,n_videos,share``.
     """
     output = Path(output_html)
-    content = gather(tree, Path(root), runs, output.parent, names_yaml, groups)
+    content = gather(tree, Path(root), runs, output.parent, names_yaml, groups, study)
+    title = f"{content.data.dataset}/{readable(content.data.task)}"
+    if study is not None:
+        names = [video.name for video in content.data.videos]
+        title = join_words(names) if len(names) <= NAMED else f"{len(names)} videos"
     procedures = [
         run.procedures.assign(
             **asdict(run.run), names=[named_order(str(order), run.names) for order in run.procedures["order"]]
@@ -76,7 +84,7 @@ def write_page(
     text = _filled(
         "page.html.j2",
         script=script(),
-        title=f"{content.data.dataset}/{readable(content.data.task)}",
+        title=title,
         pictures=content.pictures,
         most_lines=MOST_LINES,
         comparisons=embedded(content.comparisons),

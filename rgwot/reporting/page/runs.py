@@ -334,11 +334,13 @@ def picture(
     videos: Sequence[Video],
     doubts: Sequence[str] = (),
     taught: Collection[str] = (),
+    shares: bool = True,
 ) -> Picture:
     """Return a procedure as the page shows it.
 
     ``recordings`` are the segments of the videos, ``videos`` those of `rgwot.reporting.page.data.PageData`. ``doubts``
     are clauses of `rgwot.procedure.facts.doubt_sentence`. The annotated videos that ``taught`` the result are marked.
+    ``shares`` says whether these recordings are those of the procedure, so that their time may stand in its table.
     """
     layers = _layers(procedure)
     cards = [card for layer in layers for card in layer]
@@ -360,7 +362,7 @@ def picture(
     )
     marked = {step: f"{_STEP}{step}{_STEP}" for step in procedure.order}
     sentences = (order_sentence(procedure, marked), doubt_sentence(procedure, deviations, marked, doubts))
-    table = [row.cells(marked) for row in step_facts(procedure, recordings)]
+    table = [row.cells(marked) for row in step_facts(procedure, recordings if shares else ())]
     filled = [at for at in range(len(STEP_HEADINGS)) if any(row[at] for row in table)]
     lines = _lines(procedure, deviation_facts(deviations, recordings, taught), videos, taught)
     return Picture(
