@@ -279,7 +279,7 @@ def clocks(root: Path) -> None:
 
 def turned(root: Path) -> None:
     for name, count in zip("abc", (20, 21, 22), strict=True):
-        save(root / f"tea/{name}.npy", np.zeros((count, 512), np.float32))
+        save(root / f"tea/{name}.npy", np.random.default_rng(count).normal(size=(count, 512)).astype(np.float32))
         (root / f"tea/{name}.csv").unlink()
 
 
