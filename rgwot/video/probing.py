@@ -211,8 +211,8 @@ def _duration(container: InputContainer, stream: VideoStream, packets: decode.St
     if stream.duration and stream.time_base:
         length = stream.duration * Fraction(stream.time_base)
         # Files of fragments, in which B-frames may begin late, may state the end on the file's clock, too.
-        first = Fraction(stream.time_base) * min(packets.presented, default=0) if packets else Fraction(0)
-        return length - first if packets and first > 0 and float(length) > packets.end_s - _TICK_S else length
+        begin = Fraction(stream.time_base) * min(packets.presented, default=0) if packets else Fraction(0)
+        return length - begin if packets and begin > 0 and float(length) > packets.end_s - _TICK_S else length
     # Matroska stores the length of a track in a tag.
     stated = Fraction(container.duration or 0, _MICROSECONDS)
     clock = re.fullmatch(r"(\d{1,9}):(\d{1,2}):(\d{1,2}(?:\.\d{0,18})?)", stream.metadata.get("DURATION", "").strip())
