@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from bad_videos import zeros_inside
 from checkouts import SNAKEMAKE, Checkout, Said, run
-from videos import write_video
+from videos import picture, write_video
 
 pytestmark = pytest.mark.long
 
@@ -52,7 +52,7 @@ def study(path: Path) -> Checkout:
     checkout = Checkout.copied_to(path)
     (path / "videos/tea").mkdir(parents=True)
     for name, first in (("a", 0), ("b", 60)):
-        write_video(path / f"videos/tea/{name}.mp4", 50, 10, first=first)
+        write_video(path / f"videos/tea/{name}.mp4", 50, 10, drawn=lambda i, first=first: picture(first + i, 96, 64))
         (path / f"videos/tea/{name}.csv").write_text('0.5,2.5,"1 pour"\n2.5,4.5,"2 stir"\n', encoding="utf-8")
     (path / "config.yaml").write_text(CONFIG, encoding="utf-8")
     return checkout
