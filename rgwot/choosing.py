@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from rgwot.discovery import Discovery
     from rgwot.embedding.interface import EmbeddedVideo
+    from rgwot.result import Discovery
 
 
 @dataclass(frozen=True, repr=False)
