@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rgwot.datasets.names import stem_of
+from rgwot.config.experiments import split_id
+from rgwot.datasets.names import id_of, stem_of
 from rgwot.keysteps.decode import split_by_video
+from rgwot.keysteps.ordering import KeySteps
 from rgwot.keysteps.tree import grown
 from rgwot.runtime.errors import RgwotError, extras
+from rgwot.runtime.progress import mapped, progress_shown
+from rgwot.stages.decode import decode_task
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +27,8 @@ if TYPE_CHECKING:
 
     from rgwot.embedding.interface import EmbeddedVideo
     from rgwot.result import Discovery
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,7 +131,8 @@ class Stability:
     answers
         A result for each seed.
     table : pandas.DataFrame
-        (n, n) adjusted Rand index of the key steps of all samples, by seeds: 1 for the same answer, 0 for chance.
+        (n, n) adjusted Rand index of the key steps of all samples without a label, by seeds: 1 for the same answer, 0
+        for chance.
     """
 
     answers: tuple[Discovery, ...]
@@ -144,11 +153,53 @@ class Stability:
         return html_table(repr(self), ("seed", *map(str, self.table)), rows)
 
 
-def agreement_table(answers: Sequence[Discovery]) -> pd.DataFrame:
-    """Return the adjusted Rand index (n, n) of the key steps of results of the same videos, by their seeds."""
+def repeated(found: Discovery, n: int, n_jobs: int | None, progress: bool) -> Stability:
+    """Decode a result with n seeds; the parameters are those of `rgwot.Discovery.stability`."""
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 2:
+        raise RgwotError(f"n: found {n!r}, expected a whole number, 2 or more")
+    embeddings_of(found, "stability")
+    if "labelled" in found.diagnostics and found.given is None:
+        raise RgwotError("stability: found a loaded result, which has not kept its labels; expected one of discover")
+    given = {} if found.given is None else found.given.labels
+    free = {
+        name: given[id_of(name)] < 0 if id_of(name) in given else np.full(len(own), True)
+        for name, own in found.labels.items()
+    }
+    if not any(mask.any() for mask in free.values()):
+        raise RgwotError("stability: found labels for all samples, expected some without; nothing else can differ")
+    with progress_shown(progress):
+        seeds = range(found.run.seed + 1, found.run.seed + n)
+        decoded = mapped(partial(_decoded, found), seeds, n_jobs, logger=log, title="stability", unit="seed")
+    reason = "another seed of stability: learned nothing for other videos"
+    answers = [found] + [
+        replace(
+            found,
+            run=replace(found.run, seed=seed),
+            key_steps=key_steps,
+            learned=reason,
+            names=found.names if given else {},
+        )
+        for seed, key_steps in zip(seeds, decoded, strict=True)
+    ]
+    return Stability(tuple(answers), agreement_table(answers, free))
+
+
+def _decoded(found: Discovery, seed: int) -> KeySteps:
+    assert found.embedded is not None
+    decoder = split_id(found.run.decoder)[0]
+    kept = None if found.made is None else found.made.kept
+    return decode_task(
+        found.embedded, decoder, found.settings, seed, alone=False, given=found.given, kept=kept, check=False
+    )
+
+
+def agreement_table(answers: Sequence[Discovery], which: Mapping[str, NDArray[np.bool_]]) -> pd.DataFrame:
+    """Return the adjusted Rand index (n, n) of the key steps of results, by their seeds, on ``which`` samples (T,)."""
     from sklearn.metrics import adjusted_rand_score
 
-    labels: list[NDArray[Any]] = [np.concatenate(list(answer.labels.values())) for answer in answers]
+    labels: list[NDArray[Any]] = [
+        np.concatenate([answer.labels[name][mask] for name, mask in which.items()]) for answer in answers
+    ]
     seeds = pd.Index([answer.run.seed for answer in answers], name="seed")
     values = [[float(adjusted_rand_score(a, b)) for b in labels] for a in labels]
     return pd.DataFrame(values, index=seeds, columns=seeds)

@@ -27,10 +27,12 @@ from rgwot.keysteps.ordering import KeySteps
 from rgwot.keysteps.settings import LABELLED, resolved_K
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
 from rgwot.labels import Labels, n_labelled, read_labels
+from rgwot.others import without_missing
 from rgwot.paths import Run
-from rgwot.result import Discovery, Made, with_doubts, without_missing
+from rgwot.result import Discovery, Made, with_doubts
 from rgwot.runtime.errors import RgwotError, extras
 from rgwot.runtime.limits import check_device, threads_kept
+from rgwot.runtime.progress import progress_shown
 from rgwot.stages.decode import check_labels
 from rgwot.stages.embed import embedded_task, embedder
 
@@ -51,6 +53,7 @@ def discover(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     seed: int = 0,
     device: str = "auto",
+    progress: bool = True,
 ) -> Discovery:
     """Find the key steps of a task and their order from the features of its videos.
 
@@ -103,6 +106,10 @@ def discover(
         Seed of all random draws, at least 0.
     device
         The device of an encoder: ``auto``, ``cpu`` or ``cuda``; another word is refused for every method.
+
+    progress
+        Whether to show the progress of long work: a bar on a terminal or in a notebook, elsewhere a line in the log
+        (level INFO) every ten seconds.
 
     Returns
     -------
@@ -172,10 +179,11 @@ def discover(
     if given is None:
         samples = sum(len(video) for video in videos if video.video not in held_out)
         check_number(resolved_K(decoding.decode.K), decoding.decode.surplus, samples)
-    embedded, embed, model = _embedded(run, embedding, videos, held_out, device)
-    embedded = replace(embedded, videos=without_missing(embedded.videos, handed.missing))
-    made = Made(list(features), videos, embedded, embed, model, settings, tuple(doubts))
-    return made.found(run, decoding, times_of_videos, given)
+    with progress_shown(progress):
+        embedded, embed, model = _embedded(run, embedding, videos, held_out, device)
+        embedded = replace(embedded, videos=without_missing(embedded.videos, handed.missing))
+        made = Made(list(features), videos, embedded, embed, model, settings, tuple(doubts))
+        return made.found(run, decoding, times_of_videos, given)
 
 
 def _trivial(run: Run, settings: Settings, videos: Sequence[FeatureStore], held_out: tuple[str, ...]) -> KeySteps:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -18,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rgwot.bundles.learned import LearnedResult, learned_result
-from rgwot.choosing import Stability, agreement_table, embeddings_of
+from rgwot.choosing import Stability, repeated
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.experiments import resolved, split_id
 from rgwot.config.settings import Settings
@@ -26,20 +25,19 @@ from rgwot.datasets.names import id_of, name_of_recording, stem_of
 from rgwot.embedding.interface import (
     Embedded,
     EmbeddedTask,
-    EmbeddedVideo,
     EmbedVideo,
     Fitted,
     VideoFeatures,
-    embedded_video,
 )
+from rgwot.evaluation.metrics import contingency, match
 from rgwot.features.store import FeatureStore
-from rgwot.in_memory import stores_of
-from rgwot.intake import Times, Videos, handed_over
+from rgwot.intake import Times, Videos
 from rgwot.keysteps.interface import Given
-from rgwot.keysteps.labelled import Kept
+from rgwot.keysteps.labelled import Kept, calibrated
 from rgwot.keysteps.ordering import KeySteps, Order, rank_procedures
 from rgwot.keysteps.settings import LABELLED
 from rgwot.labels import Labels, n_labelled, read_labels
+from rgwot.others import labelled_others, labelled_samples
 from rgwot.paths import ANNOTATIONS, EMBEDDINGS, MANIFEST, NAMES, RESULTS, SEGMENTS, VIEW, Run, Tree, name_of
 from rgwot.procedure import Procedure, recordings_from_segments
 from rgwot.procedure.facts import STEP_HEADINGS, step_facts
@@ -48,7 +46,7 @@ from rgwot.reporting.names import names_text
 from rgwot.runtime.errors import RgwotError, extras, nearest
 from rgwot.runtime.files import write_csv, write_rows, write_text
 from rgwot.runtime.html import html_table
-from rgwot.runtime.limits import threads_kept
+from rgwot.runtime.progress import progress_shown
 from rgwot.stages.decode import check_labels, decode_task, write_keysteps
 from rgwot.stages.embed import write_embedded
 from rgwot.stages.procedure import deviation_table
@@ -227,17 +225,26 @@ class Discovery:
     def probabilities(self) -> dict[str, NDArray[np.float64]]:
         """The memberships (T, K + 1) float64 of the features of each video: background, then key steps 1 to K.
 
-        Rows add up to 1. They come from the decoder before smoothing, if it smooths, and are not calibrated: use them
-        to rank samples, not as chances. Raises RgwotError if the decoder has none (``kmeans``, trivial ones, any with
-        ``decode.surplus``), or the result was loaded.
+        Rows add up to 1. They come from the decoder before smoothing, if it smooths. With labels they are calibrated:
+        on recordings that taught nothing, the expected calibration error is 0.06 in the mean over ten real tasks
+        (methods 5.10). Without labels they are far too sure: use them to rank samples, not as chances.
+
+        Raises RgwotError if the decoder has none (``kmeans``, trivial ones, any with ``decode.surplus``), or the result
+        was loaded.
         """
         shares = self.key_steps.probabilities
         if shares is None:
-            raise RgwotError(
-                f"probabilities: found none for {self.run}; expected a decoder with memberships, such as consensus, "
-                "without decode.surplus"
-            )
-        return {name: shares[id_of(name)] for name in self.times}
+            raise self._without_memberships("probabilities")
+        return {name: self._calibrated(shares[id_of(name)]) for name in self.times}
+
+    def _calibrated(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        return calibrated(shares) if split_id(self.run.decoder)[0] == LABELLED else shares
+
+    def _without_memberships(self, what: str) -> RgwotError:
+        return RgwotError(
+            f"{what}: found none for {self.run}; expected a decoder with memberships, such as consensus, without "
+            "decode.surplus"
+        )
 
     @property
     def K(self) -> int:
@@ -268,7 +275,9 @@ class Discovery:
         ]
         return pd.concat(parts, ignore_index=True)
 
-    def learn(self, labels: Labels, *, silence: str | None = None, decoder: str | None = None) -> Discovery:
+    def learn(
+        self, labels: Labels, *, silence: str | None = None, decoder: str | None = None, progress: bool = True
+    ) -> Discovery:
         """Learn from labels of some of the videos, as `discover` with these labels does, in less time.
 
         The embeddings stay. From the second time on, so does what labels do not change in decoding; only what they
@@ -276,8 +285,8 @@ class Discovery:
 
         Parameters
         ----------
-        labels, silence
-            As in `discover`. They replace former labels, so give all of them.
+        labels, silence, progress
+            As in `discover`. Labels replace former ones, so give all of them.
         decoder
             By default ``labelled``, with the keys that it had in this result.
 
@@ -307,10 +316,17 @@ class Discovery:
         run, _, settings = resolved(self.run.method, decoder, None, self.made.settings, self.run.seed)
         check_labels(split_id(run.decoder)[0], settings, n_labelled(labels))
         given = read_labels(labels, self.made.named, self.made.videos, silence)
-        return self.made.found(run, settings, self.times, given)
+        with progress_shown(progress):
+            return self.made.found(run, settings, self.times, given)
 
     def predict(
-        self, videos: Videos, *, times: Times | None = None, missing: str | None = None
+        self,
+        videos: Videos,
+        *,
+        times: Times | None = None,
+        missing: str | None = None,
+        n_jobs: int | None = None,
+        progress: bool = True,
     ) -> dict[str, NDArray[np.int64]]:
         """Label videos by what was learned; each is labelled separately, with fixed clusters.
 
@@ -320,8 +336,10 @@ class Discovery:
             Features of any number of videos, as `discover` takes them, of the same kind.
         times
             As in `discover`; required if, and only if, times were given there.
-        missing
+        missing, progress
             As in `discover`.
+        n_jobs
+            Number of processes, as in scikit-learn: -1 for all processors, by default one.
 
         Returns
         -------
@@ -333,26 +351,98 @@ class Discovery:
         rgwot.RgwotError
             For features of another kind, or if the decoder or the embedding has no rule for other videos.
         """
-        learned = self._rule()
-        clocks = times is None and bool(learned.features.attributes.get("source_times"))
-        handed = handed_over(videos, times, missing=missing, clocks=clocks)
-        stores = stores_of(handed.features, handed.times, lambda _: learned.import_form())
-        for store in stores:
-            learned.check_kind(store)
-        with_frames = [store for store in stores if len(store)]
-        # Running an encoder sets PyTorch's number of threads, which is restored for the caller.
-        with nullcontext() if learned.model is None else threads_kept():
-            embed, predict = learned.rules()
-            embedded = {store.video: embedded_video(store, embed) for store in with_frames}
-        embedded = without_missing(embedded, handed.missing)
-        steps, of_study = learned.label(predict, with_frames, embedded)
-        for store in with_frames:
-            if store.video not in of_study and (line := learned.unlike(store)):
-                log.warning("%s: %s", store.path, line)
-        return {
-            name: steps.get(store.video, np.empty(0, dtype=np.int64))
-            for name, store in zip(handed.features, stores, strict=True)
-        }
+        others = labelled_others(self._rule(), videos, times, missing, n_jobs, progress)
+        return {name: other.key_steps for name, other in others.items()}
+
+    def predict_proba(
+        self,
+        videos: Videos,
+        *,
+        times: Times | None = None,
+        missing: str | None = None,
+        n_jobs: int | None = None,
+        progress: bool = True,
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return the memberships of videos in key steps by what was learned, like ``probabilities``.
+
+        Parameters
+        ----------
+        videos, times, missing, n_jobs, progress
+            As in `predict`.
+
+        Returns
+        -------
+        dict of numpy.ndarray
+            Memberships (T, K + 1) float64 of each video: background, then key steps 1 to K. Videos that were learned
+            from keep those in ``probabilities``.
+
+        Raises
+        ------
+        rgwot.RgwotError
+            As `predict`, and for a decoder without memberships.
+        """
+        others, own = labelled_others(self._rule(), videos, times, missing, n_jobs, progress), {}
+        if self.made is not None and self.key_steps.probabilities is not None:
+            own = {str(s.attributes.get("source_sha256")): stem_of(s.video) for s in self.made.videos}
+        shares = {}
+        for name, other in others.items():
+            known = self.probabilities.get(own.get(other.source, "")) if own else None
+            if known is not None and len(known) == len(other.key_steps):
+                shares[name] = known
+            elif other.probabilities is None:
+                raise self._without_memberships("predict_proba")
+            else:
+                shares[name] = self._calibrated(other.probabilities)
+        return shares
+
+    def embed(
+        self,
+        videos: Videos,
+        *,
+        times: Times | None = None,
+        missing: str | None = None,
+        n_jobs: int | None = None,
+        progress: bool = True,
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return the embeddings (T, D) float64 of videos by what was learned, like ``embeddings``.
+
+        The parameters and errors are those of `predict`.
+        """
+        others = labelled_others(self._rule(), videos, times, missing, n_jobs, progress)
+        return {name: other.embedding for name, other in others.items()}
+
+    def score(
+        self, videos: Videos, labels: Labels, *, times: Times | None = None, missing: str | None = None, **how: Any
+    ) -> float:
+        """Return the share of the labelled samples of videos that get their label, 0 to 1.
+
+        Key steps that were found without labels are first matched with the labels, one to one, so that most samples
+        agree; background is compared with background.
+
+        Parameters
+        ----------
+        videos, times, missing
+            As in `predict`, whose further parameters ``how`` are.
+        labels
+            Labels of some of these videos, as in `discover`.
+
+        Raises
+        ------
+        rgwot.RgwotError
+            As `predict`, and without a labelled sample.
+        """
+        names = {} if self.given is None else dict(self.given.names)
+        truth = labelled_samples(self._rule(), videos, labels, times, missing, names)
+        found = self.predict(videos, times=times, missing=missing, **how)
+        true, key_steps = (np.concatenate([part[name] for name in truth]) for part in (truth, found))
+        key_steps, true = key_steps[true >= 0], true[true >= 0]
+        if self.given is None:
+            overlap = contingency(true, key_steps, int(true.max()) + 1, self.K + 1)[1:, 1:]
+            pairs = match(overlap)
+            numbers = np.full(self.K + 1, -1)
+            numbers[0], numbers[1 + pairs.clusters] = 0, 1 + pairs.classes
+            key_steps = numbers[key_steps]
+        return float((true == key_steps).mean())
 
     def bundle(self, path: str | os.PathLike[str], dataset: str = "arrays", task: str = "task") -> Path:
         """Write what was learned as a bundle (``NAME.rgwot``), with which ``rgwot apply`` labels other videos.
@@ -445,15 +535,37 @@ class Discovery:
             write_text(made.read_text(encoding="utf-8").replace(root.as_posix(), RESULTS), path)
         return Path(path)
 
-    def stability(self, n: int = 5) -> Stability:
+    def plot_procedure(self, ax: Axes | None = None) -> Figure:
+        """Draw the procedure as a graph from left to right; return the figure.
+
+        A box is a key step, with the number of videos that show it; its border is dashed if less than half of them do.
+        An arrow is a need, with the number of videos that agree if some do not; it is dashed if it is doubtful. Key
+        steps of one colour in `plot` have the same colour here.
+
+        Parameters
+        ----------
+        ax
+            Where to draw; by default, a new figure.
+        """
+        with extras("plot_procedure"):
+            from rgwot.reporting.figures.procedure import draw_procedure
+
+            return draw_procedure(self.procedure, self.names, ax)
+
+    def stability(self, n: int = 5, *, n_jobs: int | None = None, progress: bool = True) -> Stability:
         """Repeat the decoding with n seeds, and compare the results.
 
-        Embeddings stay; only decoding is repeated, with the seeds that follow that of the result.
+        Embeddings stay; only decoding is repeated, with the seeds that follow that of the result. A result that labels
+        taught is decoded again with the same labels, and compared where there are none.
 
         Parameters
         ----------
         n
             Number of seeds with that of the result, at least 2.
+        n_jobs
+            Number of processes, as in scikit-learn: -1 for all processors, by default one.
+        progress
+            As in `discover`.
 
         Returns
         -------
@@ -463,21 +575,10 @@ class Discovery:
         Raises
         ------
         rgwot.RgwotError
-            For a result without embeddings, or one that labels taught, which has ``diagnostics["left_out"]`` instead.
+            For a result without embeddings, one that was loaded without its labels, or one without a sample that has no
+            label.
         """
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 2:
-            raise RgwotError(f"n: found {n!r}, expected a whole number, 2 or more")
-        embeddings_of(self, "stability")
-        if "labelled" in self.diagnostics:
-            raise RgwotError("stability: found a result taught by labels, expected one without; see diagnostics")
-        assert self.embedded is not None
-        answers, reason = [self], "another seed of stability: learned nothing for other videos"
-        for seed in range(self.run.seed + 1, self.run.seed + n):
-            key_steps = decode_task(self.embedded, split_id(self.run.decoder)[0], self.settings, seed, alone=False)
-            answers.append(
-                replace(self, run=replace(self.run, seed=seed), key_steps=key_steps, learned=reason, names={})
-            )
-        return Stability(tuple(answers), agreement_table(answers))
+        return repeated(self, n, n_jobs, progress)
 
     def save(self, folder: str | os.PathLike[str], dataset: str = "arrays", task: str = "task") -> Path:
         """Write result, embeddings and a manifest of the videos below a folder, like the workflow below ``results``.
@@ -656,19 +757,6 @@ def with_doubts(key_steps: KeySteps, doubts: Sequence[str]) -> None:
     """Put reasons for doubt before those of decoding."""
     if doubts:
         key_steps.diagnostics["warnings"] = [*doubts, *key_steps.diagnostics.get("warnings", ())]
-
-
-def without_missing(
-    videos: Mapping[str, EmbeddedVideo], missing: Mapping[str, NDArray[np.bool_]]
-) -> dict[str, EmbeddedVideo]:
-    """Return embedded videos with the ``missing`` samples (T,), by name, as background."""
-    masks = {id_of(name): mask for name, mask in missing.items()}
-    return {
-        video: replace(one, background=masks[video] if one.background is None else one.background | masks[video])
-        if video in masks
-        else one
-        for video, one in videos.items()
-    }
 
 
 def _by_name(table: pd.DataFrame) -> pd.DataFrame:

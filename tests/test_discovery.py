@@ -301,8 +301,8 @@ def test_too_many_key_steps_are_refused_before_the_training(monkeypatch: pytest.
 def test_an_estimator_has_the_manners_of_scikit_learn() -> None:
     videos = maps(6)
     later = {name: videos.pop(name) for name in ("take 4", "take 5")}
-    learner = rgwot.ProcedureLearner(fps=FPS, settings=SMALL, seed=3)
-    assert learner.get_params()["seed"] == 3
+    learner = rgwot.ProcedureLearner(fps=FPS, settings=SMALL, random_state=3)
+    assert learner.get_params()["random_state"] == 3
     assert repr(learner).startswith("ProcedureLearner(")
     with pytest.raises(NotFittedError):
         learner.predict(videos)
