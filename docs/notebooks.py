@@ -1,6 +1,6 @@
 """Run the notebooks of the documentation and store their outputs (`make docs`).
 
-    python docs/notebooks.py [NAME ...]
+python docs/notebooks.py [NAME ...]
 """
 
 from __future__ import annotations

@@ -55,9 +55,12 @@ class HowMany:
         return pd.DataFrame({"K": range(1, n + 1), "explained": np.cumsum(gains), "gain": gains})
 
     def labels(self, K: int) -> dict[str, NDArray[np.int64]]:
-        """Cut the tree at K; return the key steps (T,) int64 of each video, 1 to K in the order of their usual times.
+        """Cut the tree; return the key steps (T,) int64 of each video, 1 to K in the order of their usual times.
 
-        Raises RgwotError unless 1 <= K <= the number of leaves.
+        Parameters
+        ----------
+        K
+            Number of key steps, from 1 to the number of leaves; RgwotError is raised for another one.
         """
         n = len(self.merges) + 1
         if isinstance(K, bool) or not isinstance(K, (int, np.integer)) or not 1 <= K <= n:
@@ -89,6 +92,11 @@ def how_many(found: Discovery) -> HowMany:
     """Grow the tree of key steps, which tells what each K merges and splits, like the tab *How many?* of the page.
 
     The tree follows from the embeddings and the seed of a result, not from its K.
+
+    Parameters
+    ----------
+    found
+        A result of any K.
 
     Raises
     ------

@@ -447,7 +447,17 @@ class Discovery:
     def bundle(self, path: str | os.PathLike[str], dataset: str = "arrays", task: str = "task") -> Path:
         """Write what was learned as a bundle (``NAME.rgwot``), with which ``rgwot apply`` labels other videos.
 
-        Returns the path. Raises RgwotError if the decoder or the embedding has no rule for other videos.
+        Parameters
+        ----------
+        path
+            The file to write; it is returned.
+        dataset, task
+            What the bundle calls the videos that were learned from.
+
+        Raises
+        ------
+        rgwot.RgwotError
+            If the decoder or the embedding has no rule for other videos.
         """
         from rgwot.bundles.make import write_bundle
 
@@ -478,9 +488,16 @@ class Discovery:
         return self.learned
 
     def plot(self, videos: int | Sequence[Any] = 4, title: str | None = None, *, ax: Axes | None = None) -> Figure:
-        """Draw key steps over time: of the first ``videos`` videos (at least 1), or of those with these names.
+        """Draw key steps over time; return the figure.
 
-        Into ``ax``, if given, with a row per video. Returns the figure.
+        Parameters
+        ----------
+        videos
+            The number of videos, the first ones, or their names.
+        title
+            By default, method, decoder and seed.
+        ax
+            Where to draw, a row per video; by default, a new figure.
         """
         given, from_name = videos, self._manifest().set_index("name", drop=False)
         if isinstance(videos, (str, bool)) or not isinstance(videos, (int, np.integer, Sequence)):
@@ -515,9 +532,15 @@ class Discovery:
     def page(self, path: str | os.PathLike[str], dataset: str = "arrays", task: str = "task") -> Path:
         """Write the page of the result, one HTML file without pictures of the videos; return its path.
 
-        It has the procedure, the segments, the deviations and, with embeddings, the tree for choosing K. Its title is
-        ``dataset/task``. Paths on the page, as for typed names, are those of ``save("results", dataset, task)``. Needs
-        the extra ``page``.
+        It has the procedure, the segments, the deviations and, with embeddings, the tree for choosing K. Paths on the
+        page, as for typed names, are those of ``save("results", dataset, task)``. Needs the extra ``page``.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        dataset, task
+            The title of the page.
         """
         with TemporaryDirectory() as folder, extras("page"):
             from rgwot.reporting.page.render import write_page
@@ -584,6 +607,13 @@ class Discovery:
         """Write result, embeddings and a manifest of the videos below a folder, like the workflow below ``results``.
 
         `rgwot.load` reads them.
+
+        Parameters
+        ----------
+        folder
+            Where to write; other results in it stay.
+        dataset, task
+            Folders below those of method and decoder.
 
         Returns
         -------
