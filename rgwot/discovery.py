@@ -124,6 +124,7 @@ def discover(
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> steps = np.repeat(rng.normal(size=(3, 16)), 20, axis=0)
     >>> videos = [steps + rng.normal(scale=0.3, size=steps.shape) for _ in range(4)]

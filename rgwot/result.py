@@ -302,9 +302,10 @@ class Discovery:
 
         Examples
         --------
+        >>> import rgwot
         >>> rng = np.random.default_rng(0)
         >>> steps = np.repeat(rng.normal(size=(3, 16)), 20, axis=0)
-        >>> found = discover([steps + rng.normal(scale=0.3, size=steps.shape) for _ in range(4)], K=3)
+        >>> found = rgwot.discover([steps + rng.normal(scale=0.3, size=steps.shape) for _ in range(4)], K=3)
         >>> taught = found.learn([np.repeat([1, 2, 3], 20), None, None, None])
         >>> taught.run.decoder, taught.labels["3"][::20].tolist()
         ('labelled', [1, 2, 3])
@@ -715,14 +716,15 @@ class Discovery:
 
         Examples
         --------
+        >>> import rgwot
         >>> rng = np.random.default_rng(0)
         >>> steps = np.repeat(rng.normal(size=(3, 16)), 20, axis=0)
         >>> videos = [steps + rng.normal(scale=0.3, size=steps.shape) for _ in range(4)]
-        >>> table = discover(videos, fps=2, K=3).suggest(moments=3)
+        >>> table = rgwot.discover(videos, fps=2, K=3).suggest(moments=3)
         >>> sorted(int(time_s // 10) for time_s in table["time_s"])
         [0, 1, 2]
         >>> table["label"] = table["time_s"] // 10 + 1
-        >>> taught = discover(videos, fps=2, labels=table.rename(columns={"label": "key_step"}))
+        >>> taught = rgwot.discover(videos, fps=2, labels=table.rename(columns={"label": "key_step"}))
         >>> [sorted(set(taught.labels[name][:20].tolist())) for name in ("0", "3")]
         [[1], [1]]
         """
