@@ -196,9 +196,15 @@ def _decoded(found: Discovery, seed: int) -> KeySteps:
     assert found.embedded is not None
     decoder = split_id(found.run.decoder)[0]
     kept = None if found.made is None else found.made.kept
-    return decode_task(
-        found.embedded, decoder, found.settings, seed, alone=False, given=found.given, kept=kept, check=False
-    )
+    # The doubts of every answer are in its `warnings`; those of the result itself were logged when it was found.
+    decoding = logging.getLogger("rgwot.keysteps.decode")
+    before, decoding.disabled = decoding.disabled, True
+    try:
+        return decode_task(
+            found.embedded, decoder, found.settings, seed, alone=False, given=found.given, kept=kept, check=False
+        )
+    finally:
+        decoding.disabled = before
 
 
 def agreement_table(answers: Sequence[Discovery], which: Mapping[str, NDArray[np.bool_]]) -> pd.DataFrame:

@@ -35,7 +35,7 @@ def draw_procedure(procedure: Procedure, names: Mapping[int, str] | None = None,
             (x0, y0), (x1, y1) = places[edge.before], places[edge.after]
             likely = edge.confidence >= LIKELY or edge.before == START or edge.after == END
             # An arrow that passes other columns is bent, so that it crosses no box of its own row.
-            bend = -0.25 if x1 - x0 > 1 and y0 == y1 else 0.0
+            bend = -0.5 / (x1 - x0) if x1 - x0 > 1 and y0 == y1 else 0.0
             axes.annotate(
                 "", (x1, -y1), (x0, -y0),
                 arrowprops={
