@@ -37,7 +37,7 @@ help:
 	@echo "make env    the environment in .venv; TORCH=cpu without CUDA, LOCK= with the newest versions"
 	@echo "make lock   renews envs/lock.txt, envs/oldest.txt and the pins of envs/*.yaml"
 	@echo "make container  an image of the environment and the workflow, with podman or docker; TORCH=cpu without CUDA"
-	@echo "make docs   the documentation as a site, in build/docs"
+	@echo "make docs   outputs of the notebooks, then the documentation as a site, in build/docs"
 	@echo "make demo   environment, then the whole pipeline on synthetic clips; prints the table"
 	@echo "make test   environment, then every test of the package, and the workflow from videos to a table"
 	@echo "make test-lab  tests of benchmarks and of other papers' methods"
@@ -89,8 +89,12 @@ container:
 	@test -n "$(BUILDER)" || { echo "container: found neither podman nor docker; install one of them" >&2; exit 1; }
 	$(BUILDER) build --build-arg TORCH=$(or $(TORCH),cuda) --tag rgwot --file Containerfile .
 
+# NOTEBOOKS= leaves their outputs as they are; `reproduce` trains.
+NOTEBOOKS ?= annotate deviations find reproduce table
+
 docs: $(WRITER)
 	python docs/options.py
+	$(if $(NOTEBOOKS),python docs/notebooks.py $(NOTEBOOKS))
 	python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "the site is build/docs/index.html"
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rgwot.choosing import how_many
     from rgwot.config.extensions import Extension, extend
-    from rgwot.discovery import Discovery, discover
+    from rgwot.discovery import discover
     from rgwot.estimator import ProcedureLearner
     from rgwot.loading import load
+    from rgwot.result import Discovery
     from rgwot.runtime.errors import RgwotError
     from rgwot.synthetic.sensors import Example, example
 
@@ -38,7 +39,7 @@ __all__ = [
 # Every job of the workflow imports this package; to keep that fast, the module of a name is imported only when the name
 # is used.
 _HOMES = {
-    "Discovery": "discovery",
+    "Discovery": "result",
     "discover": "discovery",
     "ProcedureLearner": "estimator",
     "Example": "synthetic.sensors",

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rgwot.datasets.names import stem_of
+from rgwot.config.experiments import split_id
+from rgwot.datasets.names import id_of, stem_of
 from rgwot.keysteps.decode import split_by_video
+from rgwot.keysteps.ordering import KeySteps
 from rgwot.keysteps.tree import grown
 from rgwot.runtime.errors import RgwotError, extras
+from rgwot.runtime.progress import mapped, progress_shown
+from rgwot.stages.decode import decode_task
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from rgwot.discovery import Discovery
     from rgwot.embedding.interface import EmbeddedVideo
+    from rgwot.result import Discovery
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,9 +55,12 @@ class HowMany:
         return pd.DataFrame({"K": range(1, n + 1), "explained": np.cumsum(gains), "gain": gains})
 
     def labels(self, K: int) -> dict[str, NDArray[np.int64]]:
-        """Cut the tree at K; return the key steps (T,) int64 of each video, 1 to K in the order of their usual times.
+        """Cut the tree; return the key steps (T,) int64 of each video, 1 to K in the order of their usual times.
 
-        Raises RgwotError unless 1 <= K <= the number of leaves.
+        Parameters
+        ----------
+        K
+            Number of key steps, from 1 to the number of leaves; RgwotError is raised for another one.
         """
         n = len(self.merges) + 1
         if isinstance(K, bool) or not isinstance(K, (int, np.integer)) or not 1 <= K <= n:
@@ -81,6 +92,11 @@ def how_many(found: Discovery) -> HowMany:
     """Grow the tree of key steps, which tells what each K merges and splits, like the tab *How many?* of the page.
 
     The tree follows from the embeddings and the seed of a result, not from its K.
+
+    Parameters
+    ----------
+    found
+        A result of any K.
 
     Raises
     ------
@@ -123,7 +139,8 @@ class Stability:
     answers
         A result for each seed.
     table : pandas.DataFrame
-        (n, n) adjusted Rand index of the key steps of all samples, by seeds: 1 for the same answer, 0 for chance.
+        (n, n) adjusted Rand index of the key steps of all samples without a label, by seeds: 1 for the same answer, 0
+        for chance.
     """
 
     answers: tuple[Discovery, ...]
@@ -144,11 +161,59 @@ class Stability:
         return html_table(repr(self), ("seed", *map(str, self.table)), rows)
 
 
-def agreement_table(answers: Sequence[Discovery]) -> pd.DataFrame:
-    """Return the adjusted Rand index (n, n) of the key steps of results of the same videos, by their seeds."""
+def repeated(found: Discovery, n: int, n_jobs: int | None, progress: bool) -> Stability:
+    """Decode a result with n seeds; the parameters are those of `rgwot.Discovery.stability`."""
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 2:
+        raise RgwotError(f"n: found {n!r}, expected a whole number, 2 or more")
+    embeddings_of(found, "stability")
+    if "labelled" in found.diagnostics and found.given is None:
+        raise RgwotError("stability: found a loaded result, which has not kept its labels; expected one of discover")
+    given = {} if found.given is None else found.given.labels
+    free = {
+        name: given[id_of(name)] < 0 if id_of(name) in given else np.full(len(own), True)
+        for name, own in found.labels.items()
+    }
+    if not any(mask.any() for mask in free.values()):
+        raise RgwotError("stability: found labels for all samples, expected some without; nothing else can differ")
+    with progress_shown(progress):
+        seeds = range(found.run.seed + 1, found.run.seed + n)
+        decoded = mapped(partial(_decoded, found), seeds, n_jobs, logger=log, title="stability", unit="seed")
+    reason = "another seed of stability: learned nothing for other videos"
+    answers = [found] + [
+        replace(
+            found,
+            run=replace(found.run, seed=seed),
+            key_steps=key_steps,
+            learned=reason,
+            names=found.names if given else {},
+        )
+        for seed, key_steps in zip(seeds, decoded, strict=True)
+    ]
+    return Stability(tuple(answers), agreement_table(answers, free))
+
+
+def _decoded(found: Discovery, seed: int) -> KeySteps:
+    assert found.embedded is not None
+    decoder = split_id(found.run.decoder)[0]
+    kept = None if found.made is None else found.made.kept
+    # The doubts of every answer are in its `warnings`; those of the result itself were logged when it was found.
+    decoding = logging.getLogger("rgwot.keysteps.decode")
+    before, decoding.disabled = decoding.disabled, True
+    try:
+        return decode_task(
+            found.embedded, decoder, found.settings, seed, alone=False, given=found.given, kept=kept, check=False
+        )
+    finally:
+        decoding.disabled = before
+
+
+def agreement_table(answers: Sequence[Discovery], which: Mapping[str, NDArray[np.bool_]]) -> pd.DataFrame:
+    """Return the adjusted Rand index (n, n) of the key steps of results, by their seeds, on ``which`` samples (T,)."""
     from sklearn.metrics import adjusted_rand_score
 
-    labels: list[NDArray[Any]] = [np.concatenate(list(answer.labels.values())) for answer in answers]
+    labels: list[NDArray[Any]] = [
+        np.concatenate([answer.labels[name][mask] for name, mask in which.items()]) for answer in answers
+    ]
     seeds = pd.Index([answer.run.seed for answer in answers], name="seed")
     values = [[float(adjusted_rand_score(a, b)) for b in labels] for a in labels]
     return pd.DataFrame(values, index=seeds, columns=seeds)

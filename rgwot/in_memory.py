@@ -28,6 +28,9 @@ from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import CONTRADICTS, parse_rate, short_rate
 
+BRIEF = 5
+"""Recordings that are shorter than this many samples for each key step, and than their channels, may be transposed."""
+
 
 def video_features(
     features: Mapping[str, Any], times: Mapping[str, ArrayLike] | None, fps: float | str | Fraction | None
@@ -105,16 +108,22 @@ def doubts_on_features(videos: Sequence[FeatureStore], K: int | str, timed: bool
         if len(names) > 1:
             some = ", ".join(map(repr, names[:NAMED])) + " and more" * (len(names) > NAMED)
             doubts.append(f"features: {some} are the same recording, which counts several times; leave out all but one")
+    vectors = [video.shape[:2] for video in videos if video.vectors and len(video)]
+    if vectors and isinstance(K, int) and all(T < C and T < BRIEF * K for T, C in vectors):
+        T, C = vectors[0]
+        doubts.append(
+            f"features: {T} samples of {C} channels are few for {K} key steps; is time the second axis? give array.T"
+        )
     alone = all(video.vectors and video.shape[1] == 1 for video in videos if len(video))
     if alone and isinstance(K, int) and K > 2:
         doubts.append(
             f"features: a single channel hardly tells {K} key steps apart; add channels, such as its slope or its "
             "spread in a window"
         )
-    vectors = {str(store.path): store for store in videos if store.vectors and len(store)}
+    by_path = {str(store.path): store for store in videos if store.vectors and len(store)}
     odd = unusual(
-        {name: values_of(store.read()[:, :, 0, 0]) for name, store in vectors.items()},
-        {name: store.time_s for name, store in vectors.items()} if timed else {},
-        next((store.columns.split("\n") for store in vectors.values() if store.columns), []),
+        {name: values_of(store.read()[:, :, 0, 0]) for name, store in by_path.items()},
+        {name: store.time_s for name, store in by_path.items()} if timed else {},
+        next((store.columns.split("\n") for store in by_path.values() if store.columns), []),
     )
     return doubts + [f"{name or 'features'}: {line}" for name, lines in odd.items() for line in lines]

@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from pandas.api.typing import DataFrameGroupBy
 
 from rgwot.datasets.arrays import OPENERS, check_no_clock, open_array
 from rgwot.datasets.names import name_of_recording, stem_of
@@ -50,6 +51,9 @@ SECONDS = frozenset(
 
 TIME = frozenset({*SECONDS, "t", "time", "times"})
 """Names that tell times, but no unit: an index of floating-point numbers with such a name is in seconds."""
+
+LABELS = frozenset({"activity", "annotation", "class", "key_step", "keystep", "label", "labels", "target", "video"})
+"""Names, in lower case, of columns that hold labels or names of recordings rather than features."""
 
 _FILES = (*OPENERS, ".txt", ".parquet")
 
@@ -134,6 +138,7 @@ def handed_over(
             if missing == "background":
                 masks[name] = lost
         made[name] = array
+    _check_time_first(made)
     if when and (bare := [name for name, one in made.items() if name not in when and not _path(one)]):
         raise RgwotError(
             f"features[{bare[0]!r}]: found no times, but features[{next(iter(when))!r}] has them; expected times of "
@@ -176,8 +181,12 @@ def named_videos(features: Videos) -> dict[str, Any]:
                 f"features: found one table with the columns {_listed(features.columns)}, expected the column video "
                 "beside these, or tables by name; for a single recording give [table]"
             )
-        tables = features.groupby("video", sort=False)
-        named = by_name({name: table.drop(columns="video") for name, table in tables}, "features")
+        of_video = features.groupby("video", sort=False)
+        named = by_name({name: table.drop(columns="video") for name, table in of_video}, "features")
+    elif isinstance(features, DataFrameGroupBy):
+        by = features.keys
+        tables = {name: table.drop(columns=[by]) if isinstance(by, str) else table for name, table in features}
+        named = by_name(tables, "features")
     elif isinstance(features, pd.Series) and features.dtype == object:
         own_names = not isinstance(features.index, pd.RangeIndex)
         if own_names and features.index.has_duplicates:
@@ -190,8 +199,10 @@ def named_videos(features: Videos) -> dict[str, Any]:
         or hasattr(features, "coords")
         or not hasattr(features, "__iter__")
     ):
+        cure = "; for files give their paths, as by sorted(Path('folder').glob('*.npy'))" if _path(features) else ""
         raise RgwotError(
-            f"features: found {type(features).__name__}, expected a mapping of names to arrays, or a sequence of arrays"
+            f"features: found {type(features).__name__}, expected a mapping of names to arrays, or a sequence of "
+            f"arrays{cure}"
         )
     else:
         listed = list(features)
@@ -341,6 +352,18 @@ def _read(what: str, path: Path) -> Any:
             ) from None
         except (OSError, ValueError) as error:
             raise RgwotError(f"{what}: {str(path)!r} cannot be read ({first_line(error)}); write it again") from None
+    try:
+        return _content(what, path)
+    except RgwotError as error:
+        # Files of the workflow name an array by a setting.
+        told = "name one of them as key"
+        if told not in str(error):
+            raise
+        raise RgwotError(f"{what}: {str(error).replace(told, 'read the file first, and give one of them')}") from None
+
+
+def _content(what: str, path: Path) -> Any:
+    """Return the array of a file, with the names of its columns and its times, if it has any."""
     with open_array(path, None, _times_inside(what, path)) as source:
         array = np.array(source.read(tuple(slice(0, side) for side in source.shape)))
         names = source.columns.split("\n") if source.columns else None
@@ -410,6 +433,9 @@ def _numbers(what: str, video: Any, masked: bool) -> tuple[Any, NDArray[np.float
         return _of_table(what, video)
     if hasattr(video, "toarray"):
         video = video.toarray()
+    if hasattr(video, "detach"):  # a tensor of PyTorch; NumPy has no bfloat16
+        video = video.detach().cpu()
+        video = video.float() if str(video.dtype) == "torch.bfloat16" else video
     if isinstance(video, np.ma.MaskedArray) and masked and video.mask.any():
         video = np.ma.filled(video.astype(np.float64), np.nan)
     array = array_of(what, video)
@@ -444,6 +470,12 @@ def _of_table(what: str, table: pd.DataFrame) -> tuple[pd.DataFrame, NDArray[np.
                 f"{what}: found times in the index and in the column {column!r}, expected one of them; drop the other"
             )
         when, table = table[column].to_numpy(dtype=np.float64, na_value=np.nan), table.drop(columns=column)
+    told = next((name for name in table.columns if str(name).strip().lower() in LABELS), None)
+    if told is not None:
+        raise RgwotError(
+            f"{what}: column {told!r} is no feature by its name; expected features alone; drop it (labels are a "
+            "parameter of their own), or rename it"
+        )
     columns, counted = {}, False
     for at, name in enumerate(table.columns):
         values, kind = table.iloc[:, at], table.dtypes.iloc[at]
@@ -522,9 +554,26 @@ def array_of(what: str, video: Any) -> NDArray[Any]:
 
 def _check_shape(what: str, array: NDArray[Any]) -> None:
     if array.ndim not in (2, 4):
+        cure = (
+            "for points give array.reshape(len(array), -1)"
+            if array.ndim == 3
+            else ("for a single video give [array], for a single channel array[:, None]")
+        )
+        raise RgwotError(f"{what}: shape {array.shape}, expected (T, C) or (T, C, h, w), one array per video; {cure}")
+
+
+def _check_time_first(features: Mapping[str, Any]) -> None:
+    """Raise RgwotError if arrays of several lengths have channels first."""
+    shapes = {name: np.shape(one) for name, one in features.items() if not _path(one)}
+    if any(len(shape) != 2 for shape in shapes.values()) or len(shapes) < 2:
+        return
+    first, second = ({shape[axis] for shape in shapes.values()} for axis in (0, 1))
+    if len(first) == 1 and len(second) > 1:
+        (name, shape), *others = shapes.items()
+        other, unlike = next((other, own) for other, own in others if own != shape)
         raise RgwotError(
-            f"{what}: shape {array.shape}, expected (T, C) or (T, C, h, w), one array per video; for a single video "
-            "give [array]"
+            f"features[{other!r}]: shape {unlike}, and {shape} of features[{name!r}]; expected (T, C) with equal C; if "
+            "the first axis is not time, give array.T"
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import ItemsView, Mapping, Sequence
+from collections.abc import ItemsView, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, cast
 
 import numpy as np
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 Labels: TypeAlias = "Mapping[str, Any] | Sequence[Any] | pd.DataFrame"
 """Labels (T,) or tables by the name of a video, in a sequence with None for a video without labels, or one long table
 with the column ``video``."""
+
+LARGEST = 9999
+"""Largest number of a key step, which is also their number."""
 
 LABEL_COLUMNS = ("label", "name", "step")
 
@@ -90,6 +93,8 @@ def read_labels(
         numbers.largest = max(numbers.largest, largest)
     steps = {int(step) for made in arrays.values() for step in np.unique(made.labels) if step > 0}
     steps |= {step for _, table in tables.values() for step in table["key_step"].tolist() if step > 0}
+    if steps and max(steps) > LARGEST:
+        raise RgwotError(f"labels: found key step {max(steps)}, expected at most {LARGEST}; number them from 1")
     if not steps:
         marks = any(not lasting(table).all() for _, table in tables.values())
         marks = marks or any(made.marked.any() for made in arrays.values())
@@ -124,8 +129,23 @@ def read_labels(
                 f"labels: key steps {', '.join(map(repr, alike))} count as different; write the name of one in one way"
                 for alike in look_alike(numbers.names.values())
             ),
+            *_from_zero([arrays[name].labels for name in teaching if name not in tables]),
         ),
     )
+
+
+def _from_zero(labels: Sequence[NDArray[np.int64]]) -> list[str]:
+    """Return a line if labels (T,) of features look as if key steps were numbered from 0, which is background.
+
+    Background mostly comes several times, or last as well; a key step called 0 is the first, once in every video.
+    """
+    runs = [own[np.flatnonzero(np.diff(own, prepend=-2))] for own in labels]
+    if not runs or any(run[0] != 0 or np.count_nonzero(run == 0) > 1 or (run < 0).any() for run in runs):
+        return []
+    return [
+        "labels: every labelled video begins with 0 and has it once, but 0 is background; if key steps are numbered "
+        "from 0, add 1"
+    ]
 
 
 def n_labelled(labels: Labels) -> int:
@@ -153,6 +173,8 @@ def _by_name(labels: Labels, names: Sequence[str]) -> dict[str, Any]:
         labels = dict(labels)
     if isinstance(labels, Mapping):
         return {name_of_recording(name): of_video for name, of_video in labels.items()}
+    if isinstance(labels, Iterator):
+        labels = list(labels)
     if isinstance(labels, str) or not hasattr(labels, "__len__"):
         raise RgwotError(
             f"labels: found {type(labels).__name__}, expected labels by the name of a video, or a table with the "
@@ -218,6 +240,7 @@ def _of_array(where: str, values: Any, length: int, numbers: _Numbers) -> Sample
             raise RgwotError(
                 f"{where}: found {what}, expected {length} whole numbers or names, one per feature: key steps from 1, "
                 "0 for background, -1 (or NaN) for unlabelled features"
+                + ("" if labels.ndim == 1 else "; segments are a table with start_s, end_s and label")
             )
         labels = labels.astype(np.int64)
     unlabelled = np.concatenate([[True], labels < 0, [True]])

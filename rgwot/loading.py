@@ -13,10 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rgwot.bundles.learned import LearnedResult
-from rgwot.config.experiments import split_id
+from rgwot.config.experiments import resolved, split_id
 from rgwot.config.methods import DECODERS
 from rgwot.datasets.names import stem_of
-from rgwot.discovery import Discovery, resolved
 from rgwot.embedding.interface import EmbeddedTask
 from rgwot.keysteps.ordering import KeySteps, order_of_text
 from rgwot.paths import (
@@ -36,6 +35,7 @@ from rgwot.paths import (
 from rgwot.procedure import Deviation
 from rgwot.records import read_diagnostics, read_manifest, read_orders, read_segments
 from rgwot.reporting.names import label_names, names_of, read_names
+from rgwot.result import Discovery
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.embed import read_embeddings
 from rgwot.stages.procedure import read_deviation_list, read_procedure

@@ -39,6 +39,11 @@ def read_manifest(path: Path) -> pd.DataFrame:
     `fractions.Fraction` (None for a skipped video), ``width`` and ``height`` Int64. A video that is not skipped must
     have a duration and a rate above 0. ``start_s`` (float64) is when a player shows its first frame, 0 in manifests of
     earlier versions, which lack it.
+
+    Parameters
+    ----------
+    path
+        The table of the workflow, ``results/manifests/DATASET/TASK.csv``.
     """
     numbers: Mapping[str, Literal["float64", "Int64"]] = {"duration_s": "float64", "width": "Int64", "height": "Int64"}
     *columns, start = MANIFEST_COLUMNS
@@ -62,7 +67,12 @@ def read_manifest(path: Path) -> pd.DataFrame:
 def read_annotations(path: Path, background: bool = False) -> pd.DataFrame:
     """Read the annotated segments of a task: texts as str, times as float64 in seconds, ``key_step`` as int64 from 1.
 
-    With ``background``, segments annotated as background (key step 0) are included.
+    Parameters
+    ----------
+    path
+        The table of the workflow, ``results/annotations/DATASET/TASK.csv``.
+    background
+        Whether segments annotated as background (key step 0) are included.
     """
     table = read_csv(path, ANNOTATION_COLUMNS, {"start_s": "float64", "end_s": "float64", "key_step": "int64"})
     return table if background else table[table["key_step"] > 0].reset_index(drop=True)
@@ -71,7 +81,11 @@ def read_annotations(path: Path, background: bool = False) -> pd.DataFrame:
 def read_segments(segments_csv: str | os.PathLike[str]) -> pd.DataFrame:
     """Read ``segments.csv`` of a decoding: ``video``, ``scope`` as str, times float64, ``key_step`` int64.
 
-    Raises RgwotError for an edited file (`rgwot.runtime.provenance.unedited`), like the other readers of key steps.
+    Parameters
+    ----------
+    segments_csv
+        The file; RgwotError is raised if it was edited (`rgwot.runtime.provenance.unedited`), as by the other readers
+        of key steps.
     """
     return read_csv(
         unedited(segments_csv), SEGMENT_COLUMNS, {"start_s": "float64", "end_s": "float64", "key_step": "int64"}
@@ -79,17 +93,35 @@ def read_segments(segments_csv: str | os.PathLike[str]) -> pd.DataFrame:
 
 
 def read_orders(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read ``order.csv`` of a decoding: ``video`` and ``order`` as str, such as ``3>1>2``."""
+    """Read ``order.csv`` of a decoding: ``video`` and ``order`` as str, such as ``3>1>2``.
+
+    Parameters
+    ----------
+    path
+        The file.
+    """
     return read_csv(unedited(path), ORDER_COLUMNS, {})
 
 
 def read_procedures(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read ``procedures.csv`` of a decoding: ``order`` as str, ``rank`` and ``n_videos`` int64, ``share`` float64."""
+    """Read ``procedures.csv`` of a decoding: ``order`` as str, ``rank`` and ``n_videos`` int64, ``share`` float64.
+
+    Parameters
+    ----------
+    path
+        The file.
+    """
     return read_csv(unedited(path), PROCEDURE_COLUMNS, {"rank": "int64", "n_videos": "int64", "share": "float64"})
 
 
 def read_deviations(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read ``deviations.csv`` of a decoding: ``video`` and ``kind`` as str, ``key_step`` int64, the others float64."""
+    """Read ``deviations.csv`` of a decoding: ``video`` and ``kind`` as str, ``key_step`` int64, the others float64.
+
+    Parameters
+    ----------
+    path
+        The file.
+    """
     numbers: Mapping[str, Literal["float64", "int64"]] = {
         "key_step": "int64", "start_s": "float64", "end_s": "float64", "surprise": "float64", "sureness": "float64",
     }  # fmt: skip
@@ -97,7 +129,13 @@ def read_deviations(path: str | os.PathLike[str]) -> pd.DataFrame:
 
 
 def read_diagnostics(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read ``diagnostics.json`` of a decoding, an object whose keys include ``K`` and ``degenerate``."""
+    """Read ``diagnostics.json`` of a decoding, an object whose keys include ``K`` and ``degenerate``.
+
+    Parameters
+    ----------
+    path
+        The file.
+    """
     content = read_yaml(path)
     if not isinstance(content, dict):
         raise RgwotError(f"{path}: found {type(content).__name__}, expected an object with the key K")
@@ -105,7 +143,13 @@ def read_diagnostics(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def read_history(path: Path) -> pd.DataFrame:
-    """Read ``history.csv`` of a training run: ``step, loss, align, cidm, seconds``."""
+    """Read ``history.csv`` of a training run: ``step, loss, align, cidm, seconds``.
+
+    Parameters
+    ----------
+    path
+        The file.
+    """
     numbers: Mapping[str, Literal["float64", "int64"]] = {
         "step": "int64",
         **dict.fromkeys((*TERMS, "seconds"), "float64"),
@@ -117,7 +161,13 @@ def read_history(path: Path) -> pd.DataFrame:
 
 
 def read_scores(paths: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
-    """Read the tidy scores of one or more different runs into one table."""
+    """Read the tidy scores of one or more different runs into one table.
+
+    Parameters
+    ----------
+    paths
+        Files of scores, each of another run.
+    """
     numbers: Mapping[str, Literal["float64", "int64"]] = {"seed": "int64", "value": "float64"}
     frames = [read_csv(path, SCORE_COLUMNS, numbers, optional=("value",))[list(SCORE_COLUMNS)] for path in paths]
     if not frames:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 import rgwot
 from rgwot.choosing import HowMany
+from rgwot.procedure.interface import END, START, Edge, Node
+from rgwot.reporting.figures.procedure import draw_procedure, layers
 from rgwot.reporting.page.view import tree_of
 from rgwot.runtime.errors import RgwotError
 
@@ -82,6 +84,33 @@ def test_stability_compares_the_answers_of_seeds(found: rgwot.Discovery) -> None
         rgwot.discover(recordings(), fps=2, K=3, method="none", decoder="uniform").stability()
 
 
+def test_processes_change_nothing(found: rgwot.Discovery) -> None:
+    one, two = found.stability(3), found.stability(3, n_jobs=2, progress=False)
+    for alone, beside in zip(one.answers, two.answers, strict=True):
+        assert all(np.array_equal(alone.labels[name], beside.labels[name]) for name in NAMES)
+    new = {"x": recordings()["a"] + 0.01, "y": recordings()["c"] - 0.01}
+    alone, beside = found.predict(new), found.predict(new, n_jobs=2)
+    assert list(beside) == ["x", "y"]
+    assert all(np.array_equal(alone[name], beside[name]) for name in new)
+    with pytest.raises(RgwotError, match="n_jobs: found 0, expected a number of processes, or -1 for all"):
+        found.predict(new, n_jobs=0)
+
+
+def test_stability_of_a_taught_result_is_that_of_samples_without_labels(tmp_path: Path) -> None:
+    turned = np.array([0, 3, 1, 2])[STEPS]
+    taught = rgwot.discover(recordings(), fps=2, method="whitened", labels={"a": turned})
+    stability = taught.stability(2)
+    again = rgwot.discover(recordings(), fps=2, method="whitened", labels={"a": turned}, seed=1)
+    np.testing.assert_array_equal(stability.answers[1].labels["c"], again.labels["c"])
+    assert stability.mean == 1
+    everything = taught.learn(dict.fromkeys(NAMES, turned))
+    with pytest.raises(RgwotError, match="stability: found labels for all samples, expected some without"):
+        everything.stability(2)
+    taught.save(tmp_path)
+    with pytest.raises(RgwotError, match="stability: found a loaded result, which has not kept its labels"):
+        rgwot.load(tmp_path).stability(2)
+
+
 def test_the_tree_is_that_of_the_page_and_is_cut_at_any_number(found: rgwot.Discovery) -> None:
     tree = rgwot.how_many(found)
     assert found.embedded is not None
@@ -121,6 +150,26 @@ def test_pictures_show_the_videos_that_are_named(found: rgwot.Discovery) -> None
     for asked, message in ((["e"], "videos: no video 'e'"), ([], "videos: found no name"), (0, "videos: found 0, exp")):
         with pytest.raises(RgwotError, match=message):
             found.plot(videos=asked)
+    plt.close("all")
+
+
+def test_the_picture_of_a_procedure(found: rgwot.Discovery) -> None:
+    figure = replace(found, names={2: "stir"}).plot_procedure()
+    texts = [text.get_text() for text in figure.axes[0].texts if text.get_text()]
+    assert texts == ["start", "step 1\n4 of 4", "stir\n4 of 4", "step 3\n4 of 4", "end"]
+    own, axes = plt.subplots()
+    assert found.plot_procedure(axes) is own
+    plt.close("all")
+    # 1, then 2 and 3 in either order, then 4, which also needs 1.
+    needs = [(START, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, END)]
+    edges = tuple(Edge(before, after, 0.5, 2, 3, (0.1, 0.9)) for before, after in needs)
+    nodes = tuple(Node(step, 3, 1.0, step == 2, 1.0, 0.0, 0.5, 1.0) for step in (1, 2, 3, 4))
+    procedure = replace(found.procedure, nodes=nodes, edges=edges, order=(1, 3, 2, 4), groups=((2, 3),), n_videos=3)
+    assert layers(procedure) == {START: (0, 0), 1: (1, 0), 3: (2, 0), 2: (2, 1), 4: (3, 0), END: (4, 0)}
+    figure = draw_procedure(procedure)
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert texts.count("2 of 3") == len(edges)
+    assert texts[-1] == "in either order: 2, 3"
     plt.close("all")
 
 

@@ -233,15 +233,15 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ({"features": {"a": np.ones((4, 2), complex)}}, "features['a']: array of complex128, expected numbers"),
         (
             {"features": {"a": flat(9, 4), "b": flat(9, 5)}},
-            "features['b']: vectors of 5 at 2 per second, expected vectors of 4 at 2 per second as in features['a']",
+            "features['b']: shape (9, 5), and (9, 4) of features['a']; expected (T, C) with equal C",
         ),
         (
             {"features": {"a": np.ma.masked_greater(np.array([[1.0, 2.0], [3.0, 4.0]]), 2.5)}},
             "features['a']: found masked values",
         ),
         ({"features": {"a": [[1.0, 2.0], [3.0]]}}, "features['a']: found no array of numbers (setting an array"),
-        ({"features": {"a": torch.ones(9, 4).requires_grad_()}}, "Use tensor.detach().numpy() instead."),
         ({"features": {"a": np.full((9, 4), np.inf)}}, "features['a']: inf at sample 0, channel 0; expected finite"),
+        ({"features": {"a": np.ones((0, 3))}}, "features['a']: shape (0, 3); expected at least one feature"),
         ({"features": {"a": "a.npy"}}, "features['a']: 'a.npy': no such file; expected features, one file per video"),
         ({"features": {1.5: flat(9, 4)}}, "features: found the name 1.5, expected a text that is not empty"),
         ({"features": {"a" * 300: flat(9, 4)}}, "300 characters, expected at most 200"),
@@ -301,8 +301,8 @@ def test_too_many_key_steps_are_refused_before_the_training(monkeypatch: pytest.
 def test_an_estimator_has_the_manners_of_scikit_learn() -> None:
     videos = maps(6)
     later = {name: videos.pop(name) for name in ("take 4", "take 5")}
-    learner = rgwot.ProcedureLearner(fps=FPS, settings=SMALL, seed=3)
-    assert learner.get_params()["seed"] == 3
+    learner = rgwot.ProcedureLearner(fps=FPS, settings=SMALL, random_state=3)
+    assert learner.get_params()["random_state"] == 3
     assert repr(learner).startswith("ProcedureLearner(")
     with pytest.raises(NotFittedError):
         learner.predict(videos)

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 import rgwot
-from rgwot.in_memory import video_features
+from rgwot.in_memory import doubts_on_features, video_features
 from rgwot.intake import handed_over
 from rgwot.labels import read_labels
 from rgwot.runtime.errors import RgwotError
@@ -60,6 +60,7 @@ class _Coordinate(np.ndarray[Any, Any]):
         (pd.concat([table().assign(video="b"), table().assign(video="a")]), ["b", "a"]),
         (pd.concat([table().assign(video=2), table().assign(video=1)]), ["2", "1"]),
         (pd.concat({"a": table(), "b": table()}).groupby(level=0), ["a", "b"]),
+        (pd.concat([table().assign(video=2), table().assign(video=1)]).groupby("video"), ["1", "2"]),
         ([X] * 11, [f"{n:02}" for n in range(11)]),
     ],
 )
@@ -92,6 +93,7 @@ def test_collections_tell_names_and_keep_their_order(features: Any, names: list[
         xarray(("frame", "channel"), {"channel": ["x", "y"]}),
         xarray(("channel", "time"), {}, X.T),
         np.asfortranarray(X),
+        torch.tensor(X).requires_grad_(),
     ],
 )
 def test_one_recording_in_many_forms_is_the_same_numbers(video: Any) -> None:
@@ -234,6 +236,16 @@ def test_samples_with_nan_are_filled_or_left_out() -> None:
             {"features": {"a": np.zeros((2, 8, 8, 3), np.uint8)}},
             "features['a']: integers in the shape (2, 8, 8, 3), ",
         ),
+        (
+            {"features": {"a": np.ones((6, 5, 2))}},
+            "per video; for points give array.reshape(len(array), -1)",
+        ),
+        ({"features": {"a": X.T, "b": X.T[:, :4]}}, "equal C; if the first axis is not time, give array.T"),
+        (
+            {"features": {"a": table().assign(label=1)}},
+            "features['a']: column 'label' is no feature by its name",
+        ),
+        ({"features": "folder"}, "for files give their paths, as by sorted(Path('folder').glob('*.npy'))"),
         ({"features": {"a": X + 1j}}, "features['a']: array of complex128, expected numbers"),
         ({"features": {"a": table().assign(who="me")}}, "column 'who' holds values that are no numbers (could not"),
         ({"features": {"a": table().assign(k=pd.Categorical([1] * 6))}}, "column 'k' holds values that are no numbers"),
@@ -322,6 +334,8 @@ def test_numbers_as_text_keep_their_numbers() -> None:
         (SEGMENTS.assign(start_s="0:01"), "labels['a']: found the time '0:01', expected seconds from the beginning of"),
         ({"start_s": [0], "end_s": [1, 2]}, "found a mapping that is no table (All arrays must be of the same"),
         (np.eye(2)[[0] * 3 + [1] * 3], "labels['a']: found shape (6, 2) of int64, expected 6 whole numbers or names"),
+        ([(0, 1, "cut")], "or unlabelled features; segments are a table with start_s, end_s and label"),
+        ([10**9] * 6, "labels: found key step 1000000000, expected at most 9999; number them from 1"),
         ([True] * 6, "labels['a']: found shape (6,) of bool, expected 6 whole numbers or names, one per feature"),
     ],
 )
@@ -329,6 +343,19 @@ def test_other_labels_are_refused_in_one_line(labels: Any, message: str) -> None
     with pytest.raises(RgwotError) as caught:
         read_labels({"a": labels}, ["a"], video_features({"a": X}, None, 2))
     assert message in str(caught.value)
+
+
+def test_key_steps_from_zero_and_transposed_arrays_are_doubted() -> None:
+    stores = video_features({"a": X, "b": X + 1}, None, 2)
+    counted = read_labels([[0, 0, 1, 1, 2, 2], None], ["a", "b"], stores)
+    assert "if key steps are numbered from 0, add 1" in counted.doubts[0]
+    for background in ([0, 1, 1, 2, 2, 0], [-1, 0, 1, 1, 2, 2], [1, 1, 0, 2, 2, 2]):
+        assert read_labels((one for one in [background, None]), ["a", "b"], stores).doubts == ()
+    turned = doubts_on_features(video_features({"a": np.ones((4, 40)).cumsum(axis=1)}, None, 2), 3, False)
+    assert (
+        turned[0] == "features: 4 samples of 40 channels are few for 3 key steps; is time the second axis? give array.T"
+    )
+    assert not any("second axis" in line for line in doubts_on_features(stores, 3, False))
 
 
 def recordings(n: int = 4) -> dict[str, NDArray[np.float64]]:

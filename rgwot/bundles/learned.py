@@ -20,7 +20,7 @@ from rgwot.datasets.settings import ImportSettings
 from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo, EmbedVideo, Fitted, Learned
 from rgwot.features.index import common_attributes
 from rgwot.features.store import IMPORTER, FeatureStore
-from rgwot.keysteps.decode import labelling_of
+from rgwot.keysteps.decode import Labelling, labelling_of
 from rgwot.keysteps.extended import restored
 from rgwot.keysteps.interface import Predict
 from rgwot.keysteps.ordering import KeySteps
@@ -90,12 +90,16 @@ class LearnedResult:
         restore = decoder.bound(self.settings, decoder.restore)
         return embed, restored(restore, self.decoder, self.K, time=self.time, surplus=self.surplus)
 
-    def key_steps(self, predict: Predict, video: EmbeddedVideo) -> NDArray[np.int64]:
-        """Return the key steps (T,) of a video, with fixed clusters."""
+    def labelling(self, predict: Predict, video: EmbeddedVideo) -> Labelling:
+        """Return the labels of a video, with fixed clusters."""
         from threadpoolctl import threadpool_limits
 
         with threadpool_limits(limits=1):
-            return labelling_of([video], self.features_fps, self.K, predict).labels + 1
+            return labelling_of([video], self.features_fps, self.K, predict)
+
+    def key_steps(self, predict: Predict, video: EmbeddedVideo) -> NDArray[np.int64]:
+        """Return the key steps (T,) of a video, with fixed clusters."""
+        return self.labelling(predict, video).labels + 1
 
     def label(
         self, predict: Predict, stores: Sequence[FeatureStore], videos: Mapping[str, EmbeddedVideo]
@@ -105,14 +109,15 @@ class LearnedResult:
         ``stores`` holds the features of videos with frames, ``videos`` their embeddings by id. Returns the key steps
         (T,) by id, and the SHA-256 of the source of each video that was learned from, by id.
         """
-        steps, of_study = {name: self.key_steps(predict, video) for name, video in videos.items()}, {}
-        for store in stores:
-            digest = str(store.attributes.get("source_sha256"))
-            answer = self.answers.get(digest)
-            if answer is not None and answer.shape == steps[store.video].shape:
-                steps[store.video] = answer.astype(np.int64)
-                of_study[store.video] = digest
-        return steps, of_study
+        steps = {name: self.key_steps(predict, video) for name, video in videos.items()}
+        known = {store.video: answer for store in stores if (answer := self.answer(store)) is not None}
+        digests = {store.video: str(store.attributes["source_sha256"]) for store in stores if store.video in known}
+        return steps | known, digests
+
+    def answer(self, store: FeatureStore) -> NDArray[np.int64] | None:
+        """Return the key steps (T,) of a video that was learned from; None for another one."""
+        answer = self.answers.get(str(store.attributes.get("source_sha256")))
+        return None if answer is None or answer.shape != (len(store),) else answer.astype(np.int64)
 
     def unlike(self, store: FeatureStore) -> str:
         """Return a line if a video looks like none that was learned from, otherwise an empty text."""

@@ -10,12 +10,14 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
+from numbers import Integral
 from typing import Any
 
-from rgwot.config.configuration import Config
+from rgwot.config.configuration import Config, load_config
 from rgwot.config.methods import DECODERS, FAMILIES, LOSSES, NAME_PATTERN, Family, moved, without_effect
 from rgwot.config.settings import EXECUTION, Settings, build, defaults, flatten, known_blocks
-from rgwot.keysteps.settings import LABELLED
+from rgwot.keysteps.settings import LABELLED, resolved_K
+from rgwot.paths import Run
 from rgwot.runtime.errors import RgwotError, nearest
 
 SYMBOLS: Mapping[str, str] = {
@@ -287,3 +289,30 @@ def value_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e16:
         return str(int(value))
     return str(value)
+
+
+def resolved(
+    method: str, decoder: str, K: int | str | None, settings: Mapping[str, Mapping[str, Any]] | None, seed: int
+) -> tuple[Run, Settings, Settings]:
+    """Return the canonical ids with the seed, and the settings of method and decoder, like the workflow."""
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise RgwotError(f"seed: found {seed!r}, expected a whole number, 0 or more")
+    if settings is not None and not isinstance(settings, Mapping):
+        raise RgwotError(f"settings: found {settings!r}, expected blocks such as {{'train': {{'iterations': 800}}}}")
+    blocks = {block: dict(keys) if isinstance(keys, Mapping) else keys for block, keys in (settings or {}).items()}
+    for block, keys in blocks.items():
+        if block not in known_blocks():
+            raise RgwotError(f"settings: unknown block {block!r}; {nearest(block, known_blocks())}")
+        if not isinstance(keys, Mapping):
+            raise RgwotError(f"settings: {block}: found {keys!r}, expected keys and values")
+    if K is not None:
+        blocks["decode"] = {**blocks.get("decode", {}), "K": K}
+    experiments = Experiments(load_config(blocks, "settings"))
+    written, method = method, experiments.method(method)
+    decoder = experiments.decoder(decoder, method)
+    for line in replaced_settings(written, decoder, flatten(blocks)):
+        raise RgwotError(f"settings: {line}")
+    of_decoder = experiments.settings(method, decoder, "")
+    if not DECODERS[split_id(decoder)[0]].labels:
+        resolved_K(of_decoder.decode.K)
+    return Run(method, decoder, int(seed)), experiments.settings(method, None, ""), of_decoder

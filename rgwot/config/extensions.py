@@ -77,6 +77,13 @@ _FILES: set[Path] = set()
 def extend(extension: Extension, source: str = "extension") -> None:
     """Add the entries of an extension to the library; a second call replaces the entries of the same ``source``.
 
+    Parameters
+    ----------
+    extension
+        What to add.
+    source
+        What to call it in errors.
+
     Raises
     ------
     RgwotError

@@ -54,7 +54,14 @@ def label_videos(
 ) -> tuple[list[LabelledVideo], list[str], list[str]]:
     """Return the true and predicted labels of every video that can be scored.
 
-    The tables are those of `rgwot.records`, segments in these ``scopes``; every stride-th native frame is scored.
+    Parameters
+    ----------
+    manifest, annotations, segments
+        The tables of `rgwot.records`.
+    stride
+        Every stride-th native frame is scored.
+    scopes
+        The scopes of ``segments`` to read.
 
     Returns
     -------
@@ -117,10 +124,16 @@ def score_table(
 ) -> pd.DataFrame:
     """Score labelled videos by every protocol, background and label rule, ``segmentation`` last.
 
-    ``also`` names one of `ALSO`, which is scored too, or none.
-
-    ``n_key_steps`` and ``n_clusters`` are K_gt and K, both without background. If key step 0 means background, it is
-    one more cluster to the protocols.
+    Parameters
+    ----------
+    videos
+        True and predicted labels (`label_videos`).
+    n_key_steps, n_clusters
+        K_gt and K, both without background.
+    says_background
+        Whether key step 0 means background; it is then one more cluster to the protocols.
+    also
+        One of `ALSO`, which is scored too, or ``none``.
 
     Returns
     -------

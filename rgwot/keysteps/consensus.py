@@ -7,6 +7,7 @@ before and after each sample as context, and contributes to the labels of the ot
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -33,7 +34,10 @@ from rgwot.keysteps.meanfield import MeanField, decoded, label, label_at_once, s
 from rgwot.keysteps.ordering import order_information
 from rgwot.keysteps.settings import ConsensusSettings, MeanfieldSettings
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.progress import with_progress
 from rgwot.timing import thinned
+
+log = logging.getLogger(__name__)
 
 CONTEXT = (-0.05, -0.02, 0.0, 0.02, 0.05)
 """Offsets of the context of a sample, as shares of a video's length, before (-) and after (+)."""
@@ -282,7 +286,8 @@ def _decode(
     number, most = (POOLS, PER_VIDEO * len(lengths)) if len(lengths) > 1 else (1, MOST_SAMPLES)
     few, counts, following = thinned(lengths, most)
     coarse = replace(frames, x=frames.x[few], lengths=counts)
-    pools = [_pool(coarse, K, generator, chain, consensus) for _ in range(number)]
+    turns = with_progress(log, "consensus", range(number), "pool") if number > 1 else range(1)
+    pools = [_pool(coarse, K, generator, chain, consensus) for _ in turns]
     width = max(pool.x.shape[1] for pool in pools)
     spaces = [_widened(pool.x, width) for pool in pools]
     best = _best(spaces, K, counts, generator, chain, consensus, consensus.starts)

@@ -306,7 +306,13 @@ def restored(restore: Restore, learned: Learned, K: int, time: float, surplus: i
 
     def extended_predict(others: Frames) -> Decoded:
         decoded = _kept(predict(_timed(others, time, learned.get(TIME_REFERENCES))), clusters)
-        return replace(decoded, labels=renumbered(decoded.labels, learned[NUMBERS])) if NUMBERS in learned else decoded
+        if NUMBERS not in learned:
+            return decoded
+        numbers, u = learned[NUMBERS], decoded.memberships
+        # With surplus, memberships have columns that no key step has.
+        if u is not None and u.shape[1] == len(numbers):
+            u = u[:, np.argsort(numbers)]
+        return replace(decoded, labels=renumbered(decoded.labels, numbers), memberships=u)
 
     return extended_predict
 

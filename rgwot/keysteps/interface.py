@@ -143,7 +143,13 @@ def rows_of(lengths: Sequence[int], videos: Sequence[int] | NDArray[np.int64]) -
 
 
 def directions(x: NDArray[Any]) -> NDArray[np.float64]:
-    """Scale rows (T, D) to length 1; rows of zeros do not change."""
+    """Scale rows to length 1; rows of zeros do not change.
+
+    Parameters
+    ----------
+    x
+        Samples (T, D).
+    """
     samples = np.asarray(x, dtype=np.float64)
     norms = np.linalg.norm(samples, axis=1, keepdims=True)
     return np.asarray(np.divide(samples, norms, out=np.zeros_like(samples), where=norms > 0))

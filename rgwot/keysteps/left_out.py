@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from time import process_time
 from typing import Any
@@ -12,6 +13,9 @@ from rgwot.embedding.interface import EmbeddedTask
 from rgwot.keysteps.decode import labelling_of, split_by_video, with_given
 from rgwot.keysteps.interface import UNKNOWN, Decode, Given, learned_from
 from rgwot.keysteps.ordering import generator_for
+from rgwot.runtime.progress import with_progress
+
+log = logging.getLogger(__name__)
 
 FEWEST = 3
 """With fewer teaching videos, one alone would have to label the other."""
@@ -63,7 +67,7 @@ def leave_one_out(task: EmbeddedTask, given: Given, decode: Decode, extra: int, 
     shares = []
     # As for the result itself: sums depend on the number of threads.
     with threadpool_limits(limits=1):
-        for hidden in chosen:
+        for hidden in with_progress(log, "annotated videos left out", chosen, "video"):
             videos = {**taught, hidden: plain[hidden]}
             found = labelling_of(
                 videos.values(), task.features_fps, K, lambda frames: decode(frames, K, generator_for(seed))

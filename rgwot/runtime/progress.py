@@ -1,17 +1,36 @@
-"""Progress of long loops: a bar on a terminal, otherwise a line in the log every ten seconds."""
+"""Progress of long loops: a bar on a terminal or in a notebook, otherwise a line in the log every ten seconds."""
 
 from __future__ import annotations
 
 import logging
 import sys
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from numbers import Integral
 from typing import TypeVar
 
 from tqdm import tqdm
 
+from rgwot.runtime.errors import RgwotError
+
 EVERY_S = 10.0
+NOTEBOOK_DELAY_S = 2.0
+"""A notebook keeps what is written, so a bar appears there only if the loop takes longer than this."""
 _T = TypeVar("_T")
+_R = TypeVar("_R")
+_shown: ContextVar[bool] = ContextVar("shown", default=True)
+
+
+@contextmanager
+def progress_shown(shown: bool) -> Iterator[None]:
+    """Show the progress of loops inside; nothing is shown inside a part that shows none."""
+    token = _shown.set(shown and _shown.get())
+    try:
+        yield
+    finally:
+        _shown.reset(token)
 
 
 class Progress:
@@ -27,9 +46,11 @@ class Progress:
         self._start = self._done = start
         self._unit = unit
         self._began = self._reported = time.monotonic()
-        self._bar = (
-            tqdm(desc=title, total=total, initial=start, unit=unit, leave=False) if sys.stderr.isatty() else None
-        )
+        self._quiet, notebook = not _shown.get(), "ipykernel" in sys.modules
+        self._bar = None
+        if not self._quiet and (notebook or sys.stderr.isatty()):
+            delay = NOTEBOOK_DELAY_S if notebook else 0.0
+            self._bar = tqdm(desc=title, total=total, initial=start, unit=unit, leave=False, delay=delay)
 
     def __enter__(self) -> Progress:
         return self
@@ -41,6 +62,8 @@ class Progress:
     def advance(self, steps: int, text: str = "") -> None:
         """Count more ``steps``, and report them if it is time; the last step is always reported."""
         self._done += steps
+        if self._quiet:
+            return
         if self._bar is not None:
             self._bar.set_postfix_str(text, refresh=False)
             self._bar.update(steps)
@@ -64,3 +87,37 @@ def with_progress(logger: logging.Logger, title: str, items: Collection[_T], uni
         for item in items:
             yield item
             progress.advance(1)
+
+
+def mapped(
+    function: Callable[[_T], _R],
+    items: Collection[_T],
+    n_jobs: int | None,
+    *,
+    logger: logging.Logger,
+    title: str,
+    unit: str = "it",
+) -> list[_R]:
+    """Apply a function to each item, in ``n_jobs`` processes, and report the progress; return the results in order.
+
+    ``n_jobs`` is that of scikit-learn: None is one process unless `joblib.parallel_config` says otherwise, -1 all
+    processors. The loops of the function report nothing.
+    """
+    from sklearn.utils.parallel import Parallel, delayed
+
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise RgwotError(f"n_jobs: found {n_jobs!r}, expected a number of processes, or -1 for all processors")
+
+    def inside() -> Iterable[_R]:
+        # Without processes, nothing need be pickled.
+        if n_jobs == 1 or len(items) < 2:
+            return map(function, items)
+        results: Iterable[_R] = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(function)(one) for one in items)
+        return results
+
+    made: list[_R] = []
+    with Progress(logger, title, len(items), unit=unit) as progress, progress_shown(False):
+        for result in inside():
+            made.append(result)
+            progress.advance(1)
+    return made

@@ -67,6 +67,11 @@ def write_embedded(path: Path, videos: Mapping[str, EmbeddedVideo], facts: Mappi
 def read_embeddings(path: str | Path) -> EmbeddedTask:
     """Read a store of embeddings, in float64.
 
+    Parameters
+    ----------
+    path
+        The store, ``results/embeddings/METHOD/DATASET/TASK/seedN.zarr``.
+
     Raises
     ------
     RgwotError

@@ -70,3 +70,23 @@ def test_a_terminal_gets_a_bar_and_no_lines(monkeypatch: pytest.MonkeyPatch, cap
     assert "train" in terminal.getvalue()
     assert "step" in terminal.getvalue()
     assert not caplog.records
+
+
+def test_one_word_turns_it_off(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with progress.progress_shown(False), progress.progress_shown(True):
+        assert list(with_progress(LOG, "manifest", ["a", "b"])) == ["a", "b"]
+    assert (terminal.getvalue(), caplog.records) == ("", [])
+
+
+def test_results_come_in_order_and_what_is_inside_is_not_shown(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+
+    def work(number: int) -> int:
+        return number + sum(with_progress(LOG, "inside", [1]))
+
+    assert progress.mapped(work, [3, 1, 2], None, logger=LOG, title="outside") == [4, 2, 3]
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == ["outside"]
