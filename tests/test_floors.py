@@ -23,7 +23,7 @@ FLOORS = {
     # What people use.
     "application": (
         "__main__", "bundles", "choosing", "cli", "discovery", "estimator", "in_memory", "intake", "labels", "loading",
-        "reporting", "study", "synthetic",
+        "reporting", "study", "synthetic", "window",
     ),
 }  # fmt: skip
 
