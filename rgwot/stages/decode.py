@@ -141,13 +141,14 @@ def decode_task(
     alone: bool = True,
     given: Given | None = None,
     kept: Kept | None = None,
+    judged: bool = True,
 ) -> KeySteps:
     """Find the key steps of a task by a decoder and its settings (`rgwot.keysteps.decode.find_key_steps`).
 
     The decoder ``labelled`` learns from ``given`` labels (`taught_by`). What labels do not change is ``kept``, so that
     decoding the same embeddings with other labels takes less time. The diagnostics also have ``decoding_cpu_s``, the
     CPU time in seconds, ``uncovered`` if a key step seems to have no label (`uncovered`), and with three and more
-    teaching videos ``left_out`` (`leave_one_out`), whose own CPU time is apart.
+    teaching videos ``left_out`` (`leave_one_out`), whose own CPU time is apart, unless the result is not ``judged``.
 
     Raises RgwotError for an unknown decoder, for labels that the decoder does not learn from or lacks, and wherever
     `find_key_steps` does.
@@ -182,7 +183,7 @@ def decode_task(
         key_steps.diagnostics["uncovered"] = missing
         key_steps.diagnostics["warnings"].append(uncovered_sentence(missing))
         log.warning("%s/%s/seed%d: %s", task.method, decoder, seed, uncovered_sentence(missing))
-    left_out = None if taught is None else leave_one_out(task, taught, run, settings.labelled.extra, seed)
+    left_out = None if taught is None or not judged else leave_one_out(task, taught, run, settings.labelled.extra, seed)
     if left_out is not None:
         key_steps.diagnostics["left_out"] = left_out
     return key_steps

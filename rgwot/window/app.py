@@ -27,6 +27,9 @@ TYPES = {".png": "image/png", ".pdf": "application/pdf", ".csv": "text/csv; char
 #: Types of the videos that browsers play, by suffix.
 VIDEOS = {".mp4": "video/mp4", ".m4v": "video/mp4", ".mov": "video/mp4", ".webm": "video/webm"}
 
+#: Largest number of key steps, and of questions at a time.
+MOST_STEPS, MOST_QUESTIONS = 100, 50
+
 Answer = Callable[[Request, Mapping[str, Any]], Any]
 
 
@@ -87,6 +90,20 @@ def application(session: Session) -> Starlette:
         dataset, task = request.path_params["dataset"], request.path_params["task"]
         return session.files(dataset, task, _whole(request.query_params.get("made", "0"), "made"))
 
+    def answer(request: Request) -> Any:
+        return session.answers.latest(request.path_params["dataset"], request.path_params["task"])
+
+    def questions(request: Request) -> Any:
+        dataset, task = request.path_params["dataset"], request.path_params["task"]
+        entries_of(session.study(), dataset, task)
+        number = min(MOST_QUESTIONS, 1 + _whole(request.query_params.get("skipped", "0"), "skipped"))
+        return session.answers.questions(dataset, task, number)
+
+    def with_K(request: Request) -> Any:
+        dataset, task = request.path_params["dataset"], request.path_params["task"]
+        entries_of(session.study(), dataset, task)
+        return session.answers.with_K(dataset, task, _number(_whole(request.path_params["K"], "K")))
+
     def save(request: Request, content: Mapping[str, Any]) -> Any:
         text = content.get("text")
         if text is not None and not isinstance(text, str):
@@ -98,10 +115,7 @@ def application(session: Session) -> Starlette:
         return {"base": digest}
 
     def save_K(_: Request, content: Mapping[str, Any]) -> Any:
-        K = content.get("K")
-        if not isinstance(K, int) or isinstance(K, bool) or not 2 <= K <= 1000:
-            raise RgwotError(f"K: found {K!r}, expected a whole number from 2 to 1000")
-        session.save_K(K)
+        session.save_K(_number(content.get("K")))
         return {}
 
     def begin(_: Request, content: Mapping[str, Any]) -> Any:
@@ -126,6 +140,9 @@ def application(session: Session) -> Starlette:
             Route("/api/state", read(state)),
             Route("/api/log", read(log)),
             Route(f"/api/files/{task}", read(files)),
+            Route(f"/api/answer/{task}", read(answer)),
+            Route(f"/api/questions/{task}", read(questions)),
+            Route(f"/api/K/{task}/{{K}}", read(with_K)),
             Route(f"/api/save/{task}", change(save), methods=["PUT"]),
             Route("/api/K", change(save_K), methods=["PUT"]),
             Route("/api/begin", change(begin), methods=["POST"]),
@@ -153,6 +170,13 @@ def _text(content: Mapping[str, Any], key: str) -> str:
     if not isinstance(value, str):
         raise RgwotError(f"{key}: found {value!r}, expected a text")
     return value
+
+
+def _number(K: object) -> int:
+    """Return a number of key steps; RgwotError for anything else."""
+    if not isinstance(K, int) or isinstance(K, bool) or not 2 <= K <= MOST_STEPS:
+        raise RgwotError(f"K: found {K!r}, expected a whole number from 2 to {MOST_STEPS}")
+    return K
 
 
 def _whole(text: str, key: str) -> int:
