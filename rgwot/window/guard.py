@@ -30,6 +30,9 @@ HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
+_GO_ON = (
+    b'<!DOCTYPE html><link rel="icon" href="data:,"><meta http-equiv="refresh" content="0;url=/"><title>rgwot</title>'
+)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -153,8 +156,7 @@ class Guard:
         if not self._keys.opens(token):
             await _say(send, 403, "this token is not valid (any more); open the address that rgwot open printed last")
             return
-        page = b'<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=/"><title>rgwot</title>'
-        await _answer(send, 200, "text/html; charset=utf-8", page, {"set-cookie": self._keys.set_cookie()})
+        await _answer(send, 200, "text/html; charset=utf-8", _GO_ON, {"set-cookie": self._keys.set_cookie()})
 
 
 async def _body(receive: Receive, headers: Mapping[str, str]) -> bytes | None:

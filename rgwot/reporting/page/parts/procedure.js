@@ -3,7 +3,7 @@
 
 import { byId, make, spread } from "./dom.js";
 import { drawPicture, dye, lookOf, pictureAt, sharp, stripOf } from "./looks.js";
-import { playFrom } from "./player.js";
+import { playFrom, sourceOf } from "./player.js";
 import { hidePopup, showPopup } from "./popup.js";
 import { labelOf, nameOf, namesOf, place, segmentsOf, viewOf } from "./results.js";
 import { DATA, state } from "./state.js";
@@ -173,5 +173,5 @@ procedures.addEventListener("keydown", (event) => {
 });
 
 function playIfAny(video, seconds, from) {
-  if (DATA.videos[video].file) playFrom(video, seconds, from);
+  if (sourceOf(video)) playFrom(video, seconds, from);
 }
