@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rgwot.runtime.errors import RgwotError, one_line
@@ -42,6 +43,16 @@ class Answers:
         with self._changed:
             self._wanted[dataset, task] = None
             self._changed.notify()
+
+    def warm(self, dataset: str, task: str) -> None:
+        """Prepare for the first labels, which then need not wait for imports and embeddings."""
+
+        def work() -> None:
+            # A page that is shown before there are results has nothing to prepare.
+            with suppress(RgwotError, OSError), self._computing:
+                self._learner((dataset, task)).warm(self._study())
+
+        threading.Thread(target=work, daemon=True, name="warm").start()
 
     def state(self) -> dict[str, Any]:
         """Return for each task the ``version`` of its answer, whether another is on its way, and what went wrong."""

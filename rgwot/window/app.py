@@ -18,6 +18,7 @@ from rgwot.paths import RESULTS
 from rgwot.reporting.page.shell import as_window, home_page
 from rgwot.runtime.errors import RgwotError, one_line
 from rgwot.study.datasets import video_file
+from rgwot.window.proxies import Playable
 from rgwot.window.saving import SomebodyElses
 from rgwot.window.session import Session
 from rgwot.window.study_files import entries_of
@@ -64,6 +65,7 @@ def application(session: Session) -> Starlette:
         file = paths.at(paths.PAGE, dataset=dataset, task=task)
         if not file.is_file():
             return RedirectResponse("/", 303)
+        session.answers.warm(dataset, task)
         return HTMLResponse(as_window(file))
 
     def result(request: Request) -> Response:
@@ -73,15 +75,22 @@ def application(session: Session) -> Starlette:
             return PlainTextResponse("rgwot: no such result\n", 404)
         return FileResponse(file, media_type=TYPES[file.suffix])
 
-    def video(request: Request) -> Response:
+    def of_video(request: Request) -> Playable:
         dataset, task, name = (request.path_params[part] for part in ("dataset", "task", "video"))
         study = session.study()
         if name not in entries_of(study, dataset, task):
-            return PlainTextResponse("rgwot: no such video\n", 404)
-        file = Path(video_file(study, dataset, task, name))
-        if file.suffix.lower() not in VIDEOS or not file.is_file():
-            return PlainTextResponse("rgwot: a browser cannot play this video\n", 404)
-        return FileResponse(file, media_type=VIDEOS[file.suffix.lower()])
+            raise RgwotError(f"{name}: no such video")
+        return session.proxies.playable(Path(video_file(study, dataset, task, name)))
+
+    def video(request: Request) -> Response:
+        file, fault = of_video(request)
+        if file is None:
+            return PlainTextResponse(f"rgwot: {fault or 'a playable copy is being made'}\n", 503 if not fault else 404)
+        return FileResponse(file, media_type=VIDEOS.get(file.suffix.lower(), "video/mp4"))
+
+    def playable(request: Request) -> Any:
+        file, fault = of_video(request)
+        return {"ready": file is not None, "fault": fault}
 
     def log(_: Request) -> Any:
         return {"log": session.runs.log()}
@@ -137,6 +146,7 @@ def application(session: Session) -> Starlette:
             Route(f"/{RESULTS}/report/{task}.html", read(page)),
             Route(f"/{RESULTS}/{{path:path}}", read(result)),
             Route(f"/video/{task}/{{video}}", read(video)),
+            Route(f"/api/playable/{task}/{{video}}", read(playable)),
             Route("/api/state", read(state)),
             Route("/api/log", read(log)),
             Route(f"/api/files/{task}", read(files)),

@@ -25,7 +25,8 @@ from rgwot.embedding.interface import EmbeddedTask
 from rgwot.keysteps.interface import Given
 from rgwot.keysteps.labelled import Kept
 from rgwot.keysteps.ordering import KeySteps
-from rgwot.keysteps.suggest import moments_of
+from rgwot.keysteps.settings import LABELLED
+from rgwot.keysteps.suggest import frames_of, moments_of
 from rgwot.paths import RESULTS, Run, Tree
 from rgwot.records import read_annotations, read_manifest
 from rgwot.reporting.names import read_names
@@ -101,6 +102,14 @@ class Learner:
             if not entry.labels and not entry.trivial and self.tree.at(paths.EMBEDDINGS, run).is_dir():
                 return run
         raise RgwotError(f"{self.dataset}/{self.task}: no result yet; wait for the first answer")
+
+    def warm(self, study: Study) -> None:
+        """Read what the first answer needs."""
+        run = self.plain_run(study)
+        taught = Run(run.method, LABELLED, run.seed)
+        embedded, kept = self._embedded(taught), self.memory.kept.setdefault(taught.method, Kept())
+        with threadpool_limits(limits=1):
+            kept.views(frames_of(embedded.videos, embedded.features_fps))
 
     def learned(self, study: Study) -> dict[str, Any] | None:
         """Return the answer from the labels as they are now, or None without labels."""
@@ -210,10 +219,11 @@ class Learner:
     def _shown(self, study: Study, run: Run, key_steps: KeySteps, labelled: Labelled) -> dict[str, Any]:
         """Return key steps as a page shows them: facts, segments and procedure of a result, and the annotations."""
         manifest = read_manifest(self.tree.at(paths.MANIFEST))
-        reasons = manifest["video"].map(labelled.reasons).where(manifest["status"] != "skipped")
+        used = manifest["status"] != "skipped"
+        reasons = pd.Series([labelled.reasons.get(video, "no annotation") for video in manifest["video"]], dtype=object)
         manifest = manifest.assign(
-            status=manifest["status"].where(manifest["status"] == "skipped", np.where(reasons == "", "ok", "unscored")),
-            reason=manifest["reason"].where(manifest["status"] == "skipped", reasons.fillna("no annotation")),
+            status=manifest["status"].where(~used, np.where(reasons == "", "ok", "unscored")),
+            reason=manifest["reason"].where(~used, reasons),
         )
         annotations = labelled.table[labelled.table["key_step"] > 0]
         root, page = study.config.root_of(self.dataset), self.tree.at(paths.PAGE).parent

@@ -17,6 +17,7 @@ from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study
 from rgwot.window.answers import Answers
 from rgwot.window.beginning import Proposal, begin
+from rgwot.window.proxies import Proxies
 from rgwot.window.runs import QUIET_S, Runs
 from rgwot.window.saving import Saving, SomebodyElses
 from rgwot.window.study_files import CONFIG, entries_of, save_K, target
@@ -47,7 +48,7 @@ class Session:
     def _enter(self, folder: Path) -> None:
         os.chdir(folder)
         self.saving, self.runs = Saving(), Runs(self._changed)
-        self.answers = Answers(self.study)
+        self.answers, self.proxies = Answers(self.study), Proxies()
         self.proposal = None
         self.runs.want()
 

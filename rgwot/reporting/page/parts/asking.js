@@ -46,7 +46,7 @@ function drawMoment() {
   const { video, seconds } = moment;
   const from = Math.max(0, seconds - AROUND_S);
   const till = Math.min(DATA.videos[video].duration, seconds + AROUND_S);
-  const made = opened(video, from, true);
+  const made = opened(video, from, true, tellAsking);
   made.element.controls = false;
   // Three seconds, again and again.
   made.element.addEventListener("timeupdate", () => { if (made.element.currentTime - made.origin >= till) made.element.currentTime = made.origin + from; });

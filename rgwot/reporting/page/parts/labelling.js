@@ -44,7 +44,7 @@ function clockOf(video) {
 export function labelVideo(video, seconds = 0) {
   if (stage) release(stage);
   growing = false;
-  stage = sourceOf(video) ? opened(video, seconds, false) : clockOf(video);
+  stage = sourceOf(video) ? opened(video, seconds, false, tellLabel) : clockOf(video);
   byId("label-video").value = String(video);
   byId("label-stage").replaceChildren(...(stage.element instanceof Element ? [stage.element] : [make("p", { className: "hint", textContent: "Features without a video." })]));
   for (const kind of ["timeupdate", "seeked", "pause", "ended"]) stage.element.addEventListener(kind, followPlayhead);

@@ -8,21 +8,26 @@ import { DATA, state } from "./state.js";
 import { keyFor, STEP_KEYS } from "./text.js";
 
 const CHOSEN = `rgwot keys ${DATA.dataset}/${DATA.task}`;
-/** Keys that people chose, by name, and names that they added and have not used yet. */
-const chosenKeys = new Map((recall(CHOSEN, null) || { keys: [] }).keys);
+/** The key of every name that had one: chosen by a person, in this browser, or given in turn. It does not change by itself. */
+const keyOfName = new Map((recall(CHOSEN, null) || { keys: [] }).keys);
+const chosenNames = new Set(keyOfName.keys());
+/** Names that people added and have not used yet. */
 const addedNames = [];
+/** All names so far, in the order in which they came, so that their places stay. */
+let namesSoFar = [];
 
-/** All names: annotated ones first, then those of the steps that were found, then those that were added. */
+/** All names: annotated ones, those of the steps that were found first and of the shown result, and added ones. */
 export function allNames() {
-  const found = inOrder(state.run).filter((step) => sameStep(state.run, step) === step).map((step) => stepName(state.run, step));
-  return [...new Set([...annotatedNames(), ...found, ...addedNames])].filter((name) => name !== "-");
+  const found = [...new Set([0, state.run])].flatMap((run) => inOrder(run).filter((step) => sameStep(run, step) === step).map((step) => stepName(run, step)));
+  const now = new Set([...annotatedNames(), ...found, ...addedNames].filter((name) => name !== "-"));
+  namesSoFar = [...new Set([...namesSoFar, ...now])].filter((name) => now.has(name));
+  return namesSoFar;
 }
 
-/** The key of every name: one that was chosen, or else the next digit or letter that is free. */
+/** The key of every name: one that it had, or else the next digit or letter that is free. */
 export function keysOf(names) {
-  const taken = new Map(names.filter((name) => chosenKeys.has(name)).map((name) => [name, chosenKeys.get(name)]));
-  for (const name of names) if (!taken.has(name)) taken.set(name, keyFor([...taken.values()]));
-  return taken;
+  for (const name of names) if (!keyOfName.has(name)) keyOfName.set(name, keyFor(names.map((other) => keyOfName.get(other))));
+  return new Map(names.map((name) => [name, keyOfName.get(name)]));
 }
 
 /** The name that a key stands for; "-" for 0, nothing for others. */
@@ -40,8 +45,9 @@ export function chooseKey(name, key) {
   const sign = key.toLowerCase();
   const other = [...keysOf(allNames())].find(([one, own]) => own === sign && one !== name);
   if (!STEP_KEYS.includes(sign) || other) return other ? `${sign} is the key of ${other[0]}.` : "Choose a letter or a digit from 1 to 9.";
-  chosenKeys.set(name, sign);
-  remember(CHOSEN, JSON.stringify({ base: null, keys: [...chosenKeys] }));
+  keyOfName.set(name, sign);
+  chosenNames.add(name);
+  remember(CHOSEN, JSON.stringify({ base: null, keys: [...keyOfName].filter(([one]) => chosenNames.has(one)) }));
   return "";
 }
 

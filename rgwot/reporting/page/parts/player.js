@@ -3,11 +3,13 @@
 
 import { byId, make } from "./dom.js";
 import { hidePopup } from "./popup.js";
-import { below, MADE } from "./server.js";
+import { ask, below, MADE } from "./server.js";
 import { DATA, state } from "./state.js";
 import { clock } from "./text.js";
 
 export const player = byId("player");
+
+const AGAIN_AFTER_MS = 1000;
 
 /** Where a video is: at the server, which makes every video playable, or where it lies relative to the file. */
 export const sourceOf = (video) => {
@@ -19,16 +21,26 @@ export const sourceOf = (video) => {
  * Open a video at a time: its element, and the `origin`, by which the clock of the file is ahead. Times count from the
  * first frame, which is shown before it plays, wherever the file's own clock starts.
  */
-export function opened(video, seconds, play, ready = () => {}) {
+export function opened(video, seconds, play, failed = () => {}) {
   const element = make("video", { controls: true, preload: "auto", muted: false, playsInline: true });
   const made = { video, element, origin: 0 };
+  let waited = "";
   const start = (_, shown) => {
     if (!element.getAttribute("src")) return;
     made.origin = shown.mediaTime;
     element.currentTime = made.origin + seconds;
     if (play) element.play().catch(() => {});
-    ready(made);
   };
+  element.addEventListener("error", async () => {
+    const where = MADE && element.getAttribute("src");
+    if (!where) return failed("");
+    // The server makes a copy that plays, which takes a while.
+    const { ready, fault } = await ask(where.replace("/video/", "/api/playable/")).catch(({ message }) => ({ fault: message }));
+    if (fault || (ready && waited === "ready")) return failed(fault || "This browser cannot play the video.");
+    if (!ready) failed("A copy that browsers can play is being made; it plays when it is ready.");
+    waited = ready ? "ready" : "making";
+    return setTimeout(() => { if (element.getAttribute("src")) element.src = where; }, AGAIN_AFTER_MS);
+  });
   if (element.requestVideoFrameCallback) element.requestVideoFrameCallback(start);
   else element.addEventListener("loadedmetadata", (event) => start(event, { mediaTime: 0 }), { once: true });
   element.src = sourceOf(video);
@@ -58,11 +70,11 @@ export function playFrom(video, seconds, from = null) {
     return;
   }
   stopPlayer(false);
-  const playing = opened(video, seconds, true);
-  const { element } = playing;
-  element.addEventListener("error", () => {
-    showPlayer(facts, seconds, missing(`${facts.path} is not at hand, or this browser cannot play its format. ${MADE ? "" : `The page looks for it at ${decodeURI(facts.file)}, relative to itself.`}`));
+  const playing = opened(video, seconds, true, (why) => {
+    if (MADE) byId("player-title").textContent = why;
+    else showPlayer(facts, seconds, missing(`${facts.path} is not at hand, or this browser cannot play its format. The page looks for it at ${decodeURI(facts.file)}, relative to itself.`));
   });
+  const { element } = playing;
   // An event may still be on its way when the player is closed.
   element.addEventListener("timeupdate", () => {
     if (!state.playing || state.playing.element !== element) return;
