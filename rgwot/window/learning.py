@@ -147,7 +147,7 @@ class Learner:
         if left < 1:
             return []
         moments = moments_of(embedded, given, K, run.seed, min(number, left))
-        return moments[["video", "time_s"]].to_dict("records")
+        return [{"video": str(row["video"]), "time_s": float(row["time_s"])} for row in moments.to_dict("records")]
 
     def _taught(self, study: Study, run: Run, labelled: Labelled) -> tuple[KeySteps, Given]:
         given = given_of(self._embedded(run), labelled.table)

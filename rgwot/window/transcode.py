@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from fractions import Fraction
 from pathlib import Path
+from typing import cast
 
 #: Containers and codecs that browsers play, with eight bits and halved colours.
 _SUFFIXES = (".mp4", ".m4v", ".mov", ".webm")
@@ -41,15 +42,18 @@ def transcode(video: Path, output: Path) -> None:
     """Write a proxy of a video; its first frame is at 0, and the others as long after it as in the video."""
     import av
     import numpy as np
+    from av.video.stream import VideoStream
 
     from rgwot.video import decode
 
     with decode.opened(str(video)) as source, av.open(str(output), "w", format="mp4") as target:
-        track, made, first = decode.picture_tracks(source)[0], None, None
+        track = decode.picture_tracks(source)[0]
+        made: VideoStream | None = None
+        first: Fraction | None = None
         track.thread_type = "AUTO"
         last = -1
         for frame in source.decode(track):
-            if frame.pts is None:
+            if frame.pts is None or frame.time_base is None:
                 continue
             seconds = frame.pts * Fraction(frame.time_base)
             first = seconds if first is None else first
@@ -57,12 +61,12 @@ def transcode(video: Path, output: Path) -> None:
             height, width = picture.shape[:2]
             if made is None:
                 name = next(name for name in _ENCODERS if name in av.codecs_available)
-                made = target.add_stream(name, rate=30, options=_ENCODERS[name])
+                made = cast(VideoStream, target.add_stream(name, rate=30, options=_ENCODERS[name]))
                 scale = min(1.0, SIDE / max(width, height))
                 made.width, made.height = (max(2, 2 * round(side * scale / 2)) for side in (width, height))
                 made.pix_fmt = "yuv420p"
                 made.codec_context.time_base = Fraction(1, _TICKS)
-            shown = av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgb24")
+            shown = av.VideoFrame.from_ndarray(np.ascontiguousarray(picture, dtype=np.uint8), format="rgb24")
             shown = shown.reformat(made.width, made.height, "yuv420p")
             # Encoders want times that grow.
             last = max(last + 1, round((seconds - first) * _TICKS))
