@@ -37,11 +37,12 @@ class Served:
 
 
 @contextmanager
-def serving(opened: Path | Proposal, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+def serving(opened: Path | Proposal, monkeypatch: pytest.MonkeyPatch, port: int = 0) -> Iterator[Served]:
     """Serve a study, or a folder of videos, with `monkeypatch`ed runs that do nothing."""
     monkeypatch.setattr(runs, "snakemake_command", lambda _: [sys.executable, "-c", "pass"])
     listening = socket.socket()
-    listening.bind(("127.0.0.1", 0))
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.bind(("127.0.0.1", port))
     listening.listen(MOST_CONNECTIONS)
     port = listening.getsockname()[1]
     keys, session = Keys(port), Session(opened)

@@ -1,7 +1,7 @@
 // Answers of the server while the page is open: results that it computed from labels, or with another number of key steps,
 // take their place among the results of the page.
 
-import { byId, setBlock } from "./dom.js";
+import { block, byId, setBlock } from "./dom.js";
 import { runInWords } from "./running.js";
 import { ask, below, MADE, watchServer } from "./server.js";
 import { DATA, state } from "./state.js";
@@ -15,8 +15,9 @@ export function putAnswer({ facts, body, picture, truth, steps, status }) {
   const run = known < 0 ? DATA.runs.length : known;
   DATA.runs[run] = facts;
   setBlock(`run-${run}`, body);
-  // Typical frames and the tree are those of another answer.
-  setBlock(`view-${run}`, null);
+  // Typical frames are those of another answer; the tree does not depend on one.
+  const view = block(`view-${run}`);
+  setBlock(`view-${run}`, view && { ...view, typical: [] });
   Object.assign(DATA, { truth, steps });
   DATA.videos.forEach((video, at) => [video.status, video.reason] = status[at]);
   state.names.delete(run);

@@ -161,6 +161,7 @@ document.addEventListener("keydown", (event) => {
   byId("edit-undo").click();
 });
 for (const only of document.querySelectorAll(".of-window")) only.hidden = !MADE;
+for (const only of document.querySelectorAll(".of-file")) only.hidden = Boolean(MADE);
 if (MADE) byId("all-tasks").href = "/";
 byId("cancel").addEventListener("click", () => tell("POST", "/api/run", { cancel: true }).catch(() => {}));
 byId("newer").addEventListener("click", () => location.reload());
