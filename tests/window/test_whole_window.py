@@ -1,4 +1,4 @@
-"""From a folder of videos to an annotation that taught the others, in the window alone, with the real workflow behind."""
+"""From a folder of videos to an annotation that taught the others, in the window alone, with the real workflow."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ function drawSummary() {
   if (DATA.next) {
     const { sentence, command } = DATA.next;
     byId("next").replaceChildren(`${sentence}, here under Videos, or in ELAN after `, make("code", { textContent: command }));
-    byId("next").hidden = false;
+    byId("about-next").hidden = false;
   }
   byId("made").textContent = MADE ? `rgwot ${DATA.version}` : `Made by rgwot ${DATA.version}. Everything shown is in this file; only the videos are read, from their folder.`;
 }
@@ -96,6 +96,9 @@ function drawVerdict() {
   byId("warnings").replaceChildren(...facts.warnings.map((text) => make("p", { className: "notice", textContent: text })));
   byId("taught").textContent = facts.taught || "";
   byId("taught").hidden = !facts.taught;
+  const doubts = byId("warnings").childElementCount + byId("notices").childElementCount;
+  byId("doubts").textContent = doubts ? `(${doubts})` : "";
+  byId("about-trust").hidden = !doubts;
   byId("collapsed").textContent = facts.collapsed;
   byId("collapsed").hidden = !facts.collapsed;
 }
