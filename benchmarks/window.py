@@ -3,9 +3,9 @@
 Videos of a minute are planted: embeddings of two samples per second near the vector of their step. One video is
 annotated; then ten answers about single moments follow, as under *What is this?*.
 
-Run ``python benchmarks/window.py``. On 2 cores (1 of them used), in seconds, for 10 and 60 videos: first answer 0.7 and
-0.4, later answers 0.2 and 0.7 (slowest 0.3 and 0.7), next question 0.5 and 3.0, one plain decoding 0.3 and 1.4. The page
-asks for answers once a second.
+Run ``python benchmarks/window.py``. On one core, in seconds, for 10 and 60 videos: first answer 0.7 and 0.4, later
+answers 0.2 and 0.7 (slowest 0.3 and 0.7), next question 0.5 and 3.0, one plain decoding 0.3 and 1.4. The page asks for
+answers once a second.
 """
 
 from __future__ import annotations
