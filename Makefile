@@ -112,12 +112,12 @@ test-lab: $(DEVELOPER)
 
 # More whole workflows, which `test` would need another six minutes for.
 test-long: $(DEVELOPER)
-	OMP_NUM_THREADS=1 pytest -n $(CORES) $(BY_FILE) -m long tests/workflow tests/test_notebook.py
+	OMP_NUM_THREADS=1 pytest -n $(CORES) $(BY_FILE) -m long tests/workflow tests/test_notebook.py tests/window/test_whole_window.py
 
 # RGWOT_KILLS=5 make faults is the short form.
 faults: export RGWOT_KILLS ?= 30
 faults: $(DEVELOPER)
-	OMP_NUM_THREADS=1 pytest -s -m long tests/faults
+	OMP_NUM_THREADS=1 pytest -s -m long tests/faults tests/window/test_window_kills.py
 
 # Clips of seconds in the real layouts; a quarter of an hour on two cores.
 paper-small: $(READY)

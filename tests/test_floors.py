@@ -23,7 +23,7 @@ FLOORS = {
     # What people use.
     "application": (
         "__main__", "bundles", "choosing", "cli", "discovery", "estimator", "in_memory", "intake", "labels", "loading",
-        "others", "reporting", "result", "study", "synthetic",
+        "others", "reporting", "result", "study", "synthetic", "window",
     ),
 }  # fmt: skip
 

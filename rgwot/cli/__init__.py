@@ -12,12 +12,13 @@ import sys
 import click
 
 from rgwot import __version__
-from rgwot.cli import results, study
+from rgwot.cli import results, study, window
 from rgwot.runtime.errors import RgwotError, extras, one_line
 from rgwot.study.script import messages
 
 #: The command and a short help text of every verb.
 VERBS: dict[str, tuple[click.Command, str]] = {
+    "open": (window.open_, "Open a study or a folder of videos in a browser."),
     "init": (study.init, "Start a study in a new folder."),
     "run": (study.run, "Run the workflow in this folder (Snakemake)."),
     "doctor": (study.doctor, "Check a dataset on disk."),

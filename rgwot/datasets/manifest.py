@@ -150,6 +150,39 @@ def not_read(paths: Sequence[str], what: str) -> str:
     return f"{len(paths)} files {what}: {listed}; {'; '.join(ways)}"
 
 
+def annotations_now(
+    dataset: str, task: str, root: Path, layout: str, options: Mapping[str, Any], manifest: pd.DataFrame
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Read the annotations of a task as they are now, without probing its videos again.
+
+    Parameters
+    ----------
+    dataset, task, root, layout, options
+        As in `write_manifest`.
+    manifest
+        The manifest of the task, as `rgwot.records.read_manifest` returns it; videos that it lacks are left out.
+
+    Returns
+    -------
+    The table that `write_manifest` writes, and for each annotated video why it cannot be scored, or an empty text.
+    """
+    module, chosen = layout_module(layout), read_options(dataset, layout, options)
+    facts, told = registered_facts(dataset, task, chosen), chosen.silence or ""
+    clocks = {
+        row["video"]: VideoInfo(row["duration_s"], row["fps"], row["width"], row["height"], start_s=row["start_s"])
+        for row in manifest[manifest["status"] != "skipped"].to_dict("records")
+    }
+    annotations: dict[str, Annotation] = {}
+    reasons: dict[str, str] = {}
+    for entry in find(dataset, layout, root, options).of(task):
+        if entry.annotation is not None and entry.video in clocks:
+            annotation = read_annotation(module, root, entry, facts, clocks[entry.video], chosen)
+            reasons[entry.video] = annotation.unscored(told)
+            if not annotation.empty:
+                annotations[entry.video] = replace(annotation, silence=annotation.silence or told)
+    return segment_table(annotations), reasons
+
+
 def leftovers(files: TaskFiles, published: bool) -> Iterator[tuple[Severity, str, str]]:
     """Yield severity, rule and message for everything in a task that is left out or not scored.
 

@@ -70,8 +70,10 @@ EXTRAS = {
     "matplotlib": "page",
     "ot": "train",
     "PIL": "video",
+    "starlette": "open",
     "torch": "train",
     "torchvision": "video",
+    "uvicorn": "open",
 }
 
 

@@ -18,6 +18,10 @@ from rgwot.runtime.errors import RgwotError
 EVERY_S = 10.0
 NOTEBOOK_DELAY_S = 2.0
 """A notebook keeps what is written, so a bar appears there only if the loop takes longer than this."""
+Listener = Callable[[str, int, int, str, float], None]
+"""A function of a title, the steps that are done, all of them, their unit, and the seconds left."""
+listeners: list[Listener] = []
+"""Functions that are also told of every step."""
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 _shown: ContextVar[bool] = ContextVar("shown", default=True)
@@ -62,18 +66,20 @@ class Progress:
     def advance(self, steps: int, text: str = "") -> None:
         """Count more ``steps``, and report them if it is time; the last step is always reported."""
         self._done += steps
+        now = time.monotonic()
+        rate = (self._done - self._start) / max(now - self._began, 1e-9)
+        remaining_s = (self._total - self._done) / max(rate, 1e-9)
+        for listener in listeners:
+            listener(self._title, self._done, self._total, self._unit, remaining_s)
         if self._quiet:
             return
         if self._bar is not None:
             self._bar.set_postfix_str(text, refresh=False)
             self._bar.update(steps)
             return
-        now = time.monotonic()
         if now - self._reported < EVERY_S and self._done < self._total:
             return
         self._reported = now
-        rate = (self._done - self._start) / max(now - self._began, 1e-9)
-        remaining_s = (self._total - self._done) / max(rate, 1e-9)
         self._logger.info(
             "%s: %d of %d %s%s, %.3g %s/s, %d:%02d left",
             self._title, self._done, self._total, self._unit, f", {text}" if text else "", rate, self._unit,

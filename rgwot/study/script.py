@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rgwot.runtime.errors import RgwotError, one_line
+from rgwot.runtime.notes import Notes
+from rgwot.runtime.progress import listeners
 
 if TYPE_CHECKING:
     from rgwot.config.settings import Settings
@@ -96,6 +98,9 @@ def stage(snakemake: Any, name: str) -> Iterator[Stage]:
     same line; errors of the system are tried again.
     """
     atexit.register(_leave)
+    # The progress of a job is also told where its run shows it.
+    note = Notes()
+    listeners.append(note)
     # Snakemake removes the log before each attempt.
     refusal = Path(snakemake.log[0]).with_name(f".{Path(snakemake.log[0]).name}.refusal")
     if int(getattr(getattr(snakemake, "resources", None), "attempt", 1)) > 1 and refusal.is_file():
@@ -124,6 +129,8 @@ def stage(snakemake: Any, name: str) -> Iterator[Stage]:
             traceback.print_exc(file=log)
             sys.exit(1)
         finally:
+            note.close()
+            listeners.remove(note)
             os.dup2(stderr, 2)
             os.close(stderr)
 

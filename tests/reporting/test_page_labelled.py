@@ -90,8 +90,8 @@ def test_given_videos_are_marked_and_names_come_from_labels(browser: Browser, ma
     window = browser.window()
     page = made.page()
     window.open(page)
-    assert "annotated videos" in window.get("byId('taught').innerText")
-    assert "--videos" in window.get("byId('next').innerText")
+    assert "annotated videos" in window.get("byId('taught').textContent")
+    assert "--videos" in window.get("byId('next').textContent")
     heads = ".procedure .line h3"
     marked = (
         "[...document.querySelectorAll('{}')].filter((one) => one.innerText.includes('annotated'))"

@@ -16,7 +16,7 @@ import pytest
 from page_tree import embedded_data
 
 from rgwot.reporting.page.data import PageData
-from rgwot.reporting.page.render import part, script
+from rgwot.reporting.page.shell import HOME, START, part, script
 
 NODE = shutil.which("node")
 PARTS = Path(str(files("rgwot.reporting.page") / "parts"))
@@ -36,19 +36,20 @@ def test_pure_functions() -> None:
 @needs_node
 def test_the_joined_script_is_valid(tmp_path: Path) -> None:
     """A name that two modules define would be a syntax error."""
-    (tmp_path / "page.js").write_text(script())
-    done = subprocess.run([str(NODE), "--check", tmp_path / "page.js"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    for start in (START, HOME):
+        (tmp_path / "page.js").write_text(script(start))
+        done = subprocess.run([str(NODE), "--check", tmp_path / "page.js"], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
 
 
 def test_every_module_is_joined_once_after_those_that_it_imports() -> None:
-    joined = script()
+    joined = script() + script(HOME)
     assert not re.search(r"^(import|export) ", joined, re.MULTILINE)
     start = {name: joined.index(text.partition("\n")[0]) for name, text in MODULES.items() if name != "types.js"}
     for name, text in MODULES.items():
         for imported in re.findall(r'from "\./(.+)";', text):
             assert start[imported] < start[name], (imported, name)
-    assert joined.count("\nconst state = {") == 1
+    assert script().count("\nconst state = {") == 1
 
 
 @needs_node

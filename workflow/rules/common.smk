@@ -1,4 +1,5 @@
 # Helpers of all rules. Facts and decisions are in the library (rgwot.study); input functions pass wildcards on to it.
+import os
 from functools import wraps
 from inspect import signature
 from itertools import chain
@@ -10,6 +11,7 @@ from rgwot.config.methods import EMBEDDING_KINDS, method_pattern
 from rgwot.reporting import targets
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import check_writable
+from rgwot.runtime.notes import FOLDER_VARIABLE, follow
 from rgwot.runtime.provenance import note_revision, stamp
 from rgwot.study import datasets, jobs, pages
 from rgwot.study.study import CONFIGURATIONS, Study, configuration_of_the_run
@@ -270,8 +272,12 @@ def in_our_words(record):
 
 
 def announce():
-    """Warn, before the first job, of settings that methods replace and of hours of training."""
+    """Warn, before the first job, of settings that methods replace and of hours of training; then tell progress."""
     trainings = [training for model, training in MODELS.items() if not Path(model).exists()]
     lines = [*jobs.replaced(STUDY, [Path("config.yaml")]), jobs.long_trainings(STUDY, trainings)]
     for line in filter(None, lines):
         logger.warning(f"note: {line}")
+    folder = Path(os.environ.setdefault(FOLDER_VARIABLE, str(Path(".snakemake/progress").absolute())))
+    for left_over in folder.glob("*.json"):
+        left_over.unlink(missing_ok=True)
+    follow(folder, logger)

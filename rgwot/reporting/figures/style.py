@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rgwot.runtime.files import replacing
 
-#: Okabe and Ito's colours, distinct to readers with any colour vision, then eight more; further steps have the same
-#: colours, patterned.
+#: Okabe and Ito's colours, distinct to readers with any colour vision, but a brown instead of their black, then eight
+#: more; further steps have the same colours, patterned.
 STEP_COLOURS = (
-    "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#000000",
+    "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#8C1D04",
     "#882255", "#B2DF8A", "#A6761D", "#332288", "#FB9A99", "#CAB2D6", "#556B2F", "#7FE5D0",
 )  # fmt: skip
 BACKGROUND_COLOUR = "#D9D9D9"

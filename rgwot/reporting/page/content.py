@@ -136,7 +136,7 @@ def gather(
         return seeds[first, second].agreement.same if (first, second) in seeds else None
 
     videos = [
-        _video(row, page_folder, root, bool(strip))
+        shown_video(row, page_folder, root, bool(strip))
         for row, strip in zip(manifest.to_dict("records"), strips, strict=True)
     ]
     pictures, facts = [], []
@@ -178,7 +178,7 @@ def gather(
         colours=len(STEP_COLOURS),
         videos=videos,
         steps={str(row["key_step"]): str(row["name"]) for row in annotations.to_dict("records")},
-        truth=_truth(manifest, given),
+        truth=shown_truth(manifest, given),
         true_procedures=[RankedOrder(**one) for one in ranked_orders(rank_procedures(orders))] if orders else [],
         runs=facts,
         notices=[
@@ -392,7 +392,8 @@ def _side(agreement: Agreement) -> dict[str, Any]:
     }
 
 
-def _video(row: Mapping[Any, Any], page_folder: Path, root: Path, strip: bool) -> Video:
+def shown_video(row: Mapping[Any, Any], page_folder: Path, root: Path, strip: bool) -> Video:
+    """Return a row of the manifest as a page shows it."""
     usable = row["status"] != "skipped"
     path, pictured = root / str(row["path"]), has_pictures(row["width"])
     playable = pictured and path.suffix.lower() not in _NOT_PLAYABLE
@@ -418,7 +419,7 @@ def link(path: Path, page_folder: Path) -> str:
     return quote(Path(os.path.relpath(path.absolute(), page_folder.absolute())).as_posix())
 
 
-def _truth(manifest: pd.DataFrame, annotations: pd.DataFrame) -> list[list[tuple[float, float, int]]]:
+def shown_truth(manifest: pd.DataFrame, annotations: pd.DataFrame) -> list[list[tuple[float, float, int]]]:
     """Return the annotated segments and marks (start, end, key step) of every video, in the order of the manifest."""
     of_video: dict[str, list[tuple[float, float, int]]] = {video: [] for video in manifest["video"]}
     # Background comes first in the table.

@@ -8,17 +8,19 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from PIL import Image
 
 from rgwot.records import read_manifest
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import with_progress
 from rgwot.runtime.provenance import own_folder
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +56,8 @@ def read_pictures(row: Mapping[Any, Any], root: Path, times: Sequence[float], he
 
     Frames that cannot be decoded are left out; if none can be decoded, `VideoError` is raised.
     """
+    from PIL import Image
+
     from rgwot.video import FrameReader
 
     width = max(1, round(shown_aspect(row["width"], row["height"]) * height))
@@ -93,6 +97,8 @@ def write_strips(
 
 
 def _write_strip(folder: Path, root: Path, row: Mapping[Any, Any]) -> None:
+    from PIL import Image
+
     try:
         pictures = read_pictures(row, root, strip_times(float(row["duration_s"])).tolist(), STRIP_HEIGHT)
     except RgwotError as error:

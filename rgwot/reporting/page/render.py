@@ -1,27 +1,16 @@
-"""Writing a page: one HTML file that contains everything and loads nothing.
-
-Names of files, tasks and key steps are data, never markup: the template escapes all texts, and other data is JSON
-without any ``<``. A Content Security Policy allows only the page's script and style sheet, by their digests, the
-pictures inside the page, and videos that are local files or on the same server.
-"""
+"""Writing a page: one HTML file that contains everything and loads nothing (`rgwot.reporting.page.shell`)."""
 
 from __future__ import annotations
 
 import base64
-import hashlib
 import io
-import json
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rgwot import paths
 from rgwot.columns import TERMS, readable
@@ -29,26 +18,16 @@ from rgwot.keysteps.decode import NAMED
 from rgwot.paths import Run, Tree
 from rgwot.procedure.facts import join_words
 from rgwot.records import read_manifest, read_scores
-from rgwot.reporting.figures.style import (
-    BACKGROUND_COLOUR,
-    DASHES,
-    LINE_COLOURS,
-    STEP_COLOURS,
-    UNMATCHED,
-    ink_on,
-)
+from rgwot.reporting.figures.style import DASHES, LINE_COLOURS
 from rgwot.reporting.names import named_order
 from rgwot.reporting.page.content import LEADING_SCORES, gather, link
 from rgwot.reporting.page.data import Curve
 from rgwot.reporting.page.runs import MOST_LINES
+from rgwot.reporting.page.shell import embedded, escaped, filled, script
 from rgwot.runtime.files import write_csv, write_text
 
-#: The module that starts the page, and how modules import each other.
-START = "start.js"
-_IMPORT = re.compile(r'^import .* from "\./(.+)";\n', re.MULTILINE)
 #: Colour of text in charts.
 _INK = "#222222"
-_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
 def write_page(
@@ -81,7 +60,7 @@ def write_page(
         for run in content.runs
     ]
     columns = ["method", "decoder", "seed", "rank", "order", "names", "n_videos", "share"]
-    text = _filled(
+    text = filled(
         "page.html.j2",
         script=script(),
         title=title,
@@ -91,7 +70,7 @@ def write_page(
         curves=curve_picture(content.data.curves) if content.data.curves else "",
         data=embedded(asdict(content.data)),
         groups=content.data.groups is not None,
-        runs=[(embedded(run.body), _escaped(run.view)) for run in content.runs],
+        runs=[(embedded(run.body), escaped(run.view)) for run in content.runs],
         strips=content.strips,
     )
     write_text(text, output)
@@ -103,7 +82,7 @@ def list_pages(results: Path) -> Path:
     output, listed = paths.at(paths.PAGES, results), None
     # If two jobs write the list at the same time, the later one sees the pages of both.
     while (pages := _pages(results, output.parent)) != listed:
-        write_text(_filled("index.html.j2", rows=[_row(page, output.parent) for page in pages]), output)
+        write_text(filled("index.html.j2", rows=[_row(page, output.parent) for page in pages]), output)
         listed = pages
     return output
 
@@ -114,7 +93,7 @@ def _pages(results: Path, folder: Path) -> list[Path]:
     return [page for page in pages if Tree(results, page.parent.name, page.stem).at(paths.MANIFEST).is_file()]
 
 
-def _row(page: Path, folder: Path) -> dict[str, Any]:
+def _row(page: Path, folder: Path) -> dict[str, object]:
     """Return a page's row of the list: facts of its videos, and of the result that it shows first."""
     tree = Tree(page.absolute().parents[2], page.parent.name, page.stem)
     status = read_manifest(tree.at(paths.MANIFEST))["status"]
@@ -134,73 +113,6 @@ def _row(page: Path, folder: Path) -> dict[str, Any]:
         "first": f"{method} / {decoder}",
         "score": f"{100 * float(np.mean(values)):.1f}" if values else "",
     }
-
-
-def embedded(content: Any) -> str:
-    """Return JSON that is safe inside a script element, whatever its texts contain."""
-    return _escaped(json.dumps(content, allow_nan=False, separators=(",", ":")))
-
-
-def _escaped(json_text: str) -> str:
-    # JSON has these characters only inside texts, where an escape means the same.
-    return json_text.translate(_ESCAPES)
-
-
-def policy(style: str, script: str = "") -> str:
-    """Return the Content Security Policy of a page with one style sheet and one script."""
-    rules = {
-        "default-src": "'none'",
-        "style-src": _digest(style),
-        "script-src": _digest(script) if script else "'none'",
-        "img-src": "data: blob:",
-        "media-src": "'self' file:",
-        "base-uri": "'none'",
-        "form-action": "'none'",
-    }
-    return "; ".join(f"{name} {value}" for name, value in rules.items())
-
-
-def _digest(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-def part(name: str) -> str:
-    """Return a file of the page as text."""
-    return (files(__package__) / "parts" / name).read_text(encoding="utf-8")
-
-
-def script() -> str:
-    """Return the modules of the page as one script, each after the modules that it imports."""
-    joined: dict[str, str] = {}
-
-    def add(name: str) -> None:
-        text = part(name)
-        for imported in _IMPORT.findall(text):
-            if imported not in joined:
-                add(imported)
-        joined[name] = _IMPORT.sub("", text).replace("\nexport ", "\n")
-
-    add(START)
-    return '"use strict";\n' + "".join(joined.values())
-
-
-def style_sheet() -> str:
-    """Return the style sheet with a class per colour and pattern of key steps."""
-    colours = {"s0": BACKGROUND_COLOUR, "none": UNMATCHED} | {
-        f"s{at}": colour for at, colour in enumerate(STEP_COLOURS, 1)
-    }
-    rules = [f".step.{name}{{background-color:{colour};color:{ink_on(colour)}}}\n" for name, colour in colours.items()]
-    return part("page.css") + "".join(rules)
-
-
-def _filled(template: str, script: str = "", **content: Any) -> str:
-    """Render a template, which escapes all text, with a policy for its style and script."""
-    loader = PackageLoader("rgwot.reporting.page", "parts")
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    style, page = style_sheet(), environment.get_template(template)
-    return page.render(style=style, script=script, policy=policy(style, script), **content)
 
 
 def curve_picture(curves: Sequence[Curve]) -> str:

@@ -55,6 +55,9 @@ export function block(id) {
   return parsed.get(id);
 }
 
+/** Replace a block of the page by newer content. */
+export const setBlock = (id, content) => parsed.set(id, content);
+
 /** Place an element on the axis of a video from a start to an end. */
 export function spread(element, start, end, duration) {
   element.style.left = `${(100 * start) / duration}%`;

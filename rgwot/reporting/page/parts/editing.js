@@ -2,13 +2,14 @@
 // the result as the annotation of the video.
 
 import { byId, download, make, offer } from "./dom.js";
-import { editsOf, givenOf, isEdited, ms, rowsOf, setRows } from "./edits.js";
+import { editsOf, givenOf, isEdited, rowsOf, setRows } from "./edits.js";
+import { ANNOTATES, undo } from "./labels.js";
 import { player, playFrom } from "./player.js";
 import { hidePopup, showPopup } from "./popup.js";
-import { factsOf, fullLabel, nameOf, rename, sameStep, stepsOf } from "./results.js";
+import { factsOf, fullLabel, nameOf, rename, sameStep, stepCalled, stepsOf } from "./results.js";
 import { annotationLines, cutRows, giveRow, indexAt, isMark, moveBorder, nearerSide, putMark } from "./segments.js";
 import { DATA, state } from "./state.js";
-import { clock, csvField, oneLine, plural, when } from "./text.js";
+import { clock, csvField, ms, oneLine, plural, when } from "./text.js";
 import { cards, clear, fill, refreshCards, targetOf } from "./videos.js";
 
 const NUDGE_MS = 100;
@@ -17,14 +18,21 @@ const fixing = () => byId("editing").open && editable(state.run);
 
 /** Make an edit that can be undone, and choose the segment at a time; successive edits of one `kind` count as one. */
 function edit(video, rows, at, kind = null) {
-  const before = setRows(video, rows);
-  const last = state.undoable[state.undoable.length - 1];
-  if (!kind || !last || last.kind !== kind || last.run !== state.run) state.undoable.push({ run: state.run, video, rows: before, kind });
-  tellEditing("Kept in this browser. Download the annotation to keep it for good.");
+  const before = setRows(video, rows, kind);
+  if (!ANNOTATES) {
+    const last = state.undoable[state.undoable.length - 1];
+    if (!kind || !last || last.kind !== kind || last.run !== state.run) state.undoable.push({ run: state.run, video, rows: before, kind });
+    tellEditing("Kept in this browser. Download the annotation to keep it for good.");
+  }
   drawEdited(video, at);
 }
 
-function takeBack() {
+function takeBack(redo = false) {
+  if (ANNOTATES) {
+    const video = undo(redo);
+    if (video >= 0) drawEdited(video, state.chosen && state.chosen.video === video ? state.chosen.at : null);
+    return;
+  }
   const last = state.undoable.findLastIndex(({ run }) => run === state.run);
   if (last < 0) return;
   const [{ video, rows }] = state.undoable.splice(last, 1);
@@ -36,8 +44,10 @@ function takeBack() {
 function drawEdited(video, at) {
   if (at !== null) choose(video, at);
   const card = cards.querySelector(`.card[data-video="${video}"]`);
-  clear(card, null);
-  fill(card);
+  if (card) {
+    clear(card, null);
+    fill(card);
+  }
   drawEditing();
   showChosen(at !== null);
 }
@@ -128,7 +138,7 @@ const knownSteps = (run) => [...new Set([...stepsOf(run), ...Object.values(edits
 /** The key step with a name; a new one if no key step has it. */
 function stepNamed(name) {
   const run = state.run;
-  if (name === "-") return 0;
+  if (ANNOTATES || name === "-") return stepCalled(run, name);
   const known = knownSteps(run);
   const same = known.find((step) => nameOf(run, step) === name);
   if (same) return same;
@@ -193,7 +203,7 @@ export function drawEditing() {
   byId("edit-none").textContent = marked ? "Delete the mark" : "No key step";
   byId("edit-none").disabled ||= !step && !marked;
   for (const id of ["edit-border", "edit-cut", "edit-mark"]) byId(id).disabled ||= marked;
-  byId("edit-undo").disabled = !state.undoable.some((one) => one.run === run);
+  byId("edit-undo").disabled = !(ANNOTATES ? state.done.length : state.undoable.some((one) => one.run === run));
 }
 
 /** List the key steps that the chosen segment can be given to; an unchanged list is kept, so that it stays open. */
@@ -241,7 +251,7 @@ function editRow(at) {
   };
   const back = make("button", { type: "button", className: "back", textContent: "As it was found", aria: { label: `Undo all edits of ${name}` } });
   back.addEventListener("click", () => edit(at, null, state.chosen && state.chosen.video === at ? state.chosen.at : null));
-  const saves = rowsOf(at).some(isMark) ? [save("marks", true), save("all segments instead", false)] : [save("annotation", false)];
+  const saves = ANNOTATES ? [] : rowsOf(at).some(isMark) ? [save("marks", true), save("all segments instead", false)] : [save("annotation", false)];
   return make("div", { className: "controls" }, ...saves, own ? back : null);
 }
 
@@ -319,7 +329,7 @@ export function startEditing() {
   });
   player.addEventListener("played", follow);
   for (const id of Object.keys(ACTIONS)) byId(id).addEventListener("click", () => act(id));
-  byId("edit-undo").addEventListener("click", takeBack);
+  byId("edit-undo").addEventListener("click", () => takeBack());
   // Pause, so that the chosen segment stays the same while a key step is selected.
   for (const id of ["edit-other", "edit-new"]) {
     for (const kind of ["pointerdown", "keydown"]) byId(id).addEventListener(kind, () => { if (onNow()) state.playing.element.pause(); });
@@ -338,13 +348,13 @@ export function startEditing() {
 
 /** Edit the segment that has the focus, or the chosen one from within the player. */
 function editByKey(event) {
-  if (!fixing() || event.altKey || event.metaKey || (event.ctrlKey ? event.key !== "z" : !KEYS[event.key])) return;
+  if (!fixing() || event.altKey || event.metaKey || (event.ctrlKey ? event.key.toLowerCase() !== "z" : !KEYS[event.key])) return;
   const target = event.ctrlKey ? null : editedTarget(event);
   if (!event.ctrlKey && !target && !(state.chosen && player.contains(event.target))) return;
   event.preventDefault();
   event.stopPropagation();
   if (event.ctrlKey) {
-    takeBack();
+    takeBack(event.shiftKey);
     return;
   }
   const { chosen } = state;

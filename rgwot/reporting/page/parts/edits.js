@@ -1,15 +1,25 @@
-// The segments and marks that a person edited, as this browser stores them. An edit changes no result.
+// The segments and marks that a person edited. An edit changes no result. A file keeps them in this browser; in the window
+// they are the annotation of the video, which is saved.
 
 import { recall, remember } from "./dom.js";
-import { factsOf, isTaught, segmentsOf } from "./results.js";
+import { ANNOTATES, labelsOf, setLabels } from "./labels.js";
+import { factsOf, isTaught, segmentsOf, stepCalled, stepName } from "./results.js";
 import { isMark } from "./segments.js";
 import { DATA, state } from "./state.js";
+import { ms } from "./text.js";
 
-export const ms = (seconds) => Math.round(1000 * seconds);
 const editsKey = (run) => `rgwot segments ${DATA.dataset}/${DATA.task}/${factsOf(run).id}/${factsOf(run).result}`;
+
+/** The annotation of a video as rows of a result; beside marks, which say nothing of the time around them, what was found. */
+function labelled(video, run) {
+  const rows = labelsOf(video).map(([start, end, name]) => [start, end, stepCalled(run, name)]);
+  const marks = rows.filter(isMark);
+  return marks.length ? [...segmentsOf(video, run).map(([start, end, step]) => [ms(start), ms(end), step]), ...marks] : rows;
+}
 
 /** The edited videos of a result, by id: rows of start and end in milliseconds, and key step. */
 export function editsOf(run) {
+  if (ANNOTATES) return Object.fromEntries([...state.labels.keys()].map((video) => [DATA.videos[video].id, labelled(video, run)]));
   if (!state.edits.has(run)) state.edits.set(run, (recall(editsKey(run), null) || { videos: {} }).videos);
   return state.edits.get(run);
 }
@@ -30,10 +40,21 @@ export function rowsOf(video) {
 export const shownOf = (video) => rowsOf(video).map(([start, end, step]) => [start / 1000, end / 1000, step]);
 
 /** Store the edited rows of a video, or with null restore what was found; return the rows stored before. */
-export function setRows(video, rows) {
+export function setRows(video, rows, kind = null) {
+  if (ANNOTATES) {
+    setLabels(video, rows && saidOf(video, rows).map(([start, end, step]) => [start, end, stepName(state.run, step)]), kind);
+    return null;
+  }
   const { [DATA.videos[video].id]: before, ...others } = editsOf(state.run);
   const videos = rows ? { ...others, [DATA.videos[video].id]: rows } : others;
   state.edits.set(state.run, videos);
   remember(editsKey(state.run), JSON.stringify({ base: null, videos }));
   return before;
+}
+
+/** What an annotation gets of edited rows: all, or marks and the segments that were annotated, but not those found. */
+function saidOf(video, rows) {
+  if (!rows.some(isMark)) return rows;
+  const said = labelsOf(video).filter((row) => !isMark(row)).map(([start, end, name]) => [start, end, stepCalled(state.run, name)]);
+  return [...said, ...rows.filter(isMark)];
 }

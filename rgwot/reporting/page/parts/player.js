@@ -3,16 +3,62 @@
 
 import { byId, make } from "./dom.js";
 import { hidePopup } from "./popup.js";
+import { ask, below, MADE } from "./server.js";
 import { DATA, state } from "./state.js";
 import { clock } from "./text.js";
 
 export const player = byId("player");
 
+const AGAIN_AFTER_MS = 1000;
+
+/** Where a video is: at the server, which makes every video playable, or where it lies relative to the file. */
+export const sourceOf = (video) => {
+  const { id, file, pictured } = DATA.videos[video];
+  return MADE ? (pictured ? below("/video", DATA.dataset, DATA.task, id) : null) : file;
+};
+
+/**
+ * Open a video at a time: its element, and the `origin`, by which the clock of the file is ahead. Times count from the
+ * first frame, which is shown before it plays, wherever the file's own clock starts.
+ */
+export function opened(video, seconds, play, failed = () => {}) {
+  const element = make("video", { controls: true, preload: "auto", muted: false, playsInline: true });
+  const made = { video, element, origin: 0 };
+  let waited = "";
+  const start = (_, shown) => {
+    if (!element.getAttribute("src")) return;
+    made.origin = shown.mediaTime;
+    element.currentTime = made.origin + seconds;
+    if (play) element.play().catch(() => {});
+  };
+  element.addEventListener("error", async () => {
+    const where = MADE && element.getAttribute("src");
+    if (!where) return failed("");
+    // The server makes a copy that plays, which takes a while.
+    const { ready, fault } = await ask(where.replace("/video/", "/api/playable/")).catch(({ message }) => ({ fault: message }));
+    if (fault || (ready && waited === "ready")) return failed(fault || "This browser cannot play the video.");
+    if (!ready) failed("A copy that browsers can play is being made; it plays when it is ready.");
+    waited = ready ? "ready" : "making";
+    return setTimeout(() => { if (element.getAttribute("src")) element.src = where; }, AGAIN_AFTER_MS);
+  });
+  if (element.requestVideoFrameCallback) element.requestVideoFrameCallback(start);
+  else element.addEventListener("loadedmetadata", (event) => start(event, { mediaTime: 0 }), { once: true });
+  element.src = sourceOf(video);
+  return made;
+}
+
+/** Let go of a video, so that nothing more of it is loaded. */
+export function release({ element }) {
+  element.pause();
+  element.removeAttribute("src");
+  element.load();
+}
+
 export function playFrom(video, seconds, from = null) {
   const facts = DATA.videos[video];
   state.opener = from;
   hidePopup();
-  if (!facts.file) {
+  if (!sourceOf(video)) {
     const why = facts.pictured === false ? "holds features; there is no video to play" : "holds stored frames, which a browser cannot play";
     showPlayer(facts, seconds, missing(`${facts.path} ${why}.`));
     return;
@@ -24,34 +70,26 @@ export function playFrom(video, seconds, from = null) {
     return;
   }
   stopPlayer(false);
-  const element = make("video", { controls: true, preload: "auto", muted: false, playsInline: true });
-  // Times count from the first frame, which is shown before it plays, wherever the file's own clock starts.
-  const start = (_, shown) => {
-    if (!state.playing || state.playing.element !== element) return;
-    state.playing.origin = shown.mediaTime;
-    element.currentTime = state.playing.origin + seconds;
-    element.play().catch(() => {});
-  };
-  if (element.requestVideoFrameCallback) element.requestVideoFrameCallback(start);
-  else element.addEventListener("loadedmetadata", (event) => start(event, { mediaTime: 0 }), { once: true });
-  // Of several picture tracks, a browser chooses by itself. (A side of pixels that are no squares is scaled.)
+  const playing = opened(video, seconds, true, (why) => {
+    if (MADE) byId("player-title").textContent = why;
+    else showPlayer(facts, seconds, missing(`${facts.path} is not at hand, or this browser cannot play its format. The page looks for it at ${decodeURI(facts.file)}, relative to itself.`));
+  });
+  const { element } = playing;
+  // Of several picture tracks, a browser chooses by itself. (A side of pixels that are no squares is scaled, and so are
+  // the server's copies, which hold the right track.)
   element.addEventListener("loadedmetadata", () => {
     const { videoWidth, videoHeight } = element;
-    if (videoWidth && facts.size[0] && videoWidth !== facts.size[0] && videoHeight !== facts.size[1]) {
+    if (!MADE && videoWidth && facts.size[0] && videoWidth !== facts.size[0] && videoHeight !== facts.size[1]) {
       player.append(missing(`This browser shows another picture track (${videoWidth}x${videoHeight}) than the one of the key steps (${facts.size.join("x")}).`));
     }
   }, { once: true });
-  element.addEventListener("error", () => {
-    showPlayer(facts, seconds, missing(`${facts.path} is not at hand, or this browser cannot play its format. The page looks for it at ${decodeURI(facts.file)}, relative to itself.`));
-  });
   // An event may still be on its way when the player is closed.
   element.addEventListener("timeupdate", () => {
     if (!state.playing || state.playing.element !== element) return;
     mark(video, element.currentTime - state.playing.origin);
     player.dispatchEvent(new Event("played"));
   });
-  element.src = facts.file;
-  state.playing = { video, element, origin: 0 };
+  state.playing = playing;
   showPlayer(facts, seconds, element);
 }
 
@@ -72,9 +110,7 @@ function head(facts, seconds) {
 
 export function stopPlayer(back = true) {
   if (state.playing) {
-    state.playing.element.pause();
-    state.playing.element.removeAttribute("src");
-    state.playing.element.load();
+    release(state.playing);
     mark(state.playing.video, null);
     state.playing = null;
   }

@@ -3,12 +3,12 @@
 
 import { byId, make, spread } from "./dom.js";
 import { drawPicture, dye, lookOf, pictureAt, sharp, stripOf } from "./looks.js";
-import { playFrom } from "./player.js";
+import { playFrom, sourceOf } from "./player.js";
 import { hidePopup, showPopup } from "./popup.js";
 import { labelOf, nameOf, namesOf, place, segmentsOf, viewOf } from "./results.js";
 import { DATA, state } from "./state.js";
 import { clock, listed } from "./text.js";
-import { bar, watchBars } from "./videos.js";
+import { bar, ticks, watchBars } from "./videos.js";
 
 const procedures = byId("procedure");
 const SHOTS = 3;
@@ -46,7 +46,16 @@ function prepare(own, run) {
     space.classList.add(frames.length ? "some" : "colour", `n${frames.length}`);
     space.append(...frames);
   }
-  for (const line of own.querySelectorAll(".line")) line.querySelector(".axis").append(bar(Number(line.dataset.video), run));
+  const lines = [...own.querySelectorAll(".line")];
+  const longest = Math.max(...lines.map((line) => DATA.videos[line.dataset.video].duration));
+  for (const line of lines) {
+    const axis = line.querySelector(".axis");
+    axis.append(bar(Number(line.dataset.video), run));
+    // All bars have one scale of time.
+    axis.style.width = `${(100 * DATA.videos[line.dataset.video].duration) / longest}%`;
+  }
+  const width = lines.length ? lines[0].clientWidth / 3 : 0;
+  for (const list of own.querySelectorAll(".lines")) list.prepend(make("li", { className: "scale" }, ticks(longest, width)));
   // Short bars have room for numbers alone.
   for (const segment of own.querySelectorAll(".line .seg")) segment.firstElementChild.textContent = segment.dataset.step === "0" ? "" : segment.dataset.step;
 }
@@ -173,5 +182,5 @@ procedures.addEventListener("keydown", (event) => {
 });
 
 function playIfAny(video, seconds, from) {
-  if (DATA.videos[video].file) playFrom(video, seconds, from);
+  if (sourceOf(video)) playFrom(video, seconds, from);
 }

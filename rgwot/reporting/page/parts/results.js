@@ -3,7 +3,9 @@
 // one result, because every training numbers its clusters anew.
 
 import { block, byId, download, recall, remember } from "./dom.js";
+import { save } from "./saving.js";
 import { segmentsOfBars } from "./segments.js";
+import { MADE } from "./server.js";
 import { DATA, state } from "./state.js";
 import { namesText, oneLine } from "./text.js";
 
@@ -36,7 +38,8 @@ const keyOf = (run) => `rgwot names ${DATA.dataset}/${DATA.task}/${factsOf(run).
 export function namesOf(run) {
   if (!state.names.has(run)) {
     const inFile = factsOf(run).names;
-    const kept = recall(keyOf(run), inFile);
+    // The window saves names in the file.
+    const kept = MADE ? null : recall(keyOf(run), inFile);
     state.names.set(run, kept ? kept.names : { ...inFile });
   }
   return state.names.get(run);
@@ -66,19 +69,38 @@ export function matchInWords(run, step) {
   return match === undefined ? "matched to no annotated step" : match ? `matched to annotated step ${match}: ${DATA.steps[match]}` : "matched to background";
 }
 
+/** The name by which annotations call a key step: its own, or one made of its number; "-" is background. */
+export function stepName(run, step) {
+  const own = step < 0 ? step : sameStep(run, step);
+  return own ? nameOf(run, own) || `key step ${own}` : "-";
+}
+
+/** The key step of a result that annotations call by a name; a step that it lacks gets the next number. */
+export function stepCalled(run, name) {
+  if (name === "-") return 0;
+  const named = Object.keys(namesOf(run)).map(Number);
+  const own = [...stepsOf(run), ...named].find((step) => stepName(run, step) === name);
+  if (own) return own;
+  const step = Math.max(0, ...stepsOf(run), ...named, ...Object.keys(DATA.steps).map(Number)) + 1;
+  state.names.set(run, { ...namesOf(run), [step]: name });
+  return step;
+}
+
 export function rename(run, step, text) {
   const names = { ...namesOf(run) };
   const name = oneLine(text) || factsOf(run).labels[step];
   if (name) names[step] = name;
   else delete names[step];
   state.names.set(run, names);
-  remember(keyOf(run), JSON.stringify({ base: factsOf(run).names, names }));
+  if (MADE) saveNames();
+  else remember(keyOf(run), JSON.stringify({ base: factsOf(run).names, names }));
 }
 
 /** Forget what was typed in this browser; the names of the file stay. */
 export function forgetTyped(run) {
   remember(keyOf(run), null);
   state.names.delete(run);
+  if (MADE) saveNames();
 }
 
 /** The segments of a run by video, each as its key step and its end in milliseconds, by which its names are found again. */
@@ -86,16 +108,22 @@ const segmentTexts = (run) => Object.fromEntries(Object.entries(bodyOf(run).segm
   .filter(([, { ends }]) => ends)
   .map(([video, { ends, steps }]) => [DATA.videos[video].id, ends.map((end, at) => `${steps[at]} ${end}`).join(" ")]));
 
-/** The file of names; it keeps the names of other results. */
-export function namesFile() {
+/** The entries of the file of names, those of other results, too. */
+function namesEntries() {
   const entries = new Map(Object.entries(DATA.typed));
   DATA.runs.forEach((facts, run) => {
     const names = typedOf(run);
     if (Object.keys(names).length) entries.set(facts.id, { result: facts.result, names, segments: segmentTexts(run) });
     else if (entries.has(facts.id) && entries.get(facts.id).result === facts.result) entries.delete(facts.id);
   });
-  return namesText(entries, DATA.names_path);
+  return entries;
 }
+
+/** The file of names. */
+export const namesFile = () => namesText(namesEntries(), DATA.names_path);
+
+/** Save the file of names, or remove it if there are none. */
+const saveNames = () => save("names", namesEntries().size ? namesFile() : null);
 
 export function downloadNames() {
   download(namesFile(), "application/yaml", `${DATA.task}.yaml`);

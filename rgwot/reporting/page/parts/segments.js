@@ -101,3 +101,52 @@ export function nearestSpan(spans, position) {
   const away = ([left, right]) => Math.max(left - position, position - right, 0);
   return spans.reduce((best, span, at) => (best < 0 || away(span) < away(spans[best]) ? at : best), -1);
 }
+
+/** The shortest segment that a key makes, in milliseconds; it grows while the video plays. */
+const BEGUN_MS = 200;
+
+/** Begin a step at a time in rows of an annotation: what was there from then to the next border gets its label. */
+export function beginStep(rows, time, label, duration) {
+  const [segments, marks] = [rows.filter((row) => !isMark(row)), rows.filter(isMark)];
+  const at = segments.findIndex(([start, end]) => start <= time && time < end);
+  if (at >= 0) {
+    const [start, end, own] = segments[at];
+    const parts = [[start, time, own], [time, end, label]].filter(([from, to]) => from < to);
+    return [...joined([...segments.slice(0, at), ...parts, ...segments.slice(at + 1)]), ...marks];
+  }
+  const before = reached(segments.filter(([, end]) => end <= time), time);
+  const after = segments.filter(([start]) => start > time);
+  const end = Math.min(time + BEGUN_MS, duration, ...after.slice(0, 1).map(([start]) => start));
+  return time < end ? [...joined([...before, [time, end, label], ...after]), ...marks] : rows;
+}
+
+/** Let the last segment that ends at or before a time reach it, if no other is in between. */
+export function reached(rows, time) {
+  const last = rows.findLastIndex((row) => !isMark(row) && row[1] <= time);
+  const next = rows.find((row) => !isMark(row) && row[0] >= (last < 0 ? 0 : rows[last][1]) && row[0] < time && row !== rows[last]);
+  if (last < 0 || next) return rows;
+  return rows.map((row, n) => (n === last ? [row[0], time, row[2]] : row));
+}
+
+/** Join neighbours with the same label. */
+const joined = (rows) => rows.reduce((all, row) => {
+  const last = all[all.length - 1];
+  if (last && last[2] === row[2] && last[1] === row[0]) return [...all.slice(0, -1), [last[0], row[1], row[2]]];
+  return [...all, row];
+}, []);
+
+/** Move the start of a row of an annotation, and with it the end of the row before if they touch; none gets lost. */
+export function moveStart(rows, index, to) {
+  const before = index > 0 && rows[index - 1][1] === rows[index][0] ? index - 1 : -1;
+  const low = before >= 0 ? rows[before][0] + 1 : index > 0 ? rows[index - 1][1] : 0;
+  const time = Math.round(Math.min(rows[index][1] - 1, Math.max(low, to)));
+  return rows.map((row, n) => (n === index ? [time, row[1], row[2]] : n === before ? [row[0], time, row[2]] : row));
+}
+
+/** Move the end of a row, and with it the start of the next one if they touch. */
+export function moveEnd(rows, index, to, duration) {
+  const next = rows[index + 1];
+  if (next && !isMark(next) && next[0] === rows[index][1]) return moveStart(rows, index + 1, Math.max(to, rows[index][0] + 1));
+  const time = Math.round(Math.max(rows[index][0] + 1, Math.min(next && !isMark(next) ? next[0] : duration, to)));
+  return rows.map((row, n) => (n === index ? [row[0], time, row[2]] : row));
+}

@@ -1,16 +1,21 @@
 // The entry of the page: tabs, the choice of a result and the head of the page. A tab is drawn when it is first shown,
 // and anew when the result or a name changes.
 
+import { pauseAsking, showAsking, startAsking } from "./asking.js";
 import { drawComparison, startComparison } from "./compare.js";
 import { byId, make, offer } from "./dom.js";
 import { drawEditing, startEditing } from "./editing.js";
 import { drawGroups, startGroups } from "./groups.js";
+import { pauseLabelling, showLabelling, startLabelling } from "./labelling.js";
+import { live, startLive } from "./live.js";
 import { dye, lookOf } from "./looks.js";
 import { player, stopPlayer } from "./player.js";
 import { hidePopup, popup } from "./popup.js";
 import { drawProcedure } from "./procedure.js";
 import { ANNOTATED, downloadNames, factsOf, forgetTyped, runTitle } from "./results.js";
+import { startSaving } from "./saving.js";
 import { drawScores, drawTraining, startScores } from "./scores.js";
+import { MADE, tell } from "./server.js";
 import { DATA, state } from "./state.js";
 import { drawOrders, drawSteps } from "./steps.js";
 import { plural } from "./text.js";
@@ -23,8 +28,12 @@ const VIEWS = {
   steps: () => { drawSteps(); drawOrders(); },
   tree: drawTree,
   scores: () => { drawScores(); drawTraining(); drawComparison(); },
+  label: showLabelling,
+  ask: showAsking,
 };
-const tabs = [...document.querySelectorAll('[role="tab"]')];
+/** Tabs of the window alone, which need a server. */
+const OF_WINDOW = ["label", "ask"];
+const tabs = [...document.querySelectorAll('[role="tab"]')].filter((tab) => MADE || !OF_WINDOW.includes(tab.getAttribute("aria-controls")));
 
 function show(view, focus = false) {
   for (const tab of tabs) {
@@ -35,15 +44,17 @@ function show(view, focus = false) {
     if (own && focus) tab.focus();
   }
   state.view = view;
+  pauseLabelling();
+  pauseAsking();
   hidePopup();
-  if (state.drawn.has(view)) return;
+  if (state.drawn.has(view) && !OF_WINDOW.includes(view)) return;
   state.drawn.add(view);
   VIEWS[view]();
 }
 
 /** A name changed: everything that shows names is drawn anew, but not the field that is being typed into. */
 function namesChanged() {
-  for (const view of ["procedure", "videos", "scores"]) state.drawn.delete(view);
+  for (const view of ["procedure", "videos", "scores", "tree"]) state.drawn.delete(view);
   drawVerdict();
   if (state.view !== "steps") return show(state.view);
   for (const own of byId("rows").querySelectorAll(".keystep")) dye(own.querySelector(".chip"), lookOf(state.run, Number(own.dataset.step)));
@@ -75,9 +86,9 @@ function drawSummary() {
   if (DATA.next) {
     const { sentence, command } = DATA.next;
     byId("next").replaceChildren(`${sentence}, here under Videos, or in ELAN after `, make("code", { textContent: command }));
-    byId("next").hidden = false;
+    byId("about-next").hidden = false;
   }
-  byId("made").textContent = `Made by rgwot ${DATA.version}. Everything shown is in this file; only the videos are read, from their folder.`;
+  byId("made").textContent = MADE ? `rgwot ${DATA.version}` : `Made by rgwot ${DATA.version}. Everything shown is in this file; only the videos are read, from their folder.`;
 }
 
 function drawVerdict() {
@@ -85,6 +96,9 @@ function drawVerdict() {
   byId("warnings").replaceChildren(...facts.warnings.map((text) => make("p", { className: "notice", textContent: text })));
   byId("taught").textContent = facts.taught || "";
   byId("taught").hidden = !facts.taught;
+  const doubts = byId("warnings").childElementCount + byId("notices").childElementCount;
+  byId("doubts").textContent = doubts ? `(${doubts})` : "";
+  byId("about-trust").hidden = !doubts;
   byId("collapsed").textContent = facts.collapsed;
   byId("collapsed").hidden = !facts.collapsed;
 }
@@ -117,7 +131,8 @@ document.addEventListener("keydown", (event) => {
   else if (!player.hidden) stopPlayer();
 });
 window.addEventListener("scroll", hidePopup, { passive: true });
-offer(byId("run"), DATA.runs.map((facts, run) => [run, `${runTitle(run)}${facts.collapsed ? " (collapsed)" : ""}`]));
+const offerRuns = () => offer(byId("run"), DATA.runs.map((facts, run) => [run, `${runTitle(run)}${facts.collapsed ? " (collapsed)" : ""}`]));
+offerRuns();
 byId("run").addEventListener("change", () => chooseRun(Number(byId("run").value)));
 byId("bars").addEventListener("change", () => { state.drawn.delete("videos"); show(state.view); });
 startTree();
@@ -130,6 +145,33 @@ byId("forget").addEventListener("click", () => {
   drawSteps();
   byId("names-status").textContent = "Only the names of the file are left.";
 });
+/** A result of the server is new: it is shown, but what is being typed or played stays. */
+live.addEventListener("answer", ({ detail: { run } }) => {
+  offerRuns();
+  state.run = run;
+  state.chosen = null;
+  byId("run").value = String(run);
+  drawSummary();
+  drawVerdict();
+  state.drawn.clear();
+  // A tab of the window draws itself, and a field that is being typed into is not replaced.
+  if (OF_WINDOW.includes(state.view)) { if (state.view === "label") showLabelling(); }
+  else if (!document.activeElement?.matches("#rows input")) show(state.view);
+});
+document.addEventListener("keydown", (event) => {
+  if (!MADE || !event.ctrlKey || event.key.toLowerCase() !== "z" || state.view === "label" || event.defaultPrevented || event.target.closest("input")) return;
+  event.preventDefault();
+  byId("edit-undo").click();
+});
+for (const only of document.querySelectorAll(".of-window")) only.hidden = !MADE;
+for (const only of document.querySelectorAll(".of-file")) only.hidden = Boolean(MADE);
+if (MADE) byId("all-tasks").href = "/";
+byId("cancel").addEventListener("click", () => tell("POST", "/api/run", { cancel: true }).catch(() => {}));
+byId("newer").addEventListener("click", () => location.reload());
+startSaving();
+startLabelling();
+startAsking();
+startLive();
 drawSummary();
 drawVerdict();
 startScores();

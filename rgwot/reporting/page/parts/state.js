@@ -15,6 +15,10 @@ export const state = {
   /** The names of each result as they are in this browser, and the edited segments of its videos. */
   names: new Map(),
   edits: new Map(),
+  /** In the window, the annotations that were changed since the page was opened, and the changes, for undo and redo. */
+  labels: new Map(),
+  done: [],
+  undone: [],
   /** The segment that is edited (video, index, time in ms), and edits that can be undone. */
   chosen: null,
   undoable: [],

@@ -9,6 +9,8 @@ export function clock(seconds, digits = 1) {
   return `${minutes}:${rest.toFixed(digits).padStart(digits ? 3 + digits : 2, "0")}`;
 }
 
+export const ms = (seconds) => Math.round(1000 * seconds);
+
 /** The times of a segment or mark in words. */
 export const when = (start, end, digits) => (start === end ? `marked at ${clock(start, digits)}` : `${clock(start, digits)} to ${clock(end, digits)}`);
 
@@ -48,3 +50,8 @@ export function namesText(entries, path) {
   }
   return `${lines.join("\n")}\n`;
 }
+
+/** The keys of steps, in the order in which they are given; 0 is no step, and commands have other keys. */
+export const STEP_KEYS = "123456789abcdefghijklmnopqrstuvwxyz";
+/** The first key that is not taken; none if all are. */
+export const keyFor = (taken) => [...STEP_KEYS].find((key) => !taken.includes(key)) || "";

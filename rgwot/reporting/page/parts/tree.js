@@ -4,11 +4,15 @@
 import { cutSegments, cutTable, cutTree, explainedShare, firstLeaf, mergeLines } from "./cut.js";
 import { byId, download, make, spread } from "./dom.js";
 import { drawPicture, label, lookAt, pictureAt, sharp, stripOf } from "./looks.js";
-import { factsOf, place, viewOf } from "./results.js";
+import { live, putAnswer } from "./live.js";
+import { factsOf, isTaught, place, viewOf } from "./results.js";
+import { ask, below, MADE, tell } from "./server.js";
 import { DATA, state } from "./state.js";
 import { clock, percent, plural } from "./text.js";
 
 const LEAF_ROW = 44;
+/** The slider has to rest for so long before the server looks for key steps. */
+const SETTLED_MS = 300;
 
 /** The colour of the k-th key step of a cut; these have nothing to do with annotated ones. */
 const lookOfCut = (step) => lookAt(step, 8);
@@ -80,6 +84,9 @@ function moveCut(K) {
   state.cut.K = Math.max(1, Math.min(viewOf(state.run).tree.leaves.length, K));
   byId("cut").value = String(state.cut.K);
   showCut();
+  if (!MADE) return;
+  clearTimeout(cutTimer);
+  cutTimer = setTimeout(followCut, SETTLED_MS);
 }
 
 /** Colour leaves and bars by the cut, and say what one key step more or fewer would change. */
@@ -116,8 +123,48 @@ function showCut() {
     sentences.push(`One more divides ${stepOf(a)} and gains ${percent(less, 1)}.`);
   }
   byId("cut-words").textContent = sentences.join(" ");
-  byId("cut-next").hidden = K === factsOf(state.run).K;
+  byId("cut-next").hidden = Boolean(MADE) || K === factsOf(state.run).K;
   byId("cut-next").textContent = `For names, orders and scores, make a result with this number: set decode.K: ${K}, or use the decoder ${factsOf(state.run).decoder.split("@")[0]}@K=${K}.`;
+}
+
+let savedK = 0;
+let cutTimer = 0;
+
+/** In the window, the result with this number of key steps takes the place of the one without labels. */
+async function followCut() {
+  const { K } = state.cut;
+  if (K < 2 || K === factsOf(state.run).K) {
+    tellCut();
+    return;
+  }
+  byId("cut-status").textContent = `Looking for ${plural(K, "key step")}.`;
+  try {
+    const answer = await ask(below("/api/K", DATA.dataset, DATA.task, String(K)));
+    // The slider may be elsewhere by now.
+    if (state.cut.K === K) live.dispatchEvent(new CustomEvent("answer", { detail: { run: putAnswer(answer), learned: false } }));
+    tellCut();
+  } catch (error) {
+    byId("cut-status").textContent = error.message;
+  }
+}
+
+function tellCut() {
+  const { K } = factsOf(state.run);
+  byId("cut-use").hidden = !K || K < 2 || K === savedK || isTaught(state.run);
+  byId("cut-use").textContent = `Use ${K}`;
+  byId("cut-status").textContent = byId("cut-use").hidden ? "" : `Procedure, bars and deviations show ${plural(K, "key step")} now.`;
+}
+
+async function useCut() {
+  const { K } = factsOf(state.run);
+  try {
+    await tell("PUT", "/api/K", { K });
+    savedK = K;
+    tellCut();
+    byId("cut-status").textContent = `Saved: all results are made with ${plural(K, "key step")}.`;
+  } catch (error) {
+    byId("cut-status").textContent = error.message;
+  }
 }
 
 function downloadCut() {
@@ -126,6 +173,8 @@ function downloadCut() {
 
 export function startTree() {
   byId("cut").addEventListener("input", () => moveCut(Number(byId("cut").value)));
+  savedK = factsOf(0).K;
+  byId("cut-use").addEventListener("click", useCut);
   byId("cut-download").addEventListener("click", downloadCut);
   byId("merges").addEventListener("click", (event) => {
     const { left, width } = byId("merges").getBoundingClientRect();

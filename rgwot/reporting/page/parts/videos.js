@@ -88,7 +88,7 @@ export function fill(card) {
     const own = run === state.run;
     axis.append(make("div", { className: "label", textContent: run < 0 ? "ground truth" : `${runTitle(run)}${own && edited ? ", edited" : ""}` }), bar(at, run, own ? rows : null));
   }
-  axis.append(ticks(video.duration));
+  axis.append(ticks(video.duration, state.axisWidth));
   const facts = `${clock(video.duration)} long, ${Math.round(video.duration * video.fps)} frames at ${Number(video.fps.toFixed(3))} per second${video.status === "unscored" ? `; not scored, ${DATA.truth[at].length ? "labelled in part" : "no annotation"}` : ""}${order.length ? "; key steps as they come:" : ""}`;
   card.replaceChildren(
     heading(at),
@@ -167,9 +167,10 @@ export function bar(at, run, rows = null) {
   return made;
 }
 
-function ticks(duration) {
+/** The times below an axis of some pixels. */
+export function ticks(duration, width) {
   const made = make("div", { className: "ticks", aria: { hidden: "true" } });
-  const [step, times] = tickTimes(duration, Math.max(3, Math.min(10, state.axisWidth / 90)));
+  const [step, times] = tickTimes(duration, Math.max(3, Math.min(10, width / 90)));
   for (const time of times) {
     const left = `${(100 * time) / duration}%`;
     const label = make("span", { textContent: clock(time, step < 1 ? 1 : 0) });

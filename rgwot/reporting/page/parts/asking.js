@@ -1,0 +1,120 @@
+// "What is this?": the page plays the moment from which all other videos learn most, and asks for its step. An answer is a
+// mark in the annotation of the video; then all videos are labelled anew, and what changed is shown.
+
+import { byId, make, spread } from "./dom.js";
+import { labelsOf, setLabels } from "./labels.js";
+import { latest, live } from "./live.js";
+import { keyList, lookOfName, nameFor, startNewName } from "./names.js";
+import { opened, release, sourceOf } from "./player.js";
+import { place, segmentsOf, stepName } from "./results.js";
+import { putMark } from "./segments.js";
+import { ask, below } from "./server.js";
+import { DATA, state } from "./state.js";
+import { clock, percent } from "./text.js";
+
+const AROUND_S = 1.5;
+/** The moment that is asked about, { video, seconds }, what plays it, and moments without an answer. */
+let moment = null;
+let shownMoment = null;
+const skippedMoments = new Set();
+let answersGiven = 0;
+
+const tellAsking = (text) => { byId("ask-status").textContent = text; };
+const keyOfMoment = ({ video, time_s: seconds }) => `${video} ${seconds}`;
+
+async function askNext() {
+  tellAsking("Looking for the moment that teaches most.");
+  try {
+    const found = await ask(`${below("/api/questions", DATA.dataset, DATA.task)}?skipped=${skippedMoments.size}`);
+    const next = found.find((one) => !skippedMoments.has(keyOfMoment(one)));
+    moment = next ? { video: place.get(next.video), seconds: next.time_s } : null;
+    tellAsking(next ? "" : "Every moment has an answer.");
+  } catch (error) {
+    moment = null;
+    tellAsking(error.message);
+  }
+  drawMoment();
+}
+
+function drawMoment() {
+  if (shownMoment) release(shownMoment);
+  shownMoment = null;
+  byId("ask-stage").replaceChildren();
+  byId("ask-where").textContent = moment ? `${DATA.videos[moment.video].name}, around ${clock(moment.seconds)}` : "";
+  byId("ask-keys").replaceChildren(...keyList(giveAnswer, tellAsking));
+  if (!moment || !sourceOf(moment.video)) return;
+  const { video, seconds } = moment;
+  const from = Math.max(0, seconds - AROUND_S);
+  const till = Math.min(DATA.videos[video].duration, seconds + AROUND_S);
+  const made = opened(video, from, true, tellAsking);
+  made.element.controls = false;
+  // Three seconds, again and again.
+  made.element.addEventListener("timeupdate", () => { if (made.element.currentTime - made.origin >= till) made.element.currentTime = made.origin + from; });
+  made.element.addEventListener("ended", () => { made.element.currentTime = made.origin + from; made.element.play().catch(() => {}); });
+  shownMoment = made;
+  byId("ask-stage").replaceChildren(made.element);
+}
+
+function giveAnswer(name) {
+  if (!moment) return;
+  const { video, seconds } = moment;
+  moment = null;
+  answersGiven += 1;
+  byId("ask-count").textContent = String(answersGiven);
+  tellAsking(`${name === "-" ? "No step" : name} at ${clock(seconds)}. Learning.`);
+  setLabels(video, putMark(labelsOf(video), Math.round(1000 * seconds), name));
+}
+
+function skip() {
+  if (!moment) return;
+  skippedMoments.add(keyOfMoment({ video: DATA.videos[moment.video].id, time_s: moment.seconds }));
+  askNext();
+}
+
+/** The bars of all videos, with what the last answer has changed. */
+export function drawChanges() {
+  byId("ask-bars").replaceChildren(...DATA.videos.flatMap((video, at) => {
+    if (video.status === "skipped") return [];
+    const bar = make("div", { className: "bar", role: "img", aria: { label: video.name } });
+    for (const [start, end, step] of segmentsOf(at, state.run)) {
+      const name = stepName(state.run, step);
+      const made = make("div", { className: "seg", title: `${name}, ${clock(start)}` }, make("span", { textContent: step ? name : "" }));
+      made.classList.add(...lookOfName(name));
+      spread(made, start, end, video.duration);
+      bar.append(made);
+    }
+    for (const [start, end] of latest.changed[video.id] || []) {
+      const made = make("div", { className: "when" });
+      spread(made, start / 1000, end / 1000, video.duration);
+      bar.append(made);
+    }
+    return [make("div", { className: "label", textContent: video.name }), bar];
+  }));
+  byId("ask-share").textContent = latest.share === null ? "" : `The last answer changed ${percent(latest.share, 1)} of all videos.${latest.settled ? " So did the last three: further answers will change little." : ""}`;
+}
+
+export function showAsking() {
+  drawChanges();
+  if (!moment) askNext();
+  else drawMoment();
+}
+
+/** Stop what plays when another tab is shown. */
+export function pauseAsking() {
+  if (shownMoment) release(shownMoment);
+  shownMoment = null;
+}
+
+export function startAsking() {
+  startNewName("ask-new", giveAnswer);
+  byId("ask-skip").addEventListener("click", skip);
+  document.addEventListener("keydown", (event) => {
+    if (state.view !== "ask" || !moment || event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, select, summary")) return;
+    const name = nameFor(event.key);
+    if (event.key === "ArrowRight") skip();
+    else if (name) giveAnswer(name);
+    else return;
+    event.preventDefault();
+  });
+  live.addEventListener("answer", ({ detail }) => { if (detail.learned && state.view === "ask") { drawChanges(); if (!moment) askNext(); } });
+}

@@ -1,0 +1,233 @@
+// Labelling a video while it plays: a key begins a step at the playhead, or marks it. The bar below the video can be
+// zoomed; its borders are dragged.
+
+import { byId, make, offer, spread } from "./dom.js";
+import { annotations, isLabelled, labelsOf, setLabels, undo } from "./labels.js";
+import { keyList, lookOfName, nameFor, startNewName } from "./names.js";
+import { opened, release, sourceOf } from "./player.js";
+import { segmentsOf, stepName } from "./results.js";
+import { beginStep, isMark, moveEnd, moveStart, putMark, reached } from "./segments.js";
+import { DATA, state } from "./state.js";
+import { clock } from "./text.js";
+
+const SPEEDS = [0.5, 1, 1.5, 2, 4, 8];
+const FEATURES_TICK_MS = 100;
+/** What plays: as of `opened`, or a clock of its own for features without a video. */
+let stage = null;
+let speed = 1;
+/** The row that is being labelled while the video plays on: it grows with the playhead. */
+let growing = false;
+
+const marking = () => byId("label-mode").value === "marks";
+const durationOf = (video) => Math.round(1000 * DATA.videos[video].duration);
+const here = () => Math.max(0, Math.min(durationOf(stage.video), Math.round(1000 * (stage.element.currentTime - stage.origin))));
+const tellLabel = (text) => { byId("label-status").textContent = text; };
+
+/** A clock that runs like a player, for features without a video. */
+function clockOf(video) {
+  const element = Object.assign(new EventTarget(), { currentTime: 0, playbackRate: 1, paused: true, ended: false });
+  let timer = 0;
+  element.pause = () => { clearInterval(timer); element.paused = true; element.dispatchEvent(new Event("pause")); };
+  element.play = async () => {
+    element.paused = false;
+    timer = setInterval(() => {
+      element.currentTime = Math.min(DATA.videos[video].duration, element.currentTime + (element.playbackRate * FEATURES_TICK_MS) / 1000);
+      if (element.currentTime >= DATA.videos[video].duration) element.pause();
+      element.dispatchEvent(new Event("timeupdate"));
+    }, FEATURES_TICK_MS);
+  };
+  element.load = element.removeAttribute = () => {};
+  return { video, element, origin: 0 };
+}
+
+/** Show a video from its start, or from `seconds`. */
+export function labelVideo(video, seconds = 0) {
+  if (stage) release(stage);
+  growing = false;
+  stage = sourceOf(video) ? opened(video, seconds, false, tellLabel) : clockOf(video);
+  byId("label-video").value = String(video);
+  byId("label-stage").replaceChildren(...(stage.element instanceof Element ? [stage.element] : [make("p", { className: "hint", textContent: "Features without a video." })]));
+  for (const kind of ["timeupdate", "seeked", "pause", "ended"]) stage.element.addEventListener(kind, followPlayhead);
+  stage.element.playbackRate = speed;
+  drawLabelling();
+}
+
+/** While a video plays, the step that was begun last reaches the playhead; it is saved when the video stops. */
+function followPlayhead() {
+  if (!stage) return;
+  const { video, element } = stage;
+  if (growing && !marking()) {
+    const rows = reached(labelsOf(video), here());
+    if (element.paused) {
+      growing = false;
+      setLabels(video, rows, `grown ${video}`);
+    } else drawRows(rows);
+  }
+  drawHead();
+}
+
+/** Give a step to the playhead: from here on, or as a mark. */
+function give(name) {
+  if (!stage) return;
+  const { video } = stage;
+  const time = here();
+  const rows = labelsOf(video);
+  if (marking()) setLabels(video, putMark(rows, time, name));
+  else {
+    setLabels(video, beginStep(growing ? reached(rows, time) : rows, time, name, durationOf(video)));
+    growing = !stage.element.paused;
+  }
+  tellLabel(`${name === "-" ? "no step" : name} at ${clock(time / 1000, 1)}`);
+}
+
+function drawLabelling() {
+  const videos = DATA.videos.map((video, at) => [video, at]).filter(([{ status }]) => status !== "skipped");
+  offer(byId("label-video"), videos.map(([{ name }, at]) => [at, `${name}${labelsOf(at).length ? " (labelled)" : ""}`]));
+  if (!stage) {
+    const first = videos.find(([, at]) => !labelsOf(at).length) || videos[0];
+    if (first) labelVideo(first[1]);
+    return;
+  }
+  byId("label-video").value = String(stage.video);
+  byId("label-keys").replaceChildren(...keyList(give, tellLabel));
+  byId("label-speed").value = String(speed);
+  byId("label-undo").disabled = !state.done.length;
+  byId("label-redo").disabled = !state.undone.length;
+  drawRows(labelsOf(stage.video));
+}
+
+/** Draw the rows of the annotation, and below what was found. */
+function drawRows(rows) {
+  const { video } = stage;
+  const duration = durationOf(video);
+  byId("label-axis").style.width = `${100 * Number(byId("label-zoom").value)}%`;
+  const parts = rows.map(([start, end, name], index) => {
+    const made = make("div", { className: "seg", title: `${name}, ${clock(start / 1000)}`, data: { index: String(index) } }, make("span", { textContent: name === "-" ? "" : name }));
+    made.classList.add(...lookOfName(name));
+    made.classList.toggle("mark", isMark([start, end]));
+    spread(made, start, end, duration);
+    return made;
+  });
+  const grips = rows.flatMap((row, index) => (isMark(row) ? [] : [
+    ...(index && rows[index - 1][1] === row[0] ? [] : [labelGrip(index, "start", row[0])]), labelGrip(index, "end", row[1]),
+  ]));
+  byId("label-bar").replaceChildren(...parts, ...grips);
+  byId("label-found").replaceChildren(...segmentsOf(video, state.run).map(([start, end, step]) => {
+    const made = make("div", { className: "seg" }, make("span", { textContent: step ? stepName(state.run, step) : "" }));
+    made.classList.add(...lookOfName(stepName(state.run, step)));
+    spread(made, start, end, duration / 1000);
+    return made;
+  }));
+  drawHead();
+}
+
+/** A border that can be dragged. */
+function labelGrip(index, side, time) {
+  const made = make("div", { className: `grip ${side}` });
+  made.style.left = `${(100 * time) / durationOf(stage.video)}%`;
+  made.addEventListener("pointerdown", (event) => {
+    event.preventDefault();
+    event.stopPropagation();
+    stage.element.pause();
+    made.setPointerCapture(event.pointerId);
+    made.dataset.held = "yes";
+  });
+  const at = (event) => timeAt(event.clientX);
+  made.addEventListener("pointermove", (event) => {
+    if (!made.dataset.held) return;
+    made.style.left = `${(100 * at(event)) / durationOf(stage.video)}%`;
+    tellLabel(`${side} at ${clock(at(event) / 1000, 2)}`);
+  });
+  made.addEventListener("pointerup", (event) => {
+    if (!made.dataset.held) return;
+    event.stopPropagation();
+    const rows = labelsOf(stage.video);
+    setLabels(stage.video, side === "start" ? moveStart(rows, index, at(event)) : moveEnd(rows, index, at(event), durationOf(stage.video)));
+  });
+  made.addEventListener("click", (event) => event.stopPropagation());
+  return made;
+}
+
+function timeAt(clientX) {
+  const { left, width } = byId("label-axis").getBoundingClientRect();
+  return Math.max(0, Math.min(durationOf(stage.video), ((clientX - left) / width) * durationOf(stage.video)));
+}
+
+function drawHead() {
+  if (!stage) return;
+  const share = here() / durationOf(stage.video);
+  byId("label-head").style.left = `${100 * share}%`;
+  const scroll = byId("label-scroll");
+  const x = share * byId("label-axis").offsetWidth;
+  // The playhead stays in sight when the bar is zoomed.
+  if (x < scroll.scrollLeft || x > scroll.scrollLeft + scroll.clientWidth) scroll.scrollLeft = x - scroll.clientWidth / 2;
+  byId("label-time").textContent = `${clock(here() / 1000, 2)} of ${clock(durationOf(stage.video) / 1000)}`;
+}
+
+function seek(ms) {
+  growing = false;
+  stage.element.currentTime = stage.origin + Math.max(0, Math.min(durationOf(stage.video), ms)) / 1000;
+  drawHead();
+}
+
+function faster(by) {
+  speed = SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(speed) + by))];
+  stage.element.playbackRate = speed;
+  byId("label-speed").value = String(speed);
+}
+
+function nextVideo() {
+  const usable = DATA.videos.map((_, at) => at).filter((at) => DATA.videos[at].status !== "skipped");
+  const after = [...usable.filter((at) => at > stage.video), ...usable.filter((at) => at < stage.video)];
+  const next = after.find((at) => !labelsOf(at).length && !isLabelled(at)) ?? after[0];
+  if (next === undefined) return;
+  labelVideo(next);
+  stage.element.play().catch(() => {});
+}
+
+const COMMANDS = {
+  " ": () => (stage.element.paused ? stage.element.play().catch(() => {}) : stage.element.pause()),
+  ",": () => { stage.element.pause(); seek(here() - 1000 / DATA.videos[stage.video].fps); },
+  ".": () => { stage.element.pause(); seek(here() + 1000 / DATA.videos[stage.video].fps); },
+  ArrowLeft: () => seek(here() - 1000),
+  ArrowRight: () => seek(here() + 1000),
+  "-": () => faster(-1),
+  "+": () => faster(1),
+  Enter: nextVideo,
+};
+
+function byKey(event) {
+  if (state.view !== "label" || !stage || event.altKey || event.metaKey || event.target.closest("input[type=text], select, summary")) return;
+  if (event.ctrlKey) {
+    if (event.key.toLowerCase() !== "z") return;
+    undo(event.shiftKey);
+  } else if (COMMANDS[event.key]) COMMANDS[event.key]();
+  else {
+    const name = nameFor(event.key);
+    if (!name) return;
+    give(name);
+  }
+  event.preventDefault();
+}
+
+export const showLabelling = drawLabelling;
+
+/** Stop what plays when another tab is shown. */
+export function pauseLabelling() {
+  if (stage) stage.element.pause();
+}
+
+export function startLabelling() {
+  offer(byId("label-speed"), SPEEDS.map((one) => [one, `${one} ×`]));
+  byId("label-speed").addEventListener("change", () => { speed = Number(byId("label-speed").value); stage.element.playbackRate = speed; byId("label-speed").blur(); });
+  byId("label-mode").addEventListener("change", () => byId("label-mode").blur());
+  byId("label-video").addEventListener("change", () => { labelVideo(Number(byId("label-video").value)); byId("label-video").blur(); });
+  byId("label-zoom").addEventListener("input", () => { drawRows(labelsOf(stage.video)); byId("label-zoom").blur(); });
+  byId("label-next").addEventListener("click", nextVideo);
+  byId("label-undo").addEventListener("click", () => undo());
+  byId("label-redo").addEventListener("click", () => undo(true));
+  byId("label-axis").addEventListener("click", (event) => seek(timeAt(event.clientX)));
+  startNewName("label-new", give);
+  document.addEventListener("keydown", byKey);
+  annotations.addEventListener("changed", () => { if (state.view === "label" && stage) drawLabelling(); });
+}

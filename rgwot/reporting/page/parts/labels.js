@@ -1,0 +1,59 @@
+// The annotations of the videos, as people make them in the window: rows [start, end, name] in milliseconds; a mark
+// starts where it ends, and the name "-" is background. They belong to the videos and not to a result, so they have names
+// and not numbers. Every change is saved, and can be undone back to the opening of the page.
+
+import { MADE } from "./server.js";
+import { save } from "./saving.js";
+import { annotationLines, isMark } from "./segments.js";
+import { DATA, state } from "./state.js";
+import { csvField, ms } from "./text.js";
+
+/** Sends "changed" when an annotation has changed. */
+export const annotations = new EventTarget();
+const rowsOfTruth = (video) => DATA.truth[video].map(([start, end, step]) => [ms(start), ms(end), step ? DATA.steps[step] : "-"]);
+/** As they were when the page was opened. */
+const atOpening = DATA.videos.map((_, video) => rowsOfTruth(video));
+
+export const labelsOf = (video) => state.labels.get(video) || atOpening[video];
+export const isLabelled = (video) => state.labels.has(video);
+
+/** Change the annotation of a video; successive changes of one `kind` count as one. */
+export function setLabels(video, rows, kind = null) {
+  const last = state.done[state.done.length - 1];
+  const before = state.labels.get(video) || null;
+  if (kind && last && last.kind === kind && last.video === video) last.after = rows;
+  else state.done.push({ video, before, after: rows, kind });
+  state.undone = [];
+  put(video, rows);
+}
+
+function put(video, rows) {
+  if (rows) state.labels.set(video, rows);
+  else state.labels.delete(video);
+  save("annotation", textOf(video), DATA.videos[video].id);
+  annotations.dispatchEvent(new CustomEvent("changed", { detail: { video } }));
+}
+
+/** Undo the last change, or with `redo` make the last undone one again; returns the video, -1 if there is nothing. */
+export function undo(redo = false) {
+  const one = (redo ? state.undone : state.done).pop();
+  if (!one) return -1;
+  (redo ? state.done : state.undone).push({ ...one, kind: null });
+  put(one.video, redo ? one.after : one.before);
+  return one.video;
+}
+
+/** The file of an annotation, with a player's times; null if there is nothing in it. */
+export function textOf(video) {
+  const { duration, start } = DATA.videos[video];
+  const late = Math.round(1000 * start);
+  const rows = [...labelsOf(video)].sort((a, b) => isMark(a) - isMark(b) || a[0] - b[0]).map(([from, to, name]) => [from + late, to + late, name]);
+  const lines = annotationLines(rows, Math.floor(1000 * duration) + late, csvField);
+  return lines.length ? ["start_s,end_s,label", ...lines, ""].join("\n") : null;
+}
+
+/** The names of all annotated steps, in the order of their first row. */
+export const annotatedNames = () => [...new Set(DATA.videos.flatMap((_, video) => labelsOf(video).map(([, , name]) => name)))].filter((name) => name !== "-");
+
+/** Whether annotations are made here, because there is a server that saves them. */
+export const ANNOTATES = Boolean(MADE);

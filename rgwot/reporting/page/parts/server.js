@@ -1,0 +1,43 @@
+// Talking with the server of `rgwot open`. A page that was opened as a file has no server.
+
+/** When the page was made, as the server says it; empty for a file. */
+export const MADE = document.documentElement.dataset.window || "";
+/** The page is asked this often, in milliseconds. */
+const EVERY_MS = 1000;
+
+/** This window, by which the server counts windows. */
+const ME = (() => {
+  try {
+    if (!sessionStorage.getItem("rgwot window")) sessionStorage.setItem("rgwot window", crypto.randomUUID());
+    return sessionStorage.getItem("rgwot window");
+  } catch {
+    return crypto.randomUUID();
+  }
+})();
+
+/** What the server answers: its content, or an error with `status` (0 if it did not answer) and `content`. */
+async function answered(request) {
+  let response;
+  try {
+    response = await request;
+  } catch {
+    throw Object.assign(new Error("The server does not answer; it may have been ended."), { status: 0, content: {} });
+  }
+  const json = (response.headers.get("content-type") || "").startsWith("application/json");
+  const content = json ? await response.json() : {};
+  if (!response.ok) throw Object.assign(new Error(content.error || `The server answered with ${response.status}.`), { status: response.status, content });
+  return content;
+}
+
+export const ask = (path) => answered(fetch(path));
+export const tell = (method, path, content) => answered(fetch(path, { method, headers: { "content-type": "application/json" }, body: JSON.stringify(content) }));
+
+/** Show the state of the server again and again; null if it does not answer. */
+export function watchServer(show) {
+  const look = () => ask(`/api/state?window=${ME}`).catch((error) => (error.status ? { problem: error.message } : null)).then(show).finally(() => setTimeout(look, EVERY_MS));
+  look();
+  window.addEventListener("pagehide", () => navigator.sendBeacon("/api/closed", new Blob([JSON.stringify({ window: ME })], { type: "application/json" })));
+}
+
+/** A path of a task below another path. */
+export const below = (path, dataset, task, ...more) => [path, dataset, task, ...more].map((part, at) => (at ? encodeURIComponent(part) : part)).join("/");

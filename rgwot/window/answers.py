@@ -1,0 +1,110 @@
+"""Answers of the server: which are wanted, which is being computed, and the latest of every task."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from rgwot.runtime.errors import RgwotError, one_line
+from rgwot.study.study import Study
+
+if TYPE_CHECKING:
+    from rgwot.window.learning import Learner
+
+log = logging.getLogger(__name__)
+
+
+class Answers:
+    """The answers of all tasks of a study, computed one after the other.
+
+    Parameters
+    ----------
+    study
+        A function that returns the study as its files are now.
+    """
+
+    def __init__(self, study: Callable[[], Study]) -> None:
+        self._study = study
+        self._learners: dict[tuple[str, str], Learner] = {}
+        self._latest: dict[tuple[str, str], dict[str, Any]] = {}
+        self._versions: dict[tuple[str, str], int] = {}
+        self._faults: dict[tuple[str, str], str] = {}
+        self._wanted: dict[tuple[str, str], None] = {}
+        self._at_work: tuple[str, str] | None = None
+        # Of the fields above, and of a computation: two at once would take twice as long, and share what is kept.
+        self._changed, self._computing = threading.Condition(), threading.Lock()
+        threading.Thread(target=self._work, daemon=True, name="answers").start()
+
+    def want(self, dataset: str, task: str) -> None:
+        """Ask for an answer from the labels as they are; it replaces one that is wanted already."""
+        with self._changed:
+            self._wanted[dataset, task] = None
+            self._changed.notify()
+
+    def warm(self, dataset: str, task: str) -> None:
+        """Prepare for the first labels, which then need not wait for imports and embeddings."""
+
+        def work() -> None:
+            # A page that is shown before there are results has nothing to prepare.
+            with suppress(RgwotError, OSError), self._computing:
+                self._learner((dataset, task)).warm(self._study())
+
+        threading.Thread(target=work, daemon=True, name="warm").start()
+
+    def state(self) -> dict[str, Any]:
+        """Return for each task the ``version`` of its answer, whether another is on its way, and what went wrong."""
+        with self._changed:
+            return {
+                "/".join(key): {
+                    "version": self._versions.get(key, 0),
+                    "working": key in self._wanted or key == self._at_work,
+                    "fault": self._faults.get(key, ""),
+                }
+                for key in {*self._versions, *self._wanted, *self._faults, *filter(None, [self._at_work])}
+            }
+
+    def latest(self, dataset: str, task: str) -> dict[str, Any]:
+        """Return the latest answer of a task with its ``version``; empty without one."""
+        with self._changed:
+            key = dataset, task
+            return {**self._latest.get(key, {}), "version": self._versions.get(key, 0)}
+
+    def with_K(self, dataset: str, task: str, K: int) -> dict[str, Any]:
+        """Return the answer of a task without labels, with K key steps."""
+        with self._computing:
+            return self._learner((dataset, task)).with_K(self._study(), K)
+
+    def questions(self, dataset: str, task: str, number: int) -> list[dict[str, Any]]:
+        """Return the moments of a task that are most worth a label, the best first."""
+        with self._computing:
+            return self._learner((dataset, task)).question(self._study(), number)
+
+    def _learner(self, key: tuple[str, str]) -> Learner:
+        # Imported here, because it takes seconds, in which the first page can be seen.
+        from rgwot.window.learning import Learner
+
+        return self._learners.setdefault(key, Learner(*key))
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._wanted)
+                # Labels that are saved while this is computed are asked for again.
+                self._at_work = key = next(iter(self._wanted))
+                del self._wanted[key]
+            try:
+                with self._computing:
+                    answer, fault = self._learner(key).learned(self._study()), ""
+            except (RgwotError, OSError) as error:
+                answer, fault = None, one_line(error)
+            except Exception:
+                log.exception("%s/%s: no answer", *key)
+                answer, fault = None, "an error of rgwot; its traceback is in the terminal"
+            with self._changed:
+                self._at_work, self._faults[key] = None, fault
+                if not fault:
+                    self._latest[key] = answer or {}
+                    self._versions[key] = self._versions.get(key, 0) + 1

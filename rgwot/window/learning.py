@@ -1,0 +1,252 @@
+"""Key steps computed in the server, by the functions of the workflow, from embeddings that it keeps in memory.
+
+The workflow writes the same files later: equal labels, settings and seed give equal key steps, to the byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from rgwot import paths
+from rgwot.config.experiments import split_id
+from rgwot.config.methods import DECODERS
+from rgwot.config.settings import Settings, validated
+from rgwot.datasets.manifest import annotations_now
+from rgwot.embedding.interface import EmbeddedTask
+from rgwot.keysteps.interface import Given
+from rgwot.keysteps.labelled import Kept
+from rgwot.keysteps.ordering import KeySteps
+from rgwot.keysteps.settings import LABELLED
+from rgwot.keysteps.suggest import frames_of, moments_of
+from rgwot.paths import RESULTS, Run, Tree
+from rgwot.records import read_annotations, read_manifest
+from rgwot.reporting.names import read_names
+from rgwot.reporting.page.content import shown_truth, shown_video
+from rgwot.reporting.page.runs import MOST_LINES, picture, read_run
+from rgwot.reporting.page.shell import filled
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import write_csv
+from rgwot.stages.decode import decode_task, given_of, write_keysteps
+from rgwot.stages.embed import read_embeddings
+from rgwot.study.datasets import annotated
+from rgwot.study.jobs import learns_from_labels, stage_settings
+from rgwot.study.pages import names_file, page_runs
+from rgwot.study.study import Study
+from rgwot.timing import predicted_labels
+
+#: An answer changes little if it gives fewer than this share of all samples another label.
+LITTLE = 0.01
+#: So many answers in a row that change little make more of them unlikely to help.
+IN_A_ROW = 3
+
+
+@dataclass
+class Memory:
+    """What is kept of a task between two computations.
+
+    Attributes
+    ----------
+    embedded
+        Embeddings by method, with the time of their store.
+    kept
+        What labels do not change in decoding, by method.
+    named
+        The names (T,) of the key steps of each video in the last answer.
+    shares
+        The share of samples that every answer has changed, the last ones.
+    by_K
+        Answers without labels by the number of key steps, with the run that they belong to.
+    """
+
+    embedded: dict[str, tuple[int, EmbeddedTask]] = field(default_factory=dict)
+    kept: dict[str, Kept] = field(default_factory=dict)
+    named: dict[str, NDArray[np.str_]] = field(default_factory=dict)
+    shares: list[float] = field(default_factory=list)
+    by_K: dict[tuple[int, Run, int], dict[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """The labels of a task as they are now: the table of annotations, and why annotated videos cannot be scored."""
+
+    table: pd.DataFrame
+    reasons: Mapping[str, str]
+
+
+class Learner:
+    """Computes answers for one task of a study."""
+
+    def __init__(self, dataset: str, task: str) -> None:
+        self.dataset, self.task = dataset, task
+        self.tree = Tree(Path(RESULTS), dataset, task)
+        self.memory = Memory()
+
+    def taught_run(self, study: Study) -> Run | None:
+        """Return the result that labels teach, or None if there are none, or its embeddings are not there yet."""
+        run = next((run for run in page_runs(study, self.dataset, self.task) if learns_from_labels(run.decoder)), None)
+        return run if run is not None and self.tree.at(paths.EMBEDDINGS, run).is_dir() else None
+
+    def plain_run(self, study: Study) -> Run:
+        """Return the first result of the page that needs no labels; RgwotError if there is none yet."""
+        for run in page_runs(study, self.dataset, self.task):
+            entry = DECODERS[split_id(run.decoder)[0]]
+            if not entry.labels and not entry.trivial and self.tree.at(paths.EMBEDDINGS, run).is_dir():
+                return run
+        raise RgwotError(f"{self.dataset}/{self.task}: no result yet; wait for the first answer")
+
+    def warm(self, study: Study) -> None:
+        """Read what the first answer needs."""
+        run = self.plain_run(study)
+        taught = Run(run.method, LABELLED, run.seed)
+        embedded, kept = self._embedded(taught), self.memory.kept.setdefault(taught.method, Kept())
+        with threadpool_limits(limits=1):
+            kept.views(frames_of(embedded.videos, embedded.features_fps))
+
+    def learned(self, study: Study) -> dict[str, Any] | None:
+        """Return the answer from the labels as they are now, or None without labels."""
+        run = self.taught_run(study)
+        if run is None:
+            return None
+        labelled = self._labels(study)
+        key_steps, given = self._taught(study, run, labelled)
+        changed = self._changes(self._embedded(run), key_steps, given)
+        return {**self._shown(study, run, key_steps, labelled), **changed}
+
+    def taught(self, study: Study, run: Run) -> KeySteps:
+        """Return the key steps of a result from the labels as they are now."""
+        return self._taught(study, run, self._labels(study))[0]
+
+    def with_K(self, study: Study, K: int) -> dict[str, Any]:
+        """Return the answer without labels with K key steps."""
+        run = self.plain_run(study)
+        key = self.tree.at(paths.EMBEDDINGS, run).stat().st_mtime_ns, run, K
+        if key not in self.memory.by_K:
+            settings = self._settings(study, run)
+            settings = settings.model_copy(update={"decode": settings.decode.model_copy(update={"K": K})})
+            key_steps = self._decoded(study, run, settings, None)
+            self.memory.by_K[key] = self._shown(study, run, key_steps, self._labels(study))
+        return self.memory.by_K[key]
+
+    def question(self, study: Study, number: int) -> list[dict[str, Any]]:
+        """Return the moments (``video``, ``time_s``) from whose labels all videos would learn most, the best first."""
+        run = self.taught_run(study) or self.plain_run(study)
+        embedded, labelled = self._embedded(run), self._labels(study)
+        given = given_of(embedded, labelled.table) if len(labelled.table) else None
+        K = given.K if given is not None and given.K > 1 else int(self._settings(study, self.plain_run(study)).decode.K)
+        left = sum(len(video.time_s) for video in embedded.videos.values())
+        left -= sum(int((labels >= 0).sum()) for labels in given.labels.values()) if given is not None else 0
+        if left < 1:
+            return []
+        moments = moments_of(embedded, given, K, run.seed, min(number, left))
+        return [{"video": str(row["video"]), "time_s": float(row["time_s"])} for row in moments.to_dict("records")]
+
+    def _taught(self, study: Study, run: Run, labelled: Labelled) -> tuple[KeySteps, Given]:
+        given = given_of(self._embedded(run), labelled.table)
+        return self._decoded(study, run, self._settings(study, run), given), given
+
+    def _settings(self, study: Study, run: Run) -> Settings:
+        blocks = stage_settings(study, "decode", self.dataset, self.task, run.method, run.decoder)
+        return validated(Settings, blocks, "settings")
+
+    def _embedded(self, run: Run) -> EmbeddedTask:
+        store = self.tree.at(paths.EMBEDDINGS, run)
+        made, known = store.stat().st_mtime_ns, self.memory.embedded.get(run.method)
+        if known is None or known[0] != made:
+            known = self.memory.embedded[run.method] = made, read_embeddings(store)
+        return known[1]
+
+    def _decoded(self, study: Study, run: Run, settings: Settings, given: Given | None) -> KeySteps:
+        # Jobs have one thread for such sums, and more would change their rounding.
+        with threadpool_limits(limits=1):
+            return decode_task(
+                self._embedded(run),
+                split_id(run.decoder)[0],
+                settings,
+                run.seed,
+                alone=annotated(study, self.dataset, self.task),
+                given=given,
+                kept=self.memory.kept.setdefault(run.method, Kept()),
+                check=False,
+            )
+
+    def _labels(self, study: Study) -> Labelled:
+        entry = study.config.dataset(self.dataset)
+        manifest = read_manifest(self.tree.at(paths.MANIFEST))
+        root = study.config.root_of(self.dataset)
+        table, reasons = annotations_now(self.dataset, self.task, root, entry.layout, entry.options(), manifest)
+        with TemporaryDirectory() as folder:
+            # Written and read as by the workflow, so that numbers and texts are the same.
+            write_csv(table, Path(folder) / "annotations.csv")
+            return Labelled(read_annotations(Path(folder) / "annotations.csv", background=True), reasons)
+
+    def _changes(self, embedded: EmbeddedTask, key_steps: KeySteps, given: Given) -> dict[str, Any]:
+        """Return what differs from the last answer: spans of each video in milliseconds, and whether little changes."""
+        named, spans, differing, total = {}, {}, 0, 0
+        task = key_steps.segments["task"]
+        names = {0: "-"} | {step: given.names.get(step, str(step)) for step in range(1, given.K + 1)}
+        for video, own in embedded.videos.items():
+            rows, time_s = task[video], own.time_s
+            labels = predicted_labels(rows["start_s"], rows["end_s"], rows["key_step"], time_s)
+            named[video] = np.array([names.get(int(step), str(step)) for step in labels])
+            before = self.memory.named.get(video)
+            if before is None or len(before) != len(named[video]):
+                continue
+            changed = before != named[video]
+            differing, total = differing + int(changed.sum()), total + len(changed)
+            ends = np.append((time_s[1:] + time_s[:-1]) / 2, own.duration_s)
+            starts = np.concatenate([[0.0], ends[:-1]])
+            edges = np.flatnonzero(np.diff(np.concatenate([[0], changed.astype(np.int8), [0]])))
+            spans[video] = [
+                [round(1000 * float(starts[first])), round(1000 * float(ends[last - 1]))]
+                for first, last in zip(edges[::2], edges[1::2], strict=True)
+            ]
+        if self.memory.named:
+            self.memory.shares = [*self.memory.shares, differing / max(total, 1)][-IN_A_ROW:]
+        self.memory.named = named
+        settled = len(self.memory.shares) == IN_A_ROW and max(self.memory.shares) < LITTLE
+        share = self.memory.shares[-1] if self.memory.shares else None
+        return {"changed": {video: some for video, some in spans.items() if some}, "share": share, "settled": settled}
+
+    def _shown(self, study: Study, run: Run, key_steps: KeySteps, labelled: Labelled) -> dict[str, Any]:
+        """Return key steps as a page shows them: facts, segments and procedure of a result, and the annotations."""
+        manifest = read_manifest(self.tree.at(paths.MANIFEST))
+        used = manifest["status"] != "skipped"
+        reasons = pd.Series([labelled.reasons.get(video, "no annotation") for video in manifest["video"]], dtype=object)
+        manifest = manifest.assign(
+            status=manifest["status"].where(~used, np.where(reasons == "", "ok", "unscored")),
+            reason=manifest["reason"].where(~used, reasons),
+        )
+        annotations = labelled.table[labelled.table["key_step"] > 0]
+        root, page = study.config.root_of(self.dataset), self.tree.at(paths.PAGE).parent
+        with TemporaryDirectory() as folder:
+            tree = Tree(Path(folder), self.dataset, self.task)
+            write_keysteps(tree.keysteps(run), key_steps)
+            names = read_names(names_file(study, self.dataset, self.task))
+            shown = read_run(tree, run, manifest, annotations, names, viewed=False)
+        videos = [shown_video(row, page, root, strip=False) for row in manifest.to_dict("records")]
+        assert shown.procedure is not None
+        procedure, deviations = shown.procedure
+        order = dict.fromkeys([*procedure.order, *shown.facts.steps])
+        facts = replace(
+            shown.facts,
+            folder=self.tree.keysteps(run).as_posix(),
+            colour={str(step): place for place, step in enumerate(order, 1)},
+        )
+        drawn = picture(0, procedure, deviations, shown.recordings, videos, (), facts.given)
+        return {
+            "facts": asdict(facts),
+            "body": shown.body,
+            "picture": filled("picture.html.j2", picture=drawn, most_lines=MOST_LINES),
+            "truth": shown_truth(manifest, labelled.table),
+            "steps": {str(row["key_step"]): str(row["name"]) for row in annotations.to_dict("records")},
+            "status": [[video.status, video.reason] for video in videos],
+        }

@@ -1,0 +1,146 @@
+"""Files that people change in the window: saved at once, where the commands expect them, and never those of others.
+
+A file may be replaced if this server wrote it, or if the page that sends the new one was made from it: then the page
+gives the digest of what it read. Everything else is somebody else's work. Every file is checked by the reader of the
+commands before it is written, and renamed into place, so that there is never half a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.files import replacing, write_json
+
+#: The folder of the window's own files in the folder of a study.
+OWN = Path(".rgwot")
+#: The last digests of the files that this and earlier servers wrote, by path. There are two, because a server may be
+#: killed after it has noted the new one and before the file is there.
+_REGISTER = OWN / "saved.json"
+_LAST = 2
+
+
+class SomebodyElses(RgwotError):
+    """Error: a file that is not to be replaced; ``apart`` is a free name beside it."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        self.apart = free_name(path)
+        super().__init__(f"{path}: {why}; it stays as it is; save as {self.apart.name} instead")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A file that a page may save.
+
+    Attributes
+    ----------
+    path
+        Where the commands expect it.
+    check
+        A function that reads a file as the commands do, and raises RgwotError if it is wrong.
+    taken
+        Why the file at ``path``, or another one in its place, is somebody else's, whatever its content; or an empty
+        text.
+    """
+
+    path: Path
+    check: Callable[[Path], Any]
+    taken: str = ""
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal digits, or an empty text if there is no file."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except FileNotFoundError:
+        return ""
+
+
+def free_name(path: Path) -> Path:
+    """Return a path beside another one, with the lowest number that no file has."""
+    number = 1
+    while (apart := path.with_name(f"{path.stem}.{number}{path.suffix}")).exists():
+        number += 1
+    return apart
+
+
+class Saving:
+    """Saves files, one after the other, and remembers which are its own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        try:
+            self._own: dict[str, list[str]] = json.loads(_REGISTER.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            self._own = {}
+
+    def base(self, target: Target, page_ns: int) -> str:
+        """Return the digest with which a page, made at ``page_ns``, may replace a file; empty if there is none.
+
+        Raises
+        ------
+        SomebodyElses
+            If the file is to stay.
+        """
+        digest = digest_of(target.path)
+        if target.taken:
+            raise SomebodyElses(target.path, target.taken)
+        if digest and digest not in self._own.get(str(target.path), ()) and target.path.stat().st_mtime_ns > page_ns:
+            raise SomebodyElses(target.path, "was changed since this page was made")
+        return digest
+
+    def save(self, target: Target, text: str | None, base: str, apart: bool = False) -> tuple[Path, str]:
+        """Write a file, or remove it if ``text`` is None; return its path and its new digest.
+
+        Parameters
+        ----------
+        target
+            The file.
+        text
+            Its content, or None.
+        base
+            The digest that `base` or an earlier call returned.
+        apart
+            Whether to write a new file beside the target instead, under the name that `SomebodyElses` offered.
+
+        Raises
+        ------
+        SomebodyElses
+            If the file has another content than the one with the digest ``base``.
+        RgwotError
+            For a content that the commands could not read, a full disk or a folder that cannot be written to.
+        """
+        with self._lock:
+            if apart:
+                target = Target(free_name(target.path), target.check)
+                base = ""
+            self._check(target, base)
+            if text is None:
+                target.path.unlink(missing_ok=True)
+                digest = ""
+            else:
+                content = text.encode()
+                with replacing(target.path) as temporary:
+                    temporary.write_bytes(content)
+                    target.check(temporary)
+                    # Once more, because reading takes a moment, in which somebody else may have written.
+                    self._check(target, base)
+                    digest = hashlib.sha256(content).hexdigest()
+                    self._note(target.path, digest)
+            return target.path, digest
+
+    def _check(self, target: Target, base: str) -> None:
+        if target.taken:
+            raise SomebodyElses(target.path, target.taken)
+        if digest_of(target.path) != base:
+            raise SomebodyElses(target.path, "was changed by somebody else" if base else "is there already")
+
+    def _note(self, path: Path, digest: str) -> None:
+        self._own[str(path)] = [*self._own.get(str(path), ()), digest][-_LAST:]
+        write_json(self._own, _REGISTER)

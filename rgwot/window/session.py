@@ -1,0 +1,175 @@
+"""What the server knows: the study in the current folder, its runs, what is saved and learned, and the open windows."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from rgwot import paths
+from rgwot.columns import readable
+from rgwot.paths import RESULTS, Tree
+from rgwot.runtime.errors import RgwotError, one_line
+from rgwot.study.datasets import tasks, videos
+from rgwot.study.shipped import DEFAULTS
+from rgwot.study.study import Study
+from rgwot.window.answers import Answers
+from rgwot.window.beginning import Proposal, begin
+from rgwot.window.proxies import Proxies
+from rgwot.window.runs import QUIET_S, Runs
+from rgwot.window.saving import Saving, SomebodyElses
+from rgwot.window.study_files import CONFIG, entries_of, save_K, target
+
+#: Seconds after which a silent window is taken for closed; browsers let hidden pages speak once a minute.
+SILENT_S = 150.0
+#: Seconds for which the server goes on without a window: time to open another one.
+ALONE_S = 30.0
+
+
+class Session:
+    """A study that is open in the window; or a folder of videos, until the page has asked what it has to.
+
+    Everything is in the current folder, as for the commands.
+    """
+
+    def __init__(self, opened: Path | Proposal) -> None:
+        self.proposal = opened if isinstance(opened, Proposal) else None
+        self._lock = threading.RLock()
+        self._study: tuple[object, Study] | None = None
+        self._generation = 0
+        self._windows: dict[str, float] = {}
+        self._alone_since = time.monotonic()
+        self._met = False
+        if isinstance(opened, Path):
+            self._enter(opened)
+
+    def _enter(self, folder: Path) -> None:
+        os.chdir(folder)
+        self.saving, self.runs = Saving(), Runs(self._changed)
+        self.answers, self.proxies = Answers(self.study), Proxies()
+        self.proposal = None
+        self.runs.want()
+
+    def begin(self, name: str, task: str) -> None:
+        """Make the study that was proposed, and begin its first run."""
+        with self._lock:
+            if self.proposal is None:
+                raise RgwotError("study: there is one already")
+            self._enter(begin(self.proposal, name, task))
+
+    def close(self) -> None:
+        """End what is at work."""
+        if self.proposal is None:
+            self.runs.close()
+
+    def study(self) -> Study:
+        """Return the study as its files are now."""
+        with self._lock:
+            state = (self._generation, CONFIG.stat().st_mtime_ns if CONFIG.exists() else 0)
+            if self._study is None or self._study[0] != state:
+                self._study = state, Study.read((DEFAULTS, CONFIG))
+            return self._study[1]
+
+    def _changed(self) -> None:
+        """Forget what was read of the study's folders."""
+        with self._lock:
+            self._generation += 1
+
+    # Windows
+
+    def seen(self, window: str) -> int:
+        """Note that a window is open; return the number of open windows."""
+        with self._lock:
+            self._met = True
+            now = time.monotonic()
+            if len(self._windows) < 100 or window in self._windows:
+                self._windows[window] = now
+            self._windows = {name: last for name, last in self._windows.items() if now - last < SILENT_S}
+            return len(self._windows)
+
+    def gone(self, window: str) -> None:
+        """Note that a window was closed, or shows another page."""
+        with self._lock:
+            self._windows.pop(window, None)
+            self._alone_since = time.monotonic()
+
+    def alone(self) -> bool:
+        """Return whether every window has been closed for a while, and no run is at work."""
+        with self._lock:
+            now = time.monotonic()
+            last = max([*self._windows.values(), 0.0])
+            closed = not self._windows or now - last > SILENT_S
+            idle = self.proposal is not None or not self.runs.state()["at_work"]
+            return self._met and closed and idle and now - self._alone_since > ALONE_S
+
+    # What pages ask for
+
+    def state(self) -> dict[str, Any]:
+        """Return what the pages show of the study and its runs."""
+        if self.proposal is not None:
+            own = self.proposal
+            return {
+                "proposal": {
+                    "videos": str(own.videos), "study": own.study.name, "flat": own.flat, "tasks": own.tasks
+                }
+            }  # fmt: skip
+        try:
+            listed, problem = self._tasks(), ""
+        except (RgwotError, OSError) as error:
+            listed, problem = [], one_line(error)
+        return {
+            "folder": str(Path.cwd()),
+            "tasks": listed,
+            "problem": problem,
+            "run": self.runs.state(),
+            "answers": self.answers.state(),
+        }
+
+    def _tasks(self) -> list[dict[str, Any]]:
+        study = self.study()
+        listed = []
+        for dataset in study.config.page_datasets:
+            for task in tasks(study, dataset):
+                page = Tree(Path(RESULTS), dataset, task).at(paths.PAGE)
+                listed.append(
+                    {
+                        "dataset": dataset, "task": task, "title": readable(task),
+                        "videos": len(videos(study, dataset, task)),
+                        "made": str(page.stat().st_mtime_ns) if page.exists() else "",
+                    }
+                )  # fmt: skip
+        return listed
+
+    def files(self, dataset: str, task: str, page_ns: int) -> dict[str, Any]:
+        """Return for every file that the page of a task may save its path and digest, or why it is to stay."""
+        study, found = self.study(), {}
+        for kind, video in [
+            ("names", ""),
+            ("groups", ""),
+            *(("annotation", v) for v in entries_of(study, dataset, task)),
+        ]:
+            own = target(study, kind, dataset, task, video)
+            try:
+                found[f"{kind} {video}".strip()] = {"path": str(own.path), "base": self.saving.base(own, page_ns)}
+            except SomebodyElses as error:
+                found[f"{kind} {video}".strip()] = {"path": str(own.path), "why": str(error), "apart": error.apart.name}
+        return found
+
+    def save(self, kind: str, dataset: str, task: str, video: str, text: str | None, base: str, apart: bool) -> str:
+        """Save a file of a page; return its new digest. What it changes is learned, and a run writes the results."""
+        own = target(self.study(), kind, dataset, task, video)
+        _, digest = self.saving.save(own, text, base, apart)
+        self._changed()
+        if not apart:
+            if kind == "annotation":
+                self.answers.want(dataset, task)
+            self.runs.want(QUIET_S)
+        return digest
+
+    def save_K(self, K: int) -> None:
+        """Save the number of key steps, and make the results with it."""
+        save_K(K)
+        self._changed()
+        self.runs.want()

@@ -1,0 +1,118 @@
+"""The files of a study that the window changes: names, annotations, groups, and the number of key steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rgwot.config.configuration import load_config, read_file, read_files
+from rgwot.datasets.annotation_files import format_of, read_annotation_file
+from rgwot.datasets.base import VideoEntry
+from rgwot.datasets.names import VIDEO_TABLE
+from rgwot.datasets.video_table import read_video_table
+from rgwot.reporting.names import read_names
+from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.files import write_text
+from rgwot.study.datasets import tasks, videos
+from rgwot.study.pages import names_file
+from rgwot.study.shipped import DEFAULTS
+from rgwot.study.study import Study
+from rgwot.window.saving import Target
+
+CONFIG = Path("config.yaml")
+#: The columns of the annotations that a page writes; a file with others may have more than a page shows.
+HEADER = "start_s,end_s,label"
+
+
+def target(study: Study, kind: str, dataset: str, task: str, video: str = "") -> Target:
+    """Return a file that a page may save: ``names``, ``groups`` or the ``annotation`` of a video, by its id.
+
+    Raises RgwotError for another kind, dataset, task or video.
+    """
+    entries = entries_of(study, dataset, task)
+    if kind == "names":
+        return Target(Path(names_file(study, dataset, task)), read_names)
+    if kind == "groups":
+        return _groups(study, dataset, entries)
+    if kind != "annotation":
+        raise RgwotError(f"kind: found {kind!r}, expected names, groups or annotation")
+    if video not in entries:
+        raise RgwotError(f"{dataset}/{task}/{video}: no such video; {nearest(video, entries)}")
+    return _annotation(study, dataset, entries[video])
+
+
+def entries_of(study: Study, dataset: str, task: str) -> dict[str, VideoEntry]:
+    """Return the videos of a task by id, RgwotError for one that the study does not have."""
+    if dataset not in study.config.page_datasets:
+        raise RgwotError(f"{dataset}: no such dataset; {nearest(dataset, study.config.page_datasets)}")
+    if task not in tasks(study, dataset):
+        raise RgwotError(f"{dataset}/{task}: no such task; {nearest(task, tasks(study, dataset))}")
+    return {video: entry for video, entry in videos(study, dataset, task).items() if entry is not None}
+
+
+def _annotation(study: Study, dataset: str, entry: VideoEntry) -> Target:
+    root = study.config.root_of(dataset)
+    file = root / entry.path
+    if entry.annotation is not None:
+        path = root / entry.annotation
+    elif file.suffix.lower() == ".csv":
+        path = file.parent / "annotations" / f"{entry.name}.csv"
+    else:
+        path = file.with_name(f"{entry.name}.csv")
+    return Target(path, lambda written: read_annotation_file(written, marks=True), _taken(path))
+
+
+def _taken(path: Path) -> str:
+    """Return why an annotation is not one that a page wrote, or an empty text."""
+    if not path.exists():
+        return ""
+    if path.suffix.lower() != ".csv":
+        return f"is the annotation of this video, in another form ({format_of(path)})"
+    first = path.read_bytes().split(b"\n", 1)[0].decode("utf-8", "replace").strip()
+    return "" if first == HEADER else f"has other columns ({first[:60]}) than this page writes ({HEADER})"
+
+
+def _groups(study: Study, dataset: str, entries: Mapping[str, VideoEntry]) -> Target:
+    settings, root = study.config.dataset(dataset), study.config.root_of(dataset)
+    first = next(iter(entries.values()))
+    path = Path(settings.videos) if settings.videos else root / Path(first.path).parts[0] / VIDEO_TABLE
+    return Target(path, read_video_table)
+
+
+def save_K(K: int) -> None:
+    """Write ``decode.K`` into the configuration of a study, and leave everything else in it as it is, comments too.
+
+    Raises
+    ------
+    RgwotError
+        If the file is written in a way that a line cannot be changed in.
+    """
+    before = CONFIG.read_text(encoding="utf-8")
+    content = {**read_file(CONFIG)}
+    after = _with_K(before, content, K)
+    decode = content.get("decode")
+    content["decode"] = {**(decode if isinstance(decode, dict) else {}), "K": K}
+    if yaml.safe_load(after) != content:
+        raise RgwotError(f"{CONFIG}: cannot be changed by the window; write decode: {{K: {K}}} into it")
+    load_config({**read_files([DEFAULTS]), **content}, str(CONFIG))
+    write_text(after, CONFIG)
+
+
+def _with_K(text: str, content: Mapping[str, Any], K: int) -> str:
+    """Return the text of a configuration with another ``decode.K``."""
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    assert isinstance(root, yaml.MappingNode)
+    block = next((value for key, value in root.value if key.value == "decode"), None)
+    if block is None:
+        return f"{text.rstrip()}\ndecode: {{K: {K}}}\n"
+    if not isinstance(block, yaml.MappingNode) or not block.value:
+        return text
+    number = next((value for key, value in block.value if key.value == "K"), None)
+    if number is not None:
+        return f"{text[: number.start_mark.index]}{K}{text[number.end_mark.index :]}"
+    first = block.value[0][0].start_mark
+    gap = ", " if block.flow_style else f"\n{' ' * first.column}"
+    return f"{text[: first.index]}K: {K}{gap}{text[first.index :]}"

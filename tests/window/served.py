@@ -1,0 +1,63 @@
+"""A server of the window in this process, for tests: of a study whose runs are not the workflow's but nothing."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import uvicorn
+
+from rgwot.window import runs
+from rgwot.window.app import application
+from rgwot.window.beginning import Proposal
+from rgwot.window.guard import Guard, Keys
+from rgwot.window.server import MOST_CONNECTIONS
+from rgwot.window.session import Session
+
+
+@dataclass
+class Served:
+    """A running server."""
+
+    session: Session
+    keys: Keys
+    port: int
+
+    @property
+    def address(self) -> str:
+        """What a person opens."""
+        return f"http://127.0.0.1:{self.port}/?token={self.keys.token}"
+
+
+@contextmanager
+def serving(opened: Path | Proposal, monkeypatch: pytest.MonkeyPatch, port: int = 0) -> Iterator[Served]:
+    """Serve a study, or a folder of videos, with `monkeypatch`ed runs that do nothing."""
+    monkeypatch.setattr(runs, "snakemake_command", lambda _: [sys.executable, "-c", "pass"])
+    listening = socket.socket()
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.bind(("127.0.0.1", port))
+    listening.listen(MOST_CONNECTIONS)
+    port = listening.getsockname()[1]
+    keys, session = Keys(port), Session(opened)
+    config = uvicorn.Config(
+        Guard(application(session), keys, "127.0.0.1"), lifespan="off", log_level="error",
+        limit_concurrency=MOST_CONNECTIONS, timeout_graceful_shutdown=1,
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield Served(session, keys, port)
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        session.close()

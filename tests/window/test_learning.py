@@ -1,0 +1,118 @@
+"""What the server learns is what the workflow writes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from page_tree import STEPS, Task, make_task
+
+from rgwot import paths
+from rgwot.config.settings import Settings, validated
+from rgwot.datasets.manifest import write_manifest
+from rgwot.paths import Run
+from rgwot.stages.decode import decode, write_keysteps
+from rgwot.study.jobs import stage_settings
+from rgwot.study.study import Study
+from rgwot.window.learning import Learner
+
+CONFIG = {
+    "datasets": {"mine": {"layout": "folder", "root": "videos"}}, "seeds": [0],
+    "page": {"datasets": ["mine"], "methods": ["raw/meanfield"]},
+}  # fmt: skip
+RUN = Run("raw", "labelled", 0)
+MARKS = "start_s,end_s,label\n0.8,,{}\n2.8,,{}\n4.6,,{}\n".format(*STEPS)
+SEGMENTS = "start_s,end_s,label\n0,1.7,{}\n1.7,3.4,{}\n3.4,6,-\n".format(*STEPS)
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
+    """Three videos of which the first is annotated; the embeddings tell the true steps."""
+    return make_task(tmp_path_factory.mktemp("study"), taught=1)
+
+
+@pytest.fixture(autouse=True)
+def there(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(task.folder)
+
+
+def by_the_workflow(folder: Path) -> bytes:
+    """Return segments.csv as the jobs `manifest` and `decode` write it."""
+    study = Study.of(CONFIG)
+    write_manifest("mine", "tea", "videos", "folder", {}, folder / "m.csv", folder / "a.csv", "fail")
+    settings = validated(Settings, stage_settings(study, "decode", "mine", "tea", RUN.method, RUN.decoder), "settings")
+    store = paths.at(paths.EMBEDDINGS, method="raw", dataset="mine", task="tea", seed=0)
+    decode(store, folder / "found", "labelled", settings, 0, annotations_csv=folder / "a.csv")
+    return (folder / "found" / "segments.csv").read_bytes()
+
+
+def test_segments_are_equal_to_the_byte_also_after_more_labels(task: Task, tmp_path: Path) -> None:
+    learner, root = Learner("mine", "tea"), task.root / "tea"
+    for name, text in (("", ""), ("second", MARKS), ("second", SEGMENTS), ("third", MARKS)):
+        if name:
+            (root / f"{name}.csv").write_text(text)
+        study = Study.of(CONFIG)
+        assert learner.taught_run(study) == RUN
+        write_keysteps(tmp_path / "here", learner.taught(study, RUN))
+        assert (tmp_path / "here" / "segments.csv").read_bytes() == by_the_workflow(tmp_path)
+
+
+def test_an_answer_has_what_the_page_shows(task: Task) -> None:
+    answer = Learner("mine", "tea").learned(Study.of(CONFIG))
+    assert answer is not None
+    assert answer["facts"]["id"] == str(RUN)
+    assert "first" in answer["facts"]["given"]
+    assert set(answer["body"]["segments"]) == {"0", "1", "2"}
+    assert list(answer["steps"].values()) == list(STEPS)
+    assert answer["status"][0] == ["ok", ""]
+    assert len(answer["truth"]) == 3
+    assert 'class="procedure"' in answer["picture"]
+    assert answer["facts"]["folder"] == "results/keysteps/raw/labelled/mine/tea/seed0"
+
+
+def test_changes_are_told_by_name_and_settle(task: Task) -> None:
+    for other in ("second", "third"):
+        (task.root / "tea" / f"{other}.csv").unlink(missing_ok=True)
+    learner, study = Learner("mine", "tea"), Study.of(CONFIG)
+    first = learner.learned(study)
+    assert first is not None
+    assert (first["changed"], first["share"], first["settled"]) == ({}, None, False)
+    again = [learner.learned(study) for _ in range(3)]
+    assert [one and (one["changed"], one["share"], one["settled"]) for one in again] == [
+        ({}, 0.0, False), ({}, 0.0, False), ({}, 0.0, True)
+    ]  # fmt: skip
+    # Another name for a step is another label, and only its samples change.
+    own = task.root / "tea" / "first.csv"
+    before = own.read_text()
+    own.write_text(before.replace(f"1 {STEPS[0]}", "1 fill the pot"))
+    renamed = learner.learned(Study.of(CONFIG))
+    own.write_text(before)
+    assert renamed is not None
+    assert renamed["settled"] is False
+    assert renamed["changed"]["first"][0] == pytest.approx([500, 1700], abs=200)
+
+
+def test_questions_are_about_samples_without_a_label(task: Task) -> None:
+    for other in ("second", "third"):
+        (task.root / "tea" / f"{other}.csv").unlink(missing_ok=True)
+    asked = Learner("mine", "tea").question(Study.of(CONFIG), 2)
+    assert len(asked) == 2
+    assert {one["video"] for one in asked} <= {"second", "third"}
+    assert all(0 <= one["time_s"] <= 6 for one in asked)
+
+
+def test_without_labels_there_is_no_answer_but_questions_and_numbers(task: Task) -> None:
+    own = task.root / "tea" / "first.csv"
+    text = own.read_text()
+    own.unlink()
+    try:
+        study, learner = Study.of(CONFIG), Learner("mine", "tea")
+        assert learner.learned(study) is None
+        assert len(learner.question(study, 1)) == 1
+        three, four = (learner.with_K(study, K) for K in (3, 4))
+        assert (three["facts"]["K"], four["facts"]["K"]) == (3, 4)
+        assert learner.with_K(study, 3) is three
+    finally:
+        own.write_text(text)
+        os.utime(own)

@@ -1,0 +1,161 @@
+"""Files of the window: whole or not there, and never in place of somebody else's."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rgwot.runtime.errors import RgwotError
+from rgwot.window.saving import Saving, SomebodyElses, Target, digest_of
+
+
+@pytest.fixture(autouse=True)
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def at(name: str = "tea/monday.csv", taken: str = "") -> Target:
+    return Target(Path(name), lambda path: path.read_bytes(), taken)
+
+
+def test_a_file_is_written_changed_and_removed() -> None:
+    saving, own = Saving(), at()
+    base = saving.base(own, 0)
+    assert base == ""
+    path, base = saving.save(own, "one\n", base)
+    assert (path, own.path.read_bytes()) == (own.path, b"one\n")
+    assert base == digest_of(path)
+    _, base = saving.save(own, "zwei – 名\n", base)
+    assert own.path.read_text(encoding="utf-8") == "zwei – 名\n"
+    assert saving.save(own, None, base) == (own.path, "")
+    assert not own.path.exists()
+    assert [path.name for path in Path("tea").iterdir()] == []
+
+
+def test_what_somebody_else_has_written_since_stays() -> None:
+    saving, own = Saving(), at()
+    _, base = saving.save(own, "ours\n", "")
+    own.path.write_text("theirs\n")
+    for text in ("more\n", None):
+        with pytest.raises(SomebodyElses, match=r"changed by somebody else; it stays as it is; save as monday\.1\.csv"):
+            saving.save(own, text, base)
+    assert own.path.read_text() == "theirs\n"
+    path, _ = saving.save(own, "more\n", base, apart=True)
+    assert (path, path.read_text()) == (Path("tea/monday.1.csv"), "more\n")
+    path, _ = saving.save(own, "yet more\n", base, apart=True)
+    assert path == Path("tea/monday.2.csv")
+
+
+def test_a_file_that_appeared_meanwhile_stays() -> None:
+    saving, own = Saving(), at()
+    own.path.parent.mkdir()
+    own.path.write_text("theirs\n")
+    with pytest.raises(SomebodyElses, match="is there already"):
+        saving.save(own, "ours\n", "")
+    assert own.path.read_text() == "theirs\n"
+
+
+def test_a_page_may_replace_what_it_was_made_from() -> None:
+    saving, own = Saving(), at()
+    own.path.parent.mkdir()
+    own.path.write_text("read by the page\n")
+    made = time.time_ns()
+    os.utime(own.path, ns=(made - 10**9, made - 10**9))
+    base = saving.base(own, made)
+    assert base == digest_of(own.path)
+    os.utime(own.path, ns=(made + 10**9, made + 10**9))
+    with pytest.raises(SomebodyElses, match="was changed since this page was made"):
+        saving.base(own, made)
+
+
+def test_own_files_are_known_to_the_next_server_however_old_the_page() -> None:
+    _, base = Saving().save(at(), "ours\n", "")
+    assert Saving().base(at(), 0) == base
+    Path("tea/monday.csv").write_text("theirs\n")
+    with pytest.raises(SomebodyElses):
+        Saving().base(at(), 0)
+
+
+def test_a_file_of_another_kind_is_taken() -> None:
+    own = at("tea/monday.eaf", "is a file of ELAN")
+    with pytest.raises(SomebodyElses, match="is a file of ELAN"):
+        Saving().base(own, 2**62)
+    with pytest.raises(SomebodyElses, match="is a file of ELAN"):
+        Saving().save(own, "x", "")
+
+
+def test_what_the_commands_cannot_read_is_not_written() -> None:
+    def check(path: Path) -> None:
+        raise RgwotError(f"{path.name}: wrong")
+
+    with pytest.raises(RgwotError, match="wrong"):
+        Saving().save(Target(Path("tea/monday.csv"), check), "x", "")
+    assert list(Path("tea").iterdir()) == []
+
+
+def test_somebody_who_writes_while_ours_is_checked_wins() -> None:
+    def check(_: Path) -> None:
+        Path("tea/monday.csv").write_text("theirs\n")
+
+    with pytest.raises(SomebodyElses):
+        Saving().save(Target(Path("tea/monday.csv"), check), "ours\n", "")
+    assert Path("tea/monday.csv").read_text() == "theirs\n"
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
+def test_a_full_or_forbidden_disk_is_one_line_and_leaves_what_was(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    saving = Saving()
+    _, base = saving.save(at(), "before\n", "")
+
+    def full(path: Path, _: bytes) -> int:
+        raise OSError(number, os.strerror(number), str(path))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_bytes", full)
+        with pytest.raises(RgwotError) as error:
+            saving.save(at(), "after\n", base)
+    assert "\n" not in str(error.value)
+    assert "tea/monday.csv" in str(error.value)
+    assert at().path.read_text() == "before\n"
+    # What the page keeps is sent again, and goes through.
+    saving.save(at(), "after\n", base)
+    assert at().path.read_text() == "after\n"
+
+
+EDITS = """
+import sys
+from pathlib import Path
+from rgwot.window.saving import Saving, Target
+saving, base, own = Saving(), sys.argv[1], Target(Path("tea/monday.csv"), lambda path: path.read_bytes())
+for number in range(int(sys.argv[2]), 10**6):
+    _, base = saving.save(own, f"{number}\\n" * 2000, base)
+    print(number, flush=True)
+"""
+
+
+def test_killed_while_it_saves_nothing_that_was_told_is_lost() -> None:
+    """What was told as saved is there, or a later edit, never half of one; and the next server may go on with it."""
+    last = -1
+    for kill in range(4):
+        base = Saving().base(at(), 0)
+        command = [sys.executable, "-c", EDITS, base, str(last + 1)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        told = [process.stdout.readline() for _ in range(2 + 3 * kill)]
+        process.send_signal(signal.SIGKILL)
+        told += process.stdout.readlines()
+        process.wait()
+        numbers = [int(line) for line in told if line.endswith("\n")]
+        lines = at().path.read_text().splitlines()
+        assert len(lines) == 2000
+        assert len(set(lines)) == 1
+        last = int(lines[0])
+        assert last >= numbers[-1]

@@ -1,0 +1,158 @@
+"""The window in a headless Chromium, driven by keys and mouse: labelled while it plays, saved, learned, asked."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from chromium import WHERE, WITHOUT, Browser, Window, chromium
+from page_tree import Task, make_task
+from served import Served, serving
+
+from rgwot.datasets.annotation_files import read_annotation_file
+from rgwot.paths import Run
+from rgwot.reporting.names import read_names
+
+pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
+CONFIG = """datasets: {mine: {layout: folder, root: videos}}
+seeds: [0]
+page: {datasets: [mine], methods: [raw/kmeans]}
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        opened = Browser(running)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Task:
+    """A task with results, no video of which is annotated."""
+    made = make_task(tmp_path / "study", annotated=False)
+    made.runs = [Run("raw", "kmeans", 0)]
+    made.page()
+    (made.folder / "config.yaml").write_text(CONFIG)
+    return made
+
+
+@pytest.fixture
+def served(task: Task, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    monkeypatch.chdir(task.folder)
+    with serving(task.folder, monkeypatch) as running:
+        yield running
+
+
+@pytest.fixture
+def window(browser: Browser, served: Served) -> Window:
+    """A window that went from the printed address to the page of the task."""
+    opened = browser.window(1400, 900)
+    opened._page.goto(served.address)
+    opened.wait_for("document.querySelector('#tasks a') !== null")
+    assert "token" not in opened.get("location.href")
+    opened.click_on("#tasks a")
+    opened.wait_for("document.querySelector('#tab-label')?.hidden === false")
+    return opened
+
+
+def saved(window: Window) -> None:
+    window.wait_for("document.querySelector('#saved').textContent === 'Everything is saved.'", 30)
+
+
+def test_one_key_per_step_is_an_annotation_from_which_the_others_learn(window: Window, task: Task) -> None:
+    window.click_on("#tab-label")
+    window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
+    for key in (" ", "1"):
+        window.press(key)
+    for key in ("2", "3", "0"):
+        time.sleep(0.5)
+        window.press(key)
+    time.sleep(0.5)
+    window.press(" ")
+    saved(window)
+    rows = read_annotation_file(task.root / "tea" / "first.csv", marks=True)
+    assert rows["label"].tolist() == ["key step 1", "key step 2", "key step 3", "background"]
+    assert (rows["start_s"].iloc[1:].to_numpy() == rows["end_s"].iloc[:-1].to_numpy()).all()
+    assert (rows["end_s"] - rows["start_s"]).min() >= 0.3
+    window.wait_for("DATA.runs.some(({given}) => given.length)", 60)
+    assert window.get("factsOf(state.run).given") == ["first"]
+    assert window.get("labelOf(state.run, 1)") == "key step 1"
+    # Back to the opening of the page, and forth again.
+    text = (task.root / "tea" / "first.csv").read_text()
+    for _ in range(9):
+        window.press("Control+z")
+    saved(window)
+    assert not (task.root / "tea" / "first.csv").exists()
+    for _ in range(9):
+        window.press("Control+Shift+Z")
+    saved(window)
+    assert (task.root / "tea" / "first.csv").read_text() == text
+    assert window.errors == []
+
+
+def test_answers_are_marks_and_the_next_question_follows(window: Window, task: Task) -> None:
+    window.click_on("#tab-ask")
+    for n in (1, 2):
+        window.wait_for("document.querySelector('#ask-stage video') !== null", 60)
+        window.wait_for("document.querySelector('#ask-status').textContent === ''", 60)
+        where = window.get("document.querySelector('#ask-where').textContent")
+        window.press("1" if n == 1 else "2")
+        window.wait_for(f"document.querySelector('#ask-where').textContent !== {json.dumps(where)}", 60)
+    saved(window)
+    files = sorted((task.root / "tea").glob("*.csv"))
+    rows = [row for file in files for row in file.read_text().splitlines()[1:]]
+    assert sorted(row.split(",")[1:] for row in rows) == [["", "key step 1"], ["", "key step 2"]]
+    assert window.get("document.querySelector('#ask-count').textContent") == "2"
+    assert window.errors == []
+
+
+def test_a_number_is_tried_and_saved(window: Window, task: Task) -> None:
+    window.click_on("#tab-tree")
+    window.wait_for("document.querySelector('#cut').max > 4")
+    window.run("document.querySelector('#cut').focus()")
+    window.press("ArrowRight")
+    window.wait_for("factsOf(state.run).K === 5", 60)
+    assert window.get("document.querySelector('#cut-use').textContent") == "Use 5"
+    window.click_on("#cut-use")
+    window.wait_for("document.querySelector('#cut-status').textContent.startsWith('Saved')")
+    assert (task.folder / "config.yaml").read_text() == f"{CONFIG}decode: {{K: 5}}\n"
+    assert window.errors == []
+
+
+def test_names_are_saved_as_they_are_typed(window: Window, task: Task) -> None:
+    window.click_on("#tab-steps")
+    window.click_on("#rows input")
+    window.write("pour <b>water</b>")
+    saved(window)
+    names = read_names(task.folder / "names" / "mine" / "tea.yaml")
+    assert list(names["raw/kmeans/seed0"].names.values()) == ["pour <b>water</b>"]
+    assert window.errors == []
+
+
+def test_without_the_server_nothing_is_lost(browser: Browser, task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(task.folder)
+    with serving(task.folder, monkeypatch) as first:
+        window = browser.window(1400, 900)
+        window._page.goto(first.address)
+        window.wait_for("document.querySelector('#tasks a') !== null")
+        window.click_on("#tasks a")
+        window.wait_for("document.querySelector('#tab-steps') !== null")
+        window.click_on("#tab-steps")
+        port = first.port
+    window.click_on("#rows input")
+    window.write("stir")
+    window.wait_for("!document.querySelector('#gone').hidden", 30)
+    assert "Not saved yet: 1 change" in window.get("document.querySelector('#saved').textContent")
+    assert not (task.folder / "names").exists()
+    # The next server has another cookie, which the old page has, too, when the new address was opened; it sends again.
+    with serving(task.folder, monkeypatch, port) as second:
+        again = browser.window(1400, 900)
+        again._page.goto(second.address)
+        again.wait_for("document.querySelector('#tasks a') !== null")
+        saved(window)
+    assert "stir" in (task.folder / "names" / "mine" / "tea.yaml").read_text()
