@@ -46,7 +46,7 @@ from rgwot.intake import Rates, Times, Videos, handed_over
 from rgwot.keysteps.decode import check_number
 from rgwot.keysteps.interface import Given
 from rgwot.keysteps.labelled import Kept
-from rgwot.keysteps.ordering import KeySteps, Order, rank_procedures
+from rgwot.keysteps.ordering import KeySteps, Order, first_order, rank_procedures
 from rgwot.keysteps.settings import LABELLED, resolved_K
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
 from rgwot.labels import Labels, n_labelled, read_labels
@@ -54,6 +54,7 @@ from rgwot.paths import ANNOTATIONS, EMBEDDINGS, MANIFEST, NAMES, RESULTS, SEGME
 from rgwot.procedure import Procedure, recordings_from_segments
 from rgwot.procedure.facts import STEP_HEADINGS, step_facts
 from rgwot.procedure.groups import compare_groups
+from rgwot.reporting.named import named
 from rgwot.reporting.names import names_text
 from rgwot.runtime.errors import RgwotError, extras, nearest
 from rgwot.runtime.files import write_csv, write_rows, write_text
@@ -173,21 +174,22 @@ class Discovery:
 
     @cached_property
     def segments(self) -> pd.DataFrame:
-        """``video, scope, start_s, end_s, key_step``, times in seconds.
+        """``video, scope, start_s, end_s, key_step, shows, counts``, times in seconds.
 
         The scope is ``task``, the clusters of all videos (trivial decoders also have ``video``). Key steps are numbered
-        from 1; 0 is background.
+        from 1; 0 is background. ``counts`` says whether a segment is an occurrence of the key step that it ``shows``;
+        others are too short, or look like their neighbours, and are in no order, procedure or deviation.
         """
         return _by_name(self.key_steps.segment_table)
 
     @cached_property
     def order(self) -> pd.DataFrame:
-        """``video, order``: the order of the key steps of every video, such as ``3>1>2``."""
+        """``video, order``: orders by mean times, as in the paper, such as ``3>1>2``; people read ``orders``."""
         return _by_name(self.key_steps.order_table)
 
     @cached_property
     def procedures(self) -> pd.DataFrame:
-        """``rank, order, n_videos, share``: the different orders, the most frequent first."""
+        """``rank, order, n_videos, share``: the different orders by mean times, the most frequent first."""
         return rank_procedures(self.key_steps.orders)
 
     @cached_property
@@ -203,7 +205,7 @@ class Discovery:
 
     @cached_property
     def deviations(self) -> pd.DataFrame:
-        """``video, kind, key_step, start_s, end_s, surprise, sureness``: the deviations of every video.
+        """``video, kind, key_step, start_s, end_s, surprise, sureness, against``: the deviations of every video.
 
         The kinds are ``missing``, ``added``, ``repeated``, ``too_early`` and ``too_late``. The surprise is in bits; the
         sureness is the share of other segmentations that have the deviation, NaN without other segmentations. Key steps
@@ -266,8 +268,8 @@ class Discovery:
 
     @property
     def orders(self) -> dict[str, Order]:
-        """The order of the key steps of each video, as numbers."""
-        return {stem_of(video): order for video, order in self.key_steps.orders.items()}
+        """The order in which the key steps of each video first occur, as numbers; ``(0,)`` without any."""
+        return {stem_of(one.video): first_order(one.events) for one in self.key_steps.recordings}
 
     @property
     def samples(self) -> pd.DataFrame:
@@ -528,8 +530,13 @@ class Discovery:
 
         if name in FORMATS and FORMATS[name].graph:
             return export(name, with_labels(self.procedure.graph, self.names), folder)
-        task = self.key_steps.segment_table.query("scope == 'task'")
-        return export(name, videos_of(task, self._manifest(), self.names, None if root is None else Path(root)), folder)
+        key_steps, place = self.key_steps, None if root is None else Path(root)
+        task = key_steps.segment_table.query("scope == 'task'")
+        told = named(task, self.names, key_steps.procedure, key_steps.deviations)
+        videos = videos_of(
+            told.segments, self._manifest(), self.names, place, deviations=told.deviations, annotated=self._teaching
+        )
+        return export(name, videos, folder)
 
     def compare(self, other: Discovery | str | os.PathLike[str]) -> Comparison:
         """Compare with another result, or with annotations of a person.
@@ -649,8 +656,8 @@ class Discovery:
         return pd.DataFrame(table, columns=list(MANIFEST_COLUMNS))
 
     def _repr_html_(self) -> str:
-        recordings = recordings_from_segments(self.segments)
-        rows = [row.cells(self.names) for row in step_facts(self.procedure, recordings)]
+        recordings, every = (recordings_from_segments(self.segments, every=one) for one in (False, True))
+        rows = [row.cells(self.names) for row in step_facts(self.procedure, recordings, every)]
         return html_table(repr(self), STEP_HEADINGS, rows, self.warnings)
 
     def __repr__(self) -> str:

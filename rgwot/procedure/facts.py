@@ -75,9 +75,13 @@ def repeats(node: Node) -> bool:
     return node.repeat_share >= 0.5
 
 
+#: Stands for segments that do not count as an occurrence of a key step.
+UNCOUNTED = -1
+
+
 @dataclass(frozen=True)
 class StepFacts:
-    """A row of the table of facts: a key step, or the background with key step 0.
+    """A row of the table of facts: a key step, the background (key step 0), or what does not count (`UNCOUNTED`).
 
     Attributes
     ----------
@@ -111,8 +115,8 @@ class StepFacts:
         few videos of all support it.
         """
         share = "" if self.share is None else f"{100 * self.share:.0f} %"
-        if not self.key_step:
-            return ("background", "", "", "", share, "", "")
+        if self.key_step in (0, UNCOUNTED):
+            return ("does not count" if self.key_step else "background", "", "", "", share, "", "")
         needs = []
         for need in self.needs:
             few = need.agree < need.both or need.agree / self.of < OPTIONAL_BELOW
@@ -129,17 +133,17 @@ class StepFacts:
         )
 
 
-def step_facts(procedure: Procedure, recordings: Sequence[Recording] = ()) -> list[StepFacts]:
-    """Return the facts of a procedure, a row per key step in the consensus order, then the background if there is any.
+def step_facts(
+    procedure: Procedure, recordings: Sequence[Recording] = (), every: Sequence[Recording] | None = None
+) -> list[StepFacts]:
+    """Return the facts of a procedure: a row per key step in the consensus order, and rows of the remaining time.
 
-    ``recordings`` are all segments of the videos, which tell the shares of time.
+    ``recordings`` are the occurrences in the videos, which tell the shares of time, and ``every`` all their segments,
+    if some do not count.
     """
     nodes = {node.key_step: node for node in procedure.nodes}
     whole = sum(recording.duration_s for recording in recordings)
-    total = dict.fromkeys(procedure.order, 0.0)
-    for recording in recordings:
-        for event in recording.events:
-            total[event.key_step] = total.get(event.key_step, 0.0) + event.end_s - event.start_s
+    total = {**dict.fromkeys(procedure.order, 0.0), **_seconds(recordings)}
     rows = [
         StepFacts(
             step,
@@ -153,8 +157,20 @@ def step_facts(procedure: Procedure, recordings: Sequence[Recording] = ()) -> li
         )
         for step in procedure.order
     ]
-    background = 1 - sum(total.values()) / whole if whole else 0.0
-    return [*rows, StepFacts(0, 0, 0, 0.0, 0.0, background, (), ())] if background > 1e-6 else rows
+    occupied = sum(total.values())
+    labelled = max(occupied, sum(_seconds(recordings if every is None else every).values()))
+    rest = {UNCOUNTED: labelled - occupied, 0: whole - labelled}
+    shares = {step: seconds / whole for step, seconds in rest.items() if whole and seconds > 1e-6 * whole}
+    return [*rows, *(StepFacts(step, 0, 0, 0.0, 0.0, share, (), ()) for step, share in shares.items())]
+
+
+def _seconds(recordings: Sequence[Recording]) -> dict[int, float]:
+    """Return the total time of each key step."""
+    total: dict[int, float] = {}
+    for recording in recordings:
+        for event in recording.events:
+            total[event.key_step] = total.get(event.key_step, 0.0) + event.end_s - event.start_s
+    return total
 
 
 def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None) -> str:
@@ -226,6 +242,11 @@ class DeviationFacts:
     deviation: Deviation
     kind: str
     sureness: str
+
+    @property
+    def told(self) -> str:
+        """What differs, with "perhaps" unless it is sure, or it is unknown how sure it is."""
+        return f"perhaps {self.kind}" if self.sureness in ("perhaps", "doubtful") else self.kind
 
     @property
     def time(self) -> str:

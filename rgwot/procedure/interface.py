@@ -25,6 +25,7 @@ Number = Annotated[
     BeforeValidator(lambda value: math.nan if value is None else value),
     PlainSerializer(lambda value: value if math.isfinite(value) else None),
 ]
+Against = Literal["others", "own"]
 DeviationKind = Literal["missing", "added", "repeated", "too_early", "too_late"]
 
 
@@ -243,6 +244,8 @@ class Deviation:
     sureness
         Share of other segmentations of the video in which the deviation occurs, times the steadiness of the procedure,
         0 to 1 (`rgwot.procedure.differences.with_sureness`); None without other segmentations.
+    against
+        What the video differs from: ``others``, what most videos do, or ``own``, the procedure that a user expects.
     """
 
     video: str
@@ -252,3 +255,4 @@ class Deviation:
     end_s: float
     surprise: float
     sureness: float | None = None
+    against: Against = "others"

@@ -43,8 +43,14 @@ NAMED_SHARE = 0.05
 MOST_RESULTS = 12
 
 
-Answer = Mapping[str, IntArray]
-"""The key steps of a result (scope ``task``): for each video the labels (T,) at `RATE`."""
+class Answer(NamedTuple):
+    """The key steps of a result (scope ``task``): for each video labels (T,) at `RATE`.
+
+    ``labels`` are those of all segments, ``occurring`` those of the segments that count, 0 elsewhere.
+    """
+
+    labels: Mapping[str, IntArray]
+    occurring: Mapping[str, IntArray]
 
 
 class Comparison(NamedTuple):
@@ -82,14 +88,17 @@ def answer_of(segments: pd.DataFrame, where: Path | str = "segments") -> Answer:
 
     Raises RgwotError, with a message that begins with ``where``, if the segments of a video have gaps or overlap.
     """
-    answer = {}
+    labels, occurring = dict[str, IntArray](), dict[str, IntArray]()
     for video, rows in segments[segments["scope"] == "task"].groupby("video", sort=False):
         times = sample_times(rows["end_s"].max(), RATE)
         try:
-            answer[str(video)] = predicted_labels(rows["start_s"], rows["end_s"], rows["key_step"], times)
+            labels[str(video)] = predicted_labels(rows["start_s"], rows["end_s"], rows["key_step"], times)
         except ValueError as error:
             raise RgwotError(f"{where}: video {video!r}: {error}; decode again") from None
-    return answer
+        occurring[str(video)] = np.zeros_like(labels[str(video)])
+        for event in recordings_from_segments(rows)[0].events:
+            occurring[str(video)][(event.start_s <= times) & (times < event.end_s)] = event.key_step
+    return Answer(labels, occurring)
 
 
 def coded(path: Path) -> bool:
@@ -143,7 +152,8 @@ def coded_answer(coded: pd.DataFrame, numbers: Mapping[str, int], seconds: Mappi
     """Turn labelled segments into an answer with the given key step numbers and lengths; gaps are background."""
     common = coded[coded["video"].isin(seconds.keys())]
     by_video = common.assign(key_step=common["label"].map(numbers)).groupby("video", sort=False)
-    return {str(video): labels_at(rows, sample_times(seconds[str(video)], RATE)) for video, rows in by_video}
+    labels = {str(video): labels_at(rows, sample_times(seconds[str(video)], RATE)) for video, rows in by_video}
+    return Answer(labels, labels)
 
 
 def compare(
@@ -153,15 +163,18 @@ def compare(
 
     Videos that ``taught`` one of the answers are left out, because their key steps are annotations.
     """
-    both = tuple(video for video in first if video in second)
+    both = tuple(video for video in first.labels if video in second.labels)
     common, left_out = (tuple(video for video in both if (video in taught) is chosen) for chosen in (False, True))
-    unshared = tuple(video for one in (first, second) for video in one if video not in both)
+    unshared = tuple(video for one in (first, second) for video in one.labels if video not in both)
     if not common:
         return None
-    pairs = [(first[video], second[video]) for video in common]
-    lengths = [min(map(len, pair)) for pair in pairs]
-    one, other = ([pair[side][:length] for pair, length in zip(pairs, lengths, strict=True)] for side in (0, 1))
-    return Comparison(common, unshared, agreement(one, other, overlap, same=same), taught=left_out)
+    lengths = [min(len(first.labels[video]), len(second.labels[video])) for video in common]
+    one, other, *occurring = (
+        [part[video][:length] for video, length in zip(common, lengths, strict=True)]
+        for part in (first.labels, second.labels, first.occurring, second.occurring)
+    )
+    agreed = agreement(one, other, overlap, same=same, occurring=(occurring[0], occurring[1]))
+    return Comparison(common, unshared, agreed, taught=left_out)
 
 
 def compare_pairs(
@@ -193,9 +206,9 @@ def compare_with(
     if not coded(other):
         taught = {*taught, *teaching_videos(other)}
         return shared(compare(answer, read_answer(other), overlap, taught=taught), f"{other}: ", taught)
-    table = read_coding(other, tier, fps, answer.keys())
+    table = read_coding(other, tier, fps, answer.labels.keys())
     numbers = _numbers(table)
-    seconds = {video: len(labels) / RATE for video, labels in answer.items()}
+    seconds = {video: len(labels) / RATE for video, labels in answer.labels.items()}
     coding = coded_answer(table, numbers, seconds)
     comparison = shared(compare(answer, coding, overlap, taught=taught), f"{other}: ", taught)
     return comparison._replace(names={number: name for name, number in numbers.items()})
@@ -253,7 +266,7 @@ def compare_results(
         f"{100 * together.strict_f1:.1f} (of all time).",
         f"Cohen's kappa {together.kappa:.2f}, at {RATE} frames a second, including background. F1 of segments "
         f"{100 * together.segments_f1:.1f}: segments of a key step match if their intersection is at least "
-        f"{100 * overlap:.0f} % of their union.",
+        f"{100 * overlap:.0f} % of their union; those that do not count are left out.",
         *_lines(together, of_a, of_b, by_name=coded(first) and coded(second)),
     ]
 

@@ -22,10 +22,10 @@ from rgwot.datasets.names import stem_of
 from rgwot.evaluation.agreement import Agreement
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.keysteps.decode import SAME, seeds_differ
-from rgwot.keysteps.ordering import order_of_segments, rank_procedures
+from rgwot.keysteps.ordering import first_order, rank_procedures
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.paths import Run, Tree
-from rgwot.procedure.differences import with_sureness, without_slivers
+from rgwot.procedure.differences import with_sureness
 from rgwot.procedure.facts import join_words
 from rgwot.procedure.groups import LEVEL, MEASURES, OF_GROUP, few_videos
 from rgwot.procedure.interface import Deviation, Procedure
@@ -125,7 +125,7 @@ def gather(
     doubted = _seeds_that_differ(shown_runs, seeds)
     # Segments without length do not count in an order.
     lasting = annotations[annotations["end_s"] > annotations["start_s"]]
-    orders = {str(video): order_of_segments(segments) for video, segments in lasting.groupby("video")}
+    orders = {one.video: first_order(one.events) for one in recordings_from_segments(lasting)}
     # If the task is no longer annotated, its scores are outdated, and not read.
     scorable = bool((manifest["status"] == "ok").any()) and len(annotations) > 0
     scores = read_task_scores(tree, runs) if scorable else None
@@ -166,6 +166,7 @@ def gather(
                     videos,
                     [] if all_annotated else doubts,
                     [video.id for video in videos] if all_annotated else taught,
+                    shown_run.every,
                 )
             )
     data = PageData(
@@ -324,7 +325,6 @@ def sure_by_seeds(
     procedure, deviations = cast("tuple[Procedure, Sequence[Deviation]]", shown[place].procedure)
     if any(first.sureness is not None for first in deviations):
         return list(deviations)
-    usual = {node.key_step: node.duration_s / node.repeats for node in procedure.nodes}
     others = []
     for (first, other), both in seeds.items():
         if place in (first, other):
@@ -332,8 +332,8 @@ def sure_by_seeds(
             mine = both.agreement.matched if place == other else both.agreement.swapped().matched
             run = shown[first if place == other else other].run
             segments = read_segments(tree.at(paths.SEGMENTS, run))
-            renamed = segments.assign(key_step=segments["key_step"].map(mine).fillna(0))
-            others.append(without_slivers(recordings_from_segments(renamed), usual))
+            renamed = segments.assign(shows=segments["shows"].map(mine).fillna(0))
+            others.append(recordings_from_segments(renamed))
     return with_sureness(deviations, procedure, others)
 
 

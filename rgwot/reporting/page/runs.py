@@ -19,6 +19,7 @@ from rgwot.config.methods import FAMILIES, TRIVIAL
 from rgwot.datasets.names import stem_of
 from rgwot.keysteps.decode import NAMED
 from rgwot.keysteps.left_out import left_out_sentence
+from rgwot.keysteps.ordering import first_order, rank_procedures
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Node, Procedure, Recording, recordings_from_segments
@@ -35,7 +36,7 @@ from rgwot.procedure.facts import (
     step_facts,
 )
 from rgwot.procedure.interface import END, START
-from rgwot.records import read_diagnostics, read_history, read_orders, read_procedures, read_segments
+from rgwot.records import read_diagnostics, read_history, read_procedures, read_segments
 from rgwot.reporting.figures.losses import smoothed
 from rgwot.reporting.names import RunNames, label_names, lost_names, match_to_steps, names_of, result_id
 from rgwot.reporting.page.data import Curve, RunFacts, Video
@@ -62,8 +63,9 @@ class ShownRun(NamedTuple):
     """A run on the page.
 
     ``facts`` are small and shown beside every picture. ``body`` is read when the run is chosen: ``segments``,
-    ``orders`` and ``procedures``. ``view`` is the text of its view, empty without one. ``procedure`` is the learned
-    procedure with the deviations from it, or None for a trivial baseline. ``recordings`` are its segments.
+    ``orders`` and ``procedures``. ``view`` is the text of its view, empty without one. ``procedures`` is the table of
+    the paper's orders. ``procedure`` is the learned procedure with the deviations from it, or None for a trivial
+    baseline. ``recordings`` are the occurrences in its videos, and ``every`` all segments.
     """
 
     run: Run
@@ -74,6 +76,7 @@ class ShownRun(NamedTuple):
     procedure: tuple[Procedure, Sequence[Deviation]] | None
     names: Mapping[int, str]
     recordings: Sequence[Recording]
+    every: Sequence[Recording]
 
 
 #: A result may follow from time alone if equal segments explain at least this share of the variance that the result
@@ -104,7 +107,7 @@ def read_run(
     """
     segments = read_segments(tree.at(paths.SEGMENTS, run))
     diagnostics = read_diagnostics(tree.at(paths.DIAGNOSTICS, run))
-    orders, procedures = read_orders(tree.at(paths.ORDER, run)), read_procedures(tree.at(paths.PROCEDURES, run))
+    procedures = read_procedures(tree.at(paths.PROCEDURES, run))
     segments_here = segments[segments["scope"] == "task"]
     result = result_id(segments)
     taught = list(diagnostics.get("labelled", {}).get("videos", []))
@@ -146,8 +149,9 @@ def read_run(
         folder=tree.keysteps(run).as_posix(),
         score_file=tree.at(paths.SCORES, run).as_posix() if _can_be_scored(videos, diagnostics) else "",
     )
-    body = _body(segments_here, orders, procedures, videos)
-    return ShownRun(run, facts, body, view, procedures, learned, names_here, recordings_from_segments(segments_here))
+    recordings, every = (recordings_from_segments(segments_here, every=one) for one in (False, True))
+    body = _body(segments_here, recordings, videos)
+    return ShownRun(run, facts, body, view, procedures, learned, names_here, recordings, every)
 
 
 def _order_alone(diagnostics: Mapping[str, Any]) -> list[str]:
@@ -190,12 +194,12 @@ def _view(path: Path, result: str) -> str:
         raise RgwotError(f"{path}: not a view of a result; make it again") from None
 
 
-def _body(
-    segments: pd.DataFrame, orders: pd.DataFrame, procedures: pd.DataFrame, videos: pd.DataFrame
-) -> dict[str, Any]:
+def _body(segments: pd.DataFrame, recordings: Sequence[Recording], videos: pd.DataFrame) -> dict[str, Any]:
     """Return the segments, orders and procedures of a run; videos are known by their place in the manifest.
 
-    Segments are given by their ``ends`` in milliseconds and key ``steps``, or only by their number if there are many.
+    Segments are given by their ``ends`` in milliseconds and key ``steps``, or only by their number if there are many;
+    ``shows`` has by index what segments show instead of their key step, 0 if they do not count. Orders are those in
+    which key steps first occur.
     """
     place = {video: str(at) for at, video in enumerate(videos["video"])}
     by_video: dict[str, Any] = {}
@@ -206,13 +210,15 @@ def _body(
         rows = rows.sort_values("start_s", kind="stable")
         ends = np.rint(rows["end_s"].to_numpy(np.float64) * 1000).astype(np.int64)
         by_video[place[video]] = {"ends": ends.tolist(), "steps": rows["key_step"].tolist()}
-    of_task = orders[orders["video"].isin(place)]
+        shown = rows["shows"].where(rows["counts"], 0).tolist()
+        other = {str(at): step for at, step in enumerate(shown) if step != rows["key_step"].iat[at]}
+        if other:
+            by_video[place[video]]["shows"] = other
+    orders = {one.video: first_order(one.events) for one in recordings if one.video in place}
     return {
         "segments": by_video,
-        "orders": {
-            place[video]: _steps(order) for video, order in zip(of_task["video"], of_task["order"], strict=True)
-        },
-        "procedures": ranked_orders(procedures),
+        "orders": {place[video]: list(order) for video, order in orders.items()},
+        "procedures": ranked_orders(rank_procedures(orders)) if orders else [],
     }
 
 
@@ -334,11 +340,13 @@ def picture(
     videos: Sequence[Video],
     doubts: Sequence[str] = (),
     taught: Collection[str] = (),
+    every: Sequence[Recording] | None = None,
 ) -> Picture:
     """Return a procedure as the page shows it.
 
-    ``recordings`` are the segments of the videos, ``videos`` those of `rgwot.reporting.page.data.PageData`. ``doubts``
-    are clauses of `rgwot.procedure.facts.doubt_sentence`. The annotated videos that ``taught`` the result are marked.
+    ``recordings`` are the occurrences in the videos, ``every`` all segments, if some do not count, and ``videos`` those
+    of `rgwot.reporting.page.data.PageData`. ``doubts`` are clauses of `rgwot.procedure.facts.doubt_sentence`. The
+    annotated videos that ``taught`` the result are marked.
     """
     layers = _layers(procedure)
     cards = [card for layer in layers for card in layer]
@@ -360,9 +368,10 @@ def picture(
     )
     marked = {step: f"{_STEP}{step}{_STEP}" for step in procedure.order}
     sentences = (order_sentence(procedure, marked), doubt_sentence(procedure, deviations, marked, doubts))
-    table = [row.cells(marked) for row in step_facts(procedure, recordings)]
+    table = [row.cells(marked) for row in step_facts(procedure, recordings, every)]
     filled = [at for at in range(len(STEP_HEADINGS)) if any(row[at] for row in table)]
-    lines = _lines(procedure, deviation_facts(deviations, recordings, taught), videos, taught)
+    facts = deviation_facts(deviations, recordings if every is None else every, taught)
+    lines = _lines(procedure, facts, videos, taught)
     return Picture(
         place,
         [text.split(_STEP) for text in sentences if text],
