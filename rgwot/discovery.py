@@ -54,6 +54,7 @@ from rgwot.paths import ANNOTATIONS, EMBEDDINGS, MANIFEST, NAMES, RESULTS, SEGME
 from rgwot.procedure import Procedure, recordings_from_segments
 from rgwot.procedure.facts import STEP_HEADINGS, step_facts
 from rgwot.procedure.groups import compare_groups
+from rgwot.procedure.known import told
 from rgwot.reporting.named import named
 from rgwot.reporting.names import names_text
 from rgwot.runtime.errors import RgwotError, extras, nearest
@@ -529,12 +530,12 @@ class Discovery:
         from rgwot.reporting.export import FORMATS, export, videos_of, with_labels
 
         if name in FORMATS and FORMATS[name].graph:
-            return export(name, with_labels(self.procedure.graph, self.names), folder)
+            return export(name, with_labels(told(self.procedure).graph, self.names), folder)
         key_steps, place = self.key_steps, None if root is None else Path(root)
         task = key_steps.segment_table.query("scope == 'task'")
-        told = named(task, self.names, key_steps.procedure, key_steps.deviations)
+        read = named(task, self.names, key_steps.procedure, key_steps.deviations)
         videos = videos_of(
-            told.segments, self._manifest(), self.names, place, deviations=told.deviations, annotated=self._teaching
+            read.segments, self._manifest(), self.names, place, deviations=read.deviations, annotated=self._teaching
         )
         return export(name, videos, folder)
 
@@ -629,14 +630,16 @@ class Discovery:
         annotated = () if self.given is None else self.given.labels
         return [stem_of(video) for video in videos_of(self.embedded, annotated, K, seed, int(number))]
 
-    def compare_groups(self, groups: Mapping[str, Any]) -> pd.DataFrame:
+    def compare_groups(self, groups: Mapping[str, Any], subjects: Mapping[str, str] | None = None) -> pd.DataFrame:
         """Test for every key step whether groups of videos differ (`rgwot.procedure.groups.compare_groups`).
 
-        ``groups`` maps videos to their groups; videos without a group are left out with a warning.
+        ``groups`` maps videos to their groups; videos without a group are left out with a warning. ``subjects`` maps
+        videos to the persons in them, who are then compared instead of videos.
         """
         deviations = [replace(each, video=stem_of(each.video)) for each in self.key_steps.deviations]
         named = {name_of_recording(name): group for name, group in groups.items()}
-        return compare_groups(recordings_from_segments(self.segments), deviations, named)
+        people = {str(name_of_recording(name)): str(person) for name, person in (subjects or {}).items()}
+        return compare_groups(recordings_from_segments(self.segments), deviations, named, subjects=people)
 
     def _manifest(self) -> pd.DataFrame:
         """Return a manifest of the videos, for which only features are known."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rgwot.procedure.interface import Deviation, Event, Procedure, Recording
+from rgwot.procedure.interface import Deviation, DeviationKind, Event, Procedure, Recording
 from rgwot.procedure.orders import SUBSTANTIAL, placed
 
 if TYPE_CHECKING:
@@ -39,8 +39,9 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[De
     step that less than `UNUSUAL_BELOW` of the videos have, or that the procedure does not contain. *Repeated*: every
     event of a key step except the one that gives its place (`fitting`), if less than `UNUSUAL_BELOW` of the videos
     that have the key step repeat it. *Too early*, *too late*: a key step before another that it needs, or after one
-    that needs it. Only needs with a confidence of at least `SURE_FROM` count, and only the smallest set of key steps
-    whose removal leaves no need broken (`least`) is reported.
+    that needs it. Only needs that are known (`rgwot.procedure.interface.Edge.known`), with a confidence of at least
+    `SURE_FROM`, count, and only the smallest set of key steps whose removal leaves no need broken (`least`) is
+    reported.
 
     Surprise is −log2 of a share with Jeffreys' prior (half a video added on either side): the share of videos without
     the key step, with it, or with repeats of it; for order, the share of videos that violate the need, or the largest
@@ -65,11 +66,11 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[De
         broken = [need for need in needs if _breaks(need, first)]
         moved = set(least([(need.before, need.after) for need in broken], sorted(place, key=place.__getitem__)))
         for step in moved:
-            # A need between two moved key steps does not tell which of them is out of order.
-            early = [need.bits for need in broken if need.after == step and need.before not in moved]
-            late = [need.bits for need in broken if need.before == step and need.after not in moved]
-            bits = min([*early, *late])
-            of_video.append(Deviation(recording.video, "too_early" if early else "too_late", *first[step], bits))
+            # A need between two moved key steps does not tell which of them is out of order, unless there is no other.
+            own = [need for need in broken if step in need[:2]]
+            own = [need for need in own if not moved >= {*need[:2]}] or own
+            kind: DeviationKind = "too_early" if any(need.after == step for need in own) else "too_late"
+            of_video.append(Deviation(recording.video, kind, *first[step], min(need.bits for need in own)))
         for node in procedure.nodes:
             if node.share >= USUAL_FROM and node.key_step not in first and recording.events:
                 step = node.key_step
@@ -101,9 +102,9 @@ def out_of_order(procedure: Procedure, recordings: Sequence[Recording]) -> set[t
 def least(broken: Sequence[tuple[int, int]], order: Sequence[int]) -> list[int]:
     """Return the smallest set of key steps that contains at least one of every broken need (before, after).
 
-    The needs that a video breaks are a partial order, too: the part of the procedure that the video reverses. The key
-    steps that may stay are its largest antichain, found by matching (Dilworth, 1950; Fulkerson, 1956). If there are
-    several, the one that keeps the earliest key steps of ``order`` is chosen.
+    The closure of the needs that a video breaks is a partial order, too: the part of the procedure that the video
+    reverses. The key steps that may stay are its largest antichain, found by matching (Dilworth, 1950; Fulkerson,
+    1956). If there are several, the one that keeps the earliest key steps of ``order`` is chosen.
 
     >>> least([(1, 4), (1, 5), (2, 4), (2, 5), (3, 4), (3, 5)], [1, 2, 3, 4, 5]), least([(2, 3)], [1, 2, 3])
     ([4, 5], [3])
@@ -111,6 +112,8 @@ def least(broken: Sequence[tuple[int, int]], order: Sequence[int]) -> list[int]:
     steps = [step for step in order if any(step in need for need in broken)]
     relation = np.array([[(candidate, other) in set(broken) for other in steps] for candidate in steps], dtype=bool)
     relation = relation.reshape(len(steps), len(steps))
+    for between in range(len(steps)):
+        relation |= relation[:, between, None] & relation[between]
     against = relation | relation.T
     free = np.ones(len(steps), dtype=bool)
     antichain: list[int] = []
@@ -148,7 +151,7 @@ def _needs(procedure: Procedure) -> list[_Need]:
     return [
         _Need(int(need.before), int(need.after), surprise(need.both - need.agree, need.both))
         for need in procedure.needs
-        if need.confidence >= SURE_FROM
+        if need.confidence >= SURE_FROM and need.known
     ]
 
 

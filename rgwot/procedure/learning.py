@@ -13,8 +13,9 @@ from rgwot.columns import COUNTS, SHOWS
 from rgwot.procedure.differences import score_videos
 from rgwot.procedure.graphs import share_interval
 from rgwot.procedure.interface import END, START, Edge, Event, Node, Procedure, Recording, VideoFit
+from rgwot.procedure.known import known, unordered
 from rgwot.procedure.learners import LEARNERS, Needs
-from rgwot.procedure.orders import Floats, Tally, consensus, either_order, reduction, tally
+from rgwot.procedure.orders import Floats, Tally, consensus, reduction, tally
 from rgwot.runtime.errors import RgwotError, nearest
 
 if TYPE_CHECKING:
@@ -65,6 +66,10 @@ def learn(recordings: Sequence[Recording], learner: str | Callable[..., Needs] =
     order, exact = consensus(counted.agree.T.astype(np.float64), relation, counted.place)
     distances = _distances(counted, order)
     measured = distances[~np.isnan(distances)]
+    groups, no_order = (
+        tuple(tuple(sorted(counted.steps[run].tolist())) for run in runs)
+        for runs in unordered(counted, with_steps, relation, order)
+    )
     # Plain floats instead of numpy's types.
     weight = dict(zip((recording.video for recording in with_steps), needs.weights.tolist(), strict=True))
     procedure = Procedure(
@@ -74,7 +79,8 @@ def learn(recordings: Sequence[Recording], learner: str | Callable[..., Needs] =
         nodes=_nodes(counted),
         edges=_edges(counted, needs),
         needs=_needs(counted, needs, relation),
-        groups=tuple(tuple(sorted(counted.steps[group].tolist())) for group in either_order(relation, order)),
+        groups=groups,
+        unordered=no_order,
         order=tuple(counted.steps[order].tolist()),
         order_distance=float(measured.mean()) if len(measured) else float("nan"),
         typical_video="",
@@ -221,7 +227,7 @@ def _notes(
     if n_steps == 1:
         notes.append(f"one key step only ({counted.steps[0]}): there is nothing to order")
     aside = [video for video, weight in weights.items() if weight < 0.5]
-    if aside and needs.relation.any():
+    if aside and (needs.relation & known(counted.agree, counted.both)).any():
         named = ", ".join(aside[:5]) + (f" and {len(aside) - 5} more" if len(aside) > 5 else "")
         they = "has another order here and counts" if len(aside) == 1 else "have another order here and count"
         notes.append(f"{len(aside)} of {_videos(n_videos)} {they} little: {named}")

@@ -127,7 +127,7 @@ def with_graph(procedure: Procedure, graph: Edges) -> Procedure:
     """Return a procedure with the edges and needs of a graph, restricted to the procedure's key steps."""
     kept_edges = restricted(graph, {node.key_step for node in procedure.nodes})
     edges, needs = (
-        tuple(Edge(before, after, 1.0, 0, 0, (0.0, 1.0)) for before, after in sorted(pairs, key=str))  # type: ignore[arg-type]
+        tuple(Edge(before, after, 1.0, 0, 0, (1.0, 1.0)) for before, after in sorted(pairs, key=str))  # type: ignore[arg-type]
         for pairs in (kept_edges, needs_of(kept_edges))
     )
     return replace(procedure, edges=edges, needs=needs)

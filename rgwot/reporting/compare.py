@@ -18,13 +18,13 @@ from rgwot.datasets.annotation_formats import header_columns, is_table
 from rgwot.datasets.annotations import overlapping
 from rgwot.datasets.names import VIDEO_SUFFIXES, VIDEO_TABLE, stem_of, video_id
 from rgwot.datasets.text import read_lines
-from rgwot.datasets.video_table import read_groups
+from rgwot.datasets.video_table import read_groups, read_video_table, subjects_in
 from rgwot.evaluation.agreement import OVERLAP, Agreement, agreement
 from rgwot.evaluation.metrics import IntArray
 from rgwot.paths import DEVIATIONS, DIAGNOSTICS, SEGMENTS, name_of
 from rgwot.procedure import recordings_from_segments
 from rgwot.procedure.facts import join_words
-from rgwot.procedure.groups import ALPHA, LEVEL, MEASURES, PERMUTATIONS, TEST_COLUMNS, UNIT, compare_groups, few_videos
+from rgwot.procedure.groups import ALPHA, LEVEL, MEASURES, PERMUTATIONS, TEST_COLUMNS, compare_groups, few_videos
 from rgwot.records import read_diagnostics, read_segments
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, Drawn, save, sheet, short, styled, tell
 from rgwot.reporting.names import names_in
@@ -334,8 +334,14 @@ def groups_of_result(keysteps: Path, videos_csv: Path, column: str, task: str | 
     if not path.is_file():
         raise RgwotError(f"{keysteps}: found no {path.name}, expected a folder of key steps below results/keysteps")
     recordings = recordings_from_segments(read_segments(path))
-    groups = read_groups(videos_csv, [recording.video for recording in recordings], column, task)
-    return compare_groups(recordings, read_deviation_list(keysteps / name_of(DEVIATIONS)), groups)
+    videos = [recording.video for recording in recordings]
+    groups = read_groups(videos_csv, videos, column, task)
+    subjects = subjects_in(read_video_table(videos_csv), videos_csv, videos, task)
+    deviating = read_deviation_list(keysteps / name_of(DEVIATIONS))
+    try:
+        return compare_groups(recordings, deviating, groups, subjects=subjects)
+    except RgwotError as error:
+        raise RgwotError(f"{videos_csv}: {error}") from None
 
 
 def write_groups(
@@ -372,13 +378,19 @@ def sizes(table: pd.DataFrame) -> dict[str, int]:
     return {name.removeprefix("n_"): int(share[name]) for name in map(str, table) if name.startswith("n_")}
 
 
+def unit_of(table: pd.DataFrame) -> str:
+    """Return what the groups consist of: ``video`` or ``subject``."""
+    return str(table["unit"].iloc[0])
+
+
 def about(table: pd.DataFrame) -> str:
     """Describe the test: the groups, their numbers of videos, and the method."""
     groups = ", ".join(f"{name} (n = {size})" for name, size in sizes(table).items())
     tested = table[(table["group_a"] == "") & table["p_adjusted"].notna()]
     pairs = "; pairs by Dunn" if (table["group_a"] != "").any() else ""
     return (
-        f"{groups}; the unit is the {UNIT}. Kruskal-Wallis by {PERMUTATIONS:,} permutations{pairs}; Benjamini-Hochberg "
+        f"{groups}; the unit is the {unit_of(table)}. "
+        f"Kruskal-Wallis by {PERMUTATIONS:,} permutations{pairs}; Benjamini-Hochberg "
         f"over the {len(tested)} tests of all key steps and measures that could be significant; * at {ALPHA}"
     )
 
@@ -388,8 +400,8 @@ def impossible(table: pd.DataFrame) -> str:
     whole = table[table["group_a"] == ""]
     counted = join_words([str(size) for size in sizes(table).values()])
     return (
-        f"With {counted} videos, {none} of {len(whole)} comparisons cannot be "
-        "significant, however the videos are grouped; their adjusted p is empty"
+        f"With {counted} {unit_of(table)}s, {none} of {len(whole)} comparisons cannot be "
+        f"significant, however the {unit_of(table)}s are grouped; their p is empty"
         if (none := int(whole["p_adjusted"].isna().sum()))
         else ""
     )
@@ -398,7 +410,7 @@ def impossible(table: pd.DataFrame) -> str:
 def lines(table: pd.DataFrame, names: Mapping[int, str] | None = None) -> list[str]:
     """Return lines for a terminal on the differences between groups."""
     texts = [f"{about(table)}."]
-    if few := few_videos(sizes(table)):
+    if few := few_videos(sizes(table), unit_of(table)):
         texts.append(f"Warning: {few}.")
     if barred := impossible(table):
         texts.append(f"{barred}.")
@@ -443,7 +455,7 @@ def group_bars(table: pd.DataFrame, title: str, names: Mapping[int, str] | None 
             axis.set_ylim(bottom=0)
         handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=min(len(groups), 6))
-        few = few_videos(groups)
+        few = few_videos(groups, unit_of(table))
         caption = f"{about(table)}; bars: means with {100 * LEVEL:.0f} % bootstrap intervals" + (
             f"; {few}" if few else ""
         )

@@ -20,6 +20,7 @@ from rgwot.procedure import Deviation, Procedure, Recording, recordings_from_seg
 from rgwot.procedure.facts import (
     DEVIATION_HEADINGS,
     STEP_HEADINGS,
+    again_sentences,
     deviation_facts,
     doubt_sentence,
     join_words,
@@ -76,7 +77,11 @@ def drawn(
     that are not ``annotated``, a missing key step may not have been recognised.
     """
     doubt = doubt_sentence(procedure, found, names)
-    lines = [order_sentence(procedure, names), *([doubt] if doubt else [])]
+    lines = [
+        order_sentence(procedure, names),
+        *again_sentences(procedure, recordings, names),
+        *([doubt] if doubt else []),
+    ]
     # Tables have the numbers, too, because files and pages need them.
     names = {step: f"{step} {name}" for step, name in (names or {}).items()}
     if procedure.nodes:

@@ -24,6 +24,7 @@ from rgwot.datasets.names import stem_of
 from rgwot.paths import Tree
 from rgwot.procedure import Deviation, recordings_from_segments
 from rgwot.procedure.facts import DeviationFacts, deviation_facts
+from rgwot.procedure.known import told
 from rgwot.records import read_annotations, read_diagnostics, read_manifest
 from rgwot.reporting.named import read_named
 from rgwot.reporting.names import as_named
@@ -269,7 +270,7 @@ def videos_of(
             )
             for one in rows.to_dict("records")
         )
-        told = tuple(_later(row, late_s) for row in facts if row.deviation.video == row_of_video["video"])
+        differs = tuple(_later(row, late_s) for row in facts if row.deviation.video == row_of_video["video"])
         path = Path(row_of_video["path"])
         if ".." in path.parts:
             raise RgwotError(
@@ -279,7 +280,9 @@ def videos_of(
         path = path if root is None else root.resolve() / path
         known = path, late_s + float(row_of_video["duration_s"]), float(row_of_video["fps"]), size
         silence = str(rows["silence"].iloc[0]) if len(rows) and "silence" in rows else ""
-        videos.append(ExportedVideo(str(row_of_video["video"]), *known, segments_, vocabulary, silence, late_s, told))
+        videos.append(
+            ExportedVideo(str(row_of_video["video"]), *known, segments_, vocabulary, silence, late_s, differs)
+        )
     return videos
 
 
@@ -318,7 +321,7 @@ def read_annotated(table: Path, root: Path | None = None) -> list[ExportedVideo]
 
 
 def read_graph(keysteps: Path, names: Path | None = None) -> DiGraph[Any]:
-    """Read the task graph in a folder of key steps (`rgwot.procedure.Procedure.graph`).
+    """Read the task graph in a folder of key steps (`rgwot.procedure.Procedure.graph`), with the needs that are known.
 
     Every node also has a ``label``: the name of the key step, or "key step 3" without a name.
 
@@ -331,7 +334,7 @@ def read_graph(keysteps: Path, names: Path | None = None) -> DiGraph[Any]:
     found = read_named(folder, names)
     if found.procedure is None:
         raise RgwotError(f"{keysteps}: found no {paths.name_of(paths.PROCEDURE)}, expected a folder of key steps")
-    return with_labels(found.procedure.graph, found.names)
+    return with_labels(told(found.procedure).graph, found.names)
 
 
 def with_labels(graph: DiGraph[Any], names: Mapping[int, str]) -> DiGraph[Any]:

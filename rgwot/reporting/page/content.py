@@ -45,6 +45,7 @@ from rgwot.reporting.compare import (
     read_group_table,
     sizes,
     teaching_videos,
+    unit_of,
 )
 from rgwot.reporting.figures.style import STEP_COLOURS
 from rgwot.reporting.names import read_names
@@ -504,5 +505,5 @@ def shown_groups(tree: Tree, runs: Sequence[Run], column: str | None) -> Groups 
         interval = f"in brackets {100 * LEVEL:.0f} % bootstrap intervals of the mean"
         note = note_on_teaching(teaching_videos(tree.keysteps(run)))
         about_here = ". ".join(filter(None, [f"{about(table)}; {interval}", impossible(table), note]))
-        by_run[str(place)] = GroupsOfRun(about_here, few_videos(groups), list(groups), rows)
+        by_run[str(place)] = GroupsOfRun(about_here, few_videos(groups, unit_of(table)), list(groups), rows)
     return Groups(column, dict[str, str](MEASURES.items()), by_run) if column is not None and by_run else None

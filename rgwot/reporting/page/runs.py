@@ -27,6 +27,7 @@ from rgwot.procedure.facts import (
     LIKELY,
     STEP_HEADINGS,
     DeviationFacts,
+    again_sentences,
     deviation_facts,
     doubt_sentence,
     join_words,
@@ -35,7 +36,8 @@ from rgwot.procedure.facts import (
     repeats,
     step_facts,
 )
-from rgwot.procedure.interface import END, START
+from rgwot.procedure.interface import FEWEST, START
+from rgwot.procedure.known import told
 from rgwot.records import read_diagnostics, read_history, read_procedures, read_segments
 from rgwot.reporting.figures.losses import smoothed
 from rgwot.reporting.names import RunNames, label_names, lost_names, match_to_steps, names_of, result_id
@@ -315,10 +317,10 @@ class Picture(NamedTuple):
     Texts are cut into text and numbers of key steps in turn, which the page replaces by names: ``sentences`` on the
     order and on what to doubt, and the cells of ``table`` under its ``headings``
     (`rgwot.procedure.facts.STEP_HEADINGS`, without empty columns). ``legend`` explains the signs in the drawing.
-    ``layers`` are the cards in the consensus order; those of a layer may come in any order, and need the whole layer
-    before unless they say otherwise. ``lines`` are the videos with their deviations by time, the less surprising and
-    less sure ones apart, and ``most_different`` names those that differ most. ``unchecked`` is true if the sureness of
-    some deviations is unknown.
+    ``layers`` are the cards in the consensus order; those of a layer have no known order, which its caption tells, and
+    need the whole layer before unless they say otherwise. ``lines`` are the videos with their deviations by time, the
+    less surprising and less sure ones apart, and ``most_different`` names those that differ most. ``unchecked`` is true
+    if the sureness of some deviations is unknown.
     """
 
     place: int
@@ -327,6 +329,7 @@ class Picture(NamedTuple):
     table: Sequence[Sequence[Sequence[str]]]
     legend: str
     layers: Sequence[Sequence[_Card]]
+    captions: Sequence[str]
     lines: Sequence[Mapping[str, Any]]
     most_different: str
     unchecked: bool
@@ -348,14 +351,20 @@ def picture(
     of `rgwot.reporting.page.data.PageData`. ``doubts`` are clauses of `rgwot.procedure.facts.doubt_sentence`. The
     annotated videos that ``taught`` the result are marked.
     """
-    layers = _layers(procedure)
+    shown = told(procedure)
+    layers = _layers(shown)
+    captions = [_caption(shown, [card.node.key_step for card in layer]) for layer in layers]
     cards = [card for layer in layers for card in layer]
     legend = (
         (
             "A dashed card is optional: found in fewer than 80 % of the videos.",
             any(card.node.optional for card in cards),
         ),
-        ("Key steps in one frame have no fixed order.", len(layers) < len(cards)),
+        (
+            "Key steps in one frame are done in either order, or their order is not known: it takes "
+            f"{FEWEST} videos that show both, and most of them the same order.",
+            len(layers) < len(cards),
+        ),
         (
             "A card comes after everything in the card or frame before it; "
             "if it says \N{LEFT DOUBLE QUOTATION MARK}after …\N{RIGHT DOUBLE QUOTATION MARK}, only after those.",
@@ -367,7 +376,10 @@ def picture(
         ),
     )
     marked = {step: f"{_STEP}{step}{_STEP}" for step in procedure.order}
-    sentences = (order_sentence(procedure, marked), doubt_sentence(procedure, deviations, marked, doubts))
+    sentences = (
+        " ".join([order_sentence(procedure, marked), *again_sentences(procedure, recordings, marked)]),
+        doubt_sentence(procedure, deviations, marked, doubts),
+    )
     table = [row.cells(marked) for row in step_facts(procedure, recordings, every)]
     filled = [at for at in range(len(STEP_HEADINGS)) if any(row[at] for row in table)]
     facts = deviation_facts(deviations, recordings if every is None else every, taught)
@@ -379,6 +391,7 @@ def picture(
         [[row[at].split(_STEP) for at in filled] for row in table],
         " ".join(words for words, there in legend if there),
         layers,
+        captions,
         lines,
         _most_different(lines),
         any(deviation.sureness is None and deviation.video not in taught for deviation in deviations),
@@ -387,9 +400,18 @@ def picture(
 
 def _layers(procedure: Procedure) -> list[list[_Card]]:
     """Return the key steps in the consensus order, those of a group in one layer."""
-    group_of = {step: group for group in procedure.groups for step in group}
+    group_of = {step: group for group in (*procedure.groups, *procedure.unordered) for step in group}
     layers = [list(layer) for _, layer in groupby(procedure.order, lambda step: group_of.get(step, (step,)))]
     return [[_card(step, procedure, layers, at) for step in layer] for at, layer in enumerate(layers)]
+
+
+def _caption(procedure: Procedure, steps: Sequence[int]) -> str:
+    """Return how the key steps of a layer are ordered."""
+    if len(steps) < 2:
+        return ""
+    if tuple(sorted(steps)) in procedure.unordered:
+        return "no order is known"
+    return "either order" if len(steps) == 2 else "any order"
 
 
 def _card(step: int, procedure: Procedure, layers: Sequence[Sequence[int]], at: int) -> _Card:
@@ -399,13 +421,6 @@ def _card(step: int, procedure: Procedure, layers: Sequence[Sequence[int]], at: 
     often, length = repeats(node), length_in_words(node.duration_s)
     likely = {int(edge.before): edge.confidence >= LIKELY for edge in needs}
     placed = bool(at) and set(likely) == set(layers[at - 1]) and all(likely.values())
-    needed = any(edge.before == step and edge.after != END for edge in procedure.edges)
-    last = at == len(layers) - 1
-    free = [
-        words
-        for words, may in (("may come first", at and not needs), ("may also come later", not last and not needed))
-        if may
-    ]
     after = () if placed else tuple(likely.items())
     return _Card(
         node,
@@ -413,8 +428,8 @@ def _card(step: int, procedure: Procedure, layers: Sequence[Sequence[int]], at: 
         f"{node.repeats:.1f}".removesuffix(".0") + " times" if often else "",
         {str(edge.before): f"in {edge.agree} of {edge.both} videos where both were found" for edge in needs},
         after,
-        "at any time" if len(free) > 1 else "".join(free),
-        "" if after else f"after {join_words([str(edge.before) for edge in needs])}" if needs else "after no other",
+        "" if needs or not at else "no need is known",
+        "" if after or not needs else f"after {join_words([str(edge.before) for edge in needs])}",
     )
 
 
