@@ -23,7 +23,7 @@ SURE_FROM = 1 / 3
 """Breaking a need is a deviation if the need has at least this confidence."""
 
 
-def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[Deviation]:
+def deviations(procedure: Procedure, recordings: Sequence[Recording], *, known: bool = True) -> list[Deviation]:
     """Compare recordings with a procedure.
 
     Parameters
@@ -32,6 +32,9 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[De
         Learned from these recordings or from others.
     recordings
         The videos to compare. Deviations are returned in this order, and by time within a video.
+    known
+        Whether only needs that are known count (`rgwot.procedure.interface.Edge.known`); scores of annotations count
+        all that were learned.
 
     Notes
     -----
@@ -39,9 +42,8 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[De
     step that less than `UNUSUAL_BELOW` of the videos have, or that the procedure does not contain. *Repeated*: every
     event of a key step except the one that gives its place (`fitting`), if less than `UNUSUAL_BELOW` of the videos
     that have the key step repeat it. *Too early*, *too late*: a key step before another that it needs, or after one
-    that needs it. Only needs that are known (`rgwot.procedure.interface.Edge.known`), with a confidence of at least
-    `SURE_FROM`, count, and only the smallest set of key steps whose removal leaves no need broken (`least`) is
-    reported.
+    that needs it. Only needs with a confidence of at least `SURE_FROM` count, and only the smallest set of key steps
+    whose removal leaves no need broken (`least`) is reported.
 
     Surprise is −log2 of a share with Jeffreys' prior (half a video added on either side): the share of videos without
     the key step, with it, or with repeats of it; for order, the share of videos that violate the need, or the largest
@@ -49,7 +51,7 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[De
     """
     nodes = {node.key_step: node for node in procedure.nodes}
     n_videos = procedure.n_videos
-    needs = _needs(procedure)
+    needs = _needs(procedure, known)
     place = {step: at for at, step in enumerate(procedure.order)}
     found_all: list[Deviation] = []
     for recording in recordings:
@@ -147,11 +149,11 @@ class _Need(NamedTuple):
     bits: float
 
 
-def _needs(procedure: Procedure) -> list[_Need]:
+def _needs(procedure: Procedure, known: bool = True) -> list[_Need]:
     return [
         _Need(int(need.before), int(need.after), surprise(need.both - need.agree, need.both))
         for need in procedure.needs
-        if need.confidence >= SURE_FROM and need.known
+        if need.confidence >= SURE_FROM and (need.known or not known)
     ]
 
 

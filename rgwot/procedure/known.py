@@ -31,7 +31,9 @@ def told(procedure: Procedure) -> Procedure:
 
     def end_of(before: int | str, after: int | str, step: int) -> Edge:
         """Return an edge of START or END: that of the learner, or one for a key step whose needs are not known."""
-        confidence = max(need.confidence for need in procedure.needs if step in (need.before, need.after))
+        confidence = max(
+            (need.confidence for need in procedure.needs if step in (need.before, need.after)), default=0.0
+        )
         n = n_videos[step]
         return Edge(before, after, 1 - confidence, n, n, share_interval(n, n))  # type: ignore[arg-type]
 
