@@ -30,6 +30,8 @@ _KINDS = {
 }  # fmt: skip
 #: At most this many videos are named that do a key step once.
 MOST_NAMED = 5
+#: Marks deviations from the procedure that a user expects.
+OWN = "against your procedure"
 #: A need with less confidence is written with a question mark.
 LIKELY = 0.75
 #: A deviation is sure if its sureness is at least `SURE`, doubtful below `PERHAPS`, and written with "perhaps" between.
@@ -330,6 +332,7 @@ def deviation_facts(
     rows = []
     for deviation in deviations:
         kind, sureness = _KINDS[deviation.kind], _sureness(deviation)
+        own = f" ({OWN})" if deviation.against == "own" else ""
         if deviation.kind == "missing":
             if (deviation.video, deviation.key_step) in seen:
                 kind, sureness = "very short or left out", "doubtful" if sureness == "doubtful" else "perhaps"
@@ -338,7 +341,7 @@ def deviation_facts(
                 kind = "left out or not recorded"
             elif sureness == "unknown" and deviation.video not in annotated:
                 kind = "left out or not recognised"
-        rows.append(DeviationFacts(deviation, kind, sureness))
+        rows.append(DeviationFacts(deviation, kind + own, sureness))
     # The sort keeps the order of videos and times among equals.
     return sorted(rows, key=lambda row: (row.sureness == "doubtful", -row.deviation.surprise))
 

@@ -45,7 +45,7 @@ MOST_DEVIATIONS = 20
 
 def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> list[str]:
     """Return the procedure in a folder of key steps and its deviations as lines, with the names of key steps."""
-    segments, names, procedure, found = read_named(folder, names_yaml)
+    segments, names, procedure, found, own = read_named(folder, names_yaml)
     if procedure is None:
         raise RgwotError(f"{folder}: found no {name_of(PROCEDURE)}, expected a folder of key steps")
     run = Run.of_folder(folder.absolute())
@@ -55,6 +55,7 @@ def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = No
         head.append(f"Warning: {uncovered_sentence(diagnostics['uncovered'])}.")
     if "left_out" in diagnostics:
         head.append(left_out_sentence(diagnostics["left_out"], len(diagnostics["labelled"]["videos"])))
+    head += own
     recordings = recordings_from_segments(segments)
     every = recordings_from_segments(segments, every=True)
     annotated = diagnostics.get("labelled", {}).get("videos", [])

@@ -204,7 +204,7 @@ def read_videos(keysteps: Path, names: Path | None = None, root: Path | None = N
             "results",
             file_of_videos,
         )
-    segments, called, _, deviations = read_named(folder, names)
+    segments, called, _, deviations, _ = read_named(folder, names)
     segments = segments[segments["scope"] == "task"]
     if not (segments["key_step"] > 0).any():
         raise RgwotError(f"{keysteps}: found no key step of scope task in {file.name}")

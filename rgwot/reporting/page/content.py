@@ -168,6 +168,7 @@ def gather(
                     [] if all_annotated else doubts,
                     [video.id for video in videos] if all_annotated else taught,
                     shown_run.every,
+                    shown_run.own,
                 )
             )
     data = PageData(
@@ -326,6 +327,8 @@ def sure_by_seeds(
     procedure, deviations = cast("tuple[Procedure, Sequence[Deviation]]", shown[place].procedure)
     if any(first.sureness is not None for first in deviations):
         return list(deviations)
+    own = [one for one in deviations if one.against == "own"]
+    deviations = [one for one in deviations if one.against != "own"]
     others = []
     for (first, other), both in seeds.items():
         if place in (first, other):
@@ -335,7 +338,7 @@ def sure_by_seeds(
             segments = read_segments(tree.at(paths.SEGMENTS, run))
             renamed = segments.assign(shows=segments["shows"].map(mine).fillna(0))
             others.append(recordings_from_segments(renamed))
-    return with_sureness(deviations, procedure, others)
+    return [*with_sureness(deviations, procedure, others), *own]
 
 
 def _seeds_that_differ(shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int], Comparison]) -> list[list[str]]:

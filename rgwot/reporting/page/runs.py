@@ -40,10 +40,11 @@ from rgwot.procedure.interface import FEWEST, START
 from rgwot.procedure.known import told
 from rgwot.records import read_diagnostics, read_history, read_procedures, read_segments
 from rgwot.reporting.figures.losses import smoothed
+from rgwot.reporting.named import expected_file, named
 from rgwot.reporting.names import RunNames, label_names, lost_names, match_to_steps, names_of, result_id
 from rgwot.reporting.page.data import Curve, RunFacts, Video
 from rgwot.runtime.errors import RgwotError
-from rgwot.stages.procedure import read_deviation_list, read_procedure
+from rgwot.stages.procedure import read_deviation_list, read_expected, read_procedure
 
 #: Points of a training curve; a page cannot show more.
 CURVE_POINTS = 200
@@ -67,7 +68,8 @@ class ShownRun(NamedTuple):
     ``facts`` are small and shown beside every picture. ``body`` is read when the run is chosen: ``segments``,
     ``orders`` and ``procedures``. ``view`` is the text of its view, empty without one. ``procedures`` is the table of
     the paper's orders. ``procedure`` is the learned procedure with the deviations from it, or None for a trivial
-    baseline. ``recordings`` are the occurrences in its videos, and ``every`` all segments.
+    baseline. ``recordings`` are the occurrences in its videos, ``every`` all segments, and ``own`` sentences
+    on the procedure that the study expects.
     """
 
     run: Run
@@ -79,6 +81,7 @@ class ShownRun(NamedTuple):
     names: Mapping[int, str]
     recordings: Sequence[Recording]
     every: Sequence[Recording]
+    own: Sequence[str] = ()
 
 
 #: A result may follow from time alone if equal segments explain at least this share of the variance that the result
@@ -119,9 +122,18 @@ def read_run(
     labels = annotated if kind == ANNOTATED else label_names(diagnostics)
     names_here = labels | typed
     warnings = diagnostics.get("warnings", [])
-    learned = None
+    learned: tuple[Procedure, Sequence[Deviation]] | None = None
+    own: Sequence[str] = ()
     if kind != "trivial":
-        learned = read_procedure(tree.at(paths.PROCEDURE, run)), read_deviation_list(tree.at(paths.DEVIATIONS, run))
+        procedure, found = (
+            read_procedure(tree.at(paths.PROCEDURE, run)),
+            read_deviation_list(tree.at(paths.DEVIATIONS, run)),
+        )
+        learned = procedure, found
+        if (path := expected_file(tree.keysteps(run))) is not None:
+            # Key steps of one name stay apart here, as on the rest of the page, but for what is expected.
+            told = named(segments_here, names_here, None, found, read_expected(path))
+            learned, own = (procedure, told.deviations), told.own
     # With labels, the key steps are the annotated ones.
     identity = {step: step for step in sorted(annotated)}
     matched = identity if taught else match_to_steps(videos[videos["status"] == "ok"], annotations, segments_here)
@@ -153,7 +165,7 @@ def read_run(
     )
     recordings, every = (recordings_from_segments(segments_here, every=one) for one in (False, True))
     body = _body(segments_here, recordings, videos)
-    return ShownRun(run, facts, body, view, procedures, learned, names_here, recordings, every)
+    return ShownRun(run, facts, body, view, procedures, learned, names_here, recordings, every, own)
 
 
 def _order_alone(diagnostics: Mapping[str, Any]) -> list[str]:
@@ -344,12 +356,13 @@ def picture(
     doubts: Sequence[str] = (),
     taught: Collection[str] = (),
     every: Sequence[Recording] | None = None,
+    own: Sequence[str] = (),
 ) -> Picture:
     """Return a procedure as the page shows it.
 
     ``recordings`` are the occurrences in the videos, ``every`` all segments, if some do not count, and ``videos`` those
     of `rgwot.reporting.page.data.PageData`. ``doubts`` are clauses of `rgwot.procedure.facts.doubt_sentence`. The
-    annotated videos that ``taught`` the result are marked.
+    annotated videos that ``taught`` the result are marked. ``own`` are sentences on the procedure that is expected.
     """
     shown = told(procedure)
     layers = _layers(shown)
@@ -386,7 +399,7 @@ def picture(
     lines = _lines(procedure, facts, videos, taught)
     return Picture(
         place,
-        [text.split(_STEP) for text in sentences if text],
+        [text.split(_STEP) for text in (*sentences, " ".join(own)) if text],
         [STEP_HEADINGS[at] for at in filled],
         [[row[at].split(_STEP) for at in filled] for row in table],
         " ".join(words for words, there in legend if there),
