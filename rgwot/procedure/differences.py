@@ -219,13 +219,13 @@ def with_sureness(
     for recordings in others:
         for recording in recordings:
             n_segmentations[recording.video] = n_segmentations.get(recording.video, 0) + 1
-        for key in {_what(deviation) for deviation in deviations(procedure, recordings)}:
+        for key in {what(deviation) for deviation in deviations(procedure, recordings)}:
             occurrences[key] = occurrences.get(key, 0) + 1
     trust = steadiness(procedure)
     return [
         replace(
             deviation,
-            sureness=trust * occurrences.get(_what(deviation), 0) / n_segmentations[deviation.video]
+            sureness=trust * occurrences.get(what(deviation), 0) / n_segmentations[deviation.video]
             if deviation.video in n_segmentations
             else None,
         )
@@ -243,7 +243,8 @@ def steadiness(procedure: Procedure) -> float:
     return sum(node.n_videos for node in procedure.nodes) / occurrences if occurrences else 1.0
 
 
-def _what(deviation: Deviation) -> tuple[str, str, int]:
+def what(deviation: Deviation) -> tuple[str, str, int]:
+    """Return video, way and key step of a deviation; too early and too late are one way (`with_sureness`)."""
     return (
         deviation.video,
         "order" if deviation.kind in ("too_early", "too_late") else deviation.kind,

@@ -86,7 +86,13 @@ def drawn(
     # Tables have the numbers, too, because files and pages need them.
     names = {step: f"{step} {name}" for step, name in (names or {}).items()}
     if procedure.nodes:
-        lines += ["", *_table(STEP_HEADINGS, [row.cells(names) for row in step_facts(procedure, recordings, every)])]
+        rows_of_steps = [row.cells(names) for row in step_facts(procedure, recordings, every)]
+        # As on the page, columns without content are left out.
+        filled = [at for at in range(len(STEP_HEADINGS)) if any(row[at] for row in rows_of_steps)]
+        lines += [
+            "",
+            *_table([STEP_HEADINGS[at] for at in filled], [[row[at] for at in filled] for row in rows_of_steps]),
+        ]
     rows = deviation_facts(found, recordings if every is None else every, annotated)
     return [*lines, "", *deviation_lines([row.cells(names) for row in rows])]
 

@@ -98,7 +98,7 @@ def test_a_study_that_expects_a_procedure_is_told_what_differs_from_it(tmp_path:
     names = {str(step): name for step, name in NAMES.items()}
     diagnostics = {"K": 4, "labelled": {"videos": ["v0"], "names": names}}
     procedure = learn(recordings_from_segments(table))
-    key_steps = KeySteps({"task": segments}, {video: (1, 2, 3, 4) for video in segments}, procedure, diagnostics)
+    key_steps = KeySteps({"task": segments}, dict.fromkeys(segments, (1, 2, 3, 4)), procedure, diagnostics)
     tree = Tree(tmp_path / "results", "mine", "tea")
     folder = tree.keysteps(Run("raw", "labelled", 0))
     expected = parse_expected(["wet", "soap", "scrub", "dry"], "sop.yaml")

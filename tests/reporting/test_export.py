@@ -177,7 +177,7 @@ def test_what_is_written_is_read_back(name: str, data: st.DataObject, tmp_path: 
     table = read_annotation_file(file)
     assert set(table["video"]) <= {"cup of tea", video.name}
     found = [tuple(row) for row in table[["start_s", "end_s", "label"]].itertuples(index=False)]
-    assert found == [(start_s, end_s, label) for start_s, end_s, _, label in segments]
+    assert found == [(start_s, end_s, label) for start_s, end_s, _, label, *_ in segments]
 
 
 MARKED = (
@@ -200,7 +200,7 @@ def annotated_tree(folder: Path, videos: Sequence[ExportedVideo]) -> tuple[Path,
             ",".join(
                 [video.name, str(start), "" if start == end else str(end), texts.cell(f'"{label}"'), video.silence]
             )
-            for start, end, _, label in video.segments
+            for start, end, _, label, *_ in video.segments
         ]
         text = "\n".join(["video,start_s,end_s,label,silence", *lines, ""]).replace(
             '"pour <b>"oil"', '"pour <b>""oil""'
@@ -446,7 +446,7 @@ def test_a_result_is_read_by_scope_and_with_its_names(tmp_path: Path) -> None:
         "gone,gone,gone.mp4,,,,,,skipped,broken\n"
     )
     (video,) = read_videos(folder)
-    assert [(start, step, label) for start, _, step, label in video.segments] == [
+    assert [(start, step, label) for start, _, step, label, *_ in video.segments] == [
         (0.5, 1, "key step 1"), (1.0, 3, "key step 3"),
     ]  # fmt: skip
     # Links have no way through another folder, and lead into none but that of the videos.

@@ -25,7 +25,7 @@ from rgwot.keysteps.decode import SAME, seeds_differ
 from rgwot.keysteps.ordering import first_order, rank_procedures
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.paths import Run, Tree
-from rgwot.procedure.differences import with_sureness
+from rgwot.procedure.differences import what, with_sureness
 from rgwot.procedure.facts import join_words
 from rgwot.procedure.groups import LEVEL, MEASURES, OF_GROUP, few_videos
 from rgwot.procedure.interface import Deviation, Procedure
@@ -71,6 +71,7 @@ from rgwot.reporting.page.runs import (
     read_curves,
     read_run,
     seeds_agree,
+    with_number,
 )
 from rgwot.reporting.show import export_command
 from rgwot.reporting.tables.reported import metrics_of
@@ -169,6 +170,8 @@ def gather(
                     [video.id for video in videos] if all_annotated else taught,
                     shown_run.every,
                     shown_run.own,
+                    shown_run.number,
+                    held_at(place, shown_runs, agreements),
                 )
             )
     data = PageData(
@@ -339,6 +342,29 @@ def sure_by_seeds(
             renamed = segments.assign(shows=segments["shows"].map(mine).fillna(0))
             others.append(recordings_from_segments(renamed))
     return [*with_sureness(deviations, procedure, others), *own]
+
+
+def held_at(
+    place: int, shown: Sequence[ShownRun], agreements: Mapping[tuple[int, int], Comparison]
+) -> dict[int, set[tuple[str, str, int]]]:
+    """Return the deviations of a run that hold with one key step less or more, by that number, if the page has it.
+
+    Results of the same method, decoder and seed are compared, whose key steps are matched by their common time.
+    """
+    run, facts = shown[place].run, shown[place].facts
+    held: dict[int, set[tuple[str, str, int]]] = {}
+    for other, result in enumerate(shown):
+        pair = min(place, other), max(place, other)
+        if facts.K is None or result.facts.K not in (facts.K - 1, facts.K + 1) or pair not in agreements:
+            continue
+        same = (result.run.method, result.run.seed) == (run.method, run.seed)
+        if not same or with_number(result.run.decoder, 0) != with_number(run.decoder, 0) or result.procedure is None:
+            continue
+        agreed = agreements[pair].agreement
+        mine = agreed.matched if other < place else agreed.swapped().matched
+        there = (what(deviation) for deviation in result.procedure[1] if deviation.against == "others")
+        held[result.facts.K] = {(video, way, mine[step]) for video, way, step in there if step in mine}
+    return held
 
 
 def _seeds_that_differ(shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int], Comparison]) -> list[list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import combinations, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,9 +20,10 @@ from rgwot.datasets.names import stem_of
 from rgwot.keysteps.decode import NAMED
 from rgwot.keysteps.left_out import left_out_sentence
 from rgwot.keysteps.ordering import first_order, rank_procedures
-from rgwot.keysteps.settings import ANNOTATED
+from rgwot.keysteps.settings import ANNOTATED, NumberSettings
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Node, Procedure, Recording, recordings_from_segments
+from rgwot.procedure.differences import what
 from rgwot.procedure.facts import (
     LIKELY,
     STEP_HEADINGS,
@@ -69,7 +70,7 @@ class ShownRun(NamedTuple):
     ``orders`` and ``procedures``. ``view`` is the text of its view, empty without one. ``procedures`` is the table of
     the paper's orders. ``procedure`` is the learned procedure with the deviations from it, or None for a trivial
     baseline. ``recordings`` are the occurrences in its videos, ``every`` all segments, and ``own`` sentences
-    on the procedure that the study expects.
+    on the procedure that the study expects. ``number`` are sentences on the number of key steps.
     """
 
     run: Run
@@ -82,6 +83,7 @@ class ShownRun(NamedTuple):
     recordings: Sequence[Recording]
     every: Sequence[Recording]
     own: Sequence[str] = ()
+    number: str = ""
 
 
 #: A result may follow from time alone if equal segments explain at least this share of the variance that the result
@@ -163,9 +165,47 @@ def read_run(
         folder=tree.keysteps(run).as_posix(),
         score_file=tree.at(paths.SCORES, run).as_posix() if _can_be_scored(videos, diagnostics) else "",
     )
+    number = about_number(tree, run, diagnostics) if kind in ("trained", "untrained") and not taught else ""
     recordings, every = (recordings_from_segments(segments_here, every=one) for one in (False, True))
     body = _body(segments_here, recordings, videos)
-    return ShownRun(run, facts, body, view, procedures, learned, names_here, recordings, every, own)
+    return ShownRun(run, facts, body, view, procedures, learned, names_here, recordings, every, own, number)
+
+
+def about_number(tree: Tree, run: Run, diagnostics: Mapping[str, Any]) -> str:
+    """Return sentences on the number of key steps: who chose it, and the command for another one with its cost."""
+    if not isinstance(K := diagnostics.get("K"), int):
+        return ""
+    default = K == NumberSettings().K and number_in(run.decoder) is None
+    chosen = f"{K} key steps is a default" if default else f"{K} key steps were asked for"
+    other = paths.at(paths.SEGMENTS, tree.results, dataset=tree.dataset, task=tree.task,
+                     **{**asdict(run), "decoder": with_number(run.decoder, K + 1)})  # fmt: skip
+    seconds = diagnostics.get("decoding_cpu_s")
+    cost = "" if seconds is None else f" (about {length_in_words(seconds)} of one core)"
+    return (
+        f"{chosen}; the videos do not say how many (see How many?). For another number, such as {K + 1}, run "
+        f'rgwot run "{other.as_posix()}"{cost}.'
+    )
+
+
+def number_in(decoder: str) -> int | None:
+    """Return the K in the id of a decoder, if it is a number there.
+
+    >>> number_in("consensus@K=5,decode.surplus=2"), number_in("consensus")
+    (5, None)
+    """
+    keys = dict(key.split("=", 1) for key in decoder.partition("@")[2].split(",") if key)
+    return int(keys["K"]) if keys.get("K", "").isdecimal() else None
+
+
+def with_number(decoder: str, K: int) -> str:
+    """Return the id of a decoder with another K.
+
+    >>> with_number("consensus@decode.surplus=2", 5), with_number("consensus@K=7", 8)
+    ('consensus@K=5,decode.surplus=2', 'consensus@K=8')
+    """
+    name, _, keys = decoder.partition("@")
+    others = [key for key in keys.split(",") if key and not key.startswith("K=")]
+    return f"{name}@{','.join(sorted([*others, f'K={K}']))}"
 
 
 def _order_alone(diagnostics: Mapping[str, Any]) -> list[str]:
@@ -357,12 +397,15 @@ def picture(
     taught: Collection[str] = (),
     every: Sequence[Recording] | None = None,
     own: Sequence[str] = (),
+    number: str = "",
+    also: Also | None = None,
 ) -> Picture:
     """Return a procedure as the page shows it.
 
     ``recordings`` are the occurrences in the videos, ``every`` all segments, if some do not count, and ``videos`` those
     of `rgwot.reporting.page.data.PageData`. ``doubts`` are clauses of `rgwot.procedure.facts.doubt_sentence`. The
-    annotated videos that ``taught`` the result are marked. ``own`` are sentences on the procedure that is expected.
+    annotated videos that ``taught`` the result are marked. ``own`` are sentences on the procedure that is expected,
+    ``number`` on the number of key steps, and ``also`` tells with which other numbers deviations hold.
     """
     shown = told(procedure)
     layers = _layers(shown)
@@ -396,10 +439,11 @@ def picture(
     table = [row.cells(marked) for row in step_facts(procedure, recordings, every)]
     filled = [at for at in range(len(STEP_HEADINGS)) if any(row[at] for row in table)]
     facts = deviation_facts(deviations, recordings if every is None else every, taught)
+    facts = [replace(row, also=_holds_also(row.deviation, also)) for row in facts]
     lines = _lines(procedure, facts, videos, taught)
     return Picture(
         place,
-        [text.split(_STEP) for text in (*sentences, " ".join(own)) if text],
+        [text.split(_STEP) for text in (*sentences, " ".join(own), _also_sentence(number, facts, also)) if text],
         [STEP_HEADINGS[at] for at in filled],
         [[row[at].split(_STEP) for at in filled] for row in table],
         " ".join(words for words, there in legend if there),
@@ -409,6 +453,28 @@ def picture(
         _most_different(lines),
         any(deviation.sureness is None and deviation.video not in taught for deviation in deviations),
     )
+
+
+#: For other numbers of key steps: the deviations that hold with them, as `rgwot.procedure.differences.what`.
+Also = Mapping[int, Collection[tuple[str, str, int]]]
+
+
+def _holds_also(deviation: Deviation, also: Also | None) -> str:
+    """Return with which other numbers of key steps a deviation holds; empty if none is known."""
+    numbers = [str(K) for K, holding in sorted((also or {}).items()) if what(deviation) in holding]
+    return f"also with {join_words(numbers)} key steps" if numbers else ""
+
+
+def _also_sentence(number: str, facts: Sequence[DeviationFacts], also: Also | None) -> str:
+    """Return the sentences on the number of key steps, with how many deviations hold with others."""
+    likely = [row.deviation for row in facts if row.sureness != "doubtful" and row.deviation.against == "others"]
+    if not number or not likely:
+        return number
+    counts = [
+        f"{sum(what(one) in holding for one in likely)} with {K} key steps"
+        for K, holding in sorted((also or {}).items())
+    ]
+    return f"{number} Of the {len(likely)} likely deviations, {join_words(counts)} hold, too." if counts else number
 
 
 def _layers(procedure: Procedure) -> list[list[_Card]]:
