@@ -293,8 +293,8 @@ def doubt_sentence(
 class DeviationFacts:
     """A row of the table of deviations.
 
-    ``kind`` says what differs, ``also`` with which other numbers of key steps, if that is known. ``sureness`` is "sure",
-    "perhaps", "doubtful", or "unknown" without other segmentations.
+    ``kind`` says what differs, ``also`` with which other numbers of key steps, if that is known. ``sureness`` is
+    "sure", "perhaps", "doubtful", or "unknown" without other segmentations.
     """
 
     deviation: Deviation

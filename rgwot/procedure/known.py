@@ -25,8 +25,9 @@ def told(procedure: Procedure) -> Procedure:
     relation = np.zeros((len(steps), len(steps)), dtype=bool)
     for before, after in needs:
         relation[place[before], place[after]] = True
-    edges = [needs[steps[k], steps[l]] for k, l in zip(*np.nonzero(reduction(relation)), strict=True)]  # noqa: E741
     learned = {(edge.before, edge.after): edge for edge in procedure.edges}
+    pairs = [(steps[k], steps[l]) for k, l in zip(*np.nonzero(reduction(relation)), strict=True)]  # noqa: E741
+    edges = [learned.get(pair) or needs[pair] for pair in pairs]
     n_videos = {node.key_step: node.n_videos for node in procedure.nodes}
 
     def end_of(before: int | str, after: int | str, step: int) -> Edge:

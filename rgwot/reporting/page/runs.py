@@ -367,7 +367,7 @@ class Picture(NamedTuple):
     """The procedure of a run as the template writes it; ``place`` is the place of the run on the page.
 
     Texts are cut into text and numbers of key steps in turn, which the page replaces by names: ``sentences`` on the
-    order and on what to doubt, and the cells of ``table`` under its ``headings``
+    order and on what to doubt (``remarks`` are plain texts), and the cells of ``table`` under its ``headings``
     (`rgwot.procedure.facts.STEP_HEADINGS`, without empty columns). ``legend`` explains the signs in the drawing.
     ``layers`` are the cards in the consensus order; those of a layer have no known order, which its caption tells, and
     need the whole layer before unless they say otherwise. ``lines`` are the videos with their deviations by time, the
@@ -377,6 +377,7 @@ class Picture(NamedTuple):
 
     place: int
     sentences: Sequence[Sequence[str]]
+    remarks: Sequence[str]
     headings: Sequence[str]
     table: Sequence[Sequence[Sequence[str]]]
     legend: str
@@ -443,7 +444,8 @@ def picture(
     lines = _lines(procedure, facts, videos, taught)
     return Picture(
         place,
-        [text.split(_STEP) for text in (*sentences, " ".join(own), _also_sentence(number, facts, also)) if text],
+        [text.split(_STEP) for text in sentences if text],
+        [text for text in (" ".join(own), _also_sentence(number, facts, also)) if text],
         [STEP_HEADINGS[at] for at in filled],
         [[row[at].split(_STEP) for at in filled] for row in table],
         " ".join(words for words, there in legend if there),
@@ -508,7 +510,7 @@ def _card(step: int, procedure: Procedure, layers: Sequence[Sequence[int]], at: 
         {str(edge.before): f"in {edge.agree} of {edge.both} videos where both were found" for edge in needs},
         after,
         "" if needs or not at else "no need is known",
-        "" if after or not needs else f"after {join_words([str(edge.before) for edge in needs])}",
+        "" if after else f"after {join_words([str(edge.before) for edge in needs])}" if needs else "no need is known",
     )
 
 
