@@ -211,7 +211,7 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
         unlike = {video: line for video, line in lines if line}
         _write_unannotated(tree, inputs, unlike)
         empty = [store.video for store in inputs.values() if not len(store)]
-        written = _write(bundle, procedure, tree, videos, steps, of_study, empty, unlike)
+        written = _write(bundle, learned, procedure, tree, videos, steps, of_study, empty, unlike)
     tree = Tree(output / "results", facts.dataset, facts.task)
     for table, place in _tables(output).items():
         with replacing(place) as temporary:
@@ -282,6 +282,7 @@ def _write_unannotated(tree: Tree, inputs: Mapping[Path, FeatureStore], unlike: 
 
 def _write(
     bundle: Bundle,
+    learned: LearnedResult,
     procedure: Procedure,
     tree: Tree,
     videos: Mapping[str, EmbeddedVideo],
@@ -315,7 +316,11 @@ def _write(
         *diagnostics["warnings"],
     ]
     usual = {node.key_step: node.duration_s / node.repeats for node in procedure.nodes}
-    key_steps = KeySteps({"task": counted(segments, usual)}, orders, procedure, diagnostics)
+    occurring = {
+        name: learned.as_in_study(table, of_study[name]) if name in of_study else table
+        for name, table in counted(segments, usual).items()
+    }
+    key_steps = KeySteps({"task": occurring}, orders, procedure, diagnostics)
     write_keysteps(tree.keysteps(facts.run), key_steps)
     for warning in diagnostics["warnings"]:
         log.warning("%s: %s", bundle.path.name, warning)

@@ -34,8 +34,10 @@ def test_a_procedure_is_its_sentences_and_tables():
         "1 open the box  10 of 10  1                2 s          7 %",
         "step 3          10 of 10  1                2 s          7 %            1 open the box  step 2",
         "step 2          9 of 10   1                2 s          6 %            1 open the box  step 3",
-        "step 4          10 of 10  1                2 s          7 %            step 2, step 3                     5 wipe",
-        "5 wipe          1 of 10   1                2 s          1 %                                               step 4",
+        "step 4          10 of 10  1                2 s          7 %            step 2, step 3                     "
+        "5 wipe",
+        "5 wipe          1 of 10   1                2 s          1 %                                               "
+        "step 4",
         "background                                              73 %",
         "",
         "Video  Key step  Deviation                   Time            Sureness  Surprise (bits)",
