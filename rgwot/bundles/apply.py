@@ -315,7 +315,7 @@ def _write(
         *(f"{stem_of(video)} {line}" for video, line in unlike.items()),
         *diagnostics["warnings"],
     ]
-    usual = {node.key_step: node.duration_s / node.repeats for node in procedure.nodes}
+    usual = {node.key_step: node.usual_s for node in procedure.nodes if node.usual_s is not None}
     occurring = {
         name: learned.as_in_study(table, of_study[name]) if name in of_study else table
         for name, table in counted(segments, usual).items()

@@ -232,7 +232,7 @@ def find_key_steps(
     usual = usual_of(segments_of_evidence, task.held_out)
     segments["task"] = counted(segments["task"], usual, segments_of_evidence, annotated)
     alternatives = [counted(other, usual, annotated=annotated) for other in others_cleaned]
-    procedure = procedure_of(segments["task"], learner, task.held_out)
+    procedure = procedure_of(segments["task"], learner, task.held_out, usual)
     learned = None if clusters.learned is None else {**clusters.learned, NUMBERS: numbers}
     probabilities = None
     if clusters.probabilities is not None:

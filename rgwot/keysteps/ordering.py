@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -278,9 +278,20 @@ def usual_of(segments: Mapping[str, pd.DataFrame], held_out: Collection[str] = (
     return usual_lengths(occurrences({video: table for video, table in segments.items() if video not in held_out}))
 
 
-def procedure_of(segments: Mapping[str, pd.DataFrame], learner: str, held_out: Collection[str] = ()) -> Procedure:
-    """Learn the procedure from the segments of scope ``task`` that count, without held-out videos."""
-    return learn(occurrences({video: table for video, table in segments.items() if video not in held_out}), learner)
+def procedure_of(
+    segments: Mapping[str, pd.DataFrame],
+    learner: str,
+    held_out: Collection[str] = (),
+    usual: Mapping[int, float] | None = None,
+) -> Procedure:
+    """Learn the procedure from the segments of scope ``task`` that count, without held-out videos.
+
+    It keeps the ``usual`` seconds of key steps by which that was decided, so that new videos are treated alike.
+    """
+    learned = learn(occurrences({video: table for video, table in segments.items() if video not in held_out}), learner)
+    if usual is None:
+        return learned
+    return replace(learned, nodes=tuple(replace(node, usual_s=usual[node.key_step]) for node in learned.nodes))
 
 
 def occurrences(segments: Mapping[str, pd.DataFrame]) -> list[Recording]:

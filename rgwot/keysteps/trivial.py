@@ -98,8 +98,9 @@ def trivial_key_steps(
         training = [video for video in segments if video not in held_out]
         diagnostics["split"] = {"train": training, "test": sorted(held_out)}
     annotated = tuple(segments) if decoder == ANNOTATED else ()
-    segments = counted(segments, usual_of(segments, held_out), annotated=annotated)
-    procedure = procedure_of(segments, learner, held_out)
+    usual = usual_of(segments, held_out)
+    segments = counted(segments, usual, annotated=annotated)
+    procedure = procedure_of(segments, learner, held_out, usual)
     return KeySteps(dict.fromkeys(SCOPES, segments), orders, procedure, diagnostics)
 
 

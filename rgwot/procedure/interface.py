@@ -80,6 +80,9 @@ class Node:
         Median relative time in the video, 0 to 1, of the middle of the `rgwot.procedure.orders.placed` occurrence.
     duration_s
         Its total time in seconds, the median over the videos that have it.
+    usual_s
+        The usual seconds of a segment, by which it was decided what is too short to count
+        (`rgwot.procedure.differences.usual_lengths`); None if nothing was decided.
     """
 
     key_step: int
@@ -90,6 +93,7 @@ class Node:
     repeat_share: float
     place: Number
     duration_s: float
+    usual_s: float | None = None
 
 
 @dataclass(frozen=True)
