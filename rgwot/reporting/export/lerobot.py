@@ -144,7 +144,7 @@ def _episodes(videos: Sequence[ExportedVideo]) -> tuple[Dataset, dict[int, tuple
 def _labels(times: Any, segments: Sequence[LabelledSegment]) -> list[str]:
     """Return the label of every frame, with a tolerance of half a millisecond for times in single precision."""
     labels = np.full(len(times), BACKGROUND_SUBTASK, dtype=object)
-    for start_s, end_s, _, label in segments:
+    for start_s, end_s, _, label, *_ in segments:
         labels[(times >= start_s - 5e-4) & (times < end_s - 5e-4)] = label
     return [str(label) for label in labels]
 
