@@ -94,7 +94,8 @@ def test_what_to_doubt_is_one_sentence() -> None:
         "Reliability: step 4 was found after step 3 in only 5 of the 6 videos that have both."
     )
     # Of the needs on the page, the one of least confidence counts, even if no video contradicts it.
-    unsure = replace(TEA, needs=(*NEEDS[:2], edge(2, 4, 6, 6, 0.6), edge(3, 4, 3, 3, 0.2)))
+    unsure = (edge(1, 2), edge(1, 3), edge(2, 4, 6, 6, 0.6), edge(3, 4, 3, 3, 0.2))
+    unsure = replace(TEA, needs=unsure, edges=unsure)
     assert doubt_sentence(unsure, found) == "Reliability: step 4 was found after step 2 in only 6 videos."
     noted = replace(TEA, notes=("two videos only: it may be chance",), needs=())
     assert doubt_sentence(noted, found, clauses=["2 seeds agree on 60 % of the frames"]) == (
