@@ -17,17 +17,20 @@ import pandas as pd
 from rgwot.columns import (
     ANNOTATION_COLUMNS,
     CELL,
+    COUNTS,
     DEVIATION_COLUMNS,
     IDENTITY,
     MANIFEST_COLUMNS,
+    OCCURRENCE_COLUMNS,
     ORDER_COLUMNS,
     PROCEDURE_COLUMNS,
     SCORE_COLUMNS,
     SEGMENT_COLUMNS,
+    SHOWS,
     TERMS,
 )
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import read_csv, read_yaml, remake
+from rgwot.runtime.files import read_csv, read_yaml, remake, typed
 from rgwot.runtime.provenance import unedited
 from rgwot.timing import parse_rate
 
@@ -81,15 +84,27 @@ def read_annotations(path: Path, background: bool = False) -> pd.DataFrame:
 def read_segments(segments_csv: str | os.PathLike[str]) -> pd.DataFrame:
     """Read ``segments.csv`` of a decoding: ``video``, ``scope`` as str, times float64, ``key_step`` int64.
 
+    ``counts`` (bool) says whether a segment is an occurrence of the key step that it ``shows`` (int64); without these
+    columns, every segment of scope ``task`` that is not background is one of its own.
+
     Parameters
     ----------
     segments_csv
         The file; RgwotError is raised if it was edited (`rgwot.runtime.provenance.unedited`), as by the other readers
         of key steps.
     """
-    return read_csv(
-        unedited(segments_csv), SEGMENT_COLUMNS, {"start_s": "float64", "end_s": "float64", "key_step": "int64"}
-    )
+    path = unedited(segments_csv)
+    frame = read_csv(path, SEGMENT_COLUMNS, {"start_s": "float64", "end_s": "float64", "key_step": "int64"})
+    if not {*OCCURRENCE_COLUMNS} <= {*frame}:
+        counting = (frame["scope"] == "task") & (frame["key_step"] > 0)
+        return frame.assign(shows=frame["key_step"], counts=counting)
+    frame, words = typed(frame, path, OCCURRENCE_COLUMNS, {SHOWS: "int64"}), frame[COUNTS].str.casefold()
+    if (wrong := ~words.isin(["true", "false"])).any():
+        row = int(wrong.argmax())
+        raise RgwotError(
+            f"{path}: row {row + 2}: found {COUNTS} {frame[COUNTS][row]!r}, expected True or False; {remake(path)}"
+        )
+    return frame.assign(counts=words == "true")
 
 
 def read_orders(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -115,7 +130,9 @@ def read_procedures(path: str | os.PathLike[str]) -> pd.DataFrame:
 
 
 def read_deviations(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read ``deviations.csv`` of a decoding: ``video`` and ``kind`` as str, ``key_step`` int64, the others float64.
+    """Read ``deviations.csv`` of a decoding: ``video``, ``kind`` and ``against`` as str, others as numbers.
+
+    ``key_step`` is int64, the other numbers are float64. Without a column ``against``, it is ``others``.
 
     Parameters
     ----------
@@ -125,7 +142,9 @@ def read_deviations(path: str | os.PathLike[str]) -> pd.DataFrame:
     numbers: Mapping[str, Literal["float64", "int64"]] = {
         "key_step": "int64", "start_s": "float64", "end_s": "float64", "surprise": "float64", "sureness": "float64",
     }  # fmt: skip
-    return read_csv(unedited(path), DEVIATION_COLUMNS, numbers, optional=("sureness",))
+    *columns, against = DEVIATION_COLUMNS
+    table = read_csv(unedited(path), columns, numbers, optional=("sureness",))
+    return (table if against in table else table.assign(against="others"))[list(DEVIATION_COLUMNS)]
 
 
 def read_diagnostics(path: str | os.PathLike[str]) -> dict[str, Any]:

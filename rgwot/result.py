@@ -34,7 +34,7 @@ from rgwot.features.store import FeatureStore
 from rgwot.intake import Times, Videos
 from rgwot.keysteps.interface import Given
 from rgwot.keysteps.labelled import Kept, calibrated
-from rgwot.keysteps.ordering import KeySteps, Order, rank_procedures
+from rgwot.keysteps.ordering import KeySteps, Order, first_order, rank_procedures
 from rgwot.keysteps.settings import LABELLED
 from rgwot.labels import Labels, n_labelled, read_labels
 from rgwot.others import labelled_others, labelled_samples
@@ -42,6 +42,8 @@ from rgwot.paths import ANNOTATIONS, EMBEDDINGS, MANIFEST, NAMES, RESULTS, SEGME
 from rgwot.procedure import Procedure, recordings_from_segments
 from rgwot.procedure.facts import STEP_HEADINGS, step_facts
 from rgwot.procedure.groups import compare_groups
+from rgwot.procedure.known import told
+from rgwot.reporting.named import named
 from rgwot.reporting.names import names_text
 from rgwot.runtime.errors import RgwotError, extras, nearest
 from rgwot.runtime.files import write_csv, write_rows, write_text
@@ -161,21 +163,22 @@ class Discovery:
 
     @cached_property
     def segments(self) -> pd.DataFrame:
-        """``video, scope, start_s, end_s, key_step``, times in seconds.
+        """``video, scope, start_s, end_s, key_step, shows, counts``, times in seconds.
 
         The scope is ``task``, the clusters of all videos (trivial decoders also have ``video``). Key steps are numbered
-        from 1; 0 is background.
+        from 1; 0 is background. ``counts`` says whether a segment is an occurrence of the key step that it ``shows``;
+        others are too short, or look like their neighbours, and are in no order, procedure or deviation.
         """
         return _by_name(self.key_steps.segment_table)
 
     @cached_property
     def order(self) -> pd.DataFrame:
-        """``video, order``: the order of the key steps of every video, such as ``3>1>2``."""
+        """``video, order``: orders by mean times, as in the paper, such as ``3>1>2``; people read ``orders``."""
         return _by_name(self.key_steps.order_table)
 
     @cached_property
     def procedures(self) -> pd.DataFrame:
-        """``rank, order, n_videos, share``: the different orders, the most frequent first."""
+        """``rank, order, n_videos, share``: the different orders by mean times, the most frequent first."""
         return rank_procedures(self.key_steps.orders)
 
     @cached_property
@@ -191,7 +194,7 @@ class Discovery:
 
     @cached_property
     def deviations(self) -> pd.DataFrame:
-        """``video, kind, key_step, start_s, end_s, surprise, sureness``: the deviations of every video.
+        """``video, kind, key_step, start_s, end_s, surprise, sureness, against``: the deviations of every video.
 
         The kinds are ``missing``, ``added``, ``repeated``, ``too_early`` and ``too_late``. The surprise is in bits; the
         sureness is the share of other segmentations that have the deviation, NaN without other segmentations. Key steps
@@ -263,8 +266,8 @@ class Discovery:
 
     @property
     def orders(self) -> dict[str, Order]:
-        """The order of the key steps of each video, as numbers."""
-        return {stem_of(video): order for video, order in self.key_steps.orders.items()}
+        """The order in which the key steps of each video first occur, as numbers; ``(0,)`` without any."""
+        return {stem_of(one.video): first_order(one.events) for one in self.key_steps.recordings}
 
     @property
     def samples(self) -> pd.DataFrame:
@@ -649,9 +652,14 @@ class Discovery:
         from rgwot.reporting.export import FORMATS, export, videos_of, with_labels
 
         if name in FORMATS and FORMATS[name].graph:
-            return export(name, with_labels(self.procedure.graph, self.names), folder)
-        task = self.key_steps.segment_table.query("scope == 'task'")
-        return export(name, videos_of(task, self._manifest(), self.names, None if root is None else Path(root)), folder)
+            return export(name, with_labels(told(self.procedure).graph, self.names), folder)
+        key_steps, place = self.key_steps, None if root is None else Path(root)
+        task = key_steps.segment_table.query("scope == 'task'")
+        read = named(task, self.names, key_steps.procedure, key_steps.deviations)
+        videos = videos_of(
+            read.segments, self._manifest(), self.names, place, deviations=read.deviations, annotated=self._teaching
+        )
+        return export(name, videos, folder)
 
     def compare(self, other: Discovery | str | os.PathLike[str]) -> Comparison:
         """Compare with another result, or with annotations of a person.
@@ -745,14 +753,16 @@ class Discovery:
         annotated = () if self.given is None else self.given.labels
         return [stem_of(video) for video in videos_of(self.embedded, annotated, K, seed, int(number))]
 
-    def compare_groups(self, groups: Mapping[str, Any]) -> pd.DataFrame:
+    def compare_groups(self, groups: Mapping[str, Any], subjects: Mapping[str, str] | None = None) -> pd.DataFrame:
         """Test for every key step whether groups of videos differ (`rgwot.procedure.groups.compare_groups`).
 
-        ``groups`` maps videos to their groups; videos without a group are left out with a warning.
+        ``groups`` maps videos to their groups; videos without a group are left out with a warning. ``subjects`` maps
+        videos to the persons in them, who are then compared instead of videos.
         """
         deviations = [replace(each, video=stem_of(each.video)) for each in self.key_steps.deviations]
         named = {name_of_recording(name): group for name, group in groups.items()}
-        return compare_groups(recordings_from_segments(self.segments), deviations, named)
+        people = {str(name_of_recording(name)): str(person) for name, person in (subjects or {}).items()}
+        return compare_groups(recordings_from_segments(self.segments), deviations, named, subjects=people)
 
     def _manifest(self) -> pd.DataFrame:
         """Return a manifest of the videos, for which only features are known."""
@@ -772,8 +782,8 @@ class Discovery:
         return pd.DataFrame(table, columns=list(MANIFEST_COLUMNS))
 
     def _repr_html_(self) -> str:
-        recordings = recordings_from_segments(self.segments)
-        rows = [row.cells(self.names) for row in step_facts(self.procedure, recordings)]
+        recordings, every = (recordings_from_segments(self.segments, every=one) for one in (False, True))
+        rows = [row.cells(self.names) for row in step_facts(self.procedure, recordings, every)]
         return html_table(repr(self), STEP_HEADINGS, rows, self.warnings)
 
     def __repr__(self) -> str:

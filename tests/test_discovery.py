@@ -76,7 +76,11 @@ def of_the_workflow(folder: Path, videos: dict[str, NDArray[Any]], method: str, 
     run_script("embed", input=files, output=[embeddings], **how)
     found = {name_of(file).split(".")[0]: folder / "keysteps" / name_of(file) for file in KEYSTEPS}
     run_script(
-        "decode", input={"embeddings": embeddings, "annotations": []}, output=found, params={"alone": False}, **how
+        "decode",
+        input={"embeddings": embeddings, "annotations": []},
+        output=found,
+        params={"alone": False, "expected": []},
+        **how,
     )
     return folder / "keysteps"
 

@@ -33,7 +33,7 @@ from rgwot.features.store import IMPORTER, FeatureStore, open_store
 from rgwot.keysteps import collapse
 from rgwot.keysteps.decode import Labelling, doubts, no_background, order_of
 from rgwot.keysteps.interface import Decoded, Predict
-from rgwot.keysteps.ordering import KeySteps, format_order
+from rgwot.keysteps.ordering import KeySteps, counted, first_order, format_order
 from rgwot.paths import STORE, Tree
 from rgwot.procedure import Procedure
 from rgwot.procedure.facts import deviation_facts
@@ -155,11 +155,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Applied:
-    """The key steps of a video: their order as text, and the number of segments.
+    """The key steps of a video: the order in which they first occur as text, and their number of ``segments``.
 
-    ``from_study`` tells whether the result in the bundle contains the video; ``deviations`` has the cells
-    (`rgwot.procedure.facts.DEVIATION_HEADINGS`) of each deviation of the video from the procedure of the result.
-    ``unlike`` is a line if the video looks like none of the study.
+    Only segments that count are counted. ``from_study`` tells whether the result in the bundle contains the video;
+    ``deviations`` has the cells (`rgwot.procedure.facts.DEVIATION_HEADINGS`) of each deviation of the video from the
+    procedure of the result. ``unlike`` is a line if the video looks like none of the study.
     """
 
     video: str
@@ -211,7 +211,7 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
         unlike = {video: line for video, line in lines if line}
         _write_unannotated(tree, inputs, unlike)
         empty = [store.video for store in inputs.values() if not len(store)]
-        written = _write(bundle, procedure, tree, videos, steps, of_study, empty, unlike)
+        written = _write(bundle, learned, procedure, tree, videos, steps, of_study, empty, unlike)
     tree = Tree(output / "results", facts.dataset, facts.task)
     for table, place in _tables(output).items():
         with replacing(place) as temporary:
@@ -282,6 +282,7 @@ def _write_unannotated(tree: Tree, inputs: Mapping[Path, FeatureStore], unlike: 
 
 def _write(
     bundle: Bundle,
+    learned: LearnedResult,
     procedure: Procedure,
     tree: Tree,
     videos: Mapping[str, EmbeddedVideo],
@@ -314,26 +315,29 @@ def _write(
         *(f"{stem_of(video)} {line}" for video, line in unlike.items()),
         *diagnostics["warnings"],
     ]
-    key_steps = KeySteps({"task": segments}, orders, procedure, diagnostics)
+    usual = {node.key_step: node.usual_s for node in procedure.nodes if node.usual_s is not None}
+    occurring = {
+        name: learned.as_in_study(table, of_study[name]) if name in of_study else table
+        for name, table in counted(segments, usual).items()
+    }
+    key_steps = KeySteps({"task": occurring}, orders, procedure, diagnostics)
     write_keysteps(tree.keysteps(facts.run), key_steps)
     for warning in diagnostics["warnings"]:
         log.warning("%s: %s", bundle.path.name, warning)
     if facts.names:
         # The same text as in the file that a page offers for download; it states the result that the names belong to.
         write_text(names_text(str(facts.run), key_steps.segment_table, facts.names), tree.at(paths.NAMES, facts.run))
-    # A step that is called left out, because its segments are too short to count, is in no printed order, either.
-    missing = {(one.video, one.key_step) for one in key_steps.deviations if one.kind == "missing"}
-    rows = deviation_facts(key_steps.deviations, recordings_from_segments(key_steps.segment_table))
+    rows = deviation_facts(key_steps.deviations, recordings_from_segments(key_steps.segment_table, every=True))
     return [
         Applied(
-            name,
-            named_order(format_order([step for step in orders[name] if (name, step) not in missing]), facts.names),
-            len(labels_here),
-            name in of_study,
-            [row.cells(facts.names) for row in rows if row.deviation.video == name],
-            unlike.get(name, ""),
+            recording.video,
+            named_order(format_order(first_order(recording.events)), facts.names),
+            len(recording.events),
+            recording.video in of_study,
+            [row.cells(facts.names) for row in rows if row.deviation.video == recording.video],
+            unlike.get(recording.video, ""),
         )
-        for name, labels_here in segments.items()
+        for recording in key_steps.recordings
     ]
 
 

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from rgwot.bundles.file import FeatureKind
 from rgwot.bundles.likeness import FAR, far_from, likeness
+from rgwot.columns import COUNTS, SHOWS
 from rgwot.config.experiments import family_of, split_id
 from rgwot.config.methods import DECODERS, EMBEDDING_KINDS
 from rgwot.config.settings import Settings, validated
@@ -32,6 +34,8 @@ from rgwot.timing import predicted_labels
 #: Attributes of a feature store that are needed to make such features, besides the attributes that all stores of a task
 #: share.
 HOW = ("seed", "fused", "decoder", "fps_exact", "start_s", "source_key", "source_axes", "source_times", "columns")
+#: Added to the SHA-256 of a video in `LearnedResult.answers`, for what its segments show.
+SHOWS_OF = ".shows"
 #: Settings for importing features in the same way; a bundle has them as ``source_every`` and so on.
 FORM = ("fps", "every", "window", "keypoints")
 
@@ -55,7 +59,8 @@ class LearnedResult:
     decoder
         What the decoder learned.
     answers
-        Key steps (T,) of the videos that were learned from, by the SHA-256 of their source.
+        Key steps (T,) of the videos that were learned from, by the SHA-256 of their source; with `SHOWS_OF` added, what
+        their segments (S,) show, 0 where one does not count.
     likeness
         What these videos look like (`rgwot.bundles.likeness`).
     """
@@ -118,6 +123,13 @@ class LearnedResult:
         """Return the key steps (T,) of a video that was learned from; None for another one."""
         answer = self.answers.get(str(store.attributes.get("source_sha256")))
         return None if answer is None or answer.shape != (len(store),) else answer.astype(np.int64)
+
+    def as_in_study(self, segments: pd.DataFrame, digest: str) -> pd.DataFrame:
+        """Return the segments of a video that was learned from, with what counts as an occurrence there."""
+        shows = self.answers.get(f"{digest}{SHOWS_OF}")
+        if shows is None or len(shows) != len(segments):
+            return segments
+        return segments.assign(shows=np.where(shows > 0, shows, segments["key_step"]), counts=shows > 0)
 
     def unlike(self, store: FeatureStore) -> str:
         """Return a line if a video looks like none that was learned from, otherwise an empty text."""
@@ -213,6 +225,11 @@ def learned_result(
         if digests[video]
     }
     first, learned_from = stores[0], embedded.part(held_out=False)
+    for video in learned_from:
+        if digests[video]:
+            table = key_steps.segments["task"][video]
+            shows = table[SHOWS].where(table[COUNTS], 0) if COUNTS in table else table["key_step"]
+            answers[f"{digests[video]}{SHOWS_OF}"] = shows.to_numpy(np.int16)
     kind = FeatureKind(attributes=common_attributes(first) | _form(first), frame=first.shape[1:], vectors=first.vectors)
     return LearnedResult(
         name="what was learned",

@@ -124,7 +124,8 @@ def compare_groups(
 
     KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0, by default the result that the
     page of the study shows first. Permutation tests, with the video as the unit, compare for every key step the share
-    of videos that have it, the number of segments, duration, place, deviations, and the next key step.
+    of videos that have it, the number of segments, duration, place, deviations, and the next key step. If the table has
+    a column subject, the unit is the person.
     """
     from rgwot.reporting.chosen import result_folder
     from rgwot.reporting.compare import write_groups

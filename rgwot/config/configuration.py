@@ -64,6 +64,12 @@ class DatasetSettings(LayoutOptions):
         description="table of groups (CSV: video, group, ...; task); default: videos.csv in the folder of the task",
     )
     group: str = Field("group", min_length=1, description="column of that table whose groups the page compares")
+    expected: str | None = Field(
+        None,
+        min_length=1,
+        description="the procedure that people should follow (YAML: steps in order, or steps with needs), by the names "
+        "of key steps; {task} in the path is the task",
+    )
     page_methods: tuple[str, ...] | None = Field(
         None, min_length=1, description="results on the pages of this dataset, instead of page.methods"
     )

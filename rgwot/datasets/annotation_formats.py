@@ -41,6 +41,8 @@ TIER = "key steps"
 MARKS_TIER = "key step marks"
 #: What an export adds to the name of a BORIS behaviour with point events, because a behaviour has one kind of events.
 POINT = " (mark)"
+#: Begins the behaviours of BORIS that tell how a video deviates; they are no labels.
+DEVIATION = "deviation: "
 
 
 class SegmentRow(NamedTuple):
@@ -468,13 +470,16 @@ def read_project(path: Path, options: Options) -> Iterator[SegmentRow]:
             if time == "NA":
                 raise DataFault("media", path, where, "is of pictures, which have no times; expected one of a video")
             event = StateEvent(f"{where} at {time} s", float(time), subject, text_of(code), modifiers)
-            events += _ends(event) if code in points else [event]
+            if not event.code.startswith(DEVIATION):
+                events += _ends(event) if code in points else [event]
         yield from _paired(path, video, events)
 
 
 def read_aggregated(path: Path, options: Options) -> Iterator[SegmentRow]:
     """Read a table with an interval or point event per row."""
     for where, row, video in _of_videos(path):
+        if row["Behavior"].startswith(DEVIATION):
+            continue
         start_s, stop_s = (read_seconds(path, where, row[column]) for column in (START, STOP))
         label = row["Behavior"].removesuffix(POINT) if start_s == stop_s else row["Behavior"]
         yield SegmentRow(video, start_s, stop_s, label, where)
@@ -484,6 +489,8 @@ def read_tabular(path: Path, options: Options) -> Iterator[SegmentRow]:
     """Read a table with a start or stop per row."""
     events: dict[str, list[StateEvent]] = defaultdict(list)
     for where, row, video in _of_videos(path):
+        if row["Behavior"].startswith(DEVIATION):
+            continue
         kind = row.get("Behavior type") or row["Status"]
         modifiers = "|".join(row[column] for column in row if column.startswith("Modifier"))
         event = StateEvent(where, read_seconds(path, where, row["Time"]), row["Subject"], row["Behavior"], modifiers)

@@ -22,6 +22,8 @@ LONGEST_ID = 200
 VIDEO_TABLE = "videos.csv"
 """The table of a task's videos in the task's folder (`rgwot.datasets.video_table`)."""
 
+SUBJECT = "subject"
+"""The column of `VIDEO_TABLE` with the person in a video."""
 GROUP = "group"
 """The default column of groups in that table."""
 

@@ -8,7 +8,7 @@ from io import StringIO
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from rgwot.datasets.names import GROUP, stem_of
+from rgwot.datasets.names import GROUP, SUBJECT, stem_of
 from rgwot.datasets.text import read_text
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.text import pairing_key, plain_name
@@ -22,7 +22,8 @@ _LOG = logging.getLogger(__name__)
 def read_video_table(path: Path) -> pd.DataFrame:
     """Read a table with a row per video as text; the delimiter is a comma, semicolon or tab, as in Excel.
 
-    Spaces around the names of columns are ignored, and so is the case of ``video``, ``task`` and ``group``.
+    Spaces around the names of columns are ignored, and so is the case of ``video``, ``task``, ``group`` and
+    ``subject``.
 
     Raises RgwotError when it cannot be read, has no column ``video``, or has two columns of the same name.
     """
@@ -47,12 +48,12 @@ def read_video_table(path: Path) -> pd.DataFrame:
 
 def _column(name: str) -> str:
     name = plain_name(name)
-    return name.casefold() if name.casefold() in ("video", "task", GROUP) else name
+    return name.casefold() if name.casefold() in ("video", "task", GROUP, SUBJECT) else name
 
 
 def columns_of(table: pd.DataFrame) -> tuple[str, ...]:
     """Return the columns by which the videos of a table can be grouped."""
-    return tuple(column for column in map(str, table) if column not in ("video", "task"))
+    return tuple(column for column in map(str, table) if column not in ("video", "task", SUBJECT))
 
 
 def groups_in(
@@ -74,10 +75,18 @@ def groups_in(
             unknown.append(name)
         elif group and (other := of_video.setdefault(video, group)) != group:
             raise RgwotError(
-                f"{path}: row {row + 2}: found group {group!r} for video {name!r}, which an earlier row puts into "
-                f"{other!r}; expected one group per video"
+                f"{path}: row {row + 2}: found {column} {group!r} for video {name!r}, which an earlier row puts into "
+                f"{other!r}; expected one {column} per video"
             )
     return of_video, unknown
+
+
+def subjects_in(table: pd.DataFrame, path: Path, videos: Collection[str], task: str | None = None) -> dict[str, str]:
+    """Return the person in each video, by the column ``subject`` of a table; without the column, none.
+
+    Raises RgwotError for a video with two subjects; arguments are as in `read_groups`.
+    """
+    return groups_in(table, path, videos, SUBJECT, task)[0] if SUBJECT in table else {}
 
 
 def read_groups(path: Path, videos: Collection[str], column: str = GROUP, task: str | None = None) -> dict[str, str]:

@@ -78,7 +78,12 @@ class Agreement(NamedTuple):
 
 
 def agreement(
-    first: Sequence[IntArray], second: Sequence[IntArray], overlap: float = OVERLAP, *, same: bool = False
+    first: Sequence[IntArray],
+    second: Sequence[IntArray],
+    overlap: float = OVERLAP,
+    *,
+    same: bool = False,
+    occurring: tuple[Sequence[IntArray], Sequence[IntArray]] | None = None,
 ) -> Agreement:
     """Compare the key steps of two results for the same frames.
 
@@ -91,6 +96,9 @@ def agreement(
     same
         Whether equal numbers mean the same key step, as for two people who code by the same scheme; otherwise key steps
         are matched one to one.
+    occurring
+        The same arrays of both results with 0 where segments do not count, for the F1 of segments; by default
+        ``first`` and ``second``.
 
     Examples
     --------
@@ -108,11 +116,11 @@ def agreement(
     # Background is not matched, because it has no segments. A key step k without a partner becomes -k, which the other
     # result lacks.
     matched = {int(names_b[k]): int(names_a[g]) for g, k in zip(*pairs, strict=True) if names_a[g] and names_b[k]}
-    renamed = np.array([matched.get(step, -step) for step in names_b.tolist()], dtype=np.int64)[columns]
-    borders = np.cumsum([len(labels_a) for labels_a in first])[:-1]
+    renaming = -np.arange(int(b.max()) + 1)
+    renaming[list(matched)] = list(matched.values())
     of_video = []
-    for labels_a, labels_b in zip(first, np.split(renamed, borders), strict=True):
-        pair = key_step_runs(labels_a), key_step_runs(labels_b)
+    for labels_a, labels_b in zip(*(occurring or (first, second)), strict=True):
+        pair = key_step_runs(labels_a), key_step_runs(renaming[labels_b])
         of_video.append((pair[0].labels[found_segments(*pair, overlap)], pair[0].labels, pair[1].labels))
     sides = [np.concatenate(labels) for labels in zip(*of_video, strict=True)]
     by_step = {step: _segments_f1(*(side[side == step] for side in sides)) for step in names_a.tolist() if step}

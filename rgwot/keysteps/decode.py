@@ -40,7 +40,7 @@ from rgwot.keysteps.interface import (
     Restore,
     directions,
 )
-from rgwot.keysteps.ordering import KeySteps, Order, generator_for, procedure_of, video_order
+from rgwot.keysteps.ordering import KeySteps, Order, counted, generator_for, procedure_of, usual_of, video_order
 from rgwot.keysteps.settings import KeyStepSettings, MeanfieldSettings, resolved_K, too_fine
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import with_progress
@@ -202,7 +202,9 @@ def find_key_steps(
                 )
             clusters = _with_held_out(task, clusters, K, restored(restore, clusters.learned, K, time, surplus))
         evidence, others = _evidence(task, clusters, K) if labels_given is None else (clusters.labels, [])
-        numbers = consensus_numbers(task, evidence, K, learner) if labels_given is None else np.arange(K)
+        numbers = np.arange(K)
+        if labels_given is None:
+            numbers = consensus_numbers(task, clusters.labels, evidence, K, learner)
         each = with_progress(log, f"{decoder}: videos by themselves", task.videos.items(), "video") if alone else ()
         single = {
             name: labelling_of([video], task.features_fps, K, _seeded(by_itself, K, generator_for(seed, name)))
@@ -226,16 +228,17 @@ def find_key_steps(
     # Borders around marks are decoded, so slivers of these videos are no annotation.
     taught = {} if labels_given is None else {name: name in labels_given.marks for name in labels_given.labels}
     annotated = tuple(name for name, marked in taught.items() if not marked)
-    segments_of_evidence, *alternatives = (_segments(task, part) for part in (evidence, *others))
-    procedure = procedure_of(segments_of_evidence, learner, task.held_out, annotated)
+    segments_of_evidence, *others_cleaned = (_segments(task, part) for part in (evidence, *others))
+    usual = usual_of(segments_of_evidence, task.held_out)
+    segments["task"] = counted(segments["task"], usual, segments_of_evidence, annotated)
+    alternatives = [counted(other, usual, annotated=annotated) for other in others_cleaned]
+    procedure = procedure_of(segments["task"], learner, task.held_out, usual)
     learned = None if clusters.learned is None else {**clusters.learned, NUMBERS: numbers}
     probabilities = None
     if clusters.probabilities is not None:
         columns = np.argsort([0, *(1 + numbers)])
         probabilities = {name: clusters.probabilities[name][:, columns] for name in task.videos}
-    return KeySteps(
-        segments, orders, procedure, diagnostics, learned, segments_of_evidence, alternatives, annotated, probabilities
-    )
+    return KeySteps(segments, orders, procedure, diagnostics, learned, alternatives, probabilities)
 
 
 def _diagnostics(
@@ -568,15 +571,20 @@ def no_background(background: bool, surplus: int) -> list[str]:
 
 
 def consensus_numbers(
-    task: EmbeddedTask, labels: Mapping[str, NDArray[np.int64]], K: int, learner: str
+    task: EmbeddedTask,
+    labels: Mapping[str, NDArray[np.int64]],
+    evidence: Mapping[str, NDArray[np.int64]],
+    K: int,
+    learner: str,
 ) -> NDArray[np.int64]:
     """Return the position (K,) of every cluster in the consensus order, from 0; absent clusters come last.
 
-    ``labels`` (T,) are given for every video, -1 for background; held-out videos are not used.
+    ``labels`` (T,) are given for every video, -1 for background, and so are those without lookalikes (``evidence``);
+    held-out videos are not used.
     """
-    training = task.part(held_out=False).items()
-    segments = {name: label_segments(video.time_s, labels[name] + 1, video.duration_s) for name, video in training}
-    order = [step - 1 for step in procedure_of(segments, learner).order]
+    training = task.part(held_out=False)
+    segments, cleaned = (_segments(task, {name: part[name] + 1 for name in training}) for part in (labels, evidence))
+    order = [step - 1 for step in procedure_of(counted(segments, usual_of(cleaned), cleaned), learner).order]
     return np.argsort([*order, *(cluster for cluster in range(K) if cluster not in order)])
 
 

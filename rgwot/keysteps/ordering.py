@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rgwot.columns import SCOPES, SEGMENT_COLUMNS
+from rgwot.columns import OCCURRENCE_COLUMNS, SCOPES, SEGMENT_COLUMNS
 from rgwot.keysteps.interface import Learned, middle_times
-from rgwot.procedure import Deviation, Procedure, Recording, deviations, learn, recordings_from_segments
+from rgwot.procedure import Deviation, Event, Procedure, Recording, deviations, learn, recordings_from_segments
 from rgwot.procedure.differences import usual_lengths, with_sureness, without_slivers
 
 Order = tuple[int, ...]
@@ -44,6 +44,17 @@ def video_order(key_steps: NDArray[Any], positions: NDArray[Any], weights: NDArr
     present = np.unique(steps)
     means = {int(step): float(np.average(times[steps == step], weights=shares[steps == step])) for step in present}
     return tuple(sorted(means, key=lambda step: (means[step], step)))
+
+
+def first_order(events: Iterable[Event]) -> Order:
+    """Return the order in which a video's key steps first occur, for people to read, or ``0`` without any.
+
+    The orders of the paper, in files and scores, are those of mean times (`video_order`).
+
+    >>> first_order([Event(1, 0, 2), Event(3, 2, 5), Event(1, 5, 9)])
+    (1, 3)
+    """
+    return tuple(dict.fromkeys(event.key_step for event in events)) or (0,)
 
 
 def order_of_segments(segments: pd.DataFrame) -> Order:
@@ -161,7 +172,8 @@ class KeySteps:
     Attributes
     ----------
     segments
-        For each scope and video a table ``start_s, end_s, key_step``, with times in seconds.
+        For each scope and video a table ``start_s, end_s, key_step``, with times in seconds. Those of scope ``task``
+        also say which segments ``counts`` as an occurrence, and what it ``shows`` (`counted`).
     orders
         For each video the order of its key steps of scope ``task``.
     procedure
@@ -170,12 +182,8 @@ class KeySteps:
         The content of ``diagnostics.json``.
     learned
         The parameters with which the decoder labels other videos; None if it cannot.
-    evidence
-        The segments for the procedure and deviations, if they are not those of scope ``task``.
     alternatives
-        Segments of other segmentations of some or all videos, by which deviations get their sureness.
-    annotated
-        Annotated videos; their key steps count even if they are short.
+        Segments of other segmentations of some or all videos, by which deviations get their sureness, as above.
     probabilities
         For each video the memberships (T, K + 1) of its samples, those of background first; None if the decoder has
         none.
@@ -186,17 +194,23 @@ class KeySteps:
     procedure: Procedure
     diagnostics: dict[str, Any]
     learned: Learned | None = None
-    evidence: Mapping[str, pd.DataFrame] | None = None
     alternatives: Sequence[Mapping[str, pd.DataFrame]] = ()
-    annotated: Collection[str] = ()
     probabilities: Mapping[str, NDArray[np.float64]] | None = None
 
     @property
     def segment_table(self) -> pd.DataFrame:
-        """All segments, ``video, scope, start_s, end_s, key_step``."""
-        scopes = [scope for scope in SCOPES if self.segments.get(scope)]
-        rows = [_with_videos(self.segments[scope]).assign(scope=scope)[list(SEGMENT_COLUMNS)] for scope in scopes]
-        return pd.concat(rows, ignore_index=True)
+        """All segments, ``video, scope, start_s, end_s, key_step, shows, counts``; none of scope ``video`` counts."""
+        tables = []
+        for scope in SCOPES:
+            if self.segments.get(scope):
+                table = _with_videos(self.segments[scope]).assign(scope=scope)
+                tables.append(table if scope == "task" else table.assign(shows=table["key_step"], counts=False))
+        return pd.concat(tables, ignore_index=True)[[*SEGMENT_COLUMNS, *OCCURRENCE_COLUMNS]]
+
+    @property
+    def recordings(self) -> list[Recording]:
+        """The occurrences of key steps in every video: the segments of scope ``task`` that count."""
+        return occurrences(self.segments["task"])
 
     @property
     def order_table(self) -> pd.DataFrame:
@@ -207,31 +221,81 @@ class KeySteps:
     @property
     def deviations(self) -> list[Deviation]:
         """The deviations of every video from the procedure, with their sureness."""
-        usual = {node.key_step: node.duration_s / node.repeats for node in self.procedure.nodes}
-        recordings, *others = (
-            without_slivers(_recordings(segments), usual, self.annotated)
-            for segments in (self.evidence or self.segments["task"], *self.alternatives)
-        )
-        return with_sureness(deviations(self.procedure, recordings), self.procedure, others)
+        others = [occurrences(segments) for segments in self.alternatives]
+        return with_sureness(deviations(self.procedure, self.recordings), self.procedure, others)
+
+
+def counted(
+    segments: Mapping[str, pd.DataFrame],
+    usual: Mapping[int, float],
+    evidence: Mapping[str, pd.DataFrame] | None = None,
+    annotated: Collection[str] = (),
+) -> dict[str, pd.DataFrame]:
+    """Return the segments of videos with the columns ``shows`` and ``counts``: which are occurrences, and of what.
+
+    This is decided here and nowhere else (methods 9.1). What is no evidence of a key step is taken away: segments that
+    look like their neighbours (``evidence``), then those that are short for the ``usual`` seconds of their key step
+    (`rgwot.procedure.differences.without_slivers`). A segment counts if its key step is still there at its middle. If
+    the evidence has a key step where no segment of it is, as where two neighbours look like each other, the segment
+    that has most of that time counts as an occurrence of what it ``shows``.
+
+    Parameters
+    ----------
+    segments
+        A table ``start_s, end_s, key_step`` per video.
+    usual
+        Seconds per key step (`usual_of`).
+    evidence
+        The segments without those that look like their neighbours; by default the segments themselves.
+    annotated
+        Videos in which every key step counts, however short.
+    """
+    kept = without_slivers(occurrences(evidence or segments), usual, annotated)
+    events = {recording.video: recording.events for recording in kept}
+    return {video: _with_occurrences(table, events[video]) for video, table in segments.items()}
+
+
+def _with_occurrences(table: pd.DataFrame, events: Sequence[Event]) -> pd.DataFrame:
+    """Return the segments of a video with what they show, and whether they count, by the events of the evidence."""
+    starts, ends, shows = (table[name].to_numpy() for name in ("start_s", "end_s", "key_step"))
+    shows, middles = shows.copy(), (starts + ends) / 2
+    counts, moved = np.zeros(len(table), dtype=bool), []
+    for event in events:
+        own = (shows == event.key_step) & (event.start_s <= middles) & (middles < event.end_s)
+        counts |= own
+        if not own.any():
+            moved.append(event)
+    for event in moved:
+        common = np.minimum(ends, event.end_s) - np.maximum(starts, event.start_s)
+        common[counts | (shows == 0)] = 0
+        if common.max(initial=0) > 0:
+            shows[common.argmax()], counts[common.argmax()] = event.key_step, True
+    return table.assign(shows=shows, counts=counts)
+
+
+def usual_of(segments: Mapping[str, pd.DataFrame], held_out: Collection[str] = ()) -> dict[int, float]:
+    """Return the usual length of each key step in seconds (`usual_lengths`), without held-out videos."""
+    return usual_lengths(occurrences({video: table for video, table in segments.items() if video not in held_out}))
 
 
 def procedure_of(
     segments: Mapping[str, pd.DataFrame],
     learner: str,
     held_out: Collection[str] = (),
-    annotated: Collection[str] = (),
+    usual: Mapping[int, float] | None = None,
 ) -> Procedure:
-    """Learn the procedure from the segments of scope ``task``, without held-out videos.
+    """Learn the procedure from the segments of scope ``task`` that count, without held-out videos.
 
-    Slivers, very short segments, are removed (`without_slivers`), except in ``annotated`` videos.
+    It keeps the ``usual`` seconds of key steps by which that was decided, so that new videos are treated alike.
     """
-    training = {video: frame for video, frame in segments.items() if video not in held_out}
-    recordings = _recordings(training)
-    recordings = without_slivers(recordings, usual_lengths(recordings), annotated)
-    return learn(recordings, learner)
+    learned = learn(occurrences({video: table for video, table in segments.items() if video not in held_out}), learner)
+    if usual is None:
+        return learned
+    return replace(learned, nodes=tuple(replace(node, usual_s=usual[node.key_step]) for node in learned.nodes))
 
 
-def _recordings(segments: Mapping[str, pd.DataFrame]) -> list[Recording]:
+def occurrences(segments: Mapping[str, pd.DataFrame]) -> list[Recording]:
+    """Return the events of every video: its segments, or those that count, if the tables say so."""
     return recordings_from_segments(_with_videos(segments))
 
 

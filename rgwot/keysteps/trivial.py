@@ -14,7 +14,7 @@ import pandas as pd
 
 from rgwot.columns import SCOPES
 from rgwot.keysteps.collapse import marks
-from rgwot.keysteps.ordering import KeySteps, generator_for, order_of_segments, procedure_of
+from rgwot.keysteps.ordering import KeySteps, counted, generator_for, order_of_segments, procedure_of, usual_of
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.procedure.learning import LEARNER
 from rgwot.runtime.errors import RgwotError
@@ -98,8 +98,10 @@ def trivial_key_steps(
         training = [video for video in segments if video not in held_out]
         diagnostics["split"] = {"train": training, "test": sorted(held_out)}
     annotated = tuple(segments) if decoder == ANNOTATED else ()
-    procedure = procedure_of(segments, learner, held_out, annotated)
-    return KeySteps(dict.fromkeys(SCOPES, segments), orders, procedure, diagnostics, annotated=annotated)
+    usual = usual_of(segments, held_out)
+    segments = counted(segments, usual, annotated=annotated)
+    procedure = procedure_of(segments, learner, held_out, usual)
+    return KeySteps(dict.fromkeys(SCOPES, segments), orders, procedure, diagnostics)
 
 
 def annotated_segments(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rgwot.procedure.interface import Deviation, Event, Procedure, Recording
+from rgwot.procedure.interface import Deviation, DeviationKind, Event, Procedure, Recording
 from rgwot.procedure.orders import SUBSTANTIAL, placed
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ SURE_FROM = 1 / 3
 """Breaking a need is a deviation if the need has at least this confidence."""
 
 
-def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[Deviation]:
+def deviations(procedure: Procedure, recordings: Sequence[Recording], *, known: bool = True) -> list[Deviation]:
     """Compare recordings with a procedure.
 
     Parameters
@@ -32,6 +32,9 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[De
         Learned from these recordings or from others.
     recordings
         The videos to compare. Deviations are returned in this order, and by time within a video.
+    known
+        Whether only needs that are known count (`rgwot.procedure.interface.Edge.known`); scores of annotations count
+        all that were learned.
 
     Notes
     -----
@@ -48,7 +51,7 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[De
     """
     nodes = {node.key_step: node for node in procedure.nodes}
     n_videos = procedure.n_videos
-    needs = _needs(procedure)
+    needs = _needs(procedure, known)
     place = {step: at for at, step in enumerate(procedure.order)}
     found_all: list[Deviation] = []
     for recording in recordings:
@@ -65,11 +68,11 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording]) -> list[De
         broken = [need for need in needs if _breaks(need, first)]
         moved = set(least([(need.before, need.after) for need in broken], sorted(place, key=place.__getitem__)))
         for step in moved:
-            # A need between two moved key steps does not tell which of them is out of order.
-            early = [need.bits for need in broken if need.after == step and need.before not in moved]
-            late = [need.bits for need in broken if need.before == step and need.after not in moved]
-            bits = min([*early, *late])
-            of_video.append(Deviation(recording.video, "too_early" if early else "too_late", *first[step], bits))
+            # A need between two moved key steps does not tell which of them is out of order, unless there is no other.
+            own = [need for need in broken if step in need[:2]]
+            own = [need for need in own if not moved >= {*need[:2]}] or own
+            kind: DeviationKind = "too_early" if any(need.after == step for need in own) else "too_late"
+            of_video.append(Deviation(recording.video, kind, *first[step], min(need.bits for need in own)))
         for node in procedure.nodes:
             if node.share >= USUAL_FROM and node.key_step not in first and recording.events:
                 step = node.key_step
@@ -101,9 +104,9 @@ def out_of_order(procedure: Procedure, recordings: Sequence[Recording]) -> set[t
 def least(broken: Sequence[tuple[int, int]], order: Sequence[int]) -> list[int]:
     """Return the smallest set of key steps that contains at least one of every broken need (before, after).
 
-    The needs that a video breaks are a partial order, too: the part of the procedure that the video reverses. The key
-    steps that may stay are its largest antichain, found by matching (Dilworth, 1950; Fulkerson, 1956). If there are
-    several, the one that keeps the earliest key steps of ``order`` is chosen.
+    The closure of the needs that a video breaks is a partial order, too: the part of the procedure that the video
+    reverses. The key steps that may stay are its largest antichain, found by matching (Dilworth, 1950; Fulkerson,
+    1956). If there are several, the one that keeps the earliest key steps of ``order`` is chosen.
 
     >>> least([(1, 4), (1, 5), (2, 4), (2, 5), (3, 4), (3, 5)], [1, 2, 3, 4, 5]), least([(2, 3)], [1, 2, 3])
     ([4, 5], [3])
@@ -111,6 +114,8 @@ def least(broken: Sequence[tuple[int, int]], order: Sequence[int]) -> list[int]:
     steps = [step for step in order if any(step in need for need in broken)]
     relation = np.array([[(candidate, other) in set(broken) for other in steps] for candidate in steps], dtype=bool)
     relation = relation.reshape(len(steps), len(steps))
+    for between in range(len(steps)):
+        relation |= relation[:, between, None] & relation[between]
     against = relation | relation.T
     free = np.ones(len(steps), dtype=bool)
     antichain: list[int] = []
@@ -144,11 +149,11 @@ class _Need(NamedTuple):
     bits: float
 
 
-def _needs(procedure: Procedure) -> list[_Need]:
+def _needs(procedure: Procedure, known: bool = True) -> list[_Need]:
     return [
         _Need(int(need.before), int(need.after), surprise(need.both - need.agree, need.both))
         for need in procedure.needs
-        if need.confidence >= SURE_FROM
+        if need.confidence >= SURE_FROM and (need.known or not known)
     ]
 
 
@@ -214,13 +219,13 @@ def with_sureness(
     for recordings in others:
         for recording in recordings:
             n_segmentations[recording.video] = n_segmentations.get(recording.video, 0) + 1
-        for key in {_what(deviation) for deviation in deviations(procedure, recordings)}:
+        for key in {what(deviation) for deviation in deviations(procedure, recordings)}:
             occurrences[key] = occurrences.get(key, 0) + 1
     trust = steadiness(procedure)
     return [
         replace(
             deviation,
-            sureness=trust * occurrences.get(_what(deviation), 0) / n_segmentations[deviation.video]
+            sureness=trust * occurrences.get(what(deviation), 0) / n_segmentations[deviation.video]
             if deviation.video in n_segmentations
             else None,
         )
@@ -238,7 +243,8 @@ def steadiness(procedure: Procedure) -> float:
     return sum(node.n_videos for node in procedure.nodes) / occurrences if occurrences else 1.0
 
 
-def _what(deviation: Deviation) -> tuple[str, str, int]:
+def what(deviation: Deviation) -> tuple[str, str, int]:
+    """Return video, way and key step of a deviation; too early and too late are one way (`with_sureness`)."""
     return (
         deviation.video,
         "order" if deviation.kind in ("too_early", "too_late") else deviation.kind,

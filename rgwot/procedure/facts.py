@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rgwot.columns import readable
-from rgwot.procedure.interface import END, START
+from rgwot.procedure.interface import END, FEWEST, START
+from rgwot.procedure.known import told
 from rgwot.procedure.learning import OPTIONAL_BELOW
 
 if TYPE_CHECKING:
@@ -21,11 +22,16 @@ if TYPE_CHECKING:
 #: Headings of the tables of `StepFacts` and `DeviationFacts`.
 STEP_HEADINGS = (
     "Key step", "Found in", "Times per video", "Median time", "Share of time", "After", "In any order with",
+    "No order known with",
 )  # fmt: skip
 DEVIATION_HEADINGS = ("Video", "Key step", "Deviation", "Time", "Sureness", "Surprise (bits)")
 _KINDS = {
     "missing": "left out", "added": "added", "repeated": "again", "too_early": "too early", "too_late": "too late",
 }  # fmt: skip
+#: At most this many videos are named that do a key step once.
+MOST_NAMED = 5
+#: Marks deviations from the procedure that a user expects.
+OWN = "against your procedure"
 #: A need with less confidence is written with a question mark.
 LIKELY = 0.75
 #: A deviation is sure if its sureness is at least `SURE`, doubtful below `PERHAPS`, and written with "perhaps" between.
@@ -75,9 +81,13 @@ def repeats(node: Node) -> bool:
     return node.repeat_share >= 0.5
 
 
+#: Stands for segments that do not count as an occurrence of a key step.
+UNCOUNTED = -1
+
+
 @dataclass(frozen=True)
 class StepFacts:
-    """A row of the table of facts: a key step, or the background with key step 0.
+    """A row of the table of facts: a key step, the background (key step 0), or what does not count (`UNCOUNTED`).
 
     Attributes
     ----------
@@ -91,8 +101,8 @@ class StepFacts:
         Its share of the time of all videos, 0 to 1; None without recordings.
     needs
         The edges that lead to it from other key steps.
-    either_order
-        The key steps that may come before or after it.
+    either_order, unordered
+        The key steps that people do before or after it, and those of which no order is known.
     """
 
     key_step: int
@@ -103,6 +113,7 @@ class StepFacts:
     share: float | None
     needs: tuple[Edge, ...]
     either_order: tuple[int, ...]
+    unordered: tuple[int, ...] = ()
 
     def cells(self, names: Mapping[int, str] | None = None) -> tuple[str, ...]:
         """Return the texts under `STEP_HEADINGS`.
@@ -111,8 +122,8 @@ class StepFacts:
         few videos of all support it.
         """
         share = "" if self.share is None else f"{100 * self.share:.0f} %"
-        if not self.key_step:
-            return ("background", "", "", "", share, "", "")
+        if self.key_step in (0, UNCOUNTED):
+            return ("does not count" if self.key_step else "background", "", "", "", share, "", "", "")
         needs = []
         for need in self.needs:
             few = need.agree < need.both or need.agree / self.of < OPTIONAL_BELOW
@@ -125,21 +136,22 @@ class StepFacts:
             length_in_words(self.seconds),
             share,
             ", ".join(needs),
-            ", ".join(step_title(step, names) for step in self.either_order),
+            *(", ".join(step_title(step, names) for step in group) for group in (self.either_order, self.unordered)),
         )
 
 
-def step_facts(procedure: Procedure, recordings: Sequence[Recording] = ()) -> list[StepFacts]:
-    """Return the facts of a procedure, a row per key step in the consensus order, then the background if there is any.
+def step_facts(
+    procedure: Procedure, recordings: Sequence[Recording] = (), every: Sequence[Recording] | None = None
+) -> list[StepFacts]:
+    """Return the facts of a procedure: a row per key step in the consensus order, and rows of the remaining time.
 
-    ``recordings`` are all segments of the videos, which tell the shares of time.
+    ``recordings`` are the occurrences in the videos, which tell the shares of time, and ``every`` all their segments,
+    if some do not count. Of the needs, those that are known are told.
     """
+    procedure = told(procedure)
     nodes = {node.key_step: node for node in procedure.nodes}
     whole = sum(recording.duration_s for recording in recordings)
-    total = dict.fromkeys(procedure.order, 0.0)
-    for recording in recordings:
-        for event in recording.events:
-            total[event.key_step] = total.get(event.key_step, 0.0) + event.end_s - event.start_s
+    total = {**dict.fromkeys(procedure.order, 0.0), **_seconds(recordings)}
     rows = [
         StepFacts(
             step,
@@ -149,18 +161,33 @@ def step_facts(procedure: Procedure, recordings: Sequence[Recording] = ()) -> li
             nodes[step].duration_s,
             total[step] / whole if whole else None,
             tuple(edge for edge in procedure.edges if edge.after == step and edge.before != START),
-            tuple(other for group in procedure.groups if step in group for other in group if other != step),
+            *(
+                tuple(other for group in groups if step in group for other in group if other != step)
+                for groups in (procedure.groups, procedure.unordered)
+            ),
         )
         for step in procedure.order
     ]
-    background = 1 - sum(total.values()) / whole if whole else 0.0
-    return [*rows, StepFacts(0, 0, 0, 0.0, 0.0, background, (), ())] if background > 1e-6 else rows
+    occupied = sum(total.values())
+    labelled = max(occupied, sum(_seconds(recordings if every is None else every).values()))
+    rest = {UNCOUNTED: labelled - occupied, 0: whole - labelled}
+    shares = {step: seconds / whole for step, seconds in rest.items() if whole and seconds > 1e-6 * whole}
+    return [*rows, *(StepFacts(step, 0, 0, 0.0, 0.0, share, (), ()) for step, share in shares.items())]
+
+
+def _seconds(recordings: Sequence[Recording]) -> dict[int, float]:
+    """Return the total time of each key step."""
+    total: dict[int, float] = {}
+    for recording in recordings:
+        for event in recording.events:
+            total[event.key_step] = total.get(event.key_step, 0.0) + event.end_s - event.start_s
+    return total
 
 
 def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None) -> str:
     """Return the consensus order as a sentence, with the number of videos of each optional key step.
 
-    Key steps that nothing needs may also come last.
+    It says which key steps people do in any order, and of which no order is known.
     """
     if not procedure.nodes:
         return "No key step was found: everything is background."
@@ -169,7 +196,7 @@ def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None)
         for node in procedure.nodes
         if node.optional
     }
-    group_of = {step: group for group in procedure.groups for step in group}
+    group_of = {step: group for group in (*procedure.groups, *procedure.unordered) for step in group}
     parts: dict[tuple[int, ...], list[str]] = {}
     for step in procedure.order:
         title = step_title(step, names) + optional.get(step, "")
@@ -177,14 +204,59 @@ def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None)
     if len(procedure.nodes) == 1:
         return f"One key step was found: {parts.popitem()[1][0]}."
     if len(parts) == 1:
-        return f"No fixed order was found: {join_words(parts.popitem()[1])} may come in any order."
+        group, titles = parts.popitem()
+        if group in procedure.groups:
+            return f"No fixed order was found: {join_words(titles)} may come in any order."
+        few = procedure.n_videos < FEWEST
+        why = f"; it takes {FEWEST} videos that show both key steps" if few else "; the videos show none often enough"
+        return f"No order is known{why}. The order nearest to the videos is {', '.join(titles)}."
     how = {1: "", 2: " in either order"}
-    texts = [join_words(titles) + how.get(len(titles), " in any order") for titles in parts.values()]
-    needed = {edge.before for edge in procedure.edges if edge.after != END}
-    last = group_of.get(procedure.order[-1], procedure.order[-1:])
-    free = [step_title(step, names) for step in procedure.order if step not in needed and step not in last]
-    more = f"; {join_words(free)} may also come last" if free else ""
-    return f"The order that best fits the videos is {', then '.join(texts)}{more}."
+    texts = [
+        join_words(titles)
+        + (" (no order known)" if group in procedure.unordered else how.get(len(titles), " in any order"))
+        for group, titles in parts.items()
+    ]
+    return f"The order that best fits the videos is {', then '.join(texts)}."
+
+
+def again_sentences(
+    procedure: Procedure, recordings: Sequence[Recording], names: Mapping[int, str] | None = None
+) -> list[str]:
+    """Return a sentence for each key step that at least half of the videos do again: after what, and who does it once.
+
+    >>> from rgwot.procedure import Event, Recording, learn
+    >>> orders = {"a": [1, 2, 1], "b": [1, 2, 1], "c": [1, 2]}
+    >>> videos = [
+    ...     Recording(name, tuple(Event(step, at, at + 1) for at, step in enumerate(order)), 9)
+    ...     for name, order in orders.items()
+    ... ]
+    >>> again_sentences(learn(videos), videos)
+    ['1, then 2, then 1 again in 2 of 3 videos; c does 1 once.']
+    """
+    sentences = []
+    for step in (
+        step for step in procedure.order for node in procedure.nodes if node.key_step == step and repeats(node)
+    ):
+        before: dict[int, int] = {}
+        again, once = 0, list[str]()
+        for recording in recordings:
+            steps = [event.key_step for event in recording.events]
+            places = [at for at, other in enumerate(steps) if other == step]
+            if len(places) > 1:
+                again += 1
+                other = next((steps[at] for at in range(places[1] - 1, places[0], -1) if steps[at] != step), step)
+                before[other] = before.get(other, 0) + 1
+            elif places:
+                once.append(readable(recording.video))
+        if not before:
+            continue
+        usual = max(before, key=lambda other: (before[other], -other))
+        title, middle = step_title(step, names), step_title(usual, names)
+        chain = f"{title}, then {middle}, then {title} again" if usual != step else f"{title} twice in a row"
+        who = join_words(once) if len(once) <= MOST_NAMED else f"{len(once)} videos"
+        rest = f"; {who} {'does' if len(once) == 1 else 'do'} {title} once" if once else ""
+        sentences.append(f"{chain} in {again} of {again + len(once)} videos{rest}.")
+    return sentences
 
 
 def doubt_sentence(
@@ -198,6 +270,7 @@ def doubt_sentence(
     It consists of the notes of the procedure, the edge of least confidence among those that some videos contradict or
     that have a question mark in the table, a warning if no video differs from another, and further ``clauses``.
     """
+    procedure = told(procedure)
     # The list has a colon, so its parts have dashes.
     doubts = [note.replace(": ", " \N{EN DASH} ") for note in procedure.notes]
     needs = [edge for edge in procedure.edges if edge.before != START and edge.after != END]
@@ -220,12 +293,19 @@ def doubt_sentence(
 class DeviationFacts:
     """A row of the table of deviations.
 
-    ``kind`` says what differs. ``sureness`` is "sure", "perhaps", "doubtful", or "unknown" without other segmentations.
+    ``kind`` says what differs, ``also`` with which other numbers of key steps, if that is known. ``sureness`` is
+    "sure", "perhaps", "doubtful", or "unknown" without other segmentations.
     """
 
     deviation: Deviation
     kind: str
     sureness: str
+    also: str = ""
+
+    @property
+    def told(self) -> str:
+        """What differs, with "perhaps" unless it is sure, or it is unknown how sure it is."""
+        return f"perhaps {self.kind}" if self.sureness in ("perhaps", "doubtful") else self.kind
 
     @property
     def time(self) -> str:
@@ -254,6 +334,7 @@ def deviation_facts(
     rows = []
     for deviation in deviations:
         kind, sureness = _KINDS[deviation.kind], _sureness(deviation)
+        own = f" ({OWN})" if deviation.against == "own" else ""
         if deviation.kind == "missing":
             if (deviation.video, deviation.key_step) in seen:
                 kind, sureness = "very short or left out", "doubtful" if sureness == "doubtful" else "perhaps"
@@ -262,7 +343,7 @@ def deviation_facts(
                 kind = "left out or not recorded"
             elif sureness == "unknown" and deviation.video not in annotated:
                 kind = "left out or not recognised"
-        rows.append(DeviationFacts(deviation, kind, sureness))
+        rows.append(DeviationFacts(deviation, kind + own, sureness))
     # The sort keeps the order of videos and times among equals.
     return sorted(rows, key=lambda row: (row.sureness == "doubtful", -row.deviation.surprise))
 

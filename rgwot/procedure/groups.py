@@ -28,6 +28,8 @@ DRAWS, LEVEL = 1000, 0.68
 #: A group with fewer videos gets the warning that a test can hardly find anything.
 FEWEST_VIDEOS = 5
 UNIT = "video"
+#: The unit where the persons in the videos are known: they are permuted, with all of their videos.
+PERSON = "subject"
 
 Measure = Literal["share", "number", "duration", "place", "deviations", "transitions"]
 MEASURES: Mapping[Measure, str] = {
@@ -103,6 +105,7 @@ def compare_groups(
     groups: Mapping[str, Any],
     permutations: int = PERMUTATIONS,
     seed: int = 0,
+    subjects: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Test for every key step and measure whether groups of videos differ.
 
@@ -115,20 +118,26 @@ def compare_groups(
         warning.
     permutations, seed
         Number of permutations of the labels, and the seed from which they are drawn.
+    subjects
+        The person in each video, if known; a video without one stands for itself. Several videos of a person are no
+        independent evidence, so a person is permuted whole: the unit is the person, whose values are the means over
+        the videos that have a value.
 
     Returns
     -------
     pandas.DataFrame
         `TEST_COLUMNS`, then `OF_GROUP` for every group. Each key step and measure has a row for all groups
         (Kruskal-Wallis, ``group_a`` and ``group_b`` empty) and, if there are more than two groups, one per pair (Dunn).
-        ``successor`` is filled for transitions, as in `measured`. ``p`` is NaN where all videos have the same value,
-        ``p_adjusted`` where no permutation could have given a star. ``n`` counts the videos that have a value; ``low``
-        and ``high`` are a 68 % bootstrap interval of the mean.
+        ``successor`` is filled for transitions, as in `measured`. ``p`` stands only with its correction: both are NaN
+        where no permutation could have given a star, as where all have the same value. ``unit`` is ``video`` or
+        ``subject``; ``n`` counts the units that have a value; ``low`` and ``high`` are a 68 % bootstrap interval of
+        the mean.
 
     Raises
     ------
     RgwotError
-        If the videos have fewer than two groups, a group has one video, or a name is not a video.
+        If the videos have fewer than two groups, a group has one video, a name is not a video, or a person is in two
+        groups.
     """
     of_video = _checked(groups, {recording.video for recording in recordings})
     grouped = [recording for recording in recordings if recording.video in of_video]
@@ -149,13 +158,18 @@ def compare_groups(
         _LOG.warning("videos without a group are left out: %s", ", ".join(map(readable, without)))
     compared = {recording.video for recording in grouped}
     values, successors = measured(grouped, [deviation for deviation in deviations if deviation.video in compared])
+    unit = UNIT
+    if subjects:
+        unit, (values, labels) = PERSON, _by_subject(values, labels, subjects)
     tests = permutation_tests(values.to_numpy(), labels, permutations, seed)
+    possible_at_all = ~np.isnan(tests[()].p_adjusted)
     rng = np.random.default_rng([seed, 1])
     means = {name: _means(values[np.asarray(labels) == name].to_numpy(), rng) for name in names}
     rows = []
     for at, (step, measure) in enumerate(product(successors, MEASURES)):
         for pair, test in tests.items():
             groups_of_test = pair or names
+            there = possible_at_all[at] and not np.isnan(test.p[at])
             numbers = {f"{what}_{name}": means[name][what][at] for name in groups_of_test for what in OF_GROUP}
             rows.append(
                 {
@@ -163,10 +177,12 @@ def compare_groups(
                     "measure": measure,
                     "successor": successors[step] if measure == "transitions" else pd.NA,
                     "test": f"{'Dunn' if pair else 'Kruskal-Wallis'}, {permutations} permutations, Benjamini-Hochberg",
-                    "unit": UNIT,
+                    "unit": unit,
                     "group_a": pair[0] if pair else "",
                     "group_b": pair[1] if pair else "",
-                    **{name: part[at] for name, part in test._asdict().items() if name != "star"},
+                    "statistic": test.statistic[at],
+                    "p": test.p[at] if there else np.nan,
+                    "p_adjusted": test.p_adjusted[at] if there else np.nan,
                     "star": "*" if test.star[at] else "",
                     **numbers,
                 }
@@ -174,6 +190,29 @@ def compare_groups(
     columns = [*TEST_COLUMNS, *(f"{what}_{name}" for name in names for what in OF_GROUP)]
     whole = {"successor": "Int64", **{f"n_{name}": "Int64" for name in names}}
     return pd.DataFrame(rows, columns=columns).astype(whole)
+
+
+def _by_subject(
+    values: pd.DataFrame, labels: Sequence[str], subjects: Mapping[str, str]
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the mean values of every person, and their groups; a video without a person is one."""
+    person = pd.Series([subjects.get(str(video)) or str(video) for video in values.index], index=values.index)
+    groups = pd.Series(list(labels), index=values.index).groupby(person, sort=False)
+    if (several := groups.nunique()).max() > 1:
+        name = several.idxmax()
+        found = " and ".join(map(repr, sorted(set(groups.get_group(name)))))
+        raise RgwotError(
+            f"subjects: {name!r} is in the groups {found}; expected one group for all videos of a subject; correct "
+            "the table, or remove the column subject to count videos"
+        )
+    means = values.groupby(person, sort=False).mean()
+    first = groups.first()
+    if alone := next((group for group, size in first.value_counts().items() if size == 1), None):
+        raise RgwotError(
+            f"subjects: group {alone!r} has one subject, {first.index[first == alone][0]!r}; expected two or more in "
+            "every group"
+        )
+    return means, first.loc[means.index].tolist()
 
 
 def _checked(groups: Mapping[str, Any], videos: Collection[str]) -> dict[str, str]:
@@ -297,10 +336,10 @@ def possible(least: ArrayLike) -> NDArray[np.bool_]:
     return is_possible
 
 
-def few_videos(sizes: Mapping[str, int]) -> str:
-    """Return a warning if a group has fewer than `FEWEST_VIDEOS` videos, else an empty text."""
+def few_videos(sizes: Mapping[str, int], unit: str = UNIT) -> str:
+    """Return a warning if a group has fewer than `FEWEST_VIDEOS` videos (or other units), else an empty text."""
     few = ", ".join(f"{name} has {size}" for name, size in sizes.items() if size < FEWEST_VIDEOS)
-    return f"fewer than {FEWEST_VIDEOS} videos in a group can hardly show a difference: {few}" if few else ""
+    return f"fewer than {FEWEST_VIDEOS} {unit}s in a group can hardly show a difference: {few}" if few else ""
 
 
 def _sizes(values: Floats, axis: int) -> Floats:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import networkx
 
 VERSION = 1
+FEWEST = 5
+"""A need is known, and told, only if at least this many videos show both of its key steps."""
 Terminal = Literal["START", "END"]
 START: Literal["START"] = "START"
 END: Literal["END"] = "END"
@@ -25,6 +27,7 @@ Number = Annotated[
     BeforeValidator(lambda value: math.nan if value is None else value),
     PlainSerializer(lambda value: value if math.isfinite(value) else None),
 ]
+Against = Literal["others", "own"]
 DeviationKind = Literal["missing", "added", "repeated", "too_early", "too_late"]
 
 
@@ -77,6 +80,9 @@ class Node:
         Median relative time in the video, 0 to 1, of the middle of the `rgwot.procedure.orders.placed` occurrence.
     duration_s
         Its total time in seconds, the median over the videos that have it.
+    usual_s
+        The usual seconds of a segment, by which it was decided what is too short to count
+        (`rgwot.procedure.differences.usual_lengths`); None if nothing was decided.
     """
 
     key_step: int
@@ -87,6 +93,7 @@ class Node:
     repeat_share: float
     place: Number
     duration_s: float
+    usual_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -112,6 +119,14 @@ class Edge:
     agree: int
     both: int
     interval: tuple[Number, Number]
+
+    @property
+    def known(self) -> bool:
+        """Whether people are told: `FEWEST` videos show both key steps, and the interval lies above one half.
+
+        A need that was given, not learned, is known; it has the interval (1, 1) and no video.
+        """
+        return self.interval[0] > 0.5 and (self.both >= FEWEST or not self.both)
 
 
 @dataclass(frozen=True)
@@ -139,8 +154,9 @@ class Procedure:
         Needs, transitively reduced, with START and END.
     needs
         All needs between key steps, including those that follow from others (the transitive closure).
-    groups
-        Groups of key steps that may be done in any order (`rgwot.procedure.orders.either_order`).
+    groups, unordered
+        Groups of key steps that people do in any order, and groups of which no order is known
+        (`rgwot.procedure.known.unordered`).
     order
         The consensus: every key step once, in the order nearest to the videos' orders that the graph allows.
     order_distance
@@ -166,6 +182,7 @@ class Procedure:
     typical_video: str
     videos: tuple[VideoFit, ...]
     notes: tuple[str, ...] = field(default=())
+    unordered: tuple[tuple[int, ...], ...] = field(default=())
 
     @property
     def most_typical(self) -> str:
@@ -186,12 +203,13 @@ class Procedure:
         for edge in self.edges:
             facts = asdict(edge)
             before, after, (low, high) = (facts.pop(name) for name in ("before", "after", "interval"))
-            graph.add_edge(before, after, **facts, low=low, high=high)
+            graph.add_edge(before, after, **facts, low=low, high=high, known=edge.known)
         return graph
 
     def _repr_html_(self) -> str:
         nodes = {node.key_step: node for node in self.nodes}
-        needs = {step: [str(e.before) for e in self.edges if e.after == step and e.before != START] for step in nodes}
+        edges = [edge for edge in self.edges if edge.known and edge.before != START]
+        needs = {step: [str(edge.before) for edge in edges if edge.after == step] for step in nodes}
         rows = [
             [
                 str(step),
@@ -243,6 +261,8 @@ class Deviation:
     sureness
         Share of other segmentations of the video in which the deviation occurs, times the steadiness of the procedure,
         0 to 1 (`rgwot.procedure.differences.with_sureness`); None without other segmentations.
+    against
+        What the video differs from: ``others``, what most videos do, or ``own``, the procedure that a user expects.
     """
 
     video: str
@@ -252,3 +272,4 @@ class Deviation:
     end_s: float
     surprise: float
     sureness: float | None = None
+    against: Against = "others"

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rgwot.columns import COUNTS, SHOWS
 from rgwot.procedure.differences import score_videos
 from rgwot.procedure.graphs import share_interval
 from rgwot.procedure.interface import END, START, Edge, Event, Node, Procedure, Recording, VideoFit
+from rgwot.procedure.known import known, unordered
 from rgwot.procedure.learners import LEARNERS, Needs
-from rgwot.procedure.orders import Floats, Tally, consensus, either_order, reduction, tally
+from rgwot.procedure.orders import Floats, Tally, consensus, reduction, tally
 from rgwot.runtime.errors import RgwotError, nearest
 
 if TYPE_CHECKING:
@@ -64,6 +66,10 @@ def learn(recordings: Sequence[Recording], learner: str | Callable[..., Needs] =
     order, exact = consensus(counted.agree.T.astype(np.float64), relation, counted.place)
     distances = _distances(counted, order)
     measured = distances[~np.isnan(distances)]
+    groups, no_order = (
+        tuple(tuple(sorted(counted.steps[run].tolist())) for run in runs)
+        for runs in unordered(counted, with_steps, relation, order)
+    )
     # Plain floats instead of numpy's types.
     weight = dict(zip((recording.video for recording in with_steps), needs.weights.tolist(), strict=True))
     procedure = Procedure(
@@ -73,7 +79,8 @@ def learn(recordings: Sequence[Recording], learner: str | Callable[..., Needs] =
         nodes=_nodes(counted),
         edges=_edges(counted, needs),
         needs=_needs(counted, needs, relation),
-        groups=tuple(tuple(sorted(counted.steps[group].tolist())) for group in either_order(relation, order)),
+        groups=groups,
+        unordered=no_order,
         order=tuple(counted.steps[order].tolist()),
         order_distance=float(measured.mean()) if len(measured) else float("nan"),
         typical_video="",
@@ -89,29 +96,49 @@ def learn(recordings: Sequence[Recording], learner: str | Callable[..., Needs] =
     return replace(procedure, videos=videos, typical_video=typical)
 
 
-def recordings_from_segments(segments: pd.DataFrame, durations: Mapping[str, float] | None = None) -> list[Recording]:
+def recordings_from_segments(
+    segments: pd.DataFrame, durations: Mapping[str, float] | None = None, *, every: bool = False
+) -> list[Recording]:
     """Turn a table of segments into recordings, one per video, in the order in which videos appear.
 
     Parameters
     ----------
     segments
         Columns ``video``, ``start_s``, ``end_s`` and ``key_step``. If there is a column ``scope``, only the rows with
-        ``task`` are read. Key step 0 is background.
+        ``task`` are read. Key step 0 is background. If there are columns ``shows`` and ``counts``, only segments that
+        count become events, of the key step that they show; two of the same with nothing but segments that do not
+        count in between are one event (methods 9.1).
     durations
         Length of each video in seconds; by default the end of its last segment, including background.
+    every
+        Whether to take all segments as they are, with their own key step.
     """
+    marked = COUNTS in segments and not every
     if "scope" in segments:
         segments = segments[segments["scope"] == "task"]
     # Lists of values, because a table per video would dominate the time for thousands of videos.
-    columns = (segments[name].tolist() for name in ("video", "key_step", "start_s", "end_s"))
+    names = ("video", SHOWS if marked else "key_step", "start_s", "end_s")
+    columns = [segments[name].tolist() for name in names]
+    counting = segments[COUNTS].tolist() if marked else [True] * len(segments)
     events: dict[str, list[Event]] = {}
-    for video, step, start, end in zip(*columns, strict=True):
-        events.setdefault(str(video), []).append(Event(int(step), float(start), float(end)))
-    recordings = []
-    for video, of_video in events.items():
-        length = (durations or {}).get(video, max(event.end_s for event in of_video))
-        recordings.append(Recording(video, tuple(event for event in of_video if event.key_step > 0), length))
-    return recordings
+    ends: dict[str, float] = {}
+    # Whether anything that does not count, and nothing else, came after the last event of a video.
+    between: dict[str, bool | None] = {}
+    for video, step, start, end, counts in zip(*columns, counting, strict=True):
+        own = events.setdefault(str(video), [])
+        ends[video] = max(end, ends.get(video, end))
+        if step > 0 and counts:
+            if between.get(video) and own[-1].key_step == step:
+                own[-1] = own[-1]._replace(end_s=float(end))
+            else:
+                own.append(Event(int(step), float(start), float(end)))
+            between[video] = False
+        else:
+            between[video] = True if step > 0 and between.get(video) is not None else None
+    return [
+        Recording(video, tuple(of_video), (durations or {}).get(video, ends[video]))
+        for video, of_video in events.items()
+    ]
 
 
 def _nodes(counted: Tally) -> tuple[Node, ...]:
@@ -200,7 +227,7 @@ def _notes(
     if n_steps == 1:
         notes.append(f"one key step only ({counted.steps[0]}): there is nothing to order")
     aside = [video for video, weight in weights.items() if weight < 0.5]
-    if aside and needs.relation.any():
+    if aside and (needs.relation & known(counted.agree, counted.both)).any():
         named = ", ".join(aside[:5]) + (f" and {len(aside) - 5} more" if len(aside) > 5 else "")
         they = "has another order here and counts" if len(aside) == 1 else "have another order here and count"
         notes.append(f"{len(aside)} of {_videos(n_videos)} {they} little: {named}")

@@ -72,7 +72,7 @@ def score_procedure(
         [matching[step] for step in predicted.order if step in matching],
         [list(dict.fromkeys(event.key_step for event in recording.events)) for recording in annotated],
     )
-    of_true = deviations(true, annotated)
+    of_true = deviations(true, annotated, known=False)
     # A found key step k without a partner becomes -k, which is no annotated key step.
     of_found = [
         replace(deviation, key_step=step_of.get(deviation.key_step, -deviation.key_step)) for deviation in deviating
@@ -127,7 +127,7 @@ def with_graph(procedure: Procedure, graph: Edges) -> Procedure:
     """Return a procedure with the edges and needs of a graph, restricted to the procedure's key steps."""
     kept_edges = restricted(graph, {node.key_step for node in procedure.nodes})
     edges, needs = (
-        tuple(Edge(before, after, 1.0, 0, 0, (0.0, 1.0)) for before, after in sorted(pairs, key=str))  # type: ignore[arg-type]
+        tuple(Edge(before, after, 1.0, 0, 0, (1.0, 1.0)) for before, after in sorted(pairs, key=str))  # type: ignore[arg-type]
         for pairs in (kept_edges, needs_of(kept_edges))
     )
     return replace(procedure, edges=edges, needs=needs)

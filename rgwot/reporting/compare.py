@@ -18,13 +18,13 @@ from rgwot.datasets.annotation_formats import header_columns, is_table
 from rgwot.datasets.annotations import overlapping
 from rgwot.datasets.names import VIDEO_SUFFIXES, VIDEO_TABLE, stem_of, video_id
 from rgwot.datasets.text import read_lines
-from rgwot.datasets.video_table import read_groups
+from rgwot.datasets.video_table import read_groups, read_video_table, subjects_in
 from rgwot.evaluation.agreement import OVERLAP, Agreement, agreement
 from rgwot.evaluation.metrics import IntArray
 from rgwot.paths import DEVIATIONS, DIAGNOSTICS, SEGMENTS, name_of
 from rgwot.procedure import recordings_from_segments
 from rgwot.procedure.facts import join_words
-from rgwot.procedure.groups import ALPHA, LEVEL, MEASURES, PERMUTATIONS, TEST_COLUMNS, UNIT, compare_groups, few_videos
+from rgwot.procedure.groups import ALPHA, LEVEL, MEASURES, PERMUTATIONS, TEST_COLUMNS, compare_groups, few_videos
 from rgwot.records import read_diagnostics, read_segments
 from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, Drawn, save, sheet, short, styled, tell
 from rgwot.reporting.names import names_in
@@ -43,8 +43,14 @@ NAMED_SHARE = 0.05
 MOST_RESULTS = 12
 
 
-Answer = Mapping[str, IntArray]
-"""The key steps of a result (scope ``task``): for each video the labels (T,) at `RATE`."""
+class Answer(NamedTuple):
+    """The key steps of a result (scope ``task``): for each video labels (T,) at `RATE`.
+
+    ``labels`` are those of all segments, ``occurring`` those of the segments that count, 0 elsewhere.
+    """
+
+    labels: Mapping[str, IntArray]
+    occurring: Mapping[str, IntArray]
 
 
 class Comparison(NamedTuple):
@@ -82,14 +88,17 @@ def answer_of(segments: pd.DataFrame, where: Path | str = "segments") -> Answer:
 
     Raises RgwotError, with a message that begins with ``where``, if the segments of a video have gaps or overlap.
     """
-    answer = {}
+    labels, occurring = dict[str, IntArray](), dict[str, IntArray]()
     for video, rows in segments[segments["scope"] == "task"].groupby("video", sort=False):
         times = sample_times(rows["end_s"].max(), RATE)
         try:
-            answer[str(video)] = predicted_labels(rows["start_s"], rows["end_s"], rows["key_step"], times)
+            labels[str(video)] = predicted_labels(rows["start_s"], rows["end_s"], rows["key_step"], times)
         except ValueError as error:
             raise RgwotError(f"{where}: video {video!r}: {error}; decode again") from None
-    return answer
+        occurring[str(video)] = np.zeros_like(labels[str(video)])
+        for event in recordings_from_segments(rows)[0].events:
+            occurring[str(video)][(event.start_s <= times) & (times < event.end_s)] = event.key_step
+    return Answer(labels, occurring)
 
 
 def coded(path: Path) -> bool:
@@ -143,7 +152,8 @@ def coded_answer(coded: pd.DataFrame, numbers: Mapping[str, int], seconds: Mappi
     """Turn labelled segments into an answer with the given key step numbers and lengths; gaps are background."""
     common = coded[coded["video"].isin(seconds.keys())]
     by_video = common.assign(key_step=common["label"].map(numbers)).groupby("video", sort=False)
-    return {str(video): labels_at(rows, sample_times(seconds[str(video)], RATE)) for video, rows in by_video}
+    labels = {str(video): labels_at(rows, sample_times(seconds[str(video)], RATE)) for video, rows in by_video}
+    return Answer(labels, labels)
 
 
 def compare(
@@ -153,15 +163,18 @@ def compare(
 
     Videos that ``taught`` one of the answers are left out, because their key steps are annotations.
     """
-    both = tuple(video for video in first if video in second)
+    both = tuple(video for video in first.labels if video in second.labels)
     common, left_out = (tuple(video for video in both if (video in taught) is chosen) for chosen in (False, True))
-    unshared = tuple(video for one in (first, second) for video in one if video not in both)
+    unshared = tuple(video for one in (first, second) for video in one.labels if video not in both)
     if not common:
         return None
-    pairs = [(first[video], second[video]) for video in common]
-    lengths = [min(map(len, pair)) for pair in pairs]
-    one, other = ([pair[side][:length] for pair, length in zip(pairs, lengths, strict=True)] for side in (0, 1))
-    return Comparison(common, unshared, agreement(one, other, overlap, same=same), taught=left_out)
+    lengths = [min(len(first.labels[video]), len(second.labels[video])) for video in common]
+    one, other, *occurring = (
+        [part[video][:length] for video, length in zip(common, lengths, strict=True)]
+        for part in (first.labels, second.labels, first.occurring, second.occurring)
+    )
+    agreed = agreement(one, other, overlap, same=same, occurring=(occurring[0], occurring[1]))
+    return Comparison(common, unshared, agreed, taught=left_out)
 
 
 def compare_pairs(
@@ -193,9 +206,9 @@ def compare_with(
     if not coded(other):
         taught = {*taught, *teaching_videos(other)}
         return shared(compare(answer, read_answer(other), overlap, taught=taught), f"{other}: ", taught)
-    table = read_coding(other, tier, fps, answer.keys())
+    table = read_coding(other, tier, fps, answer.labels.keys())
     numbers = _numbers(table)
-    seconds = {video: len(labels) / RATE for video, labels in answer.items()}
+    seconds = {video: len(labels) / RATE for video, labels in answer.labels.items()}
     coding = coded_answer(table, numbers, seconds)
     comparison = shared(compare(answer, coding, overlap, taught=taught), f"{other}: ", taught)
     return comparison._replace(names={number: name for name, number in numbers.items()})
@@ -253,7 +266,7 @@ def compare_results(
         f"{100 * together.strict_f1:.1f} (of all time).",
         f"Cohen's kappa {together.kappa:.2f}, at {RATE} frames a second, including background. F1 of segments "
         f"{100 * together.segments_f1:.1f}: segments of a key step match if their intersection is at least "
-        f"{100 * overlap:.0f} % of their union.",
+        f"{100 * overlap:.0f} % of their union; those that do not count are left out.",
         *_lines(together, of_a, of_b, by_name=coded(first) and coded(second)),
     ]
 
@@ -321,8 +334,14 @@ def groups_of_result(keysteps: Path, videos_csv: Path, column: str, task: str | 
     if not path.is_file():
         raise RgwotError(f"{keysteps}: found no {path.name}, expected a folder of key steps below results/keysteps")
     recordings = recordings_from_segments(read_segments(path))
-    groups = read_groups(videos_csv, [recording.video for recording in recordings], column, task)
-    return compare_groups(recordings, read_deviation_list(keysteps / name_of(DEVIATIONS)), groups)
+    videos = [recording.video for recording in recordings]
+    groups = read_groups(videos_csv, videos, column, task)
+    subjects = subjects_in(read_video_table(videos_csv), videos_csv, videos, task)
+    deviating = read_deviation_list(keysteps / name_of(DEVIATIONS))
+    try:
+        return compare_groups(recordings, deviating, groups, subjects=subjects)
+    except RgwotError as error:
+        raise RgwotError(f"{videos_csv}: {error}") from None
 
 
 def write_groups(
@@ -359,13 +378,19 @@ def sizes(table: pd.DataFrame) -> dict[str, int]:
     return {name.removeprefix("n_"): int(share[name]) for name in map(str, table) if name.startswith("n_")}
 
 
+def unit_of(table: pd.DataFrame) -> str:
+    """Return what the groups consist of: ``video`` or ``subject``."""
+    return str(table["unit"].iloc[0])
+
+
 def about(table: pd.DataFrame) -> str:
     """Describe the test: the groups, their numbers of videos, and the method."""
     groups = ", ".join(f"{name} (n = {size})" for name, size in sizes(table).items())
     tested = table[(table["group_a"] == "") & table["p_adjusted"].notna()]
     pairs = "; pairs by Dunn" if (table["group_a"] != "").any() else ""
     return (
-        f"{groups}; the unit is the {UNIT}. Kruskal-Wallis by {PERMUTATIONS:,} permutations{pairs}; Benjamini-Hochberg "
+        f"{groups}; the unit is the {unit_of(table)}. "
+        f"Kruskal-Wallis by {PERMUTATIONS:,} permutations{pairs}; Benjamini-Hochberg "
         f"over the {len(tested)} tests of all key steps and measures that could be significant; * at {ALPHA}"
     )
 
@@ -375,8 +400,8 @@ def impossible(table: pd.DataFrame) -> str:
     whole = table[table["group_a"] == ""]
     counted = join_words([str(size) for size in sizes(table).values()])
     return (
-        f"With {counted} videos, {none} of {len(whole)} comparisons cannot be "
-        "significant, however the videos are grouped; their adjusted p is empty"
+        f"With {counted} {unit_of(table)}s, {none} of {len(whole)} comparisons cannot be "
+        f"significant, however the {unit_of(table)}s are grouped; their p is empty"
         if (none := int(whole["p_adjusted"].isna().sum()))
         else ""
     )
@@ -385,7 +410,7 @@ def impossible(table: pd.DataFrame) -> str:
 def lines(table: pd.DataFrame, names: Mapping[int, str] | None = None) -> list[str]:
     """Return lines for a terminal on the differences between groups."""
     texts = [f"{about(table)}."]
-    if few := few_videos(sizes(table)):
+    if few := few_videos(sizes(table), unit_of(table)):
         texts.append(f"Warning: {few}.")
     if barred := impossible(table):
         texts.append(f"{barred}.")
@@ -430,7 +455,7 @@ def group_bars(table: pd.DataFrame, title: str, names: Mapping[int, str] | None 
             axis.set_ylim(bottom=0)
         handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=min(len(groups), 6))
-        few = few_videos(groups)
+        few = few_videos(groups, unit_of(table))
         caption = f"{about(table)}; bars: means with {100 * LEVEL:.0f} % bootstrap intervals" + (
             f"; {few}" if few else ""
         )

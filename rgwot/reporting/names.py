@@ -30,6 +30,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from rgwot.columns import COUNTS, SHOWS
 from rgwot.config.experiments import with_labelled
 from rgwot.evaluation.metrics import IntArray, contingency, match
 from rgwot.paths import DIAGNOSTICS, NAMES, SEGMENTS, Run, Tree, name_of
@@ -255,18 +256,23 @@ def as_named(segments: pd.DataFrame, names: Mapping[int, str]) -> pd.DataFrame:
     """Merge key steps that have the same name, and turn those named ``-`` into background.
 
     Merged key steps have the smallest of their numbers. Adjoining segments of the same key step, video and scope are
-    joined.
+    joined; the whole counts as an occurrence if a part of it does. Background never counts.
     """
     first: dict[str, int] = {NO_STEP: BACKGROUND}
     merged = {step: first.setdefault(name, step) for step, name in sorted(names.items())}
     if all(step == other for step, other in merged.items()):
         return segments
     by = ["video", "scope"] if "scope" in segments else ["video"]
-    table = segments.assign(key_step=segments["key_step"].replace(merged)).sort_values([*by, "start_s"], kind="stable")
-    before = table.groupby(by, sort=False)[["end_s", "key_step"]].shift()
-    joins = (before["end_s"] == table["start_s"]) & (before["key_step"] == table["key_step"])
+    steps = [name for name in ("key_step", SHOWS) if name in segments]
+    table = segments.assign(**{name: segments[name].replace(merged) for name in steps})
+    table = table.sort_values([*by, "start_s"], kind="stable")
+    before = table.groupby(by, sort=False)[["end_s", *steps]].shift()
+    joins = (before["end_s"] == table["start_s"]) & (before[steps] == table[steps]).all(axis=1)
     runs = table.groupby((~joins).cumsum().to_numpy(), sort=False)
-    return runs.first().assign(end_s=runs["end_s"].last()).reset_index(drop=True)[list(segments.columns)]
+    joined = runs.first().assign(end_s=runs["end_s"].last())
+    if COUNTS in table:
+        joined[COUNTS] = runs[COUNTS].any() & (joined[SHOWS] != BACKGROUND)
+    return joined.reset_index(drop=True)[list(segments.columns)]
 
 
 def named_order(order: str, names: Mapping[int, str]) -> str:

@@ -15,11 +15,12 @@ from rgwot.keysteps.left_out import left_out_sentence
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.keysteps.suggest import MOMENT_COLUMNS, moments_of, number_of_key_steps, videos_of
 from rgwot.keysteps.uncovered import uncovered_sentence
-from rgwot.paths import DEVIATIONS, PROCEDURE, SEGMENTS, Run, Tree, name_of
-from rgwot.procedure import Deviation, Procedure, Recording, deviations, learn, recordings_from_segments
+from rgwot.paths import PROCEDURE, SEGMENTS, Run, Tree, name_of
+from rgwot.procedure import Deviation, Procedure, Recording, recordings_from_segments
 from rgwot.procedure.facts import (
     DEVIATION_HEADINGS,
     STEP_HEADINGS,
+    again_sentences,
     deviation_facts,
     doubt_sentence,
     join_words,
@@ -27,13 +28,11 @@ from rgwot.procedure.facts import (
     step_facts,
 )
 from rgwot.records import read_annotations, read_diagnostics, read_manifest, read_segments
-from rgwot.reporting.names import as_named, names_in
+from rgwot.reporting.named import read_named
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import write_csv
-from rgwot.runtime.provenance import unedited
 from rgwot.stages.decode import given_of
 from rgwot.stages.embed import read_embeddings
-from rgwot.stages.procedure import read_deviation_list, read_procedure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,16 +45,9 @@ MOST_DEVIATIONS = 20
 
 def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> list[str]:
     """Return the procedure in a folder of key steps and its deviations as lines, with the names of key steps."""
-    # Raises an error if a user edited the segments, because the other files would not match them.
-    segments = read_segments(unedited(folder / name_of(SEGMENTS)))
-    procedure = read_procedure(folder / name_of(PROCEDURE))
-    found = read_deviation_list(folder / name_of(DEVIATIONS))
-    names = names_in(folder, names_yaml)
-    if (named := as_named(segments, names)) is not segments:
-        # Key steps of one name are one, and those called - are none, as in exports; so the procedure is another.
-        segments = named
-        procedure = learn(recordings_from_segments(segments), procedure.learner)
-        found = deviations(procedure, recordings_from_segments(segments))
+    segments, names, procedure, found, own = read_named(folder, names_yaml)
+    if procedure is None:
+        raise RgwotError(f"{folder}: found no {name_of(PROCEDURE)}, expected a folder of key steps")
     run = Run.of_folder(folder.absolute())
     head = [f"Found by {run}."] if run is not None else []
     diagnostics = read_diagnostics(path) if (path := folder / name_of(paths.DIAGNOSTICS)).is_file() else {}
@@ -63,11 +55,13 @@ def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = No
         head.append(f"Warning: {uncovered_sentence(diagnostics['uncovered'])}.")
     if "left_out" in diagnostics:
         head.append(left_out_sentence(diagnostics["left_out"], len(diagnostics["labelled"]["videos"])))
+    head += own
     recordings = recordings_from_segments(segments)
+    every = recordings_from_segments(segments, every=True)
     annotated = diagnostics.get("labelled", {}).get("videos", [])
     if run is not None and run.decoder == ANNOTATED:
         annotated = [recording.video for recording in recordings]
-    return head + drawn(procedure, found, recordings, names, annotated)
+    return head + drawn(procedure, found, recordings, names, annotated, every)
 
 
 def drawn(
@@ -76,18 +70,30 @@ def drawn(
     recordings: Sequence[Recording],
     names: Mapping[int, str] | None = None,
     annotated: Collection[str] = (),
+    every: Sequence[Recording] | None = None,
 ) -> list[str]:
     """Return a procedure as lines: its order, what to doubt, and tables of its key steps and of deviations.
 
-    In videos that are not ``annotated``, a missing key step may not have been recognised.
+    ``recordings`` are the occurrences in the videos, and ``every`` all their segments, if some do not count. In videos
+    that are not ``annotated``, a missing key step may not have been recognised.
     """
     doubt = doubt_sentence(procedure, found, names)
-    lines = [order_sentence(procedure, names), *([doubt] if doubt else [])]
+    lines = [
+        order_sentence(procedure, names),
+        *again_sentences(procedure, recordings, names),
+        *([doubt] if doubt else []),
+    ]
     # Tables have the numbers, too, because files and pages need them.
     names = {step: f"{step} {name}" for step, name in (names or {}).items()}
     if procedure.nodes:
-        lines += ["", *_table(STEP_HEADINGS, [row.cells(names) for row in step_facts(procedure, recordings)])]
-    rows = deviation_facts(found, recordings, annotated)
+        rows_of_steps = [row.cells(names) for row in step_facts(procedure, recordings, every)]
+        # As on the page, columns without content are left out.
+        filled = [at for at in range(len(STEP_HEADINGS)) if any(row[at] for row in rows_of_steps)]
+        lines += [
+            "",
+            *_table([STEP_HEADINGS[at] for at in filled], [[row[at] for at in filled] for row in rows_of_steps]),
+        ]
+    rows = deviation_facts(found, recordings if every is None else every, annotated)
     return [*lines, "", *deviation_lines([row.cells(names) for row in rows])]
 
 

@@ -21,19 +21,21 @@ from rgwot.keysteps.given import given_of_rows
 from rgwot.keysteps.interface import Given
 from rgwot.keysteps.labelled import Kept
 from rgwot.keysteps.left_out import leave_one_out
-from rgwot.keysteps.ordering import KeySteps, rank_procedures
+from rgwot.keysteps.ordering import KeySteps, occurrences, rank_procedures
 from rgwot.keysteps.settings import ANNOTATED, LABELLED
 from rgwot.keysteps.suggest import frames_of, suggest
 from rgwot.keysteps.trivial import annotated_segments, trivial_key_steps, trivial_segments
 from rgwot.keysteps.uncovered import uncovered, uncovered_sentence
 from rgwot.paths import DIAGNOSTICS, KEYSTEPS, NAMES, ORDER, PROCEDURES, SEGMENTS, name_of
+from rgwot.procedure import Deviation
+from rgwot.procedure.expected import ExpectedStep, compare_with_own
 from rgwot.procedure.learning import LEARNER
 from rgwot.records import read_annotations, read_manifest
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import other_than, replacing, write_csv, write_json
 from rgwot.runtime.provenance import write_record
 from rgwot.stages.embed import read_embeddings
-from rgwot.stages.procedure import write_procedure
+from rgwot.stages.procedure import read_expected, write_procedure
 
 log = logging.getLogger(__name__)
 
@@ -41,10 +43,13 @@ log = logging.getLogger(__name__)
 NOT_KEY_STEPS = other_than({name_of(path) for path in (*KEYSTEPS, NAMES)})
 
 
-def write_keysteps(output_dir: str | Path, key_steps: KeySteps) -> dict[str, Any]:
+def write_keysteps(
+    output_dir: str | Path, key_steps: KeySteps, expected: Sequence[ExpectedStep] | None = None
+) -> dict[str, Any]:
     """Write all files of a folder of key steps (`rgwot.paths.KEYSTEPS`); an existing folder is replaced as a whole.
 
-    A record with their SHA-256 is beside them (`rgwot.runtime.provenance.unedited`). Returns the content of
+    If a procedure is ``expected`` and labels name the key steps, ``deviations.csv`` also has deviations from it. A
+    record with the SHA-256 of the files is beside them (`rgwot.runtime.provenance.unedited`). Returns the content of
     ``diagnostics.json``.
     """
     with replacing(output_dir, NOT_KEY_STEPS) as folder:
@@ -52,11 +57,22 @@ def write_keysteps(output_dir: str | Path, key_steps: KeySteps) -> dict[str, Any
         write_csv(key_steps.segment_table, folder / name_of(SEGMENTS))
         write_csv(key_steps.order_table, folder / name_of(ORDER))
         write_csv(rank_procedures(key_steps.orders), folder / name_of(PROCEDURES))
-        write_procedure(folder, key_steps.procedure, key_steps.deviations)
+        write_procedure(folder, key_steps.procedure, [*key_steps.deviations, *own_deviations(key_steps, expected)])
         write_json(key_steps.diagnostics, folder / name_of(DIAGNOSTICS))
     segments, *others = (Path(output_dir) / name_of(path) for path in KEYSTEPS)
     write_record(segments, "decode", others)
     return dict(key_steps.diagnostics)
+
+
+def own_deviations(key_steps: KeySteps, expected: Sequence[ExpectedStep] | None) -> Sequence[Deviation]:
+    """Return deviations from a procedure that is ``expected``, by the names that labels gave; none without names."""
+    names = key_steps.diagnostics.get("labelled", {}).get("names", {})
+    if not expected or not names:
+        return ()
+    called = {int(step): str(name) for step, name in names.items()}
+    others = [occurrences(segments) for segments in key_steps.alternatives]
+    own = compare_with_own(expected, called, key_steps.recordings, others)
+    return () if own is None else own.deviations
 
 
 def decode(
@@ -67,10 +83,12 @@ def decode(
     seed: int,
     alone: bool = True,
     annotations_csv: str | Path | None = None,
+    expected_yaml: str | Path | None = None,
 ) -> dict[str, Any]:
     """Find the key steps of a task in its store of embeddings, and write them (`decode_task`).
 
-    The decoder ``labelled`` learns from the annotations in ``annotations_csv`` (`given_of`).
+    The decoder ``labelled`` learns from the annotations in ``annotations_csv`` (`given_of`); ``expected_yaml`` is the
+    procedure that is expected (`rgwot.stages.procedure.read_expected`).
 
     An existing folder is replaced as a whole. Returns the content of ``diagnostics.json``; the same seed gives the same
     files, except for the time in the diagnostics.
@@ -83,7 +101,8 @@ def decode(
     task, given = read_embeddings(embeddings_zarr), None
     if annotations_csv is not None:
         given = given_of(task, read_annotations(Path(annotations_csv), background=True))
-    return write_keysteps(output_dir, decode_task(task, decoder, settings, seed, alone, given))
+    expected = None if expected_yaml is None else read_expected(expected_yaml)
+    return write_keysteps(output_dir, decode_task(task, decoder, settings, seed, alone, given), expected)
 
 
 def given_of(task: EmbeddedTask, annotations: pd.DataFrame) -> Given:

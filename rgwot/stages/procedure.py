@@ -11,6 +11,7 @@ import pandas as pd
 from rgwot.columns import DEVIATION_COLUMNS
 from rgwot.datasets.annotation_formats import records
 from rgwot.paths import DEVIATIONS, PROCEDURE, name_of
+from rgwot.procedure.expected import ExpectedStep, parse_expected
 from rgwot.procedure.graphs import Edges, Step, restricted
 from rgwot.procedure.interface import Deviation, Procedure, Recording
 from rgwot.procedure.learning import recordings_from_segments
@@ -18,6 +19,13 @@ from rgwot.records import read_deviations
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv, read_yaml, typed, write_csv, write_json
 from rgwot.runtime.provenance import unedited
+
+
+def read_expected(path: str | os.PathLike[str]) -> tuple[ExpectedStep, ...]:
+    """Read a procedure that people expect (`rgwot.procedure.expected.parse_expected`)."""
+    if not Path(path).is_file():
+        raise RgwotError(f"{path}: no such file, expected the procedure that `expected` of the dataset names")
+    return parse_expected(read_yaml(path), os.fspath(path))
 
 
 def write_procedure(folder: Path, procedure: Procedure, deviations: Sequence[Deviation]) -> None:

@@ -17,6 +17,7 @@ from rgwot.config.settings import EXECUTION, flatten, known_blocks
 from rgwot.datasets import registry
 from rgwot.datasets.base import too_few_videos
 from rgwot.datasets.split import split_videos, subjects_of
+from rgwot.datasets.video_table import read_video_table, subjects_in
 from rgwot.evaluation import EvaluationSettings
 from rgwot.features.settings import FeatureSettings, extractor
 from rgwot.keysteps.settings import ANNOTATED, resolved_K
@@ -33,6 +34,7 @@ from rgwot.study.datasets import (
     plain_path,
     reading,
     scored_videos,
+    video_table,
     videos,
 )
 from rgwot.study.shipped import DEFAULTS
@@ -200,10 +202,14 @@ def held_out(study: Study, dataset: str, task: str, method: str, videos: Iterabl
     entry = study.config.datasets.get(dataset)
     subset = (entry and entry.subset) or dataset
     facts_of_task = registry.facts(subset, task) if data.split_by == "subject" else None
+    videos = list(videos)
+    subjects = subjects_of(videos, facts_of_task.pattern if facts_of_task else None)
+    path = video_table(study, dataset, task) if data.split_by == "subject" else None
+    if path is not None:
+        # What the table of videos says wins over their names.
+        subjects |= subjects_in(read_video_table(path), path, videos, task)
     try:
-        return split_videos(
-            subjects_of(videos, facts_of_task.pattern if facts_of_task else None), data.holdout, data.split_seed
-        )
+        return split_videos(subjects, data.holdout, data.split_seed)
     except RgwotError as error:
         raise RgwotError(f"{dataset}/{task}: {error}") from None
 

@@ -104,7 +104,7 @@ def page_files(study: Study, dataset: str, task: str) -> list[str]:
             files[tree.at(paths.VIEW, run)] = None
             if column is not None:
                 files[paths.at(paths.GROUPS, column=column, dataset=dataset, task=task, **asdict(run))] = None
-    return [str(path) for path in files] + names_there(study, dataset, task)
+    return [str(path) for path in files] + told_by_people(study, dataset, task)
 
 
 def bars(study: Study, dataset: str, task: str, seed: int) -> list[str]:
@@ -116,6 +116,18 @@ def bars(study: Study, dataset: str, task: str, seed: int) -> list[str]:
 def names_file(study: Study, dataset: str, task: str) -> str:
     """Return the path of the file with the names of a task's key steps, which need not exist."""
     return str(Path(study.config.page.names) / dataset / f"{task}.yaml")
+
+
+def told_by_people(study: Study, dataset: str, task: str) -> list[str]:
+    """Return the files that people write for the page of a task, if they exist: names, and what they expect."""
+    return [*names_there(study, dataset, task), *expected_there(study, dataset, task)]
+
+
+def expected_there(study: Study, dataset: str, task: str) -> list[str]:
+    """Return the file of the procedure that a dataset expects, if it exists."""
+    name = study.config.dataset(dataset).expected
+    path = None if name is None else name.replace("{task}", task)
+    return [path] if path is not None and Path(path).is_file() else []
 
 
 def names_there(study: Study, dataset: str, task: str) -> list[str]:

@@ -342,7 +342,7 @@ def test_a_result_that_is_not_what_comes_of_the_files_gets_no_bundle(study: Stud
     other = build(flatten({**SMALL, "whiten": {"D": 3}}), "test")
     with pytest.raises(RgwotError, match="the stored embedding differs from a new one"):
         make_bundle(bundle, segments_csv=table, run=Run("whitened", "graphcut", 0), **{**common, "settings": other})
-    table.write_text(table.read_text().replace(",1\n", ",9\n"))
+    table.write_text(table.read_text().replace(",1,True\n", ",9,True\n"))
     with pytest.raises(RgwotError, match="changed since it was written"):
         make_bundle(bundle, segments_csv=table, run=run, **common)
     record_path(table).unlink()

@@ -257,7 +257,7 @@ def graphs(files, learner="precedence", graph=None):
     segments = files.segments[files.segments.scope == "task"]
     recordings = recordings_from_segments(segments)
     found = learn(recordings, learner)
-    return partial(graph_table, predicted=found, deviating=deviations(found, recordings), graph=graph)
+    return partial(graph_table, predicted=found, deviating=deviations(found, recordings, known=False), graph=graph)
 
 
 def test_scores_of_task_graphs_stand_behind_all_others(files):

@@ -1,18 +1,31 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rgwot.keysteps.ordering import (
+    KeySteps,
     concordance,
+    counted,
+    first_order,
     format_order,
     mean_ranks,
+    occurrences,
     order_information,
     rank_procedures,
+    usual_of,
     video_order,
 )
+from rgwot.procedure import Event, learn
+from rgwot.records import read_segments
+from rgwot.reporting.names import as_named
+from rgwot.runtime.errors import RgwotError
 
 
 def test_order_by_mean_time_with_a_repeated_step() -> None:
@@ -94,3 +107,61 @@ def test_concordance_is_kendalls_tau_over_pairs_of_videos() -> None:
     # Of two key steps that only one video has, nothing is known.
     assert concordance(np.array([0, 1, 2, 0, 1]), (3, 2)) == 1
     assert concordance(np.array([0, 1, 0]), (2, 1)) == 0
+
+
+def segments_of(**videos: str) -> Mapping[str, pd.DataFrame]:
+    """Return segments, a letter per second: ``a`` is key step 1, ``.`` background."""
+    tables = {}
+    for video, letters in videos.items():
+        steps = np.array([0 if letter == "." else ord(letter) - 96 for letter in letters])
+        starts = np.flatnonzero(np.diff(steps, prepend=-1))
+        ends = np.append(starts[1:], len(steps))
+        tables[video] = pd.DataFrame({"start_s": starts * 1.0, "end_s": ends * 1.0, "key_step": steps[starts]})
+    return tables
+
+
+def test_short_segments_do_not_count_and_what_they_separate_is_one_occurrence() -> None:
+    usual = {1: 10.0, 2: 10.0, 3: 10.0}
+    told = counted(segments_of(v="aaaaaabbaaaaaa..aaaaaaccbbbbbbbbbb"), usual)["v"]
+    assert told["key_step"].tolist() == [1, 2, 1, 0, 1, 3, 2]
+    assert told["counts"].tolist() == [True, False, True, False, True, False, True]
+    (video,) = occurrences({"v": told})
+    # Background keeps the third segment apart; nothing of key step 3 is left.
+    assert video.events == (Event(1, 0, 14), Event(1, 16, 22), Event(2, 24, 34))
+    assert video.duration_s == 34
+    assert first_order(video.events) == (1, 2)
+    # Annotated key steps count, however short.
+    assert counted(segments_of(v="aab"), usual, annotated=["v"])["v"]["counts"].all()
+
+
+def test_neighbours_that_look_like_each_other_count_as_what_they_show() -> None:
+    segments, evidence = segments_of(v="aaaabbbbccccdddd"), segments_of(v="aaaaccccbbbbdddd")
+    told = counted(segments, usual_of(segments), evidence)
+    assert told["v"]["shows"].tolist() == [1, 3, 2, 4]
+    assert told["v"]["counts"].all()
+    assert first_order(occurrences(told)[0].events) == (1, 3, 2, 4)
+    # A segment that looks like its neighbours, whose key step is nowhere else, is no occurrence.
+    told = counted(segments, usual_of(segments), segments_of(v="aaaaaaccccccdddd"))
+    assert told["v"]["shows"].tolist() == [1, 2, 3, 4]
+    assert told["v"]["counts"].tolist() == [True, False, True, True]
+
+
+def test_what_counts_is_written_read_and_follows_names(tmp_path: Path) -> None:
+    segments = counted(segments_of(v="aaaaaaaabaaaaccccccccc"), {1: 8.0, 2: 8.0, 3: 8.0})
+    found = KeySteps({"task": segments, "video": segments}, {}, learn(occurrences(segments)), {})
+    table = found.segment_table
+    assert list(table) == ["video", "scope", "start_s", "end_s", "key_step", "shows", "counts"]
+    assert table["counts"].tolist() == [True, False, True, True, False, False, False, False]
+    path = tmp_path / "segments.csv"
+    table.to_csv(path, index=False)
+    pd.testing.assert_frame_equal(read_segments(path), table.astype({"video": object}), check_dtype=False)
+    # The sliver has the name of its neighbours: all three are one segment, and an occurrence.
+    merged = as_named(table[table["scope"] == "task"], {1: "pour", 2: "pour"})
+    assert merged["key_step"].tolist() == merged["shows"].tolist() == [1, 3]
+    assert merged["counts"].all()
+    # Results without these columns: every segment is an occurrence.
+    table.drop(columns=["shows", "counts"]).to_csv(path, index=False)
+    assert read_segments(path)["counts"].tolist() == [True] * 4 + [False] * 4
+    table.assign(counts="maybe").to_csv(path, index=False)
+    with pytest.raises(RgwotError, match=r"row 2: found counts 'maybe', expected True or False"):
+        read_segments(path)

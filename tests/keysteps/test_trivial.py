@@ -47,7 +47,8 @@ def check_cover(segments: pd.DataFrame) -> None:
 def test_every_usable_video_is_covered_in_both_scopes(tmp_path: Path, decoder: str) -> None:
     facts = decode_trivial(manifest(tmp_path), tmp_path / "out", decoder, 7, 0, 2)
     segments = pd.read_csv(tmp_path / "out/segments.csv", dtype={"video": str})
-    assert segments.columns.tolist() == ["video", "scope", "start_s", "end_s", "key_step"]
+    assert segments.columns.tolist() == ["video", "scope", "start_s", "end_s", "key_step", "shows", "counts"]
+    assert segments.counts[segments.scope == "video"].sum() == 0
     check_cover(segments)
     assert set(zip(segments.video, segments.scope, strict=True)) == {
         (video, scope) for video in ("a", "b", "007") for scope in ("task", "video")

@@ -159,7 +159,7 @@ def test_surprise_by_hand(usual):
 
 
 def test_a_need_in_doubt_is_not_held_against_anybody():
-    procedure = learn([recording(name, 1, 2) for name in "abc"])
+    procedure = learn([recording(name, 1, 2) for name in "abcde"])
     for confidence, told in ((0.32, 0), (0.34, 1)):
         doubted = replace(procedure, needs=tuple(replace(need, confidence=confidence) for need in procedure.needs))
         assert len(found_in(doubted, recording("new", 2, 1))) == told

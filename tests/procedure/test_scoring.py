@@ -19,7 +19,7 @@ from rgwot.stages.procedure import read_task_graph
 def scored(
     found: Procedure, true: Procedure, predicted: list[Recording], annotated: list[Recording], step_of: dict[int, int]
 ) -> GraphScores:
-    return score_procedure(found, true, deviations(found, predicted), annotated, step_of)
+    return score_procedure(found, true, deviations(found, predicted, known=False), annotated, step_of)
 
 
 def renamed(videos: list[Recording], names: dict[int, int]) -> list[Recording]:

@@ -29,6 +29,7 @@ from rgwot.cli import cli
 from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.datasets.manifest import write_manifest
 from rgwot.datasets.names import video_id
+from rgwot.procedure import Deviation
 from rgwot.reporting.export import (
     ExportedVideo,
     LabelledSegment,
@@ -176,7 +177,7 @@ def test_what_is_written_is_read_back(name: str, data: st.DataObject, tmp_path: 
     table = read_annotation_file(file)
     assert set(table["video"]) <= {"cup of tea", video.name}
     found = [tuple(row) for row in table[["start_s", "end_s", "label"]].itertuples(index=False)]
-    assert found == [(start_s, end_s, label) for start_s, end_s, _, label in segments]
+    assert found == [(start_s, end_s, label) for start_s, end_s, _, label, *_ in segments]
 
 
 MARKED = (
@@ -199,7 +200,7 @@ def annotated_tree(folder: Path, videos: Sequence[ExportedVideo]) -> tuple[Path,
             ",".join(
                 [video.name, str(start), "" if start == end else str(end), texts.cell(f'"{label}"'), video.silence]
             )
-            for start, end, _, label in video.segments
+            for start, end, _, label, *_ in video.segments
         ]
         text = "\n".join(["video,start_s,end_s,label,silence", *lines, ""]).replace(
             '"pour <b>"oil"', '"pour <b>""oil""'
@@ -445,7 +446,7 @@ def test_a_result_is_read_by_scope_and_with_its_names(tmp_path: Path) -> None:
         "gone,gone,gone.mp4,,,,,,skipped,broken\n"
     )
     (video,) = read_videos(folder)
-    assert [(start, step, label) for start, _, step, label in video.segments] == [
+    assert [(start, step, label) for start, _, step, label, *_ in video.segments] == [
         (0.5, 1, "key step 1"), (1.0, 3, "key step 3"),
     ]  # fmt: skip
     # Links have no way through another folder, and lead into none but that of the videos.
@@ -539,3 +540,52 @@ def test_the_folder_one_is_in_and_a_file_are_no_place_for_an_export(
     with pytest.raises(RgwotError, match=r"thesis\.txt: found a file, expected a folder"):
         export("csv", VIDEOS, "thesis.txt")
     assert Path("thesis.txt").read_text() == "mine"
+
+
+def test_what_does_not_count_is_marked_and_deviations_have_doors(tmp_path: Path) -> None:
+    columns = ["video", "start_s", "end_s", "key_step", "shows", "counts"]
+    rows = [("v", 0.0, 4.0, 1, 1, True), ("v", 4.0, 4.4, 2, 2, False), ("v", 4.4, 8.0, 3, 1, True)]
+    told = [
+        Deviation("v", "missing", 2, 3.0, 3.0, 2.0, 0.9),
+        Deviation("v", "repeated", 1, 4.4, 8.0, 1.5, 0.5),
+        Deviation("v", "too_late", 3, 4.4, 6.0, 1.0, 0.8),
+        Deviation("v", "added", 3, 4.4, 8.0, 3.0, 0.1),
+    ]
+    names = {1: "pour", 2: "stir"}
+    videos = videos_of(pd.DataFrame(rows, columns=columns), names=names, deviations=told)
+    export("csv", videos, tmp_path / "csv")
+    table = pd.read_csv(tmp_path / "csv/segments.csv", keep_default_na=False)
+    assert table["counts"].tolist() == [True, False, True]
+    assert table["shows"].tolist() == ["", "", "pour"]
+    export("deviations", videos, tmp_path / "deviations")
+    table = pd.read_csv(tmp_path / "deviations/deviations.csv")
+    assert table["name"].tolist() == ["stir", "pour", "key step 3", "key step 3"]
+    assert table["deviation"].tolist() == [
+        "perhaps very short or left out", "perhaps again", "too late", "perhaps added",
+    ]  # fmt: skip
+    assert table["sureness"].tolist() == [0.9, 0.5, 0.8, 0.1]
+    export("elan", videos, tmp_path / "elan")
+    document = Eaf(tmp_path / "elan/v.eaf")
+    assert len(document.get_annotation_data_for_tier("key steps")) == 3
+    assert sorted(document.get_annotation_data_for_tier("does not count")) == [
+        (4000, 4400, "does not count"), (4400, 8000, "looks like pour"),
+    ]  # fmt: skip
+    # The doubtful one is left out; those of one start are one annotation.
+    assert sorted(document.get_annotation_data_for_tier("deviations")) == [
+        (3000, 3040, "stir perhaps very short or left out"), (4400, 8000, "pour perhaps again; key step 3 too late"),
+    ]  # fmt: skip
+    export("boris", videos, tmp_path / "boris")
+    events = json.loads((tmp_path / "boris/project.boris").read_text())["observations"]["v"]["events"]
+    assert [(time, code, comment) for time, _, code, _, comment, _ in events if code.startswith("deviation")] == [
+        (3.0, "deviation: stir very short or left out", "perhaps"),
+        (4.4, "deviation: key step 3 too late", "sure"),
+        (4.4, "deviation: pour again", "perhaps"),
+    ]
+    assert [comment for _, _, code, _, comment, _ in events if code == "stir"] == ["does not count"] * 2
+    # They are no labels when the project comes back.
+    assert set(read_annotation_file(tmp_path / "boris/project.boris")["label"]) == {"pour", "stir", "key step 3"}
+    export("sheets", videos, tmp_path / "sheets")
+    page = (tmp_path / "sheets/v.html").read_text(encoding="utf-8")
+    assert "perhaps again" in page
+    assert "1 doubtful deviations are left out" in page
+    assert "<script" not in page

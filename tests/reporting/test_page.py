@@ -15,7 +15,10 @@ import yaml
 from page_tree import STEPS, Task, embedded_data, make_task
 
 from rgwot import paths
+from rgwot.keysteps.ordering import first_order, rank_procedures
 from rgwot.paths import Run
+from rgwot.procedure import recordings_from_segments
+from rgwot.records import read_segments
 from rgwot.reporting.names import result_id
 from rgwot.reporting.page import render
 from rgwot.reporting.page.render import list_pages, write_page
@@ -86,15 +89,17 @@ def test_everything_that_was_found_is_in_it(made: Task, data: dict[str, object])
     assert data["steps"] == {str(at): name for at, name in enumerate(STEPS, 1)}
     for at, run in enumerate(made.runs):
         body = embedded_data(made.tree.at(paths.PAGE), f"run-{at}")
-        segments, orders = made.segments(run), pd.read_csv(made.tree.keysteps(run) / "order.csv", dtype=str)
+        segments = made.segments(run)
+        table = read_segments(made.tree.keysteps(run) / "segments.csv")
+        # People read what is done first, not mean times.
+        orders = {one.video: first_order(one.events) for one in recordings_from_segments(table)}
         for place, video in enumerate(data["videos"]):  # type: ignore[arg-type,var-annotated]
             own = segments[segments["video"] == video["id"]]
             found = body["segments"][str(place)]  # type: ignore[index]
             assert found["steps"] == own["key_step"].tolist()
             assert found["ends"] == pytest.approx((own["end_s"] * 1000).tolist(), abs=0.5)
-            expected = orders.loc[orders["video"] == video["id"], "order"].item()
-            assert ">".join(map(str, body["orders"][str(place)])) == expected  # type: ignore[index]
-        procedures = pd.read_csv(made.tree.keysteps(run) / "procedures.csv", dtype={"order": str})
+            assert tuple(body["orders"][str(place)]) == orders[video["id"]]  # type: ignore[index]
+        procedures = rank_procedures(orders)
         shown = [(">".join(map(str, one["order"])), one["n"]) for one in body["procedures"]]  # type: ignore[attr-defined]
         assert shown == list(zip(procedures["order"], procedures["n_videos"], strict=True))
     # Annotated orders are those of the annotation: 1 2 3 twice, 1 3 2 once.

@@ -15,7 +15,7 @@ from page_tree import Task, embedded_data
 
 from rgwot.evaluation.agreement import agreement
 from rgwot.paths import DIAGNOSTICS, Run, name_of
-from rgwot.reporting.compare import MOST_RESULTS, compare, compare_pairs, parts, read_answer
+from rgwot.reporting.compare import MOST_RESULTS, Answer, compare, compare_pairs, parts, read_answer
 from rgwot.reporting.page.content import _colours, _cut_short, _other_number, against_trivial, leading_scores
 from rgwot.reporting.page.render import write_page
 from rgwot.reporting.page.runs import soundness
@@ -33,13 +33,13 @@ def test_colours_follow_the_order_and_results_that_agree_have_the_same() -> None
     # Step 7 covers what was half of 3 and half of 1, so it is neither.
     mixed = {"a": np.array([7, 7, 7, 7, 2, 2]), "b": np.array([7, 7, 7, 2])}
     runs = [shown([1, 2, 3], (3, 1, 2)), shown([4, 5, 6], (4, 5, 6)), shown([2, 7], (7, 2))]
-    first, second, third = _colours(compare_pairs([one, renamed, mixed]), runs)
+    first, second, third = _colours(compare_pairs([Answer(part, part) for part in (one, renamed, mixed)]), runs)
     assert first == {"3": 1, "1": 2, "2": 3}
     assert second == {"4": 1, "5": 2, "6": 3}
     assert third["2"] == 3
     assert len({*third.values()}) == 2
     # More steps than any other run has get colours of their own.
-    agreements = compare_pairs([{"a": np.ones(4, int)}, {"a": np.array([1, 2, 3, 3])}])
+    agreements = compare_pairs([Answer(part, part) for part in ({"a": np.ones(4, int)}, {"a": np.array([1, 2, 3, 3])})])
     (_, second) = _colours(agreements, [shown([1]), shown([1, 2, 3])])
     assert len({*second.values()}) == 3
 
@@ -162,11 +162,13 @@ def test_the_other_way_round_is_what_it_would_be_counted_anew() -> None:
 
 
 def test_of_many_results_the_first_is_compared_with_every_other() -> None:
-    answers = [{"v": np.arange(20) % (2 + at % 3)} for at in range(MOST_RESULTS + 1)]
+    labels = [{"v": np.arange(20) % (2 + at % 3)} for at in range(MOST_RESULTS + 1)]
+    answers = [Answer(part, part) for part in labels]
     assert len(compare_pairs(answers[:MOST_RESULTS])) == MOST_RESULTS * (MOST_RESULTS - 1) // 2
     assert list(compare_pairs(answers)) == [(0, at) for at in range(1, MOST_RESULTS + 1)]
     # Without a video in common there is nothing to compare.
-    assert list(compare_pairs([answers[0], {"w": np.arange(5)}, answers[1]])) == [(0, 2)]
+    other = {"w": np.arange(5)}
+    assert list(compare_pairs([answers[0], Answer(other, other), answers[1]])) == [(0, 2)]
 
 
 OURS = Run("rgwot", "graphcut", 1)

@@ -98,6 +98,13 @@ def decoded_from(wildcards):
 
 
 @one_line_errors
+def expected_by(wildcards):
+    """The procedure that the dataset expects, if labels name the key steps of the result."""
+    w = wildcards
+    return pages.expected_there(STUDY, w.dataset, w.task) if jobs.learns_from_labels(w.decoder) else []
+
+
+@one_line_errors
 def training_files(wildcards):
     """The index behind a training, whose model is noted; methods without an encoder are refused."""
     w, index = wildcards, known(paths.INDEX)(wildcards)

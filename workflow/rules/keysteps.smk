@@ -18,6 +18,8 @@ rule decode:
     params:
         settings=settings_of("decode"),
         alone=of_task(datasets.annotated),
+        expected=expected_by,
+        sources=stamped(expected_by),
     message:
         "decode: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:

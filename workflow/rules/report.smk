@@ -61,7 +61,7 @@ rule page:
         **doubled(mem_mb=3000, runtime=30),
     params:
         **each(of_task, names=pages.names_file, shown=pages.page_shown),
-        sources=stamped(of_task(pages.names_there)),
+        sources=stamped(of_task(pages.told_by_people)),
         root=one_line_errors(lambda w: STUDY.config.root_of(w.dataset)),
     message:
         "page: {wildcards.dataset}/{wildcards.task}"

@@ -16,4 +16,5 @@ with stage(snakemake, "decode") as job:
         job.seed,
         alone=snakemake.params.alone,
         annotations_csv=next(iter(snakemake.input.annotations), None),
+        expected_yaml=next(iter(snakemake.params.expected), None),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
@@ -18,16 +18,19 @@ import pandas as pd
 from networkx import DiGraph
 
 from rgwot import paths
+from rgwot.columns import COUNTS, SHOWS
 from rgwot.datasets.annotation_formats import BACKGROUND_LABEL
 from rgwot.datasets.names import stem_of
 from rgwot.paths import Tree
-from rgwot.procedure import learn, recordings_from_segments
-from rgwot.records import read_annotations, read_manifest, read_segments
-from rgwot.reporting.names import as_named, names_in
+from rgwot.procedure import Deviation, recordings_from_segments
+from rgwot.procedure.facts import DeviationFacts, deviation_facts
+from rgwot.procedure.known import told
+from rgwot.records import read_annotations, read_diagnostics, read_manifest
+from rgwot.reporting.named import read_named
+from rgwot.reporting.names import as_named
 from rgwot.runtime.errors import RgwotError, extras, nearest
 from rgwot.runtime.files import contents
 from rgwot.runtime.provenance import own_folder
-from rgwot.stages.procedure import read_procedure
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +53,9 @@ class _Format:
 #: ``export_x`` of the module writes the format ``x`` into an empty folder, from videos or a graph.
 FORMATS: Mapping[str, _Format] = {
     "csv": _Format("texts", "one table of all videos, segments.csv, with names of key steps"),
+    "deviations": _Format("texts", "one table of how all videos deviate, deviations.csv, with names of key steps"),
     "elan": _Format("texts", "annotations of ELAN, VIDEO.eaf, with the video linked if there is one", links=True),
+    "sheets": _Format("sheets", "a page per video to print, VIDEO.html: what was done when and what differs"),
     "webvtt": _Format("texts", "subtitles, VIDEO.vtt, which browsers show"),
     "boris": _Format("texts", "a project of BORIS, project.boris, an observation per video", links=True),
     "lerobot": _Format(
@@ -67,13 +72,21 @@ FORMATS: Mapping[str, _Format] = {
 class LabelledSegment(NamedTuple):
     """A segment of a key step, in seconds, or a mark, whose start is its end.
 
-    ``label`` is the key step's name, or "key step 3" without a name.
+    ``label`` is the key step's name, or "key step 3" without a name. In a result, ``counts`` says whether the segment
+    counts as an occurrence; if it is one of another key step, that is what it ``shows``.
     """
 
     start_s: float
     end_s: float
     key_step: int
     label: str
+    counts: bool | None = None
+    shows: str = ""
+
+    @property
+    def note(self) -> str:
+        """Why a segment is no occurrence of its key step; empty if it is one."""
+        return f"looks like {self.shows}" if self.shows else "does not count" if self.counts is False else ""
 
     @property
     def mark(self) -> bool:
@@ -99,7 +112,9 @@ class ExportedVideo:
     silence
         What time without a segment means, if the annotation says it.
     start_s
-        When a player shows the first frame. Segments and ``duration_s`` count from where a player does.
+        When a player shows the first frame. Segments, deviations and ``duration_s`` count from where a player does.
+    deviations
+        How the video deviates from the procedure, the most surprising first.
     """
 
     name: str
@@ -111,6 +126,17 @@ class ExportedVideo:
     vocabulary: Mapping[int, str] = field(default_factory=dict)
     silence: str = ""
     start_s: float = 0.0
+    deviations: tuple[DeviationFacts, ...] = ()
+
+    @property
+    def told(self) -> list[DeviationFacts]:
+        """The deviations that are not doubtful, in order of time."""
+        likely = (row for row in self.deviations if row.sureness != "doubtful")
+        return sorted(likely, key=lambda row: (row.deviation.start_s, row.deviation.key_step))
+
+    def called(self, key_step: int) -> str:
+        """Return the label of a key step of the result."""
+        return self.vocabulary.get(key_step, f"key step {key_step}")
 
     @property
     def stem(self) -> str:
@@ -178,11 +204,14 @@ def read_videos(keysteps: Path, names: Path | None = None, root: Path | None = N
             "results",
             file_of_videos,
         )
-    segments = read_segments(file)
+    segments, called, _, deviations, _ = read_named(folder, names)
     segments = segments[segments["scope"] == "task"]
     if not (segments["key_step"] > 0).any():
         raise RgwotError(f"{keysteps}: found no key step of scope task in {file.name}")
-    return videos_of(segments, media, names_in(folder, names), root)
+    annotated: Sequence[str] = ()
+    if (diagnostics := folder / paths.name_of(paths.DIAGNOSTICS)).is_file():
+        annotated = read_diagnostics(diagnostics).get("labelled", {}).get("videos", ())
+    return videos_of(segments, media, called, root, deviations=deviations, annotated=annotated)
 
 
 def videos_of(
@@ -192,6 +221,8 @@ def videos_of(
     root: Path | None = None,
     *,
     background: bool = False,
+    deviations: Sequence[Deviation] = (),
+    annotated: Collection[str] = (),
 ) -> list[ExportedVideo]:
     """Turn a table of segments and marks into exported videos.
 
@@ -199,7 +230,7 @@ def videos_of(
     ----------
     segments
         Columns ``video`` (id), ``start_s``, ``end_s`` (seconds) and ``key_step``; 0 is background. A column
-        ``silence`` says what time without a segment means.
+        ``silence`` says what time without a segment means, ``shows`` and ``counts`` which are occurrences.
     media
         The videos, with the columns ``video``, ``path``, ``duration_s``, ``fps``, ``width``, ``height`` and, where it
         is not 0, ``start_s`` of a manifest. If None, the lengths of the videos are taken from their segments.
@@ -209,6 +240,8 @@ def videos_of(
         Folder to which the paths are relative.
     background
         Whether to keep background.
+    deviations, annotated
+        Deviations of the videos, and which videos are annotated.
     """
     if media is None:
         ends = segments.groupby("video", sort=False)["end_s"].max()
@@ -216,28 +249,47 @@ def videos_of(
         media = media.assign(fps=math.nan, width=0, height=0)
     called = names or {}
     segments = as_named(segments, called)
+    facts = deviation_facts(deviations, recordings_from_segments(segments, every=True), annotated)
     segments = segments[segments["key_step"] >= (0 if background else 1)]
     # Features without a video have the size 0 x 0.
     sides = media[["width", "height"]].astype("float64").where(lambda side: side > 0)
     steps = sorted(set(segments["key_step"].tolist()) - {0})
     vocabulary = {key_step: called.get(key_step, f"key step {key_step}") for key_step in steps}
     videos = []
-    for row, size in zip(media.to_dict("records"), sides.itertuples(index=False, name=None), strict=True):
-        rows = segments[segments["video"] == row["video"]].sort_values("start_s")
-        late_s = float(row.get("start_s", 0.0))
+    for row_of_video, size in zip(media.to_dict("records"), sides.itertuples(index=False, name=None), strict=True):
+        rows = segments[segments["video"] == row_of_video["video"]].sort_values("start_s")
+        late_s = float(row_of_video.get("start_s", 0.0))
         segments_ = tuple(
-            LabelledSegment(late_s + start_s, late_s + end_s, key_step, vocabulary.get(key_step, BACKGROUND_LABEL))
-            for start_s, end_s, key_step in rows[["start_s", "end_s", "key_step"]].itertuples(index=False)
+            LabelledSegment(
+                late_s + one["start_s"],
+                late_s + one["end_s"],
+                one["key_step"],
+                vocabulary.get(one["key_step"], BACKGROUND_LABEL),
+                one.get(COUNTS),
+                vocabulary.get(one[SHOWS], "") if one.get(COUNTS) and one[SHOWS] != one["key_step"] else "",
+            )
+            for one in rows.to_dict("records")
         )
-        path = Path(row["path"])
+        differs = tuple(_later(row, late_s) for row in facts if row.deviation.video == row_of_video["video"])
+        path = Path(row_of_video["path"])
         if ".." in path.parts:
-            raise RgwotError(f"video {row['video']!r}: found the path {path}, expected one inside the folder of videos")
+            raise RgwotError(
+                f"video {row_of_video['video']!r}: found the path {path}, expected one inside the folder of videos"
+            )
         # Players and the target programs do not accept ".." in paths.
         path = path if root is None else root.resolve() / path
-        known = path, late_s + float(row["duration_s"]), float(row["fps"]), size
+        known = path, late_s + float(row_of_video["duration_s"]), float(row_of_video["fps"]), size
         silence = str(rows["silence"].iloc[0]) if len(rows) and "silence" in rows else ""
-        videos.append(ExportedVideo(str(row["video"]), *known, segments_, vocabulary, silence, late_s))
+        videos.append(
+            ExportedVideo(str(row_of_video["video"]), *known, segments_, vocabulary, silence, late_s, differs)
+        )
     return videos
+
+
+def _later(facts: DeviationFacts, late_s: float) -> DeviationFacts:
+    """Return a deviation whose times count from where a player does."""
+    one = facts.deviation
+    return replace(facts, deviation=replace(one, start_s=late_s + one.start_s, end_s=late_s + one.end_s))
 
 
 def read_annotated(table: Path, root: Path | None = None) -> list[ExportedVideo]:
@@ -269,7 +321,7 @@ def read_annotated(table: Path, root: Path | None = None) -> list[ExportedVideo]
 
 
 def read_graph(keysteps: Path, names: Path | None = None) -> DiGraph[Any]:
-    """Read the task graph in a folder of key steps (`rgwot.procedure.Procedure.graph`).
+    """Read the task graph in a folder of key steps (`rgwot.procedure.Procedure.graph`), with the needs that are known.
 
     Every node also has a ``label``: the name of the key step, or "key step 3" without a name.
 
@@ -279,11 +331,10 @@ def read_graph(keysteps: Path, names: Path | None = None) -> DiGraph[Any]:
         If the folder is not a folder of key steps, or has no procedure.
     """
     folder = _folder(keysteps)
-    procedure, called = read_procedure(folder / paths.name_of(paths.PROCEDURE)), names_in(folder, names)
-    segments = read_segments(folder / paths.name_of(paths.SEGMENTS))
-    if (named := as_named(segments, called)) is not segments:
-        procedure = learn(recordings_from_segments(named), procedure.learner)
-    return with_labels(procedure.graph, called)
+    found = read_named(folder, names)
+    if found.procedure is None:
+        raise RgwotError(f"{keysteps}: found no {paths.name_of(paths.PROCEDURE)}, expected a folder of key steps")
+    return with_labels(told(found.procedure).graph, found.names)
 
 
 def with_labels(graph: DiGraph[Any], names: Mapping[int, str]) -> DiGraph[Any]:

@@ -27,6 +27,8 @@ CLIP_QUALITY = 85
 def export_clips(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write ``key_step_03/VIDEO_0012.300.mp4`` for every segment, and ``key_step_03.jpg``.
 
+    Clips of segments that are no occurrence of their key step end in ``_uncounted.mp4``.
+
     Raises
     ------
     RgwotError
@@ -39,11 +41,13 @@ def export_clips(videos: Sequence[ExportedVideo], folder: Path) -> None:
             what = "frames stored one by one" if filmed else "features without a video"
             raise RgwotError(f"{path}: found {what}, expected videos to cut clips from")
     segments = [(video, segment) for video in videos for segment in video.segments]
-    for video, (start_s, end_s, key_step, _) in with_progress(log, "cut clips", segments, "clip"):
+    for video, segment in with_progress(log, "cut clips", segments, "clip"):
+        start_s, end_s, key_step = segment[:3]
         place = folder / f"key_step_{key_step:02d}"
         place.mkdir(exist_ok=True)
         span = start_s - video.start_s, end_s - video.start_s
-        if not cut(video.path, *span, place / f"{video.stem}_{start_s:08.3f}.mp4"):
+        note = "_uncounted" if segment.note else ""
+        if not cut(video.path, *span, place / f"{video.stem}_{start_s:08.3f}{note}.mp4"):
             log.warning(
                 "%s: no frame from %g to %g s can be decoded, so this segment gets no clip", video.path, start_s, end_s
             )

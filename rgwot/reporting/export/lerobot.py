@@ -68,7 +68,7 @@ def export_lerobot(videos: Sequence[ExportedVideo], folder: Path) -> None:
 
 def _sparse(segments: Sequence[LabelledSegment], fps: Fraction, length: int) -> dict[str, list[Any]]:
     """Return the subtasks of an episode of ``length`` frames in SARM's columns; end frames are exclusive."""
-    frames = [(_frame(start_s, fps), min(_frame(end_s, fps), length), label) for start_s, end_s, _, label in segments]
+    frames = [(_frame(one.start_s, fps), min(_frame(one.end_s, fps), length), one.label) for one in segments]
     frames = [span for span in frames if span[1] > span[0]]
     return {
         "sparse_subtask_names": [label for _, _, label in frames],
@@ -144,7 +144,7 @@ def _episodes(videos: Sequence[ExportedVideo]) -> tuple[Dataset, dict[int, tuple
 def _labels(times: Any, segments: Sequence[LabelledSegment]) -> list[str]:
     """Return the label of every frame, with a tolerance of half a millisecond for times in single precision."""
     labels = np.full(len(times), BACKGROUND_SUBTASK, dtype=object)
-    for start_s, end_s, _, label in segments:
+    for start_s, end_s, _, label, *_ in segments:
         labels[(times >= start_s - 5e-4) & (times < end_s - 5e-4)] = label
     return [str(label) for label in labels]
 

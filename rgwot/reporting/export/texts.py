@@ -16,7 +16,8 @@ from xml.etree import ElementTree
 from networkx import DiGraph
 
 from rgwot.columns import readable
-from rgwot.datasets.annotation_formats import MARKS_TIER, POINT, TIER
+from rgwot.datasets.annotation_formats import DEVIATION, MARKS_TIER, POINT, TIER
+from rgwot.procedure.facts import DeviationFacts
 from rgwot.reporting.export import ExportedVideo, LabelledSegment, key_steps_of
 from rgwot.runtime.errors import optional
 from rgwot.runtime.files import cell, write_rows, write_text
@@ -34,19 +35,35 @@ def clock(ms: int) -> str:
 def export_csv(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write ``segments.csv`` with the columns ``video``, ``start_s``, ``end_s``, ``key_step`` and ``name``.
 
-    A mark has no end. If annotations say what time without a segment means, there is a column ``silence``.
+    A mark has no end. If annotations say what time without a segment means, there is a column ``silence``. The segments
+    of a result have the columns ``counts``, and ``shows`` with the name of the key step that a segment is an occurrence
+    of, if that is another one.
     """
     told = any(video.silence for video in videos)
+    found = any(one.counts is not None for video in videos for one in video.segments)
     rows = [
         (
             readable(video.name), one.start_s, "" if one.mark else one.end_s, one.key_step, one.label,
-            *([video.silence] if told else []),
+            *([video.silence] if told else []), *([one.counts, one.shows] if found else []),
         )
         for video in videos
         for one in video.segments
     ]  # fmt: skip
-    columns = ("video", "start_s", "end_s", "key_step", "name", *(["silence"] if told else []))
-    write_rows(columns, rows, folder / "segments.csv")
+    more = (*(["silence"] if told else []), *(["counts", "shows"] if found else []))
+    write_rows(("video", "start_s", "end_s", "key_step", "name", *more), rows, folder / "segments.csv")
+
+
+def export_deviations(videos: Sequence[ExportedVideo], folder: Path) -> None:
+    """Write ``deviations.csv``: the deviations of every video in order of time; an unknown sureness is empty."""
+    rows = []
+    for video in videos:
+        for row in sorted(video.deviations, key=lambda row: (row.deviation.start_s, row.deviation.key_step)):
+            one = row.deviation
+            sureness = "" if one.sureness is None else one.sureness
+            what = readable(video.name), one.key_step, video.called(one.key_step), row.told, one.kind
+            rows.append((*what, one.start_s, one.end_s, sureness, one.surprise, one.against))
+    columns = ("video", "key_step", "name", "deviation", "kind", "start_s", "end_s", "sureness", "surprise", "against")
+    write_rows(columns, rows, folder / "deviations.csv")
 
 
 #: Milliseconds for which the subtitle of a mark is shown.
@@ -63,7 +80,7 @@ def export_webvtt(videos: Sequence[ExportedVideo], folder: Path) -> None:
         for one in video.segments:
             start = video.milliseconds(one.start_s)
             end = start + CUE_MS if one.mark else video.milliseconds(one.end_s)
-            text = html.escape(one.label, quote=False)
+            text = html.escape(f"{one.label} ({one.note})" if one.note else one.label, quote=False)
             cues.append(f"\n{clock(start)} --> {clock(end)}\n{f'<c.mark>{text}</c>' if one.mark else text}\n")
         write_text("WEBVTT\n" + "".join(cues), folder / f"{video.stem}.vtt")
 
@@ -71,15 +88,20 @@ def export_webvtt(videos: Sequence[ExportedVideo], folder: Path) -> None:
 def export_eventlog(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write ``eventlog.csv``: a case is a video, an event is a segment of a key step with its start and end.
 
-    The event of a mark ends where it starts.
+    The event of a mark ends where it starts. Events of a result have the column ``counts``.
     """
+    found = any(one.counts is not None for video in videos for one in video.segments)
     rows = [
-        (readable(video.name), label, *(timestamp(video.milliseconds(at)) for at in (start_s, end_s)), key_step)
+        (
+            readable(video.name), one.label,
+            *(timestamp(video.milliseconds(at)) for at in (one.start_s, one.end_s)), one.key_step,
+            *([one.counts and not one.shows] if found else []),
+        )
         for video in videos
-        for start_s, end_s, key_step, label in video.segments
-    ]
+        for one in video.segments
+    ]  # fmt: skip
     columns = ("case:concept:name", "concept:name", "start_timestamp", "time:timestamp", "key_step")
-    write_rows(columns, rows, folder / "eventlog.csv")
+    write_rows((*columns, *(["counts"] if found else [])), rows, folder / "eventlog.csv")
 
 
 def timestamp(ms: int) -> str:
@@ -122,11 +144,21 @@ def export_elan(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write one file per video with a tier of key steps; times are whole milliseconds, as in ELAN.
 
     The names of all key steps are the tier's controlled vocabulary, so that ELAN offers them for corrections. If there
-    are marks, they are the annotations of another tier, one frame long: ELAN has no annotation without length.
+    are marks, they are the annotations of another tier, one frame long: ELAN has no annotation without length. Segments
+    that are no occurrence of their key step are repeated in the tier `NOTES_TIER`, with the reason, and deviations that
+    are not doubtful have the tier `DEVIATIONS_TIER`.
     """
     pympi = optional("pympi", "format elan", "pip install pympi-ling")
     entries = {name: f"cveid{number}" for number, name in enumerate(dict.fromkeys(key_steps_of(videos).values()))}
     tiers = (TIER, MARKS_TIER) if any(one.mark for video in videos for one in video.segments) else (TIER,)
+    notes = tuple(
+        tier
+        for tier, there in (
+            (NOTES_TIER, any(one.note for video in videos for one in video.segments)),
+            (DEVIATIONS_TIER, any(video.told for video in videos)),
+        )
+        if there
+    )
     for video in videos:
         document = pympi.Eaf(author="rgwot")
         document.remove_tier("default")
@@ -138,6 +170,10 @@ def export_elan(videos: Sequence[ExportedVideo], folder: Path) -> None:
         document.linguistic_types[TIER]["CONTROLLED_VOCABULARY_REF"] = TIER
         for tier in tiers:
             document.add_tier(tier, ling=TIER)
+        if notes:
+            document.add_linguistic_type(NOTES_TIER)
+        for tier in notes:
+            document.add_tier(tier, ling=NOTES_TIER)
         # ELAN cannot play features without a video.
         if video.filmed:
             kind = mimetypes.guess_type(video.path.name)[0] or "video/mp4"
@@ -160,6 +196,24 @@ def _annotations(video: ExportedVideo) -> Iterator[tuple[str, int, int, str]]:
             yield MARKS_TIER, start, end, one.label
         elif end > start:
             yield TIER, start, end, one.label
+            if one.note:
+                yield NOTES_TIER, start, end, one.note
+    yield from _deviation_annotations(video, frame)
+
+
+def _deviation_annotations(video: ExportedVideo, frame: int) -> Iterator[tuple[str, int, int, str]]:
+    """Yield the deviations of a video, at least a ``frame`` in milliseconds long.
+
+    Annotations of a tier may not overlap: those of one start are one, which ends where the next one starts.
+    """
+    last, at_start = max(0, video.milliseconds(video.duration_s) - frame), dict[int, list[DeviationFacts]]()
+    for row in video.told:
+        at_start.setdefault(min(video.milliseconds(row.deviation.start_s), last), []).append(row)
+    starts = sorted(at_start)
+    for start, rows in sorted(at_start.items()):
+        end = max([start + frame, *(video.milliseconds(row.deviation.end_s) for row in rows)])
+        labels = [f"{video.called(row.deviation.key_step)} {row.told}" for row in rows]
+        yield DEVIATIONS_TIER, start, min([end, *(at for at in starts if at > start)]), "; ".join(labels)
 
 
 def _refer(path: Path, entries: Mapping[str, str]) -> None:
@@ -169,8 +223,10 @@ def _refer(path: Path, entries: Mapping[str, str]) -> None:
     """
     ElementTree.register_namespace("xsi", "http://www.w3.org/2001/XMLSchema-instance")
     tree = ElementTree.parse(path)
-    for annotation in tree.iter("ALIGNABLE_ANNOTATION"):
-        annotation.set("CVE_REF", entries[annotation.findtext("ANNOTATION_VALUE", "")])
+    for tier in tree.iter("TIER"):
+        if tier.get("LINGUISTIC_TYPE_REF") == TIER:
+            for annotation in tier.iter("ALIGNABLE_ANNOTATION"):
+                annotation.set("CVE_REF", entries[annotation.findtext("ANNOTATION_VALUE", "")])
     tree.write(path, encoding="UTF-8", xml_declaration=True)
 
 
@@ -186,6 +242,8 @@ def _addresses(path: Path, folder: Path) -> tuple[str, str]:
     return f"file://{'' if path.as_posix().startswith('/') else '/'}{path.as_posix()}", f"./{between}"
 
 
+#: Tiers of ELAN with segments that are no occurrence of their key step, and with deviations.
+NOTES_TIER, DEVIATIONS_TIER = "does not count", "deviations"
 #: BORIS requires a date; that of the video is unknown.
 DATE = "1970-01-01T00:00:00"
 
@@ -193,24 +251,27 @@ DATE = "1970-01-01T00:00:00"
 def export_boris(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write a project in which key steps are state events and every video is an observation.
 
-    Marks are point events of behaviours of their own, because a behaviour of BORIS has one kind of events. Texts that
-    BORIS may write into tables are guarded against formulas (`rgwot.runtime.files.cell`).
+    Deviations that are not doubtful are point events, too, and comments tell which segments do not count. Marks are
+    point events of behaviours of their own, because a behaviour of BORIS has one kind of events. Texts that BORIS may
+    write into tables are guarded against formulas (`rgwot.runtime.files.cell`).
     """
     marked = {one.key_step for video in videos for one in video.segments if one.mark}
     kinds = [("State event", key_step, label) for key_step, label in key_steps_of(videos).items()]
     kinds += [("Point event", key_step, label + POINT) for _, key_step, label in kinds if key_step in marked]
+    codes = dict.fromkeys((_behaviour(video, row), row.deviation.key_step) for video in videos for row in video.told)
+    deviating = [("Point event", key_step, code) for code, key_step in codes]
     behaviours = {
         str(number): {
             "type": kind,
             "key": str(key_step) if key_step < 10 and kind == "State event" else "",
             "code": cell(label),
             "description": "",
-            "category": "",
+            "category": DEVIATIONS_TIER if label.startswith(DEVIATION) else "",
             "modifiers": {},
             "excluded": "",
             "coding map": "",
         }
-        for number, (kind, key_step, label) in enumerate(kinds)
+        for number, (kind, key_step, label) in enumerate([*kinds, *deviating])
     }
     content = {
         "time_format": "s",
@@ -221,7 +282,7 @@ def export_boris(videos: Sequence[ExportedVideo], folder: Path) -> None:
         "subjects_conf": {},
         "behaviors_conf": behaviours,
         "observations": {cell(video.stem): _observation(video) for video in videos},
-        "behavioral_categories": [],
+        "behavioral_categories": [DEVIATIONS_TIER] if deviating else [],
         "behavioral_categories_config": {},
         "independent_variables": {},
         "coding_map": {},
@@ -258,21 +319,29 @@ def _events(video: ExportedVideo) -> list[list[Any]]:
 
     If a stop and a start have the same time, the stop comes first.
     """
-    moments = sorted(
-        (video.milliseconds(time_s), starts, cell(label))
+    moments = [
+        (video.milliseconds(time_s), starts, cell(label), segment.note)
         for segment in video.segments
         if segment.mark or video.milliseconds(segment.end_s) > video.milliseconds(segment.start_s)
         for time_s, starts, label in _sides(segment)
-    )
+    ]
+    moments += [
+        (video.milliseconds(row.deviation.start_s), 1, cell(_behaviour(video, row)), row.sureness) for row in video.told
+    ]
     events = []
-    for ms, _, label in moments:
+    for ms, _, label, comment in sorted(moments):
         frame: Any = "NA"
         if not math.isnan(video.fps):
             # Frames are numbered from 0, so the last number is one less than the number of frames.
             last = max(0, round((video.duration_s - video.start_s) * video.fps) - 1)
             frame = min(round((ms / 1000 - video.start_s) * video.fps), last)
-        events.append([ms / 1000, "", label, "", "", frame])
+        events.append([ms / 1000, "", label, "", comment, frame])
     return events
+
+
+def _behaviour(video: ExportedVideo, row: DeviationFacts) -> str:
+    """Return the behaviour of a deviation, such as "deviation: pour left out"."""
+    return f"{DEVIATION}{video.called(row.deviation.key_step)} {row.kind}"
 
 
 def _sides(segment: LabelledSegment) -> list[tuple[float, int, str]]:

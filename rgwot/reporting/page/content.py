@@ -22,10 +22,10 @@ from rgwot.datasets.names import stem_of
 from rgwot.evaluation.agreement import Agreement
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.keysteps.decode import SAME, seeds_differ
-from rgwot.keysteps.ordering import order_of_segments, rank_procedures
+from rgwot.keysteps.ordering import first_order, rank_procedures
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.paths import Run, Tree
-from rgwot.procedure.differences import with_sureness, without_slivers
+from rgwot.procedure.differences import what, with_sureness
 from rgwot.procedure.facts import join_words
 from rgwot.procedure.groups import LEVEL, MEASURES, OF_GROUP, few_videos
 from rgwot.procedure.interface import Deviation, Procedure
@@ -45,6 +45,7 @@ from rgwot.reporting.compare import (
     read_group_table,
     sizes,
     teaching_videos,
+    unit_of,
 )
 from rgwot.reporting.figures.style import STEP_COLOURS
 from rgwot.reporting.names import read_names
@@ -70,6 +71,7 @@ from rgwot.reporting.page.runs import (
     read_curves,
     read_run,
     seeds_agree,
+    with_number,
 )
 from rgwot.reporting.show import export_command
 from rgwot.reporting.tables.reported import metrics_of
@@ -126,7 +128,7 @@ def gather(
     doubted = _seeds_that_differ(shown_runs, seeds)
     # Segments without length do not count in an order.
     lasting = annotations[annotations["end_s"] > annotations["start_s"]]
-    orders = {str(video): order_of_segments(segments) for video, segments in lasting.groupby("video")}
+    orders = {one.video: first_order(one.events) for one in recordings_from_segments(lasting)}
     # If the task is no longer annotated, its scores are outdated, and not read.
     scorable = bool((manifest["status"] == "ok").any()) and len(annotations) > 0
     scores = read_task_scores(tree, runs) if scorable else None
@@ -167,6 +169,10 @@ def gather(
                     videos,
                     [] if all_annotated else doubts,
                     [video.id for video in videos] if all_annotated else taught,
+                    shown_run.every,
+                    shown_run.own,
+                    shown_run.number,
+                    held_at(place, shown_runs, agreements),
                     shares=study is None,
                 )
             )
@@ -327,7 +333,8 @@ def sure_by_seeds(
     procedure, deviations = cast("tuple[Procedure, Sequence[Deviation]]", shown[place].procedure)
     if any(first.sureness is not None for first in deviations):
         return list(deviations)
-    usual = {node.key_step: node.duration_s / node.repeats for node in procedure.nodes}
+    own = [one for one in deviations if one.against == "own"]
+    deviations = [one for one in deviations if one.against != "own"]
     others = []
     for (first, other), both in seeds.items():
         if place in (first, other):
@@ -335,9 +342,32 @@ def sure_by_seeds(
             mine = both.agreement.matched if place == other else both.agreement.swapped().matched
             run = shown[first if place == other else other].run
             segments = read_segments(tree.at(paths.SEGMENTS, run))
-            renamed = segments.assign(key_step=segments["key_step"].map(mine).fillna(0))
-            others.append(without_slivers(recordings_from_segments(renamed), usual))
-    return with_sureness(deviations, procedure, others)
+            renamed = segments.assign(shows=segments["shows"].map(mine).fillna(0))
+            others.append(recordings_from_segments(renamed))
+    return [*with_sureness(deviations, procedure, others), *own]
+
+
+def held_at(
+    place: int, shown: Sequence[ShownRun], agreements: Mapping[tuple[int, int], Comparison]
+) -> dict[int, set[tuple[str, str, int]]]:
+    """Return the deviations of a run that hold with one key step less or more, by that number, if the page has it.
+
+    Results of the same method, decoder and seed are compared, whose key steps are matched by their common time.
+    """
+    run, facts = shown[place].run, shown[place].facts
+    held: dict[int, set[tuple[str, str, int]]] = {}
+    for other, result in enumerate(shown):
+        pair = min(place, other), max(place, other)
+        if facts.K is None or result.facts.K not in (facts.K - 1, facts.K + 1) or pair not in agreements:
+            continue
+        same = (result.run.method, result.run.seed) == (run.method, run.seed)
+        if not same or with_number(result.run.decoder, 0) != with_number(run.decoder, 0) or result.procedure is None:
+            continue
+        agreed = agreements[pair].agreement
+        mine = agreed.matched if other < place else agreed.swapped().matched
+        there = (what(deviation) for deviation in result.procedure[1] if deviation.against == "others")
+        held[result.facts.K] = {(video, way, mine[step]) for video, way, step in there if step in mine}
+    return held
 
 
 def _seeds_that_differ(shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int], Comparison]) -> list[list[str]]:
@@ -509,5 +539,5 @@ def shown_groups(tree: Tree, runs: Sequence[Run], column: str | None) -> Groups 
         interval = f"in brackets {100 * LEVEL:.0f} % bootstrap intervals of the mean"
         note = note_on_teaching(teaching_videos(tree.keysteps(run)))
         about_here = ". ".join(filter(None, [f"{about(table)}; {interval}", impossible(table), note]))
-        by_run[str(place)] = GroupsOfRun(about_here, few_videos(groups), list(groups), rows)
+        by_run[str(place)] = GroupsOfRun(about_here, few_videos(groups, unit_of(table)), list(groups), rows)
     return Groups(column, dict[str, str](MEASURES.items()), by_run) if column is not None and by_run else None

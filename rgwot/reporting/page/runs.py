@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import combinations, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,13 +19,16 @@ from rgwot.config.methods import FAMILIES, TRIVIAL
 from rgwot.datasets.names import stem_of
 from rgwot.keysteps.decode import NAMED
 from rgwot.keysteps.left_out import left_out_sentence
-from rgwot.keysteps.settings import ANNOTATED
+from rgwot.keysteps.ordering import first_order, rank_procedures
+from rgwot.keysteps.settings import ANNOTATED, NumberSettings
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Node, Procedure, Recording, recordings_from_segments
+from rgwot.procedure.differences import what
 from rgwot.procedure.facts import (
     LIKELY,
     STEP_HEADINGS,
     DeviationFacts,
+    again_sentences,
     deviation_facts,
     doubt_sentence,
     join_words,
@@ -34,13 +37,15 @@ from rgwot.procedure.facts import (
     repeats,
     step_facts,
 )
-from rgwot.procedure.interface import END, START
-from rgwot.records import read_diagnostics, read_history, read_orders, read_procedures, read_segments
+from rgwot.procedure.interface import FEWEST, START
+from rgwot.procedure.known import told
+from rgwot.records import read_diagnostics, read_history, read_procedures, read_segments
 from rgwot.reporting.figures.losses import smoothed
+from rgwot.reporting.named import expected_file, named
 from rgwot.reporting.names import RunNames, label_names, lost_names, match_to_steps, names_of, result_id
 from rgwot.reporting.page.data import Curve, RunFacts, Video
 from rgwot.runtime.errors import RgwotError
-from rgwot.stages.procedure import read_deviation_list, read_procedure
+from rgwot.stages.procedure import read_deviation_list, read_expected, read_procedure
 
 #: Points of a training curve; a page cannot show more.
 CURVE_POINTS = 200
@@ -62,8 +67,10 @@ class ShownRun(NamedTuple):
     """A run on the page.
 
     ``facts`` are small and shown beside every picture. ``body`` is read when the run is chosen: ``segments``,
-    ``orders`` and ``procedures``. ``view`` is the text of its view, empty without one. ``procedure`` is the learned
-    procedure with the deviations from it, or None for a trivial baseline. ``recordings`` are its segments.
+    ``orders`` and ``procedures``. ``view`` is the text of its view, empty without one. ``procedures`` is the table of
+    the paper's orders. ``procedure`` is the learned procedure with the deviations from it, or None for a trivial
+    baseline. ``recordings`` are the occurrences in its videos, ``every`` all segments, and ``own`` sentences
+    on the procedure that the study expects. ``number`` are sentences on the number of key steps.
     """
 
     run: Run
@@ -74,6 +81,9 @@ class ShownRun(NamedTuple):
     procedure: tuple[Procedure, Sequence[Deviation]] | None
     names: Mapping[int, str]
     recordings: Sequence[Recording]
+    every: Sequence[Recording]
+    own: Sequence[str] = ()
+    number: str = ""
 
 
 #: A result may follow from time alone if equal segments explain at least this share of the variance that the result
@@ -104,7 +114,7 @@ def read_run(
     """
     segments = read_segments(tree.at(paths.SEGMENTS, run))
     diagnostics = read_diagnostics(tree.at(paths.DIAGNOSTICS, run))
-    orders, procedures = read_orders(tree.at(paths.ORDER, run)), read_procedures(tree.at(paths.PROCEDURES, run))
+    procedures = read_procedures(tree.at(paths.PROCEDURES, run))
     segments_here = segments[segments["scope"] == "task"]
     result = result_id(segments)
     taught = list(diagnostics.get("labelled", {}).get("videos", []))
@@ -114,9 +124,18 @@ def read_run(
     labels = annotated if kind == ANNOTATED else label_names(diagnostics)
     names_here = labels | typed
     warnings = diagnostics.get("warnings", [])
-    learned = None
+    learned: tuple[Procedure, Sequence[Deviation]] | None = None
+    own: Sequence[str] = ()
     if kind != "trivial":
-        learned = read_procedure(tree.at(paths.PROCEDURE, run)), read_deviation_list(tree.at(paths.DEVIATIONS, run))
+        procedure, found = (
+            read_procedure(tree.at(paths.PROCEDURE, run)),
+            read_deviation_list(tree.at(paths.DEVIATIONS, run)),
+        )
+        learned = procedure, found
+        if (path := expected_file(tree.keysteps(run))) is not None:
+            # Key steps of one name stay apart here, as on the rest of the page, but for what is expected.
+            told = named(segments_here, names_here, None, found, read_expected(path))
+            learned, own = (procedure, told.deviations), told.own
     # With labels, the key steps are the annotated ones.
     identity = {step: step for step in sorted(annotated)}
     matched = identity if taught else match_to_steps(videos[videos["status"] == "ok"], annotations, segments_here)
@@ -146,8 +165,47 @@ def read_run(
         folder=tree.keysteps(run).as_posix(),
         score_file=tree.at(paths.SCORES, run).as_posix() if _can_be_scored(videos, diagnostics) else "",
     )
-    body = _body(segments_here, orders, procedures, videos)
-    return ShownRun(run, facts, body, view, procedures, learned, names_here, recordings_from_segments(segments_here))
+    number = about_number(tree, run, diagnostics) if kind in ("trained", "untrained") and not taught else ""
+    recordings, every = (recordings_from_segments(segments_here, every=one) for one in (False, True))
+    body = _body(segments_here, recordings, videos)
+    return ShownRun(run, facts, body, view, procedures, learned, names_here, recordings, every, own, number)
+
+
+def about_number(tree: Tree, run: Run, diagnostics: Mapping[str, Any]) -> str:
+    """Return sentences on the number of key steps: who chose it, and the command for another one with its cost."""
+    if not isinstance(K := diagnostics.get("K"), int):
+        return ""
+    default = K == NumberSettings().K and number_in(run.decoder) is None
+    chosen = f"{K} key steps is a default" if default else f"{K} key steps were asked for"
+    other = paths.at(paths.SEGMENTS, tree.results, dataset=tree.dataset, task=tree.task,
+                     **{**asdict(run), "decoder": with_number(run.decoder, K + 1)})  # fmt: skip
+    seconds = diagnostics.get("decoding_cpu_s")
+    cost = "" if seconds is None else f" (about {length_in_words(seconds)} of one core)"
+    return (
+        f"{chosen}; the videos do not say how many (see How many?). For another number, such as {K + 1}, run "
+        f'rgwot run "{other.as_posix()}"{cost}.'
+    )
+
+
+def number_in(decoder: str) -> int | None:
+    """Return the K in the id of a decoder, if it is a number there.
+
+    >>> number_in("consensus@K=5,decode.surplus=2"), number_in("consensus")
+    (5, None)
+    """
+    keys = dict(key.split("=", 1) for key in decoder.partition("@")[2].split(",") if key)
+    return int(keys["K"]) if keys.get("K", "").isdecimal() else None
+
+
+def with_number(decoder: str, K: int) -> str:
+    """Return the id of a decoder with another K.
+
+    >>> with_number("consensus@decode.surplus=2", 5), with_number("consensus@K=7", 8)
+    ('consensus@K=5,decode.surplus=2', 'consensus@K=8')
+    """
+    name, _, keys = decoder.partition("@")
+    others = [key for key in keys.split(",") if key and not key.startswith("K=")]
+    return f"{name}@{','.join(sorted([*others, f'K={K}']))}"
 
 
 def _order_alone(diagnostics: Mapping[str, Any]) -> list[str]:
@@ -190,12 +248,12 @@ def _view(path: Path, result: str) -> str:
         raise RgwotError(f"{path}: not a view of a result; make it again") from None
 
 
-def _body(
-    segments: pd.DataFrame, orders: pd.DataFrame, procedures: pd.DataFrame, videos: pd.DataFrame
-) -> dict[str, Any]:
+def _body(segments: pd.DataFrame, recordings: Sequence[Recording], videos: pd.DataFrame) -> dict[str, Any]:
     """Return the segments, orders and procedures of a run; videos are known by their place in the manifest.
 
-    Segments are given by their ``ends`` in milliseconds and key ``steps``, or only by their number if there are many.
+    Segments are given by their ``ends`` in milliseconds and key ``steps``, or only by their number if there are many;
+    ``shows`` has by index what segments show instead of their key step, 0 if they do not count. Orders are those in
+    which key steps first occur.
     """
     place = {video: str(at) for at, video in enumerate(videos["video"])}
     by_video: dict[str, Any] = {}
@@ -206,13 +264,15 @@ def _body(
         rows = rows.sort_values("start_s", kind="stable")
         ends = np.rint(rows["end_s"].to_numpy(np.float64) * 1000).astype(np.int64)
         by_video[place[video]] = {"ends": ends.tolist(), "steps": rows["key_step"].tolist()}
-    of_task = orders[orders["video"].isin(place)]
+        shown = rows["shows"].where(rows["counts"], 0).tolist()
+        other = {str(at): step for at, step in enumerate(shown) if step != rows["key_step"].iat[at]}
+        if other:
+            by_video[place[video]]["shows"] = other
+    orders = {one.video: first_order(one.events) for one in recordings if one.video in place}
     return {
         "segments": by_video,
-        "orders": {
-            place[video]: _steps(order) for video, order in zip(of_task["video"], of_task["order"], strict=True)
-        },
-        "procedures": ranked_orders(procedures),
+        "orders": {place[video]: list(order) for video, order in orders.items()},
+        "procedures": ranked_orders(rank_procedures(orders)) if orders else [],
     }
 
 
@@ -307,20 +367,22 @@ class Picture(NamedTuple):
     """The procedure of a run as the template writes it; ``place`` is the place of the run on the page.
 
     Texts are cut into text and numbers of key steps in turn, which the page replaces by names: ``sentences`` on the
-    order and on what to doubt, and the cells of ``table`` under its ``headings``
+    order and on what to doubt (``remarks`` are plain texts), and the cells of ``table`` under its ``headings``
     (`rgwot.procedure.facts.STEP_HEADINGS`, without empty columns). ``legend`` explains the signs in the drawing.
-    ``layers`` are the cards in the consensus order; those of a layer may come in any order, and need the whole layer
-    before unless they say otherwise. ``lines`` are the videos with their deviations by time, the less surprising and
-    less sure ones apart, and ``most_different`` names those that differ most. ``unchecked`` is true if the sureness of
-    some deviations is unknown.
+    ``layers`` are the cards in the consensus order; those of a layer have no known order, which its caption tells, and
+    need the whole layer before unless they say otherwise. ``lines`` are the videos with their deviations by time, the
+    less surprising and less sure ones apart, and ``most_different`` names those that differ most. ``unchecked`` is true
+    if the sureness of some deviations is unknown.
     """
 
     place: int
     sentences: Sequence[Sequence[str]]
+    remarks: Sequence[str]
     headings: Sequence[str]
     table: Sequence[Sequence[Sequence[str]]]
     legend: str
     layers: Sequence[Sequence[_Card]]
+    captions: Sequence[str]
     lines: Sequence[Mapping[str, Any]]
     most_different: str
     unchecked: bool
@@ -334,22 +396,34 @@ def picture(
     videos: Sequence[Video],
     doubts: Sequence[str] = (),
     taught: Collection[str] = (),
+    every: Sequence[Recording] | None = None,
+    own: Sequence[str] = (),
+    number: str = "",
+    also: Also | None = None,
     shares: bool = True,
 ) -> Picture:
     """Return a procedure as the page shows it.
 
-    ``recordings`` are the segments of the videos, ``videos`` those of `rgwot.reporting.page.data.PageData`. ``doubts``
-    are clauses of `rgwot.procedure.facts.doubt_sentence`. The annotated videos that ``taught`` the result are marked.
+    ``recordings`` are the occurrences in the videos, ``every`` all segments, if some do not count, and ``videos`` those
+    of `rgwot.reporting.page.data.PageData`. ``doubts`` are clauses of `rgwot.procedure.facts.doubt_sentence`. The
+    annotated videos that ``taught`` the result are marked. ``own`` are sentences on the procedure that is expected,
+    ``number`` on the number of key steps, and ``also`` tells with which other numbers deviations hold.
     ``shares`` says whether these recordings are those of the procedure, so that their time may stand in its table.
     """
-    layers = _layers(procedure)
+    shown = told(procedure)
+    layers = _layers(shown)
+    captions = [_caption(shown, [card.node.key_step for card in layer]) for layer in layers]
     cards = [card for layer in layers for card in layer]
     legend = (
         (
             "A dashed card is optional: found in fewer than 80 % of the videos.",
             any(card.node.optional for card in cards),
         ),
-        ("Key steps in one frame have no fixed order.", len(layers) < len(cards)),
+        (
+            "Key steps in one frame are done in either order, or their order is not known: it takes "
+            f"{FEWEST} videos that show both, and most of them the same order.",
+            len(layers) < len(cards),
+        ),
         (
             "A card comes after everything in the card or frame before it; "
             "if it says \N{LEFT DOUBLE QUOTATION MARK}after …\N{RIGHT DOUBLE QUOTATION MARK}, only after those.",
@@ -361,28 +435,66 @@ def picture(
         ),
     )
     marked = {step: f"{_STEP}{step}{_STEP}" for step in procedure.order}
-    sentences = (order_sentence(procedure, marked), doubt_sentence(procedure, deviations, marked, doubts))
-    table = [row.cells(marked) for row in step_facts(procedure, recordings if shares else ())]
+    sentences = (
+        " ".join([order_sentence(procedure, marked), *again_sentences(procedure, recordings, marked)]),
+        doubt_sentence(procedure, deviations, marked, doubts),
+    )
+    table = [row.cells(marked) for row in step_facts(procedure, *((recordings, every) if shares else ()))]
     filled = [at for at in range(len(STEP_HEADINGS)) if any(row[at] for row in table)]
-    lines = _lines(procedure, deviation_facts(deviations, recordings, taught), videos, taught)
+    facts = deviation_facts(deviations, recordings if every is None else every, taught)
+    facts = [replace(row, also=_holds_also(row.deviation, also)) for row in facts]
+    lines = _lines(procedure, facts, videos, taught)
     return Picture(
         place,
         [text.split(_STEP) for text in sentences if text],
+        [text for text in (" ".join(own), _also_sentence(number, facts, also)) if text],
         [STEP_HEADINGS[at] for at in filled],
         [[row[at].split(_STEP) for at in filled] for row in table],
         " ".join(words for words, there in legend if there),
         layers,
+        captions,
         lines,
         _most_different(lines),
         any(deviation.sureness is None and deviation.video not in taught for deviation in deviations),
     )
 
 
+#: For other numbers of key steps: the deviations that hold with them, as `rgwot.procedure.differences.what`.
+Also = Mapping[int, Collection[tuple[str, str, int]]]
+
+
+def _holds_also(deviation: Deviation, also: Also | None) -> str:
+    """Return with which other numbers of key steps a deviation holds; empty if none is known."""
+    numbers = [str(K) for K, holding in sorted((also or {}).items()) if what(deviation) in holding]
+    return f"also with {join_words(numbers)} key steps" if numbers else ""
+
+
+def _also_sentence(number: str, facts: Sequence[DeviationFacts], also: Also | None) -> str:
+    """Return the sentences on the number of key steps, with how many deviations hold with others."""
+    likely = [row.deviation for row in facts if row.sureness != "doubtful" and row.deviation.against == "others"]
+    if not number or not likely:
+        return number
+    counts = [
+        f"{sum(what(one) in holding for one in likely)} with {K} key steps"
+        for K, holding in sorted((also or {}).items())
+    ]
+    return f"{number} Of the {len(likely)} likely deviations, {join_words(counts)} hold, too." if counts else number
+
+
 def _layers(procedure: Procedure) -> list[list[_Card]]:
     """Return the key steps in the consensus order, those of a group in one layer."""
-    group_of = {step: group for group in procedure.groups for step in group}
+    group_of = {step: group for group in (*procedure.groups, *procedure.unordered) for step in group}
     layers = [list(layer) for _, layer in groupby(procedure.order, lambda step: group_of.get(step, (step,)))]
     return [[_card(step, procedure, layers, at) for step in layer] for at, layer in enumerate(layers)]
+
+
+def _caption(procedure: Procedure, steps: Sequence[int]) -> str:
+    """Return how the key steps of a layer are ordered."""
+    if len(steps) < 2:
+        return ""
+    if tuple(sorted(steps)) in procedure.unordered:
+        return "no order is known"
+    return "either order" if len(steps) == 2 else "any order"
 
 
 def _card(step: int, procedure: Procedure, layers: Sequence[Sequence[int]], at: int) -> _Card:
@@ -392,13 +504,6 @@ def _card(step: int, procedure: Procedure, layers: Sequence[Sequence[int]], at: 
     often, length = repeats(node), length_in_words(node.duration_s)
     likely = {int(edge.before): edge.confidence >= LIKELY for edge in needs}
     placed = bool(at) and set(likely) == set(layers[at - 1]) and all(likely.values())
-    needed = any(edge.before == step and edge.after != END for edge in procedure.edges)
-    last = at == len(layers) - 1
-    free = [
-        words
-        for words, may in (("may come first", at and not needs), ("may also come later", not last and not needed))
-        if may
-    ]
     after = () if placed else tuple(likely.items())
     return _Card(
         node,
@@ -406,8 +511,8 @@ def _card(step: int, procedure: Procedure, layers: Sequence[Sequence[int]], at: 
         f"{node.repeats:.1f}".removesuffix(".0") + " times" if often else "",
         {str(edge.before): f"in {edge.agree} of {edge.both} videos where both were found" for edge in needs},
         after,
-        "at any time" if len(free) > 1 else "".join(free),
-        "" if after else f"after {join_words([str(edge.before) for edge in needs])}" if needs else "after no other",
+        "" if needs or not at else "no need is known",
+        "" if after else f"after {join_words([str(edge.before) for edge in needs])}" if needs else "no need is known",
     )
 
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { annotationLines, comingSteps, cutRows, drawnRuns, giveRow, indexAt, isMark, moveBorder, nearerSide, nearestSpan, putMark, segmentsOfBars, stepNumbers, tickTimes } from "../../../rgwot/reporting/page/parts/segments.js";
+import { annotationLines, comingSteps, cutRows, drawnRuns, giveRow, indexAt, isMark, moveBorder, nearerSide, nearestSpan, occurrences, putMark, segmentsOfBars, stepNumbers, tickTimes } from "../../../rgwot/reporting/page/parts/segments.js";
 
 const ROWS = [[0, 1000, 1], [1000, 3000, 2], [3000, 6000, 0]];
 
@@ -9,6 +9,14 @@ test("stored bars become segments in seconds", () => {
   assert.deepEqual(segmentsOfBars({ ends: [1500, 4000], steps: [2, 0] }), [[0, 1.5, 2], [1.5, 4, 0]]);
   assert.deepEqual(segmentsOfBars({ many: 2000 }), []);
   assert.deepEqual(segmentsOfBars(undefined), []);
+});
+
+test("occurrences are segments that count, joined across those that do not", () => {
+  const bars = { ends: [1000, 1200, 3000, 4000, 4100, 5000, 6000], steps: [1, 2, 1, 0, 3, 2, 3], shows: { 1: 0, 4: 0, 5: 3, 6: 2 } };
+  assert.deepEqual(segmentsOfBars(bars)[5], [4.1, 5, 2, 3]);
+  assert.deepEqual(occurrences(segmentsOfBars(bars)), [[0, 3, 1], [4.1, 5, 3], [5, 6, 2]]);
+  // Background between two segments of a key step keeps them apart.
+  assert.deepEqual(occurrences([[0, 1, 1], [1, 2, 0], [2, 3, 1]]), [[0, 1, 1], [2, 3, 1]]);
 });
 
 test("drawn runs begin with the chosen one; other methods show their first seed", () => {

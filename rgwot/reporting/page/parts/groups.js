@@ -29,7 +29,7 @@ export function drawGroups() {
     make("td", { className: "text" }, titled(state.run, [[row.step, stepTitle(state.run, row.step)]])),
     ...(chosen === "transitions" ? [make("td", { className: "text", textContent: row.successor ? stepTitle(state.run, row.successor) : "end of the video" })] : []),
     ...row.numbers.map(([n, mean, low, high]) => make("td", { textContent: mean === null ? "" : `${amount(mean)} (${amount(low)} to ${amount(high)}), n = ${n}` })),
-    make("td", { textContent: row.p === null ? "all the same" : probability(row.p) }),
+    make("td", { textContent: row.p === null ? "" : probability(row.p) }),
     make("td", { textContent: `${row.adjusted === null ? "" : probability(row.adjusted)}${row.star ? " *" : ""}` })));
   byId("groups-table").replaceChildren(found ? table("Groups of videos", ["Key step", ...(chosen === "transitions" ? ["Followed by"] : []), ...found.groups, "p", "Adjusted p"], shownRows) : "");
 }

@@ -5,7 +5,7 @@ import { byId, make, spread } from "./dom.js";
 import { drawPicture, dye, lookOf, pictureAt, sharp, stripOf } from "./looks.js";
 import { playFrom, sourceOf } from "./player.js";
 import { hidePopup, showPopup } from "./popup.js";
-import { labelOf, nameOf, namesOf, place, segmentsOf, viewOf } from "./results.js";
+import { labelOf, nameOf, namesOf, occurrencesOf, place, segmentsOf, viewOf } from "./results.js";
 import { DATA, state } from "./state.js";
 import { clock, listed } from "./text.js";
 import { bar, ticks, watchBars } from "./videos.js";
@@ -70,7 +70,7 @@ export function shotsOf(run, step) {
   if (found.length) return found.slice(0, SHOTS);
   for (let at = 0; at < DATA.videos.length && found.length < SHOTS; at++) {
     if (!DATA.videos[at].strip) continue;
-    const own = segmentsOf(at, run).filter((segment) => segment[2] === step).sort((a, b) => b[1] - b[0] - (a[1] - a[0]));
+    const own = (step ? occurrencesOf : segmentsOf)(at, run).filter((segment) => segment[2] === step).sort((a, b) => b[1] - b[0] - (a[1] - a[0]));
     if (own.length) found.push([at, (own[0][0] + own[0][1]) / 2, null]);
   }
   return found;
@@ -106,7 +106,7 @@ const needsOf = (card) => new Map(Object.entries(JSON.parse(card.dataset.needs))
 function cardLines(card) {
   const needs = [...needsOf(card)].map(([step, share]) => `after ${labelOf(state.run, Number(step))} ${share}`);
   const later = [...pictureOf(state.run).querySelectorAll(".node")].filter((one) => needsOf(one).has(card.dataset.step)).map((one) => labelOf(state.run, Number(one.dataset.step)));
-  return [labelOf(state.run, Number(card.dataset.step)), ...(needs.length ? needs : ["needs no other key step"]), ...(later.length ? [`before ${listed(later)}`] : [])];
+  return [labelOf(state.run, Number(card.dataset.step)), ...(needs.length ? needs : ["no need is known"]), ...(later.length ? [`before ${listed(later)}`] : [])];
 }
 
 function pointedAt(event, x, y) {

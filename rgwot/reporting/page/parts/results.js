@@ -4,7 +4,7 @@
 
 import { block, byId, download, recall, remember } from "./dom.js";
 import { save } from "./saving.js";
-import { segmentsOfBars } from "./segments.js";
+import { occurrences, segmentsOfBars } from "./segments.js";
 import { MADE } from "./server.js";
 import { DATA, state } from "./state.js";
 import { namesText, oneLine } from "./text.js";
@@ -26,6 +26,8 @@ export const matchOf = (run, step) => factsOf(run).match[step];
 export const isTaught = (run) => run >= 0 && factsOf(run).given.length > 0;
 /** The segments of a video as [start, end, step] in seconds; run -1 is the annotation. */
 export const segmentsOf = (video, run) => (run < 0 ? DATA.truth[video] : segmentsOfBars(bodyOf(run).segments[video]));
+/** The occurrences of key steps in a video. */
+export const occurrencesOf = (video, run) => occurrences(segmentsOf(video, run));
 export const hasBackground = (run) => DATA.videos.some((_, at) => segmentsOf(at, run).some(([, , step]) => step === 0));
 /** The place of a key step among the colours. */
 export const placeOf = (run, step) => factsOf(run).colour[step];

@@ -1,5 +1,6 @@
 // Segments of videos: reading, summarising and editing them. All functions are pure. Segments are [start, end, step]
-// in seconds; a mark starts where it ends. Rows are the same in milliseconds, segments without gaps before all marks, and
+// in seconds; a mark starts where it ends. A segment that is no occurrence of its key step has what it shows instead as a
+// fourth entry, 0 if it does not count. Rows are the same in milliseconds, segments without gaps before all marks, and
 // are never changed in place.
 
 const TICKS = [0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
@@ -9,7 +10,22 @@ const MOST_COMING = 40;
 /** Segments from stored bars: the end of each in milliseconds, and its key step. */
 export function segmentsOfBars(bars) {
   if (!bars || bars.many) return [];
-  return bars.steps.map((step, at) => [at ? bars.ends[at - 1] / 1000 : 0, bars.ends[at] / 1000, step]);
+  const { ends, steps, shows = {} } = bars;
+  return steps.map((step, at) => [at ? ends[at - 1] / 1000 : 0, ends[at] / 1000, step, ...(at in shows ? [shows[at]] : [])]);
+}
+
+/** The occurrences of key steps among segments: those that count, joined where only what does not count separates them. */
+export function occurrences(segments) {
+  const found = [];
+  let between = null;
+  for (const [start, end, step, shows = step] of segments) {
+    const last = found[found.length - 1];
+    if (!shows) between = step && between !== null ? true : null;
+    else if (between && last[2] === shows) last[1] = end;
+    else found.push([start, end, shows]);
+    if (shows) between = false;
+  }
+  return found;
 }
 
 /** The results whose bars are drawn, the chosen one first; `which` is one, seeds, methods or all. */
@@ -31,7 +47,7 @@ export function comingSteps(steps, order) {
   return coming.length && coming.length <= MOST_COMING ? coming : order;
 }
 
-/** The number of segments, the seconds and the videos of every key step, from the segments of all videos. */
+/** The number of occurrences, the seconds and the videos of every key step, from the occurrences in all videos. */
 export function stepNumbers(steps, videos) {
   const numbers = new Map(steps.map((step) => [step, { segments: 0, seconds: 0, videos: 0 }]));
   for (const segments of videos) {

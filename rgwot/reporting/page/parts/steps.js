@@ -4,7 +4,7 @@ import { byId, make, table } from "./dom.js";
 import { chip, chips } from "./looks.js";
 import { playFrom } from "./player.js";
 import { shot, shotsOf, typicalOf } from "./procedure.js";
-import { ANNOTATED, LONGEST_NAME, bodyOf, factsOf, hasBackground, inOrder, isTaught, matchInWords, nameOf, place, rename, runTitle, segmentsOf, stepsOf, viewOf } from "./results.js";
+import { ANNOTATED, LONGEST_NAME, bodyOf, factsOf, hasBackground, inOrder, isTaught, matchInWords, nameOf, occurrencesOf, place, rename, runTitle, stepsOf, viewOf } from "./results.js";
 import { stepNumbers } from "./segments.js";
 import { DATA, state } from "./state.js";
 import { clock, percent, plural } from "./text.js";
@@ -23,7 +23,7 @@ export function drawSteps() {
     className: "notice",
     textContent: "Typical frames are shown for the first seed of a method.",
   });
-  const numbers = stepNumbers(stepsOf(run), DATA.videos.map((_, at) => segmentsOf(at, run)));
+  const numbers = stepNumbers(stepsOf(run), DATA.videos.map((_, at) => occurrencesOf(at, run)));
   const background = hasBackground(run) ? backgroundRow(run) : null;
   rows.replaceChildren(...[note, ...inOrder(run).map((step) => stepRow(run, step, view, numbers.get(step))), background].filter(Boolean));
 }
@@ -55,7 +55,7 @@ function stepRow(run, step, view, numbers) {
     byId("names-status").textContent = "Kept in this browser. Download the file to keep it for good.";
   });
   const told = [
-    plural(numbers.segments, "segment"),
+    plural(numbers.segments, "occurrence"),
     `in ${plural(numbers.videos, "video")}`,
     `${clock(numbers.seconds, 0)} in all`,
     ANNOTATED && !isTaught(run) ? matchInWords(run, step) : "",

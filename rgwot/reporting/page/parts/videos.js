@@ -7,7 +7,7 @@ import { isEdited, shownOf } from "./edits.js";
 import { chip, chips, colourOf, drawPicture, dye, lookOf, sharp, stripOf } from "./looks.js";
 import { playFrom } from "./player.js";
 import { hidePopup, showPopup } from "./popup.js";
-import { ANNOTATED, bodyOf, factsOf, fullLabel, hasBackground, inOrder, isTaught, labelOf, matchInWords, matchOf, nameOf, runTitle, sameStep, segmentsOf, stepsOf } from "./results.js";
+import { ANNOTATED, bodyOf, factsOf, fullLabel, hasBackground, inOrder, isTaught, labelOf, matchInWords, matchOf, nameOf, occurrencesOf, runTitle, sameStep, segmentsOf, stepsOf } from "./results.js";
 import { comingSteps, drawnRuns, indexAt, isMark, nearestSpan, tickTimes } from "./segments.js";
 import { DATA, state } from "./state.js";
 import { clock, listed, plural, when } from "./text.js";
@@ -80,7 +80,7 @@ export function fill(card) {
   const video = DATA.videos[at];
   const edited = isEdited(at, state.run);
   const rows = edited || byId("editing").open ? shownOf(at) : null;
-  const steps = (rows || segmentsOf(at, state.run)).filter((row) => !isMark(row)).map(([, , step]) => sameStep(state.run, step));
+  const steps = (rows || occurrencesOf(at, state.run)).filter((row) => !isMark(row)).map(([, , step]) => sameStep(state.run, step));
   const order = comingSteps(steps, bodyOf(state.run).orders[at] || []);
   const truth = DATA.truth[at].length ? [-1] : [];
   const axis = make("div", { className: "axis" }, strip(at));
@@ -150,22 +150,26 @@ export function bar(at, run, rows = null) {
     made.append(canvas);
     return made;
   }
-  segments.forEach(([start, end, step], index) => {
+  segments.forEach(([start, end, step, shows = step], index) => {
     const text = labelOf(run, step);
     const segment = make("button", {
       type: "button",
       tabIndex: index ? -1 : 0,
       data: { index: String(index), step: String(step) },
-      aria: { label: `${fullLabel(run, step)}, ${when(start, end)}` },
+      aria: { label: `${fullLabel(run, step)}, ${when(start, end)}${shows === step ? "" : `, ${showsInWords(run, shows)}`}` },
     }, make("span", { textContent: text }));
     segment.classList.add("seg");
     segment.classList.toggle("mark", isMark([start, end]));
+    segment.classList.toggle("uncounted", shows !== step);
     dye(segment, lookOf(run, step));
     spread(segment, start, end, video.duration);
     made.append(segment);
   });
   return made;
 }
+
+/** What a segment shows that is no occurrence of its key step. */
+const showsInWords = (run, shows) => shows ? `looks like ${fullLabel(run, shows)}` : "does not count: too short, or looks like its neighbours";
 
 /** The times below an axis of some pixels. */
 export function ticks(duration, width) {
@@ -206,8 +210,9 @@ function describe({ at, seconds, run, segment }) {
   const video = DATA.videos[at];
   const lines = [];
   if (segment) {
-    const [start, end, step] = segment;
+    const [start, end, step, shows = step] = segment;
     lines.push(fullLabel(run, step));
+    if (shows !== step) lines.push(showsInWords(run, shows));
     if (run >= 0 && ANNOTATED && step > 0 && !isTaught(run)) lines.push(matchInWords(run, step));
     lines.push(`${when(start, end)}${start < end ? ` (${(end - start).toFixed(1)} s)` : ""}`);
   } else if (run !== null) {

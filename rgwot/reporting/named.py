@@ -1,0 +1,89 @@
+"""A result as people read it: with the names of its key steps, by which some are merged, and its deviations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from rgwot.paths import DEVIATIONS, PROCEDURE, SEGMENTS, Tree, name_of
+from rgwot.procedure import Deviation, Procedure, deviations, learn, recordings_from_segments
+from rgwot.procedure.expected import NAMELESS, ExpectedStep, compare_with_own
+from rgwot.records import read_segments
+from rgwot.reporting.names import as_named, names_in
+from rgwot.runtime.files import read_yaml
+from rgwot.stages.procedure import read_deviation_list, read_expected, read_procedure
+
+
+class Named(NamedTuple):
+    """Segments, names of key steps, procedure and deviations of a result; None and none if they are not known.
+
+    If the study expects a procedure, the deviations from it are among the others, and ``own`` are sentences on what
+    cannot be told video by video.
+    """
+
+    segments: pd.DataFrame
+    names: Mapping[int, str]
+    procedure: Procedure | None
+    deviations: Sequence[Deviation]
+    own: Sequence[str] = ()
+
+
+def named(
+    segments: pd.DataFrame,
+    names: Mapping[int, str],
+    procedure: Procedure | None,
+    found: Sequence[Deviation],
+    expected: Sequence[ExpectedStep] | None = None,
+) -> Named:
+    """Return a result with the names of its key steps.
+
+    If key steps have the same name, or one is called ``-``, the procedure and its deviations are learned anew. If a
+    procedure is ``expected``, deviations from it are told beside those from what most videos do; their sureness, if
+    it is known, is that in ``found``.
+    """
+    merged = as_named(segments, names)
+    if merged is not segments and procedure is not None:
+        procedure = learn(recordings_from_segments(merged), procedure.learner)
+        others = deviations(procedure, recordings_from_segments(merged))
+        found = [*others, *(one for one in found if one.against == "own")]
+    if expected is None:
+        return Named(merged, names, procedure, found)
+    own = compare_with_own(expected, names, recordings_from_segments(merged))
+    others = [one for one in found if one.against != "own"]
+    if own is None:
+        return Named(merged, names, procedure, others, [NAMELESS])
+    sure = {(one.video, one.kind, one.key_step): one.sureness for one in found if one.against == "own"}
+    told = [replace(one, sureness=sure.get((one.video, one.kind, one.key_step))) for one in own.deviations]
+    return Named(merged, names, procedure, [*others, *told], own.sentences())
+
+
+def expected_file(folder: Path) -> Path | None:
+    """Return the file of the procedure that the study of a result expects of its dataset, if any."""
+    tree = Tree.of_folder(folder.absolute())
+    config = None if tree is None else tree.results.parent / "config.yaml"
+    if tree is None or config is None or not config.is_file():
+        return None
+    content = read_yaml(config)
+    datasets = content.get("datasets") if isinstance(content, dict) else None
+    entry = datasets.get(tree.dataset) if isinstance(datasets, dict) else None
+    name = entry.get("expected") if isinstance(entry, dict) else None
+    return None if not isinstance(name, str) else config.parent / name.replace("{task}", tree.task)
+
+
+def read_named(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> Named:
+    """Read a result from its folder, of which some files may be missing besides ``segments.csv``.
+
+    Names are those of ``names_yaml``, by default of its study (`rgwot.reporting.names.names_in`).
+    """
+    segments, procedure, found = read_segments(folder / name_of(SEGMENTS)), None, list[Deviation]()
+    if (folder / name_of(PROCEDURE)).is_file():
+        procedure = read_procedure(folder / name_of(PROCEDURE))
+    if (folder / name_of(DEVIATIONS)).is_file():
+        found = read_deviation_list(folder / name_of(DEVIATIONS))
+    expected = None if (path := expected_file(folder)) is None else read_expected(path)
+    return named(segments, names_in(folder, names_yaml), procedure, found, expected)
