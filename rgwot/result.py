@@ -756,8 +756,12 @@ class Discovery:
     def compare_groups(self, groups: Mapping[str, Any], subjects: Mapping[str, str] | None = None) -> pd.DataFrame:
         """Test for every key step whether groups of videos differ (`rgwot.procedure.groups.compare_groups`).
 
-        ``groups`` maps videos to their groups; videos without a group are left out with a warning. ``subjects`` maps
-        videos to the persons in them, who are then compared instead of videos.
+        Parameters
+        ----------
+        groups
+            The group of each video; videos without a group are left out with a warning.
+        subjects
+            The person in each video. With it, persons are compared instead of videos.
         """
         deviations = [replace(each, video=stem_of(each.video)) for each in self.key_steps.deviations]
         named = {name_of_recording(name): group for name, group in groups.items()}
