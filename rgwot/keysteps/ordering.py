@@ -180,8 +180,8 @@ class KeySteps:
         For each video the memberships (T, K + 1) of its samples, those of background first; None if the decoder has
         none.
     second
-        The segments of a second reading of some or all videos by appearance alone, and the log odds of a deviation by
-        kind, video and key step (`rgwot.keysteps.reading`), which decide on deviations; None without one.
+        The segments of a second reading of some or all videos by appearance alone, and how far it speaks for a
+        deviation, by kind, video and key step (`rgwot.keysteps.reading`); they decide on deviations. None without one.
     """
 
     segments: Mapping[str, Mapping[str, pd.DataFrame]]
@@ -219,9 +219,10 @@ class KeySteps:
         found = with_sureness(deviations(self.procedure, recordings), self.procedure, others)
         if self.second is None:
             return found
-        segments, odds = self.second
+        segments, support = self.second
         read = without_slivers(_recordings(segments), usual, self.annotated)
-        return decided(found, deviations(self.procedure, read), odds, self.annotated)
+        different = [deviations(self.procedure, part) for part in (read, *others)]
+        return decided(found, different[1:], different[0], support, self.annotated)
 
 
 def procedure_of(

@@ -85,8 +85,8 @@ class Chain(NamedTuple):
                         borders[int(start > end_before)] += 1
                     before, end_before = step, end
             counts[before, 0] += 1
-        usual = float(np.median([length for part in lengths[1:] for length in part] or [1]))
-        logs = [np.log(part or [usual]) for part in lengths]
+        usual = int(np.median([length for part in lengths[1:] for length in part] or [1]))
+        logs = [np.log(np.array(part or [max(usual, 1)], dtype=np.float64)) for part in lengths]
         mean = np.array([np.median(part) for part in logs])
         squares = [np.square(part - middle).sum() for part, middle in zip(logs, mean, strict=True)]
         # Two durations of a usual spread are added, since some key steps have few.
@@ -175,7 +175,7 @@ def best_scores(log_p: Sequence[Array], chain: Chain, levels: Integers) -> Array
     ended[0, :, 0, 0] = 0
     result = np.full((B, L), NEVER)
     for t in range(T + 1):
-        here, paused = ended[t], np.float32(NEVER)
+        here, paused = ended[t], np.full((B, L, S), NEVER, dtype=np.float32)
         if t:
             lasting = durations[:t][::-1]
             here[:] = (entered[:t] + lasting[:, None, None]).max(axis=0) + sums[t][:, None]
@@ -351,14 +351,20 @@ TAILS = 5.0
 ADDED = (3.0, 3.0)
 """Number and standard deviation of differences that are added to those measured, since some key steps have few."""
 
-TOLD = -1.1
-"""A deviation is told, at least with "perhaps", from these log odds on; they stand for a probability of one quarter."""
+NOTICED: Mapping[str, float] = {"missing": -1.0, "order": -1.0, "repeated": 8.0}
+"""A deviation is noticed if the second reading speaks for it by as many nats (`supports`)."""
+
+OFTEN = 0.3
+"""A key step left out or moved in a larger share of the videos is not recognised well enough to say anything of it."""
+
+MANY = 0.12
+"""If a larger share of the videos seem to repeat a key step that few repeat, nothing is said of repeats."""
 
 FEWEST = 4
 """With fewer differences of a key step, nothing is said."""
 
-KINDS = ("missing", "moved", "repeated")
-"""Deviations that are decided by a second reading."""
+KINDS = ("missing", "order", "repeated")
+"""Kinds of deviations that are decided by a second reading; ``order`` is too early and too late."""
 
 
 class Differences(NamedTuple):
@@ -387,7 +393,7 @@ def differences(
     result = {
         "missing": _table(every, found[:, 0] - found[:, 1:].max(axis=1), V, K),
         "repeated": _table(every, found[:, AGAIN] - found[:, :AGAIN].max(axis=1), V, K),
-        "moved": _table(ordered, _out_of_order(reader, [(shown[v], step) for v, step in ordered], K, *bounds), V, K),
+        "order": _table(ordered, _out_of_order(reader, [(shown[v], step) for v, step in ordered], K, *bounds), V, K),
     }
     chosen = np.unique(np.linspace(0, V - 1, EDITED).round().astype(int))
     edits: dict[str, list[tuple[int, int, Array]]] = {kind: [] for kind in KINDS}
@@ -400,7 +406,7 @@ def differences(
     tables = {}
     for kind, made in edits.items():
         jobs = [(reader.seen(x, video), step) for video, step, x in made]
-        if kind == "moved":
+        if kind == "order":
             values = _out_of_order(reader, jobs, K, *bounds)
         else:
             scores = _scored(reader, jobs, K)
@@ -451,14 +457,14 @@ def _at_once(
 def edit(reader: Reader, video: int, step: int, kind: str, generator: np.random.Generator) -> Array | None:
     """Return the samples of a video after a deviation was made in it, or None if that is impossible.
 
-    For ``missing`` every segment of the key step is cut out. For ``moved`` its only segment is put elsewhere, and for
+    For ``missing`` every segment of the key step is cut out. For ``order`` its only segment is put elsewhere, and for
     ``repeated`` one of another video is put there, at least `BETWEEN` segments of key steps away.
     """
     x, labels = reader.x[video], reader.labels[video]
     inside = labels == step
     if kind == "missing":
         rest = np.flatnonzero(~inside)
-        return x[rest] if inside.any() and len(rest) >= SHORTEST else None
+        return np.asarray(x[rest]) if inside.any() and len(rest) >= SHORTEST else None
     parts = list(zip(*(part.tolist() for part in runs(labels)), strict=True))
     own = [at for at, part in enumerate(parts) if part[0] == step]
     if len(own) != 1:
@@ -487,7 +493,7 @@ def edit(reader: Reader, video: int, step: int, kind: str, generator: np.random.
         other, first, last = others[int(generator.integers(len(others)))]
         return np.concatenate([x[:to], reader.x[other][first:last], x[to:]])
     rest = np.r_[0:start, end : len(x)]
-    return x[np.insert(rest, int(np.searchsorted(rest, to)), np.arange(start, end))]
+    return np.asarray(x[np.insert(rest, int(np.searchsorted(rest, to)), np.arange(start, end))])
 
 
 def log_odds(differences: Differences, values: Array | None = None) -> Array:
@@ -510,6 +516,22 @@ def log_odds(differences: Differences, values: Array | None = None) -> Array:
         value = np.clip(d[:, step], usual[0], made[0])
         odds[:, step] = _log_t(value, *made) - _log_t(value, *usual) + np.log(PRIOR / (1 - PRIOR))
     return np.where(np.isnan(odds), -np.inf, odds)
+
+
+def supports(kind: str, differences: Differences, values: Array) -> Array:
+    """Return how far the second reading speaks for a deviation (V, K) of a kind, in nats.
+
+    These are `log_odds`, or for ``repeated`` the ``values`` (V, K) of differences themselves, because segments of key
+    steps that are alike flicker in all videos. It is -inf where the deviation is noticed too often to be believed
+    (`OFTEN`, `MANY`).
+    """
+    if kind == "repeated":
+        noticed = differences.found >= NOTICED[kind]
+        # What many repeat is no deviation.
+        seldom = noticed.mean(axis=0) <= OFTEN
+        return np.where(np.isnan(values) | (noticed[:, seldom].any(axis=1).mean() > MANY), -np.inf, values)
+    odds, often = (log_odds(differences, given) for given in (values, differences.found))
+    return np.where((often >= NOTICED[kind]).mean(axis=0) > OFTEN, -np.inf, odds)
 
 
 def _located(values: Array) -> tuple[float, float] | None:
@@ -540,14 +562,14 @@ class SecondReading:
     ----------
     labels
         Key steps (T,) by video, 0 for background.
-    odds
-        Log odds of a deviation by kind (`KINDS`), video and key step; pairs of which nothing is known are missing.
+    support
+        How far it speaks for a deviation, by kind (`KINDS`), video and key step; those without any are missing.
     edits
-        For each kind the number of key steps that were cut out, moved or repeated, and of those that it would tell.
+        For each kind the number of key steps that were cut out, moved or repeated, and of those that are noticed.
     """
 
-    labels: Mapping[str, Integers]
-    odds: Mapping[tuple[str, str, int], float]
+    labels: dict[str, Integers]
+    support: Mapping[tuple[str, str, int], float]
     edits: Mapping[str, tuple[int, int]]
 
 
@@ -594,16 +616,16 @@ def second_reading(
     reader = Reader.fit(x, start, K, [name in annotated for name in names])
     before, after = _between(procedure, K)
     each = differences(reader, K, before, after, np.random.default_rng([seed, 4]))
-    odds: dict[tuple[str, str, int], float] = {}
+    support: dict[tuple[str, str, int], float] = {}
     edits: dict[str, tuple[int, int]] = {}
     for kind, pair in each.items():
-        table = log_odds(pair)
-        told = log_odds(pair, pair.edited)[np.isfinite(pair.edited)] >= TOLD
-        edits[kind] = (len(told), int(told.sum()))
-        odds |= {
-            (kind, name, step + 1): float(table[video, step])
-            for video, name in enumerate(names)
-            for step in np.flatnonzero(np.isfinite(table[video])).tolist()
+        made = np.isfinite(pair.edited)
+        table, noticed = (supports(kind, pair, values) for values in pair)
+        edits[kind] = (int(made.sum()), int((noticed[made] >= NOTICED[kind]).sum()))
+        if edits[kind][1] < BORNE_OUT * edits[kind][0]:
+            table = np.full_like(table, -np.inf)
+        support |= {
+            (kind, name, step + 1): float(table[video, step]) for video, name in enumerate(names) for step in range(K)
         }
     read_labels = [
         labels_here
@@ -611,13 +633,13 @@ def second_reading(
         else read(
             reader.seen(x_here, video),
             reader.chain,
-            [step for step in range(1, K + 1) if odds.get(("missing", name, step), -np.inf) >= TOLD],
+            [step for step in range(1, K + 1) if support["missing", name, step] >= NOTICED["missing"]],
         )
         for video, (name, x_here, labels_here) in enumerate(zip(names, x, start, strict=True))
     ]
     spread = np.split(np.concatenate(read_labels)[nearest], np.cumsum(lengths)[:-1])
     full = {name: labels[name] if name in annotated else part for name, part in zip(names, spread, strict=True)}
-    return SecondReading(full, odds, edits)
+    return SecondReading(full, support, edits)
 
 
 def _between(procedure: Procedure, K: int) -> tuple[Integers, Integers]:
@@ -638,7 +660,7 @@ def _between(procedure: Procedure, K: int) -> tuple[Integers, Integers]:
 BORNE_OUT = 0.2
 """A kind of deviation can be told if at least this share of those made in the recordings is told."""
 
-_DONE = {"missing": "left out", "moved": "moved", "repeated": "repeated"}
+_DONE = {"missing": "left out", "order": "moved", "repeated": "repeated"}
 
 
 def edits_sentence(facts: Mapping[str, Any]) -> str:
@@ -647,7 +669,7 @@ def edits_sentence(facts: Mapping[str, Any]) -> str:
     >>> edits_sentence(
     ...     {
     ...         "missing": {"made": 40, "told": 31},
-    ...         "moved": {"made": 10, "told": 1},
+    ...         "order": {"made": 10, "told": 1},
     ...         "repeated": {"made": 0, "told": 0},
     ...         "cpu_s": 2.04,
     ...     }
@@ -655,8 +677,9 @@ def edits_sentence(facts: Mapping[str, Any]) -> str:
     'Tested by edits of these recordings (2.0 s): of 40 key steps cut out, 31 are told; of 10 moved, 1: moved key \
 steps cannot be told here.'
     """
-    made = {"missing": "cut out", "moved": "moved", "repeated": "repeated"}
-    parts, untold = [], []
+    made = {"missing": "cut out", "order": "moved", "repeated": "repeated"}
+    parts: list[str] = []
+    untold: list[str] = []
     for kind, word in made.items():
         n, told = facts[kind]["made"], facts[kind]["told"]
         if n:

@@ -216,7 +216,7 @@ def read_again(task: EmbeddedTask, key_steps: KeySteps, seed: int) -> KeySteps:
         return key_steps
     edits = {kind: {"made": made, "told": told} for kind, (made, told) in second.edits.items()}
     key_steps.diagnostics["second_reading"] = {**edits, "cpu_s": round(process_time() - began, 3)}
-    return replace(key_steps, second=(segments_of(task, second.labels), second.odds))
+    return replace(key_steps, second=(segments_of(task, second.labels), second.support))
 
 
 def decode_trivial(

@@ -135,11 +135,11 @@ def test_deviations_that_order_hides_are_told() -> None:
     recordings = [Recording(name, tuple(Event(k, k - 1, k) for k in range(1, 6)), 5) for name in x]
     second = second_reading(x, labels, ("v0", "v1"), learn(recordings), 5, 0)
     assert second is not None
-    told = {key for key, odds in second.odds.items() if odds > 0}
+    told = {key for key, support in second.support.items() if support > 0}
     # Key steps 2 and 3 come after 4; the smallest set of moved ones is 4 alone.
-    assert told - {("moved", "v8", 2), ("moved", "v8", 3)} == {
+    assert told - {("order", "v8", 2), ("order", "v8", 3)} == {
         ("missing", "v7", 3),
-        ("moved", "v8", 4),
+        ("order", "v8", 4),
         ("repeated", "v9", 2),
     }
     for name, y in truth.items():
@@ -165,7 +165,7 @@ def test_edits_are_what_they_are_called() -> None:
     cut = edit(reader, 0, 2, "missing", rng)
     assert cut is not None
     assert np.array_equal(cut, first[labels["v0"] != 2])
-    moved = edit(reader, 0, 2, "moved", rng)
+    moved = edit(reader, 0, 2, "order", rng)
     assert moved is not None
     assert len(moved) == len(first)
     assert sorted(map(tuple, moved)) == sorted(map(tuple, first))
