@@ -33,7 +33,7 @@ from rgwot.features.store import IMPORTER, FeatureStore, open_store
 from rgwot.keysteps import collapse
 from rgwot.keysteps.decode import Labelling, doubts, no_background, order_of
 from rgwot.keysteps.interface import Decoded, Predict
-from rgwot.keysteps.ordering import KeySteps, counted, first_order, format_order
+from rgwot.keysteps.ordering import KeySteps, counted, first_order, format_order, usual_kept
 from rgwot.paths import STORE, Tree
 from rgwot.procedure import Procedure
 from rgwot.procedure.facts import deviation_facts
@@ -315,7 +315,7 @@ def _write(
         *(f"{stem_of(video)} {line}" for video, line in unlike.items()),
         *diagnostics["warnings"],
     ]
-    usual = {node.key_step: node.usual_s for node in procedure.nodes if node.usual_s is not None}
+    usual = usual_kept(procedure)
     occurring = {
         name: learned.as_in_study(table, of_study[name]) if name in of_study else table
         for name, table in counted(segments, usual).items()

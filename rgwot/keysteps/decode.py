@@ -217,7 +217,7 @@ def find_key_steps(
     key_steps = {"task": {name: labels[name] for name in task.videos}}
     if alone:
         key_steps["video"] = {name: result.labels + 1 for name, result in single.items()}
-    segments = {scope: _segments(task, steps) for scope, steps in key_steps.items()}
+    segments = {scope: segments_of(task, steps) for scope, steps in key_steps.items()}
     diagnostics = _diagnostics(
         task, decoder, key_steps, segments, clusters, single,
         K=K, seed=seed, time=time, surplus=surplus, choices=choices, labels_given=labels_given, extra=extra,
@@ -228,7 +228,7 @@ def find_key_steps(
     # Borders around marks are decoded, so slivers of these videos are no annotation.
     taught = {} if labels_given is None else {name: name in labels_given.marks for name in labels_given.labels}
     annotated = tuple(name for name, marked in taught.items() if not marked)
-    segments_of_evidence, *others_cleaned = (_segments(task, part) for part in (evidence, *others))
+    segments_of_evidence, *others_cleaned = (segments_of(task, part) for part in (evidence, *others))
     usual = usual_of(segments_of_evidence, task.held_out)
     segments["task"] = counted(segments["task"], usual, segments_of_evidence, annotated)
     alternatives = [counted(other, usual, annotated=annotated) for other in others_cleaned]
@@ -238,7 +238,7 @@ def find_key_steps(
     if clusters.probabilities is not None:
         columns = np.argsort([0, *(1 + numbers)])
         probabilities = {name: clusters.probabilities[name][:, columns] for name in task.videos}
-    return KeySteps(segments, orders, procedure, diagnostics, learned, alternatives, probabilities)
+    return KeySteps(segments, orders, procedure, diagnostics, learned, alternatives, probabilities, annotated)
 
 
 def _diagnostics(
@@ -516,7 +516,7 @@ def _evidence(task: EmbeddedTask, clusters: _Clusters, K: int) -> tuple[ByVideo,
     return evidence, others
 
 
-def _segments(task: EmbeddedTask, key_steps: ByVideo) -> dict[str, pd.DataFrame]:
+def segments_of(task: EmbeddedTask, key_steps: ByVideo) -> dict[str, pd.DataFrame]:
     """Return the segments of videos from the key steps (T,) of their samples."""
     return {
         name: label_segments(video.time_s, key_steps[name], video.duration_s)
@@ -583,7 +583,7 @@ def consensus_numbers(
     held-out videos are not used.
     """
     training = task.part(held_out=False)
-    segments, cleaned = (_segments(task, {name: part[name] + 1 for name in training}) for part in (labels, evidence))
+    segments, cleaned = (segments_of(task, {name: part[name] + 1 for name in training}) for part in (labels, evidence))
     order = [step - 1 for step in procedure_of(counted(segments, usual_of(cleaned), cleaned), learner).order]
     return np.argsort([*order, *(cluster for cluster in range(K) if cluster not in order)])
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from time import process_time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rgwot.embedding.interface import EmbeddedTask
-from rgwot.keysteps.decode import labelling_of, split_by_video, with_given
+from rgwot.keysteps.decode import ByVideo, labelling_of, split_by_video, with_given
 from rgwot.keysteps.interface import UNKNOWN, Decode, Given, learned_from
 from rgwot.keysteps.ordering import generator_for
 from rgwot.runtime.progress import with_progress
@@ -24,7 +24,17 @@ MOST = 8
 """At most this many videos are left out, each for one decoding; of more, evenly spaced ones are taken."""
 
 
-def leave_one_out(task: EmbeddedTask, given: Given, decode: Decode, extra: int, seed: int) -> dict[str, Any] | None:
+class LeftOut(NamedTuple):
+    """The result of `leave_one_out`: facts for ``diagnostics.json``, and the key steps that each decoding found.
+
+    The key steps (T,), 0 for background, are those of all videos that took part, except the teaching ones.
+    """
+
+    facts: dict[str, Any]
+    found: tuple[ByVideo, ...]
+
+
+def leave_one_out(task: EmbeddedTask, given: Given, decode: Decode, extra: int, seed: int) -> LeftOut | None:
     """Label teaching videos by the others, and count how many of their labelled samples get their label.
 
     The decoder sees the unlabelled videos, too, as it does for the result itself; of many videos, only those that a
@@ -45,10 +55,10 @@ def leave_one_out(task: EmbeddedTask, given: Given, decode: Decode, extra: int, 
 
     Returns
     -------
-    dict or None
-        ``videos`` that were left out; ``frames_right``, the share of labelled samples, in [0, 1], that get their label,
-        as the mean over these videos; and ``decoding_cpu_s``, the CPU time in seconds. None with fewer than three
-        teaching videos.
+    LeftOut or None
+        Its facts are the ``videos`` that were left out; ``frames_right``, the share of labelled samples, in [0, 1],
+        that get their label, as the mean over these videos; and ``decoding_cpu_s``, the CPU time in seconds. None with
+        fewer than three teaching videos.
     """
     training = task.part(held_out=False)
     teachers = [name for name in training if name in given.labels and (given.labels[name] >= 0).any()]
@@ -64,7 +74,7 @@ def leave_one_out(task: EmbeddedTask, given: Given, decode: Decode, extra: int, 
     taught = {name: with_given(video, given, name) for name, video in plain.items()}
     chosen = [teachers[at] for at in np.unique(np.linspace(0, len(teachers) - 1, MOST).round().astype(int))]
     K = given.K + extra
-    shares = []
+    shares, found_by = [], []
     # As for the result itself: sums depend on the number of threads.
     with threadpool_limits(limits=1):
         for hidden in with_progress(log, "annotated videos left out", chosen, "video"):
@@ -74,13 +84,16 @@ def leave_one_out(task: EmbeddedTask, given: Given, decode: Decode, extra: int, 
             )
             truth = given.labels[hidden] - 1
             labelled = truth != UNKNOWN
-            shares.append(np.mean(split_by_video(videos, found.labels)[hidden][labelled] == truth[labelled]))
+            labels = split_by_video(videos, found.labels)
+            shares.append(np.mean(labels[hidden][labelled] == truth[labelled]))
+            found_by.append({name: row + 1 for name, row in labels.items() if name not in teachers})
     cpu_s = round(process_time() - began, 3)
-    return {"videos": chosen, "frames_right": round(float(np.mean(shares)), 4), "decoding_cpu_s": cpu_s}
+    facts = {"videos": chosen, "frames_right": round(float(np.mean(shares)), 4), "decoding_cpu_s": cpu_s}
+    return LeftOut(facts, tuple(found_by))
 
 
 def left_out_sentence(found: Mapping[str, Any], teachers: int) -> str:
-    """Return a sentence on the result of `leave_one_out`, with ``teachers`` teaching videos.
+    """Return a sentence on the facts of `leave_one_out`, with ``teachers`` teaching videos.
 
     >>> left_out_sentence({"videos": ["a", "b", "c"], "frames_right": 0.8512}, 3)
     'About 85 of 100 frames right: each of 3 annotated videos labelled by the other 2.'

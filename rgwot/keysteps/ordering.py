@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rgwot.columns import OCCURRENCE_COLUMNS, SCOPES, SEGMENT_COLUMNS
 from rgwot.keysteps.interface import Learned, middle_times
 from rgwot.procedure import Deviation, Event, Procedure, Recording, deviations, learn, recordings_from_segments
-from rgwot.procedure.differences import usual_lengths, with_sureness, without_slivers
+from rgwot.procedure.differences import decided, usual_lengths, with_sureness, without_slivers
 
 Order = tuple[int, ...]
 
@@ -187,6 +187,11 @@ class KeySteps:
     probabilities
         For each video the memberships (T, K + 1) of its samples, those of background first; None if the decoder has
         none.
+    annotated
+        Videos whose segments people made; their deviations are sure.
+    second
+        The segments of a second reading of some or all videos by appearance alone, and how far it speaks for a
+        deviation, by kind, video and key step (`rgwot.keysteps.reading`); they decide on deviations. None without one.
     """
 
     segments: Mapping[str, Mapping[str, pd.DataFrame]]
@@ -196,6 +201,8 @@ class KeySteps:
     learned: Learned | None = None
     alternatives: Sequence[Mapping[str, pd.DataFrame]] = ()
     probabilities: Mapping[str, NDArray[np.float64]] | None = None
+    annotated: Collection[str] = ()
+    second: tuple[Mapping[str, pd.DataFrame], Mapping[tuple[str, str, int], float]] | None = None
 
     @property
     def segment_table(self) -> pd.DataFrame:
@@ -222,7 +229,12 @@ class KeySteps:
     def deviations(self) -> list[Deviation]:
         """The deviations of every video from the procedure, with their sureness."""
         others = [occurrences(segments) for segments in self.alternatives]
-        return with_sureness(deviations(self.procedure, self.recordings), self.procedure, others)
+        found = with_sureness(deviations(self.procedure, self.recordings), self.procedure, others)
+        if self.second is None:
+            return found
+        segments, support = self.second
+        read, *different = (deviations(self.procedure, part) for part in (occurrences(segments), *others))
+        return decided(found, different, read, support, self.annotated)
 
 
 def counted(
@@ -292,6 +304,11 @@ def procedure_of(
     if usual is None:
         return learned
     return replace(learned, nodes=tuple(replace(node, usual_s=usual[node.key_step]) for node in learned.nodes))
+
+
+def usual_kept(procedure: Procedure) -> dict[int, float]:
+    """Return the usual seconds of key steps that a procedure keeps (`procedure_of`)."""
+    return {node.key_step: node.usual_s for node in procedure.nodes if node.usual_s is not None}
 
 
 def occurrences(segments: Mapping[str, pd.DataFrame]) -> list[Recording]:

@@ -322,3 +322,83 @@ def _lasting(events: Sequence[Event], usual: Mapping[int, float]) -> tuple[Event
             lasting.append(event)
         between = 0.0
     return tuple(lasting)
+
+
+class Limit(NamedTuple):
+    """What a deviation needs to have a ``sureness``.
+
+    The least ``share`` of other segmentations that have it, 0 to 1, and the least ``support`` by the second reading of
+    its video, in nats.
+    """
+
+    sureness: float
+    share: float
+    support: float
+
+
+PLAIN, POSSIBLE, UNLIKELY = 0.8, 0.5, 0.1
+"""Sureness of deviations by the limits they keep: about the shares that were true in edited recordings of five tasks
+(docs/methods.md 9.7)."""
+
+LIMITS: Mapping[str, Sequence[Limit]] = {
+    "missing": (Limit(PLAIN, 0.99, -1), Limit(POSSIBLE, 0.6, -1), Limit(POSSIBLE, 0, 0)),
+    "order": (Limit(PLAIN, 0.3, 0), Limit(POSSIBLE, 0.3, -2)),
+    "repeated": (Limit(PLAIN, 0, 10), Limit(POSSIBLE, 0, 8)),
+}
+"""Limits of each kind, the surest first; other deviations of these kinds are `UNLIKELY`."""
+
+
+def decided(
+    found: Sequence[Deviation],
+    others: Sequence[Sequence[Deviation]],
+    read: Sequence[Deviation],
+    support: Mapping[tuple[str, str, int], float],
+    annotated: Collection[str] = (),
+) -> list[Deviation]:
+    """Return deviations with the sureness that a second reading of the videos gives them (methods 9.7).
+
+    Parameters
+    ----------
+    found
+        Deviations of the segmentation, with the sureness that they have without a second reading.
+    others
+        Deviations of other segmentations of the same videos.
+    read
+        Deviations of the second reading.
+    support
+        How far the second reading speaks for a deviation, in nats, by kind (``missing``, ``order``, ``repeated``),
+        video and key step. Videos without any are not decided on.
+    annotated
+        Videos that were annotated; their deviations are sure.
+
+    Returns
+    -------
+    The deviations of all segmentations, by time in each video. Of those found only by another segmentation or by the
+    second reading, only what keeps a limit is returned.
+    """
+    decided_on = {video for _, video, _ in support} - set(annotated)
+    kinds = [{what(one) for one in part} for part in others]
+    result: dict[tuple[str, str, int], list[Deviation]] = {}
+    for part, own in [(found, True), (read, False), *((part, False) for part in others)]:
+        new: dict[tuple[str, str, int], list[Deviation]] = {}
+        for one in part:
+            key = video, kind, step = what(one)
+            if key in result or (not own and (video not in decided_on or kind not in LIMITS)):
+                continue
+            if video in annotated:
+                one = replace(one, sureness=1.0)
+            elif video in decided_on and kind in LIMITS:
+                share = sum(key in segmentation for segmentation in kinds) / len(kinds) if kinds else 0.0
+                spoken = support.get((kind, video, step), -math.inf)
+                kept = (limit.sureness for limit in LIMITS[kind] if share >= limit.share and spoken >= limit.support)
+                one = replace(one, sureness=next(kept, UNLIKELY))
+                if not own and one.sureness == UNLIKELY:
+                    continue
+            new.setdefault(key, []).append(one)
+        result |= new
+    videos = list(dict.fromkeys(one.video for part in (found, read, *others) for one in part))
+    place = {video: at for at, video in enumerate(videos)}
+    return sorted(
+        (one for part in result.values() for one in part),
+        key=lambda one: (place[one.video], one.start_s, one.end_s, one.key_step, one.kind),
+    )

@@ -16,12 +16,13 @@ import pandas as pd
 from rgwot.config.methods import CLUSTERING, DECODERS
 from rgwot.config.settings import Settings
 from rgwot.embedding.interface import EmbeddedTask
-from rgwot.keysteps.decode import find_key_steps
+from rgwot.keysteps.decode import ByVideo, find_key_steps, segments_of
 from rgwot.keysteps.given import given_of_rows
 from rgwot.keysteps.interface import Given
 from rgwot.keysteps.labelled import Kept
 from rgwot.keysteps.left_out import leave_one_out
-from rgwot.keysteps.ordering import KeySteps, occurrences, rank_procedures
+from rgwot.keysteps.ordering import KeySteps, counted, occurrences, rank_procedures, usual_kept
+from rgwot.keysteps.reading import second_reading
 from rgwot.keysteps.settings import ANNOTATED, LABELLED
 from rgwot.keysteps.suggest import frames_of, suggest
 from rgwot.keysteps.trivial import annotated_segments, trivial_key_steps, trivial_segments
@@ -36,6 +37,7 @@ from rgwot.runtime.files import other_than, replacing, write_csv, write_json
 from rgwot.runtime.provenance import write_record
 from rgwot.stages.embed import read_embeddings
 from rgwot.stages.procedure import read_expected, write_procedure
+from rgwot.timing import predicted_labels
 
 log = logging.getLogger(__name__)
 
@@ -167,7 +169,8 @@ def decode_task(
     The decoder ``labelled`` learns from ``given`` labels (`taught_by`). What labels do not change is ``kept``, so that
     decoding the same embeddings with other labels takes less time. The diagnostics also have ``decoding_cpu_s``, the
     CPU time in seconds, ``uncovered`` if a key step seems to have no label (`uncovered`), and with three and more
-    teaching videos ``left_out`` (`leave_one_out`), whose own CPU time is apart; both are left out without ``check``.
+    teaching videos ``left_out`` (`leave_one_out`), whose own CPU time is apart, as is that of `read_again`. Without
+    ``check`` there is none of these three.
 
     Raises RgwotError for an unknown decoder, for labels that the decoder does not learn from or lacks, and wherever
     `find_key_steps` does.
@@ -204,8 +207,44 @@ def decode_task(
         log.warning("%s/%s/seed%d: %s", task.method, decoder, seed, uncovered_sentence(missing))
     left_out = None if taught is None or not check else leave_one_out(task, taught, run, settings.labelled.extra, seed)
     if left_out is not None:
-        key_steps.diagnostics["left_out"] = left_out
-    return key_steps
+        key_steps.diagnostics["left_out"] = left_out.facts
+        key_steps = replace(
+            key_steps, alternatives=[_counted(task, key_steps, labels) for labels in left_out.found if labels]
+        )
+    return read_again(task, key_steps, seed) if check else key_steps
+
+
+def _counted(task: EmbeddedTask, key_steps: KeySteps, labels: ByVideo) -> dict[str, pd.DataFrame]:
+    usual = usual_kept(key_steps.procedure)
+    return counted(segments_of(task, labels), usual, annotated=key_steps.annotated)
+
+
+def read_again(task: EmbeddedTask, key_steps: KeySteps, seed: int) -> KeySteps:
+    """Return key steps whose deviations are decided by a second reading (`rgwot.keysteps.reading`), if there is one.
+
+    The diagnostics then have ``second_reading``: how many key steps were cut out, moved and repeated in the videos, and
+    how many of these deviations are told; and the CPU time in seconds.
+    """
+    from threadpoolctl import threadpool_limits
+
+    began, K = process_time(), int(key_steps.diagnostics["K"])
+    training = task.part(held_out=False)
+    labels = {
+        name: predicted_labels(rows["start_s"], rows["end_s"], rows["key_step"], training[name].time_s)
+        for name, rows in key_steps.segments["task"].items()
+        if name in training
+    }
+    # Sums depend on the number of threads.
+    with threadpool_limits(limits=1):
+        second = second_reading(
+            {name: video.embedding for name, video in training.items()},
+            labels, key_steps.annotated, key_steps.procedure, K, seed,
+        )  # fmt: skip
+    if second is None:
+        return key_steps
+    edits = {kind: {"made": made, "told": told} for kind, (made, told) in second.edits.items()}
+    key_steps.diagnostics["second_reading"] = {**edits, "cpu_s": round(process_time() - began, 3)}
+    return replace(key_steps, second=(_counted(task, key_steps, second.labels), second.support))
 
 
 def decode_trivial(

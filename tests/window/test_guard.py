@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -48,7 +49,9 @@ def ask(
     async def send(message: Any) -> None:
         said.append(dict(message))
 
-    asyncio.run(guard(scope, receive, send))
+    # In a thread of its own: a browser of another test may keep an event loop in this one.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: asyncio.run(guard(scope, receive, send))).result()
     answer = {name.decode(): value.decode() for name, value in said[0]["headers"]}
     return said[0]["status"], answer, b"".join(part.get("body", b"") for part in said[1:])
 

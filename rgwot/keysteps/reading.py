@@ -1,0 +1,695 @@
+r"""A second reading of videos, by which deviations are decided (methods 9.7).
+
+Decoders use time, order and warping; these find a key step at its usual time although it was left out. Here, every
+video is read by appearance alone, as linear classifiers that learned from the *other* videos see it, with a hidden
+semi-Markov model in which every order is possible, at a price. The difference in log probability between the best
+reading with a deviation and the best one without is compared with the differences of the task's own videos, as they
+are and after the same deviation was made in them: a key step was cut out, moved or repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rgwot.keysteps.consensus import FOLDS, Classifier, Components
+from rgwot.keysteps.interface import PER_VIDEO, Array, learned_from
+from rgwot.procedure import Procedure
+from rgwot.procedure.differences import SURE_FROM
+from rgwot.timing import runs, thinned
+
+Integers = NDArray[np.int64]
+
+NEAR = 0.02
+"""A sample is seen with those before and after it, at this share of a video's length."""
+
+COMPONENTS = 48
+"""Number of principal components of samples in context that classifiers take."""
+
+PACE = 0.2
+"""Weight of a sample's log likelihood, since neighbouring samples are alike; of `PER_VIDEO` samples a video."""
+
+LEAST = -12.0
+"""Smaller log likelihood ratios of a sample are raised to this value."""
+
+ROUNDS = 1
+"""Rounds in which the readings of all videos replace the labels that classifiers learn from."""
+
+UNSEEN = 0.3
+"""Transitions from each key step that were not seen; this number is spread evenly over all key steps and the end."""
+
+SPREAD = (0.4, 1.2)
+"""Least and largest standard deviation of the logarithm of a duration."""
+
+NEVER = -1e9
+"""Log probability of what cannot be."""
+
+
+class Chain(NamedTuple):
+    """Transitions and durations of key steps, from labelled videos.
+
+    Attributes
+    ----------
+    transitions
+        Log probabilities (S, S) of the next key step, S = K + 1; row 0 is the start of a video, column 0 its end.
+        Background between key steps does not count.
+    mean, deviation
+        Of the logarithm (S,) of the number of samples of a segment; entry 0 is background.
+    between
+        Share of the borders of key steps at which background lies; 0 if there is none.
+    """
+
+    transitions: Array
+    mean: Array
+    deviation: Array
+    between: float
+
+    @classmethod
+    def fit(cls, videos: Sequence[Integers], K: int) -> Chain:
+        """Count in videos with labels (T,), 0 for background; labels below 0 are unknown and belong to no segment."""
+        counts = np.full((K + 1, K + 1), UNSEEN / (K + 1))
+        lengths: list[list[int]] = [[] for _ in range(K + 1)]
+        borders = np.array([0.5, 0.5])
+        for labels in videos:
+            before, end_before = 0, None
+            for step, start, end in zip(*(part.tolist() for part in runs(labels)), strict=True):
+                if step >= 0:
+                    lengths[step].append(end - start)
+                if step > 0:
+                    counts[before, step] += 1
+                    if end_before is not None:
+                        borders[int(start > end_before)] += 1
+                    before, end_before = step, end
+            counts[before, 0] += 1
+        usual = int(np.median([length for part in lengths[1:] for length in part] or [1]))
+        logs = [np.log(np.array(part or [max(usual, 1)], dtype=np.float64)) for part in lengths]
+        mean = np.array([np.median(part) for part in logs])
+        squares = [np.square(part - middle).sum() for part, middle in zip(logs, mean, strict=True)]
+        # Two durations of a usual spread are added, since some key steps have few.
+        deviation = np.sqrt((np.array(squares) + 2 * 0.36) / (np.array([len(part) for part in logs]) + 2))
+        deviation = np.clip(deviation, *SPREAD)
+        deviation[0] = SPREAD[1]
+        transitions = np.log(counts / counts.sum(axis=1, keepdims=True))
+        # A video without any key step tells nothing.
+        transitions[0, 0] = NEVER
+        share = float(borders[1] / borders.sum())
+        return cls(transitions, mean, deviation, share if lengths[0] and share > 0.02 else 0.0)
+
+    def durations(self, T: int) -> Array:
+        """Return the log densities (T, S) of 1 to T samples."""
+        n = np.log(np.arange(1, T + 1))[:, None]
+        return np.asarray(-0.5 * np.square((n - self.mean) / self.deviation) - np.log(self.deviation))
+
+    def prices(self) -> tuple[float, float]:
+        """Return the log probabilities that background does not, and does, follow a key step."""
+        return (np.log1p(-self.between), np.log(self.between)) if self.between else (0.0, NEVER)
+
+
+AGAIN = 4
+"""Level of `visits`: the target was done again."""
+
+
+def visits(K: int, targets: Integers) -> Integers:
+    """Return levels (B, 5, S) that tell how often each target (B,) comes.
+
+    Level 0 is before its first segment, 1 in it, 2 and 3 after one and more segments of other key steps, and `AGAIN` is
+    reached by a second segment on level 3. With a single segment in between, the target was only interrupted.
+    """
+    after = np.broadcast_to(np.array([0, 2, 3, 3, AGAIN])[:, None], (len(targets), 5, K + 1)).copy()
+    after[np.arange(len(targets)), :, targets] = [1, 1, 1, AGAIN, AGAIN]
+    return after
+
+
+IN_ORDER, MOVED = 4, 6
+"""Levels of `places`: the target was visited in order, or not."""
+
+
+def places(K: int, targets: Integers, before: Integers, after: Integers) -> Integers:
+    """Return levels (B, 7, S) that tell whether each target (B,) comes out of order.
+
+    The target comes after the key step ``before`` (B,) and before ``after`` (B,), 0 for none. Levels 0 to 3 are those
+    before its first segment: neither, the one before, the one after, or both were seen. Level 5 waits for the key step
+    before, and `MOVED` is reached if it comes, or if the one after was seen first.
+    """
+    B = len(targets)
+    to = np.broadcast_to(np.arange(7)[:, None], (B, 7, K + 1)).copy()
+    rows = np.arange(B)
+    with_before, with_after = before > 0, after > 0
+    for level, reached in ((0, 1), (2, 3), (5, MOVED)):
+        to[rows[with_before], level, before[with_before]] = reached
+    for level, reached in ((0, 2), (1, 3)):
+        to[rows[with_after], level, after[with_after]] = reached
+    to[rows, 0, targets] = np.where(with_before, 5, IN_ORDER)
+    to[rows, 1, targets] = IN_ORDER
+    to[rows, 2, targets] = to[rows, 3, targets] = MOVED
+    return to
+
+
+def best_scores(log_p: Sequence[Array], chain: Chain, levels: Integers) -> Array:
+    """Return the log probability (B, L) of the best reading of each of B videos that ends on each level.
+
+    ``log_p`` are log likelihood ratios (T, S) of each video, ``levels`` (B, L, S) the level that follows when a segment
+    of a key step begins; every reading starts on level 0.
+    """
+    lengths = np.array([len(one) for one in log_p])
+    (B, L, S), T = levels.shape, int(lengths.max())
+    sums = np.zeros((T + 1, B, S), dtype=np.float32)
+    for at, one in enumerate(log_p):
+        sums[1 : len(one) + 1, at] = np.cumsum(one, axis=0)
+        sums[len(one) + 1 :, at] = sums[len(one), at]
+    durations, transitions = chain.durations(T).astype(np.float32), chain.transitions.astype(np.float32)
+    plain, interrupted = chain.prices()
+    direct = _direct(transitions, plain)
+    pairs = [
+        (level, reached, mask)
+        for level in range(L)
+        for reached in range(L)
+        if (mask := levels[:, level] == reached)[:, 1:].any()
+    ]
+    entered = np.full((T + 1, B, L, S), NEVER, dtype=np.float32)
+    ended = np.full((T + 1, B, L, S), NEVER, dtype=np.float32)
+    ended[0, :, 0, 0] = 0
+    result = np.full((B, L), NEVER)
+    for t in range(T + 1):
+        here, paused = ended[t], np.full((B, L, S), NEVER, dtype=np.float32)
+        if t:
+            lasting = durations[:t][::-1]
+            here[:] = (entered[:t] + lasting[:, None, None]).max(axis=0) + sums[t][:, None]
+            here[:, :, 0] = NEVER
+            if chain.between:
+                quiet = lasting[:, 0, None] - sums[:t, :, 0]
+                paused = (ended[:t] + quiet[:, :, None, None]).max(axis=0) + (sums[t, :, 0, None, None] + interrupted)
+        done = lengths == t
+        if done.any():
+            result[done] = (np.maximum(here, paused)[done] + transitions[:, 0]).max(axis=2)
+        following = (here[:, :, :, None] + direct).max(axis=2)
+        if t and chain.between:
+            following = np.maximum(following, (paused[:, :, :, None] + transitions).max(axis=2))
+        after = np.full((B, L, S), NEVER, dtype=np.float32)
+        for level, reached, mask in pairs:
+            after[:, reached] = np.where(mask, np.maximum(after[:, reached], following[:, level]), after[:, reached])
+        after[:, :, 0] = NEVER
+        entered[t] = after - sums[t][:, None]
+    return result
+
+
+def read(log_p: Array, chain: Chain, without: Sequence[int] = ()) -> Integers:
+    """Return the labels (T,) of the best reading of a video, 0 for background, ``without`` some key steps.
+
+    ``log_p`` (T, S) are log likelihood ratios.
+    """
+    T, S = log_p.shape
+    sums = np.concatenate([np.zeros((1, S)), np.cumsum(log_p, axis=0)])
+    durations, (plain, interrupted) = chain.durations(T), chain.prices()
+    transitions = chain.transitions.copy()
+    transitions[:, list(without)] = NEVER
+    direct = _direct(transitions, plain)
+    entered, ended, paused = (np.full((T + 1, S), NEVER) for _ in range(3))
+    came, came_quiet, begun, quiet_from = (np.zeros((T + 1, S), dtype=np.int64) for _ in range(4))
+    columns = np.arange(S)
+    ended[0, 0] = 0
+    for t in range(T + 1):
+        if t:
+            lasting = durations[:t][::-1]
+            total = entered[:t] + lasting + sums[t]
+            begun[t] = total.argmax(axis=0)
+            ended[t] = total[begun[t], columns]
+            ended[t, 0] = NEVER
+            if chain.between:
+                total = ended[:t] + (lasting[:, 0] + sums[t, 0] - sums[:t, 0] + interrupted)[:, None]
+                quiet_from[t] = total.argmax(axis=0)
+                paused[t] = total[quiet_from[t], columns]
+        total = np.stack([ended[t][:, None] + direct, paused[t][:, None] + transitions])
+        came_quiet[t], came[t] = np.unravel_index(total.reshape(2 * S, S).argmax(axis=0), (2, S))
+        entered[t] = total[came_quiet[t], came[t], columns] - sums[t]
+        entered[t, 0] = NEVER
+    labels, t = np.zeros(T, dtype=np.int64), T
+    step = int((np.maximum(ended[T], paused[T]) + transitions[:, 0]).argmax())
+    quiet = paused[T, step] > ended[T, step]
+    while t > 0:
+        if quiet:
+            t, quiet = int(quiet_from[t, step]), False
+            continue
+        start = int(begun[t, step])
+        labels[start:t] = step
+        t, quiet, step = start, bool(came_quiet[start, step]), int(came[start, step])
+    return labels
+
+
+def _direct(transitions: NDArray[Any], plain: float) -> NDArray[Any]:
+    """Return log probabilities (S, S) of the next key step without background before it: never the same again."""
+    direct = transitions + transitions.dtype.type(plain)
+    np.fill_diagonal(direct, NEVER)
+    return np.asarray(direct)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Classifiers of key steps that did not see a video, and the order and durations in all videos.
+
+    Attributes
+    ----------
+    x
+        Samples (T, D) of each video, thinned.
+    components
+        Principal components of samples in context.
+    classifiers
+        Weights and offsets of log likelihood ratios for each part of the videos; they learned from the other parts.
+    chain
+        Transitions and durations.
+    labels
+        The labels (T,) that it learned from, 0 for background.
+    """
+
+    x: Sequence[Array]
+    components: Components
+    classifiers: Sequence[Classifier]
+    chain: Chain
+    labels: Sequence[Integers]
+
+    @classmethod
+    def fit(
+        cls, x: Sequence[Array], labels: Sequence[Integers], K: int, fixed: Sequence[bool], absent: Sequence[int] = ()
+    ) -> Reader:
+        """Learn from thinned samples (T, D) of videos and their labels (T,), which readings replace unless ``fixed``.
+
+        Nothing is learned from the videos with the indices ``absent``.
+        """
+        seen = [_in_context(one) for one in x]
+        components = Components.fit(np.concatenate(seen), 0)
+        z = [components.apply(one)[:, :COMPONENTS] for one in seen]
+        used = [video for video in range(len(x)) if video not in absent]
+        for again in range(ROUNDS + 1):
+            parts = min(FOLDS, len(x))
+            classifiers = [
+                _ratios(
+                    np.concatenate([z[video] for video in used if video % parts != part]),
+                    np.concatenate([labels[video] for video in used if video % parts != part]),
+                    K,
+                )
+                for part in range(parts)
+            ]
+            chain = Chain.fit([labels[video] for video in used], K)
+            reader = cls(x, components, classifiers, chain, labels)
+            if again < ROUNDS:
+                labels = [
+                    part if keep else read(reader.seen(one, video), chain)
+                    for video, (one, part, keep) in enumerate(zip(x, labels, fixed, strict=True))
+                ]
+        return reader
+
+    def seen(self, x: Array, video: int) -> Array:
+        """Return weighted log likelihood ratios (T, S) of samples (T, D), of which its classifier saw none."""
+        z = self.components.apply(_in_context(x, len(self.x[video])))[:, :COMPONENTS]
+        weights, offsets = self.classifiers[video % len(self.classifiers)]
+        scores = z @ weights.T + offsets
+        known = np.isfinite(offsets)
+        top = scores[:, known].max(axis=1, keepdims=True)
+        mean = np.exp(scores[:, known] - top).mean(axis=1, keepdims=True)
+        ratios = PACE * np.maximum(scores - top - np.log(mean), LEAST)
+        ratios[:, ~known] = PACE * LEAST
+        return np.asarray(ratios)
+
+
+def _in_context(x: Array, T: int | None = None) -> Array:
+    """Return samples (T, D) with those around them (`NEAR`) of a video of T samples, (T, 3 D)."""
+    step, at = max(1, round(NEAR * (T or len(x)))), np.arange(len(x))
+    return np.concatenate([x[np.clip(at + offset, 0, len(x) - 1)] for offset in (-step, 0, step)], axis=1)
+
+
+def _ratios(z: Array, labels: Integers, K: int) -> Classifier:
+    """Return the classifier whose scores are log likelihoods of key steps up to a constant; -inf for unknown ones."""
+    known = labels >= 0
+    fitted = Classifier.fit(z[known], labels[known], K + 1)
+    counts = np.bincount(labels[known], minlength=K + 1)
+    priors = np.log(np.maximum(counts, 1) / counts.sum())
+    return Classifier(fitted.weights, np.where(counts > 0, fitted.offsets - priors, -np.inf))
+
+
+EDITED = 12
+"""Largest number of videos in which each key step is cut out, moved and repeated."""
+
+BETWEEN = 2
+"""Segments of key steps that a moved or repeated segment must pass."""
+
+SHORTEST = 10
+"""Fewest samples that a video must have left after a key step was cut out."""
+
+AT_ONCE = 128
+"""Number of videos that are read at once, to bound memory."""
+
+PRIOR = 0.05
+"""Probability of each deviation before a video was read."""
+
+TAILS = 5.0
+"""Degrees of freedom of Student's distribution of the differences in log probability."""
+
+ADDED = (3.0, 3.0)
+"""Number and standard deviation of differences that are added to those measured, since some key steps have few."""
+
+NOTICED: Mapping[str, float] = {"missing": -1.0, "order": -1.0, "repeated": 8.0}
+"""A deviation is noticed if the second reading speaks for it by as many nats (`supports`)."""
+
+OFTEN = 0.3
+"""A key step left out or moved in a larger share of the videos is not recognised well enough to say anything of it."""
+
+MANY = 0.12
+"""If a larger share of the videos seem to repeat a key step that few repeat, nothing is said of repeats."""
+
+FEWEST = 4
+"""With fewer differences of a key step, nothing is said."""
+
+KINDS = ("missing", "order", "repeated")
+"""Kinds of deviations that are decided by a second reading; ``order`` is too early and too late."""
+
+
+class Differences(NamedTuple):
+    """Log probability of the best reading with a deviation minus that of the best without, NaN where there is none.
+
+    ``found`` (V, K) are those of the videos as they are, ``edited`` (V, K) those after the deviation was made.
+    """
+
+    found: Array
+    edited: Array
+
+
+def differences(
+    reader: Reader, K: int, before: Integers, after: Integers, generator: np.random.Generator
+) -> dict[str, Differences]:
+    """Return the differences of each kind in `KINDS`, for each video and key step.
+
+    ``before`` and ``after`` (K,) are the key steps between which each one comes, 0 for none (`places`).
+    """
+    V = len(reader.x)
+    shown = [reader.seen(x, video) for video, x in enumerate(reader.x)]
+    every = [(video, step) for video in range(V) for step in range(1, K + 1)]
+    found = _scored(reader, [(shown[video], step) for video, step in every], K)
+    ordered = [(video, step) for video, step in every if before[step - 1] or after[step - 1]]
+    bounds = (before, after)
+    result = {
+        "missing": _table(every, found[:, 0] - found[:, 1:].max(axis=1), V, K),
+        "repeated": _table(every, found[:, AGAIN] - found[:, :AGAIN].max(axis=1), V, K),
+        "order": _table(ordered, _out_of_order(reader, [(shown[v], step) for v, step in ordered], K, *bounds), V, K),
+    }
+    chosen = np.unique(np.linspace(0, V - 1, EDITED).round().astype(int))
+    edits: dict[str, list[tuple[int, int, Array]]] = {kind: [] for kind in KINDS}
+    for video in chosen.tolist():
+        for step in range(1, K + 1):
+            for kind in KINDS if before[step - 1] or after[step - 1] else ("missing", "repeated"):
+                edited = edit(reader, video, step, kind, generator)
+                if edited is not None:
+                    edits[kind].append((video, step, edited))
+    tables = {}
+    for kind, made in edits.items():
+        jobs = [(reader.seen(x, video), step) for video, step, x in made]
+        if kind == "order":
+            values = _out_of_order(reader, jobs, K, *bounds)
+        else:
+            scores = _scored(reader, jobs, K)
+            absent = kind == "missing"
+            values = (
+                scores[:, 0] - scores[:, 1:].max(axis=1) if absent else scores[:, AGAIN] - scores[:, :AGAIN].max(axis=1)
+            )
+        tables[kind] = Differences(result[kind], _table([one[:2] for one in made], values, V, K))
+    return tables
+
+
+def _table(cells: Sequence[tuple[int, int]], values: Array, V: int, K: int) -> Array:
+    """Return values of (video, key step) as an array (V, K), NaN elsewhere."""
+    table = np.full((V, K), np.nan)
+    for (video, step), value in zip(cells, values, strict=True):
+        table[video, step - 1] = value
+    return table
+
+
+def _scored(reader: Reader, jobs: Sequence[tuple[Array, int]], K: int) -> Array:
+    """Return the scores (B, 5) of each level of `visits` of a key step in each of B videos."""
+    return _at_once(reader, jobs, lambda targets: visits(K, targets), AGAIN + 1)
+
+
+def _out_of_order(
+    reader: Reader, jobs: Sequence[tuple[Array, int]], K: int, before: Integers, after: Integers
+) -> Array:
+    """Return the differences (B,) of readings in which a key step is out of order, in each of B videos."""
+    scores = _at_once(
+        reader, jobs, lambda targets: places(K, targets, before[targets - 1], after[targets - 1]), MOVED + 1
+    )
+    return np.asarray(scores[:, MOVED] - scores[:, :MOVED].max(axis=1))
+
+
+def _at_once(
+    reader: Reader, jobs: Sequence[tuple[Array, int]], levels: Callable[[Integers], Integers], L: int
+) -> Array:
+    """Return the `best_scores` (B, L) of B videos, each with its target; those of like lengths are read together."""
+    scores = np.empty((len(jobs), L))
+    order = np.argsort([len(log_p) for log_p, _ in jobs], kind="stable")
+    for start in range(0, len(jobs), AT_ONCE):
+        rows = order[start : start + AT_ONCE]
+        targets = np.array([jobs[row][1] for row in rows])
+        scores[rows] = best_scores([jobs[row][0] for row in rows], reader.chain, levels(targets))
+    return scores
+
+
+def edit(reader: Reader, video: int, step: int, kind: str, generator: np.random.Generator) -> Array | None:
+    """Return the samples of a video after a deviation was made in it, or None if that is impossible.
+
+    For ``missing`` every segment of the key step is cut out. For ``order`` its only segment is put elsewhere, and for
+    ``repeated`` one of another video is put there, at least `BETWEEN` segments of key steps away.
+    """
+    x, labels = reader.x[video], reader.labels[video]
+    inside = labels == step
+    if kind == "missing":
+        rest = np.flatnonzero(~inside)
+        return np.asarray(x[rest]) if inside.any() and len(rest) >= SHORTEST else None
+    parts = list(zip(*(part.tolist() for part in runs(labels)), strict=True))
+    own = [at for at, part in enumerate(parts) if part[0] == step]
+    if len(own) != 1:
+        return None
+    at = own[0]
+    _, start, end = parts[at]
+    targets = [
+        place
+        for place in range(len(parts) + 1)
+        if sum(part[0] > 0 for part in (parts[place:at] if place <= at else parts[at + 1 : place])) >= BETWEEN
+    ]
+    if not targets:
+        return None
+    place = int(generator.choice(targets))
+    to = parts[place][1] if place < len(parts) else len(x)
+    if kind == "repeated":
+        others = [
+            (other, first, last)
+            for other, theirs in enumerate(reader.labels)
+            if other != video
+            for here, first, last in zip(*(part.tolist() for part in runs(theirs)), strict=True)
+            if here == step
+        ]
+        if not others:
+            return None
+        other, first, last = others[int(generator.integers(len(others)))]
+        return np.concatenate([x[:to], reader.x[other][first:last], x[to:]])
+    rest = np.r_[0:start, end : len(x)]
+    return np.asarray(x[np.insert(rest, int(np.searchsorted(rest, to)), np.arange(start, end))])
+
+
+def log_odds(differences: Differences, values: Array | None = None) -> Array:
+    r"""Return the log odds (V, K) of a deviation by its `Differences`; -inf where too little is known.
+
+    .. math:: \log\frac{\pi}{1 - \pi} + \log t\!\left(\frac{d - m_1}{s_1}\right) - \log s_1
+              - \log t\!\left(\frac{d - m_0}{s_0}\right) + \log s_0
+
+    with the prior π = `PRIOR`, Student's density t with `TAILS` degrees of freedom, and median m and deviation s of the
+    differences of this key step: of videos as they are (0), most of which do not deviate, and of edited ones (1). A
+    difference d beyond either median counts as the median. The ``values`` (V, K) of d are by default those found.
+    """
+    found, edited = differences
+    d = found if values is None else values
+    odds = np.full(found.shape, -np.inf)
+    for step in range(found.shape[1]):
+        usual, made = _located(found[:, step]), _located(edited[:, step])
+        if usual is None or made is None or made[0] <= usual[0]:
+            continue
+        value = np.clip(d[:, step], usual[0], made[0])
+        odds[:, step] = _log_t(value, *made) - _log_t(value, *usual) + np.log(PRIOR / (1 - PRIOR))
+    return np.where(np.isnan(odds), -np.inf, odds)
+
+
+def supports(kind: str, differences: Differences, values: Array) -> Array:
+    """Return how far the second reading speaks for a deviation (V, K) of a kind, in nats.
+
+    These are `log_odds`, or for ``repeated`` the ``values`` (V, K) of differences themselves, because segments of key
+    steps that are alike flicker in all videos. It is -inf where the deviation is noticed too often to be believed
+    (`OFTEN`, `MANY`).
+    """
+    if kind == "repeated":
+        noticed = differences.found >= NOTICED[kind]
+        # What many repeat is no deviation.
+        seldom = noticed.mean(axis=0) <= OFTEN
+        return np.where(np.isnan(values) | (noticed[:, seldom].any(axis=1).mean() > MANY), -np.inf, values)
+    odds, often = (log_odds(differences, given) for given in (values, differences.found))
+    return np.where((often >= NOTICED[kind]).mean(axis=0) > OFTEN, -np.inf, odds)
+
+
+def _located(values: Array) -> tuple[float, float] | None:
+    """Return the median and the spread of numbers by their median deviation; None if there are few numbers."""
+    some = values[np.isfinite(values) & (np.abs(values) < -NEVER / 10)]
+    if len(some) < FEWEST:
+        return None
+    middle = float(np.median(some))
+    spread = 1.4826 * float(np.median(np.abs(some - middle)))
+    n, least = ADDED
+    return middle, float(np.sqrt((len(some) * spread**2 + n * least**2) / (len(some) + n)))
+
+
+def _log_t(values: Array, middle: float, spread: float) -> Array:
+    """Return the log density of Student's distribution up to a constant."""
+    return np.asarray(-(TAILS + 1) / 2 * np.log1p(np.square((values - middle) / spread) / TAILS) - np.log(spread))
+
+
+MOST_STEPS = 24
+"""Largest number of key steps for a second reading, whose cost grows with its cube."""
+
+
+@dataclass(frozen=True)
+class SecondReading:
+    """What a second reading of a task's videos says of deviations.
+
+    Attributes
+    ----------
+    labels
+        Key steps (T,) by video, 0 for background.
+    support
+        How far it speaks for a deviation, by kind (`KINDS`), video and key step; those without any are missing.
+    edits
+        For each kind the number of key steps that were cut out, moved or repeated, and of those that are noticed.
+    """
+
+    labels: dict[str, Integers]
+    support: Mapping[tuple[str, str, int], float]
+    edits: Mapping[str, tuple[int, int]]
+
+
+def second_reading(
+    videos: Mapping[str, Array],
+    labels: Mapping[str, Integers],
+    annotated: Collection[str],
+    procedure: Procedure,
+    K: int,
+    seed: int,
+) -> SecondReading | None:
+    """Read videos again, by appearance alone.
+
+    Parameters
+    ----------
+    videos
+        Embeddings (T, D) of the videos that a result learned from. Of many, only some are read (`learned_from`).
+    labels
+        Their key steps (T,), 0 for background.
+    annotated
+        The videos whose labels a person made.
+    procedure
+        The procedure, which tells between which key steps each one comes.
+    K
+        Number of key steps.
+    seed
+        Draws the places of moved and repeated key steps.
+
+    Returns
+    -------
+    SecondReading or None
+        None for fewer than `FEWEST` videos, a single key step or more than `MOST_STEPS`, and if all are annotated.
+    """
+    every = list(videos)
+    chosen = {every[at] for at in learned_from([len(x) for x in videos.values()])}
+    names = [name for name in every if name in chosen or name in annotated]
+    if len(names) < FEWEST or not 2 <= K <= MOST_STEPS or all(name in annotated for name in names):
+        return None
+    lengths = [len(videos[name]) for name in names]
+    rows, counts, nearest = thinned(lengths, PER_VIDEO * len(lengths))
+    borders = np.cumsum(counts)[:-1]
+    x = np.split(np.concatenate([videos[name] for name in names])[rows].astype(np.float64), borders)
+    start = np.split(np.concatenate([labels[name] for name in names])[rows], borders)
+    reader = Reader.fit(x, start, K, [name in annotated for name in names])
+    before, after = _between(procedure, K)
+    each = differences(reader, K, before, after, np.random.default_rng([seed, 4]))
+    support: dict[tuple[str, str, int], float] = {}
+    edits: dict[str, tuple[int, int]] = {}
+    for kind, pair in each.items():
+        made = np.isfinite(pair.edited)
+        table, noticed = (supports(kind, pair, values) for values in pair)
+        edits[kind] = (int(made.sum()), int((noticed[made] >= NOTICED[kind]).sum()))
+        if edits[kind][1] < BORNE_OUT * edits[kind][0]:
+            table = np.full_like(table, -np.inf)
+        support |= {
+            (kind, name, step + 1): float(table[video, step]) for video, name in enumerate(names) for step in range(K)
+        }
+    read_labels = [
+        labels_here
+        if name in annotated
+        else read(
+            reader.seen(x_here, video),
+            reader.chain,
+            [step for step in range(1, K + 1) if support["missing", name, step] >= NOTICED["missing"]],
+        )
+        for video, (name, x_here, labels_here) in enumerate(zip(names, x, start, strict=True))
+    ]
+    spread = np.split(np.concatenate(read_labels)[nearest], np.cumsum(lengths)[:-1])
+    full = {name: labels[name] if name in annotated else part for name, part in zip(names, spread, strict=True)}
+    return SecondReading(full, support, edits)
+
+
+def _between(procedure: Procedure, K: int) -> tuple[Integers, Integers]:
+    """Return the key steps (K,) after and before which each key step comes: the nearest in the consensus, or 0."""
+    place = {step: at for at, step in enumerate(procedure.order)}
+    before, after = np.zeros(K, dtype=np.int64), np.zeros(K, dtype=np.int64)
+    for need in procedure.needs:
+        first, then = int(need.before), int(need.after)
+        if need.confidence < SURE_FROM:
+            continue
+        if not before[then - 1] or place[first] > place[int(before[then - 1])]:
+            before[then - 1] = first
+        if not after[first - 1] or place[then] < place[int(after[first - 1])]:
+            after[first - 1] = then
+    return before, after
+
+
+BORNE_OUT = 0.2
+"""A kind of deviation can be told if at least this share of those made in the recordings is told."""
+
+_DONE = {"missing": "left out", "order": "moved", "repeated": "repeated"}
+
+
+def edits_sentence(facts: Mapping[str, Any]) -> str:
+    """Return a sentence on the facts ``second_reading`` of ``diagnostics.json``: which deviations can be told.
+
+    >>> edits_sentence(
+    ...     {
+    ...         "missing": {"made": 40, "told": 31},
+    ...         "order": {"made": 10, "told": 1},
+    ...         "repeated": {"made": 0, "told": 0},
+    ...         "cpu_s": 2.04,
+    ...     }
+    ... )
+    'Tested by edits of these recordings (2.0 s): of 40 key steps cut out, 31 are told; of 10 moved, 1: moved key \
+steps cannot be told here.'
+    """
+    made = {"missing": "cut out", "order": "moved", "repeated": "repeated"}
+    parts: list[str] = []
+    untold: list[str] = []
+    for kind, word in made.items():
+        n, told = facts[kind]["made"], facts[kind]["told"]
+        if n:
+            parts.append(f"of {n}{'' if parts else ' key steps'} {word}, {told}{'' if parts else ' are told'}")
+            if told < BORNE_OUT * n:
+                untold.append(_DONE[kind])
+    if not parts:
+        return ""
+    if len(untold) == len(parts):
+        end = ": deviations cannot be told for this task"
+    else:
+        end = f": {' and '.join(untold)} key steps cannot be told here" if untold else ""
+    return f"Tested by edits of these recordings ({facts['cpu_s']:.1f} s): {'; '.join(parts)}{end}."
