@@ -20,6 +20,7 @@ from rgwot.datasets.names import stem_of
 from rgwot.keysteps.decode import NAMED
 from rgwot.keysteps.left_out import left_out_sentence
 from rgwot.keysteps.ordering import first_order, rank_procedures
+from rgwot.keysteps.reading import edits_sentence, tells_nothing
 from rgwot.keysteps.settings import ANNOTATED, NumberSettings
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Node, Procedure, Recording, recordings_from_segments
@@ -70,7 +71,8 @@ class ShownRun(NamedTuple):
     ``orders`` and ``procedures``. ``view`` is the text of its view, empty without one. ``procedures`` is the table of
     the paper's orders. ``procedure`` is the learned procedure with the deviations from it, or None for a trivial
     baseline. ``recordings`` are the occurrences in its videos, ``every`` all segments, and ``own`` sentences
-    on the procedure that the study expects. ``number`` are sentences on the number of key steps.
+    on the procedure that the study expects and on which deviations can be told. ``number`` are sentences on the number
+    of key steps. ``blind`` is true if no deviation can be told.
     """
 
     run: Run
@@ -84,6 +86,7 @@ class ShownRun(NamedTuple):
     every: Sequence[Recording]
     own: Sequence[str] = ()
     number: str = ""
+    blind: bool = False
 
 
 #: A result may follow from time alone if equal segments explain at least this share of the variance that the result
@@ -136,6 +139,10 @@ def read_run(
             # Key steps of one name stay apart here, as on the rest of the page, but for what is expected.
             told = named(segments_here, names_here, None, found, read_expected(path))
             learned, own = (procedure, told.deviations), told.own
+    edits = diagnostics.get("second_reading")
+    blind = edits is not None and tells_nothing(edits)
+    if edits is not None and (sentence := edits_sentence(edits)):
+        own = [*own, sentence]
     # With labels, the key steps are the annotated ones.
     identity = {step: step for step in sorted(annotated)}
     matched = identity if taught else match_to_steps(videos[videos["status"] == "ok"], annotations, segments_here)
@@ -168,7 +175,7 @@ def read_run(
     number = about_number(tree, run, diagnostics) if kind in ("trained", "untrained") and not taught else ""
     recordings, every = (recordings_from_segments(segments_here, every=one) for one in (False, True))
     body = _body(segments_here, recordings, videos)
-    return ShownRun(run, facts, body, view, procedures, learned, names_here, recordings, every, own, number)
+    return ShownRun(run, facts, body, view, procedures, learned, names_here, recordings, every, own, number, blind)
 
 
 def about_number(tree: Tree, run: Run, diagnostics: Mapping[str, Any]) -> str:
@@ -401,14 +408,16 @@ def picture(
     number: str = "",
     also: Also | None = None,
     shares: bool = True,
+    blind: bool = False,
 ) -> Picture:
     """Return a procedure as the page shows it.
 
     ``recordings`` are the occurrences in the videos, ``every`` all segments, if some do not count, and ``videos`` those
     of `rgwot.reporting.page.data.PageData`. ``doubts`` are clauses of `rgwot.procedure.facts.doubt_sentence`. The
-    annotated videos that ``taught`` the result are marked. ``own`` are sentences on the procedure that is expected,
-    ``number`` on the number of key steps, and ``also`` tells with which other numbers deviations hold.
-    ``shares`` says whether these recordings are those of the procedure, so that their time may stand in its table.
+    annotated videos that ``taught`` the result are marked. ``own`` are sentences on the procedure that is expected and
+    on which deviations can be told, ``number`` on the number of key steps, and ``also`` tells with which other numbers
+    deviations hold. ``shares`` says whether these recordings are those of the procedure, so that their time may stand
+    in its table. If ``blind``, no video is said to have nothing unusual, since no deviation can be told.
     """
     shown = told(procedure)
     layers = _layers(shown)
@@ -443,7 +452,7 @@ def picture(
     filled = [at for at in range(len(STEP_HEADINGS)) if any(row[at] for row in table)]
     facts = deviation_facts(deviations, recordings if every is None else every, taught)
     facts = [replace(row, also=_holds_also(row.deviation, also)) for row in facts]
-    lines = _lines(procedure, facts, videos, taught)
+    lines = _lines(procedure, facts, videos, taught, blind)
     return Picture(
         place,
         [text.split(_STEP) for text in sentences if text],
@@ -521,6 +530,7 @@ def _lines(
     deviations: Sequence[DeviationFacts],
     videos: Sequence[Video],
     taught: Collection[str],
+    blind: bool,
 ) -> list[dict[str, Any]]:
     lines = []
     for place, video in enumerate(videos):
@@ -533,6 +543,8 @@ def _lines(
         moments, others = ([row for row in of_video if (row in first) is chosen] for chosen in (True, False))
         marks = {"typical": video.id == procedure.most_typical, "given": video.id in taught}
         none = video.reason if video.status in ("ok", "partial") else ""
+        if blind and video.id not in taught:
+            none = none or "deviations cannot be told here"
         lines.append({"place": place, "name": video.name, **marks, "moments": moments, "others": others, "none": none})
     return lines
 
