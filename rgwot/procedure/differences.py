@@ -338,7 +338,7 @@ class Limit(NamedTuple):
 
 PLAIN, POSSIBLE, UNLIKELY = 0.8, 0.5, 0.1
 """Sureness of deviations by the limits they keep: about the shares that were true in edited recordings of five tasks
-(docs/methods.md 9.7)."""
+(docs/methods.md 9.10)."""
 
 LIMITS: Mapping[str, Sequence[Limit]] = {
     "missing": (Limit(PLAIN, 0.99, -1), Limit(POSSIBLE, 0.6, -1), Limit(POSSIBLE, 0, 0)),
@@ -355,7 +355,7 @@ def decided(
     support: Mapping[tuple[str, str, int], float],
     annotated: Collection[str] = (),
 ) -> list[Deviation]:
-    """Return deviations with the sureness that a second reading of the videos gives them (methods 9.7).
+    """Return deviations with the sureness that a second reading of the videos gives them (methods 9.10).
 
     Parameters
     ----------

@@ -12,6 +12,7 @@ from rgwot import paths
 from rgwot.datasets.names import stem_of
 from rgwot.keysteps.given import lasting
 from rgwot.keysteps.left_out import left_out_sentence
+from rgwot.keysteps.reading import edits_sentence
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.keysteps.suggest import MOMENT_COLUMNS, moments_of, number_of_key_steps, videos_of
 from rgwot.keysteps.uncovered import uncovered_sentence
@@ -55,6 +56,8 @@ def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = No
         head.append(f"Warning: {uncovered_sentence(diagnostics['uncovered'])}.")
     if "left_out" in diagnostics:
         head.append(left_out_sentence(diagnostics["left_out"], len(diagnostics["labelled"]["videos"])))
+    if "second_reading" in diagnostics and (sentence := edits_sentence(diagnostics["second_reading"])):
+        head.append(sentence)
     head += own
     recordings = recordings_from_segments(segments)
     every = recordings_from_segments(segments, every=True)

@@ -20,6 +20,7 @@ from rgwot.datasets.names import stem_of
 from rgwot.keysteps.decode import NAMED
 from rgwot.keysteps.left_out import left_out_sentence
 from rgwot.keysteps.ordering import first_order, rank_procedures
+from rgwot.keysteps.reading import edits_sentence, tells_nothing
 from rgwot.keysteps.settings import ANNOTATED, NumberSettings
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Node, Procedure, Recording, recordings_from_segments
@@ -72,7 +73,8 @@ class ShownRun(NamedTuple):
     ``orders`` and ``procedures``. ``view`` is the text of its view, empty without one. ``procedures`` is the table of
     the paper's orders. ``procedure`` is the learned procedure with the deviations from it, or None for a trivial
     baseline. ``recordings`` are the occurrences in its videos, ``every`` all segments, and ``own`` sentences
-    on the procedure that the study expects. ``number`` are sentences on the number of key steps.
+    on the procedure that the study expects and on which deviations can be told. ``number`` are sentences on the number
+    of key steps. ``blind`` is true if no deviation can be told.
     """
 
     run: Run
@@ -86,6 +88,7 @@ class ShownRun(NamedTuple):
     every: Sequence[Recording]
     own: Sequence[str] = ()
     number: str = ""
+    blind: bool = False
 
 
 #: A result may follow from time alone if equal segments explain at least this share of the variance that the result
@@ -138,9 +141,15 @@ def read_run(
             # Key steps of one name stay apart here, as on the rest of the page, but for what is expected.
             told = named(segments_here, names_here, None, found, read_expected(path))
             learned, own = (procedure, told.deviations), told.own
+    edits = diagnostics.get("second_reading")
+    blind = edits is not None and tells_nothing(edits)
+    if edits is not None and (sentence := edits_sentence(edits)):
+        own = [*own, sentence]
     # With labels, the key steps are the annotated ones.
     identity = {step: step for step in sorted(annotated)}
     matched = identity if taught else match_to_steps(videos[videos["status"] == "ok"], annotations, segments_here)
+    chosen = kind in ("trained", "untrained") and not taught
+    number, another = about_number(tree, run, diagnostics) if chosen else ("", "")
     facts = RunFacts(
         id=str(run),
         **asdict(run),
@@ -165,18 +174,18 @@ def read_run(
         ],
         view=bool(view),
         folder=tree.keysteps(run).as_posix(),
+        another=another,
         score_file=tree.at(paths.SCORES, run).as_posix() if _can_be_scored(videos, diagnostics) else "",
     )
-    number = about_number(tree, run, diagnostics) if kind in ("trained", "untrained") and not taught else ""
     recordings, every = (recordings_from_segments(segments_here, every=one) for one in (False, True))
     body = _body(segments_here, recordings, videos)
-    return ShownRun(run, facts, body, view, procedures, learned, names_here, recordings, every, own, number)
+    return ShownRun(run, facts, body, view, procedures, learned, names_here, recordings, every, own, number, blind)
 
 
-def about_number(tree: Tree, run: Run, diagnostics: Mapping[str, Any]) -> str:
-    """Return sentences on the number of key steps: who chose it, and the command for another one with its cost."""
+def about_number(tree: Tree, run: Run, diagnostics: Mapping[str, Any]) -> tuple[str, str]:
+    """Return a sentence on who chose the number of key steps, and the command for another one with its cost."""
     if not isinstance(K := diagnostics.get("K"), int):
-        return ""
+        return "", ""
     default = K == NumberSettings().K and number_in(run.decoder) is None
     chosen = f"{K} key steps is a default" if default else f"{K} key steps were asked for"
     other = paths.at(paths.SEGMENTS, tree.results, dataset=tree.dataset, task=tree.task,
@@ -184,8 +193,8 @@ def about_number(tree: Tree, run: Run, diagnostics: Mapping[str, Any]) -> str:
     seconds = diagnostics.get("decoding_cpu_s")
     cost = "" if seconds is None else f" (about {length_in_words(seconds)} of one core)"
     return (
-        f"{chosen}; the videos do not say how many (see How many?). For another number, such as {K + 1}, run "
-        f'rgwot run "{other.as_posix()}"{cost}.'
+        f"{chosen}; the videos do not say how many (see How many?).",
+        f'Another number of key steps, such as {K + 1}{cost}: rgwot run "{other.as_posix()}"',
     )
 
 
@@ -410,17 +419,19 @@ def picture(
     number: str = "",
     also: Also | None = None,
     shares: bool = True,
+    blind: bool = False,
     pending: str = "",
 ) -> Picture:
     """Return a procedure as the page shows it.
 
     ``recordings`` are the occurrences in the videos, ``every`` all segments, if some do not count, and ``videos`` those
     of `rgwot.reporting.page.data.PageData`. ``doubts`` are clauses of `rgwot.procedure.facts.doubt_sentence`. The
-    annotated videos that ``taught`` the result are marked. ``own`` are sentences on the procedure that is expected,
-    ``number`` on the number of key steps, and ``also`` tells with which other numbers deviations hold.
-    ``shares`` says whether these recordings are those of the procedure, so that their time may stand in its table.
-    ``pending`` is a sentence if a second reading of the videos has yet to decide how sure deviations are: then none is
-    told as sure, but those of annotated videos.
+    annotated videos that ``taught`` the result are marked. ``own`` are sentences on the procedure that is expected and
+    on which deviations can be told, ``number`` on the number of key steps, and ``also`` tells with which other numbers
+    deviations hold. ``shares`` says whether these recordings are those of the procedure, so that their time may stand
+    in its table. If ``blind``, no video is said to have nothing unusual, since no deviation can be told. ``pending`` is
+    a sentence if a second reading of the videos has yet to decide how sure deviations are: then none is told as sure,
+    but those of annotated videos.
     """
     if pending:
         deviations = [one if one.video in taught else replace(one, sureness=None) for one in deviations]
@@ -468,7 +479,10 @@ def picture(
         )
         for row in facts
     ]
-    lines = _lines(procedure, facts, videos, taught)
+    lines = _lines(
+        procedure, facts, videos, taught,
+        "deviations cannot be told here" if blind else "nothing found yet" if pending else "",
+    )  # fmt: skip
     unknown = any(deviation.sureness is None and deviation.video not in taught for deviation in deviations)
     whose = "Except in annotated videos, it" if taught else "It"
     unchecked = (pending or f"{whose} is not known how sure these deviations are, so look at them.") if unknown else ""
@@ -549,7 +563,9 @@ def _lines(
     deviations: Sequence[DeviationFacts],
     videos: Sequence[Video],
     taught: Collection[str],
+    nothing: str = "",
 ) -> list[dict[str, Any]]:
+    """Return the videos with their deviations; ``nothing`` is said where none is found and nobody annotated."""
     lines = []
     for place, video in enumerate(videos):
         if video.status == "skipped":
@@ -562,6 +578,8 @@ def _lines(
         marks = {"typical": video.id == procedure.most_typical, "given": video.id in taught}
         none = video.reason if video.status in ("ok", "partial") else ""
         number = sum(row.sureness != "doubtful" for row in of_video)
+        if video.id not in taught:
+            none = none or nothing
         lines.append(
             {
                 "place": place, "name": video.name, "number": number, **marks,
